@@ -1,0 +1,271 @@
+//! API keys: their form, their scopes, when they are good.
+
+use sha2::{Digest, Sha256};
+
+use crate::ids::{KeyId, WorkspaceId};
+use crate::secret::Secret;
+use crate::text::Unfit;
+use crate::time::Timestamp;
+
+/// The text a client sends in `x-api-key`: `msk_`, 32 random base62 characters and 6 that check them.
+///
+/// The check (CRC-32 in base62) lets a mistyped key be refused without a look into the table.
+#[derive(Clone)]
+pub struct ApiKeyToken(Secret);
+
+impl ApiKeyToken {
+    const PREFIX: &'static str = "msk_";
+    const RANDOM: usize = 32;
+    const CHECK: usize = 6;
+    const ALPHABET: &'static [u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+    /// Reads a key as sent; `None` for anything that was never given out.
+    pub fn parse(text: &str) -> Option<Self> {
+        let body = text.strip_prefix(Self::PREFIX)?;
+        let known = body.bytes().all(|byte| Self::ALPHABET.contains(&byte));
+        if body.len() != Self::RANDOM + Self::CHECK || !known {
+            return None;
+        }
+        let (random, check) = body.split_at(Self::RANDOM);
+        (check == Self::check_of(random)).then(|| Self(Secret::new(text)))
+    }
+
+    /// Makes a key from random numbers, one for each four characters: 2^64 is so much more than 62^4 that the
+    /// bias of the remainder is below 2^-40.
+    pub fn from_entropy(entropy: [u64; 8]) -> Self {
+        let mut random = String::with_capacity(Self::RANDOM);
+        for mut number in entropy {
+            for _ in 0..4 {
+                random.push(Self::digit(number % 62));
+                number /= 62;
+            }
+        }
+        let check = Self::check_of(&random);
+        Self(Secret::new(format!("{}{random}{check}", Self::PREFIX)))
+    }
+
+    /// The key itself, to be shown once.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+
+    /// What is stored: the SHA-256 of the key in lower-case hex. The key has 190 bits, so no salt is needed.
+    pub fn sha256_hex(&self) -> String {
+        Sha256::digest(self.expose().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn check_of(random: &str) -> String {
+        let mut sum = u64::from(crc32fast::hash(random.as_bytes()));
+        let mut check = String::with_capacity(Self::CHECK);
+        for _ in 0..Self::CHECK {
+            check.push(Self::digit(sum % 62));
+            sum /= 62;
+        }
+        check
+    }
+
+    fn digit(n: u64) -> char {
+        char::from(Self::ALPHABET[(n % 62) as usize])
+    }
+}
+
+/// A key as the service knows it: never the key, only its hash, which is where the row stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Public name of the key, for lists and revocation.
+    pub id: KeyId,
+    /// The one workspace the key opens.
+    pub workspace_id: WorkspaceId,
+    /// Name shown to operators, 1 to 256 characters.
+    pub name: String,
+    /// What the key may do.
+    pub scopes: Scopes,
+    /// How fast it may be used.
+    pub rate: RateLimit,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// From then on it is refused.
+    pub expires_at: Option<Timestamp>,
+    /// Since then it is refused.
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl ApiKey {
+    /// Whether the key opens its workspace at this moment.
+    pub fn is_good(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|at| now < at)
+    }
+}
+
+/// A token bucket: so many requests at once, refilled at so many a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimit {
+    /// Requests a second in the long run, 1 to [`RateLimit::MAX_PER_SECOND`].
+    pub per_second: u32,
+    /// Requests that may come at once after a rest, 1 to [`RateLimit::MAX_BURST`].
+    pub burst: u32,
+}
+
+impl RateLimit {
+    /// One row of the limiter's table takes at most 1,000 writes a second, and a request may need two.
+    pub const MAX_PER_SECOND: u32 = 500;
+    /// A minute's worth at the greatest rate.
+    pub const MAX_BURST: u32 = 30_000;
+    /// What a key gets when the operator says nothing.
+    pub const DEFAULT: Self = Self { per_second: 50, burst: 100 };
+}
+
+/// One thing a key may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Endpoints 2 and 3.
+    ConversationsRead,
+    /// Endpoints 1 and 4.
+    ConversationsWrite,
+    /// Endpoints 5 and 6.
+    ContactsRead,
+    /// Endpoint 7.
+    ContactsWrite,
+    /// Endpoint 8.
+    SettingsRead,
+    /// Endpoint 9.
+    UsersRead,
+    /// Endpoint 10.
+    FilesWrite,
+    /// Endpoint 11.
+    MessagesWrite,
+}
+
+impl Scope {
+    const ALL: &'static [(&'static str, Scope)] = &[
+        ("conversations:read", Self::ConversationsRead),
+        ("conversations:write", Self::ConversationsWrite),
+        ("contacts:read", Self::ContactsRead),
+        ("contacts:write", Self::ContactsWrite),
+        ("settings:read", Self::SettingsRead),
+        ("users:read", Self::UsersRead),
+        ("files:write", Self::FilesWrite),
+        ("messages:write", Self::MessagesWrite),
+    ];
+
+    /// The words of scopes, `*` (every scope, future ones too) last.
+    pub const NAMES: &'static [&'static str] = &[
+        "conversations:read",
+        "conversations:write",
+        "contacts:read",
+        "contacts:write",
+        "settings:read",
+        "users:read",
+        "files:write",
+        "messages:write",
+        "*",
+    ];
+
+    fn as_str(self) -> &'static str {
+        Self::ALL.iter().find(|(_, scope)| *scope == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// What a key may do: everything, or a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scopes {
+    /// `*`: every scope, future ones too.
+    All,
+    /// These, each once, in order.
+    Only(Vec<Scope>),
+}
+
+impl Scopes {
+    /// Reads the words of [`Scope::NAMES`].
+    pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, Unfit> {
+        let mut scopes = vec![];
+        for word in words {
+            if word == "*" {
+                return Ok(Self::All);
+            }
+            match Scope::ALL.iter().find(|(name, _)| *name == word) {
+                Some((_, scope)) => scopes.push(*scope),
+                None => return Err(Unfit::NotOneOf { expected: Scope::NAMES }),
+            }
+        }
+        scopes.sort_unstable();
+        scopes.dedup();
+        Ok(Self::Only(scopes))
+    }
+
+    /// The words, for rows and lists.
+    pub fn names(&self) -> Vec<&'static str> {
+        match self {
+            Self::All => vec!["*"],
+            Self::Only(scopes) => scopes.iter().map(|scope| scope.as_str()).collect(),
+        }
+    }
+
+    /// Whether a key with these scopes may do that.
+    pub fn allow(&self, wanted: Scope) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(scopes) => scopes.contains(&wanted),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token() -> ApiKeyToken {
+        ApiKeyToken::from_entropy([1, 2, 3, u64::MAX, 5, 6, 7, 8])
+    }
+
+    #[test]
+    fn a_key_is_a_prefix_32_random_characters_and_a_check_of_6() {
+        let key = token();
+        assert_eq!(key.expose().len(), "msk_".len() + 32 + 6);
+        assert!(key.expose().starts_with("msk_1000200030"), "{}", key.expose());
+        assert_eq!(ApiKeyToken::parse(key.expose()).unwrap().sha256_hex(), key.sha256_hex());
+        assert_eq!(format!("{:?}", key.0), "[redacted]");
+    }
+
+    #[test]
+    fn one_wrong_character_anywhere_is_noticed() {
+        let key = token().expose().to_owned();
+        for at in 0..key.len() {
+            let other = if &key[at..=at] == "x" { "y" } else { "x" };
+            let wrong = format!("{}{other}{}", &key[..at], &key[at + 1..]);
+            assert!(ApiKeyToken::parse(&wrong).is_none(), "{wrong}");
+        }
+        for wrong in ["", "msk_", "msk_é", &key[..key.len() - 1], &format!("{key}0"), &key.to_uppercase()] {
+            assert!(ApiKeyToken::parse(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_good_until_it_expires_or_is_revoked() {
+        let at = Timestamp::from_millis;
+        let key = ApiKey {
+            id: KeyId::from_uuid(uuid::Uuid::nil()),
+            workspace_id: WorkspaceId::from_uuid(uuid::Uuid::nil()),
+            name: "k".into(),
+            scopes: Scopes::All,
+            rate: RateLimit::DEFAULT,
+            created_at: at(0),
+            expires_at: Some(at(1_000)),
+            revoked_at: None,
+        };
+        assert!(key.is_good(at(999)));
+        assert!(!key.is_good(at(1_000)));
+        assert!(!ApiKey { revoked_at: Some(at(1)), ..key }.is_good(at(999)));
+    }
+
+    #[test]
+    fn scopes_allow_what_they_name_and_a_star_allows_all() {
+        let reading = Scopes::parse(["users:read", "contacts:read", "users:read"]).unwrap();
+        assert_eq!(reading.names(), ["contacts:read", "users:read"]);
+        assert!(reading.allow(Scope::UsersRead));
+        assert!(!reading.allow(Scope::ContactsWrite));
+        assert!(Scopes::parse(["users:read", "*"]).unwrap().allow(Scope::MessagesWrite));
+        assert!(Scopes::parse(["contacts"]).is_err());
+        assert_eq!(Scope::NAMES.len(), Scope::ALL.len() + 1);
+    }
+}

@@ -1,0 +1,36 @@
+//! The rules of the service: types, decisions, tables as data, names.
+//!
+//! Pure by construction: no I/O, no JSON, no clock, no randomness, no environment. Time comes in as a
+//! [`Timestamp`], ids as values made by an [`Ids`] the caller owns. Whatever decides, names or refuses
+//! something lives here, so that it can be tested row by row without a server.
+
+pub mod api_key;
+pub mod attribute;
+pub mod contact;
+pub mod ids;
+pub mod patch;
+pub mod refused;
+pub mod secret;
+pub mod text;
+pub mod time;
+pub mod user;
+pub mod workspace;
+
+pub use api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
+pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
+pub use contact::{Contact, ContactType, ContactUpdate};
+pub use ids::{
+    AttributeId, ClosedValueId, ContactId, DeliveryId, EndpointId, EventId, Ids, KeyId, TeamId, UserId,
+    WorkspaceId,
+};
+pub use patch::Patch;
+pub use refused::Refused;
+pub use secret::Secret;
+pub use text::{Cellphone, Email, Language, PersonName, Unfit};
+pub use time::{Clock, Timestamp};
+pub use user::{User, UserRef, UserStatus};
+pub use workspace::{Team, Workspace};
+
+/// The platform's name, as the specification's placeholder spells it: the first part of every
+/// Integrations API error code and the value of `messagingProduct`.
+pub const PLATFORM: &str = "SERVICE";

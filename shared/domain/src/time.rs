@@ -1,0 +1,114 @@
+//! Moments in UTC, to the millisecond.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+
+/// Tells the time. Production asks the operating system; tests set it by hand.
+pub trait Clock: Send + Sync {
+    /// The present moment.
+    fn now(&self) -> Timestamp;
+}
+
+/// A moment in UTC with millisecond precision, printed as `2026-01-02T03:04:05.678Z`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The last moment that prints in any time zone with a four-digit year: 9999-12-30T22:00:00.999Z.
+    const LAST: i64 = 253_402_207_200_999;
+
+    /// A moment from milliseconds since 1970, held within the years 1970 to 9999.
+    pub const fn from_millis(millis: i64) -> Self {
+        let held = if millis < 0 {
+            0
+        } else if millis > Self::LAST {
+            Self::LAST
+        } else {
+            millis
+        };
+        Self(held)
+    }
+
+    /// Reads an RFC 3339 date-time with an offset or `Z`; finer than a millisecond is cut off.
+    pub fn parse(text: &str) -> Option<Self> {
+        let moment: jiff::Timestamp = text.parse().ok()?;
+        Some(Self::from_millis(moment.as_millisecond()))
+    }
+
+    /// Milliseconds since 1970.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Whole seconds since 1970, rounded down.
+    pub const fn as_seconds(self) -> i64 {
+        self.0 / 1000
+    }
+
+    /// This moment and so much later.
+    pub fn plus(self, later: Duration) -> Self {
+        Self::from_millis(self.0.saturating_add(i64::try_from(later.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// The time from `earlier` to this moment; nothing if it lies ahead.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
+    }
+
+    /// Without milliseconds, as webhook bodies print it: `2026-01-02T03:04:05Z`.
+    pub fn to_seconds_string(self) -> String {
+        self.print("%Y-%m-%dT%H:%M:%SZ")
+    }
+
+    fn print(self, format: &str) -> String {
+        jiff::Timestamp::from_millisecond(self.0)
+            .unwrap_or_default()
+            .to_zoned(TimeZone::UTC)
+            .strftime(format)
+            .to_string()
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.print("%Y-%m-%dT%H:%M:%S.%3fZ"))
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timestamp_always_prints_three_digits_of_milliseconds() {
+        assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
+        assert_eq!(Timestamp::from_millis(1_767_323_045_070).to_string(), "2026-01-02T03:04:05.070Z");
+        assert_eq!(Timestamp::from_millis(1_767_323_045_678).to_seconds_string(), "2026-01-02T03:04:05Z");
+    }
+
+    #[test]
+    fn a_printed_timestamp_reads_back() {
+        let moment = Timestamp::from_millis(1_767_323_045_678);
+        assert_eq!(Timestamp::parse(&moment.to_string()), Some(moment));
+        assert_eq!(Timestamp::parse("2026-01-02T04:04:05.678+01:00"), Some(moment));
+        assert_eq!(Timestamp::parse("2026-01-02"), None);
+    }
+
+    #[test]
+    fn moments_out_of_range_are_held_at_its_ends() {
+        assert_eq!(Timestamp::from_millis(-5).as_millis(), 0);
+        assert_eq!(Timestamp::from_millis(i64::MAX).to_string(), "9999-12-30T22:00:00.999Z");
+        assert_eq!(
+            Timestamp::from_millis(i64::MAX).plus(Duration::MAX).to_string(),
+            "9999-12-30T22:00:00.999Z"
+        );
+    }
+}

@@ -1,0 +1,27 @@
+//! The real clock and real randomness.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use domain::{Clock, Ids, Timestamp};
+use uuid::Uuid;
+
+/// The operating system's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(i64::try_from(since_1970.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// UUIDs of version 4 from the operating system's random numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RandomIds;
+
+impl Ids for RandomIds {
+    fn next(&self) -> Uuid {
+        Uuid::new_v4()
+    }
+}

@@ -1,0 +1,66 @@
+//! Rows: from a private struct to DynamoDB's attributes and back.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::StoreError;
+
+/// A row as DynamoDB holds it.
+pub(crate) type Item = HashMap<String, AttributeValue>;
+
+/// The two key attributes of every table.
+pub(crate) const PK: &str = "pk";
+pub(crate) const SK: &str = "sk";
+
+/// The newest schema version (`sv`) this release reads. Readers lift older rows and refuse newer ones.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// A key, for reads, deletes and condition checks.
+pub(crate) fn key(pk: impl Into<String>, sk: impl Into<String>) -> Item {
+    HashMap::from([(PK.to_owned(), s(pk)), (SK.to_owned(), s(sk))])
+}
+
+/// A text attribute.
+pub(crate) fn s(text: impl Into<String>) -> AttributeValue {
+    AttributeValue::S(text.into())
+}
+
+/// A number attribute.
+pub(crate) fn n(number: impl ToString) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+/// A row under its keys, with its kind and schema version.
+pub(crate) fn row<T: Serialize>(
+    pk: impl Into<String>,
+    sk: impl Into<String>,
+    kind: &'static str,
+    body: &T,
+) -> Result<Item, StoreError> {
+    let mut item = key(pk, sk);
+    let body: Item = serde_dynamo::to_item(body).map_err(|error| StoreError::Failed(Box::new(error)))?;
+    item.extend(body);
+    item.insert("kind".to_owned(), s(kind));
+    item.insert("sv".to_owned(), n(SCHEMA));
+    Ok(item)
+}
+
+/// Reads a row into its struct, refusing a schema from the future.
+pub(crate) fn read<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
+    let key = format!("{} / {}", text(&item, PK), text(&item, SK));
+    let schema: u32 =
+        item.get("sv").and_then(|sv| sv.as_n().ok()).and_then(|sv| sv.parse().ok()).unwrap_or(1);
+    if schema > SCHEMA {
+        let reason = format!("its schema is {schema}, this release reads up to {SCHEMA}");
+        return Err(StoreError::Unreadable { key, reason });
+    }
+    serde_dynamo::from_item(item).map_err(|error| StoreError::Unreadable { key, reason: error.to_string() })
+}
+
+/// A text attribute of a row, empty if absent.
+pub(crate) fn text<'a>(item: &'a Item, name: &str) -> &'a str {
+    item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str)
+}

@@ -1,0 +1,49 @@
+//! The DynamoDB tables: keys, attribute names and expressions live here and nowhere else.
+//!
+//! Every partition key begins with a workspace id; the exceptions are listed in [`keys`]. No call scans.
+//! Each public call is one step of a use case and says in its documentation how many round trips it makes
+//! one after another. Rows are private structs beside the calls that use them; what goes in and out are
+//! types of the domain.
+
+mod error;
+mod item;
+pub mod keys;
+mod tables;
+
+use std::sync::Arc;
+
+use domain::{Clock, Ids};
+
+pub use error::StoreError;
+pub use tables::{Table, Tables};
+
+/// The tables of one deployment. Cheap to clone; one client serves the whole process.
+#[derive(Clone)]
+pub struct Store {
+    db: aws_sdk_dynamodb::Client,
+    tables: Tables,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+}
+
+impl Store {
+    /// A store over the tables of the deployment that `tables` names.
+    pub fn new(
+        db: aws_sdk_dynamodb::Client,
+        tables: Tables,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn Ids>,
+    ) -> Self {
+        Self { db, tables, clock, ids }
+    }
+
+    /// The present moment, by the clock this store was given.
+    pub fn now(&self) -> domain::Timestamp {
+        self.clock.now()
+    }
+
+    /// Where fresh ids come from.
+    pub fn ids(&self) -> &dyn Ids {
+        &*self.ids
+    }
+}
