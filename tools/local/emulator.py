@@ -1,0 +1,118 @@
+"""Starts the AWS emulator (ministack) for the local stack.
+
+    emulator.py --port PORT --logs FOLDER
+
+Everything else comes through ministack's own environment settings. Two of its delays are turned off (a warm
+invocation then takes about 4 ms, not 97), and what each function prints goes to FOLDER/<function>.log.
+
+The emulator lives exactly as long as its standard input stays open: when the program that started it ends, by
+whatever means, it and every function process it started end too.
+"""
+
+import argparse
+import inspect
+import os
+import signal
+import socketserver
+import sys
+import threading
+
+from ministack.core import lambda_runtime
+
+EXPECTED = "ministack 1.5.33"
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--port", required=True)
+    arguments.add_argument("--logs", required=True)
+    options = arguments.parse_args()
+
+    end_with_starter()
+    send_small_packets_at_once()
+    take_only_logs_that_are_there()
+    keep_function_logs(options.logs)
+
+    os.environ["GATEWAY_PORT"] = options.port
+    sys.argv = ["ministack"]
+    from ministack.app import main as serve
+
+    serve()
+
+
+def end_with_starter():
+    """Function processes join our process group, so that one signal ends them all."""
+    if os.getpgid(0) != os.getpid():
+        os.setpgid(0, 0)
+
+    def watch():
+        while os.read(0, 4096):
+            pass
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def send_small_packets_at_once():
+    """Headers and body leave in two writes; Nagle's algorithm would hold the second for 40 ms."""
+    handler = socketserver.StreamRequestHandler
+    if not hasattr(handler, "disable_nagle_algorithm"):
+        refuse("socketserver.StreamRequestHandler.disable_nagle_algorithm")
+    handler.disable_nagle_algorithm = True
+
+
+def take_only_logs_that_are_there():
+    """After each invocation it waits up to 50 ms for log lines; later ones are in our files anyway."""
+    worker = expected_method(lambda_runtime, "Worker", "_drain_stderr_bounded", ["first_line_wait", "idle_confirm"])
+    drain = worker._drain_stderr_bounded
+
+    def drain_at_once(self, *_waits, **_named_waits):
+        return drain(self, first_line_wait=0, idle_confirm=0)
+
+    worker._drain_stderr_bounded = drain_at_once
+
+
+def keep_function_logs(folder):
+    worker = expected_method(lambda_runtime, "ProvidedWorker", "_pump_output", ["stream", "log_queue"])
+    pump = worker._pump_output
+
+    def pump_and_keep(self, stream, log_queue):
+        with open(os.path.join(folder, f"{self.func_name}.log"), "ab", buffering=0) as log:
+            pump(self, Kept(stream, log), log_queue)
+
+    worker._pump_output = pump_and_keep
+
+
+class Kept:
+    """A stream whose lines also go to a log."""
+
+    def __init__(self, stream, log):
+        self.stream = stream
+        self.log = log
+
+    def readline(self):
+        line = self.stream.readline()
+        self.log.write(line)
+        return line
+
+    def close(self):
+        self.stream.close()
+
+
+def expected_method(module, owner_name, name, parameters):
+    owner = getattr(module, owner_name, None)
+    method = getattr(owner, name, None)
+    if method is None or not set(parameters) <= set(inspect.signature(method).parameters):
+        refuse(f"{module.__name__}.{owner_name}.{name}({', '.join(parameters)})")
+    return owner
+
+
+def refuse(what):
+    sys.exit(
+        f"The emulator has changed: {what} is not what it was in {EXPECTED}. "
+        "Install the version in tools/local/requirements.txt, or adapt tools/local/emulator.py."
+    )
+
+
+if __name__ == "__main__":
+    main()

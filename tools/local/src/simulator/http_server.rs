@@ -1,0 +1,178 @@
+//! The small HTTP/1.1 server under every simulator, with or without TLS.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_rustls::TlsAcceptor;
+
+use super::ledger::{Entry, Ledger};
+
+/// A request, read whole.
+pub(super) struct Asked {
+    pub(super) method: Method,
+    pub(super) uri: Uri,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Bytes,
+}
+
+pub(super) type Answer = Response<Full<Bytes>>;
+
+/// A server that listens until it is dropped; its open connections end with it.
+#[derive(Debug)]
+pub(super) struct Server {
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+}
+
+impl Server {
+    /// Serves plain HTTP on 127.0.0.1; port 0 takes a free one.
+    pub(super) async fn plain<H, F>(port: u16, handler: H) -> io::Result<Self>
+    where
+        H: Fn(Asked) -> F + Send + Sync + 'static,
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        Self::start(port, None, handler).await
+    }
+
+    /// Serves HTTPS on 127.0.0.1; port 0 takes a free one.
+    pub(super) async fn tls<H, F>(port: u16, tls: TlsAcceptor, handler: H) -> io::Result<Self>
+    where
+        H: Fn(Asked) -> F + Send + Sync + 'static,
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        Self::start(port, Some(tls), handler).await
+    }
+
+    pub(super) const fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    async fn start<H, F>(port: u16, tls: Option<TlsAcceptor>, handler: H) -> io::Result<Self>
+    where
+        H: Fn(Asked) -> F + Send + Sync + 'static,
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        let address = listener.local_addr()?;
+        let accepting = tokio::spawn(accept(listener, tls, Arc::new(handler)));
+        Ok(Self { address, accepting })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept<H, F>(listener: TcpListener, tls: Option<TlsAcceptor>, handler: Arc<H>)
+where
+    H: Fn(Asked) -> F + Send + Sync + 'static,
+    F: Future<Output = Answer> + Send + 'static,
+{
+    // Owned here, so that dropping the server ends the connections as well.
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        connections.spawn(connection(stream, tls.clone(), Arc::clone(&handler)));
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+/// Serves one client. What goes wrong on its connection is the client's to notice: a simulator goes on.
+async fn connection<H, F>(stream: TcpStream, tls: Option<TlsAcceptor>, handler: Arc<H>)
+where
+    H: Fn(Asked) -> F + Send + Sync + 'static,
+    F: Future<Output = Answer> + Send + 'static,
+{
+    let _ = stream.set_nodelay(true);
+    match tls {
+        None => serve(stream, handler).await,
+        Some(tls) => {
+            if let Ok(stream) = tls.accept(stream).await {
+                serve(stream, handler).await;
+            }
+        }
+    }
+}
+
+async fn serve<S, H, F>(stream: S, handler: Arc<H>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    H: Fn(Asked) -> F + Send + Sync + 'static,
+    F: Future<Output = Answer> + Send + 'static,
+{
+    let service = service_fn(move |request: Request<Incoming>| {
+        let handler = Arc::clone(&handler);
+        async move {
+            let (head, body) = request.into_parts();
+            let Ok(body) = body.collect().await else {
+                return Ok::<_, Infallible>(text(StatusCode::BAD_REQUEST, "the body ended too early"));
+            };
+            let asked =
+                Asked { method: head.method, uri: head.uri, headers: head.headers, body: body.to_bytes() };
+            Ok(handler(asked).await)
+        }
+    });
+    let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+impl Asked {
+    pub(super) fn entry(&self) -> Entry {
+        Entry::now(&self.method, &self.uri, &self.headers, &self.body)
+    }
+
+    /// The parts of the path, without the slash in front.
+    pub(super) fn segments(&self) -> Vec<&str> {
+        self.uri.path().trim_start_matches('/').split('/').collect()
+    }
+}
+
+/// `GET` shows the ledger, `DELETE` empties it.
+pub(super) fn show_ledger(ledger: &Ledger, method: &Method) -> Answer {
+    match *method {
+        Method::GET => {
+            let entries = serde_json::to_value(ledger.entries()).unwrap_or_default();
+            json(StatusCode::OK, &entries)
+        }
+        Method::DELETE => {
+            ledger.clear();
+            empty(StatusCode::NO_CONTENT)
+        }
+        _ => text(StatusCode::METHOD_NOT_ALLOWED, "the ledger knows GET and DELETE"),
+    }
+}
+
+pub(super) fn json(status: StatusCode, body: &Value) -> Answer {
+    answer(status, "application/json", body.to_string())
+}
+
+pub(super) fn text(status: StatusCode, body: &str) -> Answer {
+    answer(status, "text/plain; charset=utf-8", format!("{body}\n"))
+}
+
+pub(super) fn empty(status: StatusCode) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::new()));
+    *answer.status_mut() = status;
+    answer
+}
+
+fn answer(status: StatusCode, content_type: &'static str, body: String) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(body)));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(content_type));
+    answer
+}

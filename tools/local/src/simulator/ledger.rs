@@ -1,0 +1,99 @@
+//! What a simulator was sent, oldest first.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use domain::Timestamp;
+use http::{HeaderMap, Method, Uri};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+/// One request, as it came in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When it had been read whole (UTC, milliseconds).
+    pub at: String,
+    /// The method, in capitals.
+    pub method: String,
+    /// The path, with its query where it has one.
+    pub path: String,
+    /// Names in lower case; a header sent more than once has its values joined by `, `.
+    pub headers: BTreeMap<String, String>,
+    /// The exact bytes of the body, in base64.
+    pub body: String,
+}
+
+impl Entry {
+    pub(super) fn now(method: &Method, uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Self {
+        Self {
+            at: now(),
+            method: method.to_string(),
+            path: uri.path_and_query().map_or_else(|| uri.path().to_owned(), ToString::to_string),
+            headers: joined(headers),
+            body: STANDARD.encode(body),
+        }
+    }
+
+    /// The body's bytes.
+    ///
+    /// # Errors
+    /// When the text is not base64, which no simulator writes.
+    pub fn body_bytes(&self) -> Result<Vec<u8>, base64::DecodeError> {
+        STANDARD.decode(&self.body)
+    }
+}
+
+/// The entries of one simulator; clones share them.
+#[derive(Clone, Debug)]
+pub struct Ledger(watch::Sender<Vec<Entry>>);
+
+impl Ledger {
+    pub(super) fn new() -> Self {
+        Self(watch::Sender::new(Vec::new()))
+    }
+
+    pub(super) fn record(&self, entry: Entry) {
+        self.0.send_modify(|entries| entries.push(entry));
+    }
+
+    /// All entries, oldest first.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.0.borrow().clone()
+    }
+
+    /// Forgets all entries.
+    pub fn clear(&self) {
+        self.0.send_modify(Vec::clear);
+    }
+
+    /// Waits until there are `count` entries or more; whoever cannot wait for ever adds a time-out.
+    pub async fn reaches(&self, count: usize) -> Vec<Entry> {
+        let mut seen = self.0.subscribe();
+        // The sender lives in `self`, so the wait cannot end for want of one.
+        seen.wait_for(|entries| entries.len() >= count)
+            .await
+            .map(|entries| entries.clone())
+            .unwrap_or_default()
+    }
+}
+
+pub(super) fn now() -> String {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)).to_string()
+}
+
+fn joined(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::<String, String>::new();
+    for (name, value) in headers {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        all.entry(name.to_string())
+            .and_modify(|values| {
+                values.push_str(", ");
+                values.push_str(&value);
+            })
+            .or_insert_with(|| value.into_owned());
+    }
+    all
+}
