@@ -5,10 +5,17 @@
 //! one after another. Rows are private structs beside the calls that use them; what goes in and out are
 //! types of the domain.
 
+mod api_keys;
+mod attributes;
 mod error;
+mod fields;
 mod item;
 pub mod keys;
+mod reads;
 mod tables;
+mod teams;
+mod users;
+mod workspaces;
 
 use std::sync::Arc;
 

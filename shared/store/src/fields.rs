@@ -1,0 +1,119 @@
+//! Domain types as text attributes of rows: `#[serde(with = "fields::text")]` and its optional and list forms.
+//!
+//! A row whose text no longer parses is [`crate::StoreError::Unreadable`], named by its keys.
+
+use domain::attribute::{AttributeCategory, AttributeType};
+use domain::{
+    AttributeId, Cellphone, ClosedValueId, ContactId, DeliveryId, Email, EndpointId, EventId, KeyId,
+    Language, PersonName, Secret, TeamId, Timestamp, Unfit, UserId, UserStatus, WorkspaceId,
+};
+
+/// A type of the domain that a row holds as text.
+pub(crate) trait Field: Sized {
+    /// Reads what [`Field::to_text`] wrote.
+    fn from_text(text: &str) -> Result<Self, Unfit>;
+    /// The text a row holds.
+    fn to_text(&self) -> String;
+}
+
+macro_rules! displayed_fields {
+    ($($name:ident)*) => {$(
+        impl Field for $name {
+            fn from_text(text: &str) -> Result<Self, Unfit> {
+                Self::parse(text)
+            }
+            fn to_text(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+
+macro_rules! worded_fields {
+    ($($name:ident)*) => {$(
+        impl Field for $name {
+            fn from_text(text: &str) -> Result<Self, Unfit> {
+                Self::parse(text)
+            }
+            fn to_text(&self) -> String {
+                self.as_str().to_owned()
+            }
+        }
+    )*};
+}
+
+displayed_fields! { AttributeId ClosedValueId ContactId DeliveryId EndpointId EventId KeyId TeamId UserId WorkspaceId }
+worded_fields! { AttributeCategory AttributeType Cellphone Email Language PersonName UserStatus }
+
+impl Field for Timestamp {
+    fn from_text(text: &str) -> Result<Self, Unfit> {
+        Self::parse(text).ok_or(Unfit::Value { reason: "not a moment in RFC 3339" })
+    }
+
+    fn to_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Field for Secret {
+    fn from_text(text: &str) -> Result<Self, Unfit> {
+        Ok(Self::new(text))
+    }
+
+    fn to_text(&self) -> String {
+        self.expose().to_owned()
+    }
+}
+
+/// A field that is always there.
+pub(crate) mod text {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::Field;
+
+    pub(crate) fn serialize<S: Serializer, F: Field>(field: &F, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&field.to_text())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, F: Field>(from: D) -> Result<F, D::Error> {
+        F::from_text(&String::deserialize(from)?).map_err(D::Error::custom)
+    }
+}
+
+/// A field that may be absent. Needs `#[serde(default, skip_serializing_if = "Option::is_none")]` beside it.
+pub(crate) mod optional {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::Field;
+
+    pub(crate) fn serialize<S: Serializer, F: Field>(field: &Option<F>, to: S) -> Result<S::Ok, S::Error> {
+        match field {
+            Some(field) => to.serialize_some(&field.to_text()),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, F: Field>(from: D) -> Result<Option<F>, D::Error> {
+        let text = Option::<String>::deserialize(from)?;
+        text.map(|text| F::from_text(&text)).transpose().map_err(D::Error::custom)
+    }
+}
+
+/// A list of fields, in order.
+pub(crate) mod list {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::Field;
+
+    pub(crate) fn serialize<S: Serializer, F: Field>(fields: &[F], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(fields.iter().map(Field::to_text))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, F: Field>(from: D) -> Result<Vec<F>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        texts.iter().map(|text| F::from_text(text)).collect::<Result<_, _>>().map_err(D::Error::custom)
+    }
+}

@@ -1,0 +1,67 @@
+//! The two strong reads that settings need: one row, and all rows of a partition.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use serde::de::DeserializeOwned;
+
+use crate::item::{Item, PK, key, read, s};
+use crate::{Store, StoreError, Table};
+
+impl Store {
+    /// One row, read strongly. One trip.
+    pub(crate) async fn get_row<T: DeserializeOwned>(
+        &self,
+        table: Table,
+        (pk, sk): (String, impl Into<String>),
+    ) -> Result<Option<T>, StoreError> {
+        let answer = self
+            .db
+            .get_item()
+            .table_name(self.tables.name(table))
+            .set_key(Some(key(pk, sk)))
+            .consistent_read(true)
+            .send()
+            .await?;
+        answer.item.map(read).transpose()
+    }
+
+    /// All rows of a partition, read strongly. One trip for each megabyte.
+    pub(crate) async fn partition<T: DeserializeOwned>(
+        &self,
+        table: Table,
+        pk: String,
+    ) -> Result<Vec<T>, StoreError> {
+        let (mut rows, mut from) = (vec![], None);
+        loop {
+            let (items, next) = self.partition_page(table, &pk, from).await?;
+            for item in items {
+                rows.push(read(item)?);
+            }
+            from = next;
+            if from.is_none() {
+                return Ok(rows);
+            }
+        }
+    }
+
+    async fn partition_page(
+        &self,
+        table: Table,
+        pk: &str,
+        from: Option<Item>,
+    ) -> Result<(Vec<Item>, Option<Item>), StoreError> {
+        let values: [(&str, AttributeValue); 1] = [(":pk", s(pk))];
+        let answer = self
+            .db
+            .query()
+            .table_name(self.tables.name(table))
+            .key_condition_expression(format!("{PK} = :pk"))
+            .set_expression_attribute_values(Some(
+                values.map(|(name, value)| (name.to_owned(), value)).into(),
+            ))
+            .set_exclusive_start_key(from)
+            .consistent_read(true)
+            .send()
+            .await?;
+        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+    }
+}

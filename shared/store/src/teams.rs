@@ -1,0 +1,64 @@
+//! Teams of internal users.
+
+use domain::{Team, TeamId, Timestamp, UserId, WorkspaceId};
+use serde::{Deserialize, Serialize};
+
+use crate::{Store, StoreError, Table, fields, keys};
+
+impl Store {
+    /// A team of the workspace. One trip.
+    pub async fn team(&self, workspace: WorkspaceId, id: TeamId) -> Result<Option<Team>, StoreError> {
+        let row: Option<TeamRow> = self.get_row(Table::Workspaces, keys::team(workspace, id)).await?;
+        Ok(row.map(Team::from))
+    }
+
+    /// All teams of the workspace, oldest first. One trip.
+    pub async fn teams(&self, workspace: WorkspaceId) -> Result<Vec<Team>, StoreError> {
+        let rows: Vec<TeamRow> = self.partition(Table::Workspaces, keys::teams(workspace)).await?;
+        let mut teams: Vec<Team> = rows.into_iter().map(Team::from).collect();
+        teams.sort_by_key(|team| (team.created_at, team.id));
+        Ok(teams)
+    }
+}
+
+/// `W#T` / team id.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TeamRow {
+    #[serde(with = "fields::text")]
+    id: TeamId,
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+    name: String,
+    #[serde(with = "fields::list")]
+    member_ids: Vec<UserId>,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    version: u64,
+}
+
+impl From<TeamRow> for Team {
+    fn from(row: TeamRow) -> Self {
+        Self {
+            id: row.id,
+            workspace_id: row.workspace_id,
+            name: row.name,
+            members: row.member_ids,
+            created_at: row.created_at,
+            version: row.version,
+        }
+    }
+}
+
+impl From<&Team> for TeamRow {
+    fn from(team: &Team) -> Self {
+        Self {
+            id: team.id,
+            workspace_id: team.workspace_id,
+            name: team.name.clone(),
+            member_ids: team.members.clone(),
+            created_at: team.created_at,
+            version: team.version,
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Internal users: a row by id and a full copy by e-mail, so that either name finds the user in one trip.
+
+use domain::{
+    Cellphone, Email, Language, PersonName, Timestamp, User, UserId, UserRef, UserStatus, WorkspaceId,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{Store, StoreError, Table, fields, keys};
+
+impl Store {
+    /// The user of that id. One trip.
+    pub async fn user(&self, workspace: WorkspaceId, id: UserId) -> Result<Option<User>, StoreError> {
+        let row: Option<UserRow> = self.get_row(Table::Workspaces, keys::user(workspace, id)).await?;
+        Ok(row.map(User::from))
+    }
+
+    /// The user so named. One trip, by e-mail too: both rows hold the whole user.
+    pub async fn user_by_ref(
+        &self,
+        workspace: WorkspaceId,
+        named: &UserRef,
+    ) -> Result<Option<User>, StoreError> {
+        match named {
+            UserRef::Id(id) => self.user(workspace, *id).await,
+            UserRef::Email(email) => {
+                let key = keys::user_by_email(workspace, email);
+                let row: Option<UserRow> = self.get_row(Table::Workspaces, key).await?;
+                Ok(row.map(User::from))
+            }
+        }
+    }
+
+    /// All users of the workspace, disabled ones included, oldest first. One trip for each megabyte.
+    pub async fn users(&self, workspace: WorkspaceId) -> Result<Vec<User>, StoreError> {
+        let rows: Vec<UserRow> = self.partition(Table::Workspaces, keys::users(workspace)).await?;
+        let mut users: Vec<User> = rows.into_iter().map(User::from).collect();
+        users.sort_by_key(|user| (user.created_at, user.id));
+        Ok(users)
+    }
+}
+
+/// `W#U` / user id, and its copy `W#UE#<e-mail>` / `U`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UserRow {
+    #[serde(with = "fields::text")]
+    id: UserId,
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+    #[serde(with = "fields::text")]
+    status: UserStatus,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    #[serde(with = "fields::text")]
+    updated_at: Timestamp,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    first_name: Option<PersonName>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    last_name: Option<PersonName>,
+    #[serde(with = "fields::text")]
+    email: Email,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    cellphone: Option<Cellphone>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    language: Option<Language>,
+    version: u64,
+}
+
+impl From<UserRow> for User {
+    fn from(row: UserRow) -> Self {
+        Self {
+            id: row.id,
+            workspace_id: row.workspace_id,
+            status: row.status,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            first_name: row.first_name,
+            last_name: row.last_name,
+            email: row.email,
+            cellphone: row.cellphone,
+            language: row.language,
+            version: row.version,
+        }
+    }
+}
+
+impl From<&User> for UserRow {
+    fn from(user: &User) -> Self {
+        Self {
+            id: user.id,
+            workspace_id: user.workspace_id,
+            status: user.status,
+            created_at: user.created_at,
+            updated_at: user.updated_at,
+            first_name: user.first_name.clone(),
+            last_name: user.last_name.clone(),
+            email: user.email.clone(),
+            cellphone: user.cellphone.clone(),
+            language: user.language,
+            version: user.version,
+        }
+    }
+}
