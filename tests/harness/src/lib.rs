@@ -1,1 +1,19 @@
+//! What tests of the store and of the functions stand on: DynamoDB inside the test's own process with the tables
+//! of `template.yaml`, a clock that is set by hand, ids that count, and the events of `events/`.
 //!
+//! ```ignore
+//! let db = TestDb::start().await;
+//! db.store().create_contact(&contact, "request-1").await?;
+//! assert_eq!(trips(&db.calls()), 1);
+//! ```
+
+mod db;
+mod fixtures;
+mod stand_ins;
+mod template;
+mod wire;
+
+pub use db::TestDb;
+pub use fixtures::{fixture, fixture_text};
+pub use stand_ins::{TestClock, TestIds};
+pub use wire::{Call, Fault, trips};

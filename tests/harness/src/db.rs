@@ -1,0 +1,246 @@
+//! DynamoDB for one test.
+
+use std::sync::Arc;
+
+use aws_credential_types::Credentials;
+use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::retry::RetryConfig;
+use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
+use dynoxide::Database;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use store::{Store, Table, Tables};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use crate::stand_ins::{TestClock, TestIds};
+use crate::template::{STACK, tables};
+use crate::wire::{Call, Fault, Wire};
+
+/// A database of its own for one test: embedded, in memory, served on a free loopback port and reached by a
+/// real SDK client. It ends with this value.
+pub struct TestDb {
+    client: Client,
+    store: Store,
+    clock: Arc<TestClock>,
+    ids: Arc<TestIds>,
+    endpoint: String,
+    database: Database,
+    wire: Wire,
+    _stop: oneshot::Sender<()>,
+}
+
+impl TestDb {
+    /// Starts a database with the tables of `template.yaml`, empty, in a stack named `test`.
+    pub async fn start() -> Self {
+        let database = expect("database", Database::memory());
+        for table in tables() {
+            expect("table", database.create_table(request(&table.create)));
+            if let Some(time_to_live) = &table.time_to_live {
+                expect("time to live", database.update_time_to_live(request(time_to_live)));
+            }
+        }
+        let listener = expect("port", TcpListener::bind("127.0.0.1:0").await);
+        let endpoint = format!("http://{}", expect("address", listener.local_addr()));
+        let (stop, stopped) = oneshot::channel();
+        let end = async move { drop(stopped.await) };
+        tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database.clone(), end));
+
+        let wire = Wire::default();
+        let client = client(&endpoint, &wire);
+        let (clock, ids) = (Arc::new(TestClock::default()), Arc::new(TestIds::default()));
+        let store = Store::new(client.clone(), Tables::of_stack(STACK), clock.clone(), ids.clone());
+        Self { client, store, clock, ids, endpoint, database, wire, _stop: stop }
+    }
+
+    /// The store over this database, with this test's clock and ids.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The client, to look at rows or to break them.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The full name of a table, for calls of the client.
+    pub fn table(&self, table: Table) -> String {
+        Tables::of_stack(STACK).name(table).to_owned()
+    }
+
+    /// The test's clock.
+    pub fn clock(&self) -> &Arc<TestClock> {
+        &self.clock
+    }
+
+    /// The test's ids.
+    pub fn ids(&self) -> &Arc<TestIds> {
+        &self.ids
+    }
+
+    /// Where the database is served, for clients of another kind.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// The calls made since the start or the last [`TestDb::forget_calls`], in the order they began. A call
+    /// that the SDK repeated stands here once for each attempt.
+    pub fn calls(&self) -> Vec<Call> {
+        self.wire.calls()
+    }
+
+    /// Begins the list of calls anew.
+    pub fn forget_calls(&self) {
+        self.wire.forget_calls();
+    }
+
+    /// Lets the next `times` attempts of an operation (`PutItem`, `TransactWriteItems`, ...) fail. The SDK tries
+    /// three times by itself, so a call fails for good with 3.
+    pub fn fail(&self, operation: &str, fault: Fault, times: usize) {
+        self.wire.fail(operation, fault, times);
+    }
+
+    /// Everything that changed in the contacts table so far, as the event a function on its stream receives.
+    pub fn contacts_stream(&self) -> Value {
+        let table = self.table(Table::Contacts);
+        let streams = expect("streams", self.database.list_streams(request(&json!({ "TableName": table }))));
+        let arn = &streams.streams[0].stream_arn;
+        let stream = expect("stream", self.database.describe_stream(request(&json!({ "StreamArn": arn }))));
+        let mut records = vec![];
+        for shard in &stream.stream_description.shards {
+            let start = json!({
+                "StreamArn": arn, "ShardId": shard.shard_id, "ShardIteratorType": "TRIM_HORIZON",
+            });
+            let mut next =
+                expect("iterator", self.database.get_shard_iterator(request(&start))).shard_iterator;
+            while let Some(iterator) = next {
+                let page = json!({ "ShardIterator": iterator });
+                let page = expect("records", self.database.get_records(request(&page)));
+                next = page.next_shard_iterator.filter(|_| !page.records.is_empty());
+                records.extend(page.records.iter().map(|record| {
+                    let mut record = expect("record", serde_json::to_value(record));
+                    record["eventSourceARN"] = json!(arn);
+                    record
+                }));
+            }
+        }
+        json!({ "Records": records })
+    }
+}
+
+/// A client as the functions have it, but for back-offs too short to be noticed.
+fn client(endpoint: &str, wire: &Wire) -> Client {
+    let backoff = std::time::Duration::from_millis(1);
+    let config = aws_sdk_dynamodb::Config::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::new("eu-central-1"))
+        .credentials_provider(Credentials::new("test", "test", None, None, "tests"))
+        .endpoint_url(endpoint)
+        .http_client(wire.http_client())
+        .retry_config(RetryConfig::standard().with_max_attempts(3).with_initial_backoff(backoff))
+        .build();
+    Client::from_conf(config)
+}
+
+fn request<T: DeserializeOwned>(json: &Value) -> T {
+    expect("request", T::deserialize(json))
+}
+
+fn expect<T, E: std::fmt::Display>(what: &str, result: Result<T, E>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("embedded database, {what}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+    use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
+
+    use super::*;
+    use crate::trips;
+
+    fn s(text: &str) -> AttributeValue {
+        AttributeValue::S(text.to_owned())
+    }
+
+    async fn put(db: &TestDb, pk: &str) -> Result<(), aws_sdk_dynamodb::Error> {
+        let put = db.client().put_item().table_name(db.table(Table::Contacts));
+        put.item("pk", s(pk)).item("sk", s("C")).send().await?;
+        Ok(())
+    }
+
+    async fn is_there(db: &TestDb, pk: &str) -> bool {
+        let get = db.client().get_item().table_name(db.table(Table::Contacts));
+        get.key("pk", s(pk)).key("sk", s("C")).consistent_read(true).send().await.unwrap().item.is_some()
+    }
+
+    #[tokio::test]
+    async fn calls_are_counted_with_their_table_and_units() {
+        let db = TestDb::start().await;
+        put(&db, "a").await.unwrap();
+        assert!(is_there(&db, "a").await);
+        let calls = db.calls();
+        assert_eq!(trips(&calls), 2);
+        assert_eq!((calls[0].operation.as_str(), calls[0].table.as_str()), ("PutItem", "test-contacts"));
+        assert_eq!((calls[0].write_units, calls[1].read_units), (1.0, 1.0));
+
+        db.forget_calls();
+        tokio::join!(is_there(&db, "a"), is_there(&db, "b"));
+        assert_eq!((db.calls().len(), trips(&db.calls())), (2, 1));
+    }
+
+    #[tokio::test]
+    async fn a_call_throttled_once_is_repeated_by_the_sdk_and_three_times_fails() {
+        let db = TestDb::start().await;
+        db.fail("PutItem", Fault::Throttled, 1);
+        put(&db, "a").await.unwrap();
+        db.fail("PutItem", Fault::Throttled, 3);
+        assert_eq!(put(&db, "b").await.unwrap_err().code(), Some("ThrottlingException"));
+        assert_eq!(db.calls().len(), 5);
+        assert!(!is_there(&db, "b").await);
+    }
+
+    #[tokio::test]
+    async fn a_call_whose_answer_is_lost_was_carried_out() {
+        let db = TestDb::start().await;
+        db.fail("PutItem", Fault::AnswerLost, 3);
+        assert!(put(&db, "a").await.is_err());
+        assert!(is_there(&db, "a").await);
+        db.fail("PutItem", Fault::Unreachable, 3);
+        assert!(put(&db, "b").await.is_err());
+        assert!(!is_there(&db, "b").await);
+    }
+
+    #[tokio::test]
+    async fn a_transaction_in_conflict_is_cancelled_with_that_reason() {
+        let db = TestDb::start().await;
+        db.fail("TransactWriteItems", Fault::Conflict, 1);
+        let put = Put::builder().table_name(db.table(Table::Contacts)).item("pk", s("a")).item("sk", s("C"));
+        let put = TransactWriteItem::builder().put(put.build().unwrap()).build();
+        let error = db.client().transact_write_items().transact_items(put).send().await.unwrap_err();
+        let error = error.into_service_error();
+        assert!(error.is_transaction_canceled_exception(), "{error:?}");
+        assert!(!is_there(&db, "a").await);
+    }
+
+    #[tokio::test]
+    async fn the_stream_of_contacts_has_both_images() {
+        let db = TestDb::start().await;
+        assert_eq!(db.contacts_stream(), json!({ "Records": [] }));
+        put(&db, "a").await.unwrap();
+        let event = db.contacts_stream();
+        assert_eq!(event["Records"].as_array().unwrap().len(), 1);
+        assert_eq!(event["Records"][0]["eventName"], "INSERT");
+        assert_eq!(event["Records"][0]["dynamodb"]["NewImage"]["pk"]["S"], "a");
+        assert!(event["Records"][0]["eventSourceARN"].is_string());
+    }
+
+    #[tokio::test]
+    async fn two_databases_share_nothing() {
+        let (one, other) = (TestDb::start().await, TestDb::start().await);
+        put(&one, "a").await.unwrap();
+        assert!(!is_there(&other, "a").await);
+    }
+}

@@ -1,0 +1,271 @@
+//! Between the SDK and the database: every attempt is counted, and may be made to fail as AWS fails and the
+//! embedded database never does.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aws_smithy_runtime_api::client::http::{
+    HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpClient,
+    SharedHttpConnector,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_runtime_api::http::StatusCode;
+use aws_smithy_types::body::SdkBody;
+use aws_smithy_types::byte_stream::ByteStream;
+use serde_json::{Value, json};
+
+/// One attempt of one operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The operation's name, such as `TransactWriteItems`.
+    pub operation: String,
+    /// The table it names; those of a transaction or a batch joined by `+`, each once.
+    pub table: String,
+    /// Read units (RRU) it consumed.
+    pub read_units: f64,
+    /// Write units (WRU) it consumed, indexes included.
+    pub write_units: f64,
+    /// When it began, on a clock that ticks once at each beginning and end of a call.
+    pub started: u64,
+    /// When it ended, on the same clock.
+    pub ended: u64,
+}
+
+/// A way for a call to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// DynamoDB refuses for want of throughput; nothing was done.
+    Throttled,
+    /// Another transaction holds one of the items; nothing was done.
+    Conflict,
+    /// The call was carried out, but its answer never arrived.
+    AnswerLost,
+    /// The database was not reached; nothing was done.
+    Unreachable,
+}
+
+/// The round trips one after another: the longest chain of calls of which none overlaps another in time.
+pub fn trips(calls: &[Call]) -> usize {
+    let mut calls: Vec<&Call> = calls.iter().collect();
+    calls.sort_by_key(|call| call.ended);
+    let mut free_from = 0;
+    let mut chain = 0;
+    for call in calls {
+        if call.started >= free_from {
+            free_from = call.ended;
+            chain += 1;
+        }
+    }
+    chain
+}
+
+/// What is shared between the client and the test.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wire(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    ticks: u64,
+    calls: Vec<Call>,
+    /// Calls begun before the list was last emptied are not ended in it.
+    forgotten: usize,
+    faults: Vec<(String, Fault)>,
+}
+
+impl Wire {
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.state().calls.clone()
+    }
+
+    pub(crate) fn forget_calls(&self) {
+        let mut state = self.state();
+        state.forgotten += state.calls.len();
+        state.calls.clear();
+    }
+
+    pub(crate) fn fail(&self, operation: &str, fault: Fault, times: usize) {
+        self.state().faults.extend((0..times).map(|_| (operation.to_owned(), fault)));
+    }
+
+    /// A plain HTTP client with this wire around it.
+    pub(crate) fn http_client(&self) -> SharedHttpClient {
+        let inner = aws_smithy_http_client::Builder::new().build_http();
+        SharedHttpClient::new(WiredClient { inner, wire: self.clone() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, operation: &str, body: &Value) -> (usize, Option<Fault>) {
+        let mut state = self.state();
+        let started = state.tick();
+        state.calls.push(Call {
+            operation: operation.to_owned(),
+            table: tables(body),
+            read_units: 0.0,
+            write_units: 0.0,
+            started,
+            ended: u64::MAX,
+        });
+        let number = state.forgotten + state.calls.len() - 1;
+        let planned = state.faults.iter().position(|(name, _)| name == operation);
+        (number, planned.map(|at| state.faults.remove(at).1))
+    }
+
+    fn end(&self, number: usize, units: f64) {
+        let mut state = self.state();
+        let ended = state.tick();
+        let at = number.checked_sub(state.forgotten);
+        if let Some(call) = at.and_then(|at| state.calls.get_mut(at)) {
+            call.ended = ended;
+            match call.operation.as_str() {
+                "GetItem" | "BatchGetItem" | "Query" | "TransactGetItems" => call.read_units = units,
+                _ => call.write_units = units,
+            }
+        }
+    }
+}
+
+impl State {
+    fn tick(&mut self) -> u64 {
+        self.ticks += 1;
+        self.ticks
+    }
+}
+
+#[derive(Debug)]
+struct WiredClient {
+    inner: SharedHttpClient,
+    wire: Wire,
+}
+
+impl HttpClient for WiredClient {
+    fn http_connector(
+        &self,
+        settings: &HttpConnectorSettings,
+        components: &RuntimeComponents,
+    ) -> SharedHttpConnector {
+        let inner = self.inner.http_connector(settings, components);
+        SharedHttpConnector::new(WiredConnector { inner, wire: self.wire.clone() })
+    }
+}
+
+#[derive(Debug)]
+struct WiredConnector {
+    inner: SharedHttpConnector,
+    wire: Wire,
+}
+
+impl HttpConnector for WiredConnector {
+    fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
+        let operation = request
+            .headers()
+            .get("x-amz-target")
+            .and_then(|target| target.split_once('.'))
+            .map_or_else(String::new, |(_, operation)| operation.to_owned());
+        let mut body: Value =
+            request.body().bytes().and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
+        let (number, fault) = self.wire.begin(&operation, &body);
+        // Tests read what a call cost; the service does not ask.
+        body["ReturnConsumedCapacity"] = json!("TOTAL");
+        let text = body.to_string();
+        request.headers_mut().insert("content-length", text.len().to_string());
+        *request.body_mut() = SdkBody::from(text);
+
+        let (inner, wire) = (self.inner.clone(), self.wire.clone());
+        HttpConnectorFuture::new(async move {
+            let answer = match fault {
+                Some(Fault::Throttled) => Ok(refusal("ThrottlingException", json!({}))),
+                Some(Fault::Conflict) => Ok(conflict(&operation, &body)),
+                Some(Fault::Unreachable) => Err(ConnectorError::io("connection refused".into())),
+                Some(Fault::AnswerLost) => match inner.call(request).await {
+                    Ok(_) => Err(ConnectorError::timeout("no answer in time".into())),
+                    Err(error) => Err(error),
+                },
+                None => inner.call(request).await,
+            };
+            let answer = read_units(answer).await;
+            wire.end(number, answer.as_ref().map_or(0.0, |(_, units)| *units));
+            answer.map(|(answer, _)| answer)
+        })
+    }
+}
+
+/// The answer with its body in memory, and the capacity units it tells of.
+async fn read_units(
+    answer: Result<HttpResponse, ConnectorError>,
+) -> Result<(HttpResponse, f64), ConnectorError> {
+    let mut answer = answer?;
+    let body = ByteStream::new(answer.take_body()).collect().await;
+    let bytes = body.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
+    let json: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let units = match &json["ConsumedCapacity"] {
+        Value::Array(tables) => tables.iter().filter_map(|table| table["CapacityUnits"].as_f64()).sum(),
+        table => table["CapacityUnits"].as_f64().unwrap_or(0.0),
+    };
+    *answer.body_mut() = SdkBody::from(bytes);
+    Ok((answer, units))
+}
+
+fn conflict(operation: &str, body: &Value) -> HttpResponse {
+    if operation != "TransactWriteItems" {
+        return refusal("TransactionConflictException", json!({}));
+    }
+    let items = body["TransactItems"].as_array().map_or(0, Vec::len);
+    let reasons: Vec<Value> = (0..items)
+        .map(|at| json!({ "Code": if at == 0 { "TransactionConflict" } else { "None" } }))
+        .collect();
+    refusal("TransactionCanceledException", json!({ "CancellationReasons": reasons }))
+}
+
+fn refusal(code: &str, mut body: Value) -> HttpResponse {
+    body["__type"] = json!(format!("com.amazonaws.dynamodb.v20120810#{code}"));
+    body["message"] = json!("injected by a test");
+    let status = StatusCode::try_from(400).unwrap_or_else(|_| unreachable!("400 is a status"));
+    let mut response = HttpResponse::new(status, SdkBody::from(body.to_string()));
+    response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
+    response
+}
+
+fn tables(body: &Value) -> String {
+    let mut names: Vec<&str> = match (&body["TransactItems"], &body["RequestItems"]) {
+        (Value::Array(items), _) => items
+            .iter()
+            .filter_map(Value::as_object)
+            .flat_map(|item| item.values())
+            .filter_map(|action| action["TableName"].as_str())
+            .collect(),
+        (_, Value::Object(tables)) => tables.keys().map(String::as_str).collect(),
+        _ => body["TableName"].as_str().into_iter().collect(),
+    };
+    names.sort_unstable();
+    names.dedup();
+    names.join("+")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(started: u64, ended: u64) -> Call {
+        Call {
+            operation: String::new(),
+            table: String::new(),
+            read_units: 0.0,
+            write_units: 0.0,
+            started,
+            ended,
+        }
+    }
+
+    #[test]
+    fn calls_side_by_side_are_one_trip() {
+        assert_eq!(trips(&[]), 0);
+        assert_eq!(trips(&[call(1, 4), call(2, 3)]), 1);
+        assert_eq!(trips(&[call(1, 2), call(3, 4)]), 2);
+        // A long call beside two short ones that follow each other.
+        assert_eq!(trips(&[call(1, 6), call(2, 3), call(4, 5)]), 2);
+    }
+}
