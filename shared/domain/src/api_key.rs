@@ -6,6 +6,7 @@ use crate::ids::{KeyId, WorkspaceId};
 use crate::secret::Secret;
 use crate::text::Unfit;
 use crate::time::Timestamp;
+use crate::workspace::operator_name;
 
 /// The text a client sends in `x-api-key`: `msk_`, 32 random base62 characters and 6 that check them.
 ///
@@ -91,10 +92,37 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
+    /// A new key. An expiry, where there is one, lies ahead.
+    pub fn new(
+        id: KeyId,
+        workspace_id: WorkspaceId,
+        name: &str,
+        grant: Grant,
+        now: Timestamp,
+    ) -> Result<Self, Unfit> {
+        let Grant { scopes, rate, expires_at } = grant;
+        if expires_at.is_some_and(|at| at <= now) {
+            return Err(Unfit::Value { reason: "the expiry lies in the past" });
+        }
+        let name = operator_name(name)?;
+        Ok(Self { id, workspace_id, name, scopes, rate, created_at: now, expires_at, revoked_at: None })
+    }
+
     /// Whether the key opens its workspace at this moment.
     pub fn is_good(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|at| now < at)
     }
+}
+
+/// What a new key is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// What the key may do.
+    pub scopes: Scopes,
+    /// How fast it may be used.
+    pub rate: RateLimit,
+    /// From when on it is refused.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// A token bucket: so many requests at once, refilled at so many a second.
@@ -113,6 +141,17 @@ impl RateLimit {
     pub const MAX_BURST: u32 = 30_000;
     /// What a key gets when the operator says nothing.
     pub const DEFAULT: Self = Self { per_second: 50, burst: 100 };
+
+    /// A limit within its bounds.
+    pub fn new(per_second: u32, burst: u32) -> Result<Self, Unfit> {
+        if !(1..=Self::MAX_PER_SECOND).contains(&per_second) {
+            return Err(Unfit::Value { reason: "a rate is 1 to 500 requests a second" });
+        }
+        if !(1..=Self::MAX_BURST).contains(&burst) {
+            return Err(Unfit::Value { reason: "a burst is 1 to 30000 requests" });
+        }
+        Ok(Self { per_second, burst })
+    }
 }
 
 /// One thing a key may do.
@@ -256,6 +295,29 @@ mod tests {
         assert!(key.is_good(at(999)));
         assert!(!key.is_good(at(1_000)));
         assert!(!ApiKey { revoked_at: Some(at(1)), ..key }.is_good(at(999)));
+    }
+
+    #[test]
+    fn a_new_key_expires_in_the_future_and_its_rate_is_within_bounds() {
+        let nil = uuid::Uuid::nil();
+        let new = |expires_at: i64| {
+            let expires_at = Some(Timestamp::from_millis(expires_at));
+            let grant = Grant { scopes: Scopes::All, rate: RateLimit::DEFAULT, expires_at };
+            let now = Timestamp::from_millis(1_000);
+            ApiKey::new(KeyId::from_uuid(nil), WorkspaceId::from_uuid(nil), "k", grant, now)
+        };
+        assert!(new(1_001).is_ok());
+        assert!(new(1_000).is_err());
+        for (per_second, burst, good) in [
+            (1, 1, true),
+            (500, 30_000, true),
+            (0, 1, false),
+            (501, 1, false),
+            (1, 0, false),
+            (1, 30_001, false),
+        ] {
+            assert_eq!(RateLimit::new(per_second, burst).is_ok(), good, "{per_second}/{burst}");
+        }
     }
 
     #[test]

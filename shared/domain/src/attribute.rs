@@ -1,7 +1,7 @@
 //! Custom attribute definitions and what may stand in an attribute of a contact.
 
-use crate::ids::{AttributeId, ClosedValueId, WorkspaceId};
-use crate::text::Unfit;
+use crate::ids::{AttributeId, ClosedValueId, Ids, WorkspaceId};
+use crate::text::{Unfit, within};
 use crate::time::Timestamp;
 
 /// The definition of a custom attribute.
@@ -48,6 +48,38 @@ impl AttributeDefinition {
     /// The greatest number of characters of a key name.
     pub const MAX_KEY_NAME: usize = 100;
 
+    /// A new definition, or what is wrong with it.
+    pub fn new(
+        workspace_id: WorkspaceId,
+        wanted: &NewAttribute<'_>,
+        ids: &dyn Ids,
+        now: Timestamp,
+    ) -> Result<Self, DefinitionUnfit> {
+        wanted.check()?;
+        let value = |value: &String| ClosedValue { id: ClosedValueId::generate(ids), value: value.clone() };
+        Ok(Self {
+            id: AttributeId::generate(ids),
+            workspace_id,
+            category: wanted.category,
+            is_required: wanted.is_required,
+            key_name: wanted.key_name.to_owned(),
+            attribute_type: wanted.attribute_type,
+            closed_values: wanted.values.iter().map(value).collect(),
+            created_at: now,
+            deleted_at: None,
+            version: 1,
+        })
+    }
+
+    /// The definition once archived; `None` when it is already.
+    pub fn archived(&self, now: Timestamp) -> Option<Self> {
+        (!self.is_archived(now)).then(|| Self {
+            deleted_at: Some(now),
+            version: self.version + 1,
+            ..self.clone()
+        })
+    }
+
     /// Archived: `deletedAt` lies in the past.
     pub fn is_archived(&self, now: Timestamp) -> bool {
         self.deleted_at.is_some_and(|at| at <= now)
@@ -57,6 +89,88 @@ impl AttributeDefinition {
     pub fn closed_value(&self, id: ClosedValueId) -> Option<&ClosedValue> {
         self.closed_values.iter().find(|value| value.id == id)
     }
+}
+
+/// What an operator asks a new definition to be.
+#[derive(Clone, Copy, Debug)]
+pub struct NewAttribute<'a> {
+    /// Free text or a choice.
+    pub category: AttributeCategory,
+    /// What content must look like.
+    pub attribute_type: AttributeType,
+    /// The name by which contacts show it.
+    pub key_name: &'a str,
+    /// Whether a contact without it is PARTIAL.
+    pub is_required: bool,
+    /// The values of a CLOSED attribute.
+    pub values: &'a [String],
+}
+
+impl NewAttribute<'_> {
+    fn check(&self) -> Result<(), DefinitionUnfit> {
+        let blank = self.key_name.trim().is_empty() || self.key_name.chars().any(char::is_control);
+        within(self.key_name, 1, AttributeDefinition::MAX_KEY_NAME).map_err(DefinitionUnfit::KeyName)?;
+        if blank {
+            let reason = "a key name cannot be blank or hold control characters";
+            return Err(DefinitionUnfit::KeyName(Unfit::Value { reason }));
+        }
+        match (self.category, self.values.len()) {
+            (AttributeCategory::Open, 0) => Ok(()),
+            (AttributeCategory::Open, _) => Err(DefinitionUnfit::OpenWithValues),
+            (AttributeCategory::Closed, 1..=AttributeDefinition::MAX_VALUES) => self.check_values(),
+            (AttributeCategory::Closed, _) => Err(DefinitionUnfit::NumberOfValues),
+        }
+    }
+
+    fn check_values(&self) -> Result<(), DefinitionUnfit> {
+        for (at, value) in self.values.iter().enumerate() {
+            let unfit = |reason| DefinitionUnfit::Value { value: value.clone(), reason };
+            within(value, 1, AttributeDefinition::MAX_CONTENT).map_err(unfit)?;
+            if !self.attribute_type.takes(value) {
+                return Err(unfit(Unfit::Value { reason: "does not fit the attribute's type" }));
+            }
+            if self.values[..at].contains(value) {
+                return Err(unfit(Unfit::Value { reason: "is given twice" }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a definition cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DefinitionUnfit {
+    /// The key name does not fit.
+    #[error("the key name {0}")]
+    KeyName(Unfit),
+    /// OPEN attributes take content, not values.
+    #[error("an OPEN attribute has no values")]
+    OpenWithValues,
+    /// CLOSED attributes need something to choose from, within limits.
+    #[error("a CLOSED attribute has 1 to {} values", AttributeDefinition::MAX_VALUES)]
+    NumberOfValues,
+    /// One of the values does not fit.
+    #[error("the value {value:?} {reason}")]
+    Value {
+        /// The value.
+        value: String,
+        /// What is wrong with it.
+        reason: Unfit,
+    },
+}
+
+/// Why a workspace does not take a definition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DefinitionRefused {
+    /// The workspace has as many active attributes as it may.
+    #[error("the workspace has {} active attributes already", AttributeDefinition::MAX_ACTIVE)]
+    TooMany,
+    /// An active attribute has that key name.
+    #[error("the key name is that of the active attribute {by}")]
+    KeyNameTaken {
+        /// The attribute that has it.
+        by: AttributeId,
+    },
 }
 
 /// The two categories of attributes.
@@ -186,6 +300,17 @@ impl Definitions {
         self.active(now).find(|definition| definition.id == id)
     }
 
+    /// Whether the workspace may have this definition too: its number of active ones, and its key name.
+    pub fn admit(&self, new: &AttributeDefinition, now: Timestamp) -> Result<(), DefinitionRefused> {
+        if let Some(same) = self.active(now).find(|definition| definition.key_name == new.key_name) {
+            return Err(DefinitionRefused::KeyNameTaken { by: same.id });
+        }
+        if self.active(now).count() >= AttributeDefinition::MAX_ACTIVE {
+            return Err(DefinitionRefused::TooMany);
+        }
+        Ok(())
+    }
+
     /// A number that grows with every change of any definition: definitions are never removed, only archived.
     pub fn version(&self) -> u64 {
         self.0.iter().map(|definition| definition.version).sum()
@@ -195,6 +320,69 @@ impl Definitions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use uuid::Uuid;
+
+    struct OneId;
+
+    impl Ids for OneId {
+        fn next(&self) -> Uuid {
+            Uuid::nil()
+        }
+    }
+
+    const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+
+    fn closed<'a>(values: &'a [String], attribute_type: AttributeType) -> NewAttribute<'a> {
+        let category = AttributeCategory::Closed;
+        NewAttribute { category, attribute_type, key_name: "plan", is_required: false, values }
+    }
+
+    fn make(wanted: &NewAttribute<'_>) -> Result<AttributeDefinition, DefinitionUnfit> {
+        AttributeDefinition::new(WorkspaceId::from_uuid(Uuid::nil()), wanted, &OneId, NOW)
+    }
+
+    #[test]
+    fn a_closed_attribute_has_1_to_50_different_values_of_its_type() {
+        let numbers: Vec<String> = (0..51).map(|n| n.to_string()).collect();
+        assert_eq!(make(&closed(&numbers[..50], AttributeType::Number)).unwrap().closed_values.len(), 50);
+        for wrong in [&numbers[..], &[]] {
+            let made = make(&closed(wrong, AttributeType::Number));
+            assert_eq!(made, Err(DefinitionUnfit::NumberOfValues));
+        }
+        for (values, attribute_type) in [
+            (["a", "a"], AttributeType::Text),
+            (["1", "x"], AttributeType::Number),
+            (["a", ""], AttributeType::Text),
+        ] {
+            let made = make(&closed(&values.map(str::to_owned), attribute_type));
+            assert!(matches!(made, Err(DefinitionUnfit::Value { .. })), "{values:?}");
+        }
+    }
+
+    #[test]
+    fn an_open_attribute_has_no_values_and_a_key_name_is_not_blank() {
+        let values = ["a".to_owned()];
+        let open = NewAttribute { category: AttributeCategory::Open, ..closed(&values, AttributeType::Text) };
+        assert_eq!(make(&open), Err(DefinitionUnfit::OpenWithValues));
+        for name in ["", " ", "a\n", &"x".repeat(101)] {
+            let made = make(&NewAttribute { key_name: name, values: &[], ..open });
+            assert!(matches!(made, Err(DefinitionUnfit::KeyName(_))), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn a_workspace_takes_100_active_attributes_of_different_key_names() {
+        let open = NewAttribute { category: AttributeCategory::Open, ..closed(&[], AttributeType::Text) };
+        let named = |n: usize| make(&NewAttribute { key_name: &format!("key{n}"), ..open }).unwrap();
+        let mut all: Vec<AttributeDefinition> = (0..100).map(named).collect();
+        let full = Definitions::new(all.clone());
+        assert_eq!(full.admit(&named(100), NOW), Err(DefinitionRefused::TooMany));
+        all[0] = all[0].archived(NOW).unwrap();
+        let with_room = Definitions::new(all);
+        assert_eq!(with_room.admit(&named(0), NOW), Ok(()));
+        let by = AttributeId::from_uuid(Uuid::nil());
+        assert_eq!(with_room.admit(&named(1), NOW), Err(DefinitionRefused::KeyNameTaken { by }));
+    }
 
     #[test]
     fn open_content_is_checked_against_the_type() {

@@ -31,6 +31,35 @@ pub struct User {
     pub version: u64,
 }
 
+impl User {
+    /// A new active user who has an address and nothing else yet.
+    pub fn new(id: UserId, workspace_id: WorkspaceId, email: Email, now: Timestamp) -> Self {
+        Self {
+            id,
+            workspace_id,
+            status: UserStatus::Active,
+            created_at: now,
+            updated_at: now,
+            first_name: None,
+            last_name: None,
+            email,
+            cellphone: None,
+            language: None,
+            version: 1,
+        }
+    }
+
+    /// The user after removal; `None` when removed already.
+    pub fn disabled(&self, now: Timestamp) -> Option<Self> {
+        (self.status == UserStatus::Active).then(|| Self {
+            status: UserStatus::Disabled,
+            updated_at: now,
+            version: self.version + 1,
+            ..self.clone()
+        })
+    }
+}
+
 /// The states of an internal user, in the specification's lower-case words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserStatus {

@@ -1,7 +1,17 @@
 //! Workspaces and their teams.
 
 use crate::ids::{TeamId, UserId, WorkspaceId};
+use crate::text::{Unfit, within};
 use crate::time::Timestamp;
+
+/// Reads a name shown to operators (a workspace's, a team's, an API key's): 1 to 256 characters, not blank.
+pub fn operator_name(text: &str) -> Result<String, Unfit> {
+    within(text, 1, 256)?;
+    if text.trim().is_empty() || text.chars().any(char::is_control) {
+        return Err(Unfit::Value { reason: "a name cannot be blank or hold control characters" });
+    }
+    Ok(text.to_owned())
+}
 
 /// A tenant's workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +28,14 @@ pub struct Workspace {
     pub list_shards_write: u8,
     /// Grows by one with each change.
     pub version: u64,
+}
+
+impl Workspace {
+    /// A new workspace, whose lists have one shard.
+    pub fn new(id: WorkspaceId, name: &str, now: Timestamp) -> Result<Self, Unfit> {
+        let name = operator_name(name)?;
+        Ok(Self { id, name, created_at: now, list_shards_read: 1, list_shards_write: 1, version: 1 })
+    }
 }
 
 /// A team of internal users, for round-robin assignment.
@@ -40,4 +58,81 @@ pub struct Team {
 impl Team {
     /// The greatest number of members.
     pub const MAX_MEMBERS: usize = 200;
+
+    /// A new team without members.
+    pub fn new(id: TeamId, workspace_id: WorkspaceId, name: &str, now: Timestamp) -> Result<Self, Unfit> {
+        let name = operator_name(name)?;
+        Ok(Self { id, workspace_id, name, members: vec![], created_at: now, version: 1 })
+    }
+
+    /// The team with these users too, each once; `None` when all of them are members already.
+    pub fn with(&self, users: &[UserId]) -> Result<Option<Self>, TeamFull> {
+        let mut members = self.members.clone();
+        for user in users {
+            if !members.contains(user) {
+                members.push(*user);
+            }
+        }
+        if members.len() > Self::MAX_MEMBERS {
+            return Err(TeamFull);
+        }
+        Ok(self.changed_to(members))
+    }
+
+    /// The team without these users; `None` when none of them is a member.
+    pub fn without(&self, users: &[UserId]) -> Option<Self> {
+        let members = self.members.iter().copied().filter(|member| !users.contains(member)).collect();
+        self.changed_to(members)
+    }
+
+    fn changed_to(&self, members: Vec<UserId>) -> Option<Self> {
+        let version = self.version + 1;
+        (members != self.members).then(|| Self { members, version, ..self.clone() })
+    }
+}
+
+/// The team would have more than [`Team::MAX_MEMBERS`] members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a team has at most {} members", Team::MAX_MEMBERS)]
+pub struct TeamFull;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    fn user(n: u128) -> UserId {
+        UserId::from_uuid(Uuid::from_u128(n))
+    }
+
+    fn team() -> Team {
+        let id = Uuid::nil();
+        Team::new(TeamId::from_uuid(id), WorkspaceId::from_uuid(id), "Sales", Timestamp::from_millis(0))
+            .unwrap()
+    }
+
+    #[test]
+    fn members_keep_the_order_they_joined_in_and_stand_once() {
+        let three = team().with(&[user(3), user(1), user(3), user(2)]).unwrap().unwrap();
+        assert_eq!(three.members, [user(3), user(1), user(2)]);
+        assert_eq!(three.version, 2);
+        assert_eq!(three.with(&[user(1)]), Ok(None));
+        assert_eq!(three.without(&[user(1)]).unwrap().members, [user(3), user(2)]);
+        assert_eq!(three.without(&[user(9)]), None);
+    }
+
+    #[test]
+    fn a_team_takes_200_members_and_no_more() {
+        let all: Vec<UserId> = (1..=201).map(user).collect();
+        assert_eq!(team().with(&all[..200]).unwrap().unwrap().members.len(), 200);
+        assert_eq!(team().with(&all), Err(TeamFull));
+    }
+
+    #[test]
+    fn a_name_for_operators_is_neither_blank_nor_over_256_characters() {
+        assert!(operator_name(&"é".repeat(256)).is_ok());
+        for bad in ["", " ", "a\u{7}", &"x".repeat(257)] {
+            assert!(operator_name(bad).is_err(), "{bad:?}");
+        }
+    }
 }
