@@ -1,1 +1,19 @@
-//!
+//! Endpoints 5 to 7: the contacts of a workspace.
+
+mod get;
+mod list;
+mod update;
+
+use domain::Scope;
+use edge::{Api, ApiRequest};
+use lambda_http::{Body, Response};
+
+/// Answers one request of this function's routes.
+pub async fn handle(api: &Api, request: &ApiRequest) -> Response<Body> {
+    match (request.method(), request.path("contactId")) {
+        ("GET", None) => api.answer(request, Scope::ContactsRead, list::list).await,
+        ("GET", Some(_)) => api.answer(request, Scope::ContactsRead, get::get).await,
+        ("PATCH", Some(_)) => api.answer(request, Scope::ContactsWrite, update::update).await,
+        _ => api.no_such_route(request),
+    }
+}

@@ -1,1 +1,15 @@
-//!
+//! Endpoint 9: an internal user.
+
+mod get;
+
+use domain::Scope;
+use edge::{Api, ApiRequest};
+use lambda_http::{Body, Response};
+
+/// Answers one request of this function's routes.
+pub async fn handle(api: &Api, request: &ApiRequest) -> Response<Body> {
+    match request.method() {
+        "GET" => api.answer(request, Scope::UsersRead, get::get).await,
+        _ => api.no_such_route(request),
+    }
+}

@@ -14,7 +14,7 @@ const OPERATION: Duration = Duration::from_millis(6_000);
 const ATTEMPTS: u32 = 3;
 
 /// Region, credentials and transport from the environment (`AWS_REGION`, `AWS_ENDPOINT_URL`, ...).
-pub async fn config() -> SdkConfig {
+pub(crate) async fn config() -> SdkConfig {
     let http = aws_smithy_http_client::Builder::new()
         .tls_provider(tls::Provider::Rustls(CryptoMode::Ring))
         .build_https();

@@ -1,11 +1,61 @@
-//! What a function is started with: settings from the environment, SDK clients, the clock, ids, logs.
+//! What a process is started with: settings from the environment, SDK clients, the clock, ids, logs.
 //!
 //! The only room that reads the environment. Everything here is made once, at start, and passed in.
 
-pub mod aws;
+mod aws;
 pub mod settings;
 pub mod system;
-pub mod telemetry;
+mod telemetry;
+
+use std::sync::Arc;
+
+use aws_config::SdkConfig;
+use domain::{Clock, Ids};
 
 pub use settings::{SettingError, Settings};
 pub use system::{RandomIds, SystemClock};
+
+/// A started process.
+pub struct Process {
+    /// Its settings.
+    pub settings: Settings,
+    /// The name of its stack, by which its tables are named.
+    pub stack: String,
+    aws: SdkConfig,
+}
+
+impl Process {
+    /// Starts a function: logs to standard output, settings from the environment, AWS by the environment's
+    /// region, credentials and endpoint.
+    pub async fn start() -> Result<Self, SettingError> {
+        let settings = Settings::from_env();
+        telemetry::start(&settings);
+        let stack = settings.required("STACK")?;
+        Ok(Self { settings, stack, aws: aws::config().await })
+    }
+
+    /// Starts a tool that works on the stack of that name: the same, without logs.
+    pub async fn of_stack(stack: String) -> Self {
+        Self { settings: Settings::from_env(), stack, aws: aws::config().await }
+    }
+
+    /// A DynamoDB client; to be made once.
+    pub fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
+        aws_sdk_dynamodb::Client::new(&self.aws)
+    }
+
+    /// An SQS client; to be made once.
+    pub fn sqs(&self) -> aws_sdk_sqs::Client {
+        aws_sdk_sqs::Client::new(&self.aws)
+    }
+
+    /// The operating system's clock.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::new(SystemClock)
+    }
+
+    /// The operating system's random ids.
+    pub fn ids(&self) -> Arc<dyn Ids> {
+        Arc::new(RandomIds)
+    }
+}

@@ -3,7 +3,7 @@
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging at `LOG_LEVEL` (default `info`); dependencies speak from `warn` up.
-pub fn start(settings: &crate::Settings) {
+pub(crate) fn start(settings: &crate::Settings) {
     let level = settings.optional("LOG_LEVEL").unwrap_or_else(|| "info".to_owned());
     let ours = "attributes,contacts,edge,event_relay,queue,store,sweeper,users,webhook_delivery";
     let filter =

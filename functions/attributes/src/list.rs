@@ -1,0 +1,25 @@
+use domain::AttributeCategory;
+use edge::form::Form;
+use edge::{ApiError, Call, Reply, view};
+
+/// GET /settings/attributes: one round trip, filtered in memory (a workspace has at most 100 active ones).
+pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let mut form = Form::default();
+    let query = call.request.query();
+    query.only(&mut form, &["category", "includeArchived", "isRequired"]);
+    let category = query.text(&mut form, "category", AttributeCategory::parse);
+    let include_archived = query.boolean(&mut form, "includeArchived").unwrap_or(false);
+    let is_required = query.boolean(&mut form, "isRequired");
+    form.finish(Some(()))?;
+
+    let definitions = call.store().definitions(call.workspace()).await?;
+    let now = call.store().now();
+    let custom_attributes = definitions
+        .iter()
+        .filter(|definition| include_archived || !definition.is_archived(now))
+        .filter(|definition| category.is_none_or(|wanted| definition.category == wanted))
+        .filter(|definition| is_required.is_none_or(|wanted| definition.is_required == wanted))
+        .map(view::attribute)
+        .collect();
+    Reply::list(&view::AttributesView { custom_attributes })
+}

@@ -1,0 +1,47 @@
+use domain::Email;
+use domain::search::SearchQuery;
+use edge::form::Form;
+use edge::{ApiError, Call, Reply, view};
+use futures::future::try_join3;
+use store::ContactQuery;
+
+const PAGE_SIZE: std::ops::RangeInclusive<i64> = 1..=100;
+const DEFAULT_PAGE_SIZE: i64 = 20;
+
+/// GET /contacts: two round trips, three to five for a search by several words.
+pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let mut form = Form::default();
+    let query = call.request.query();
+    query.only(&mut form, &["owner", "search", "pageSize", "cursor"]);
+    let owner = query.text(&mut form, "owner", Email::parse);
+    let search = query.text(&mut form, "search", SearchQuery::parse);
+    let page_size = query.integer(&mut form, "pageSize", *PAGE_SIZE.start(), *PAGE_SIZE.end());
+    let cursor = query.text(&mut form, "cursor", |cursor| Ok(cursor.to_owned()));
+    form.finish(Some(()))?;
+
+    let owner_filter = owner.as_ref().map(Email::canonical);
+    let search_filter = search.as_ref().map(SearchQuery::canonical);
+    let filters = [("owner", owner_filter.as_deref()), ("search", search_filter.as_deref())];
+    let cursors = call.cursors("contacts", &filters);
+    let wanted = ContactQuery {
+        owner,
+        search,
+        page_size: usize::try_from(page_size.unwrap_or(DEFAULT_PAGE_SIZE)).unwrap_or_default(),
+        after: cursors.open(cursor.as_deref()).await?,
+    };
+
+    let (store, workspace) = (call.store(), call.workspace());
+    let (page, definitions, ()) = try_join3(
+        async { Ok(store.contacts_page(workspace, wanted).await?) },
+        async { Ok(store.definitions(workspace).await?) },
+        cursors.warm(),
+    )
+    .await?;
+    let now = store.now();
+    let contacts = page.items.iter().map(|contact| view::contact(contact, &definitions, now)).collect();
+    let cursor = match page.next {
+        Some(position) => cursors.seal(&position).await?,
+        None => String::new(),
+    };
+    Reply::list(&view::ContactsView { contacts, cursor })
+}

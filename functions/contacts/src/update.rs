@@ -1,0 +1,160 @@
+use domain::attribute::AttributeDefinition;
+use domain::contact::{AttributeUpdate, ContactUpdate, OpenContent};
+use domain::{
+    AttributeId, Cellphone, ClosedValueId, ContactId, Email, Language, Patch, PersonName, Refused, Unfit,
+    User, UserId, UserRef,
+};
+use edge::form::{Fault, Form, Node};
+use edge::{ApiError, Call, Reply, Resource, view};
+use futures::future::try_join3;
+use store::Replaced;
+
+/// How often an update is merged anew into a contact that others change at the same time.
+const MERGES: usize = 5;
+
+/// PATCH /contacts/{contactId}: two round trips. What the body does not name stays as it is.
+pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let body = call.request.json()?;
+    let mut form = Form::default();
+    call.request.query().only(&mut form, &[]);
+    let id = call.request.path_id(&mut form, "contactId", ContactId::parse);
+    let update = read_update(&mut form, Node::root("body", Some(&body)));
+    let (id, update) = form.finish(id.zip(update))?;
+
+    for _ in 0..MERGES {
+        if let Some(reply) = merge(call, id, &update).await? {
+            return Ok(reply);
+        }
+    }
+    Err(ApiError::contended())
+}
+
+/// One try: read, apply, write. `None` when another writer came between.
+async fn merge(call: &Call<'_>, id: ContactId, update: &ContactUpdate) -> Result<Option<Reply>, ApiError> {
+    let (store, workspace) = (call.store(), call.workspace());
+    let (current, definitions, owner) = try_join3(
+        async { Ok::<_, ApiError>(store.contact(workspace, id).await?) },
+        async { Ok(store.definitions(workspace).await?) },
+        named_owner(call, &update.owner),
+    )
+    .await?;
+    let current = current.ok_or(ApiError::NotFound(Resource::Contact))?;
+    let now = store.now();
+    let shown = Reply::resource(&view::contact(&current, &definitions, now), definitions.version())?;
+    call.request.check_if_match(&shown)?;
+    let Some(next) = current.apply(update, &definitions, owner.as_ref(), now)? else {
+        return Ok(Some(shown));
+    };
+
+    call.caller.admitted().await?;
+    match store.replace_contact(&current, &next, call.request.id()).await? {
+        Replaced::Done => {
+            Reply::resource(&view::contact(&next, &definitions, now), definitions.version()).map(Some)
+        }
+        Replaced::Stale => Ok(None),
+        Replaced::Taken { field, contact } => Err(Refused::IdentityTaken { field, contact }.into()),
+    }
+}
+
+async fn named_owner(call: &Call<'_>, owner: &Patch<UserRef>) -> Result<Option<User>, ApiError> {
+    match owner.as_set() {
+        Some(named) => Ok(call.store().user_by_ref(call.workspace(), named).await?),
+        None => Ok(None),
+    }
+}
+
+fn read_update(form: &mut Form, body: Node<'_>) -> Option<ContactUpdate> {
+    let body = body.object(form)?;
+    Some(ContactUpdate {
+        first_name: body.patch(form, "firstName", |form, at| at.text(form, PersonName::parse)),
+        last_name: body.patch(form, "lastName", |form, at| at.text(form, PersonName::parse)),
+        email: body.patch(form, "email", |form, at| at.text(form, Email::parse)),
+        cellphone: body.patch(form, "cellphone", |form, at| at.text(form, Cellphone::parse)),
+        language: body.patch(form, "languageCode", |form, at| at.text(form, Language::parse)),
+        owner: body.patch(form, "ownerIdentifier", read_owner),
+        attributes: read_attributes(form, body.field("customAttributes")),
+    })
+}
+
+fn read_owner(form: &mut Form, at: &Node<'_>) -> Option<UserRef> {
+    const TYPES: &[&str] = &["ID", "EMAIL"];
+    let at = at.clone().object(form)?;
+    let by_id = at.field("identifierType").required(form).and_then(|kind| {
+        kind.text(form, |word| match word {
+            "ID" => Ok(true),
+            "EMAIL" => Ok(false),
+            _ => Err(Unfit::NotOneOf { expected: TYPES }),
+        })
+    });
+    let identifier = at.field("identifier").required(form)?;
+    match by_id {
+        Some(true) => identifier.text(form, UserId::parse).map(UserRef::Id),
+        Some(false) => identifier.text(form, Email::parse).map(UserRef::Email),
+        // Its type is unknown, so that only its being a text can be looked at.
+        None => {
+            identifier.text(form, |_| Ok(()));
+            None
+        }
+    }
+}
+
+/// `customAttributes`: entries of both lists; an attribute may be named once.
+fn read_attributes(form: &mut Form, at: Node<'_>) -> Vec<AttributeUpdate> {
+    if at.is_absent() {
+        return vec![];
+    }
+    let Some(at) = at.object(form) else { return vec![] };
+    let mut named = vec![];
+    for (list, read) in [("openAttributes", read_open as ReadEntry), ("closedAttributes", read_closed)] {
+        let list = at.field(list);
+        if list.is_absent() {
+            continue;
+        }
+        for entry in list.items(form, 0, AttributeDefinition::MAX_ACTIVE) {
+            let Some(entry) = entry.object(form) else { continue };
+            let Some(update) = read(form, &entry) else { continue };
+            if named.iter().any(|earlier: &AttributeUpdate| earlier.attribute() == update.attribute()) {
+                form.fail(&entry.field("customAttributeId"), Fault::Refused("the attribute is named twice"));
+            } else {
+                named.push(update);
+            }
+        }
+    }
+    named
+}
+
+type ReadEntry = fn(&mut Form, &Node<'_>) -> Option<AttributeUpdate>;
+
+/// `{customAttributeId, content}`; `""` and `null` clear the attribute.
+fn read_open(form: &mut Form, entry: &Node<'_>) -> Option<AttributeUpdate> {
+    let attribute = read_attribute_id(form, entry);
+    let content = entry.field("content").required(form)?;
+    let content = if content.is_null() {
+        None
+    } else {
+        content
+            .text(form, |text| if text.is_empty() { Ok(None) } else { OpenContent::parse(text).map(Some) })?
+    };
+    Some(AttributeUpdate::Open { attribute: attribute?, content })
+}
+
+/// `{customAttributeId, closedCustomAttributeIds}`; `[]` and `null` clear the attribute, an id said twice counts once.
+fn read_closed(form: &mut Form, entry: &Node<'_>) -> Option<AttributeUpdate> {
+    let attribute = read_attribute_id(form, entry);
+    let ids = entry.field("closedCustomAttributeIds").required(form)?;
+    let mut values = vec![];
+    if !ids.is_null() {
+        for id in ids.items(form, 0, AttributeDefinition::MAX_VALUES) {
+            if let Some(id) = id.text(form, ClosedValueId::parse)
+                && !values.contains(&id)
+            {
+                values.push(id);
+            }
+        }
+    }
+    Some(AttributeUpdate::Closed { attribute: attribute?, values })
+}
+
+fn read_attribute_id(form: &mut Form, entry: &Node<'_>) -> Option<AttributeId> {
+    entry.field("customAttributeId").required(form)?.text(form, AttributeId::parse)
+}

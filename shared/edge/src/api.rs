@@ -1,0 +1,147 @@
+//! The frame around every handler: prove the caller, run the handler beside the limiter, answer, log.
+
+use std::error::Error;
+use std::ops::Deref;
+
+use domain::{Scope, Unfit, WorkspaceId};
+use lambda_http::{Body, Response};
+use store::{CursorKeys, Store};
+use tracing::{Instrument, Span, error, info, info_span};
+
+use crate::auth::{Authenticator, Caller};
+use crate::cursor::{self, Bounds};
+use crate::error::ApiError;
+use crate::form::Form;
+use crate::reply::{Reply, respond};
+use crate::request::ApiRequest;
+
+/// What the API functions of one process share: the store, the memory of keys, the limiter.
+pub struct Api {
+    store: Store,
+    authenticator: Authenticator,
+}
+
+/// One request whose caller is proven.
+pub struct Call<'a> {
+    api: &'a Api,
+    /// Who calls.
+    pub caller: Caller,
+    /// What was sent.
+    pub request: &'a ApiRequest,
+}
+
+impl Api {
+    /// An API over a store.
+    pub fn new(store: Store) -> Self {
+        Self { authenticator: Authenticator::new(store.clone()), store }
+    }
+
+    /// Answers one request by `handler`, for callers whose key has `scope`.
+    ///
+    /// The limiter's write runs beside the handler's first read; the handler asks [`Caller::admitted`] before it
+    /// writes, and nothing it found is released before the limiter agreed.
+    pub async fn answer(
+        &self,
+        request: &ApiRequest,
+        scope: Scope,
+        handler: impl AsyncFnOnce(&Call<'_>) -> Result<Reply, ApiError>,
+    ) -> Response<Body> {
+        let span = info_span!("request", request_id = request.id(), workspace_id = tracing::field::Empty);
+        let work = async {
+            let caller = self.authenticator.authorize(request, scope).await?;
+            Span::current().record("workspace_id", tracing::field::display(caller.workspace()));
+            let call = Call { api: self, caller, request };
+            let (admitted, answer) = futures::future::join(call.caller.admitted(), handler(&call)).await;
+            admitted.and(answer)
+        };
+        self.release(request, work.instrument(span.clone()).await, &span)
+    }
+
+    /// Answers a route or method that no function serves; the gateway should have.
+    pub fn no_such_route(&self, request: &ApiRequest) -> Response<Body> {
+        let span = info_span!("request", request_id = request.id());
+        self.release(request, Err(ApiError::NoRoute), &span)
+    }
+
+    /// Logs once and renders.
+    fn release(&self, request: &ApiRequest, answer: Result<Reply, ApiError>, span: &Span) -> Response<Body> {
+        let _entered = span.enter();
+        let method = request.method();
+        match &answer {
+            Ok(_) => info!(method, "answered"),
+            Err(failure) => {
+                let code = failure.code();
+                if code.status >= 500 {
+                    error!(method, status = code.status, code = code.code, cause = causes(failure), "failed");
+                } else {
+                    info!(method, status = code.status, code = code.code, "refused");
+                }
+            }
+        }
+        respond(request.id(), answer)
+    }
+}
+
+/// An error and what caused it, in one line. Sources of the store name tables, codes and ids, no field values.
+fn causes(failure: &dyn Error) -> String {
+    let mut line = failure.to_string();
+    let mut next = failure.source();
+    while let Some(cause) = next {
+        line.push_str(": ");
+        line.push_str(&cause.to_string());
+        next = cause.source();
+    }
+    line
+}
+
+impl Call<'_> {
+    /// The workspace that the caller's key proved.
+    pub fn workspace(&self) -> WorkspaceId {
+        self.caller.workspace()
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.api.store
+    }
+
+    /// The cursors of one list of the caller's workspace: an endpoint's name and its filters.
+    pub fn cursors(&self, endpoint: &str, filters: &[(&str, Option<&str>)]) -> Cursors<'_> {
+        Cursors { call: self, bounds: Bounds::new(self.workspace(), endpoint, filters) }
+    }
+}
+
+/// Opens and seals the cursors of one list.
+pub struct Cursors<'a> {
+    call: &'a Call<'a>,
+    bounds: Bounds,
+}
+
+impl Cursors<'_> {
+    /// The position in the `cursor` parameter; absent is the first page, a cursor of another list is refused.
+    pub async fn open(&self, cursor: Option<&str>) -> Result<Option<String>, ApiError> {
+        let Some(cursor) = cursor else { return Ok(None) };
+        if let Some(position) = cursor::open(&*self.keys().await?, &self.bounds, cursor) {
+            return Ok(Some(position));
+        }
+        let mut form = Form::default();
+        let reason = "the cursor is not one of this list with these filters";
+        self.call.request.query().text(&mut form, "cursor", |_| Err::<(), _>(Unfit::Value { reason }));
+        form.finish(None)
+    }
+
+    /// Looks the key up, so that sealing behind a page costs no trip of its own. To be run beside the page's read.
+    pub async fn warm(&self) -> Result<(), ApiError> {
+        self.keys().await.map(drop)
+    }
+
+    /// The cursor of the page that begins behind this position.
+    pub async fn seal(&self, position: &str) -> Result<String, ApiError> {
+        cursor::seal(&*self.keys().await?, self.call.store().ids(), &self.bounds, position)
+            .ok_or_else(|| ApiError::unexpected("a cursor could not be sealed"))
+    }
+
+    async fn keys(&self) -> Result<impl Deref<Target = CursorKeys>, ApiError> {
+        Ok(self.call.store().cursor_keys().await?)
+    }
+}

@@ -1,0 +1,284 @@
+//! The error surface of the Integrations API: one closed table of codes, one exhaustive match into it.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::Refused;
+use domain::refused::IdentityField;
+use serde_json::{Map, Value, json};
+use store::StoreError;
+
+use crate::form::Failure;
+use crate::json::NotJson;
+
+/// One row of the table of codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ErrorCode {
+    /// HTTP status.
+    pub status: u16,
+    /// `SERVICE_<DOMAIN>_<NNNN>`.
+    pub code: &'static str,
+    /// Short summary for people.
+    pub title: &'static str,
+}
+
+const fn code(status: u16, code: &'static str, title: &'static str) -> ErrorCode {
+    ErrorCode { status, code, title }
+}
+
+const MALFORMED: ErrorCode = code(400, "SERVICE_CORE_0400", "Bad Request");
+const FORBIDDEN: ErrorCode = code(403, "SERVICE_CORE_0301", "Forbidden");
+const NO_ROUTE: ErrorCode = code(404, "SERVICE_CORE_0404", "Not Found");
+const NO_CONTACT: ErrorCode = code(404, "SERVICE_CONTACT_0404", "Contact Not Found");
+const NO_USER: ErrorCode = code(404, "SERVICE_USER_0404", "User Not Found");
+const CONTACT_TAKEN: ErrorCode = code(409, "SERVICE_CONTACT_0409", "Contact Conflict");
+const STALE: ErrorCode = code(412, "SERVICE_CORE_0412", "Precondition Failed");
+const TOO_LARGE: ErrorCode = code(413, "SERVICE_CORE_0413", "Payload Too Large");
+const NOT_JSON_TYPE: ErrorCode = code(415, "SERVICE_CORE_0415", "Unsupported Media Type");
+const INVALID: ErrorCode = code(422, "SERVICE_CORE_0422", "Unprocessable Entity");
+const UNKNOWN_ATTRIBUTE: ErrorCode = code(422, "SERVICE_CONTACT_0701", "Unknown Or Archived Attribute");
+const CONTENT_UNFIT: ErrorCode = code(422, "SERVICE_CONTACT_0702", "Content Does Not Fit The Attribute");
+const UNKNOWN_VALUE: ErrorCode = code(422, "SERVICE_CONTACT_0703", "Unknown Attribute Value");
+const UNKNOWN_OWNER: ErrorCode = code(422, "SERVICE_CONTACT_0704", "Unknown Or Disabled Owner");
+const RATE_LIMITED: ErrorCode = code(429, "SERVICE_RATE_LIMIT_0001", "Too Many Requests");
+const UNEXPECTED: ErrorCode = code(500, "SERVICE_CORE_0500", "Internal Server Error");
+const BUSY: ErrorCode = code(503, "SERVICE_CORE_0503", "Service Unavailable");
+
+/// The table, whole. The README shows it and a test holds the two together.
+pub const CODES: &[ErrorCode] = &[
+    MALFORMED,
+    FORBIDDEN,
+    NO_ROUTE,
+    NO_CONTACT,
+    NO_USER,
+    CONTACT_TAKEN,
+    STALE,
+    TOO_LARGE,
+    NOT_JSON_TYPE,
+    INVALID,
+    UNKNOWN_ATTRIBUTE,
+    CONTENT_UNFIT,
+    UNKNOWN_VALUE,
+    UNKNOWN_OWNER,
+    RATE_LIMITED,
+    UNEXPECTED,
+    BUSY,
+];
+
+/// A resource that a path names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// A contact.
+    Contact,
+    /// An internal user.
+    User,
+}
+
+/// Why a request of the Integrations API is not answered with success.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ApiError {
+    /// The body is not JSON.
+    #[error("the body is not JSON: {}", .0.reason)]
+    Malformed(NotJson),
+    /// The key does not open this workspace for this. Deliberately without a reason.
+    #[error("forbidden")]
+    Forbidden,
+    /// No such route or method.
+    #[error("no such route")]
+    NoRoute,
+    /// The caller's workspace has no such resource.
+    #[error("no such {0:?}")]
+    NotFound(Resource),
+    /// `If-Match` names another state of the resource.
+    #[error("stale")]
+    Stale,
+    /// The body is larger than the limit, in bytes.
+    #[error("the body is larger than {0} bytes")]
+    TooLarge(usize),
+    /// The body is not declared as `application/json`.
+    #[error("the body is not application/json")]
+    NotJsonType,
+    /// The request does not have the shape of the endpoint; all failures.
+    #[error("{} validation failures", .0.len())]
+    Invalid(Vec<Failure>),
+    /// A rule of the domain refuses.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// Over the key's rate; how long to wait.
+    #[error("over the rate limit")]
+    RateLimited(Duration),
+    /// A dependency is throttled or does not answer.
+    #[error("a dependency is busy")]
+    Busy(#[source] Arc<dyn Error + Send + Sync>),
+    /// Anything that is ours to mend.
+    #[error("unexpected")]
+    Unexpected(#[source] Arc<dyn Error + Send + Sync>),
+}
+
+impl ApiError {
+    /// A fault of ours that has no error value of its own.
+    pub fn unexpected(reason: &'static str) -> Self {
+        Self::Unexpected(Arc::from(Box::<dyn Error + Send + Sync>::from(reason)))
+    }
+
+    /// Others changed the same resource again and again in between; trying later is safe.
+    pub fn contended() -> Self {
+        Self::Busy(Arc::from(Box::<dyn Error + Send + Sync>::from("others kept changing the resource")))
+    }
+
+    /// The row of the table.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Malformed(_) => MALFORMED,
+            Self::Forbidden => FORBIDDEN,
+            Self::NoRoute => NO_ROUTE,
+            Self::NotFound(Resource::Contact) => NO_CONTACT,
+            Self::NotFound(Resource::User) => NO_USER,
+            Self::Stale => STALE,
+            Self::TooLarge(_) => TOO_LARGE,
+            Self::NotJsonType => NOT_JSON_TYPE,
+            Self::Invalid(_) => INVALID,
+            Self::Refused(refused) => match refused {
+                Refused::UnknownAttribute { .. } => UNKNOWN_ATTRIBUTE,
+                Refused::ContentUnfit { .. } => CONTENT_UNFIT,
+                Refused::UnknownClosedValue { .. } => UNKNOWN_VALUE,
+                Refused::UnknownOwner => UNKNOWN_OWNER,
+                Refused::IdentityTaken { .. } => CONTACT_TAKEN,
+                Refused::ContactTooLarge { .. } => INVALID,
+            },
+            Self::RateLimited(_) => RATE_LIMITED,
+            Self::Busy(_) => BUSY,
+            Self::Unexpected(_) => UNEXPECTED,
+        }
+    }
+
+    /// How long to wait before trying again, in whole seconds, where that is known.
+    pub(crate) fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::RateLimited(wait) => {
+                Some(u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(1).max(1))
+            }
+            Self::Busy(_) => Some(1),
+            _ => None,
+        }
+    }
+
+    /// The body: `title`, `status`, `code`, and `extra` and `detail` where the code has them.
+    pub(crate) fn body(&self) -> Value {
+        let ErrorCode { status, code, title } = self.code();
+        let mut body = Map::from_iter([
+            ("title".to_owned(), title.into()),
+            ("status".to_owned(), status.into()),
+            ("code".to_owned(), code.into()),
+        ]);
+        if let Some(extra) = self.extra() {
+            body.insert("extra".to_owned(), extra);
+        }
+        if let Some(detail) = self.detail() {
+            body.insert("detail".to_owned(), detail);
+        }
+        Value::Object(body)
+    }
+
+    fn extra(&self) -> Option<Value> {
+        let extra = match self {
+            Self::Malformed(at) => json!({"line": at.line, "column": at.column, "reason": at.reason}),
+            Self::TooLarge(max) => json!({"maxBytes": max}),
+            Self::Refused(refused) => match refused {
+                Refused::UnknownAttribute { attribute } => {
+                    json!({"customAttributeId": attribute.to_string()})
+                }
+                Refused::ContentUnfit { attribute, expected } => json!({
+                    "customAttributeId": attribute.to_string(),
+                    "type": expected.map(|expected| expected.as_str()),
+                }),
+                Refused::UnknownClosedValue { attribute, value } => json!({
+                    "customAttributeId": attribute.to_string(),
+                    "closedCustomAttributeId": value.to_string(),
+                }),
+                Refused::IdentityTaken { field, contact } => json!({
+                    "contactId": contact.to_string(),
+                    "field": field.as_str(),
+                }),
+                Refused::UnknownOwner | Refused::ContactTooLarge { .. } => return None,
+            },
+            _ => return None,
+        };
+        Some(extra)
+    }
+
+    fn detail(&self) -> Option<Value> {
+        match self {
+            Self::Invalid(failures) => Some(failures.iter().map(entry).collect()),
+            Self::Refused(Refused::ContactTooLarge { max_bytes }) => Some(json!([{
+                "loc": ["body", "customAttributes"],
+                "msg": format!("The contact should have at most {max_bytes} bytes"),
+                "type": "too_long",
+                "input": null,
+                "ctx": {"max_length": max_bytes},
+            }])),
+            _ => None,
+        }
+    }
+}
+
+fn entry(failure: &Failure) -> Value {
+    json!({
+        "loc": failure.loc,
+        "msg": failure.msg,
+        "type": failure.kind,
+        "input": failure.input,
+        "ctx": failure.ctx,
+    })
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        Self::from(Arc::new(error))
+    }
+}
+
+impl From<Arc<StoreError>> for ApiError {
+    fn from(error: Arc<StoreError>) -> Self {
+        match *error {
+            StoreError::Busy(_) => Self::Busy(error),
+            StoreError::Failed(_) | StoreError::Unreadable { .. } => Self::Unexpected(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::{AttributeId, AttributeType, ContactId};
+    use uuid::Uuid;
+
+    #[test]
+    fn each_code_stands_once_in_the_table() {
+        for (index, row) in CODES.iter().enumerate() {
+            assert!(row.code.starts_with(&format!("{}_", domain::PLATFORM)), "{}", row.code);
+            assert!(CODES[..index].iter().all(|other| other.code != row.code), "{}", row.code);
+        }
+    }
+
+    #[test]
+    fn a_refusal_of_the_domain_says_what_it_is_about() {
+        let id = Uuid::from_u128(7);
+        let refused =
+            Refused::IdentityTaken { field: IdentityField::Email, contact: ContactId::from_uuid(id) };
+        insta::assert_snapshot!(ApiError::from(refused).body().to_string(), @r#"{"code":"SERVICE_CONTACT_0409","extra":{"contactId":"00000000-0000-0000-0000-000000000007","field":"email"},"status":409,"title":"Contact Conflict"}"#);
+        let refused = Refused::ContentUnfit {
+            attribute: AttributeId::from_uuid(id),
+            expected: Some(AttributeType::Date),
+        };
+        insta::assert_snapshot!(ApiError::from(refused).body().to_string(), @r#"{"code":"SERVICE_CONTACT_0702","extra":{"customAttributeId":"00000000-0000-0000-0000-000000000007","type":"DATE"},"status":422,"title":"Content Does Not Fit The Attribute"}"#);
+    }
+
+    #[test]
+    fn retry_after_is_whole_seconds_rounded_up() {
+        for (millis, seconds) in [(0, 1), (1, 1), (1_000, 1), (1_001, 2)] {
+            assert_eq!(ApiError::RateLimited(Duration::from_millis(millis)).retry_after(), Some(seconds));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Entity tags: strong, a digest of what the resource shows.
+
+use sha2::{Digest, Sha256};
+
+/// The tag of one state of one resource.
+///
+/// It covers the representation and, where it depends on them, the version of the attribute definitions, so
+/// that it changes whenever an answer could.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ETag(String);
+
+impl ETag {
+    /// The tag of a representation that depends on definitions of this version (0 where it depends on none).
+    pub fn of(representation: &[u8], definitions: u64) -> Self {
+        let mut digest = Sha256::new();
+        digest.update(definitions.to_be_bytes());
+        digest.update(representation);
+        let short: String = digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Self(format!("\"{short}\""))
+    }
+
+    /// As the header spells it, in quotes.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether an `If-Match` header lets a change of this state through (RFC 9110: `*`, or a list that holds
+    /// this tag; a weak tag never matches).
+    pub fn matches(&self, if_match: &str) -> bool {
+        if_match.split(',').map(str::trim).any(|tag| tag == "*" || tag == self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_changes_with_the_representation_and_with_the_definitions() {
+        let tag = ETag::of(b"{}", 1);
+        assert_eq!(tag, ETag::of(b"{}", 1));
+        assert_ne!(tag, ETag::of(b"{ }", 1));
+        assert_ne!(tag, ETag::of(b"{}", 2));
+        assert_eq!(tag.as_str().len(), 34);
+    }
+
+    #[test]
+    fn if_match_takes_a_star_or_a_list_of_strong_tags() {
+        let tag = ETag::of(b"{}", 1);
+        for good in ["*".to_owned(), tag.as_str().to_owned(), format!("\"x\", {}", tag.as_str())] {
+            assert!(tag.matches(&good), "{good}");
+        }
+        for bad in ["", "\"x\"", &format!("W/{}", tag.as_str()), tag.as_str().trim_matches('"')] {
+            assert!(!tag.matches(bad), "{bad}");
+        }
+    }
+}

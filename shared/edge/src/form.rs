@@ -1,0 +1,459 @@
+//! Reading a body, a query and path ids with every failure noted, so that a client hears of all at once.
+//!
+//! A [`Form`] collects failures; a [`Node`] is a place in the input that may be empty. Readers return what
+//! they could read and note the rest; [`Form::finish`] turns any failure into one 422.
+
+use domain::{Patch, Unfit};
+use serde_json::{Map, Value, json};
+
+use crate::error::ApiError;
+
+/// One entry of a validation failure's `detail`, in Pydantic v2's vocabulary.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failure {
+    /// Where: `body`, `query` or `path`, then field names and indexes.
+    pub loc: Vec<String>,
+    /// For people.
+    pub msg: String,
+    /// For programs.
+    pub kind: &'static str,
+    /// The offending value, cut at 256 characters; null where nothing was sent.
+    pub input: Value,
+    /// The limit or the expected set.
+    pub ctx: Map<String, Value>,
+}
+
+/// The failures of one request.
+#[derive(Debug, Default)]
+pub struct Form {
+    failures: Vec<Failure>,
+}
+
+impl Form {
+    /// Notes a failure at a place.
+    pub fn fail(&mut self, at: &Node<'_>, fault: Fault) {
+        let (kind, msg, ctx) = fault.said();
+        let ctx = match ctx {
+            Value::Object(ctx) => ctx,
+            _ => Map::new(),
+        };
+        let input = at.value.map_or(Value::Null, echoed);
+        self.failures.push(Failure { loc: at.loc.clone(), msg, kind, input, ctx });
+    }
+
+    /// What was read, or all failures as one error. `None` without a noted failure cannot come from a reader
+    /// of this module; it is answered like a broken rule of ours, not like the client's.
+    pub fn finish<T>(self, read: Option<T>) -> Result<T, ApiError> {
+        match read {
+            Some(read) if self.failures.is_empty() => Ok(read),
+            _ if !self.failures.is_empty() => Err(ApiError::Invalid(self.failures)),
+            _ => Err(ApiError::unexpected("a reader gave nothing and noted nothing")),
+        }
+    }
+}
+
+/// What can be wrong with a value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// A required field was not sent.
+    Missing,
+    /// Not a text.
+    NotText,
+    /// Not an object.
+    NotObject,
+    /// Not an array.
+    NotList,
+    /// Fewer items than the array must have.
+    TooFewItems(usize),
+    /// More items than the array may have.
+    TooManyItems(usize),
+    /// Not a whole number.
+    NotInteger,
+    /// Below the least value.
+    Below(i64),
+    /// Above the greatest value.
+    Above(i64),
+    /// Neither `true` nor `false`.
+    NotBool,
+    /// A query parameter that the endpoint does not have; the ones it has.
+    Unknown(&'static [&'static str]),
+    /// A text that does not fit its field.
+    Unfit(Unfit),
+    /// A value that is refused for a reason of its own.
+    Refused(&'static str),
+}
+
+impl Fault {
+    /// Type, message and context.
+    fn said(&self) -> (&'static str, String, Value) {
+        match self {
+            Self::Missing => ("missing", "Field required".into(), json!({})),
+            Self::NotText => ("string_type", "Input should be a string".into(), json!({})),
+            Self::NotObject => ("dict_type", "Input should be an object".into(), json!({})),
+            Self::NotList => ("list_type", "Input should be an array".into(), json!({})),
+            Self::TooFewItems(min) => (
+                "too_short",
+                format!("The array should have at least {min} items"),
+                json!({"min_length": min}),
+            ),
+            Self::TooManyItems(max) => {
+                ("too_long", format!("The array should have at most {max} items"), json!({"max_length": max}))
+            }
+            Self::NotInteger => ("int_parsing", "Input should be a whole number".into(), json!({})),
+            Self::Below(ge) => {
+                ("greater_than_equal", format!("Input should be at least {ge}"), json!({"ge": ge}))
+            }
+            Self::Above(le) => {
+                ("less_than_equal", format!("Input should be at most {le}"), json!({"le": le}))
+            }
+            Self::NotBool => ("bool_parsing", "Input should be true or false".into(), json!({})),
+            Self::Unknown(allowed) => {
+                ("extra_forbidden", "Unknown query parameter".into(), json!({"allowed": allowed}))
+            }
+            Self::Refused(reason) => value_error(reason),
+            Self::Unfit(unfit) => match unfit {
+                Unfit::TooShort { min } => (
+                    "string_too_short",
+                    format!("The text should have at least {min} characters"),
+                    json!({"min_length": min}),
+                ),
+                Unfit::TooLong { max } => (
+                    "string_too_long",
+                    format!("The text should have at most {max} characters"),
+                    json!({"max_length": max}),
+                ),
+                Unfit::Shape { pattern } => (
+                    "string_pattern_mismatch",
+                    format!("The text should match {pattern}"),
+                    json!({"pattern": pattern}),
+                ),
+                Unfit::NotOneOf { expected } => (
+                    "enum",
+                    format!("Input should be one of {}", expected.join(", ")),
+                    json!({"expected": expected}),
+                ),
+                Unfit::NotAUuid => ("uuid_parsing", "Input should be a UUID".into(), json!({})),
+                Unfit::Value { reason } => value_error(reason),
+            },
+        }
+    }
+}
+
+fn value_error(reason: &str) -> (&'static str, String, Value) {
+    ("value_error", format!("Value error: {reason}"), json!({"error": reason}))
+}
+
+/// `input` echoes a value, cut at so many characters.
+const ECHO: usize = 256;
+
+fn echoed(value: &Value) -> Value {
+    let cut = |text: &str| Value::String(text.chars().take(ECHO).collect());
+    match value {
+        Value::String(text) => cut(text),
+        Value::Array(_) | Value::Object(_) => {
+            let printed = value.to_string();
+            if printed.chars().count() <= ECHO { value.clone() } else { cut(&printed) }
+        }
+        _ => value.clone(),
+    }
+}
+
+/// A place in the input, which may hold nothing.
+#[derive(Clone, Debug)]
+pub struct Node<'a> {
+    loc: Vec<String>,
+    value: Option<&'a Value>,
+}
+
+impl<'a> Node<'a> {
+    /// The root of one part of the request: `body`, `query` or `path`.
+    pub fn root(part: &'static str, value: Option<&'a Value>) -> Self {
+        Self { loc: vec![part.to_owned()], value }
+    }
+
+    /// The field of that name, empty when this place holds no object or not that field.
+    pub fn field(&self, name: &str) -> Self {
+        self.child(name.to_owned(), self.value.and_then(|value| value.get(name)))
+    }
+
+    /// The field of that name for a patch: read when sent with a value.
+    pub fn patch<T>(
+        &self,
+        form: &mut Form,
+        name: &str,
+        read: impl FnOnce(&mut Form, &Self) -> Option<T>,
+    ) -> Patch<T> {
+        let field = self.field(name);
+        match field.value {
+            None => Patch::Keep,
+            Some(Value::Null) => Patch::Clear,
+            Some(_) => read(form, &field).map_or(Patch::Keep, Patch::Set),
+        }
+    }
+
+    /// Whether anything was sent here.
+    pub fn is_absent(&self) -> bool {
+        self.value.is_none()
+    }
+
+    /// Whether `null` was sent here.
+    pub fn is_null(&self) -> bool {
+        matches!(self.value, Some(Value::Null))
+    }
+
+    /// This place, noted as missing when nothing was sent.
+    pub fn required(self, form: &mut Form) -> Option<Self> {
+        if self.is_absent() {
+            form.fail(&self, Fault::Missing);
+            return None;
+        }
+        Some(self)
+    }
+
+    /// This place if it holds an object.
+    pub fn object(self, form: &mut Form) -> Option<Self> {
+        match self.value {
+            Some(Value::Object(_)) => Some(self),
+            _ => {
+                form.fail(&self, Fault::NotObject);
+                None
+            }
+        }
+    }
+
+    /// The items of an array of `min..=max`; none, with the failure noted, when it is not one.
+    pub fn items(&self, form: &mut Form, min: usize, max: usize) -> Vec<Self> {
+        let Some(Value::Array(items)) = self.value else {
+            form.fail(self, Fault::NotList);
+            return vec![];
+        };
+        if items.len() < min {
+            form.fail(self, Fault::TooFewItems(min));
+        }
+        if items.len() > max {
+            form.fail(self, Fault::TooManyItems(max));
+            return vec![];
+        }
+        items.iter().enumerate().map(|(index, item)| self.child(index.to_string(), Some(item))).collect()
+    }
+
+    /// A text read by a rule of the domain. Control characters other than newline and tab are refused here,
+    /// for every field alike.
+    pub fn text<T>(&self, form: &mut Form, parse: impl FnOnce(&str) -> Result<T, Unfit>) -> Option<T> {
+        let Some(Value::String(text)) = self.value else {
+            form.fail(self, Fault::NotText);
+            return None;
+        };
+        if text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+            form.fail(self, Fault::Refused("control characters other than newline and tab are not allowed"));
+            return None;
+        }
+        parse(text).map_err(|unfit| form.fail(self, Fault::Unfit(unfit))).ok()
+    }
+
+    fn child(&self, name: String, value: Option<&'a Value>) -> Self {
+        let mut loc = self.loc.clone();
+        loc.push(name);
+        Self { loc, value }
+    }
+}
+
+/// The query of a request: decoded pairs in the order they came.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    pairs: Vec<(String, String)>,
+}
+
+impl Query {
+    /// Takes decoded pairs.
+    pub fn new(pairs: Vec<(String, String)>) -> Self {
+        Self { pairs }
+    }
+
+    /// Notes every parameter that is not among `allowed` and every one sent twice: a misnamed filter must not
+    /// return everything.
+    pub fn only(&self, form: &mut Form, allowed: &'static [&'static str]) -> &Self {
+        for (index, (name, value)) in self.pairs.iter().enumerate() {
+            let value = Value::String(value.clone());
+            let at = Node::root("query", None).child(name.clone(), Some(&value));
+            if !allowed.contains(&name.as_str()) {
+                form.fail(&at, Fault::Unknown(allowed));
+            } else if self.pairs[..index].iter().any(|(earlier, _)| earlier == name) {
+                form.fail(&at, Fault::Refused("the parameter is repeated"));
+            }
+        }
+        self
+    }
+
+    /// A parameter read by a rule; absent is no failure.
+    pub fn text<T>(
+        &self,
+        form: &mut Form,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, Unfit>,
+    ) -> Option<T> {
+        self.read(form, name, |form, at| at.text(form, parse))
+    }
+
+    /// A whole number within `least..=greatest`; absent is no failure.
+    pub fn integer(&self, form: &mut Form, name: &str, least: i64, greatest: i64) -> Option<i64> {
+        self.read(form, name, |form, at| {
+            let text = at.value.and_then(Value::as_str).unwrap_or_default();
+            let fault = match text.parse::<i64>() {
+                Ok(number) if number < least => Fault::Below(least),
+                Ok(number) if number > greatest => Fault::Above(greatest),
+                Ok(number) => return Some(number),
+                // So many digits that no machine word holds them are still a number, only out of range.
+                Err(error) => match error.kind() {
+                    std::num::IntErrorKind::PosOverflow => Fault::Above(greatest),
+                    std::num::IntErrorKind::NegOverflow => Fault::Below(least),
+                    _ => Fault::NotInteger,
+                },
+            };
+            form.fail(at, fault);
+            None
+        })
+    }
+
+    /// `true` or `false`; absent is no failure.
+    pub fn boolean(&self, form: &mut Form, name: &str) -> Option<bool> {
+        self.read(form, name, |form, at| match at.value.and_then(Value::as_str) {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => {
+                form.fail(at, Fault::NotBool);
+                None
+            }
+        })
+    }
+
+    fn read<T>(
+        &self,
+        form: &mut Form,
+        name: &str,
+        read: impl FnOnce(&mut Form, &Node<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let (_, value) = self.pairs.iter().find(|(known, _)| known == name)?;
+        let value = Value::String(value.clone());
+        let root = Node::root("query", None);
+        read(form, &root.child(name.to_owned(), Some(&value)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::{ContactId, PersonName};
+
+    fn failures(form: Form) -> Vec<(String, &'static str, Value, Value)> {
+        let Err(ApiError::Invalid(failures)) = form.finish(None::<()>) else { return vec![] };
+        failures.into_iter().map(|f| (f.loc.join("."), f.kind, f.input, Value::Object(f.ctx))).collect()
+    }
+
+    #[test]
+    fn every_failure_is_noted_with_its_place_input_and_context() {
+        let body = json!({"a": 7, "b": "", "list": ["x", 1], "long": "x".repeat(300), "bell": "\u{7}"});
+        let body = Node::root("body", Some(&body));
+        let mut form = Form::default();
+        body.field("a").text(&mut form, PersonName::parse);
+        body.field("b").text(&mut form, PersonName::parse);
+        body.field("c").required(&mut form);
+        for item in body.field("list").items(&mut form, 0, 2) {
+            item.text(&mut form, ContactId::parse);
+        }
+        body.field("list").items(&mut form, 3, 5);
+        body.field("list").items(&mut form, 0, 1);
+        body.field("a").items(&mut form, 0, 1);
+        body.field("a").object(&mut form);
+        body.field("long").text(&mut form, PersonName::parse);
+        body.field("bell").text(&mut form, PersonName::parse);
+        let reason = "control characters other than newline and tab are not allowed";
+        assert_eq!(
+            failures(form),
+            [
+                ("body.a".into(), "string_type", json!(7), json!({})),
+                ("body.b".into(), "string_too_short", json!(""), json!({"min_length": 1})),
+                ("body.c".into(), "missing", json!(null), json!({})),
+                ("body.list.0".into(), "uuid_parsing", json!("x"), json!({})),
+                ("body.list.1".into(), "string_type", json!(1), json!({})),
+                ("body.list".into(), "too_short", json!(["x", 1]), json!({"min_length": 3})),
+                ("body.list".into(), "too_long", json!(["x", 1]), json!({"max_length": 1})),
+                ("body.a".into(), "list_type", json!(7), json!({})),
+                ("body.a".into(), "dict_type", json!(7), json!({})),
+                ("body.long".into(), "string_too_long", json!("x".repeat(256)), json!({"max_length": 100})),
+                ("body.bell".into(), "value_error", json!("\u{7}"), json!({"error": reason})),
+            ]
+        );
+    }
+
+    #[test]
+    fn newline_and_tab_are_text() {
+        let body = json!("a\n\tb");
+        let mut form = Form::default();
+        assert!(Node::root("body", Some(&body)).text(&mut form, PersonName::parse).is_some());
+        assert!(form.finish(Some(())).is_ok());
+    }
+
+    #[test]
+    fn a_patch_tells_omitted_from_null_from_a_value() {
+        let body = json!({"null": null, "set": "Ana", "bad": 1});
+        let body = Node::root("body", Some(&body));
+        let mut form = Form::default();
+        let mut read = |name: &str| body.patch(&mut form, name, |form, at| at.text(form, PersonName::parse));
+        assert_eq!(read("omitted"), Patch::Keep);
+        assert_eq!(read("null"), Patch::Clear);
+        assert_eq!(read("set"), Patch::Set(PersonName::parse("Ana").unwrap()));
+        assert_eq!(read("bad"), Patch::Keep);
+        assert_eq!(failures(form), [("body.bad".into(), "string_type", json!(1), json!({}))]);
+    }
+
+    #[test]
+    fn unknown_and_repeated_query_parameters_are_refused() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let query = Query::new(vec![pair("n", "1"), pair("serach", "ana"), pair("n", "2")]);
+        let mut form = Form::default();
+        query.only(&mut form, &["n", "search"]);
+        assert_eq!(
+            failures(form),
+            [
+                ("query.serach".into(), "extra_forbidden", json!("ana"), json!({"allowed": ["n", "search"]})),
+                ("query.n".into(), "value_error", json!("2"), json!({"error": "the parameter is repeated"})),
+            ]
+        );
+    }
+
+    #[test]
+    fn whole_numbers_of_a_query_have_bounds() {
+        let rows = [
+            ("1", Ok(1)),
+            ("100", Ok(100)),
+            ("0", Err("greater_than_equal")),
+            ("-99999999999999999999", Err("greater_than_equal")),
+            ("101", Err("less_than_equal")),
+            ("99999999999999999999", Err("less_than_equal")),
+            ("", Err("int_parsing")),
+            ("1.0", Err("int_parsing")),
+            ("abc", Err("int_parsing")),
+            (" 5", Err("int_parsing")),
+        ];
+        for (text, expected) in rows {
+            let query = Query::new(vec![("n".to_owned(), text.to_owned())]);
+            let mut form = Form::default();
+            let read = query.integer(&mut form, "n", 1, 100);
+            let found = read.ok_or_else(|| failures(form)[0].1);
+            assert_eq!(found, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn booleans_of_a_query_are_true_or_false() {
+        for (text, expected) in
+            [("true", Some(true)), ("false", Some(false)), ("True", None), ("1", None), ("", None)]
+        {
+            let query = Query::new(vec![("b".to_owned(), text.to_owned())]);
+            let mut form = Form::default();
+            assert_eq!(query.boolean(&mut form, "b"), expected, "{text:?}");
+            assert_eq!(failures(form).len(), usize::from(expected.is_none()));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Answers of the Integrations API.
+
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+use lambda_http::{Body, Response};
+use serde::Serialize;
+
+use crate::ETag;
+use crate::error::ApiError;
+
+/// A success: a body that is JSON already, and its tag where it is a single resource.
+#[derive(Debug)]
+pub struct Reply {
+    status: StatusCode,
+    body: Vec<u8>,
+    etag: Option<ETag>,
+}
+
+impl Reply {
+    /// 200 with a single resource, tagged. `definitions` is the version of the attribute definitions that
+    /// the resource depends on, 0 where it depends on none.
+    pub fn resource(view: &impl Serialize, definitions: u64) -> Result<Self, ApiError> {
+        let body = encode(view)?;
+        let etag = ETag::of(&body, definitions);
+        Ok(Self { status: StatusCode::OK, body, etag: Some(etag) })
+    }
+
+    /// 200 with a list.
+    pub fn list(view: &impl Serialize) -> Result<Self, ApiError> {
+        Ok(Self { status: StatusCode::OK, body: encode(view)?, etag: None })
+    }
+
+    /// The tag of the resource in this answer.
+    pub fn etag(&self) -> Option<&ETag> {
+        self.etag.as_ref()
+    }
+}
+
+fn encode(view: &impl Serialize) -> Result<Vec<u8>, ApiError> {
+    serde_json::to_vec(view).map_err(|error| ApiError::Unexpected(std::sync::Arc::new(error)))
+}
+
+/// The HTTP response of a success or an error, with the headers that every response carries.
+pub(crate) fn respond(request_id: &str, answer: Result<Reply, ApiError>) -> Response<Body> {
+    let (mut response, etag, retry_after) = match answer {
+        Ok(Reply { status, body, etag }) => (with_body(status, body), etag, None),
+        Err(error) => {
+            let status =
+                StatusCode::from_u16(error.code().status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            (with_body(status, error.body().to_string().into_bytes()), None, error.retry_after())
+        }
+    };
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    if let Ok(id) = HeaderValue::from_str(request_id) {
+        headers.insert("x-request-id", id);
+    }
+    if let Some(tag) = etag.and_then(|tag| HeaderValue::from_str(tag.as_str()).ok()) {
+        headers.insert(ETAG, tag);
+    }
+    if let Some(seconds) = retry_after {
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+fn with_body(status: StatusCode, body: Vec<u8>) -> Response<Body> {
+    // JSON is UTF-8: as text the gateway passes it on as it is, as binary it would be base64.
+    let text = String::from_utf8(body).unwrap_or_default();
+    let mut response = Response::new(Body::Text(text));
+    *response.status_mut() = status;
+    response
+}

@@ -1,0 +1,143 @@
+//! A request of the Integrations API as the gateway hands it over.
+
+use lambda_http::request::RequestContext;
+use lambda_http::{Body, Request, RequestExt};
+use serde_json::Value;
+
+use domain::Unfit;
+
+use crate::Reply;
+use crate::error::ApiError;
+use crate::form::{Form, Node, Query};
+use crate::json;
+
+/// The method, path parameters, query, headers and body of one request.
+#[derive(Debug)]
+pub struct ApiRequest {
+    http: Request,
+    id: String,
+}
+
+impl ApiRequest {
+    /// The greatest size of a body in bytes (`SERVICE_CORE_0413`).
+    pub const MAX_BODY: usize = 256 * 1024;
+
+    /// Takes the gateway's request.
+    pub fn new(http: Request) -> Self {
+        let id = match http.request_context_ref() {
+            Some(RequestContext::ApiGatewayV1(context)) => context.request_id.clone(),
+            _ => None,
+        };
+        Self { http, id: id.unwrap_or_default() }
+    }
+
+    /// The gateway's id of this request: it is answered in `X-Request-Id`, logged, and stored with what the
+    /// request wrote.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The method, in upper case.
+    pub fn method(&self) -> &str {
+        self.http.method().as_str()
+    }
+
+    /// A parameter of the path.
+    pub fn path(&self, name: &str) -> Option<String> {
+        self.http.path_parameters_ref().and_then(|all| all.first(name)).map(str::to_owned)
+    }
+
+    /// The one header of that name; `None` when it is absent, sent twice or not text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut values = self.http.headers().get_all(name).iter();
+        match (values.next(), values.next()) {
+            (Some(value), None) => value.to_str().ok(),
+            _ => None,
+        }
+    }
+
+    /// The decoded query.
+    pub fn query(&self) -> Query {
+        let pairs = self.http.query_string_parameters_ref().map(|all| {
+            all.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect::<Vec<_>>()
+        });
+        Query::new(pairs.unwrap_or_default())
+    }
+
+    /// An id in the path, read by its type's rule.
+    pub fn path_id<T>(
+        &self,
+        form: &mut Form,
+        name: &str,
+        parse: impl FnOnce(&str) -> Result<T, Unfit>,
+    ) -> Option<T> {
+        let parameters = serde_json::json!({ name: self.path(name) });
+        Node::root("path", Some(&parameters)).field(name).text(form, parse)
+    }
+
+    /// The JSON of the body: within the size, declared as JSON, and JSON.
+    pub fn json(&self) -> Result<Value, ApiError> {
+        let body: &[u8] = match self.http.body() {
+            Body::Text(text) => text.as_bytes(),
+            Body::Binary(bytes) => bytes,
+            _ => b"",
+        };
+        if body.len() > Self::MAX_BODY {
+            return Err(ApiError::TooLarge(Self::MAX_BODY));
+        }
+        if !self.header("content-type").is_some_and(declares_json) {
+            return Err(ApiError::NotJsonType);
+        }
+        json::parse(body).map_err(ApiError::Malformed)
+    }
+
+    /// Refuses when `If-Match` was sent and names another state of the resource than the one `shown`. Sent on
+    /// several lines, they are one list.
+    pub fn check_if_match(&self, shown: &Reply) -> Result<(), ApiError> {
+        let mut lines = self.http.headers().get_all("if-match").iter().peekable();
+        let expected = lines.peek().is_none()
+            || lines.any(|line| {
+                line.to_str().is_ok_and(|tags| shown.etag().is_some_and(|tag| tag.matches(tags)))
+            });
+        if expected { Ok(()) } else { Err(ApiError::Stale) }
+    }
+}
+
+/// `application/json`, in any case, with no charset or UTF-8.
+fn declares_json(content_type: &str) -> bool {
+    let mut parts = content_type.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default();
+    essence.eq_ignore_ascii_case("application/json")
+        && parts.all(|parameter| match parameter.split_once('=') {
+            Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
+                value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+            }
+            _ => true,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_declared_by_its_media_type_in_utf_8() {
+        for good in [
+            "application/json",
+            "Application/JSON",
+            "application/json; charset=UTF-8",
+            "application/json;x=y",
+        ] {
+            assert!(declares_json(good), "{good}");
+        }
+        for bad in [
+            "",
+            "text/json",
+            "application/jsonx",
+            "application/json; charset=latin1",
+            "application/problem+json",
+        ] {
+            assert!(!declares_json(bad), "{bad}");
+        }
+    }
+}

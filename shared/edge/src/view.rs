@@ -1,0 +1,155 @@
+//! Resources as the API and the webhooks show them: every documented field is present, no value is `null`.
+
+use domain::attribute::AttributeDefinition;
+use domain::contact::AttributeContent;
+use domain::{AttributeCategory, Contact, Definitions, Timestamp, User};
+use serde::Serialize;
+
+/// A contact of endpoints 5 to 7 and of the `contact.*` events. The four fields that the specification shows
+/// of `contact.updated` come first.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContactView<'a> {
+    id: String,
+    first_name: Option<&'a str>,
+    last_name: Option<&'a str>,
+    email: Option<&'a str>,
+    cellphone: Option<&'a str>,
+    workspace_id: String,
+    #[serde(rename = "type")]
+    contact_type: &'static str,
+    language_code: Option<&'static str>,
+    owner_id: Option<String>,
+    custom_attributes: Vec<ContactAttributeView<'a>>,
+    created_at: String,
+    updated_at: String,
+}
+
+#[derive(Debug, Serialize)]
+struct ContactAttributeView<'a> {
+    key: &'a str,
+    values: Vec<&'a str>,
+}
+
+/// A contact against the workspace's definitions at this moment. What it holds of archived attributes is kept
+/// but not shown.
+pub fn contact<'a>(contact: &'a Contact, definitions: &'a Definitions, now: Timestamp) -> ContactView<'a> {
+    ContactView {
+        id: contact.id.to_string(),
+        first_name: contact.first_name.as_ref().map(|name| name.as_str()),
+        last_name: contact.last_name.as_ref().map(|name| name.as_str()),
+        email: contact.email.as_ref().map(|email| email.as_str()),
+        cellphone: contact.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
+        workspace_id: contact.workspace_id.to_string(),
+        contact_type: contact.contact_type(definitions, now).as_str(),
+        language_code: contact.language.map(|language| language.as_str()),
+        owner_id: contact.owner.as_ref().map(|owner| owner.id.to_string()),
+        custom_attributes: definitions
+            .active(now)
+            .filter_map(|definition| contact_attribute(contact, definition))
+            .collect(),
+        created_at: contact.created_at.to_string(),
+        updated_at: contact.updated_at.to_string(),
+    }
+}
+
+fn contact_attribute<'a>(
+    contact: &'a Contact,
+    definition: &'a AttributeDefinition,
+) -> Option<ContactAttributeView<'a>> {
+    let values = match contact.attributes.get(&definition.id)? {
+        AttributeContent::Open(content) => vec![content.as_str()],
+        AttributeContent::Closed(ids) => ids
+            .iter()
+            .filter_map(|id| definition.closed_value(*id))
+            .map(|value| value.value.as_str())
+            .collect(),
+    };
+    Some(ContactAttributeView { key: &definition.key_name, values })
+}
+
+/// Endpoint 5: a page of contacts. The last page's cursor is the empty string, as the specification types it
+/// `string`.
+#[derive(Debug, Serialize)]
+pub struct ContactsView<'a> {
+    /// The page.
+    pub contacts: Vec<ContactView<'a>>,
+    /// Where the next page begins.
+    pub cursor: String,
+}
+
+/// A custom attribute definition of endpoint 8.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttributeView<'a> {
+    id: String,
+    category: &'static str,
+    is_required: bool,
+    key_name: &'a str,
+    #[serde(rename = "type")]
+    attribute_type: &'static str,
+    closed_attributes_values: Vec<ClosedValueView<'a>>,
+    deleted_at: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct ClosedValueView<'a> {
+    id: String,
+    value: &'a str,
+}
+
+/// A definition; an OPEN one has no values.
+pub fn attribute(definition: &AttributeDefinition) -> AttributeView<'_> {
+    debug_assert!(definition.category == AttributeCategory::Closed || definition.closed_values.is_empty());
+    AttributeView {
+        id: definition.id.to_string(),
+        category: definition.category.as_str(),
+        is_required: definition.is_required,
+        key_name: &definition.key_name,
+        attribute_type: definition.attribute_type.as_str(),
+        closed_attributes_values: definition
+            .closed_values
+            .iter()
+            .map(|value| ClosedValueView { id: value.id.to_string(), value: &value.value })
+            .collect(),
+        deleted_at: definition.deleted_at.map(|at| at.to_string()),
+    }
+}
+
+/// Endpoint 8: the definitions.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttributesView<'a> {
+    /// In the order they were made.
+    pub custom_attributes: Vec<AttributeView<'a>>,
+}
+
+/// An internal user of endpoint 9.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UserView<'a> {
+    id: String,
+    status: &'static str,
+    created_at: String,
+    updated_at: String,
+    first_name: Option<&'a str>,
+    last_name: Option<&'a str>,
+    email: &'a str,
+    cellphone: Option<&'a str>,
+    language_code: Option<&'static str>,
+}
+
+/// An internal user.
+pub fn user(user: &User) -> UserView<'_> {
+    UserView {
+        id: user.id.to_string(),
+        status: user.status.as_str(),
+        created_at: user.created_at.to_string(),
+        updated_at: user.updated_at.to_string(),
+        first_name: user.first_name.as_ref().map(|name| name.as_str()),
+        last_name: user.last_name.as_ref().map(|name| name.as_str()),
+        email: user.email.as_str(),
+        cellphone: user.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
+        language_code: user.language.map(|language| language.as_str()),
+    }
+}
