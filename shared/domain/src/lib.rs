@@ -4,9 +4,11 @@
 //! [`Timestamp`], ids as values made by an [`Ids`] the caller owns. Whatever decides, names or refuses
 //! something lives here, so that it can be tested row by row without a server.
 
+pub mod address;
 pub mod api_key;
 pub mod attribute;
 pub mod contact;
+pub mod event;
 pub mod ids;
 pub mod patch;
 pub mod refused;
@@ -14,11 +16,13 @@ pub mod secret;
 pub mod text;
 pub mod time;
 pub mod user;
+pub mod webhook;
 pub mod workspace;
 
 pub use api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
 pub use contact::{Contact, ContactType, ContactUpdate};
+pub use event::{Event, EventType};
 pub use ids::{
     AttributeId, ClosedValueId, ContactId, DeliveryId, EndpointId, EventId, Ids, KeyId, TeamId, UserId,
     WorkspaceId,
@@ -29,6 +33,9 @@ pub use secret::Secret;
 pub use text::{Cellphone, Email, Language, PersonName, Unfit};
 pub use time::{Clock, Timestamp};
 pub use user::{User, UserRef, UserStatus};
+pub use webhook::{
+    EndpointSecrets, EndpointState, EndpointUrl, EventFilter, TrustedReceivers, WebhookEndpoint,
+};
 pub use workspace::{Team, Workspace};
 
 /// The platform's name, as the specification's placeholder spells it: the first part of every

@@ -1,0 +1,174 @@
+//! Events: what happened, under an id derived from what happened.
+
+use uuid::Uuid;
+
+use crate::ids::{DeliveryId, EndpointId, EventId, WorkspaceId};
+use crate::text::Unfit;
+use crate::time::Timestamp;
+
+/// The namespaces of the derived ids. Changing one would give old changes new ids, and receivers would see
+/// repeats as new events.
+const EVENTS: Uuid = Uuid::from_u128(0x7d6c_1f0a_93b4_4e57_8a21_5c0e_9be4_d316);
+const DELIVERIES: Uuid = Uuid::from_u128(0x2b9e_84c3_06fd_4d18_b5f7_e1a3_70c9_4a62);
+
+/// The kinds of events, and the kinds that an endpoint may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EventType {
+    /// A contact was made.
+    ContactCreated,
+    /// A contact changed.
+    ContactUpdated,
+    /// A conversation was made.
+    ConversationCreated,
+    /// A conversation changed.
+    ConversationUpdated,
+    /// A conversation was released and summed up.
+    ConversationSummaryCreated,
+    /// A message was made.
+    MessageCreated,
+    /// A message's status changed.
+    MessageUpdated,
+    /// A lead was accepted.
+    LeadAccepted,
+    /// A lead's first message was sent.
+    LeadSent,
+    /// A lead's first message could not be sent.
+    LeadFailed,
+    /// The operator asked for a trial delivery.
+    WebhookTest,
+}
+
+/// Type, dotted name, entity. An entity is the noun and what was done to it, by the pattern the specification
+/// shows for `contact.updated`.
+const TYPES: &[(EventType, &str, &str)] = &[
+    (EventType::ContactCreated, "contact.created", "contact_creations"),
+    (EventType::ContactUpdated, "contact.updated", "contact_updates"),
+    (EventType::ConversationCreated, "conversation.created", "conversation_creations"),
+    (EventType::ConversationUpdated, "conversation.updated", "conversation_updates"),
+    (EventType::ConversationSummaryCreated, "conversation_summary.created", "conversation_summary_creations"),
+    (EventType::MessageCreated, "message.created", "message_creations"),
+    (EventType::MessageUpdated, "message.updated", "message_updates"),
+    (EventType::LeadAccepted, "lead.accepted", "lead_acceptances"),
+    (EventType::LeadSent, "lead.sent", "lead_sends"),
+    (EventType::LeadFailed, "lead.failed", "lead_failures"),
+    (EventType::WebhookTest, "webhook.test", "webhook_tests"),
+];
+
+impl EventType {
+    /// The dotted names, in the order of the README's table.
+    pub const NAMES: &'static [&'static str] = &[
+        "contact.created",
+        "contact.updated",
+        "conversation.created",
+        "conversation.updated",
+        "conversation_summary.created",
+        "message.created",
+        "message.updated",
+        "lead.accepted",
+        "lead.sent",
+        "lead.failed",
+        "webhook.test",
+    ];
+
+    /// Reads a dotted name.
+    pub fn parse(name: &str) -> Result<Self, Unfit> {
+        TYPES
+            .iter()
+            .find(|(_, known, _)| *known == name)
+            .map(|(event_type, ..)| *event_type)
+            .ok_or(Unfit::NotOneOf { expected: Self::NAMES })
+    }
+
+    /// The dotted name: `eventType` of the body.
+    pub fn as_str(self) -> &'static str {
+        TYPES[self as usize].1
+    }
+
+    /// The `entity` of the body.
+    pub fn entity(self) -> &'static str {
+        TYPES[self as usize].2
+    }
+}
+
+/// What happened, without its payload: everything of a body but `payload`, in the order of the body's fields
+/// (`eventId`, `eventType`, `entity`, `workspaceId`, `timestamp`, `payload`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Derived from the change; receivers recognise repeats by it.
+    pub id: EventId,
+    /// What kind of change it was.
+    pub event_type: EventType,
+    /// The workspace in which it happened.
+    pub workspace_id: WorkspaceId,
+    /// When it happened, which for a contact is its `updatedAt`. Printed without milliseconds.
+    pub at: Timestamp,
+}
+
+impl Event {
+    /// The greatest size of a body in bytes.
+    pub const MAX_BODY: usize = 256 * 1024;
+
+    /// The event of a change: the same change always makes the same id, so that a repeated stream record
+    /// repeats the event and does not add one.
+    pub fn of_change(
+        event_type: EventType,
+        workspace_id: WorkspaceId,
+        entity_id: &Uuid,
+        version: u64,
+        at: Timestamp,
+    ) -> Self {
+        let change = format!("{}|{entity_id}|{version}", event_type.as_str());
+        let id = EventId::from_uuid(Uuid::new_v5(&EVENTS, change.as_bytes()));
+        Self { id, event_type, workspace_id, at }
+    }
+
+    /// The id of this event's delivery to an endpoint: one for each pair.
+    pub fn delivery_to(&self, endpoint: EndpointId) -> DeliveryId {
+        let pair = format!("{}|{endpoint}", self.id);
+        DeliveryId::from_uuid(Uuid::new_v5(&DELIVERIES, pair.as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+
+    fn event(event_type: EventType, entity: u128, version: u64) -> Event {
+        let workspace = WorkspaceId::from_uuid(Uuid::from_u128(1));
+        Event::of_change(event_type, workspace, &Uuid::from_u128(entity), version, AT)
+    }
+
+    #[test]
+    fn the_table_stands_in_the_order_of_the_types_and_names_each_once() {
+        for (at, (event_type, name, entity)) in TYPES.iter().enumerate() {
+            assert_eq!(*event_type as usize, at, "{name}");
+            assert_eq!(EventType::NAMES[at], *name);
+            assert_eq!(EventType::parse(name), Ok(*event_type));
+            assert!(entity.starts_with(&format!("{}_", name.split('.').next().unwrap())), "{entity}");
+        }
+        assert_eq!(EventType::NAMES.len(), TYPES.len());
+        assert_eq!(EventType::ContactUpdated.entity(), "contact_updates");
+        assert!(EventType::parse("contact.removed").is_err());
+    }
+
+    #[test]
+    fn the_same_change_always_has_the_same_id() {
+        // Fixed values: a change of the derivation would send every event a second time under another id.
+        let updated = event(EventType::ContactUpdated, 2, 7);
+        assert_eq!(updated.id.to_string(), "ee5e56d7-0ec6-5fca-8f14-322ac13d31ab");
+        let delivery = updated.delivery_to(EndpointId::from_uuid(Uuid::from_u128(3)));
+        assert_eq!(delivery.to_string(), "5c810603-19c0-5d92-9edb-bb306cd87221");
+    }
+
+    #[test]
+    fn other_changes_have_other_ids() {
+        let updated = event(EventType::ContactUpdated, 2, 7);
+        assert_ne!(updated.id, event(EventType::ContactUpdated, 2, 8).id);
+        assert_ne!(updated.id, event(EventType::ContactCreated, 2, 7).id);
+        assert_ne!(updated.id, event(EventType::ContactUpdated, 3, 7).id);
+        let to = |n| updated.delivery_to(EndpointId::from_uuid(Uuid::from_u128(n)));
+        assert_ne!(to(3), to(4));
+    }
+}

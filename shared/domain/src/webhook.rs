@@ -1,0 +1,631 @@
+//! Customers' webhook endpoints: where, whether, which events, under which secrets.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use url::{Host, Url};
+
+use crate::address::is_public;
+use crate::event::EventType;
+use crate::ids::{EndpointId, WorkspaceId};
+use crate::secret::Secret;
+use crate::text::Unfit;
+use crate::time::Timestamp;
+
+/// A customer's webhook endpoint. Its secrets stand apart ([`EndpointSecrets`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebhookEndpoint {
+    /// The endpoint's id.
+    pub id: EndpointId,
+    /// The workspace whose events it gets.
+    pub workspace_id: WorkspaceId,
+    /// Where deliveries go.
+    pub url: EndpointUrl,
+    /// Whether it gets any.
+    pub state: EndpointState,
+    /// Which events it gets.
+    pub filter: EventFilter,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Grows by one with each change.
+    pub version: u64,
+}
+
+impl WebhookEndpoint {
+    /// The greatest number of endpoints of a workspace.
+    pub const MAX_PER_WORKSPACE: usize = 10;
+
+    /// Whether an event of that type is to be delivered here.
+    pub fn wants(&self, event_type: EventType) -> bool {
+        self.is_enabled() && self.filter.takes(event_type)
+    }
+
+    /// Whether deliveries are attempted.
+    pub fn is_enabled(&self) -> bool {
+        self.state == EndpointState::Enabled
+    }
+}
+
+/// Whether an endpoint gets deliveries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointState {
+    /// It does.
+    Enabled,
+    /// It does not: events that come now pass it by, deliveries under way are parked.
+    Disabled {
+        /// Since when.
+        since: Timestamp,
+        /// Who or what disabled it.
+        reason: DisabledReason,
+    },
+}
+
+impl EndpointState {
+    /// `ENABLED` or `DISABLED`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Enabled => "ENABLED",
+            Self::Disabled { .. } => "DISABLED",
+        }
+    }
+}
+
+/// Why an endpoint is disabled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DisabledReason {
+    /// The operator did it.
+    Operator,
+    /// It answered 410.
+    Gone,
+    /// It did nothing but fail for five days.
+    Failing,
+}
+
+impl DisabledReason {
+    const ALL: &'static [(&'static str, Self)] =
+        &[("OPERATOR", Self::Operator), ("GONE", Self::Gone), ("FAILING", Self::Failing)];
+
+    /// Reads a row's word.
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
+        Self::ALL
+            .iter()
+            .find(|(name, _)| *name == text)
+            .map(|(_, reason)| *reason)
+            .ok_or(Unfit::NotOneOf { expected: &["OPERATOR", "GONE", "FAILING"] })
+    }
+
+    /// The word for rows and lists.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Operator => "OPERATOR",
+            Self::Gone => "GONE",
+            Self::Failing => "FAILING",
+        }
+    }
+}
+
+/// Which events an endpoint gets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventFilter {
+    /// All types, future ones too.
+    All,
+    /// These, at least one.
+    Only(BTreeSet<EventType>),
+}
+
+impl EventFilter {
+    /// Reads dotted names; none, or `*` among them, means all.
+    pub fn parse<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, Unfit> {
+        let names: Vec<&str> = names.into_iter().collect();
+        if names.is_empty() || names.contains(&"*") {
+            return Ok(Self::All);
+        }
+        names.into_iter().map(EventType::parse).collect::<Result<_, _>>().map(Self::Only)
+    }
+
+    /// The dotted names; `*` for all.
+    pub fn names(&self) -> Vec<&'static str> {
+        match self {
+            Self::All => vec!["*"],
+            Self::Only(types) => types.iter().map(|event_type| event_type.as_str()).collect(),
+        }
+    }
+
+    /// Whether an event of that type passes. A trial delivery, which the operator asks for, always does.
+    pub fn takes(&self, event_type: EventType) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(types) => event_type == EventType::WebhookTest || types.contains(&event_type),
+        }
+    }
+}
+
+/// Where deliveries go: an HTTPS URL on port 443 or 8443 of a public host, normalised as the URL standard has it
+/// (which writes `0x7f.1` as `127.0.0.1`).
+#[derive(Clone, PartialEq, Eq)]
+pub struct EndpointUrl(Url);
+
+impl EndpointUrl {
+    /// The greatest number of bytes of a URL.
+    pub const MAX: usize = 2_048;
+    const PORTS: [u16; 2] = [443, 8443];
+    /// Names that no public resolver answers for (RFC 6761, RFC 6762, RFC 8375, ICANN's `.internal`).
+    const PRIVATE_SUFFIXES: [&'static str; 7] =
+        ["localhost", "local", "internal", "home.arpa", "test", "invalid", "onion"];
+
+    /// Reads the URL of a new endpoint. What a host's name resolves to is not known here: each delivery looks.
+    pub fn parse(text: &str, trusted: &TrustedReceivers) -> Result<Self, UrlRefused> {
+        let url = Self::restore(text)?;
+        url.reach(trusted)?;
+        Ok(url)
+    }
+
+    /// Reads a URL out of a row. Whether it may be called is asked before each delivery ([`EndpointUrl::reach`]):
+    /// a deployment's trusted receivers may have changed since it was written.
+    pub fn restore(text: &str) -> Result<Self, UrlRefused> {
+        if text.len() > Self::MAX {
+            return Err(UrlRefused::TooLong { max: Self::MAX });
+        }
+        // The URL standard drops tabs, newlines and outer spaces; a customer who typed them made a mistake.
+        if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(UrlRefused::NotAUrl);
+        }
+        let url = Url::parse(text).map_err(|_| UrlRefused::NotAUrl)?;
+        if url.scheme() != "https" {
+            return Err(UrlRefused::NotHttps);
+        }
+        if !url.username().is_empty() || url.password().is_some() || text_has_userinfo(text) {
+            return Err(UrlRefused::UserInfo);
+        }
+        if url.fragment().is_some() {
+            return Err(UrlRefused::Fragment);
+        }
+        Ok(Self(url))
+    }
+
+    /// Whether the URL may be called, and how: by the rules for public receivers or as one that is trusted.
+    pub fn reach(&self, trusted: &TrustedReceivers) -> Result<Reach, UrlRefused> {
+        if trusted.holds(&self.0) {
+            return Ok(Reach::Trusted);
+        }
+        if !Self::PORTS.contains(&self.0.port_or_known_default().unwrap_or(0)) {
+            return Err(UrlRefused::Port);
+        }
+        match self.0.host() {
+            Some(Host::Ipv4(address)) if is_public(address.into()) => Ok(Reach::Public),
+            Some(Host::Ipv6(address)) if is_public(address.into()) => Ok(Reach::Public),
+            Some(Host::Domain(name)) if is_public_name(name) => Ok(Reach::Public),
+            _ => Err(UrlRefused::Address),
+        }
+    }
+
+    /// The URL, normalised.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The URL, for an HTTP client.
+    pub fn as_url(&self) -> &Url {
+        &self.0
+    }
+}
+
+/// An empty userinfo (`https://@host`) leaves no trace in the parsed URL.
+fn text_has_userinfo(text: &str) -> bool {
+    let behind_scheme = text.split_once(':').map_or(text, |(_, rest)| rest).trim_start_matches(['/', '\\']);
+    behind_scheme.split(['/', '\\', '?', '#']).next().unwrap_or_default().contains('@')
+}
+
+/// A name that public DNS can answer for: dotted, and not under a name kept for private use.
+fn is_public_name(name: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let under = |suffix: &str| {
+        name.strip_suffix(suffix).is_some_and(|front| front.is_empty() || front.ends_with('.'))
+    };
+    name.contains('.') && !EndpointUrl::PRIVATE_SUFFIXES.into_iter().any(under)
+}
+
+// A customer may have put a token into the path or the query: logs show the host alone.
+impl fmt::Debug for EndpointUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "https://{}/[redacted]", self.0.host_str().unwrap_or_default())
+    }
+}
+
+/// How a URL may be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Only at public addresses, each checked after its name was resolved.
+    Public,
+    /// Wherever its name leads: the deployment lists this receiver.
+    Trusted,
+}
+
+/// Receivers that the deployment allows although their port or address is not public: exact origins. Empty
+/// unless the deployment says otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrustedReceivers(BTreeSet<String>);
+
+impl TrustedReceivers {
+    /// Nobody: what a deployment has that says nothing.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Reads comma-separated origins, such as `https://127.0.0.1:9443`.
+    pub fn parse(list: &str) -> Result<Self, UrlRefused> {
+        let origins = list.split(',').map(str::trim).filter(|origin| !origin.is_empty());
+        origins.map(Self::read_origin).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether nobody is trusted.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn read_origin(text: &str) -> Result<String, UrlRefused> {
+        let EndpointUrl(url) = EndpointUrl::restore(text)?;
+        if url.path() != "/" || url.query().is_some() {
+            return Err(UrlRefused::NotAnOrigin);
+        }
+        Ok(url.origin().ascii_serialization())
+    }
+
+    fn holds(&self, url: &Url) -> bool {
+        self.0.contains(&url.origin().ascii_serialization())
+    }
+}
+
+/// Why a URL cannot be an endpoint's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UrlRefused {
+    /// It cannot be read.
+    #[error("this is not a URL")]
+    NotAUrl,
+    /// Another scheme.
+    #[error("a webhook endpoint uses https")]
+    NotHttps,
+    /// User name or password.
+    #[error("a webhook endpoint's URL carries no user name and no password")]
+    UserInfo,
+    /// A fragment, which would never be sent.
+    #[error("a webhook endpoint's URL carries no fragment (#)")]
+    Fragment,
+    /// Another port.
+    #[error("a webhook endpoint listens on port 443 or 8443")]
+    Port,
+    /// An address or a name that is not the public internet's.
+    #[error("a webhook endpoint has a public address")]
+    Address,
+    /// Too long.
+    #[error("a webhook endpoint's URL has at most {max} bytes")]
+    TooLong {
+        /// The limit.
+        max: usize,
+    },
+    /// A trusted receiver with a path.
+    #[error("a trusted receiver is an origin: scheme, host and port alone")]
+    NotAnOrigin,
+}
+
+/// The secrets of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointSecrets {
+    /// The customer's own API key, sent along with each delivery.
+    pub api_key: ReceiverKey,
+    /// Under which deliveries are signed.
+    pub signing: SigningSecrets,
+}
+
+/// The signing secrets of an endpoint in their rotation: the next one signs beside the active one until it is
+/// activated, the previous one beside its successor until its overlap ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SigningSecrets {
+    /// Makes the legacy signature and the first of the Standard Webhooks ones.
+    pub active: SigningSecret,
+    /// Given out and not yet activated.
+    pub next: Option<SigningSecret>,
+    /// Replaced, and until when it still signs.
+    pub previous: Option<(SigningSecret, Timestamp)>,
+}
+
+impl SigningSecrets {
+    /// The secrets of an endpoint that was never rotated.
+    pub fn only(active: SigningSecret) -> Self {
+        Self { active, next: None, previous: None }
+    }
+
+    /// Every secret that signs at this moment, the active one first.
+    pub fn in_force(&self, now: Timestamp) -> impl Iterator<Item = &SigningSecret> {
+        let previous = self.previous.as_ref().filter(|(_, until)| now < *until).map(|(secret, _)| secret);
+        std::iter::once(&self.active).chain(&self.next).chain(previous)
+    }
+}
+
+/// A signing secret: `whsec_` and the base64 of 32 bytes. Prints redacted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SigningSecret(Secret);
+
+impl SigningSecret {
+    const PREFIX: &'static str = "whsec_";
+    const PATTERN: &'static str = "^whsec_[A-Za-z0-9+/]{43}=$";
+
+    /// Makes a secret of 32 random bytes.
+    pub fn from_entropy(entropy: [u8; 32]) -> Self {
+        Self(Secret::new(format!("{}{}", Self::PREFIX, STANDARD.encode(entropy))))
+    }
+
+    /// Reads a secret as displayed.
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
+        let secret = Self(Secret::new(text));
+        match secret.decoded() {
+            Some(bytes) if bytes.len() == 32 => Ok(secret),
+            _ => Err(Unfit::Shape { pattern: Self::PATTERN }),
+        }
+    }
+
+    /// The secret as displayed to the customer, whose UTF-8 bytes are the key of the legacy signature.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+
+    /// The 32 bytes behind the prefix, the key of the Standard Webhooks signature.
+    pub fn key_bytes(&self) -> Vec<u8> {
+        // Both constructors made sure that it decodes.
+        self.decoded().unwrap_or_default()
+    }
+
+    fn decoded(&self) -> Option<Vec<u8>> {
+        STANDARD.decode(self.expose().strip_prefix(Self::PREFIX)?).ok()
+    }
+}
+
+/// The customer's custom API key, sent as it is in a header: 1 to 256 visible ASCII characters. Prints redacted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceiverKey(Secret);
+
+impl ReceiverKey {
+    /// The greatest number of characters.
+    pub const MAX: usize = 256;
+    const PATTERN: &'static str = "^[!-~]{1,256}$";
+
+    /// Reads a key.
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
+        let fits = (1..=Self::MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
+        if fits { Ok(Self(Secret::new(text))) } else { Err(Unfit::Shape { pattern: Self::PATTERN }) }
+    }
+
+    /// The key itself.
+    pub fn expose(&self) -> &str {
+        self.0.expose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> Option<UrlRefused> {
+        EndpointUrl::parse(text, &TrustedReceivers::none()).err()
+    }
+
+    #[test]
+    fn a_url_of_a_public_host_on_443_or_8443_is_taken() {
+        for (text, normal) in [
+            ("https://hooks.example.com/in?x=1", "https://hooks.example.com/in?x=1"),
+            ("https://hooks.example.com:443", "https://hooks.example.com/"),
+            ("HTTPS://Hooks.Example.COM:8443/A", "https://hooks.example.com:8443/A"),
+            ("https://8.8.8.8/", "https://8.8.8.8/"),
+            ("https://[2606:4700::1111]:8443/", "https://[2606:4700::1111]:8443/"),
+            ("https://bücher.example.org/@in", "https://xn--bcher-kva.example.org/@in"),
+        ] {
+            let url = EndpointUrl::parse(text, &TrustedReceivers::none()).unwrap();
+            assert_eq!(url.as_str(), normal);
+            assert_eq!(EndpointUrl::restore(normal), Ok(url));
+        }
+    }
+
+    #[test]
+    fn every_other_url_is_refused_for_its_reason() {
+        use UrlRefused::*;
+        let long = format!("https://example.com/{}", "a".repeat(EndpointUrl::MAX));
+        let rows: &[(UrlRefused, &[&str])] = &[
+            (
+                NotAUrl,
+                &[
+                    "",
+                    "example.com",
+                    "https://",
+                    "https://exa mple.com",
+                    " https://example.com",
+                    "https://example.com/\n",
+                    "https://[::1",
+                    "https://256.256.256.256/",
+                    "https://1.2.3.4.5/",
+                    "https://exa%00mple.com",
+                    "https://example.com:99999/",
+                ],
+            ),
+            (
+                NotHttps,
+                &[
+                    "http://example.com",
+                    "ftp://example.com",
+                    "file:///etc/passwd",
+                    "javascript:alert(1)",
+                    "wss://example.com",
+                    "gopher://127.0.0.1",
+                ],
+            ),
+            (
+                UserInfo,
+                &[
+                    "https://user@example.com",
+                    "https://user:pw@example.com",
+                    "https://:pw@example.com",
+                    "https://@example.com",
+                    "https:\\\\@example.com",
+                    "https://example.com@10.0.0.1/",
+                ],
+            ),
+            (Fragment, &["https://example.com/#in", "https://example.com#"]),
+            (
+                Port,
+                &[
+                    "https://example.com:80",
+                    "https://example.com:22/",
+                    "https://example.com:9443",
+                    "https://8.8.8.8:8080",
+                    "https://example.com:0",
+                ],
+            ),
+            (TooLong { max: EndpointUrl::MAX }, &[&long]),
+        ];
+        for (reason, texts) in rows {
+            for text in *texts {
+                assert_eq!(refused(text), Some(*reason), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_not_public_is_refused_in_every_spelling() {
+        for host in [
+            "127.0.0.1",
+            "127.1",
+            "127.0.1",
+            "0x7f.1",
+            "0x7f000001",
+            "2130706433",
+            "017700000001",
+            "0177.0.0.1",
+            "0x7F.0x0.0x0.0x1",
+            "127.0.0.1.",
+            "１２７.0.0.1",
+            "127。0。0。1",
+            "①②⑦.⓪.⓪.①",
+            "%31%32%37.0.0.1",
+            "0",
+            "0.0.0.0",
+            "10.0.0.1",
+            "10.1",
+            "0xa9fea9fe",
+            "169.254.169.254",
+            "2852039166",
+            "0251.0376.0251.0376",
+            "172.16.0.1",
+            "192.168.1.1",
+            "100.64.0.1",
+            "198.18.0.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "192.0.2.1",
+            "198.51.100.7",
+            "203.0.113.9",
+            "[::1]",
+            "[::]",
+            "[0:0:0:0:0:0:0:1]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:7f00:1]",
+            "[::ffff:8.8.8.8]",
+            "[::127.0.0.1]",
+            "[64:ff9b::7f00:1]",
+            "[64:ff9b::169.254.169.254]",
+            "[2002:7f00:1::]",
+            "[2001::1]",
+            "[fe80::1]",
+            "[fd00:ec2::254]",
+            "[fc00::1]",
+            "[ff02::1]",
+            "[2001:db8::1]",
+            "[fec0::1]",
+            "localhost",
+            "LOCALHOST",
+            "localhost.",
+            "a.localhost",
+            "printer.local",
+            "db.internal",
+            "intranet",
+            "metadata.google.internal",
+            "x.home.arpa",
+            "x.test",
+            "x.invalid",
+            "a.onion",
+        ] {
+            let text = format!("https://{host}/");
+            assert_eq!(refused(&text), Some(UrlRefused::Address), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_trusted_receiver_is_an_exact_origin_and_still_https_without_userinfo() {
+        let trusted = TrustedReceivers::parse(" https://127.0.0.1:9443, https://hooks.internal ,").unwrap();
+        let reach = |text| EndpointUrl::parse(text, &trusted).and_then(|url| url.reach(&trusted));
+        assert_eq!(reach("https://127.0.0.1:9443/ok"), Ok(Reach::Trusted));
+        assert_eq!(reach("https://0x7f.1:9443/ok"), Ok(Reach::Trusted));
+        assert_eq!(reach("https://hooks.internal:443/"), Ok(Reach::Trusted));
+        assert_eq!(reach("https://example.com/"), Ok(Reach::Public));
+        assert_eq!(reach("https://127.0.0.1:9444/"), Err(UrlRefused::Port));
+        assert_eq!(reach("https://127.0.0.1/"), Err(UrlRefused::Address));
+        assert_eq!(reach("https://a.hooks.internal/"), Err(UrlRefused::Address));
+        assert_eq!(reach("http://127.0.0.1:9443/"), Err(UrlRefused::NotHttps));
+        assert_eq!(reach("https://u@127.0.0.1:9443/"), Err(UrlRefused::UserInfo));
+        assert!(TrustedReceivers::parse("").unwrap().is_empty());
+        assert_eq!(TrustedReceivers::parse("https://a.example/path"), Err(UrlRefused::NotAnOrigin));
+        assert_eq!(TrustedReceivers::parse("http://a.example"), Err(UrlRefused::NotHttps));
+    }
+
+    #[test]
+    fn what_a_customer_put_into_a_url_does_not_print() {
+        let url = EndpointUrl::parse("https://example.com/in/s3cret?token=s3cret", &TrustedReceivers::none());
+        assert_eq!(format!("{:?}", url.unwrap()), "https://example.com/[redacted]");
+    }
+
+    #[test]
+    fn a_filter_takes_what_it_names_and_none_named_is_all() {
+        let updates = EventFilter::parse(["contact.updated", "contact.updated"]).unwrap();
+        assert_eq!(updates.names(), ["contact.updated"]);
+        assert!(updates.takes(EventType::ContactUpdated));
+        assert!(!updates.takes(EventType::ContactCreated));
+        assert!(updates.takes(EventType::WebhookTest));
+        for all in [EventFilter::parse([]).unwrap(), EventFilter::parse(["contact.created", "*"]).unwrap()] {
+            assert_eq!(all.names(), ["*"]);
+            assert!(all.takes(EventType::LeadFailed));
+        }
+        assert!(EventFilter::parse(["contact.*"]).is_err());
+    }
+
+    #[test]
+    fn a_signing_secret_is_a_prefix_and_32_bytes() {
+        let secret = SigningSecret::from_entropy([7; 32]);
+        assert_eq!(secret.expose(), "whsec_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=");
+        assert_eq!(secret.key_bytes(), [7; 32]);
+        assert_eq!(SigningSecret::parse(secret.expose()), Ok(secret.clone()));
+        assert_eq!(format!("{secret:?}"), "SigningSecret([redacted])");
+        for bad in ["", "whsec_", "whsec_BwcH", "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=", "whsec_ü"] {
+            assert!(SigningSecret::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_receiver_key_fits_a_header() {
+        assert!(ReceiverKey::parse("k-123_~!").is_ok());
+        for bad in ["", "a b", "a\r\nX-Evil: 1", "é", &"k".repeat(257)] {
+            assert!(ReceiverKey::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn the_previous_secret_signs_until_its_overlap_ends() {
+        let secret = |byte| SigningSecret::from_entropy([byte; 32]);
+        let at = Timestamp::from_millis;
+        let secrets =
+            SigningSecrets { active: secret(1), next: Some(secret(2)), previous: Some((secret(0), at(10))) };
+        let in_force = |now| secrets.in_force(at(now)).cloned().collect::<Vec<_>>();
+        assert_eq!(in_force(9), [secret(1), secret(2), secret(0)]);
+        assert_eq!(in_force(10), [secret(1), secret(2)]);
+        assert_eq!(SigningSecrets::only(secret(1)).in_force(at(0)).count(), 1);
+    }
+}
