@@ -2,10 +2,11 @@
 //!
 //! A row whose text no longer parses is [`crate::StoreError::Unreadable`], named by its keys.
 
-use domain::attribute::{AttributeCategory, AttributeType};
+use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
-    AttributeId, Cellphone, ClosedValueId, ContactId, DeliveryId, Email, EndpointId, EventId, KeyId,
-    Language, PersonName, Secret, TeamId, Timestamp, Unfit, UserId, UserStatus, WorkspaceId,
+    AttributeCategory, AttributeId, AttributeType, Cellphone, ClosedValueId, ContactId, DeliveryId, Email,
+    EndpointId, EndpointUrl, EventId, KeyId, Language, PersonName, TeamId, Timestamp, Unfit, UserId,
+    UserStatus, WorkspaceId,
 };
 
 /// A type of the domain that a row holds as text.
@@ -43,7 +44,9 @@ macro_rules! worded_fields {
 }
 
 displayed_fields! { AttributeId ClosedValueId ContactId DeliveryId EndpointId EventId KeyId TeamId UserId WorkspaceId }
-worded_fields! { AttributeCategory AttributeType Cellphone Email Language PersonName UserStatus }
+worded_fields! {
+    AttributeCategory AttributeType Cellphone DisabledReason Email Language PersonName UserStatus
+}
 
 impl Field for Timestamp {
     fn from_text(text: &str) -> Result<Self, Unfit> {
@@ -55,9 +58,29 @@ impl Field for Timestamp {
     }
 }
 
-impl Field for Secret {
+impl Field for EndpointUrl {
     fn from_text(text: &str) -> Result<Self, Unfit> {
-        Ok(Self::new(text))
+        Self::restore(text).map_err(|_| Unfit::Value { reason: "not the URL of an endpoint" })
+    }
+
+    fn to_text(&self) -> String {
+        self.as_str().to_owned()
+    }
+}
+
+impl Field for ReceiverKey {
+    fn from_text(text: &str) -> Result<Self, Unfit> {
+        Self::parse(text)
+    }
+
+    fn to_text(&self) -> String {
+        self.expose().to_owned()
+    }
+}
+
+impl Field for SigningSecret {
+    fn from_text(text: &str) -> Result<Self, Unfit> {
+        Self::parse(text)
     }
 
     fn to_text(&self) -> String {

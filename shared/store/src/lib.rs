@@ -7,11 +7,13 @@
 
 mod api_keys;
 mod attributes;
+mod endpoints;
 mod error;
 mod fields;
 mod item;
 pub mod keys;
 mod reads;
+mod secrets;
 mod tables;
 mod teams;
 mod users;
