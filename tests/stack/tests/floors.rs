@@ -1,0 +1,84 @@
+//! Who may import whom. The list below is the house's plan: a new edge shows as a diff of this file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cargo_metadata::{DependencyKind, MetadataCommand};
+
+/// Each package and the packages of the workspace it is built from (tests aside), floor by floor: a package
+/// may only import from the floors below its own.
+const FLOORS: &[&[(&str, &[&str])]] = &[
+    &[("domain", &[])],
+    &[
+        ("provider", &[]),
+        ("queue", &["domain"]),
+        ("runtime", &["domain"]),
+        ("store", &["domain"]),
+    ],
+    &[("edge", &["domain", "store"])],
+    &[
+        ("attributes", &["domain", "edge", "runtime", "store"]),
+        ("contacts", &["domain", "edge", "runtime", "store"]),
+        ("event-relay", &["domain", "edge", "queue", "runtime", "store"]),
+        ("sweeper", &["domain", "queue", "runtime", "store"]),
+        ("users", &["domain", "edge", "runtime", "store"]),
+        ("webhook-delivery", &["domain", "queue", "runtime", "store"]),
+    ],
+    &[
+        ("console", &["domain", "queue", "runtime", "store"]),
+        ("harness", &["domain", "store"]),
+        ("local", &[]),
+        ("stack-tests", &[]),
+    ],
+];
+
+/// What the functions' and rooms' own tests may be built from besides.
+const FOR_TESTS: &[&str] = &["harness", "local"];
+
+#[test]
+fn every_package_imports_only_from_the_floors_below_as_listed() {
+    let (built_from, tested_with) = edges();
+    let listed: BTreeMap<String, BTreeSet<String>> = FLOORS
+        .iter()
+        .flat_map(|floor| floor.iter())
+        .map(|(name, below)| ((*name).to_owned(), below.iter().map(|&name| name.to_owned()).collect()))
+        .collect();
+    assert_eq!(built_from, listed, "left: what the manifests say, right: the list of floors");
+
+    for (height, floor) in FLOORS.iter().enumerate() {
+        let below: BTreeSet<&str> = FLOORS[..height].iter().flat_map(|floor| floor.iter()).map(|(name, _)| *name).collect();
+        for (name, imports) in *floor {
+            for import in *imports {
+                assert!(below.contains(import), "{name} imports {import}, which is not below it");
+            }
+        }
+    }
+
+    for (name, imports) in tested_with.iter().filter(|(name, _)| *name != "stack-tests") {
+        for import in imports {
+            let known = FOR_TESTS.contains(&import.as_str()) || listed[name].contains(import);
+            assert!(known, "the tests of {name} import {import}");
+        }
+    }
+}
+
+type Edges = BTreeMap<String, BTreeSet<String>>;
+
+/// What each package of the workspace is built from, and what its tests are.
+fn edges() -> (Edges, Edges) {
+    let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
+    let ours: BTreeSet<String> = metadata.packages.iter().map(|package| package.name.to_string()).collect();
+    let mut edges = (Edges::new(), Edges::new());
+    for package in &metadata.packages {
+        let of_kind = |wanted: DependencyKind| {
+            package
+                .dependencies
+                .iter()
+                .filter(|dependency| dependency.kind == wanted && ours.contains(&dependency.name))
+                .map(|dependency| dependency.name.clone())
+                .collect()
+        };
+        edges.0.insert(package.name.to_string(), of_kind(DependencyKind::Normal));
+        edges.1.insert(package.name.to_string(), of_kind(DependencyKind::Development));
+    }
+    edges
+}
