@@ -12,10 +12,11 @@ mod error;
 mod fields;
 mod item;
 pub mod keys;
-mod reads;
+mod rows;
 mod secrets;
 mod tables;
 mod teams;
+mod transact;
 mod users;
 mod workspaces;
 
