@@ -8,11 +8,14 @@ pub mod address;
 pub mod api_key;
 pub mod attribute;
 pub mod contact;
+pub mod delivery;
 pub mod event;
 pub mod ids;
 pub mod patch;
 pub mod refused;
+pub mod retry;
 pub mod secret;
+pub mod signature;
 pub mod text;
 pub mod time;
 pub mod user;
@@ -22,6 +25,7 @@ pub mod workspace;
 pub use api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
 pub use contact::{Contact, ContactType, ContactUpdate};
+pub use delivery::{Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState};
 pub use event::{Event, EventType};
 pub use ids::{
     AttributeId, ClosedValueId, ContactId, DeliveryId, EndpointId, EventId, Ids, KeyId, TeamId, UserId,
@@ -29,6 +33,7 @@ pub use ids::{
 };
 pub use patch::Patch;
 pub use refused::Refused;
+pub use retry::RetrySchedule;
 pub use secret::Secret;
 pub use text::{Cellphone, Email, Language, PersonName, Unfit};
 pub use time::{Clock, Timestamp};
