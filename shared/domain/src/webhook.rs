@@ -46,6 +46,18 @@ impl WebhookEndpoint {
     pub fn is_enabled(&self) -> bool {
         self.state == EndpointState::Enabled
     }
+
+    /// The endpoint once disabled; `None` when it is already, whose first reason stays.
+    pub fn disabled(&self, reason: DisabledReason, now: Timestamp) -> Option<Self> {
+        let state = EndpointState::Disabled { since: now, reason };
+        self.is_enabled().then(|| Self { state, version: self.version + 1, ..self.clone() })
+    }
+
+    /// The endpoint once enabled; `None` when it is already.
+    pub fn enabled(&self) -> Option<Self> {
+        let state = EndpointState::Enabled;
+        (!self.is_enabled()).then(|| Self { state, version: self.version + 1, ..self.clone() })
+    }
 }
 
 /// Whether an endpoint gets deliveries.

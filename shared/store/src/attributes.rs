@@ -2,10 +2,13 @@
 
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId,
-    Definitions, Timestamp, WorkspaceId,
+    Definitions, Timestamp, Workspace, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::item::{Item, row};
+use crate::transact::{Transacted, Write};
+use crate::workspaces::adding_to;
 use crate::{Store, StoreError, Table, fields, keys};
 
 impl Store {
@@ -16,6 +19,28 @@ impl Store {
             self.partition(Table::Workspaces, keys::definitions(workspace)).await?;
         Ok(Definitions::new(rows.into_iter().map(AttributeDefinition::from).collect()))
     }
+
+    /// Makes a definition that [`Definitions::admit`] let in when the workspace was as `seen`; `false` when the
+    /// workspace is no longer so, and the definitions must be read again. One trip.
+    pub async fn create_definition(
+        &self,
+        seen: &Workspace,
+        definition: &AttributeDefinition,
+    ) -> Result<bool, StoreError> {
+        let put = Write::put(Table::Workspaces, definition_row(definition)?).when_absent();
+        Ok(self.transact(vec![adding_to(seen), put]).await? == Transacted::Done)
+    }
+
+    /// Puts the next version of a definition in the place of the one before; `false` when that is no longer
+    /// the present one. One trip.
+    pub async fn replace_definition(&self, next: &AttributeDefinition) -> Result<bool, StoreError> {
+        self.put_next(Table::Workspaces, definition_row(next)?, next.version - 1).await
+    }
+}
+
+fn definition_row(definition: &AttributeDefinition) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::definition(definition.workspace_id, definition.id);
+    row(pk, sk, "attribute", &DefinitionRow::from(definition))
 }
 
 /// `W#A` / attribute id.

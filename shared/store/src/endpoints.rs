@@ -1,9 +1,16 @@
 //! Webhook endpoints. Relay and delivery read them strongly each time, never from memory.
 
 use domain::webhook::DisabledReason;
-use domain::{EndpointId, EndpointState, EndpointUrl, EventFilter, Timestamp, WebhookEndpoint, WorkspaceId};
+use domain::{
+    EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, Timestamp, WebhookEndpoint,
+    Workspace, WorkspaceId,
+};
 use serde::{Deserialize, Serialize};
 
+use crate::item::{Item, key, row};
+use crate::secrets::secrets_row;
+use crate::transact::{Transacted, Write};
+use crate::workspaces::adding_to;
 use crate::{Store, StoreError, Table, fields, keys};
 
 impl Store {
@@ -24,6 +31,58 @@ impl Store {
         let row: Option<EndpointRow> = self.get_row(Table::Workspaces, keys::endpoint(workspace, id)).await?;
         Ok(row.map(WebhookEndpoint::from))
     }
+
+    /// Makes an endpoint with its secrets, for which there was room ([`WebhookEndpoint::MAX_PER_WORKSPACE`]) when
+    /// the workspace was as `seen`; `false` when the workspace is no longer so, and the endpoints must be
+    /// counted again. One trip.
+    pub async fn create_endpoint(
+        &self,
+        seen: &Workspace,
+        endpoint: &WebhookEndpoint,
+        secrets: &EndpointSecrets,
+    ) -> Result<bool, StoreError> {
+        let endpoint_put = Write::put(Table::Workspaces, endpoint_row(endpoint)?).when_absent();
+        let secrets_put = Write::put(Table::Secrets, secrets_row(endpoint, secrets)?).when_absent();
+        let writes = vec![adding_to(seen), endpoint_put, secrets_put];
+        Ok(self.transact(writes).await? == Transacted::Done)
+    }
+
+    /// Puts the next version of an endpoint in the place of the one before; `false` when that is no longer the
+    /// present one. One trip.
+    pub async fn replace_endpoint(&self, next: &WebhookEndpoint) -> Result<bool, StoreError> {
+        self.put_next(Table::Workspaces, endpoint_row(next)?, next.version - 1).await
+    }
+
+    /// Disables an endpoint, whatever else happens to it at the same time; `false` when it is disabled already
+    /// or does not exist. Two trips, more while others change it.
+    pub async fn disable_endpoint(
+        &self,
+        workspace: WorkspaceId,
+        id: EndpointId,
+        reason: DisabledReason,
+    ) -> Result<bool, StoreError> {
+        loop {
+            let Some(endpoint) = self.endpoint(workspace, id).await? else { return Ok(false) };
+            let Some(next) = endpoint.disabled(reason, self.now()) else { return Ok(false) };
+            if self.replace_endpoint(&next).await? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Removes an endpoint and its secrets; `false` when it does not exist. One trip.
+    pub async fn delete_endpoint(&self, workspace: WorkspaceId, id: EndpointId) -> Result<bool, StoreError> {
+        let (pk, sk) = keys::endpoint(workspace, id);
+        let endpoint = Write::delete(Table::Workspaces, key(pk, sk)).when("attribute_exists(pk)");
+        let (pk, sk) = keys::endpoint_secrets(workspace, id);
+        let secrets = Write::delete(Table::Secrets, key(pk, sk));
+        Ok(self.transact(vec![endpoint, secrets]).await? == Transacted::Done)
+    }
+}
+
+fn endpoint_row(endpoint: &WebhookEndpoint) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::endpoint(endpoint.workspace_id, endpoint.id);
+    row(pk, sk, "endpoint", &EndpointRow::from(endpoint))
 }
 
 /// `W#H` / endpoint id. Its secrets stand in the table `secrets`.

@@ -24,8 +24,10 @@ use std::sync::Arc;
 
 use domain::{Clock, Ids};
 
+pub use api_keys::Revoked;
 pub use error::StoreError;
 pub use tables::{Table, Tables};
+pub use users::UserCreated;
 
 /// The tables of one deployment. Cheap to clone; one client serves the whole process.
 #[derive(Clone)]

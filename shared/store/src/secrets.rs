@@ -1,9 +1,10 @@
 //! What is secret of a webhook endpoint, in a table of its own that few functions may read.
 
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
-use domain::{EndpointId, EndpointSecrets, Timestamp, WorkspaceId};
+use domain::{EndpointId, EndpointSecrets, Timestamp, WebhookEndpoint, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
+use crate::item::{Item, row};
 use crate::{Store, StoreError, Table, fields, keys};
 
 impl Store {
@@ -17,6 +18,12 @@ impl Store {
         let row: Option<EndpointSecretsRow> = self.get_row(Table::Secrets, key).await?;
         Ok(row.map(EndpointSecrets::from))
     }
+}
+
+/// The row of an endpoint's secrets.
+pub(crate) fn secrets_row(endpoint: &WebhookEndpoint, secrets: &EndpointSecrets) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::endpoint_secrets(endpoint.workspace_id, endpoint.id);
+    row(pk, sk, "endpointSecrets", &EndpointSecretsRow::from(secrets))
 }
 
 /// `W#H#<endpoint id>` / `S`.

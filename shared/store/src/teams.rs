@@ -3,6 +3,7 @@
 use domain::{Team, TeamId, Timestamp, UserId, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
+use crate::item::{Item, row};
 use crate::{Store, StoreError, Table, fields, keys};
 
 impl Store {
@@ -19,6 +20,22 @@ impl Store {
         teams.sort_by_key(|team| (team.created_at, team.id));
         Ok(teams)
     }
+
+    /// Makes a team; `false` when one of that id exists already. One trip.
+    pub async fn create_team(&self, team: &Team) -> Result<bool, StoreError> {
+        self.put_first(Table::Workspaces, team_row(team)?).await
+    }
+
+    /// Puts the next version of a team in the place of the one before; `false` when that is no longer the
+    /// present one. One trip.
+    pub async fn replace_team(&self, next: &Team) -> Result<bool, StoreError> {
+        self.put_next(Table::Workspaces, team_row(next)?, next.version - 1).await
+    }
+}
+
+fn team_row(team: &Team) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::team(team.workspace_id, team.id);
+    row(pk, sk, "team", &TeamRow::from(team))
 }
 
 /// `W#T` / team id.

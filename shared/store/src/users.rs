@@ -5,6 +5,9 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::item::{Item, row};
+use crate::rows::replacing;
+use crate::transact::{Transacted, Write};
 use crate::{Store, StoreError, Table, fields, keys};
 
 impl Store {
@@ -37,6 +40,39 @@ impl Store {
         users.sort_by_key(|user| (user.created_at, user.id));
         Ok(users)
     }
+
+    /// Makes a user, unless the e-mail address is another's. One trip.
+    pub async fn create_user(&self, user: &User) -> Result<UserCreated, StoreError> {
+        let writes = user_rows(user)?.map(|row| Write::put(Table::Workspaces, row).when_absent());
+        match self.transact(writes.into()).await? {
+            Transacted::Done => Ok(UserCreated::Done),
+            Transacted::Refused(_) => Ok(UserCreated::EmailTaken),
+        }
+    }
+
+    /// Puts the next version of a user in the place of the one before; `false` when that is no longer the
+    /// present one. The e-mail address never changes. One trip.
+    pub async fn replace_user(&self, next: &User) -> Result<bool, StoreError> {
+        let writes = user_rows(next)?.map(|row| replacing(Table::Workspaces, row, next.version - 1));
+        Ok(self.transact(writes.into()).await? == Transacted::Done)
+    }
+}
+
+/// What became of a new user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserCreated {
+    /// The user is there.
+    Done,
+    /// A user of the workspace, maybe a disabled one, has the e-mail address.
+    EmailTaken,
+}
+
+/// The user's row and its copy by e-mail address.
+fn user_rows(user: &User) -> Result<[Item; 2], StoreError> {
+    let body = UserRow::from(user);
+    let (pk, sk) = keys::user(user.workspace_id, user.id);
+    let (copy_pk, copy_sk) = keys::user_by_email(user.workspace_id, &user.email);
+    Ok([row(pk, sk, "user", &body)?, row(copy_pk, copy_sk, "userByEmail", &body)?])
 }
 
 /// `W#U` / user id, and its copy `W#UE#<e-mail>` / `U`.

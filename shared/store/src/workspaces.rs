@@ -3,6 +3,8 @@
 use domain::{Timestamp, Workspace, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
+use crate::item::{key, n, row};
+use crate::transact::Write;
 use crate::{Store, StoreError, Table, fields, keys};
 
 impl Store {
@@ -11,6 +13,23 @@ impl Store {
         let row: Option<WorkspaceRow> = self.get_row(Table::Workspaces, keys::workspace(id)).await?;
         Ok(row.map(Workspace::from))
     }
+
+    /// Makes a workspace; `false` when one of that id exists already. One trip.
+    pub async fn create_workspace(&self, workspace: &Workspace) -> Result<bool, StoreError> {
+        let (pk, sk) = keys::workspace(workspace.id);
+        let row = row(pk, sk, "workspace", &WorkspaceRow::from(workspace))?;
+        self.put_first(Table::Workspaces, row).await
+    }
+}
+
+/// Part of a transaction that adds to a workspace what is limited in number or unique in it: the workspace must
+/// still be as `seen`, and is another version afterwards. Two additions at the same time cannot both see room.
+pub(crate) fn adding_to(seen: &Workspace) -> Write {
+    let (pk, sk) = keys::workspace(seen.id);
+    Write::update(Table::Workspaces, key(pk, sk), "SET version = :next")
+        .when("version = :seen")
+        .bind(":seen", n(seen.version))
+        .bind(":next", n(seen.version + 1))
 }
 
 /// `W#W` / `W`.

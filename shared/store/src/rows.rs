@@ -1,9 +1,10 @@
-//! The two strong reads that settings need: one row, and all rows of a partition.
+//! What settings need of a table: a row or a partition read strongly, a row put under a condition.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde::de::DeserializeOwned;
 
-use crate::item::{Item, PK, key, read, s};
+use crate::item::{Item, PK, key, n, read, s};
+use crate::transact::{LAST_REQUEST, Write, Wrote, is_by};
 use crate::{Store, StoreError, Table};
 
 impl Store {
@@ -64,4 +65,28 @@ impl Store {
             .await?;
         Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
     }
+
+    /// Puts a row where there is none; `false` when there is one already. One trip.
+    pub(crate) async fn put_first(&self, table: Table, row: Item) -> Result<bool, StoreError> {
+        self.put_if(row, |row| Write::put(table, row).when_absent()).await
+    }
+
+    /// Puts a row in the place of its version `seen`; `false` when it is no longer that version. One trip.
+    pub(crate) async fn put_next(&self, table: Table, row: Item, seen: u64) -> Result<bool, StoreError> {
+        self.put_if(row, |row| replacing(table, row, seen)).await
+    }
+
+    async fn put_if(&self, mut row: Item, write: impl FnOnce(Item) -> Write) -> Result<bool, StoreError> {
+        let request = self.ids.next().to_string();
+        row.insert(LAST_REQUEST.to_owned(), s(&request));
+        match self.write(write(row)).await? {
+            Wrote::Done(_) => Ok(true),
+            Wrote::Refused(found) => Ok(found.is_some_and(|found| is_by(&found, &request))),
+        }
+    }
+}
+
+/// A row put in the place of its version `seen`.
+pub(crate) fn replacing(table: Table, row: Item, seen: u64) -> Write {
+    Write::put(table, row).when("version = :seen").bind(":seen", n(seen))
 }
