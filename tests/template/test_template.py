@@ -1,0 +1,252 @@
+"""template.yaml keeps every invariant, and every invariant notices when it does not."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from expand import TEMPLATE, source
+from invariants import INVARIANTS
+
+
+def test_sam_and_its_linter_accept_the_template():
+    sam = pathlib.Path(sys.executable).with_name("sam")
+    environment = os.environ | {"SAM_CLI_TELEMETRY": "0", "AWS_DEFAULT_REGION": "eu-west-1"}
+    ran = subprocess.run(
+        [sam, "validate", "--lint", "--template", TEMPLATE], env=environment, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("invariant", INVARIANTS, ids=lambda check: check.__name__)
+def test_the_template_keeps(invariant):
+    assert list(invariant(source())) == []
+
+
+def resource(template, name):
+    return template["Resources"][name]["Properties"]
+
+
+def statements(template, role):
+    return resource(template, role)["Policies"][0]["PolicyDocument"]["Statement"]
+
+
+def grant(role, action, to):
+    return lambda template: statements(template, role).append({"Effect": "Allow", "Action": action, "Resource": to})
+
+
+def set_in(name, *path, to):
+    def change(template):
+        node = resource(template, name)
+        for step in path[:-1]:
+            node = node[step]
+        node[path[-1]] = to
+
+    return change
+
+
+def remove(name, *path):
+    def change(template):
+        node = resource(template, name)
+        for step in path[:-1]:
+            node = node[step]
+        del node[path[-1]]
+
+    return change
+
+
+def in_resource(name, attribute, to):
+    return lambda template: template["Resources"][name].update({attribute: to})
+
+
+def parameter(name, **spec):
+    return lambda template: template["Parameters"][name].update(spec)
+
+
+def hidden_parameter(template):
+    template["Parameters"]["Seed"] = {"Type": "String", "NoEcho": True, "Default": "x"}
+    resource(template, "SweeperFunction")["Environment"]["Variables"]["SEED"] = {"Ref": "Seed"}
+
+
+def without_open_api_3(template):
+    del template["Globals"]["Api"]["OpenApiVersion"]
+
+
+def any_method(template):
+    resource(template, "UsersFunction")["Events"]["Get"]["Properties"]["Method"] = "ANY"
+
+
+TABLE = {"Fn::GetAtt": ["ContactsTable", "Arn"]}
+SECRETS = {"Fn::GetAtt": ["SecretsTable", "Arn"]}
+RELAY_EVENT = ("Events", "Contacts", "Properties")
+DELIVERY_EVENT = ("Events", "Deliveries", "Properties")
+
+MUTATIONS = [
+    ("visibility_covers_six_time_outs", set_in("DeliveryQueue", "VisibilityTimeout", to=359)),
+    ("visibility_covers_six_time_outs", remove("DeliveryQueue", "VisibilityTimeout")),
+    ("visibility_covers_six_time_outs", parameter("DeliveryTimeoutSeconds", AllowedValues=[45, 61])),
+    ("every_queue_has_a_dead_letter_queue_that_keeps_longer", remove("DeliveryQueue", "RedrivePolicy")),
+    (
+        "every_queue_has_a_dead_letter_queue_that_keeps_longer",
+        set_in("DeliveryDeadLetterQueue", "MessageRetentionPeriod", to=345600),
+    ),
+    ("queues_are_encrypted", remove("DeliveryQueue", "SqsManagedSseEnabled")),
+    ("batches_fail_item_by_item", remove("EventRelayFunction", *RELAY_EVENT, "FunctionResponseTypes")),
+    ("batches_fail_item_by_item", remove("WebhookDeliveryFunction", *DELIVERY_EVENT, "FunctionResponseTypes")),
+    (
+        "a_record_that_fails_for_good_goes_to_the_failure_bucket",
+        remove("EventRelayFunction", *RELAY_EVENT, "DestinationConfig"),
+    ),
+    (
+        "a_record_that_fails_for_good_goes_to_the_failure_bucket",
+        set_in(
+            "EventRelayFunction",
+            *RELAY_EVENT,
+            "DestinationConfig",
+            to={"OnFailure": {"Destination": {"Fn::GetAtt": ["DeliveryDeadLetterQueue", "Arn"]}}},
+        ),
+    ),
+    (
+        "a_record_that_fails_for_good_goes_to_the_failure_bucket",
+        remove("EventRelayFunction", *RELAY_EVENT, "MaximumRetryAttempts"),
+    ),
+    (
+        "a_record_that_fails_for_good_goes_to_the_failure_bucket",
+        remove("EventRelayFunction", *RELAY_EVENT, "BisectBatchOnFunctionError"),
+    ),
+    (
+        "a_record_that_fails_for_good_goes_to_the_failure_bucket",
+        set_in("EventRelayFunction", *RELAY_EVENT, "MaximumRecordAgeInSeconds", to=-1),
+    ),
+    ("helper_rows_never_wake_the_relay", remove("EventRelayFunction", *RELAY_EVENT, "FilterCriteria")),
+    ("lease_covers_the_function_and_the_function_an_attempt", lambda template: template.pop("Rules")),
+    (
+        "lease_covers_the_function_and_the_function_an_attempt",
+        lambda template: template["Rules"].pop("Within60Seconds"),
+    ),
+    ("lease_covers_the_function_and_the_function_an_attempt", parameter("LeaseSeconds", Default=30)),
+    (
+        "lease_covers_the_function_and_the_function_an_attempt",
+        parameter("AttemptTimeoutSeconds", AllowedValues=[1, 2, 5, 10, 15, 30, 45]),
+    ),
+    ("the_sweeper_runs_every_minute_and_is_not_repeated", remove("SweeperFunction", "EventInvokeConfig")),
+    (
+        "the_sweeper_runs_every_minute_and_is_not_repeated",
+        set_in("SweeperFunction", "Events", "EveryMinute", "Properties", "Schedule", to="rate(1 hour)"),
+    ),
+    ("no_role_has_a_wildcard", grant("ContactsRole", "dynamodb:*", TABLE)),
+    ("no_role_has_a_wildcard", grant("ContactsRole", "*", TABLE)),
+    ("no_role_has_a_wildcard", grant("ContactsRole", "dynamodb:Scan", TABLE)),
+    ("no_role_has_a_wildcard", grant("SweeperRole", "sqs:SendMessage", "*")),
+    ("no_role_has_a_wildcard", grant("SweeperRole", "dynamodb:GetItem", "arn:aws:dynamodb:*:*:table/*")),
+    ("no_role_has_a_wildcard", set_in("UsersRole", "ManagedPolicyArns", to=["arn:aws:iam::aws:policy/X"])),
+    ("no_role_has_a_wildcard", remove("UsersFunction", "Role")),
+    (
+        "each_function_has_a_role_of_its_own",
+        set_in("UsersFunction", "Role", to={"Fn::GetAtt": ["AttributesRole", "Arn"]}),
+    ),
+    ("functions_touch_only_their_own_tables", grant("UsersRole", "dynamodb:GetItem", SECRETS)),
+    (
+        "functions_touch_only_their_own_tables",
+        grant("SweeperRole", "dynamodb:Query", {"Fn::Sub": "${ContactsTable.Arn}/index/list"}),
+    ),
+    ("production_data_outlives_the_stack", in_resource("ContactsTable", "DeletionPolicy", "Delete")),
+    ("production_data_outlives_the_stack", in_resource("ContactsTable", "UpdateReplacePolicy", "Delete")),
+    ("production_data_outlives_the_stack", in_resource("MediaBucket", "DeletionPolicy", "Delete")),
+    ("production_data_outlives_the_stack", in_resource("LimitsTable", "DeletionPolicy", "Retain")),
+    ("production_data_outlives_the_stack", set_in("LimitsTable", "DeletionProtectionEnabled", to=False)),
+    ("production_data_outlives_the_stack", remove("SecretsTable", "PointInTimeRecoverySpecification")),
+    ("tables_have_the_agreed_shape", remove("DeliveriesTable", "TimeToLiveSpecification")),
+    ("tables_have_the_agreed_shape", set_in("ContactsTable", "StreamSpecification", "StreamViewType", to="KEYS_ONLY")),
+    ("tables_have_the_agreed_shape", set_in("DeliveriesTable", "AttributeDefinitions", 3, "AttributeType", to="S")),
+    (
+        "tables_have_the_agreed_shape",
+        set_in("ContactsTable", "GlobalSecondaryIndexes", 0, "Projection", "ProjectionType", to="ALL"),
+    ),
+    ("tables_have_the_agreed_shape", set_in("LimitsTable", "TableName", to="limits")),
+    (
+        "buckets_are_private_encrypted_and_tls_only",
+        lambda template: template["Resources"].pop("MediaBucketPolicy"),
+    ),
+    ("buckets_are_private_encrypted_and_tls_only", remove("FailureBucket", "BucketEncryption")),
+    (
+        "buckets_are_private_encrypted_and_tls_only",
+        set_in("MediaBucket", "PublicAccessBlockConfiguration", "BlockPublicPolicy", to=False),
+    ),
+    ("buckets_are_private_encrypted_and_tls_only", remove("MediaBucket", "LifecycleConfiguration")),
+    (
+        "browsers_may_only_put_to_the_media_bucket",
+        set_in("MediaBucket", "CorsConfiguration", "CorsRules", 0, "AllowedMethods", to=["PUT", "GET"]),
+    ),
+    (
+        "browsers_may_only_put_to_the_media_bucket",
+        set_in("MediaBucket", "CorsConfiguration", "CorsRules", 0, "AllowedOrigins", to=["*"]),
+    ),
+    (
+        "browsers_may_only_put_to_the_media_bucket",
+        set_in("MediaBucket", "CorsConfiguration", "CorsRules", 0, "AllowedHeaders", to=["*"]),
+    ),
+    (
+        "functions_and_their_environment_are_the_agreed_ones",
+        set_in("SweeperFunction", "Environment", "Variables", "EXTRA", to="1"),
+    ),
+    ("functions_and_their_environment_are_the_agreed_ones", set_in("UsersFunction", "FunctionName", to="users")),
+    ("no_secret_stands_in_an_environment_variable", hidden_parameter),
+    (
+        "no_secret_stands_in_an_environment_variable",
+        set_in("SweeperFunction", "Environment", "Variables", "CURSOR_SECRET", to="1"),
+    ),
+    (
+        "no_secret_stands_in_an_environment_variable",
+        set_in("SweeperFunction", "Environment", "Variables", "X", to="{{resolve:secretsmanager:cursor}}"),
+    ),
+    ("functions_behind_the_gateway_answer_before_it_gives_up", set_in("UsersFunction", "Timeout", to=29)),
+    (
+        "functions_behind_the_gateway_answer_before_it_gives_up",
+        set_in("UsersFunction", "Timeout", to={"Ref": "DeliveryTimeoutSeconds"}),
+    ),
+    ("every_function_logs_to_a_group_with_retention", remove("UsersLogGroup", "RetentionInDays")),
+    ("every_function_logs_to_a_group_with_retention", remove("UsersFunction", "LoggingConfig")),
+    (
+        "every_function_logs_to_a_group_with_retention",
+        set_in("UsersLogGroup", "LogGroupName", to="/aws/lambda/elsewhere"),
+    ),
+    ("routes_are_listed_one_by_one", any_method),
+    ("routes_are_listed_one_by_one", remove("ContactsFunction", "Events", "Update")),
+    ("the_gateway_answers_in_our_shapes", remove("IntegrationsApi", "GatewayResponses", "THROTTLED")),
+    (
+        "the_gateway_answers_in_our_shapes",
+        set_in("IntegrationsApi", "GatewayResponses", "INTEGRATION_TIMEOUT", "StatusCode", to="504"),
+    ),
+    (
+        "the_gateway_answers_in_our_shapes",
+        set_in(
+            "CaptureApi", "GatewayResponses", "DEFAULT_4XX", "ResponseParameters", "Headers", "X-Request-Id",
+            to="context.requestId",
+        ),
+    ),
+    ("one_stage_called_live", without_open_api_3),
+    (
+        "own_host_names_are_optional_and_need_a_certificate",
+        lambda template: template["Rules"].pop("OwnHostNameNeedsCertificate"),
+    ),
+    (
+        "own_host_names_are_optional_and_need_a_certificate",
+        lambda template: template["Resources"].pop("CaptureDomainMapping"),
+    ),
+    ("outputs_are_the_agreed_ones", lambda template: template["Outputs"].pop("DeliveryDlqUrl")),
+]
+
+
+@pytest.mark.parametrize("name, mutate", MUTATIONS, ids=[f"{index}-{name}" for index, (name, _) in enumerate(MUTATIONS)])
+def test_a_spoiled_template_is_noticed_by(name, mutate):
+    template = source()
+    mutate(template)
+    check = next(check for check in INVARIANTS if check.__name__ == name)
+    assert list(check(template)) != []
+
+
+def test_every_invariant_has_been_seen_to_fail():
+    assert {check.__name__ for check in INVARIANTS} == {name for name, _ in MUTATIONS}
