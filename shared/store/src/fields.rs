@@ -4,9 +4,9 @@
 
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
-    AttributeCategory, AttributeId, AttributeType, Cellphone, ClosedValueId, ContactId, DeliveryId, Email,
-    EndpointId, EndpointUrl, EventId, KeyId, Language, PersonName, TeamId, Timestamp, Unfit, UserId,
-    UserStatus, WorkspaceId,
+    AttributeCategory, AttributeId, AttributeType, Cellphone, ClosedValueId, ContactId, DeliveryId,
+    DeliveryState, Email, EndpointId, EndpointUrl, EventId, EventType, KeyId, Language, PersonName, TeamId,
+    Timestamp, Unfit, UserId, UserStatus, WorkspaceId,
 };
 
 /// A type of the domain that a row holds as text.
@@ -45,7 +45,7 @@ macro_rules! worded_fields {
 
 displayed_fields! { AttributeId ClosedValueId ContactId DeliveryId EndpointId EventId KeyId TeamId UserId WorkspaceId }
 worded_fields! {
-    AttributeCategory AttributeType Cellphone DisabledReason Email Language PersonName UserStatus
+    AttributeCategory AttributeType Cellphone DeliveryState DisabledReason Email EventType Language PersonName UserStatus
 }
 
 impl Field for Timestamp {
@@ -138,5 +138,48 @@ pub(crate) mod list {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>, F: Field>(from: D) -> Result<Vec<F>, D::Error> {
         let texts = Vec::<String>::deserialize(from)?;
         texts.iter().map(|text| F::from_text(text)).collect::<Result<_, _>>().map_err(D::Error::custom)
+    }
+}
+
+/// A moment as a number: milliseconds since 1970, for index keys and comparisons.
+pub(crate) mod millis {
+    use domain::Timestamp;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(moment: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_i64(moment.as_millis())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+        i64::deserialize(from).map(Timestamp::from_millis)
+    }
+}
+
+/// Bytes as a binary attribute.
+pub(crate) mod bytes {
+    use std::fmt;
+
+    use serde::de::{Error, Visitor};
+    use serde::{Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bytes(bytes)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Vec<u8>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a binary attribute")
+            }
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
+                Ok(bytes.to_vec())
+            }
+            fn visit_byte_buf<E: Error>(self, bytes: Vec<u8>) -> Result<Vec<u8>, E> {
+                Ok(bytes)
+            }
+        }
+        from.deserialize_byte_buf(Bytes)
     }
 }

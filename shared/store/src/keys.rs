@@ -6,7 +6,10 @@
 //! - the `due` index by shard, which the sweeper reads across workspaces;
 //! - rows of the platform (the cursor key), under the nil UUID ([`PLATFORM`]).
 
-use domain::{AttributeId, ContactId, Email, EndpointId, TeamId, Timestamp, UserId, WorkspaceId};
+use domain::{
+    AttributeId, ContactId, DeliveryId, DeliveryState, Email, EndpointId, EventId, TeamId, Timestamp, UserId,
+    WorkspaceId,
+};
 
 /// The "workspace" of rows that belong to the platform.
 pub const PLATFORM: WorkspaceId = WorkspaceId::from_uuid(uuid::Uuid::nil());
@@ -79,4 +82,61 @@ pub(crate) fn endpoint_secrets(workspace: WorkspaceId, endpoint: EndpointId) -> 
 /// An API key (table `api-keys`).
 pub(crate) fn api_key(sha256_hex: &str) -> (String, &'static str) {
     (sha256_hex.to_owned(), "K")
+}
+
+/// An event (table `deliveries`).
+pub(crate) fn event(workspace: WorkspaceId, event: EventId) -> (String, &'static str) {
+    (format!("{workspace}#V#{event}"), "V")
+}
+
+/// A delivery; its attempts stand in the same partition.
+pub(crate) fn delivery(workspace: WorkspaceId, delivery: DeliveryId) -> (String, &'static str) {
+    (format!("{workspace}#D#{delivery}"), "D")
+}
+
+/// Whose delivery a partition holds: reads back what [`delivery`] made.
+pub(crate) fn read_delivery(pk: &str) -> Option<(WorkspaceId, DeliveryId)> {
+    let (workspace, delivery) = pk.split_once("#D#")?;
+    Some((WorkspaceId::parse(workspace).ok()?, DeliveryId::parse(delivery).ok()?))
+}
+
+/// The sort key of an attempt. Two workers may think they make the same one: the lease tells them apart.
+pub(crate) fn attempt(number: u32, lease: &uuid::Uuid) -> String {
+    format!("A#{number:05}#{lease}")
+}
+
+/// How many partitions the `due` index has.
+pub(crate) const DUE_SHARDS: u8 = 16;
+
+/// The partition of the `due` index with that number.
+pub(crate) fn due(shard: u8) -> String {
+    format!("due#{shard:02}")
+}
+
+/// The partition of the `due` index in which a delivery stands. (Delivery ids are hashes already.)
+pub(crate) fn due_of(delivery: DeliveryId) -> String {
+    due(delivery.as_uuid().as_bytes()[0] % DUE_SHARDS)
+}
+
+/// How many partitions the `byEndpoint` index has for each endpoint.
+pub(crate) const ENDPOINT_SHARDS: u8 = 4;
+
+/// A partition of the `byEndpoint` index.
+pub(crate) fn deliveries_to(workspace: WorkspaceId, endpoint: EndpointId, shard: u8) -> String {
+    format!("{workspace}#{endpoint}#{shard}")
+}
+
+/// The partition of the `byEndpoint` index in which a delivery stands.
+pub(crate) fn deliveries_to_of(workspace: WorkspaceId, endpoint: EndpointId, delivery: DeliveryId) -> String {
+    deliveries_to(workspace, endpoint, delivery.as_uuid().as_bytes()[1] % ENDPOINT_SHARDS)
+}
+
+/// The place of a delivery among those of its endpoint: by time, then id.
+pub(crate) fn delivery_position(at: Timestamp, delivery: DeliveryId) -> String {
+    format!("{:013}#{delivery}", at.as_millis())
+}
+
+/// The partition of the `held` index with an endpoint's deliveries of one state.
+pub(crate) fn held(workspace: WorkspaceId, endpoint: EndpointId, state: DeliveryState) -> String {
+    format!("{workspace}#{endpoint}#{}", state.as_str())
 }

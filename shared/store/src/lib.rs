@@ -7,8 +7,10 @@
 
 mod api_keys;
 mod attributes;
+mod deliveries;
 mod endpoints;
 mod error;
+mod events;
 mod fields;
 mod item;
 pub mod keys;
@@ -25,7 +27,9 @@ use std::sync::Arc;
 use domain::{Clock, Ids};
 
 pub use api_keys::Revoked;
+pub use deliveries::{DeliveryPage, DeliveryPosition, Due, Lease, Leased, Settled};
 pub use error::StoreError;
+pub use events::{Recorded, RecordedEvent};
 pub use tables::{Table, Tables};
 pub use users::UserCreated;
 

@@ -31,12 +31,15 @@ impl Store {
         table: Table,
         pk: String,
     ) -> Result<Vec<T>, StoreError> {
+        self.partition_items(table, pk).await?.into_iter().map(read).collect()
+    }
+
+    /// The same for a partition whose rows are of several kinds.
+    pub(crate) async fn partition_items(&self, table: Table, pk: String) -> Result<Vec<Item>, StoreError> {
         let (mut rows, mut from) = (vec![], None);
         loop {
             let (items, next) = self.partition_page(table, &pk, from).await?;
-            for item in items {
-                rows.push(read(item)?);
-            }
+            rows.extend(items);
             from = next;
             if from.is_none() {
                 return Ok(rows);

@@ -1,0 +1,647 @@
+//! Deliveries: leases, ends of attempts, the due index, lists.
+//!
+//! A delivery is worked on under a lease that always ends. Whoever finalises must still hold it, so two workers
+//! never record one delivery's end twice; that both posted cannot be ruled out, and the receiver tells repeats by
+//! the event's id.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use domain::delivery::{KEPT, Next, PARKED_FOR};
+use domain::{
+    Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, Event, EventId,
+    EventType, Timestamp, WorkspaceId,
+};
+use futures::future::{join, try_join_all};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::item::{Item, PK, SK, key, n, read, row, s, text};
+use crate::transact::{Write, Wrote, is_by};
+use crate::{Store, StoreError, Table, fields, keys};
+
+/// What became of asking for a delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lease {
+    /// It is the caller's until the lease ends.
+    Taken(Leased),
+    /// Its next attempt is not to be made before this moment.
+    NotYet(Timestamp),
+    /// Another worker is at it.
+    Held,
+    /// Nothing is to be done: it is finished, parked or cancelled.
+    Settled(DeliveryState),
+    /// There is no such delivery, or none any more.
+    Unknown,
+}
+
+/// A delivery under a lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leased {
+    /// The delivery; its `attempts` counts this one.
+    pub delivery: Delivery,
+    /// Whose lease it is; random, so it serves as the attempt's randomness too.
+    pub token: Uuid,
+}
+
+/// What became of recording the end of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// It is recorded.
+    Recorded,
+    /// The lease had gone to somebody else, or the delivery was cancelled meanwhile. The attempt is logged.
+    Lost,
+}
+
+/// A delivery of the due index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    workspace: WorkspaceId,
+    delivery: DeliveryId,
+    at: Timestamp,
+}
+
+/// A page of an endpoint's deliveries, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryPage {
+    /// The page.
+    pub deliveries: Vec<Delivery>,
+    /// Where the next one begins; absent on the last.
+    pub next: Option<DeliveryPosition>,
+}
+
+/// A place among an endpoint's deliveries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryPosition(String);
+
+impl Store {
+    /// How many parts the due index has: [`Store::due_deliveries`] takes 0 up to this.
+    pub const DUE_SHARDS: u8 = keys::DUE_SHARDS;
+
+    /// Takes a delivery for an attempt, for so long. One trip.
+    pub async fn lease_delivery(
+        &self,
+        workspace: WorkspaceId,
+        id: DeliveryId,
+        lasting: Duration,
+    ) -> Result<Lease, StoreError> {
+        let (now, token) = (self.now(), self.ids.next());
+        let (pk, sk) = keys::delivery(workspace, id);
+        let write = Write::update(
+            Table::Deliveries,
+            key(pk, sk),
+            "SET lease = :token, lastRequest = :token, leaseUntil = :until, dueAt = :until ADD attempts :one",
+        )
+        .when(
+            "#state = :pending AND nextAt <= :now AND expiresAt > :seconds \
+             AND (attribute_not_exists(leaseUntil) OR leaseUntil < :now)",
+        )
+        .name("#state", "state")
+        .bind(":pending", s(DeliveryState::Pending.as_str()))
+        .bind(":token", s(token.to_string()))
+        .bind(":until", n(now.plus(lasting).as_millis()))
+        .bind(":now", n(now.as_millis()))
+        .bind(":seconds", n(now.as_seconds()))
+        .bind(":one", n(1))
+        .returning_new();
+        let found = match self.write(write).await? {
+            Wrote::Done(item) => return Ok(Lease::Taken(Leased { delivery: delivery(item)?, token })),
+            Wrote::Refused(None) => return Ok(Lease::Unknown),
+            Wrote::Refused(Some(item)) => item,
+        };
+        if is_by(&found, &token.to_string()) {
+            return Ok(Lease::Taken(Leased { delivery: delivery(found)?, token }));
+        }
+        let held = found.get("leaseUntil").is_some_and(|until| millis(until) >= now.as_millis());
+        let found = delivery(found)?;
+        Ok(match found.state {
+            DeliveryState::Pending if held => Lease::Held,
+            DeliveryState::Pending if found.next_at > now => Lease::NotYet(found.next_at),
+            DeliveryState::Pending => Lease::Unknown,
+            settled => Lease::Settled(settled),
+        })
+    }
+
+    /// Records the end of an attempt: its row, and what becomes of the delivery. A next attempt is looked after
+    /// by the sweeper from `due_at` on. One trip (both writes at the same time).
+    pub async fn finish_attempt(
+        &self,
+        leased: &Leased,
+        attempt: &Attempt,
+        next: Next,
+        due_at: Timestamp,
+    ) -> Result<Settled, StoreError> {
+        let failures = i64::from(matches!(next, Next::Again { .. } | Next::Exhausted));
+        let end = End { next, due_at, attempts: 0, failures };
+        let (logged, settled) = join(self.log_attempt(leased, attempt), self.settle(leased, &end)).await;
+        logged?;
+        settled
+    }
+
+    /// Records what becomes of a delivery for which no attempt was made after all: it is not counted. One trip.
+    pub async fn give_back(&self, leased: &Leased, next: Next) -> Result<Settled, StoreError> {
+        let end = End { next, due_at: self.now(), attempts: -1, failures: 0 };
+        self.settle(leased, &end).await
+    }
+
+    async fn settle(&self, leased: &Leased, end: &End) -> Result<Settled, StoreError> {
+        let Leased { delivery, token } = leased;
+        let request = format!("{token}#end");
+        let (pk, sk) = keys::delivery(delivery.workspace_id, delivery.id);
+        let write = end
+            .write(key(pk, sk), delivery, self.now())
+            .when("lease = :mine AND #state = :pending")
+            .bind(":mine", s(token.to_string()))
+            .bind(":pending", s(DeliveryState::Pending.as_str()))
+            .bind(":request", s(&request));
+        Ok(match self.write(write).await? {
+            Wrote::Done(_) => Settled::Recorded,
+            Wrote::Refused(Some(found)) if is_by(&found, &request) => Settled::Recorded,
+            Wrote::Refused(_) => Settled::Lost,
+        })
+    }
+
+    async fn log_attempt(&self, leased: &Leased, attempt: &Attempt) -> Result<(), StoreError> {
+        let (pk, _) = keys::delivery(leased.delivery.workspace_id, leased.delivery.id);
+        let sk = keys::attempt(attempt.number, &leased.token);
+        let expires_at = self.now().plus(KEPT).as_seconds();
+        let item = row(pk, sk, "attempt", &AttemptRow::of(attempt, expires_at))?;
+        self.write(Write::put(Table::Deliveries, item)).await?;
+        Ok(())
+    }
+
+    /// Deliveries of one part of the due index that are due, the longest overdue first, at most `limit`. The index
+    /// lags a moment behind. One trip.
+    pub async fn due_deliveries(&self, shard: u8, limit: u16) -> Result<Vec<Due>, StoreError> {
+        let answer = self
+            .db
+            .query()
+            .table_name(self.tables.name(Table::Deliveries))
+            .index_name("due")
+            .key_condition_expression("dueShard = :shard AND dueAt <= :now")
+            .expression_attribute_values(":shard", s(keys::due(shard)))
+            .expression_attribute_values(":now", n(self.now().as_millis()))
+            .limit(i32::from(limit))
+            .send()
+            .await?;
+        let due = |item: &Item| {
+            let (workspace, delivery) = keys::read_delivery(text(item, PK))?;
+            Some(Due { workspace, delivery, at: Timestamp::from_millis(millis(item.get("dueAt")?)) })
+        };
+        let items = answer.items.unwrap_or_default();
+        items.iter().map(|item| due(item).ok_or_else(|| unreadable(item, "not a delivery"))).collect()
+    }
+
+    /// Claims a due delivery for queueing: it is not due again before `until`. Of several sweepers one gets it;
+    /// nobody gets one that was worked on since it was listed. One trip.
+    pub async fn claim_due(&self, due: &Due, until: Timestamp) -> Result<Option<Delivery>, StoreError> {
+        let (pk, sk) = keys::delivery(due.workspace, due.delivery);
+        let write = Write::update(Table::Deliveries, key(pk, sk), "SET dueAt = :until")
+            .when("dueAt = :seen AND #state = :pending")
+            .name("#state", "state")
+            .bind(":until", n(until.as_millis()))
+            .bind(":seen", n(due.at.as_millis()))
+            .bind(":pending", s(DeliveryState::Pending.as_str()))
+            .returning_new();
+        match self.write(write).await? {
+            Wrote::Done(item) => delivery(item).map(Some),
+            Wrote::Refused(_) => Ok(None),
+        }
+    }
+
+    /// A delivery with its attempts, the first one first. One trip.
+    pub async fn delivery_with_attempts(
+        &self,
+        workspace: WorkspaceId,
+        id: DeliveryId,
+    ) -> Result<Option<(Delivery, Vec<Attempt>)>, StoreError> {
+        let (pk, _) = keys::delivery(workspace, id);
+        let (mut found, mut attempts) = (None, vec![]);
+        for item in self.partition_items(Table::Deliveries, pk).await? {
+            if text(&item, SK) == "D" {
+                found = Some(delivery(item)?);
+            } else {
+                attempts.push(read::<AttemptRow>(item)?.into());
+            }
+        }
+        Ok(found.map(|delivery| (delivery, attempts)))
+    }
+
+    /// A page of an endpoint's deliveries, newest first, of one state if one is named; at most `limit` (up to
+    /// 100). The index lags a moment behind. Exhausted, parked and cancelled ones have an index of their own;
+    /// looking for others, a page may come short. Two trips, at most [`ROUNDS`] times that.
+    pub async fn deliveries_of(
+        &self,
+        workspace: WorkspaceId,
+        endpoint: EndpointId,
+        state: Option<DeliveryState>,
+        limit: usize,
+        from: Option<DeliveryPosition>,
+    ) -> Result<DeliveryPage, StoreError> {
+        let limit = limit.clamp(1, 100);
+        let (mut page, mut next) = (vec![], from.map(|position| position.0));
+        for _ in 0..ROUNDS {
+            let positions = match state {
+                Some(state) if state.is_held() => self.held(workspace, endpoint, state, limit, next).await?,
+                _ => self.newest(workspace, endpoint, limit, next).await?,
+            };
+            let wanted = limit - page.len();
+            let mut found = self.deliveries_at(workspace, &positions).await?;
+            found.retain(|(_, delivery)| state.is_none_or(|state| delivery.state == state));
+            let ended = positions.len() < limit && found.len() <= wanted;
+            next = if found.len() > wanted {
+                found.truncate(wanted);
+                found.last().map(|(position, _)| position.clone())
+            } else {
+                positions.last().cloned()
+            };
+            page.extend(found.into_iter().map(|(_, delivery)| delivery));
+            if ended {
+                next = None;
+            }
+            if next.is_none() || page.len() == limit {
+                break;
+            }
+        }
+        Ok(DeliveryPage { deliveries: page, next: next.map(DeliveryPosition) })
+    }
+
+    /// Cancels what is still to be delivered to an endpoint that is no more, parked deliveries too. Returns how
+    /// many. (What the index does not show yet is cancelled when it is next due.)
+    pub async fn cancel_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        endpoint: EndpointId,
+    ) -> Result<usize, StoreError> {
+        let pending = self.turn_all(workspace, endpoint, DeliveryState::Pending, Next::Cancelled).await?;
+        let parked = self.turn_all(workspace, endpoint, DeliveryState::Parked, Next::Cancelled).await?;
+        Ok(pending + parked)
+    }
+
+    /// Lets the parked deliveries of an endpoint that was enabled again be attempted, each with the whole
+    /// schedule before it. The sweeper queues them. Returns how many.
+    pub async fn unpark_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        endpoint: EndpointId,
+    ) -> Result<usize, StoreError> {
+        let at = self.now();
+        self.turn_all(workspace, endpoint, DeliveryState::Parked, Next::Again { at }).await
+    }
+
+    /// Turns every delivery of an endpoint that is in that state.
+    async fn turn_all(
+        &self,
+        workspace: WorkspaceId,
+        endpoint: EndpointId,
+        state: DeliveryState,
+        next: Next,
+    ) -> Result<usize, StoreError> {
+        let (mut turned, mut position) = (0, None);
+        loop {
+            // What has turned stays behind the position, in whatever index: none is met twice.
+            let page = self.deliveries_of(workspace, endpoint, Some(state), 100, position).await?;
+            for some in page.deliveries.chunks(10) {
+                let turns = some.iter().map(|delivery| self.turn(delivery, next));
+                turned += try_join_all(turns).await?.into_iter().filter(|done| *done).count();
+            }
+            position = page.next;
+            if position.is_none() {
+                return Ok(turned);
+            }
+        }
+    }
+
+    /// Turns a delivery, unless its state changed since it was read.
+    async fn turn(&self, delivery: &Delivery, next: Next) -> Result<bool, StoreError> {
+        let now = self.now();
+        let request = self.ids.next().to_string();
+        let (pk, sk) = keys::delivery(delivery.workspace_id, delivery.id);
+        let failures =
+            if delivery.state == DeliveryState::Parked { -i64::from(delivery.failures) } else { 0 };
+        let write = End { next, due_at: now, attempts: 0, failures }
+            .write(key(pk, sk), delivery, now)
+            .when("#state = :seen AND expiresAt > :seconds")
+            .bind(":seen", s(delivery.state.as_str()))
+            .bind(":seconds", n(now.as_seconds()))
+            .bind(":request", s(&request));
+        Ok(match self.write(write).await? {
+            Wrote::Done(_) => true,
+            Wrote::Refused(found) => found.is_some_and(|found| is_by(&found, &request)),
+        })
+    }
+
+    /// Positions of the newest deliveries of an endpoint, merged from the index's parts.
+    async fn newest(
+        &self,
+        workspace: WorkspaceId,
+        endpoint: EndpointId,
+        limit: usize,
+        before: Option<String>,
+    ) -> Result<Vec<String>, StoreError> {
+        // "~" stands behind every position.
+        let before = before.unwrap_or_else(|| "~".to_owned());
+        let shards = (0..keys::ENDPOINT_SHARDS).map(async |shard| {
+            let query = self
+                .db
+                .query()
+                .table_name(self.tables.name(Table::Deliveries))
+                .index_name("byEndpoint")
+                .key_condition_expression("endpointPk = :pk AND endpointSk < :before")
+                .expression_attribute_values(":pk", s(keys::deliveries_to(workspace, endpoint, shard)))
+                .expression_attribute_values(":before", s(&before))
+                .scan_index_forward(false)
+                .limit(i32::try_from(limit).unwrap_or(i32::MAX));
+            let items = query.send().await?.items.unwrap_or_default();
+            Ok::<_, StoreError>(
+                items.iter().map(|item| text(item, "endpointSk").to_owned()).collect::<Vec<_>>(),
+            )
+        });
+        let mut positions = try_join_all(shards).await?.concat();
+        positions.sort_unstable_by(|a, b| b.cmp(a));
+        positions.truncate(limit);
+        Ok(positions)
+    }
+
+    /// Positions of an endpoint's newest deliveries of one held state.
+    async fn held(
+        &self,
+        workspace: WorkspaceId,
+        endpoint: EndpointId,
+        state: DeliveryState,
+        limit: usize,
+        before: Option<String>,
+    ) -> Result<Vec<String>, StoreError> {
+        let held = keys::held(workspace, endpoint, state);
+        let start = before.and_then(|position| {
+            let (millis, id) = position.split_once('#')?;
+            let (pk, sk) = keys::delivery(workspace, DeliveryId::parse(id).ok()?);
+            let mut start = key(pk, sk);
+            start.insert("heldPk".to_owned(), s(&held));
+            start.insert("createdAt".to_owned(), n(millis.parse::<i64>().ok()?));
+            Some(start)
+        });
+        let query = self
+            .db
+            .query()
+            .table_name(self.tables.name(Table::Deliveries))
+            .index_name("held")
+            .key_condition_expression("heldPk = :pk")
+            .expression_attribute_values(":pk", s(&held))
+            .set_exclusive_start_key(start)
+            .scan_index_forward(false)
+            .limit(i32::try_from(limit).unwrap_or(i32::MAX));
+        let items = query.send().await?.items.unwrap_or_default();
+        let position = |item: &Item| {
+            let (_, id) = keys::read_delivery(text(item, PK))?;
+            Some(keys::delivery_position(Timestamp::from_millis(millis(item.get("createdAt")?)), id))
+        };
+        items.iter().map(|item| position(item).ok_or_else(|| unreadable(item, "not a delivery"))).collect()
+    }
+
+    /// The deliveries at these positions, in their order; those that are no more are left out.
+    async fn deliveries_at(
+        &self,
+        workspace: WorkspaceId,
+        positions: &[String],
+    ) -> Result<Vec<(String, Delivery)>, StoreError> {
+        let table = self.tables.name(Table::Deliveries);
+        let id = |position: &str| DeliveryId::parse(position.split_once('#')?.1).ok();
+        let mut wanted: Vec<Item> = positions
+            .iter()
+            .filter_map(|position| id(position))
+            .map(|id| keys::delivery(workspace, id))
+            .map(|(pk, sk)| key(pk, sk))
+            .collect();
+        let mut found = HashMap::new();
+        while !wanted.is_empty() {
+            let keys = KeysAndAttributes::builder().set_keys(Some(wanted)).consistent_read(true).build();
+            let keys = keys.map_err(|error| StoreError::Failed(Box::new(error)))?;
+            let answer = self.db.batch_get_item().request_items(table, keys).send().await?;
+            for item in answer.responses.unwrap_or_default().remove(table).unwrap_or_default() {
+                let delivery = delivery(item)?;
+                found.insert(delivery.id, delivery);
+            }
+            // An answer has room for 16 MB: the rest is asked for again.
+            wanted = answer
+                .unprocessed_keys
+                .and_then(|mut left| left.remove(table))
+                .map(|left| left.keys)
+                .unwrap_or_default();
+        }
+        let at = |position: &String| Some((position.clone(), found.remove(&id(position)?)?));
+        Ok(positions.iter().filter_map(at).collect())
+    }
+}
+
+/// How many pages of an index one call looks through for deliveries of a state.
+const ROUNDS: usize = 10;
+
+/// The end of an attempt, or of the wait for one.
+struct End {
+    next: Next,
+    /// From when on the sweeper looks after the next attempt.
+    due_at: Timestamp,
+    /// What the counters change by.
+    attempts: i64,
+    failures: i64,
+}
+
+impl End {
+    /// The change of the row; condition, `:request` and the names in the condition are the caller's.
+    fn write(&self, key: Item, delivery: &Delivery, now: Timestamp) -> Write {
+        let state = self.next.state();
+        let (due, held) = (keys::due_of(delivery.id), |state| {
+            keys::held(delivery.workspace_id, delivery.endpoint_id, state)
+        });
+        let (mut set, mut remove, mut values) = (String::new(), "lease, leaseUntil".to_owned(), vec![]);
+        match self.next {
+            Next::Again { at } => {
+                set += ", nextAt = :next, dueAt = :due, dueShard = :shard, expiresAt = :expires";
+                values.push((":next", n(at.as_millis())));
+                values.push((":due", n(self.due_at.as_millis())));
+                values.push((":shard", s(due)));
+                values.push((":expires", n(delivery.created_at.plus(KEPT).as_seconds())));
+            }
+            _ => remove += ", dueShard, dueAt",
+        }
+        match state.is_held() {
+            true => {
+                set += ", heldPk = :held";
+                values.push((":held", s(held(state))));
+            }
+            false => remove += ", heldPk",
+        }
+        if state == DeliveryState::Parked {
+            set += ", expiresAt = :expires";
+            let expires = now.plus(PARKED_FOR).min(delivery.created_at.plus(KEPT));
+            values.push((":expires", n(expires.as_seconds())));
+        }
+        let expression = format!(
+            "SET #state = :state, lastRequest = :request{set} REMOVE {remove} \
+             ADD attempts :attempts, failures :failures"
+        );
+        let write = Write::update(Table::Deliveries, key, expression)
+            .name("#state", "state")
+            .bind(":state", s(state.as_str()))
+            .bind(":attempts", n(self.attempts))
+            .bind(":failures", n(self.failures));
+        values.into_iter().fold(write, |write, (name, value)| write.bind(name, value))
+    }
+}
+
+/// The row of a delivery as it is when its event is recorded.
+pub(crate) fn first_row(
+    event: &Event,
+    endpoint: EndpointId,
+    now: Timestamp,
+    first_due: Duration,
+) -> Result<Item, StoreError> {
+    let id = event.delivery_to(endpoint);
+    let body = DeliveryRow {
+        delivery_id: id,
+        workspace_id: event.workspace_id,
+        event_id: event.id,
+        event_type: event.event_type,
+        endpoint_id: endpoint,
+        state: DeliveryState::Pending,
+        attempts: 0,
+        failures: 0,
+        next_at: now,
+        due_shard: Some(keys::due_of(id)),
+        due_at: Some(now.plus(first_due).as_millis()),
+        endpoint_pk: keys::deliveries_to_of(event.workspace_id, endpoint, id),
+        endpoint_sk: keys::delivery_position(now, id),
+        created_at: now,
+        expires_at: now.plus(KEPT).as_seconds(),
+    };
+    let (pk, sk) = keys::delivery(event.workspace_id, id);
+    row(pk, sk, "delivery", &body)
+}
+
+/// `W#D#<delivery id>` / `D`. While somebody works on it also `lease` and `leaseUntil`; while it is exhausted,
+/// parked or cancelled also `heldPk`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DeliveryRow {
+    #[serde(with = "fields::text")]
+    delivery_id: DeliveryId,
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+    #[serde(with = "fields::text")]
+    event_id: EventId,
+    #[serde(with = "fields::text")]
+    event_type: EventType,
+    #[serde(with = "fields::text")]
+    endpoint_id: EndpointId,
+    #[serde(with = "fields::text")]
+    state: DeliveryState,
+    attempts: u32,
+    failures: u32,
+    #[serde(with = "fields::millis")]
+    next_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    due_shard: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    due_at: Option<i64>,
+    endpoint_pk: String,
+    endpoint_sk: String,
+    #[serde(with = "fields::millis")]
+    created_at: Timestamp,
+    /// Epoch seconds, for the table's TTL.
+    expires_at: i64,
+}
+
+fn delivery(item: Item) -> Result<Delivery, StoreError> {
+    let row: DeliveryRow = read(item)?;
+    Ok(Delivery {
+        id: row.delivery_id,
+        workspace_id: row.workspace_id,
+        event_id: row.event_id,
+        event_type: row.event_type,
+        endpoint_id: row.endpoint_id,
+        state: row.state,
+        attempts: row.attempts,
+        failures: row.failures,
+        next_at: row.next_at,
+        due_at: row.due_at.map(Timestamp::from_millis),
+        created_at: row.created_at,
+    })
+}
+
+/// `W#D#<delivery id>` / `A#<number>#<lease>`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AttemptRow {
+    number: u32,
+    #[serde(with = "fields::millis")]
+    at: Timestamp,
+    took_ms: u64,
+    /// The answer's HTTP status; absent where there was no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    /// What the answer asked to wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
+    /// The stable word for the failure; absent where the delivery was acknowledged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(with = "fields::bytes")]
+    answer: Vec<u8>,
+    /// Epoch seconds, for the table's TTL.
+    expires_at: i64,
+}
+
+impl AttemptRow {
+    fn of(attempt: &Attempt, expires_at: i64) -> Self {
+        let (status, wait) = match attempt.outcome {
+            AttemptOutcome::Answered { status, retry_after } => (Some(status), retry_after),
+            AttemptOutcome::Failed(_) => (None, None),
+        };
+        Self {
+            number: attempt.number,
+            at: attempt.at,
+            took_ms: whole_millis(attempt.took),
+            status,
+            retry_after_ms: wait.map(whole_millis),
+            error: attempt.outcome.error_code().map(str::to_owned),
+            answer: attempt.answer.iter().take(Attempt::MAX_ANSWER).copied().collect(),
+            expires_at,
+        }
+    }
+}
+
+impl From<AttemptRow> for Attempt {
+    fn from(row: AttemptRow) -> Self {
+        let error = row.error.as_deref().and_then(AttemptError::parse);
+        let outcome = match row.status {
+            Some(status) => AttemptOutcome::Answered {
+                status,
+                retry_after: row.retry_after_ms.map(Duration::from_millis),
+            },
+            None => AttemptOutcome::Failed(error.unwrap_or(AttemptError::AnswerBroken)),
+        };
+        Self {
+            number: row.number,
+            at: row.at,
+            took: Duration::from_millis(row.took_ms),
+            outcome,
+            answer: row.answer,
+        }
+    }
+}
+
+fn whole_millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A number attribute; 0 if it is none.
+fn millis(value: &AttributeValue) -> i64 {
+    value.as_n().ok().and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+fn unreadable(item: &Item, reason: &str) -> StoreError {
+    let key = format!("{} / {}", text(item, PK), text(item, SK));
+    StoreError::Unreadable { key, reason: reason.to_owned() }
+}
