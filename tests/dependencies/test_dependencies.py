@@ -1,0 +1,100 @@
+"""The dependency graph keeps deny.toml: licences, bans and sources, without the minutes that building cargo-deny takes."""
+
+import functools
+import json
+import pathlib
+import re
+import subprocess
+import tomllib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+@functools.cache
+def policy():
+    return tomllib.loads((ROOT / "deny.toml").read_text())
+
+
+@functools.cache
+def packages():
+    """Every package of the graph but our own, for all platforms."""
+    command = ["cargo", "metadata", "--format-version", "1", "--locked"]
+    metadata = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
+    used = {node["id"] for node in metadata["resolve"]["nodes"]} - set(metadata["workspace_members"])
+    return [package for package in metadata["packages"] if package["id"] in used]
+
+
+def allowed(expression, licences):
+    """Whether an SPDX expression can be satisfied by `licences`. Old manifests write `MIT/Apache-2.0` for OR."""
+    tokens = re.findall(r"\(|\)|[^\s()]+", expression.replace("/", " OR "))
+    joined = []
+    for token in tokens:
+        if joined and (token == "WITH" or joined[-1].endswith(" WITH")):
+            joined[-1] += f" {token}"
+        else:
+            joined.append(token)
+    words = {"AND": "and", "OR": "or", "(": "(", ")": ")"}
+    return eval(" ".join(words.get(token) or str(token in licences) for token in joined))  # only the words above
+
+
+def banned(package, bans):
+    for ban in bans:
+        name, _, requirement = ban["crate"].partition(":")
+        if package["name"] == name and (not requirement or older(package["version"], requirement)):
+            return True
+    return False
+
+
+def older(version, requirement):
+    assert requirement.startswith("<"), f"only `<version` is understood here, not {requirement}"
+    return numbers(version) < numbers(requirement[1:])
+
+
+def numbers(version):
+    return [int(part) for part in re.match(r"[0-9.]+", version).group().strip(".").split(".")]
+
+
+def test_every_licence_is_an_allowed_one():
+    licences = set(policy()["licenses"]["allow"])
+    assert [
+        f"{package['name']} {package['version']}: {package['license']}"
+        for package in packages()
+        if not allowed(package["license"] or "none", licences)
+    ] == []
+
+
+def test_nothing_banned_came_in():
+    bans = policy()["bans"]["deny"]
+    assert [f"{package['name']} {package['version']}" for package in packages() if banned(package, bans)] == []
+
+
+def test_everything_comes_from_crates_io():
+    registries = [f"registry+{registry}" for registry in policy()["sources"]["allow-registry"]]
+    assert [package["id"] for package in packages() if package["source"] not in registries] == []
+
+
+@pytest.mark.parametrize(
+    "expression, verdict",
+    [
+        ("MIT", True),
+        ("GPL-3.0", False),
+        ("MIT/Apache-2.0", True),
+        ("GPL-3.0 OR MIT", True),
+        ("GPL-3.0 AND MIT", False),
+        ("(GPL-3.0 OR MIT) AND Apache-2.0 WITH LLVM-exception", True),
+        ("Apache-2.0 WITH GCC-exception", False),
+        ("none", False),
+    ],
+)
+def test_licence_expressions_are_understood(expression, verdict):
+    assert allowed(expression, {"MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception"}) is verdict
+
+
+@pytest.mark.parametrize(
+    "name, version, verdict",
+    [("hyper", "0.14.32", True), ("hyper", "1.7.0", False), ("openssl", "0.10.1", True), ("hyperx", "0.1.0", False)],
+)
+def test_bans_are_understood(name, version, verdict):
+    assert banned({"name": name, "version": version}, [{"crate": "hyper:<1"}, {"crate": "openssl"}]) is verdict
