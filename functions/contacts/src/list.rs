@@ -19,10 +19,8 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let cursor = query.text(&mut form, "cursor", |cursor| Ok(cursor.to_owned()));
     form.finish(Some(()))?;
 
-    let owner_filter = owner.as_ref().map(Email::canonical);
-    let search_filter = search.as_ref().map(SearchQuery::canonical);
-    let filters = [("owner", owner_filter.as_deref()), ("search", search_filter.as_deref())];
-    let cursors = call.cursors("contacts", &filters);
+    let cursors =
+        call.cursors("contacts", &[("owner", query.sent("owner")), ("search", query.sent("search"))]);
     let wanted = ContactQuery {
         owner,
         search,

@@ -285,6 +285,11 @@ impl Query {
         self
     }
 
+    /// A parameter as it was sent.
+    pub fn sent(&self, name: &str) -> Option<&str> {
+        self.pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
     /// A parameter read by a rule; absent is no failure.
     pub fn text<T>(
         &self,
@@ -333,8 +338,7 @@ impl Query {
         name: &str,
         read: impl FnOnce(&mut Form, &Node<'_>) -> Option<T>,
     ) -> Option<T> {
-        let (_, value) = self.pairs.iter().find(|(known, _)| known == name)?;
-        let value = Value::String(value.clone());
+        let value = Value::String(self.sent(name)?.to_owned());
         let root = Node::root("query", None);
         read(form, &root.child(name.to_owned(), Some(&value)))
     }

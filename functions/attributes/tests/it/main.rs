@@ -1,0 +1,162 @@
+//! The attributes function in process: a real handler, a real SDK client, an embedded DynamoDB.
+
+use domain::{AttributeDefinition, AttributeType};
+use edge::{Api, ApiRequest};
+use harness::{Answer, World, trips};
+use serde_json::{Value, json};
+
+struct Attributes {
+    world: World,
+    api: Api,
+}
+
+impl Attributes {
+    /// A function over a workspace with one attribute of each kind, one of them archived.
+    async fn start() -> Self {
+        let world = World::start().await;
+        let now = world.db.store().now();
+        world.open_attribute("tier", AttributeType::Text, |_| ()).await;
+        world.open_attribute("age", AttributeType::Number, |definition| definition.is_required = true).await;
+        world.closed_attribute("plan", &["free", "paid"], |definition| definition.is_required = true).await;
+        world.closed_attribute("gone", &["x"], |definition| definition.deleted_at = Some(now)).await;
+        let api = Api::new(world.db.store().clone());
+        Self { world, api }
+    }
+
+    async fn list(&self, query: &[(&str, &str)]) -> Answer {
+        let event = self.world.event("attributes-list.json").query(query).request_id("r");
+        attributes::handle(&self.api, &ApiRequest::new(event.request())).await.into()
+    }
+
+    async fn names(&self, query: &[(&str, &str)]) -> Vec<String> {
+        let answer = self.list(query).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let list = answer.json["customAttributes"].as_array().unwrap();
+        list.iter().map(|attribute| attribute["keyName"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+#[tokio::test]
+async fn definitions_are_answered_with_every_documented_field() {
+    let f = Attributes::start().await;
+    let definitions = f.world.db.store().definitions(f.world.workspace).await.unwrap();
+    let plan: &AttributeDefinition =
+        definitions.iter().find(|definition| definition.key_name == "plan").unwrap();
+    let gone = definitions.iter().find(|definition| definition.key_name == "gone").unwrap();
+    let answer = f.list(&[("category", "CLOSED"), ("includeArchived", "true")]).await;
+    let shown = |definition: &AttributeDefinition, deleted: Value| {
+        let values: Vec<Value> = definition
+            .closed_values
+            .iter()
+            .map(|value| json!({"id": value.id.to_string(), "value": value.value}))
+            .collect();
+        json!({
+            "id": definition.id.to_string(),
+            "category": "CLOSED",
+            "isRequired": definition.is_required,
+            "keyName": definition.key_name,
+            "type": "TEXT",
+            "closedAttributesValues": values,
+            "deletedAt": deleted,
+        })
+    };
+    let expected = [shown(plan, Value::Null), shown(gone, json!("2026-01-02T03:04:05.678Z"))];
+    assert_eq!(answer.json, json!({"customAttributes": expected}));
+    assert_eq!(answer.headers["x-request-id"], "r");
+}
+
+#[tokio::test]
+async fn filters_narrow_the_list_and_archived_ones_are_shown_on_request() {
+    let f = Attributes::start().await;
+    assert_eq!(f.names(&[]).await, ["tier", "age", "plan"]);
+    assert_eq!(f.names(&[("includeArchived", "false")]).await, ["tier", "age", "plan"]);
+    assert_eq!(f.names(&[("includeArchived", "true")]).await, ["tier", "age", "plan", "gone"]);
+    assert_eq!(f.names(&[("category", "OPEN")]).await, ["tier", "age"]);
+    assert_eq!(f.names(&[("category", "CLOSED")]).await, ["plan"]);
+    assert_eq!(f.names(&[("isRequired", "true")]).await, ["age", "plan"]);
+    assert_eq!(f.names(&[("isRequired", "false")]).await, ["tier"]);
+    assert_eq!(
+        f.names(&[("isRequired", "false"), ("includeArchived", "true"), ("category", "CLOSED")]).await,
+        ["gone"]
+    );
+}
+
+#[tokio::test]
+async fn an_attribute_to_be_archived_in_the_future_is_active_until_then() {
+    let f = Attributes::start().await;
+    let soon = f.world.db.store().now().plus(std::time::Duration::from_secs(60));
+    f.world
+        .open_attribute("soon", AttributeType::Date, |definition| definition.deleted_at = Some(soon))
+        .await;
+    assert!(f.names(&[]).await.contains(&"soon".to_owned()));
+    f.world.db.clock().set(soon);
+    assert!(!f.names(&[]).await.contains(&"soon".to_owned()));
+}
+
+#[tokio::test]
+async fn wrong_parameters_are_answered_all_at_once() {
+    let f = Attributes::start().await;
+    let answer =
+        f.list(&[("category", "open"), ("includeArchived", "1"), ("isRequired", ""), ("type", "TEXT")]).await;
+    assert_eq!(answer.status, 422);
+    let detail = answer.json["detail"].as_array().unwrap();
+    let found: Vec<(&str, &str)> = detail
+        .iter()
+        .map(|entry| (entry["loc"][1].as_str().unwrap(), entry["type"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("type", "extra_forbidden"),
+            ("category", "enum"),
+            ("includeArchived", "bool_parsing"),
+            ("isRequired", "bool_parsing")
+        ]
+    );
+    assert_eq!(detail[0]["ctx"], json!({"allowed": ["category", "includeArchived", "isRequired"]}));
+}
+
+#[tokio::test]
+async fn a_workspace_without_definitions_answers_an_empty_list_and_never_anothers() {
+    let f = Attributes::start().await;
+    let (other, key) = f.world.second_workspace().await;
+    let event =
+        f.world.event("attributes-list.json").query(&[]).path("workspaceId", other).header("x-api-key", &key);
+    let answer: Answer = attributes::handle(&f.api, &ApiRequest::new(event.request())).await.into();
+    assert_eq!((answer.status, answer.json), (200, json!({"customAttributes": []})));
+}
+
+#[tokio::test]
+async fn the_scope_is_settings_read() {
+    let f = Attributes::start().await;
+    for (scope, status) in [("settings:read", 200), ("contacts:read", 403)] {
+        let key = f.world.key_with(f.world.workspace, &[scope], |_| ()).await;
+        let event = f.world.event("attributes-list.json").query(&[]).header("x-api-key", &key);
+        let answer: Answer = attributes::handle(&f.api, &ApiRequest::new(event.request())).await.into();
+        assert_eq!(answer.status, status, "{scope}");
+    }
+}
+
+#[tokio::test]
+async fn a_warm_list_is_one_round_trip() {
+    let f = Attributes::start().await;
+    f.list(&[]).await;
+    f.world.db.forget_calls();
+    f.list(&[]).await;
+    assert_eq!(
+        (f.world.db.calls().len(), trips(&f.world.db.calls())),
+        (2, 1),
+        "definitions beside the limiter"
+    );
+}
+
+#[tokio::test]
+async fn the_event_file_is_a_request_that_succeeds_and_other_methods_are_not_found() {
+    let f = Attributes::start().await;
+    let event = f.world.event("attributes-list.json");
+    let answer: Answer = attributes::handle(&f.api, &ApiRequest::new(event.request())).await.into();
+    assert_eq!(answer.status, 200);
+    let answer: Answer =
+        attributes::handle(&f.api, &ApiRequest::new(event.method("POST").request())).await.into();
+    assert_eq!((answer.status, answer.json["code"].as_str()), (404, Some("SERVICE_CORE_0404")));
+}

@@ -1,0 +1,167 @@
+//! Who gets in, how fast, and that those who do not learn nothing.
+
+use std::time::Duration;
+
+use domain::WorkspaceId;
+use domain::api_key::RateLimit;
+use harness::{Answer, Fault, GatewayEvent, World};
+
+use crate::{Contacts, operations};
+
+const FORBIDDEN: &str = r#"{"code":"SERVICE_CORE_0301","status":403,"title":"Forbidden"}"#;
+
+fn list(world: &World) -> GatewayEvent {
+    world.event("contacts-list.json").query(&[]).request_id("r")
+}
+
+#[tokio::test]
+async fn every_refused_key_is_answered_alike_byte_for_byte() {
+    let f = Contacts::start().await;
+    let w = &f.world;
+    let now = w.db.store().now();
+    let (_, foreign) = w.second_workspace().await;
+    let expired = w.key_with(w.workspace, &["*"], |key| key.expires_at = Some(now)).await;
+    let revoked = w.key_with(w.workspace, &["*"], |key| key.revoked_at = Some(now)).await;
+    let scopeless = w.key_with(w.workspace, &["users:read"], |_| ()).await;
+    let unknown = domain::ApiKeyToken::from_entropy([99; 8]);
+    let rows = [
+        ("missing", list(w).headers("x-api-key", &[])),
+        ("empty", list(w).header("x-api-key", "")),
+        ("malformed", list(w).header("x-api-key", "msk_nonsense")),
+        ("sent twice", list(w).headers("x-api-key", &[&w.key, &w.key])),
+        ("unknown", list(w).header("x-api-key", unknown.expose())),
+        ("of another workspace", list(w).header("x-api-key", &foreign)),
+        ("expired", list(w).header("x-api-key", &expired)),
+        ("revoked", list(w).header("x-api-key", &revoked)),
+        ("without the scope", list(w).header("x-api-key", &scopeless)),
+        ("for an unknown workspace", list(w).path("workspaceId", WorkspaceId::generate(w.db.store().ids()))),
+        ("for a workspace that is no id", list(w).path("workspaceId", "x")),
+        ("with a wrong query", list(w).header("x-api-key", &foreign).query(&[("pageSize", "0")])),
+    ];
+    let first = f.send(rows[0].1.clone()).await;
+    assert_eq!((first.status, first.text.as_str()), (403, FORBIDDEN));
+    for (what, event) in rows {
+        assert_eq!(f.send(event).await, first, "{what}");
+    }
+    assert_eq!(f.send(list(w)).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_scope_for_reading_does_not_write() {
+    let f = Contacts::start().await;
+    let reading = f.world.key_with(f.world.workspace, &["contacts:read"], |_| ()).await;
+    assert_eq!(f.send(list(&f.world).header("x-api-key", &reading)).await.status, 200);
+    let patch = f.world.event("contacts-update.json").header("x-api-key", &reading);
+    assert_eq!(f.send(patch).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_mistyped_key_costs_no_look_into_the_table() {
+    let f = Contacts::start().await;
+    f.world.db.forget_calls();
+    let mut mistyped = f.world.key.clone();
+    mistyped.replace_range(10..11, "!");
+    f.send(list(&f.world).header("x-api-key", &mistyped)).await;
+    assert_eq!(operations(&f.world), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_revoked_key_opens_for_thirty_seconds_more_at_most() {
+    let f = Contacts::start().await;
+    let w = &f.world;
+    let key = w.key_with(w.workspace, &["*"], |_| ()).await;
+    let send = || f.send(list(w).header("x-api-key", &key));
+    assert_eq!(send().await.status, 200);
+    let id = w.db.store().api_keys(w.workspace).await.unwrap().last().unwrap().id;
+    w.db.store().revoke_api_key(w.workspace, id).await.unwrap();
+    w.db.clock().advance(Duration::from_millis(29_999));
+    assert_eq!(send().await.status, 200);
+    w.db.clock().advance(Duration::from_millis(1));
+    assert_eq!(send().await.status, 403);
+}
+
+#[tokio::test]
+async fn an_unknown_key_is_remembered_for_five_seconds() {
+    let f = Contacts::start().await;
+    let unknown = domain::ApiKeyToken::from_entropy([99; 8]);
+    let send = || f.send(list(&f.world).header("x-api-key", unknown.expose()));
+    f.world.db.forget_calls();
+    send().await;
+    send().await;
+    assert_eq!(operations(&f.world), ["GetItem api-keys"]);
+    f.world.db.clock().advance(Duration::from_secs(5));
+    send().await;
+    assert_eq!(operations(&f.world), ["GetItem api-keys"; 2]);
+}
+
+#[tokio::test]
+async fn over_the_rate_the_answer_is_429_with_retry_after_until_there_is_room() {
+    let f = Contacts::start().await;
+    let w = &f.world;
+    let slow = RateLimit { per_second: 1, burst: 2 };
+    let key = w.key_with(w.workspace, &["*"], |key| key.rate = slow).await;
+    let send = || f.send(list(w).header("x-api-key", &key));
+    assert_eq!([send().await.status, send().await.status], [200, 200]);
+    let refused = send().await;
+    assert_eq!(refused.status, 429);
+    assert_eq!(
+        refused.text,
+        r#"{"code":"SERVICE_RATE_LIMIT_0001","status":429,"title":"Too Many Requests"}"#
+    );
+    assert_eq!(refused.headers["retry-after"], "1");
+    assert_eq!(refused.headers["x-request-id"], "r");
+    w.db.clock().advance(Duration::from_secs(1));
+    assert_eq!(send().await.status, 200);
+}
+
+#[tokio::test]
+async fn over_the_rate_nothing_is_written() {
+    let f = Contacts::start().await;
+    let w = &f.world;
+    let contact = w.contact(|_| ()).await;
+    let key = w.key_with(w.workspace, &["*"], |key| key.rate = RateLimit { per_second: 1, burst: 1 }).await;
+    let patch = |name: &str| {
+        w.event("contacts-update.json")
+            .header("x-api-key", &key)
+            .path("contactId", contact.id)
+            .body(&serde_json::json!({ "firstName": name }))
+    };
+    assert_eq!(f.send(patch("First")).await.status, 200);
+    assert_eq!(f.send(patch("Second")).await.status, 429);
+    let kept = w.db.store().contact(w.workspace, contact.id).await.unwrap().unwrap();
+    assert_eq!(kept.first_name.unwrap().as_str(), "First");
+}
+
+#[tokio::test]
+async fn a_wrong_request_over_the_rate_is_429_too() {
+    let f = Contacts::start().await;
+    let w = &f.world;
+    let key = w.key_with(w.workspace, &["*"], |key| key.rate = RateLimit { per_second: 1, burst: 1 }).await;
+    let wrong = list(w).header("x-api-key", &key).query(&[("pageSize", "0")]);
+    assert_eq!(f.send(wrong.clone()).await.status, 422);
+    assert_eq!(f.send(wrong).await.status, 429);
+}
+
+#[tokio::test]
+async fn a_table_that_does_not_answer_is_503() {
+    let f = Contacts::start().await;
+    let busy = r#"{"code":"SERVICE_CORE_0503","status":503,"title":"Service Unavailable"}"#;
+    f.world.db.fail("GetItem", Fault::Throttled, 3);
+    let answer: Answer = f.send(list(&f.world)).await;
+    assert_eq!((answer.status, answer.text.as_str()), (503, busy), "while the key is looked up");
+    f.send(list(&f.world)).await;
+    f.world.db.fail("UpdateItem", Fault::Throttled, 3);
+    let answer = f.send(list(&f.world)).await;
+    assert_eq!((answer.status, answer.text.as_str()), (503, busy), "in the limiter");
+    f.world.db.fail("Query", Fault::Unreachable, 6);
+    let answer = f.send(list(&f.world)).await;
+    assert_eq!((answer.status, answer.text.as_str()), (503, busy), "in the list");
+    assert_eq!(answer.headers["x-request-id"], "r");
+}
+
+#[tokio::test]
+async fn a_method_that_no_route_has_is_404() {
+    let f = Contacts::start().await;
+    let answer = f.send(list(&f.world).method("DELETE")).await;
+    assert_eq!((answer.status, answer.json["code"].as_str()), (404, Some("SERVICE_CORE_0404")));
+}

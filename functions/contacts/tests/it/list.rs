@@ -1,0 +1,324 @@
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use domain::contact::Owner;
+use domain::{Cellphone, Contact, Email, PersonName};
+use harness::{Answer, trips};
+use serde_json::{Value, json};
+
+use crate::{Contacts, operations};
+
+impl Contacts {
+    async fn list(&self, query: &[(&str, &str)]) -> Answer {
+        self.send(self.world.event("contacts-list.json").query(query)).await
+    }
+
+    /// `n` contacts, a second apart, the oldest first.
+    async fn some(&self, n: usize) -> Vec<Contact> {
+        let mut made = vec![];
+        for i in 0..n {
+            self.world.db.clock().advance(Duration::from_secs(1));
+            let contact = self.world.contact(|contact| {
+                contact.first_name = PersonName::parse(&format!("Person{i}")).ok();
+                contact.last_name = PersonName::parse("Sample").ok();
+            });
+            made.push(contact.await);
+        }
+        made
+    }
+}
+
+fn ids(answer: &Answer) -> Vec<String> {
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.json["contacts"].as_array().unwrap().iter().map(|c| c["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn newest_first(contacts: &[Contact]) -> Vec<String> {
+    contacts.iter().rev().map(|contact| contact.id.to_string()).collect()
+}
+
+#[tokio::test]
+async fn contacts_are_listed_newest_first_in_pages_of_twenty() {
+    let f = Contacts::start().await;
+    let made = f.some(25).await;
+    let first = f.list(&[]).await;
+    assert_eq!(ids(&first), newest_first(&made)[..20]);
+    let cursor = first.json["cursor"].as_str().unwrap();
+    let second = f.list(&[("cursor", cursor)]).await;
+    assert_eq!(ids(&second), newest_first(&made)[20..]);
+    assert_eq!(second.json["cursor"], "", "the last page");
+}
+
+#[tokio::test]
+async fn the_event_file_is_a_request_that_succeeds() {
+    let f = Contacts::start().await;
+    assert_eq!(f.send(f.world.event("contacts-list.json")).await.status, 200);
+}
+
+#[tokio::test]
+async fn paging_shows_each_contact_once_while_others_are_made() {
+    let f = Contacts::start().await;
+    let made = f.some(12).await;
+    let mut seen = vec![];
+    let mut cursor = String::new();
+    loop {
+        let page = match cursor.as_str() {
+            "" => f.list(&[("pageSize", "5")]).await,
+            cursor => f.list(&[("pageSize", "5"), ("cursor", cursor)]).await,
+        };
+        seen.extend(ids(&page));
+        cursor = page.json["cursor"].as_str().unwrap().to_owned();
+        if cursor.is_empty() {
+            break;
+        }
+        f.some(1).await;
+    }
+    assert_eq!(seen, newest_first(&made));
+}
+
+#[tokio::test]
+async fn a_workspace_without_contacts_answers_an_empty_page() {
+    let f = Contacts::start().await;
+    let (other, _) = f.world.second_workspace().await;
+    f.world.contact_of(other, |_| ()).await;
+    assert_eq!(f.list(&[]).await.json, json!({"contacts": [], "cursor": ""}));
+}
+
+#[tokio::test]
+async fn all_wrong_parameters_are_answered_at_once() {
+    let f = Contacts::start().await;
+    let answer = f
+        .list(&[
+            ("pageSize", "101"),
+            ("owner", "nobody"),
+            ("search", "x"),
+            ("cursor", "\u{0}"),
+            ("page", "2"),
+        ])
+        .await;
+    assert_eq!(answer.status, 422);
+    let found: BTreeSet<(String, String)> = answer.json["detail"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| {
+            (entry["loc"][1].as_str().unwrap().to_owned(), entry["type"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    let expected = [
+        ("cursor", "value_error"),
+        ("owner", "string_pattern_mismatch"),
+        ("page", "extra_forbidden"),
+        ("pageSize", "less_than_equal"),
+        ("search", "string_too_short"),
+    ];
+    assert_eq!(found, expected.map(|(name, kind)| (name.to_owned(), kind.to_owned())).into());
+}
+
+#[tokio::test]
+async fn single_parameters_have_their_bounds() {
+    let f = Contacts::start().await;
+    let long = "a".repeat(101);
+    let rows: [(&[(&str, &str)], u16, &str); 12] = [
+        (&[("pageSize", "1")], 200, ""),
+        (&[("pageSize", "100")], 200, ""),
+        (&[("pageSize", "0")], 422, "greater_than_equal"),
+        (&[("pageSize", "101")], 422, "less_than_equal"),
+        (&[("pageSize", "ten")], 422, "int_parsing"),
+        (&[("pageSize", "")], 422, "int_parsing"),
+        (&[("pageSize", "5"), ("pageSize", "6")], 422, "value_error"),
+        (&[("search", &long)], 422, "string_too_long"),
+        (&[("search", "a b c d e f")], 422, "value_error"),
+        (&[("search", "a b c d e")], 200, ""),
+        (&[("owner", "")], 422, "string_too_short"),
+        (&[("cursor", "")], 422, "value_error"),
+    ];
+    for (query, status, kind) in rows {
+        let answer = f.list(query).await;
+        assert_eq!(answer.status, status, "{query:?} {}", answer.text);
+        assert_eq!(answer.json["detail"][0]["type"].as_str().unwrap_or_default(), kind, "{query:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_owner_filter_takes_an_address_in_any_case_and_nobodys_is_an_empty_page() {
+    let f = Contacts::start().await;
+    let owner = f.world.user("agent@example.com", |_| ()).await;
+    f.some(2).await;
+    let owned = f
+        .world
+        .contact(|contact| contact.owner = Some(Owner { id: owner.id, email: owner.email.clone() }))
+        .await;
+    assert_eq!(ids(&f.list(&[("owner", "AGENT@example.com")]).await), [owned.id.to_string()]);
+    assert_eq!(f.list(&[("owner", "nobody@example.com")]).await.json, json!({"contacts": [], "cursor": ""}));
+}
+
+#[tokio::test]
+async fn search_finds_by_the_beginnings_of_words_and_by_pieces_of_the_phone() {
+    let f = Contacts::start().await;
+    let zoe = f
+        .world
+        .contact(|contact| {
+            contact.first_name = PersonName::parse("Zoë").ok();
+            contact.last_name = PersonName::parse("van der Berg").ok();
+            contact.email = Email::parse("zoe.berg@mail.example.com").ok();
+            contact.cellphone = Cellphone::parse("+353861234567").ok();
+        })
+        .await;
+    f.some(3).await;
+    for text in [
+        "zo",
+        "ZOE",
+        "zoë",
+        "zoe berg",
+        "berg zoe",
+        "der",
+        "zoe.berg@",
+        "mail.ex",
+        "example",
+        "353861",
+        "+353 86 123",
+        "861234",
+        "(86) 1234567",
+        "4567",
+        "234-567",
+    ] {
+        assert_eq!(ids(&f.list(&[("search", text)]).await), [zoe.id.to_string()], "{text:?}");
+    }
+    for text in ["oe", "zoex", "zoe sample", "erg", "8612 99", "5678"] {
+        assert_eq!(ids(&f.list(&[("search", text)]).await), Vec::<String>::new(), "{text:?}");
+    }
+}
+
+#[tokio::test]
+async fn search_pages_through_matches_once_and_heeds_the_owner() {
+    let f = Contacts::start().await;
+    let made = f.some(7).await;
+    let mut seen = BTreeSet::new();
+    let first = f.list(&[("search", "person sample"), ("pageSize", "3")]).await;
+    seen.extend(ids(&first));
+    let mut cursor = first.json["cursor"].as_str().unwrap().to_owned();
+    while !cursor.is_empty() {
+        let page = f.list(&[("search", "person sample"), ("pageSize", "3"), ("cursor", &cursor)]).await;
+        for id in ids(&page) {
+            assert!(seen.insert(id), "a contact appears once");
+        }
+        cursor = page.json["cursor"].as_str().unwrap().to_owned();
+    }
+    assert_eq!(seen, newest_first(&made).into_iter().collect());
+    assert_eq!(
+        ids(&f.list(&[("search", "person"), ("owner", "nobody@example.com")]).await),
+        Vec::<String>::new()
+    );
+}
+
+#[tokio::test]
+async fn a_cursor_opens_only_the_list_it_came_from() {
+    let f = Contacts::start().await;
+    f.some(4).await;
+    let (other, other_key) = f.world.second_workspace().await;
+    let first = f.list(&[("pageSize", "2")]).await;
+    let cursor = first.json["cursor"].as_str().unwrap().to_owned();
+    assert_eq!(
+        f.list(&[("pageSize", "1"), ("cursor", &cursor)]).await.status,
+        200,
+        "the page size may change"
+    );
+
+    let refused = |answer: Answer, what: &str| {
+        assert_eq!(answer.status, 422, "{what}");
+        let entry = &answer.json["detail"][0];
+        assert_eq!(
+            (&entry["loc"], &entry["type"]),
+            (&json!(["query", "cursor"]), &json!("value_error")),
+            "{what}"
+        );
+        assert!(entry["input"].is_string());
+    };
+    refused(f.list(&[("search", "person"), ("cursor", &cursor)]).await, "another filter");
+    refused(f.list(&[("owner", "a@example.com"), ("cursor", &cursor)]).await, "another owner");
+    let elsewhere = f
+        .world
+        .event("contacts-list.json")
+        .path("workspaceId", other)
+        .header("x-api-key", &other_key)
+        .query(&[("cursor", &cursor)]);
+    refused(f.send(elsewhere).await, "another workspace");
+    for at in 0..cursor.len() {
+        let other = if cursor.as_bytes()[at] == b'A' { "B" } else { "A" };
+        let changed = format!("{}{other}{}", &cursor[..at], &cursor[at + 1..]);
+        refused(f.list(&[("cursor", &changed)]).await, &changed);
+    }
+    for nonsense in ["x", "AQ", "!!!!", &cursor[..cursor.len() - 4]] {
+        refused(f.list(&[("cursor", nonsense)]).await, nonsense);
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_sealed_with_the_previous_key_still_opens() {
+    let f = Contacts::start().await;
+    let made = f.some(4).await;
+    let cursor = f.list(&[("pageSize", "2")]).await.json["cursor"].as_str().unwrap().to_owned();
+    f.world.db.store().rotate_cursor_key([8; 32]).await.unwrap();
+    let event = f.world.event("contacts-list.json").query(&[("cursor", &cursor)]);
+    let answer: Answer = contacts::handle(&f.cold(), &edge::ApiRequest::new(event.request())).await.into();
+    assert_eq!(ids(&answer), newest_first(&made)[2..]);
+}
+
+#[tokio::test]
+async fn a_cursor_tells_nothing() {
+    let f = Contacts::start().await;
+    let made = f.some(2).await;
+    let one = f.list(&[("pageSize", "1")]).await.json["cursor"].as_str().unwrap().to_owned();
+    let two = f.list(&[("pageSize", "1")]).await.json["cursor"].as_str().unwrap().to_owned();
+    assert_ne!(one, two, "a nonce each");
+    let bytes = base64::Engine::decode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, &one).unwrap();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    assert!(!text.contains(&made[1].id.to_string()));
+}
+
+#[tokio::test]
+async fn a_warm_page_is_two_round_trips_and_costs_by_its_length() {
+    let f = Contacts::start().await;
+    f.some(30).await;
+    f.warm(f.world.event("contacts-list.json").query(&[])).await;
+    assert_eq!(f.list(&[]).await.status, 200);
+    assert_eq!(
+        operations(&f.world),
+        ["BatchGetItem contacts", "Query contacts", "Query workspaces", "UpdateItem limits"]
+    );
+    let calls = f.world.db.calls();
+    assert_eq!(trips(&calls), 2);
+    let read: f64 =
+        calls.iter().filter(|call| call.table == "test-contacts").map(|call| call.read_units).sum();
+    assert!(read <= 21.0, "a page of twenty read {read} units of the contacts table");
+
+    f.world.db.forget_calls();
+    assert_eq!(f.list(&[("search", "person1")]).await.status, 200);
+    assert_eq!(trips(&f.world.db.calls()), 2, "a search by one word");
+}
+
+#[tokio::test]
+async fn every_shown_contact_has_its_documented_fields() {
+    let f = Contacts::start().await;
+    f.some(1).await;
+    let answer = f.list(&[]).await;
+    let fields: Vec<&String> = answer.json["contacts"][0].as_object().unwrap().keys().collect();
+    let expected = [
+        "cellphone",
+        "createdAt",
+        "customAttributes",
+        "email",
+        "firstName",
+        "id",
+        "languageCode",
+        "lastName",
+        "ownerId",
+        "type",
+        "updatedAt",
+        "workspaceId",
+    ];
+    assert_eq!(fields, expected);
+    assert_eq!(answer.json["contacts"][0]["type"], Value::from("PARTIAL"));
+    assert!(!answer.headers.contains_key("etag"), "only single resources have a tag");
+}

@@ -1,0 +1,50 @@
+//! The contacts function in process: real handlers, a real SDK client, an embedded DynamoDB.
+
+mod auth;
+mod get;
+mod list;
+mod update;
+
+use edge::{Api, ApiRequest};
+use harness::{Answer, GatewayEvent, World};
+
+/// A world and the function over it.
+struct Contacts {
+    world: World,
+    api: Api,
+}
+
+impl Contacts {
+    async fn start() -> Self {
+        let world = World::start().await;
+        let api = Api::new(world.db.store().clone());
+        Self { world, api }
+    }
+
+    /// The same tables behind a function started anew, which remembers nothing.
+    fn cold(&self) -> Api {
+        Api::new(self.world.db.store().clone())
+    }
+
+    async fn send(&self, event: GatewayEvent) -> Answer {
+        contacts::handle(&self.api, &ApiRequest::new(event.request())).await.into()
+    }
+
+    /// Sends and forgets the calls made until then, so that the next request's can be counted warm.
+    async fn warm(&self, event: GatewayEvent) {
+        assert_eq!(self.send(event).await.status, 200);
+        self.world.db.forget_calls();
+    }
+}
+
+/// The operations called since the last look, as `Operation table`, sorted.
+fn operations(world: &World) -> Vec<String> {
+    let mut operations: Vec<String> = world
+        .db
+        .calls()
+        .iter()
+        .map(|call| format!("{} {}", call.operation, call.table.trim_start_matches("test-")))
+        .collect();
+    operations.sort();
+    operations
+}

@@ -1,0 +1,503 @@
+use std::time::Duration;
+
+use domain::{AttributeType, Cellphone, Contact, ContactId, Email, Language, PersonName, UserStatus};
+use harness::{Answer, Fault, trips};
+use serde_json::{Value, json};
+
+use crate::{Contacts, operations};
+
+async fn someone(f: &Contacts) -> Contact {
+    f.world
+        .contact(|contact| {
+            contact.first_name = PersonName::parse("Ana").ok();
+            contact.last_name = PersonName::parse("Ruiz").ok();
+            contact.email = Email::parse("ana@example.com").ok();
+            contact.cellphone = Cellphone::parse("+12025550123").ok();
+            contact.language = Some(Language::Es);
+        })
+        .await
+}
+
+impl Contacts {
+    async fn patch(&self, contact: &Contact, body: &Value) -> Answer {
+        self.send(self.world.event("contacts-update.json").path("contactId", contact.id).body(body)).await
+    }
+
+    async fn stored(&self, contact: &Contact) -> Contact {
+        self.world.db.store().contact(self.world.workspace, contact.id).await.unwrap().unwrap()
+    }
+
+    fn stream_records(&self) -> usize {
+        self.world.db.contacts_stream()["Records"].as_array().unwrap().len()
+    }
+}
+
+#[tokio::test]
+async fn an_update_changes_what_it_names_and_answers_the_contact() {
+    let f = Contacts::start().await;
+    let owner = f.world.user("Agent@example.com", |_| ()).await;
+    let tier = f.world.open_attribute("tier", AttributeType::Text, |_| ()).await;
+    let plan = f.world.closed_attribute("plan", &["free", "paid"], |_| ()).await;
+    let contact = someone(&f).await;
+    f.world.db.clock().advance(Duration::from_secs(60));
+    let answer = f
+        .patch(
+            &contact,
+            &json!({
+                "firstName": "Anna",
+                "languageCode": null,
+                "ownerIdentifier": {"identifier": "agent@EXAMPLE.com", "identifierType": "EMAIL"},
+                "customAttributes": {
+                    "openAttributes": [{"customAttributeId": tier.id.to_string(), "content": "gold"}],
+                    "closedAttributes": [{
+                        "customAttributeId": plan.id.to_string().to_uppercase(),
+                        "closedCustomAttributeIds": [plan.closed_values[1].id.to_string(), plan.closed_values[1].id.to_string()],
+                    }],
+                },
+                "somethingNew": {"ignored": true},
+            }),
+        )
+        .await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        answer.json,
+        json!({
+            "id": contact.id.to_string(),
+            "workspaceId": f.world.workspace.to_string(),
+            "type": "NORMAL",
+            "createdAt": "2026-01-02T03:04:05.678Z",
+            "updatedAt": "2026-01-02T03:05:05.678Z",
+            "firstName": "Anna",
+            "lastName": "Ruiz",
+            "email": "ana@example.com",
+            "cellphone": "+12025550123",
+            "languageCode": null,
+            "ownerId": owner.id.to_string(),
+            "customAttributes": [{"key": "tier", "values": ["gold"]}, {"key": "plan", "values": ["paid"]}],
+        })
+    );
+    let read = f.send(f.world.event("contacts-get.json").path("contactId", contact.id)).await;
+    assert_eq!((read.json, &read.headers["etag"]), (answer.json, &answer.headers["etag"]));
+}
+
+#[tokio::test]
+async fn the_event_file_is_a_request_that_succeeds() {
+    let f = Contacts::start().await;
+    let fixture = f.world.event("contacts-update.json");
+    let id = ContactId::parse("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f").unwrap();
+    f.world.contact(|contact| contact.id = id).await;
+    let body: Value =
+        serde_json::from_str(harness::fixture("contacts-update.json")["body"].as_str().unwrap()).unwrap();
+    let without_references = json!({"firstName": body["firstName"], "lastName": body["lastName"]});
+    assert_eq!(f.send(fixture.body(&without_references)).await.status, 200);
+}
+
+#[tokio::test]
+async fn null_clears_and_empty_content_clears_an_attribute() {
+    let f = Contacts::start().await;
+    let tier = f.world.open_attribute("tier", AttributeType::Text, |_| ()).await;
+    let plan = f.world.closed_attribute("plan", &["free"], |_| ()).await;
+    let contact = someone(&f).await;
+    let open = |content: Value| json!({"customAttributeId": tier.id.to_string(), "content": content});
+    let closed =
+        |ids: Value| json!({"customAttributeId": plan.id.to_string(), "closedCustomAttributeIds": ids});
+    let set = json!({"customAttributes": {
+        "openAttributes": [open(json!("x"))],
+        "closedAttributes": [closed(json!([plan.closed_values[0].id.to_string()]))],
+    }});
+    for (open_clear, closed_clear) in [(json!(""), json!([])), (json!(null), json!(null))] {
+        f.patch(&contact, &set).await;
+        let clear = json!({"customAttributes": {"openAttributes": [open(open_clear)], "closedAttributes": [closed(closed_clear)]}});
+        assert_eq!(f.patch(&contact, &clear).await.json["customAttributes"], json!([]));
+    }
+    let cleared = f
+        .patch(&contact, &json!({"firstName": null, "lastName": null, "email": null, "cellphone": null, "languageCode": null, "ownerIdentifier": null}))
+        .await;
+    assert_eq!(cleared.status, 200);
+    for field in ["firstName", "lastName", "email", "cellphone", "languageCode", "ownerId"] {
+        assert_eq!(cleared.json[field], Value::Null, "{field}");
+    }
+    assert_eq!(cleared.json["type"], "PARTIAL");
+}
+
+#[tokio::test]
+async fn an_update_that_changes_nothing_writes_nothing() {
+    let f = Contacts::start().await;
+    let contact = someone(&f).await;
+    let before = f.stream_records();
+    for body in
+        [json!({}), json!({"firstName": "Ana", "email": "ana@example.com"}), json!({"customAttributes": {}})]
+    {
+        let answer = f.patch(&contact, &body).await;
+        assert_eq!(
+            (answer.status, &answer.json["updatedAt"]),
+            (200, &json!("2026-01-02T03:04:05.678Z")),
+            "{body}"
+        );
+    }
+    assert_eq!(f.stored(&contact).await, contact);
+    assert_eq!(f.stream_records(), before);
+}
+
+#[tokio::test]
+async fn all_failures_of_a_request_are_answered_at_once() {
+    let f = Contacts::start().await;
+    let contact = someone(&f).await;
+    let event =
+        f.world.event("contacts-update.json").path("contactId", "nope").query(&[("notify", "no")]).body(
+            &json!({
+                "firstName": "",
+                "lastName": "x".repeat(101),
+                "email": "not an address",
+                "cellphone": 5551234,
+                "languageCode": "FR",
+                "ownerIdentifier": {"identifierType": "PHONE"},
+                "customAttributes": {
+                    "openAttributes": [
+                        {"customAttributeId": "x", "content": 5},
+                        {"customAttributeId": contact.id.to_string()},
+                        7,
+                    ],
+                    "closedAttributes": {},
+                },
+            }),
+        );
+    let answer = f.send(event).await;
+    assert_eq!(answer.status, 422);
+    let found: Vec<(String, &str)> = answer.json["detail"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| {
+            let loc: Vec<&str> =
+                entry["loc"].as_array().unwrap().iter().map(|part| part.as_str().unwrap()).collect();
+            (loc.join("."), entry["type"].as_str().unwrap())
+        })
+        .collect();
+    let expected = [
+        ("query.notify", "extra_forbidden"),
+        ("path.contactId", "uuid_parsing"),
+        ("body.firstName", "string_too_short"),
+        ("body.lastName", "string_too_long"),
+        ("body.email", "string_pattern_mismatch"),
+        ("body.cellphone", "string_type"),
+        ("body.languageCode", "enum"),
+        ("body.ownerIdentifier.identifierType", "enum"),
+        ("body.ownerIdentifier.identifier", "missing"),
+        ("body.customAttributes.openAttributes.0.customAttributeId", "uuid_parsing"),
+        ("body.customAttributes.openAttributes.0.content", "string_type"),
+        ("body.customAttributes.openAttributes.1.content", "missing"),
+        ("body.customAttributes.openAttributes.2", "dict_type"),
+        ("body.customAttributes.closedAttributes", "list_type"),
+    ];
+    assert_eq!(found, expected.map(|(loc, kind)| (loc.to_owned(), kind)));
+    assert_eq!(answer.json["detail"][6]["ctx"], json!({"expected": ["ES", "EN"]}));
+    assert_eq!(answer.json["detail"][6]["input"], "FR");
+    assert_eq!(f.stored(&contact).await, contact);
+}
+
+#[tokio::test]
+async fn single_failures_of_the_shape() {
+    let f = Contacts::start().await;
+    let contact = someone(&f).await;
+    let id = contact.id.to_string();
+    let entry = json!({"customAttributeId": id, "content": "x"});
+    let closed = json!({"customAttributeId": id, "closedCustomAttributeIds": []});
+    let owner = |identifier: Value, kind: &str| json!({"ownerIdentifier": {"identifier": identifier, "identifierType": kind}});
+    let rows = [
+        (json!([]), "body", "dict_type"),
+        (json!("x"), "body", "dict_type"),
+        (json!(null), "body", "dict_type"),
+        (json!({"firstName": "a\u{0}b"}), "body.firstName", "value_error"),
+        (json!({"lastName": " "}), "body.lastName", "value_error"),
+        (json!({"email": "a".repeat(255)}), "body.email", "string_too_long"),
+        (json!({"cellphone": "0612345678"}), "body.cellphone", "string_pattern_mismatch"),
+        (json!({"languageCode": "en"}), "body.languageCode", "enum"),
+        (json!({"ownerIdentifier": "x"}), "body.ownerIdentifier", "dict_type"),
+        (json!({"ownerIdentifier": {"identifier": "x"}}), "body.ownerIdentifier.identifierType", "missing"),
+        (owner(json!("x"), "ID"), "body.ownerIdentifier.identifier", "uuid_parsing"),
+        (owner(json!("x"), "EMAIL"), "body.ownerIdentifier.identifier", "string_pattern_mismatch"),
+        (owner(json!(5), "EMAIL"), "body.ownerIdentifier.identifier", "string_type"),
+        (json!({"customAttributes": null}), "body.customAttributes", "dict_type"),
+        (
+            json!({"customAttributes": {"openAttributes": null}}),
+            "body.customAttributes.openAttributes",
+            "list_type",
+        ),
+        (
+            json!({"customAttributes": {"openAttributes": [entry, entry]}}),
+            "body.customAttributes.openAttributes.1.customAttributeId",
+            "value_error",
+        ),
+        (
+            json!({"customAttributes": {"openAttributes": [entry], "closedAttributes": [closed]}}),
+            "body.customAttributes.closedAttributes.0.customAttributeId",
+            "value_error",
+        ),
+        (
+            json!({"customAttributes": {"openAttributes": vec![entry.clone(); 101]}}),
+            "body.customAttributes.openAttributes",
+            "too_long",
+        ),
+        (
+            json!({"customAttributes": {"openAttributes": [{"customAttributeId": id, "content": "é".repeat(1_025)}]}}),
+            "body.customAttributes.openAttributes.0.content",
+            "string_too_long",
+        ),
+        (
+            json!({"customAttributes": {"closedAttributes": [{"customAttributeId": id, "closedCustomAttributeIds": vec![id.clone(); 51]}]}}),
+            "body.customAttributes.closedAttributes.0.closedCustomAttributeIds",
+            "too_long",
+        ),
+    ];
+    for (body, loc, kind) in rows {
+        let answer = f.patch(&contact, &body).await;
+        let detail = &answer.json["detail"];
+        let at: Vec<&str> =
+            detail[0]["loc"].as_array().unwrap().iter().map(|part| part.as_str().unwrap()).collect();
+        assert_eq!(answer.status, 422, "{body}");
+        assert_eq!((at.join(".").as_str(), detail[0]["type"].as_str().unwrap()), (loc, kind), "{body}");
+        assert_eq!(detail.as_array().unwrap().len(), 1, "{body}: {detail}");
+    }
+    assert_eq!(f.stored(&contact).await, contact);
+}
+
+#[tokio::test]
+async fn refusals_name_what_they_are_about_and_change_nothing() {
+    let f = Contacts::start().await;
+    let now = f.world.db.store().now();
+    let day = f.world.open_attribute("day", AttributeType::Date, |_| ()).await;
+    let plan = f.world.closed_attribute("plan", &["free"], |_| ()).await;
+    let gone = f
+        .world
+        .open_attribute("gone", AttributeType::Text, |definition| definition.deleted_at = Some(now))
+        .await;
+    let disabled = f.world.user("left@example.com", |user| user.status = UserStatus::Disabled).await;
+    let contact = someone(&f).await;
+    let value = plan.closed_values[0].id.to_string();
+    let open = |id: &domain::AttributeId, content: &str| json!({"firstName": "Changed", "customAttributes": {"openAttributes": [{"customAttributeId": id.to_string(), "content": content}]}});
+    let closed = |id: &domain::AttributeId, values: &[&str]| json!({"firstName": "Changed", "customAttributes": {"closedAttributes": [{"customAttributeId": id.to_string(), "closedCustomAttributeIds": values}]}});
+    let owner = |identifier: &str, kind: &str| json!({"firstName": "Changed", "ownerIdentifier": {"identifier": identifier, "identifierType": kind}});
+    let unknown = contact.id.to_string();
+    let unknown_attribute = domain::AttributeId::parse(&unknown).unwrap();
+    let about = |id: String| json!({"customAttributeId": id});
+    let rows = [
+        (open(&unknown_attribute, "x"), "0701", about(unknown.clone())),
+        (open(&gone.id, "x"), "0701", about(gone.id.to_string())),
+        (closed(&unknown_attribute, &[]), "0701", about(unknown.clone())),
+        (open(&day.id, "tomorrow"), "0702", json!({"customAttributeId": day.id.to_string(), "type": "DATE"})),
+        (open(&plan.id, "free"), "0702", json!({"customAttributeId": plan.id.to_string(), "type": null})),
+        (closed(&day.id, &[]), "0702", json!({"customAttributeId": day.id.to_string(), "type": "DATE"})),
+        (
+            closed(&plan.id, &[&value, &unknown]),
+            "0703",
+            json!({"customAttributeId": plan.id.to_string(), "closedCustomAttributeId": unknown}),
+        ),
+        (owner("nobody@example.com", "EMAIL"), "0704", Value::Null),
+        (owner(&unknown, "ID"), "0704", Value::Null),
+        (owner("left@example.com", "EMAIL"), "0704", Value::Null),
+        (owner(&disabled.id.to_string(), "ID"), "0704", Value::Null),
+    ];
+    let records = f.stream_records();
+    for (body, code, extra) in rows {
+        let answer = f.patch(&contact, &body).await;
+        assert_eq!(answer.status, 422, "{body}");
+        assert_eq!(answer.json["code"], format!("SERVICE_CONTACT_{code}"), "{body}");
+        assert_eq!(answer.json["extra"], extra, "{body}");
+    }
+    assert_eq!(f.stored(&contact).await, contact);
+    assert_eq!(f.stream_records(), records);
+}
+
+#[tokio::test]
+async fn what_belongs_to_another_contact_is_a_conflict_that_names_it() {
+    let f = Contacts::start().await;
+    let holder = someone(&f).await;
+    let contact = f.world.contact(|contact| contact.first_name = PersonName::parse("Bo").ok()).await;
+    for (body, field) in [
+        (json!({"email": "ANA@example.com", "firstName": "Changed"}), "email"),
+        (json!({"cellphone": "+12025550123", "firstName": "Changed"}), "cellphone"),
+    ] {
+        let answer = f.patch(&contact, &body).await;
+        assert_eq!((answer.status, answer.json["code"].as_str()), (409, Some("SERVICE_CONTACT_0409")));
+        assert_eq!(answer.json["extra"], json!({"contactId": holder.id.to_string(), "field": field}));
+    }
+    assert_eq!(f.stored(&contact).await, contact);
+
+    assert_eq!(f.patch(&holder, &json!({"email": null})).await.status, 200);
+    assert_eq!(f.patch(&contact, &json!({"email": "ana@example.com"})).await.status, 200, "it is free again");
+}
+
+#[tokio::test]
+async fn a_contact_may_respell_its_own_address() {
+    let f = Contacts::start().await;
+    let contact = someone(&f).await;
+    let answer = f.patch(&contact, &json!({"email": "ANA@Example.com"})).await;
+    assert_eq!((answer.status, &answer.json["email"]), (200, &json!("ANA@Example.com")));
+}
+
+#[tokio::test]
+async fn a_stale_if_match_is_refused_and_a_fresh_one_let_through() {
+    let f = Contacts::start().await;
+    let contact = someone(&f).await;
+    let first =
+        f.send(f.world.event("contacts-get.json").path("contactId", contact.id)).await.headers["etag"]
+            .clone();
+    let patch = |tags: &[&str], name: &str| {
+        let event = f.world.event("contacts-update.json").path("contactId", contact.id);
+        f.send(event.headers("if-match", tags).body(&json!({ "firstName": name })))
+    };
+    let second = patch(&[&first], "B").await;
+    assert_eq!(second.status, 200);
+    let stale = patch(&[&first], "C").await;
+    assert_eq!((stale.status, stale.json["code"].as_str()), (412, Some("SERVICE_CORE_0412")));
+    assert_eq!(patch(&["*"], "D").await.status, 200);
+    assert_eq!(patch(&["\"x\"", &first], "E").await.status, 412);
+    assert_eq!(f.stored(&contact).await.first_name.unwrap().as_str(), "D");
+    f.world.open_attribute("tier", AttributeType::Text, |_| ()).await;
+    assert_eq!(patch(&[&second.headers["etag"]], "F").await.status, 412, "the definitions changed");
+}
+
+#[tokio::test]
+async fn bodies_that_are_not_json_are_refused_before_their_fields() {
+    let f = Contacts::start().await;
+    let contact = someone(&f).await;
+    let event = || f.world.event("contacts-update.json").path("contactId", contact.id);
+    let rows = [
+        (
+            event().raw_body("{\"firstName\": }"),
+            400,
+            json!({"line": 1, "column": 15, "reason": "expected value"}),
+        ),
+        (event().raw_body(""), 400, json!({"line": 1, "column": 0, "reason": "EOF while parsing a value"})),
+        (
+            event().raw_body(r#"{"firstName": "A", "firstName": "B"}"#),
+            400,
+            json!({"line": 1, "column": 30, "reason": "an object holds the same key twice"}),
+        ),
+        (event().header("content-type", "text/plain").raw_body("{}"), 415, Value::Null),
+        (event().headers("content-type", &[]).raw_body("{}"), 415, Value::Null),
+        (event().raw_body(&format!("\"{}\"", "x".repeat(256 * 1024 - 1))), 413, json!({"maxBytes": 262_144})),
+    ];
+    for (event, status, extra) in rows {
+        let answer = f.send(event).await;
+        assert_eq!((answer.status, &answer.json["extra"]), (status, &extra), "{}", answer.text);
+        assert_eq!(answer.json["code"], format!("SERVICE_CORE_0{status}"));
+    }
+    let just = format!("{{\"x\": \"{}\"}}", "x".repeat(256 * 1024 - 9));
+    assert_eq!(f.send(event().raw_body(&just)).await.status, 200, "256 KiB are not too many");
+}
+
+#[tokio::test]
+async fn a_contact_that_would_be_too_large_is_refused() {
+    let f = Contacts::start().await;
+    let contact = someone(&f).await;
+    let mut entries = vec![];
+    for n in 0..50 {
+        let definition = f.world.open_attribute(&format!("a{n}"), AttributeType::Text, |_| ()).await;
+        entries.push(json!({"customAttributeId": definition.id.to_string(), "content": "€".repeat(1_024)}));
+    }
+    let answer = f.patch(&contact, &json!({"customAttributes": {"openAttributes": entries}})).await;
+    assert_eq!((answer.status, answer.json["code"].as_str()), (422, Some("SERVICE_CORE_0422")));
+    assert_eq!(answer.json["detail"][0]["ctx"], json!({"max_length": 131_072}));
+    assert_eq!(f.stored(&contact).await, contact);
+}
+
+#[tokio::test]
+async fn a_foreign_contact_and_an_unknown_one_answer_alike_byte_for_byte() {
+    let f = Contacts::start().await;
+    let (other, _) = f.world.second_workspace().await;
+    let foreign = f.world.contact_of(other, |_| ()).await;
+    let patch = |id: ContactId| {
+        let event = f.world.event("contacts-update.json").path("contactId", id).request_id("r");
+        f.send(event.body(&json!({"firstName": "X"})))
+    };
+    let unknown = patch(ContactId::generate(f.world.db.store().ids())).await;
+    assert_eq!(patch(foreign.id).await, unknown);
+    assert_eq!((unknown.status, unknown.json["code"].as_str()), (404, Some("SERVICE_CONTACT_0404")));
+    assert_eq!(f.world.db.store().contact(other, foreign.id).await.unwrap(), Some(foreign));
+}
+
+#[tokio::test]
+async fn concurrent_updates_of_different_fields_lose_nothing() {
+    let f = Contacts::start().await;
+    let contact = someone(&f).await;
+    let answers = futures::future::join4(
+        f.patch(&contact, &json!({"firstName": "Beth"})),
+        f.patch(&contact, &json!({"lastName": "Cole"})),
+        f.patch(&contact, &json!({"email": "beth@example.com"})),
+        f.patch(&contact, &json!({"cellphone": "+12025550199"})),
+    )
+    .await;
+    for answer in [answers.0, answers.1, answers.2, answers.3] {
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+    let merged = f.stored(&contact).await;
+    assert_eq!(merged.first_name.unwrap().as_str(), "Beth");
+    assert_eq!(merged.last_name.unwrap().as_str(), "Cole");
+    assert_eq!(merged.email.unwrap().as_str(), "beth@example.com");
+    assert_eq!(merged.cellphone.unwrap().as_str(), "+12025550199");
+    assert_eq!(merged.version, 5);
+}
+
+#[tokio::test]
+async fn an_update_whose_answer_was_lost_is_recognised_and_not_done_twice() {
+    let f = Contacts::start().await;
+    let contact = someone(&f).await;
+    f.world.db.fail("PutItem", Fault::AnswerLost, 1);
+    let answer = f.patch(&contact, &json!({"languageCode": "EN"})).await;
+    assert_eq!((answer.status, &answer.json["languageCode"]), (200, &json!("EN")));
+    assert_eq!(f.stored(&contact).await.version, 2);
+    f.world.db.fail("TransactWriteItems", Fault::AnswerLost, 1);
+    let answer = f.patch(&contact, &json!({"firstName": "Beth"})).await;
+    assert_eq!((answer.status, &answer.json["firstName"]), (200, &json!("Beth")));
+    assert_eq!(f.stored(&contact).await.version, 3);
+}
+
+#[tokio::test]
+async fn a_conflict_of_transactions_is_tried_again() {
+    let f = Contacts::start().await;
+    let contact = someone(&f).await;
+    f.world.db.fail("TransactWriteItems", Fault::Conflict, 2);
+    assert_eq!(f.patch(&contact, &json!({"firstName": "Beth"})).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_change_is_found_by_search_as_soon_as_it_is_answered() {
+    let f = Contacts::start().await;
+    let contact = someone(&f).await;
+    f.patch(&contact, &json!({"firstName": "Wilhelmina"})).await;
+    let search = |text: &'static str| f.send(f.world.event("contacts-list.json").query(&[("search", text)]));
+    assert_eq!(search("wilhel").await.json["contacts"][0]["id"], contact.id.to_string());
+    assert_eq!(search("ana@").await.json["contacts"][0]["id"], contact.id.to_string());
+    f.patch(&contact, &json!({"firstName": "Ana"})).await;
+    assert_eq!(search("wilhel").await.json["contacts"], json!([]));
+}
+
+#[tokio::test]
+async fn a_warm_update_is_two_round_trips() {
+    let f = Contacts::start().await;
+    let owner = f.world.user("agent@example.com", |_| ()).await;
+    let contact = someone(&f).await;
+    f.warm(f.world.event("contacts-get.json").path("contactId", contact.id)).await;
+    assert_eq!(f.patch(&contact, &json!({"languageCode": "EN"})).await.status, 200);
+    assert_eq!(
+        operations(&f.world),
+        ["GetItem contacts", "PutItem contacts", "Query workspaces", "UpdateItem limits"]
+    );
+    assert_eq!(trips(&f.world.db.calls()), 2);
+    let written = |table: &str| -> f64 {
+        f.world.db.calls().iter().filter(|call| call.table == table).map(|call| call.write_units).sum()
+    };
+    assert_eq!(written("test-contacts"), 1.0, "no identity field changed");
+
+    f.world.db.forget_calls();
+    let by_id = json!({"firstName": "B", "ownerIdentifier": {"identifier": owner.id.to_string(), "identifierType": "ID"}});
+    assert_eq!(f.patch(&contact, &by_id).await.status, 200);
+    assert_eq!(trips(&f.world.db.calls()), 2);
+
+    f.world.db.forget_calls();
+    let by_email = json!({"firstName": "C", "ownerIdentifier": {"identifier": "agent@example.com", "identifierType": "EMAIL"}});
+    assert_eq!(f.patch(&contact, &by_email).await.status, 200);
+    assert_eq!(trips(&f.world.db.calls()), 3, "the address is looked up first");
+}

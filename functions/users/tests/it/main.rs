@@ -1,0 +1,124 @@
+//! The users function in process: a real handler, a real SDK client, an embedded DynamoDB.
+
+use domain::{Cellphone, Language, PersonName, User, UserId, UserStatus};
+use edge::{Api, ApiRequest};
+use harness::{Answer, GatewayEvent, World, trips};
+use serde_json::{Value, json};
+
+struct Users {
+    world: World,
+    api: Api,
+}
+
+impl Users {
+    async fn start() -> Self {
+        let world = World::start().await;
+        let api = Api::new(world.db.store().clone());
+        Self { world, api }
+    }
+
+    async fn send(&self, event: GatewayEvent) -> Answer {
+        users::handle(&self.api, &ApiRequest::new(event.request())).await.into()
+    }
+
+    async fn get(&self, id: &str) -> Answer {
+        self.send(self.world.event("users-get.json").path("userId", id).request_id("r")).await
+    }
+}
+
+#[tokio::test]
+async fn a_user_is_answered_with_every_documented_field() {
+    let f = Users::start().await;
+    let full = |user: &mut User| {
+        user.first_name = PersonName::parse("Inés").ok();
+        user.last_name = PersonName::parse("Vega").ok();
+        user.cellphone = Cellphone::parse("+34600000000").ok();
+        user.language = Some(Language::Es);
+    };
+    let user = f.world.user("Ines@example.com", full).await;
+    let answer = f.get(&user.id.to_string()).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        answer.json,
+        json!({
+            "id": user.id.to_string(),
+            "status": "active",
+            "createdAt": "2026-01-02T03:04:05.678Z",
+            "updatedAt": "2026-01-02T03:04:05.678Z",
+            "firstName": "Inés",
+            "lastName": "Vega",
+            "email": "Ines@example.com",
+            "cellphone": "+34600000000",
+            "languageCode": "ES",
+        })
+    );
+    assert_eq!(answer.headers["x-request-id"], "r");
+    assert_eq!(answer.headers["etag"], f.get(&user.id.to_string()).await.headers["etag"]);
+}
+
+#[tokio::test]
+async fn a_removed_user_is_disabled_and_what_it_does_not_have_is_null() {
+    let f = Users::start().await;
+    let user = f.world.user("left@example.com", |user| user.status = UserStatus::Disabled).await;
+    let answer = f.get(&user.id.to_string().to_uppercase()).await;
+    assert_eq!(answer.json["status"], "disabled");
+    for field in ["firstName", "lastName", "cellphone", "languageCode"] {
+        assert_eq!(answer.json.as_object().unwrap().get(field), Some(&Value::Null), "{field}");
+    }
+}
+
+#[tokio::test]
+async fn a_foreign_user_and_an_unknown_one_answer_alike_byte_for_byte() {
+    let f = Users::start().await;
+    let user = f.world.user("agent@example.com", |_| ()).await;
+    let (other, key) = f.world.second_workspace().await;
+    let from_there = |id: UserId| {
+        let event = f.world.event("users-get.json").request_id("r").path("workspaceId", other);
+        f.send(event.header("x-api-key", &key).path("userId", id))
+    };
+    let unknown = from_there(UserId::generate(f.world.db.store().ids())).await;
+    assert_eq!(from_there(user.id).await, unknown);
+    assert_eq!(unknown.text, r#"{"code":"SERVICE_USER_0404","status":404,"title":"User Not Found"}"#);
+}
+
+#[tokio::test]
+async fn an_id_that_is_none_and_a_query_are_refused_together() {
+    let f = Users::start().await;
+    let answer =
+        f.send(f.world.event("users-get.json").path("userId", "me").query(&[("fields", "id")])).await;
+    assert_eq!(answer.status, 422);
+    assert_eq!(answer.json["detail"][0]["loc"], json!(["query", "fields"]));
+    assert_eq!(answer.json["detail"][1]["loc"], json!(["path", "userId"]));
+}
+
+#[tokio::test]
+async fn the_scope_is_users_read() {
+    let f = Users::start().await;
+    let user = f.world.user("agent@example.com", |_| ()).await;
+    for (scope, status) in [("users:read", 200), ("settings:read", 403)] {
+        let key = f.world.key_with(f.world.workspace, &[scope], |_| ()).await;
+        let event = f.world.event("users-get.json").path("userId", user.id).header("x-api-key", &key);
+        assert_eq!(f.send(event).await.status, status, "{scope}");
+    }
+}
+
+#[tokio::test]
+async fn a_warm_get_is_one_round_trip() {
+    let f = Users::start().await;
+    let user = f.world.user("agent@example.com", |_| ()).await;
+    f.get(&user.id.to_string()).await;
+    f.world.db.forget_calls();
+    f.get(&user.id.to_string()).await;
+    assert_eq!((f.world.db.calls().len(), trips(&f.world.db.calls())), (2, 1), "the user beside the limiter");
+}
+
+#[tokio::test]
+async fn the_event_file_names_a_user_that_can_be_had() {
+    let f = Users::start().await;
+    let id = UserId::parse("5e7f9a1b-3c5d-4e7f-8a9b-1c2d3e4f5a6b").unwrap();
+    f.world.user("agent@example.com", |user| user.id = id).await;
+    let event = f.world.event("users-get.json");
+    assert_eq!(f.send(event.clone()).await.json["id"], id.to_string());
+    let answer = f.send(event.method("DELETE")).await;
+    assert_eq!((answer.status, answer.json["code"].as_str()), (404, Some("SERVICE_CORE_0404")));
+}
