@@ -1,0 +1,162 @@
+"""A container engine for `sam local` on a machine without Docker: podman, and a base image made of this machine.
+
+    engine.py            starts the engine and keeps it until Ctrl-C; prints how to use it
+
+AWS's base images come from a registry and weigh hundreds of megabytes. Our functions are one binary each that needs
+nothing but the C library, so the image made here holds that, a shell and the few tools with which SAM adds its
+runtime emulator: 5 MB, made in a second. Where Docker runs, none of this is needed.
+"""
+
+import contextlib
+import hashlib
+import io
+import os
+import pathlib
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).parents[2]
+ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
+BASE_IMAGE = f"public.ecr.aws/lambda/provided:al2023-{ARCHITECTURE}"
+PACKAGES = ["podman", "runc"]
+
+TOOLS = ["/bin/sh", "/bin/mv", "/bin/chmod"]
+LIBRARIES = ["libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "librt.so.1"]
+BOOTSTRAP = b"#!/bin/sh\nexec /var/task/bootstrap\n"
+
+CONTAINERS_CONF = """\
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+[containers]
+default_ulimits = ["nofile=20000:20000", "nproc=1024:1024"]
+"""
+
+
+class NoEngine(Exception):
+    """Why containers cannot run here, and what to do about it."""
+
+
+@contextlib.contextmanager
+def running():
+    """The environment and options for `sam local`, with an engine behind it until the block ends."""
+    if docker_answers():
+        yield {}, []
+        return
+    install_podman()
+    folder = ROOT / ".local" / "podman"
+    folder.mkdir(parents=True, exist_ok=True)
+    conf = folder / "containers.conf"
+    conf.write_text(CONTAINERS_CONF)
+    image = base_image()
+    # A store for each base image: SAM would go on using what it built upon an earlier one.
+    store = folder / hashlib.sha256(image).hexdigest()[:12]
+    # Podman wants to find a store's state where it was before, and sockets want short names.
+    run = pathlib.Path("/run") / f"sam-local-{hashlib.sha256(bytes(store)).hexdigest()[:12]}"
+    run.mkdir(mode=0o700, exist_ok=True)
+    podman = ["podman", "--root", str(store), "--runroot", str(run), "--tmpdir", str(run)]
+    environment = os.environ | {"CONTAINERS_CONF": str(conf)}
+    if subprocess.run([*podman, "image", "exists", BASE_IMAGE], env=environment).returncode != 0:
+        command = [*podman, "import", "--quiet", "-", BASE_IMAGE]
+        subprocess.run(command, env=environment, input=image, check=True, stdout=subprocess.DEVNULL)
+    with tempfile.TemporaryDirectory(prefix="podman-") as short:
+        socket = f"{short}/podman.sock"
+        service = subprocess.Popen([*podman, "system", "service", "--time=0", f"unix://{socket}"], env=environment)
+        try:
+            wait_for(lambda: os.path.exists(socket) or service.poll() is not None)
+            if service.poll() is not None:
+                raise NoEngine(f"`podman system service` ended at once with status {service.returncode}.")
+            yield {"DOCKER_HOST": f"unix://{socket}"}, ["--skip-pull-image"]
+        finally:
+            subprocess.run([*podman, "rm", "--all", "--force"], env=environment, stdout=subprocess.DEVNULL)
+            service.terminate()
+            service.wait()
+
+
+def docker_answers():
+    if not shutil.which("docker"):
+        return False
+    try:
+        return subprocess.run(["docker", "info"], capture_output=True, timeout=20).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def install_podman():
+    missing = [name for name in PACKAGES if not shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")]
+    if missing and (os.geteuid() != 0 or not shutil.which("apt-get")):
+        raise NoEngine(
+            f"`sam local` needs containers: start Docker, or install {' and '.join(missing)} "
+            f"(on Debian: sudo apt-get install {' '.join(missing)})."
+        )
+    if missing:
+        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        for command in (["update"], ["install", "--yes", "--no-install-recommends", *missing]):
+            ran = subprocess.run(["apt-get", "--quiet", *command], env=environment, capture_output=True, text=True)
+            if ran.returncode != 0:
+                raise NoEngine(f"apt-get {' '.join(command)} failed:\n{ran.stderr.strip()}")
+    if os.geteuid() != 0:
+        raise NoEngine("This script runs podman as root only: run it with sudo, or start Docker.")
+
+
+def base_image():
+    """The file system of the base image, as a tar that is the same each time."""
+    files = {}
+    for tool in TOOLS:
+        files[f"bin/{os.path.basename(tool)}"] = pathlib.Path(tool).read_bytes()
+        needed = subprocess.run(["ldd", tool], check=True, capture_output=True, text=True).stdout
+        for library in re.findall(r"(/\S+) \(0x", needed):
+            files[library.lstrip("/")] = pathlib.Path(library).read_bytes()
+    beside = pathlib.Path(next(name for name in files if name.endswith("/libc.so.6"))).parent
+    for library in LIBRARIES:
+        files[f"{beside}/{library}"] = (pathlib.Path("/") / beside / library).read_bytes()
+    files["var/runtime/bootstrap"] = BOOTSTRAP
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for folder in ["opt", "tmp", "var/task"]:
+            entry = tarfile.TarInfo(folder)
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
+            tar.addfile(entry)
+        for name in sorted(files):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(files[name]), 0o755
+            tar.addfile(entry, io.BytesIO(files[name]))
+    return archive.getvalue()
+
+
+def wait_for(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise NoEngine(f"The container engine did not start within {seconds} s.")
+        time.sleep(0.05)
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with contextlib.suppress(KeyboardInterrupt):
+        with running() as (environment, options):
+            if not environment:
+                print("Docker answers: `sam local` works as it is.")
+                return
+            print("In another terminal:")
+            for name, value in environment.items():
+                print(f"  export {name}={value}")
+            print(f"  sam local invoke UsersFunction --event events/users-get.json {' '.join(options)}")
+            print("Ctrl-C ends the engine.", flush=True)
+            signal.pause()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except NoEngine as reason:
+        sys.exit(str(reason))
