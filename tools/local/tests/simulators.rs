@@ -1,5 +1,7 @@
 //! What whole-stack tests and the people at `make run` may rely on in the simulators.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends by a panic")]
+
 use std::time::{Duration, Instant};
 
 use local::simulator::{Captcha, Entry, Provider, Receiver};

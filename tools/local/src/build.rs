@@ -1,0 +1,25 @@
+//! The functions and the console, built as they are during development.
+
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use crate::Problem;
+use crate::checkout::Checkout;
+use crate::group::Group;
+use crate::progress::Progress;
+
+/// Builds every program of the workspace: with fewer, dependencies would be built again with fewer features. Cargo
+/// shows its own progress.
+pub(crate) async fn functions_and_console(progress: &Progress, checkout: &Checkout) -> Result<(), Problem> {
+    let step = progress.talkative_step("Building the functions and the console");
+    let mut command = Command::new("cargo");
+    command.args(["build", "--workspace", "--bins"]).current_dir(checkout.root()).stdout(Stdio::null());
+    let status =
+        Group::status(&mut command).await.map_err(|error| Problem::of("cargo does not start", error))?;
+    if !status.success() {
+        return Err(Problem::new("The functions do not build: cargo's reasons stand above."));
+    }
+    step.done();
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! The operator's console, pointed at this stack.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde::de::DeserializeOwned;
+use tokio::process::Command;
+
+use crate::Problem;
+use crate::checkout::{Checkout, cannot_write};
+use crate::deployment::{ACCESS_KEY, REGION, SECRET_KEY};
+use crate::group::Group;
+use crate::simulator::Receiver;
+
+/// A script that runs the console with this stack's settings, for people and programs alike.
+pub(crate) struct Console {
+    script: PathBuf,
+}
+
+impl Console {
+    pub(crate) fn of(
+        checkout: &Checkout,
+        emulator_url: &str,
+        stack_name: &str,
+        receiver: &Receiver,
+    ) -> Result<Self, Problem> {
+        let settings = [
+            ("AWS_ENDPOINT_URL", emulator_url),
+            ("AWS_REGION", REGION),
+            ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
+            ("AWS_SECRET_ACCESS_KEY", SECRET_KEY),
+            ("STACK", stack_name),
+            ("TRUSTED_RECEIVERS", &receiver.url()),
+        ];
+        let mut script = "#!/bin/sh\n# The console of the local stack that runs now.\n".to_owned();
+        for (name, value) in settings {
+            script.push_str(&format!("export {name}={}\n", quoted(value)));
+        }
+        script.push_str("unset AWS_PROFILE AWS_SESSION_TOKEN\n");
+        let program = checkout.binaries().join("console");
+        script.push_str(&format!("exec {} \"$@\"\n", quoted(&program.display().to_string())));
+
+        checkout.write("console", &script)?;
+        let path = checkout.state("console");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))
+            .map_err(|error| cannot_write(&path, error))?;
+        Ok(Self { script: path })
+    }
+
+    /// What a shell runs.
+    pub(crate) fn command_line(&self) -> String {
+        let path = self.script.display().to_string();
+        if path.contains(|c: char| c.is_whitespace() || c == '\'') { quoted(&path) } else { path }
+    }
+
+    /// Runs one command with `--json` and reads the value it prints.
+    pub(crate) async fn run<T: DeserializeOwned>(&self, arguments: &[&str]) -> Result<T, Problem> {
+        let mut command = Command::new(&self.script);
+        command.arg("--json").args(arguments);
+        let what = || format!("The demo cannot be provisioned: console {}", arguments.join(" "));
+        let output = Group::output(&mut command).await.map_err(|error| Problem::of(&what(), error))?;
+        if !output.status.success() {
+            let reason = String::from_utf8_lossy(&output.stderr);
+            return Err(Problem::of(&what(), reason.trim()));
+        }
+        serde_json::from_slice(&output.stdout).map_err(|error| Problem::of(&what(), error))
+    }
+}
+
+/// One word of a shell's command line.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quote_inside_a_word_stays_in_it() {
+        assert_eq!(quoted("it's here"), r"'it'\''s here'");
+    }
+}

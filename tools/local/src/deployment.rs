@@ -1,0 +1,125 @@
+//! The same template as on AWS, deployed into the emulator.
+
+use std::process::Stdio;
+
+use serde::Deserialize;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::Command;
+
+use crate::Problem;
+use crate::checkout::Checkout;
+use crate::group::Group;
+use crate::progress::{Progress, Step};
+use crate::run::Options;
+use crate::simulator::Receiver;
+
+pub(crate) const REGION: &str = "us-east-1";
+/// The emulator's root credentials; they open nothing else.
+pub(crate) const ACCESS_KEY: &str = "test";
+pub(crate) const SECRET_KEY: &str = "test";
+
+/// What is deployed under which name.
+pub(crate) struct Deployment {
+    stack_name: String,
+    parameters: Vec<(String, String)>,
+}
+
+/// Where the APIs are at the emulator.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Urls {
+    pub(crate) api_url: String,
+    pub(crate) capture_url: String,
+}
+
+impl Deployment {
+    /// The local stack's parameters; those of the command line win.
+    pub(crate) fn of(options: &Options, receiver: &Receiver) -> Self {
+        let mut parameters = vec![
+            ("Architecture".to_owned(), architecture().to_owned()),
+            ("TrustedReceivers".to_owned(), receiver.url()),
+            ("TrustedCaPem".to_owned(), receiver.ca_pem().to_owned()),
+        ];
+        parameters.retain(|(name, _)| options.parameters.iter().all(|(given, _)| given != name));
+        parameters.extend(options.parameters.iter().cloned());
+        Self { stack_name: options.stack_name.clone(), parameters }
+    }
+}
+
+/// The functions were built for this machine.
+const fn architecture() -> &'static str {
+    if cfg!(target_arch = "aarch64") { "arm64" } else { "x86_64" }
+}
+
+pub(crate) async fn deploy(
+    progress: &Progress,
+    checkout: &Checkout,
+    emulator_url: &str,
+    deployment: &Deployment,
+) -> Result<Urls, Problem> {
+    let step = progress.step("Deploying template.yaml");
+    let mut command = command(checkout, emulator_url, deployment);
+    let mut group =
+        Group::spawn(&mut command).map_err(|error| Problem::of("The deployment does not start", error))?;
+    let (said, printed) = streams(&mut group, &step).await;
+    if !group.wait().await.is_ok_and(|status| status.success()) {
+        return Err(Problem::new(format!("The template cannot be deployed: {}", said.trim_end())));
+    }
+    let urls = serde_json::from_str(&printed)
+        .map_err(|error| Problem::of("The deployment's outputs cannot be read", error))?;
+    step.done();
+    Ok(urls)
+}
+
+fn command(checkout: &Checkout, emulator_url: &str, deployment: &Deployment) -> Command {
+    let mut command = Command::new(checkout.venv("python"));
+    command
+        .arg(checkout.file("tools/local/deploy.py"))
+        .arg("--template")
+        .arg(checkout.file("template.yaml"))
+        .arg("--binaries")
+        .arg(checkout.binaries())
+        .arg("--artifacts")
+        .arg(checkout.shared("artifacts"))
+        .args(["--endpoint", emulator_url, "--stack", &deployment.stack_name])
+        .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+        .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+        .env("AWS_DEFAULT_REGION", REGION)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("NO_PROXY", "127.0.0.1")
+        .env_remove("AWS_PROFILE")
+        .env_remove("AWS_SESSION_TOKEN")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    for (name, value) in &deployment.parameters {
+        command.arg("--parameter").arg(format!("{name}={value}"));
+    }
+    command
+}
+
+/// Shows what it says while it runs; returns that, and what it printed for us.
+async fn streams(group: &mut Group, step: &Step) -> (String, String) {
+    let Some(child) = group.child() else { return Default::default() };
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let printed = async {
+        let mut printed = String::new();
+        if let Some(mut stdout) = stdout {
+            let _ = stdout.read_to_string(&mut printed).await;
+        }
+        printed
+    };
+    let said = async {
+        let mut said = String::new();
+        if let Some(stderr) = stderr {
+            let mut lines = BufReader::new(stderr).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                step.note(&line);
+                said.push_str(&line);
+                said.push('\n');
+            }
+        }
+        said
+    };
+    futures::join!(said, printed)
+}

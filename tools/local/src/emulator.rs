@@ -1,0 +1,128 @@
+//! The AWS emulator: ministack, through our launcher.
+
+use std::fs::{self, File};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::process::{ChildStdin, Command};
+use tokio::time::{sleep, timeout};
+
+use crate::Problem;
+use crate::checkout::{Checkout, cannot_write};
+use crate::deployment::{ACCESS_KEY, REGION, SECRET_KEY};
+use crate::group::Group;
+
+/// It usually takes a third of a second.
+const LONGEST_START: Duration = Duration::from_secs(60);
+
+/// A running emulator, without any state from earlier runs. It ends, with the functions in it, when it is dropped;
+/// should this process be killed, the launcher sees its standard input close and ends by itself.
+#[derive(Debug)]
+pub(crate) struct Emulator {
+    group: Group,
+    /// Held open; waiting for a child closes the one it holds itself.
+    _lifeline: Option<ChildStdin>,
+    url: String,
+    log: String,
+}
+
+impl Emulator {
+    pub(crate) async fn start(checkout: &Checkout, port: u16) -> Result<Self, Problem> {
+        forget_logs(checkout)?;
+        let url = format!("http://127.0.0.1:{port}");
+        let mut command = command(checkout, port, &url)?;
+        let mut group =
+            Group::spawn(&mut command).map_err(|error| Problem::of("The emulator does not start", error))?;
+        let lifeline = group.child().and_then(|child| child.stdin.take());
+        let mut emulator =
+            Self { group, _lifeline: lifeline, url, log: checkout.path_text("logs/emulator.log") };
+        tokio::select! {
+            ready = timeout(LONGEST_START, ready(port)) => match ready {
+                Ok(()) => Ok(emulator),
+                Err(_) => Err(Problem::new(format!("The emulator does not answer; its log is {}.", emulator.log))),
+            },
+            problem = emulator.unexpected_end() => Err(problem),
+        }
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Waits for as long as it runs; it should not end by itself.
+    pub(crate) async fn ended(&mut self) -> Result<(), Problem> {
+        Err(self.unexpected_end().await)
+    }
+
+    async fn unexpected_end(&mut self) -> Problem {
+        let _ = self.group.wait().await;
+        let log = fs::read_to_string(&self.log).unwrap_or_default();
+        let last = log.trim_end().lines().next_back().unwrap_or_default();
+        Problem::new(format!("The emulator has ended: {last} (its log is {}).", self.log))
+    }
+}
+
+fn command(checkout: &Checkout, port: u16, url: &str) -> Result<Command, Problem> {
+    let scratch = fresh_folder(checkout, "emulator")?;
+    let path = checkout.state("logs/emulator.log");
+    let log = File::create(&path).map_err(|error| cannot_write(&path, error))?;
+    let log_too = log.try_clone().map_err(|error| cannot_write(&path, error))?;
+    let mut command = Command::new(checkout.venv("python"));
+    command
+        .arg(checkout.file("tools/local/emulator.py"))
+        .args(["--port", &port.to_string(), "--logs", &checkout.path_text("logs")])
+        // Functions inherit what it is given: nothing of this machine's own settings shall decide how they behave.
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("LANG", "C.UTF-8")
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("HOME", &scratch)
+        .env("TMPDIR", &scratch)
+        .env("S3_DATA_DIR", scratch.join("s3"))
+        .env("STATE_DIR", scratch.join("state"))
+        .env("BIND_HOST", "127.0.0.1")
+        .env("MINISTACK_HOST", "127.0.0.1")
+        .env("AWS_ENDPOINT_URL", url)
+        .env("MINISTACK_REGION", REGION)
+        .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+        .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+        .env("AUTH", "true")
+        .env("IOT_MTLS_ENABLED", "0")
+        .stdin(Stdio::piped())
+        .stdout(log)
+        .stderr(log_too);
+    Ok(command)
+}
+
+fn fresh_folder(checkout: &Checkout, name: &str) -> Result<std::path::PathBuf, Problem> {
+    let _ = fs::remove_dir_all(checkout.state(name));
+    checkout.make(name)
+}
+
+/// The logs of one run are of that run only.
+fn forget_logs(checkout: &Checkout) -> Result<(), Problem> {
+    let folder = checkout.make("logs")?;
+    let entries = fs::read_dir(&folder).map_err(|error| cannot_write(&folder, error))?;
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.extension().is_some_and(|extension| extension == "log") && !path.ends_with("pip.log") {
+            let _ = fs::remove_file(path);
+        }
+    }
+    Ok(())
+}
+
+async fn ready(port: u16) {
+    while !healthy(port).await.unwrap_or(false) {
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn healthy(port: u16) -> std::io::Result<bool> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
+    stream.write_all(b"GET /_ministack/health HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n").await?;
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).await?;
+    Ok(status.ends_with(b" 200"))
+}

@@ -1,0 +1,127 @@
+//! The ports of one stack, all on 127.0.0.1.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+
+use crate::Problem;
+
+/// Five ports in a row from a base, or free ones. 0 stands for "whichever is free when it is opened".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports {
+    /// The emulator and with it both APIs: the base itself.
+    pub emulator: u16,
+    /// The receiver over HTTPS.
+    pub receiver: u16,
+    /// The receiver's ledger over HTTP.
+    pub receiver_ledger: u16,
+    /// The captcha simulator.
+    pub captcha: u16,
+    /// The provider simulator.
+    pub provider: u16,
+}
+
+impl Ports {
+    /// The base when none is chosen.
+    pub const DEFAULT_BASE: u16 = 8787;
+
+    /// The ports from this base, found free just now; a base of 0 asks for any free ones.
+    ///
+    /// # Errors
+    /// When one of them is taken, in a sentence that says which and what to do.
+    pub fn claim(base: u16) -> Result<Self, Problem> {
+        if base == 0 {
+            return Self::free();
+        }
+        let ports = Self::from_base(base)?;
+        for (port, user) in ports.named() {
+            check_free(port, user, base)?;
+        }
+        Ok(ports)
+    }
+
+    fn from_base(base: u16) -> Result<Self, Problem> {
+        if base > u16::MAX - 4 {
+            return Err(Problem::new(format!(
+                "PORT={base} leaves no room for the four ports after it: choose one up to {}.",
+                u16::MAX - 4
+            )));
+        }
+        Ok(Self {
+            emulator: base,
+            receiver: base + 1,
+            receiver_ledger: base + 2,
+            captcha: base + 3,
+            provider: base + 4,
+        })
+    }
+
+    /// The emulator is another process and must be told its port; the simulators find theirs as they open them.
+    fn free() -> Result<Self, Problem> {
+        let emulator = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .and_then(|listener| listener.local_addr())
+            .map_err(|error| Problem::of("No free port can be found", error))?
+            .port();
+        Ok(Self { emulator, receiver: 0, receiver_ledger: 0, captcha: 0, provider: 0 })
+    }
+
+    const fn named(&self) -> [(u16, &'static str); 5] {
+        [
+            (self.emulator, "the emulator"),
+            (self.receiver, "the webhook receiver"),
+            (self.receiver_ledger, "the receiver's ledger"),
+            (self.captcha, "the captcha simulator"),
+            (self.provider, "the provider simulator"),
+        ]
+    }
+}
+
+fn check_free(port: u16, user: &str, base: u16) -> Result<(), Problem> {
+    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(Problem::new(format!(
+            "Port {port} ({user}) is taken: end what uses it, or choose five others, as in PORT={}.",
+            another(base)
+        ))),
+        Err(error) => Err(Problem::of(&format!("Port {port} ({user}) cannot be opened"), error)),
+    }
+}
+
+/// Far enough to leave this stack's ports and its neighbours'.
+const fn another(base: u16) -> u16 {
+    if base < 60_000 { base + 100 } else { Ports::DEFAULT_BASE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_follow_each_other_from_the_base() {
+        let ports = Ports::from_base(9000).unwrap();
+        assert_eq!(ports.named().map(|(port, _)| port), [9000, 9001, 9002, 9003, 9004]);
+    }
+
+    #[test]
+    fn a_base_without_room_after_it_is_refused() {
+        assert!(Ports::from_base(u16::MAX - 4).is_ok());
+        assert!(Ports::from_base(u16::MAX - 3).is_err());
+    }
+
+    #[test]
+    fn a_taken_port_is_named_in_one_sentence() {
+        let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = taken.local_addr().unwrap().port();
+        let problem = check_free(port, "the emulator", 8787).unwrap_err();
+        assert_eq!(
+            problem.to_string(),
+            format!(
+                "Port {port} (the emulator) is taken: end what uses it, or choose five others, as in PORT=8887."
+            )
+        );
+    }
+
+    #[test]
+    fn base_zero_finds_a_port_for_the_emulator() {
+        assert_ne!(Ports::claim(0).unwrap().emulator, 0);
+    }
+}

@@ -1,0 +1,148 @@
+//! The story of `make run`.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::checkout::Checkout;
+use crate::console::Console;
+use crate::deployment::{self, Deployment};
+use crate::emulator::Emulator;
+use crate::ports::Ports;
+use crate::progress::Progress;
+use crate::simulator::{Captcha, Provider, Receiver};
+use crate::stack_file::StackFile;
+use crate::{Problem, build, demo, prerequisites, venv};
+
+/// What can be chosen about a run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// First of the five ports, see [`Ports`]; 0 takes free ones.
+    pub base_port: u16,
+    /// Where stack.json, logs and everything else about this run are kept.
+    pub state_dir: PathBuf,
+    /// Name of the CloudFormation stack.
+    pub stack_name: String,
+    /// Parameters of the template that win over the local stack's own.
+    pub parameters: Vec<(String, String)>,
+    /// Whether to provision the demo workspaces.
+    pub demo: bool,
+    /// Whether to build the functions and the console first.
+    pub build: bool,
+}
+
+/// Starts the stack, says so, and waits for Ctrl-C or SIGTERM; everything it started has ended when it returns.
+///
+/// # Errors
+/// When a step fails or the emulator ends by itself.
+pub async fn run(options: &Options) -> Result<(), Problem> {
+    let mut interrupted = signal(SignalKind::interrupt()).map_err(no_signals)?;
+    let mut terminated = signal(SignalKind::terminate()).map_err(no_signals)?;
+    let outcome = tokio::select! {
+        outcome = stand(options) => outcome,
+        _ = interrupted.recv() => Ok(()),
+        _ = terminated.recv() => Ok(()),
+    };
+    // Whatever was under way or running was dropped, and so ended, with the branch that lost.
+    if outcome.is_ok() {
+        Progress::say("\nEverything has ended.");
+    }
+    outcome
+}
+
+async fn stand(options: &Options) -> Result<(), Problem> {
+    let progress = Progress::begin();
+    let checkout = Checkout::find(&options.state_dir)?;
+    let _lock = lock(&checkout)?;
+    let written = Written(checkout.clone());
+    written.forget();
+
+    prerequisites::check(options.build).await?;
+    let ports = Ports::claim(options.base_port)?;
+    venv::ready(&progress, &checkout).await?;
+    if options.build {
+        build::functions_and_console(&progress, &checkout).await?;
+    }
+
+    let step = progress.step("Starting the emulator and the simulators");
+    let mut emulator = Emulator::start(&checkout, ports.emulator).await?;
+    let receiver = Receiver::start(ports.receiver, ports.receiver_ledger).await.map_err(no_simulator)?;
+    let captcha = Captcha::start(ports.captcha).await.map_err(no_simulator)?;
+    let provider = Provider::start(ports.provider).await.map_err(no_simulator)?;
+    checkout.write("receiver-ca.pem", receiver.ca_pem())?;
+    step.done();
+
+    let deployment = Deployment::of(options, &receiver);
+    let urls = deployment::deploy(&progress, &checkout, emulator.url(), &deployment).await?;
+    let console = Console::of(&checkout, emulator.url(), &options.stack_name, &receiver)?;
+    let workspaces = if options.demo {
+        demo::provision(&progress, &checkout, &console, &receiver).await?
+    } else {
+        Vec::new()
+    };
+
+    let stack = StackFile {
+        base_url: urls.api_url,
+        capture_url: urls.capture_url,
+        emulator_url: emulator.url().to_owned(),
+        region: deployment::REGION.to_owned(),
+        captcha_url: captcha.url(),
+        provider_url: provider.url(),
+        receiver_url: receiver.url(),
+        receiver_ledger_url: receiver.ledger_url(),
+        receiver_ca_file: checkout.path_text("receiver-ca.pem"),
+        console: console.command_line(),
+        workspaces,
+    };
+    stack.write(&checkout)?;
+    progress.finished();
+    print(&stack.summary(&checkout));
+
+    emulator.ended().await
+}
+
+/// Two runs in one folder would overwrite each other's files.
+fn lock(checkout: &Checkout) -> Result<File, Problem> {
+    let path = checkout.state("lock");
+    let file =
+        File::create(&path).map_err(|error| Problem::of("The state folder cannot be written to", error))?;
+    file.try_lock().map_err(|_| {
+        Problem::new(format!(
+            "Another local stack of this checkout is running in {}: end it, or give --state-dir.",
+            checkout.state_text()
+        ))
+    })?;
+    Ok(file)
+}
+
+/// What must not outlive the run: it would tell of a stack that is gone.
+struct Written(Checkout);
+
+impl Written {
+    fn forget(&self) {
+        self.0.remove("stack.json");
+        self.0.remove("receiver-ca.pem");
+        self.0.remove("console");
+        let _ = std::fs::remove_dir_all(self.0.state("emulator"));
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}
+
+fn print(text: &str) {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}
+
+fn no_signals(error: std::io::Error) -> Problem {
+    Problem::of("Signals cannot be listened to", error)
+}
+
+fn no_simulator(error: std::io::Error) -> Problem {
+    Problem::of("A simulator does not start", error)
+}

@@ -1,0 +1,130 @@
+//! `stack.json`: all that anybody needs to drive the stack from outside.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Problem;
+use crate::checkout::Checkout;
+
+/// Fields may be added; existing ones keep their meaning.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StackFile {
+    pub(crate) base_url: String,
+    pub(crate) capture_url: String,
+    pub(crate) emulator_url: String,
+    pub(crate) region: String,
+    pub(crate) captcha_url: String,
+    pub(crate) provider_url: String,
+    pub(crate) receiver_url: String,
+    pub(crate) receiver_ledger_url: String,
+    pub(crate) receiver_ca_file: String,
+    pub(crate) console: String,
+    pub(crate) workspaces: Vec<Workspace>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Workspace {
+    pub(crate) workspace_id: String,
+    pub(crate) api_key: String,
+    pub(crate) read_only_api_key: String,
+    pub(crate) users: Vec<User>,
+    pub(crate) team_id: String,
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) contacts: Vec<Contact>,
+    pub(crate) webhook: Webhook,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct User {
+    pub(crate) id: String,
+    pub(crate) email: String,
+    pub(crate) status: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Attribute {
+    pub(crate) id: String,
+    pub(crate) key_name: String,
+    pub(crate) category: String,
+    pub(crate) r#type: String,
+    pub(crate) is_required: bool,
+    pub(crate) archived: bool,
+    pub(crate) values: Vec<AttributeValue>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AttributeValue {
+    pub(crate) id: String,
+    pub(crate) value: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Contact {
+    pub(crate) id: String,
+    pub(crate) email: Option<String>,
+    pub(crate) cellphone: Option<String>,
+    pub(crate) first_name: Option<String>,
+    pub(crate) last_name: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Webhook {
+    pub(crate) endpoint_id: String,
+    pub(crate) url: String,
+    pub(crate) api_key: String,
+    pub(crate) secret: String,
+}
+
+impl StackFile {
+    pub(crate) fn write(&self, checkout: &Checkout) -> Result<(), Problem> {
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| Problem::of("stack.json cannot be written", error))?;
+        checkout.write("stack.json", &format!("{text}\n"))
+    }
+
+    /// What to try first.
+    pub(crate) fn summary(&self, checkout: &Checkout) -> String {
+        let mut text = format!(
+            "The stack is up.\n\
+             \n\
+             API        {}\n\
+             Console    {} --help\n\
+             Received   {}/ledger\n\
+             Logs       {}\n\
+             All of it  {}\n",
+            self.base_url,
+            self.console,
+            self.receiver_ledger_url,
+            checkout.path_text("logs"),
+            checkout.path_text("stack.json"),
+        );
+        if let Some((workspace, contact)) =
+            self.workspaces.first().and_then(|workspace| Some((workspace, workspace.contacts.first()?)))
+        {
+            text.push_str(&format!(
+                "\n\
+                 Change a contact:\n\
+                 \n\
+                 curl -X PATCH {}/service/api/v1/workspaces/{}/contacts/{} \\\n  \
+                   -H 'x-api-key: {}' -H 'content-type: application/json' \\\n  \
+                   -d '{{\"firstName\": \"Grace\"}}'\n\
+                 \n\
+                 and see the signed webhook that it caused:\n\
+                 \n\
+                 curl {}/ledger\n",
+                self.base_url,
+                workspace.workspace_id,
+                contact.id,
+                workspace.api_key,
+                self.receiver_ledger_url,
+            ));
+        }
+        text.push_str("\nCtrl-C ends everything.\n");
+        text
+    }
+}
