@@ -2,6 +2,12 @@
 
 use std::fmt;
 
+/// Draws the bytes of keys and secrets. Production asks the operating system; tests repeat themselves.
+pub trait Randomness: Send + Sync {
+    /// Fills the bytes so that nobody can foretell them.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
 /// A text that prints as `[redacted]`: keys, signing secrets, tokens.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);

@@ -13,7 +13,7 @@ use aws_config::SdkConfig;
 use domain::{Clock, Ids};
 
 pub use settings::{SettingError, Settings};
-pub use system::{RandomIds, SystemClock};
+pub use system::{OsRandomness, RandomIds, SystemClock};
 
 /// A started process.
 pub struct Process {

@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use domain::secret::Randomness;
 use domain::{Clock, Ids, Timestamp};
 use uuid::Uuid;
 
@@ -23,5 +24,16 @@ pub struct RandomIds;
 impl Ids for RandomIds {
     fn next(&self) -> Uuid {
         Uuid::new_v4()
+    }
+}
+
+/// The operating system's random numbers, for keys and secrets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OsRandomness;
+
+impl Randomness for OsRandomness {
+    fn fill(&self, bytes: &mut [u8]) {
+        // Without randomness no secret may be made: there is nothing to fall back to.
+        getrandom::fill(bytes).expect("the operating system has random numbers");
     }
 }

@@ -70,13 +70,28 @@ impl Store {
         }
     }
 
-    /// Removes an endpoint and its secrets; `false` when it does not exist. One trip.
+    /// Removes an endpoint and its secrets; `false` when it does not exist. Its id is kept, because its deliveries
+    /// are. One trip.
     pub async fn delete_endpoint(&self, workspace: WorkspaceId, id: EndpointId) -> Result<bool, StoreError> {
         let (pk, sk) = keys::endpoint(workspace, id);
         let endpoint = Write::delete(Table::Workspaces, key(pk, sk)).when("attribute_exists(pk)");
         let (pk, sk) = keys::endpoint_secrets(workspace, id);
         let secrets = Write::delete(Table::Secrets, key(pk, sk));
-        Ok(self.transact(vec![endpoint, secrets]).await? == Transacted::Done)
+        let (pk, sk) = keys::deleted_endpoint(workspace, id);
+        let left = DeletedEndpointRow { id, deleted_at: self.now() };
+        let left = Write::put(Table::Workspaces, row(pk, sk, "deletedEndpoint", &left)?);
+        Ok(self.transact(vec![endpoint, secrets, left]).await? == Transacted::Done)
+    }
+
+    /// The endpoints of the workspace that were deleted since then. One trip.
+    pub async fn endpoints_deleted_since(
+        &self,
+        workspace: WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<EndpointId>, StoreError> {
+        let rows: Vec<DeletedEndpointRow> =
+            self.partition(Table::Workspaces, keys::deleted_endpoints(workspace)).await?;
+        Ok(rows.into_iter().filter(|row| row.deleted_at >= since).map(|row| row.id).collect())
     }
 }
 
@@ -104,6 +119,16 @@ pub(crate) struct EndpointRow {
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     version: u64,
+}
+
+/// `W#HD` / endpoint id.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DeletedEndpointRow {
+    #[serde(with = "fields::text")]
+    id: EndpointId,
+    #[serde(with = "fields::text")]
+    deleted_at: Timestamp,
 }
 
 #[derive(Serialize, Deserialize)]

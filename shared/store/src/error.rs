@@ -24,6 +24,20 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// Whether a table does not exist: the deployment's name is wrong, or nothing is deployed.
+    pub fn is_missing_table(&self) -> bool {
+        let mut cause: Option<&(dyn Error + 'static)> = self.source();
+        while let Some(error) = cause {
+            if error.to_string().starts_with("ResourceNotFoundException") {
+                return true;
+            }
+            cause = error.source();
+        }
+        false
+    }
+}
+
 /// DynamoDB's names for "try later".
 const BUSY: &[&str] = &[
     "InternalServerError",

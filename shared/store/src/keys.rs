@@ -6,9 +6,10 @@
 //! - the `due` index by shard, which the sweeper reads across workspaces;
 //! - rows of the platform (the cursor key), under the nil UUID ([`PLATFORM`]).
 
+use domain::search::PHONE_PREFIX;
 use domain::{
-    AttributeId, ContactId, DeliveryId, DeliveryState, Email, EndpointId, EventId, TeamId, Timestamp, UserId,
-    WorkspaceId,
+    AttributeId, Cellphone, ContactId, DeliveryId, DeliveryState, Email, EndpointId, EventId, KeyId, TeamId,
+    Timestamp, UserId, WorkspaceId,
 };
 
 /// The "workspace" of rows that belong to the platform.
@@ -22,6 +23,63 @@ pub(crate) fn newest_first(at: Timestamp, id: impl std::fmt::Display) -> String 
 /// The contact itself.
 pub(crate) fn contact(workspace: WorkspaceId, contact: ContactId) -> (String, &'static str) {
     (format!("{workspace}#C#{contact}"), "C")
+}
+
+/// A shard of the newest-first list of all contacts (index `list`).
+pub(crate) fn contact_list(workspace: WorkspaceId, shard: u8) -> String {
+    format!("{workspace}#{shard}")
+}
+
+/// The newest-first list of a user's contacts (index `owner`).
+pub(crate) fn contacts_of_owner(workspace: WorkspaceId, owner: &Email) -> String {
+    format!("{workspace}#O#{}", owner.canonical())
+}
+
+/// The row by which a contact has an e-mail address for itself and is found by it.
+pub(crate) fn contact_email(workspace: WorkspaceId, email: &Email) -> (String, &'static str) {
+    (format!("{workspace}#E#{}", email.canonical()), "U")
+}
+
+/// The row by which a contact has a phone number for itself and is found by it.
+pub(crate) fn contact_cellphone(workspace: WorkspaceId, cellphone: &Cellphone) -> (String, &'static str) {
+    (format!("{workspace}#P#{}", cellphone.as_str()), "U")
+}
+
+/// The partition of the search rows whose terms begin like this one.
+pub(crate) fn contact_terms(workspace: WorkspaceId, term: &str) -> String {
+    let first: String = term.chars().take(1).collect();
+    format!("{workspace}#T#{first}")
+}
+
+/// The partition of the search rows of numbers, whole and national, that begin with the same digits.
+pub(crate) fn contact_digits(workspace: WorkspaceId, digits: &str) -> String {
+    format!("{workspace}#D#{}", digits.get(..PHONE_PREFIX).unwrap_or(digits))
+}
+
+/// The partition of the search rows of numbers that end with the same digits; `reversed` are the last first.
+pub(crate) fn contact_last_digits(workspace: WorkspaceId, reversed: &str) -> String {
+    format!("{workspace}#Z#{}", reversed.get(..PHONE_PREFIX).unwrap_or(reversed))
+}
+
+/// The sort key of a search row: what the contact is found by, then its id.
+pub(crate) fn found_by(text: &str, contact: ContactId) -> String {
+    format!("{text}#{contact}")
+}
+
+/// The sort key of [`found_by`] taken apart.
+pub(crate) fn found(sk: &str) -> Option<(&str, ContactId)> {
+    let (text, id) = sk.rsplit_once('#')?;
+    Some((text, ContactId::parse(id).ok()?))
+}
+
+/// The bucket of an API key (table `limits`).
+pub(crate) fn limit(workspace: WorkspaceId, key: KeyId) -> (String, &'static str) {
+    (format!("{workspace}#{key}"), "L")
+}
+
+/// The keys that seal cursors (table `secrets`).
+pub(crate) fn cursor_keys() -> (String, &'static str) {
+    (format!("{PLATFORM}#X"), "X")
 }
 
 /// The workspace itself.
@@ -72,6 +130,16 @@ pub(crate) fn endpoints(workspace: WorkspaceId) -> String {
 /// A webhook endpoint.
 pub(crate) fn endpoint(workspace: WorkspaceId, endpoint: EndpointId) -> (String, String) {
     (endpoints(workspace), endpoint.to_string())
+}
+
+/// The partition of what is left of deleted webhook endpoints.
+pub(crate) fn deleted_endpoints(workspace: WorkspaceId) -> String {
+    format!("{workspace}#HD")
+}
+
+/// What is left of a deleted webhook endpoint.
+pub(crate) fn deleted_endpoint(workspace: WorkspaceId, endpoint: EndpointId) -> (String, String) {
+    (deleted_endpoints(workspace), endpoint.to_string())
 }
 
 /// What is secret of a webhook endpoint (table `secrets`).

@@ -1,1 +1,131 @@
+//! The operator's command line, for AWS and the local stack alike.
 //!
+//! ```text
+//! console [--json] [--stack S] <noun> <verb> --workspace <id> [...]
+//! ```
+//!
+//! One file a noun. A verb reads its arguments, asks the rules of `domain`, calls `store`, and shows what came
+//! of it: with `--json` one JSON value on standard output, else a table for people. Exit status 0 is success,
+//! 1 a refusal (one sentence on standard error), 2 a command line that cannot be read.
+
+mod arguments;
+mod attribute;
+mod connect;
+mod key;
+mod output;
+mod refusal;
+mod team;
+mod user;
+mod webhook;
+mod workspace;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::sync::Arc;
+
+use clap::{Parser, Subcommand};
+use domain::secret::Randomness;
+use domain::{TrustedReceivers, Workspace, WorkspaceId};
+use store::Store;
+
+pub use connect::to_stack;
+pub use output::Terminal;
+pub use refusal::Refusal;
+
+use output::Output;
+
+/// What the verbs work with.
+pub struct Console {
+    /// The tables of the stack.
+    pub store: Store,
+    /// Where keys and secrets come from.
+    pub random: Arc<dyn Randomness>,
+    /// Receivers that may be endpoints although they are not public.
+    pub trusted: TrustedReceivers,
+}
+
+/// Operates workspaces of the messaging service: keys, users, teams, attributes, contacts, webhooks.
+#[derive(Parser)]
+#[command(name = "console", version, max_term_width = 110)]
+struct Cli {
+    /// Print one JSON value instead of tables.
+    #[arg(long, global = true)]
+    json: bool,
+    /// The CloudFormation stack; without it, the environment variable STACK.
+    #[arg(long, global = true)]
+    stack: Option<String>,
+    #[command(subcommand)]
+    noun: Noun,
+}
+
+#[derive(Subcommand)]
+enum Noun {
+    /// Tenants' workspaces.
+    #[command(subcommand)]
+    Workspace(workspace::Verb),
+    /// API keys.
+    #[command(subcommand)]
+    Key(key::Verb),
+    /// Internal users (human agents).
+    #[command(subcommand)]
+    User(user::Verb),
+    /// Teams of internal users.
+    #[command(subcommand)]
+    Team(team::Verb),
+    /// Custom attributes of contacts.
+    #[command(subcommand)]
+    Attribute(attribute::Verb),
+    /// Customers' webhook endpoints.
+    #[command(subcommand)]
+    Webhook(webhook::Verb),
+}
+
+/// Carries out one command line and returns its exit status. `connect` gets the name given with `--stack`.
+pub async fn run(
+    command_line: impl IntoIterator<Item = OsString>,
+    connect: impl AsyncFnOnce(Option<String>) -> Result<Console, Refusal>,
+    terminal: &mut Terminal,
+) -> u8 {
+    let cli = match Cli::try_parse_from(command_line) {
+        Ok(cli) => cli,
+        Err(usage) => return explain(&usage, terminal),
+    };
+    let mut output = Output::new(cli.json, terminal);
+    let done = match connect(cli.stack).await {
+        Ok(console) => console.carry_out(cli.noun, &mut output).await,
+        Err(refusal) => Err(refusal),
+    };
+    match done {
+        Ok(()) => 0,
+        Err(refusal) => {
+            // Nothing is left to be told to whoever closed standard error.
+            let _ = writeln!(terminal.err, "{refusal}");
+            1
+        }
+    }
+}
+
+/// Help that was asked for is a success on standard output; anything else is a mistake on standard error.
+fn explain(usage: &clap::Error, terminal: &mut Terminal) -> u8 {
+    let to = if usage.use_stderr() { &mut terminal.err } else { &mut terminal.out };
+    let _ = write!(to, "{usage}");
+    u8::try_from(usage.exit_code()).unwrap_or(2)
+}
+
+impl Console {
+    async fn carry_out(&self, noun: Noun, output: &mut Output<'_>) -> Result<(), Refusal> {
+        match noun {
+            Noun::Workspace(verb) => verb.run(self, output).await,
+            Noun::Key(verb) => verb.run(self, output).await,
+            Noun::User(verb) => verb.run(self, output).await,
+            Noun::Team(verb) => verb.run(self, output).await,
+            Noun::Attribute(verb) => verb.run(self, output).await,
+            Noun::Webhook(verb) => verb.run(self, output).await,
+        }
+    }
+
+    /// The workspace a verb is about.
+    async fn workspace(&self, id: WorkspaceId) -> Result<Workspace, Refusal> {
+        self.store.workspace(id).await?.ok_or(Refusal::UnknownWorkspace(id))
+    }
+}

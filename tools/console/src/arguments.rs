@@ -1,0 +1,28 @@
+//! Arguments that several verbs take.
+
+use clap::Args;
+use domain::{Email, Timestamp, Unfit, UserId, UserRef, WorkspaceId};
+
+/// The workspace a verb is about.
+#[derive(Args)]
+pub(crate) struct InWorkspace {
+    /// The workspace's id.
+    #[arg(long = "workspace", value_name = "ID", value_parser = WorkspaceId::parse)]
+    pub(crate) workspace: WorkspaceId,
+}
+
+/// A user, by id or by e-mail address.
+pub(crate) fn user_ref(text: &str) -> Result<UserRef, String> {
+    match (UserId::parse(text), Email::parse(text)) {
+        (Ok(id), _) => Ok(UserRef::Id(id)),
+        (_, Ok(email)) => Ok(UserRef::Email(email)),
+        _ => Err("should be a user's id or e-mail address".to_owned()),
+    }
+}
+
+/// A moment: a date-time with its offset, or a day, which begins at midnight UTC.
+pub(crate) fn moment(text: &str) -> Result<Timestamp, Unfit> {
+    Timestamp::parse(text)
+        .or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z")))
+        .ok_or(Unfit::Value { reason: "should be a day (2027-01-31) or a date-time (2027-01-31T12:00:00Z)" })
+}

@@ -1,0 +1,21 @@
+//! From the environment to a stack's tables and queue.
+
+use std::sync::Arc;
+
+use domain::TrustedReceivers;
+use runtime::{OsRandomness, Process, Settings};
+use store::{Store, Tables};
+
+use crate::{Console, Refusal};
+
+/// The console of the stack named on the command line, else by `STACK`. Region, credentials and endpoint come
+/// from the usual variables of AWS; receivers that are not public from `TRUSTED_RECEIVERS`, as the stack has them.
+pub async fn to_stack(stack: Option<String>) -> Result<Console, Refusal> {
+    let settings = Settings::from_env();
+    let stack = stack.or_else(|| settings.optional("STACK")).ok_or(Refusal::NoStack)?;
+    let trusted = settings.read_with("TRUSTED_RECEIVERS", TrustedReceivers::parse)?;
+    let process = Process::of_stack(stack).await;
+    let tables = Tables::of_stack(&process.stack);
+    let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids());
+    Ok(Console { store, random: Arc::new(OsRandomness), trusted })
+}

@@ -1,0 +1,132 @@
+//! Why a command was not carried out: one sentence for each reason.
+
+use std::error::Error;
+
+use domain::attribute::{DefinitionRefused, DefinitionUnfit};
+use domain::webhook::UrlRefused;
+use domain::workspace::TeamFull;
+use domain::{
+    AttributeId, DeliveryId, EndpointId, KeyId, TeamId, Unfit, UserRef, WebhookEndpoint, WorkspaceId,
+};
+use store::StoreError;
+
+/// A command that was understood and not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Neither the command line nor the environment says which stack.
+    #[error("No stack is named: give --stack NAME or set the environment variable STACK.")]
+    NoStack,
+    /// A setting of the environment cannot be read.
+    #[error("The {0}.")]
+    Setting(#[from] runtime::SettingError),
+    /// The stack's tables are not there.
+    #[error("There is no such stack in this account and region: one of its tables does not exist.")]
+    MissingTable,
+    /// No answer, or "later", for longer than a person likes to wait.
+    #[error("The stack cannot be reached ({0}); look at AWS_ENDPOINT_URL, AWS_REGION and the credentials.")]
+    Unreachable(String),
+    /// The stack answered something else than what was asked for.
+    #[error("The stack refused the call: {0}.")]
+    Stack(String),
+    /// No such workspace.
+    #[error("There is no workspace {0}.")]
+    UnknownWorkspace(WorkspaceId),
+    /// The id given for a new workspace is another's.
+    #[error("There is a workspace {0} already.")]
+    WorkspaceExists(WorkspaceId),
+    /// A value given breaks its rule.
+    #[error("{what} {reason}.")]
+    Unfit {
+        /// The argument.
+        what: &'static str,
+        /// The rule.
+        reason: Unfit,
+    },
+    /// No such key.
+    #[error("The workspace has no API key {0}.")]
+    UnknownKey(KeyId),
+    /// No such user.
+    #[error("The workspace has no user {}.", named(.0))]
+    UnknownUser(UserRef),
+    /// The e-mail address is another user's.
+    #[error("A user of the workspace has this e-mail address already.")]
+    UserEmailTaken,
+    /// No such team.
+    #[error("The workspace has no team {0}.")]
+    UnknownTeam(TeamId),
+    /// Too many members.
+    #[error("The team is full: {0}.")]
+    TeamFull(#[from] TeamFull),
+    /// The definition breaks a rule.
+    #[error("The attribute cannot be made: {0}.")]
+    DefinitionUnfit(#[from] DefinitionUnfit),
+    /// The workspace does not take the definition.
+    #[error("The attribute cannot be made: {0}.")]
+    DefinitionRefused(#[from] DefinitionRefused),
+    /// No such attribute.
+    #[error("The workspace has no attribute {0}.")]
+    UnknownAttribute(AttributeId),
+    /// The URL may not be an endpoint's.
+    #[error("The URL is refused: {0}.")]
+    Url(#[from] UrlRefused),
+    /// As many endpoints as a workspace may have.
+    #[error("The workspace has {} webhook endpoints already, the most it may have.", WebhookEndpoint::MAX_PER_WORKSPACE)]
+    TooManyEndpoints,
+    /// No such endpoint.
+    #[error("The workspace has no webhook endpoint {0}.")]
+    UnknownEndpoint(EndpointId),
+    /// A trial delivery needs somebody who takes it.
+    #[error("The webhook endpoint {0} is disabled: enable it first.")]
+    EndpointDisabled(EndpointId),
+    /// No such delivery, or none any more.
+    #[error("The workspace has no delivery {0}; deliveries are kept for 30 days.")]
+    UnknownDelivery(DeliveryId),
+    /// The file cannot be read or written.
+    #[error("{path}: {reason}.")]
+    File {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Rows of an import that were not taken; each was named before.
+    #[error("{failed} of {of} rows were not imported.")]
+    RowsFailed {
+        /// How many.
+        failed: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// Others kept changing the same thing.
+    #[error("Somebody else changed this at the same time; try again.")]
+    Contended,
+    /// What came of it could not be shown.
+    #[error("The answer could not be written: {0}.")]
+    Output(#[source] std::io::Error),
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            _ if error.is_missing_table() => Self::MissingTable,
+            StoreError::Busy(_) => Self::Unreachable(deepest(&error)),
+            StoreError::Failed(_) | StoreError::Unreadable { .. } => Self::Stack(deepest(&error)),
+        }
+    }
+}
+
+/// The innermost cause, which is the telling one of an SDK's error.
+pub(crate) fn deepest(error: &(dyn Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}
+
+fn named(user: &UserRef) -> String {
+    match user {
+        UserRef::Id(id) => id.to_string(),
+        UserRef::Email(email) => email.as_str().to_owned(),
+    }
+}

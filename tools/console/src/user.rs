@@ -1,0 +1,161 @@
+//! `console user ...`
+
+use clap::{Args, Subcommand};
+use domain::{Cellphone, Email, Language, PersonName, Unfit, User, UserId, UserRef};
+use serde::Serialize;
+use store::UserCreated;
+
+use crate::arguments::{InWorkspace, user_ref};
+use crate::output::{Output, Shown, or_dash};
+use crate::{Console, Refusal};
+
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    /// Make a user. The e-mail address is unique in the workspace and never changes.
+    Create(Create),
+    /// List the users, disabled ones too, oldest first.
+    List(InWorkspace),
+    /// Disable a user: no new contact or conversation can be given to them.
+    Disable {
+        #[command(flatten)]
+        within: InWorkspace,
+        /// The user, by id or e-mail address.
+        #[arg(long, value_name = "ID|E-MAIL", value_parser = user_ref)]
+        user: UserRef,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct Create {
+    #[command(flatten)]
+    within: InWorkspace,
+    /// E-mail address.
+    #[arg(long)]
+    email: String,
+    /// Given name.
+    #[arg(long)]
+    first_name: Option<String>,
+    /// Family name.
+    #[arg(long)]
+    last_name: Option<String>,
+    /// Phone number in E.164.
+    #[arg(long)]
+    cellphone: Option<String>,
+    /// Language.
+    #[arg(long, alias = "language-code", value_parser = clap::builder::PossibleValuesParser::new(Language::NAMES))]
+    language: Option<String>,
+}
+
+impl Verb {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        match self {
+            Self::Create(wanted) => create(console, &wanted, output).await,
+            Self::List(within) => {
+                let workspace = console.workspace(within.workspace).await?;
+                let users = console.store.users(workspace.id).await?;
+                output.list(&users.iter().map(UserView::from).collect::<Vec<_>>())
+            }
+            Self::Disable { within, user } => {
+                let workspace = console.workspace(within.workspace).await?;
+                let user = console.user(workspace.id, user).await?;
+                output.one(&UserView::from(&disable(console, user).await?))
+            }
+        }
+    }
+}
+
+async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let store = &console.store;
+    let workspace = console.workspace(wanted.within.workspace).await?;
+    let email = Email::parse(&wanted.email).map_err(unfit("The e-mail address"))?;
+    let user = User {
+        first_name: optional(&wanted.first_name, "The first name", PersonName::parse)?,
+        last_name: optional(&wanted.last_name, "The last name", PersonName::parse)?,
+        cellphone: optional(&wanted.cellphone, "The cellphone", Cellphone::parse)?,
+        language: optional(&wanted.language, "The language", Language::parse)?,
+        ..User::new(UserId::generate(store.ids()), workspace.id, email, store.now())
+    };
+    match store.create_user(&user).await? {
+        UserCreated::Done => output.one(&UserView::from(&user)),
+        UserCreated::EmailTaken => Err(Refusal::UserEmailTaken),
+    }
+}
+
+/// Disabling a disabled user changes nothing.
+async fn disable(console: &Console, user: User) -> Result<User, Refusal> {
+    match user.disabled(console.store.now()) {
+        None => Ok(user),
+        Some(next) if console.store.replace_user(&next).await? => Ok(next),
+        Some(_) => Err(Refusal::Contended),
+    }
+}
+
+fn optional<T>(
+    text: &Option<String>,
+    what: &'static str,
+    parse: impl FnOnce(&str) -> Result<T, Unfit>,
+) -> Result<Option<T>, Refusal> {
+    text.as_deref().map(parse).transpose().map_err(unfit(what))
+}
+
+fn unfit(what: &'static str) -> impl FnOnce(Unfit) -> Refusal {
+    move |reason| Refusal::Unfit { what, reason }
+}
+
+impl Console {
+    /// The user so named.
+    pub(crate) async fn user(
+        &self,
+        workspace: domain::WorkspaceId,
+        named: UserRef,
+    ) -> Result<User, Refusal> {
+        self.store.user_by_ref(workspace, &named).await?.ok_or(Refusal::UnknownUser(named))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UserView {
+    id: String,
+    email: String,
+    status: &'static str,
+    first_name: Option<String>,
+    last_name: Option<String>,
+    cellphone: Option<String>,
+    language_code: Option<&'static str>,
+    created_at: String,
+    updated_at: String,
+}
+
+impl From<&User> for UserView {
+    fn from(user: &User) -> Self {
+        Self {
+            id: user.id.to_string(),
+            email: user.email.as_str().to_owned(),
+            status: user.status.as_str(),
+            first_name: user.first_name.as_ref().map(|name| name.as_str().to_owned()),
+            last_name: user.last_name.as_ref().map(|name| name.as_str().to_owned()),
+            cellphone: user.cellphone.as_ref().map(|phone| phone.as_str().to_owned()),
+            language_code: user.language.map(Language::as_str),
+            created_at: user.created_at.to_string(),
+            updated_at: user.updated_at.to_string(),
+        }
+    }
+}
+
+impl Shown for UserView {
+    const HEADINGS: &'static [&'static str] =
+        &["user", "e-mail", "status", "first name", "last name", "cellphone", "created"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.id.clone(),
+            self.email.clone(),
+            self.status.to_owned(),
+            or_dash(&self.first_name),
+            or_dash(&self.last_name),
+            or_dash(&self.cellphone),
+            self.created_at.clone(),
+        ]
+    }
+}
