@@ -1,0 +1,133 @@
+//! Working on a batch of messages: all at the same time, each with its own end.
+
+use std::error::Error;
+use std::panic::AssertUnwindSafe;
+
+use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
+use futures::FutureExt;
+use futures::future::join_all;
+
+use crate::Unreadable;
+
+/// What became of a message.
+#[derive(Debug)]
+pub enum Outcome {
+    /// What it asked for is done, or was done before.
+    Done,
+    /// It asks for nothing that could ever be done, for the reason given; it leaves the queue.
+    Dropped(&'static str),
+    /// It could not be done now; it comes again, and after some times goes to the dead-letter queue.
+    Retry(Box<dyn Error + Send + Sync>),
+}
+
+/// Works on all messages of a batch at the same time and names those that are to come again. A message that
+/// cannot be read, or whose work panics, has no part in the others' fate.
+pub async fn drive<T>(
+    event: SqsEvent,
+    read: impl Fn(&str) -> Result<T, Unreadable>,
+    work: impl AsyncFn(T) -> Outcome,
+) -> SqsBatchResponse {
+    let (read, work) = (&read, &work);
+    let outcomes = join_all(event.records.iter().map(async |message| {
+        match read(message.body.as_deref().unwrap_or_default()) {
+            Err(Unreadable) => Outcome::Dropped("not a task of this queue"),
+            Ok(task) => AssertUnwindSafe(work(task))
+                .catch_unwind()
+                .await
+                .unwrap_or_else(|_| Outcome::Retry("the work panicked".into())),
+        }
+    }))
+    .await;
+    let mut response = SqsBatchResponse::default();
+    for (message, outcome) in event.records.iter().zip(outcomes) {
+        if comes_again(message, outcome) {
+            response.add_failure(message.message_id.clone().unwrap_or_default());
+        }
+    }
+    response
+}
+
+/// Logs what went wrong with a message, once; whether it is to come again.
+fn comes_again(message: &SqsMessage, outcome: Outcome) -> bool {
+    let id = message.message_id.as_deref().unwrap_or_default();
+    match outcome {
+        Outcome::Done => false,
+        Outcome::Dropped(reason) => {
+            tracing::warn!(message_id = id, reason, "message dropped");
+            false
+        }
+        Outcome::Retry(cause) => {
+            tracing::error!(message_id = id, cause = causes(&*cause), "message is to come again");
+            true
+        }
+    }
+}
+
+/// An error with everything that led to it, for one log line.
+pub fn causes(error: &(dyn Error + 'static)) -> String {
+    let mut told = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        told = format!("{told}: {cause}");
+        next = cause.source();
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(bodies: &[&str]) -> SqsEvent {
+        let records = bodies.iter().enumerate().map(|(number, body)| {
+            let mut message = SqsMessage::default();
+            message.message_id = Some(number.to_string());
+            message.body = Some((*body).to_owned());
+            message
+        });
+        let mut event = SqsEvent::default();
+        event.records = records.collect();
+        event
+    }
+
+    fn read(body: &str) -> Result<String, Unreadable> {
+        if body == "poison" { Err(Unreadable) } else { Ok(body.to_owned()) }
+    }
+
+    async fn work(task: String) -> Outcome {
+        match task.as_str() {
+            "panic" => panic!("as asked"),
+            "later" => Outcome::Retry("not now".into()),
+            "never" => Outcome::Dropped("asks for nothing"),
+            _ => Outcome::Done,
+        }
+    }
+
+    #[tokio::test]
+    async fn only_what_could_not_be_done_comes_again() {
+        let bodies = ["done", "poison", "later", "never", "panic", "done"];
+        let response = drive(event(&bodies), read, work).await;
+        let failed: Vec<&str> =
+            response.batch_item_failures.iter().map(|failure| failure.item_identifier.as_str()).collect();
+        assert_eq!(failed, ["2", "4"]);
+        assert!(drive(event(&[]), read, work).await.batch_item_failures.is_empty());
+    }
+
+    #[tokio::test]
+    async fn messages_are_worked_on_at_the_same_time() {
+        let meeting = tokio::sync::Barrier::new(3);
+        let meet = async |_| {
+            meeting.wait().await;
+            Outcome::Done
+        };
+        assert!(drive(event(&["a", "b", "c"]), read, meet).await.batch_item_failures.is_empty());
+    }
+
+    #[test]
+    fn an_error_is_told_with_its_causes() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("outer")]
+        struct Outer(#[source] std::io::Error);
+        assert_eq!(causes(&Outer(std::io::Error::other("inner"))), "outer: inner");
+    }
+}
