@@ -8,12 +8,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 /// may only import from the floors below its own.
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("domain", &[])],
-    &[
-        ("provider", &[]),
-        ("queue", &["domain"]),
-        ("runtime", &["domain"]),
-        ("store", &["domain"]),
-    ],
+    &[("provider", &[]), ("queue", &["domain"]), ("runtime", &["domain"]), ("store", &["domain"])],
     &[("edge", &["domain", "store"])],
     &[
         ("attributes", &["domain", "edge", "runtime", "store"]),
@@ -45,7 +40,8 @@ fn every_package_imports_only_from_the_floors_below_as_listed() {
     assert_eq!(built_from, listed, "left: what the manifests say, right: the list of floors");
 
     for (height, floor) in FLOORS.iter().enumerate() {
-        let below: BTreeSet<&str> = FLOORS[..height].iter().flat_map(|floor| floor.iter()).map(|(name, _)| *name).collect();
+        let below: BTreeSet<&str> =
+            FLOORS[..height].iter().flat_map(|floor| floor.iter()).map(|(name, _)| *name).collect();
         for (name, imports) in *floor {
             for import in *imports {
                 assert!(below.contains(import), "{name} imports {import}, which is not below it");

@@ -1,0 +1,401 @@
+//! A stack for one test, and hands to drive it with.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// How long a condition may take to come true on a busy machine before the test gives up.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Short waits between attempts, so that a test sees several.
+pub(crate) const QUICK_RETRIES: &str = "RetrySchedule=1,1,1,1";
+
+/// A running local stack.
+pub(crate) struct Stack {
+    process: Child,
+    /// What `stack.json` says.
+    pub(crate) file: Value,
+    folder: PathBuf,
+    http: reqwest::Client,
+}
+
+/// A workspace made for a test.
+pub(crate) struct Workspace {
+    pub(crate) id: String,
+    pub(crate) key: String,
+}
+
+/// An HTTP answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) text: String,
+    pub(crate) json: Value,
+}
+
+/// One request that the receiver got.
+#[derive(Clone, Debug)]
+pub(crate) struct Received {
+    pub(crate) headers: Value,
+    pub(crate) body: Vec<u8>,
+    pub(crate) json: Value,
+}
+
+impl Stack {
+    /// Starts a stack without a demo, with these parameters of the template.
+    pub(crate) async fn start(name: &str, parameters: &[&str]) -> Self {
+        let mut arguments = vec!["--no-demo"];
+        for parameter in parameters {
+            arguments.extend(["--param", parameter]);
+        }
+        Self::start_with(name, &arguments).await
+    }
+
+    /// Starts a stack with these arguments of `local run`.
+    pub(crate) async fn start_with(name: &str, arguments: &[&str]) -> Self {
+        let folder = target().join("stacks").join(name);
+        std::fs::create_dir_all(&folder).expect("a folder for the stack");
+        let binary = target().join("debug/local");
+        assert!(binary.exists(), "{} is missing: build the workspace's binaries first", binary.display());
+        let mut process = Command::new(binary)
+            .args(["run", "--no-build", "--port", "0", "--stack-name", name, "--state-dir"])
+            .arg(&folder)
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the local stack starts");
+        let mut said = String::new();
+        for line in BufReader::new(process.stdout.take().expect("its output")).lines() {
+            let line = line.expect("a line of its output");
+            said.push_str(&line);
+            said.push('\n');
+            if line.contains("The stack is up.") {
+                break;
+            }
+        }
+        let file = std::fs::read_to_string(folder.join("stack.json"))
+            .unwrap_or_else(|error| panic!("the stack is not up ({error}); it said:\n{said}"));
+        let file = serde_json::from_str(&file).expect("stack.json is JSON");
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Self { process, file, folder, http: reqwest::Client::new() }
+    }
+
+    /// The process that everything else of the stack ends with.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// A text of `stack.json`.
+    pub(crate) fn text(&self, field: &str) -> &str {
+        self.file[field].as_str().unwrap_or_else(|| panic!("stack.json has no {field}"))
+    }
+
+    /// Everything the functions and the emulator logged so far.
+    pub(crate) fn logs(&self) -> String {
+        let mut text = String::new();
+        for entry in std::fs::read_dir(self.folder.join("logs")).expect("the folder of the logs") {
+            let bytes = std::fs::read(entry.expect("a log").path()).expect("a log can be read");
+            text.push_str(&String::from_utf8_lossy(&bytes));
+        }
+        text
+    }
+
+    /// Runs the console and reads its one JSON value.
+    pub(crate) fn console(&self, arguments: &[&str]) -> Value {
+        let output = self.console_output(arguments);
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "console {arguments:?}: {err}");
+        serde_json::from_str(&out)
+            .unwrap_or_else(|error| panic!("console {arguments:?} printed {out:?}: {error}"))
+    }
+
+    /// Runs the console with `--json`, whatever comes of it.
+    pub(crate) fn console_output(&self, arguments: &[&str]) -> std::process::Output {
+        let script = format!("{} --json \"$@\"", self.text("console"));
+        Command::new("sh")
+            .args(["-c", &script, "console"])
+            .args(arguments)
+            .output()
+            .expect("the console runs")
+    }
+
+    /// Makes a workspace with a key that may do everything.
+    pub(crate) fn workspace(&self, name: &str) -> Workspace {
+        let made = self.console(&["workspace", "create", "--name", name]);
+        let id = made["workspaceId"].as_str().expect("workspaceId").to_owned();
+        let key = self.key(&id, "*");
+        Workspace { id, key }
+    }
+
+    /// Makes a key with one scope.
+    pub(crate) fn key(&self, workspace: &str, scope: &str) -> String {
+        let made =
+            self.console(&["key", "create", "--workspace", workspace, "--name", "test", "--scope", scope]);
+        made["apiKey"].as_str().expect("apiKey").to_owned()
+    }
+
+    /// Imports one contact and returns its id.
+    pub(crate) fn contact(
+        &self,
+        workspace: &Workspace,
+        first_name: &str,
+        email: &str,
+        cellphone: &str,
+    ) -> String {
+        let csv = self.folder.join(format!("{}-{}.csv", workspace.id, cellphone.trim_start_matches('+')));
+        let text = format!("firstName,lastName,email,cellphone\n{first_name},Sample,{email},{cellphone}\n");
+        std::fs::write(&csv, text).expect("a CSV file");
+        let path = csv.to_string_lossy().into_owned();
+        let counts = self.console(&["contacts", "import", "--workspace", &workspace.id, &path]);
+        assert_eq!(counts["created"], 1, "{counts}");
+        let all = self.console(&["contacts", "export", "--workspace", &workspace.id]);
+        let found = all.as_array().expect("a list").iter().find(|contact| contact["email"] == email);
+        found.expect("the contact was imported")["id"].as_str().expect("its id").to_owned()
+    }
+
+    /// Makes a webhook endpoint at a path of the receiver and returns what the console answers.
+    pub(crate) fn webhook(&self, workspace: &Workspace, path: &str, events: &[&str]) -> Value {
+        let url = format!("{}{path}", self.text("receiverUrl"));
+        let mut arguments = vec![
+            "webhook",
+            "create",
+            "--workspace",
+            &workspace.id,
+            "--url",
+            &url,
+            "--api-key",
+            "customer-key",
+        ];
+        for event in events {
+            arguments.extend(["--event", event]);
+        }
+        self.console(&arguments)
+    }
+
+    /// Sends a request to the Integrations API; `path` follows the workspace's id.
+    pub(crate) async fn api(
+        &self,
+        method: Method,
+        workspace: &Workspace,
+        path: &str,
+        body: Option<Value>,
+    ) -> Answer {
+        let url = format!("{}/service/api/v1/workspaces/{}{path}", self.text("baseUrl"), workspace.id);
+        let request = self.http.request(method, url).header("x-api-key", &workspace.key);
+        Self::answer(match body {
+            Some(body) => request.header("content-type", "application/json").body(body.to_string()),
+            None => request,
+        })
+        .await
+    }
+
+    /// Sends any request.
+    pub(crate) async fn request(&self, method: Method, url: &str, headers: &[(&str, &str)]) -> Answer {
+        let request = self.http.request(method, url);
+        Self::answer(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value)))
+            .await
+    }
+
+    async fn answer(request: reqwest::RequestBuilder) -> Answer {
+        let response = request.send().await.expect("an answer");
+        let status = response.status().as_u16();
+        let header =
+            |value: &reqwest::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let headers =
+            response.headers().iter().map(|(name, value)| (name.to_string(), header(value))).collect();
+        let text = response.text().await.expect("a body");
+        let json = serde_json::from_str(&text).unwrap_or(Value::Null);
+        Answer { status, headers, text, json }
+    }
+
+    /// Changes a contact's first name.
+    pub(crate) async fn rename(&self, workspace: &Workspace, contact: &str, first_name: &str) {
+        let answer = self
+            .api(
+                Method::PATCH,
+                workspace,
+                &format!("/contacts/{contact}"),
+                Some(json!({"firstName": first_name})),
+            )
+            .await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+
+    /// What the receiver got at paths that begin so, oldest first.
+    pub(crate) async fn received(&self, path: &str) -> Vec<Received> {
+        let ledger =
+            self.request(Method::GET, &format!("{}/ledger", self.text("receiverLedgerUrl")), &[]).await;
+        let entries = ledger.json.as_array().expect("the ledger is a list").clone();
+        entries
+            .into_iter()
+            .filter(|entry| entry["path"].as_str().is_some_and(|known| known.starts_with(path)))
+            .map(|entry| {
+                let body = STANDARD.decode(entry["body"].as_str().expect("a body")).expect("base64");
+                Received {
+                    headers: entry["headers"].clone(),
+                    json: serde_json::from_slice(&body).unwrap_or(Value::Null),
+                    body,
+                }
+            })
+            .collect()
+    }
+
+    /// Waits until the receiver got so many requests at that path.
+    pub(crate) async fn wait_for(&self, path: &str, count: usize) -> Vec<Received> {
+        self.wait_until(&format!("{count} requests at {path}"), async || {
+            let received = self.received(path).await;
+            (received.len() >= count).then_some(received)
+        })
+        .await
+    }
+
+    /// Waits until a look finds what it looks for.
+    pub(crate) async fn wait_until<T>(&self, what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            assert!(
+                Instant::now() < deadline,
+                "waited in vain for {what}; the logs end with:\n{}",
+                tail(&self.logs())
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until a workspace's deliveries are all in that state, and returns them.
+    pub(crate) async fn deliveries_in(&self, workspace: &Workspace, state: &str) -> Vec<Value> {
+        self.wait_until(&format!("all deliveries to be {state}"), async || {
+            let list = self.console(&["delivery", "list", "--workspace", &workspace.id]);
+            let list = list.as_array().expect("a list").clone();
+            (!list.is_empty() && list.iter().all(|delivery| delivery["state"] == state)).then_some(list)
+        })
+        .await
+    }
+
+    /// Calls the AWS API of the emulator by the command line interface.
+    pub(crate) fn aws(&self, arguments: &[&str]) -> Value {
+        let output = Command::new(root().join(".local/venv/bin/aws"))
+            .args([
+                "--endpoint-url",
+                self.text("emulatorUrl"),
+                "--region",
+                self.text("region"),
+                "--output",
+                "json",
+            ])
+            .args(arguments)
+            .env("AWS_ACCESS_KEY_ID", "test")
+            .env("AWS_SECRET_ACCESS_KEY", "test")
+            .output()
+            .expect("the AWS command line runs");
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "aws {arguments:?}: {err}");
+        serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
+    }
+
+    /// Invokes the sweeper, as the schedule does each minute.
+    pub(crate) fn sweep(&self) {
+        let name = format!("{}-sweeper", self.stack_name());
+        let event = root().join("events/sweeper.json");
+        let event = format!("fileb://{}", event.display());
+        let answer = self.folder.join("sweeper.json").to_string_lossy().into_owned();
+        let done = self.aws(&["lambda", "invoke", "--function-name", &name, "--payload", &event, &answer]);
+        assert!(done["FunctionError"].is_null(), "{done}");
+    }
+
+    /// The name of the CloudFormation stack: the folder's.
+    pub(crate) fn stack_name(&self) -> String {
+        self.folder.file_name().expect("a name").to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        terminate(self.process.id());
+        let _ = self.process.wait();
+    }
+}
+
+impl Answer {
+    /// The one header of that name.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let mut values = self.headers.iter().filter(|(known, _)| known == name);
+        match (values.next(), values.next()) {
+            (Some((_, value)), None) => value,
+            other => panic!("header {name}: {other:?}"),
+        }
+    }
+}
+
+/// Asks a process to end (SIGTERM).
+pub(crate) fn terminate(process: u32) {
+    signal("TERM", process);
+}
+
+/// Ends a process at once (SIGKILL).
+pub(crate) fn kill(process: u32) {
+    signal("KILL", process);
+}
+
+fn signal(name: &str, process: u32) {
+    let _ =
+        Command::new("sh").args(["-c", &format!("kill -{name} {process}")]).stderr(Stdio::null()).status();
+}
+
+/// All processes below this one, by process id, with their command lines.
+pub(crate) fn descendants(of: u32) -> Vec<(u32, String)> {
+    let all: Vec<(u32, u32)> = std::fs::read_dir("/proc")
+        .expect("the list of processes")
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|id| Some((id, parent(id)?)))
+        .collect();
+    let mut found = vec![];
+    let mut parents = vec![of];
+    while let Some(parent) = parents.pop() {
+        for (id, _) in all.iter().filter(|(_, known)| *known == parent) {
+            let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+            found.push((*id, String::from_utf8_lossy(&line).replace('\0', " ")));
+            parents.push(*id);
+        }
+    }
+    found
+}
+
+/// The parent of a process that runs: state and parent follow the name, which may hold anything.
+fn parent(process: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let mut rest = stat.rsplit(')').next()?.split_whitespace();
+    // A zombie has ended and is only not collected yet.
+    (rest.next()? != "Z").then(|| rest.next()?.parse().ok())?
+}
+
+/// Whether a process runs.
+pub(crate) fn runs(process: u32) -> bool {
+    parent(process).is_some()
+}
+
+/// The checkout.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout")
+}
+
+/// Where this test was built.
+fn target() -> PathBuf {
+    let test = std::env::current_exe().expect("this test's file");
+    test.ancestors().nth(3).expect("target/debug/deps").to_owned()
+}
+
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(40)..].join("\n")
+}

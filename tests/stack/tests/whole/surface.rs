@@ -1,0 +1,101 @@
+//! What `make run` promises: the file that tells everything, the gateway's own answers, an end that leaves nothing.
+
+use std::collections::BTreeSet;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::stack::{Stack, Workspace, descendants, runs, terminate};
+
+#[tokio::test]
+async fn the_demo_is_as_stack_json_says() {
+    let stack = Stack::start_with("demo", &[]).await;
+    let workspaces = stack.file["workspaces"].as_array().unwrap();
+    assert!(workspaces.len() >= 2);
+    for demo in workspaces {
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        let workspace = Workspace { id: text(&demo["workspaceId"]), key: text(&demo["apiKey"]) };
+        let reading = Workspace { id: workspace.id.clone(), key: text(&demo["readOnlyApiKey"]) };
+
+        let contacts = demo["contacts"].as_array().unwrap();
+        assert!(contacts.len() >= 50);
+        let mut listed = BTreeSet::new();
+        let mut cursor = String::new();
+        loop {
+            let more = if cursor.is_empty() { String::new() } else { format!("&cursor={cursor}") };
+            let page = stack.api(Method::GET, &reading, &format!("/contacts?pageSize=40{more}"), None).await;
+            assert_eq!(page.status, 200, "{}", page.text);
+            listed
+                .extend(page.json["contacts"].as_array().unwrap().iter().map(|contact| text(&contact["id"])));
+            cursor = text(&page.json["cursor"]);
+            if cursor.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(listed, contacts.iter().map(|contact| text(&contact["id"])).collect());
+
+        for user in demo["users"].as_array().unwrap() {
+            let shown =
+                stack.api(Method::GET, &reading, &format!("/users/{}", text(&user["id"])), None).await;
+            assert_eq!((&shown.json["email"], &shown.json["status"]), (&user["email"], &user["status"]));
+        }
+        let attributes = demo["attributes"].as_array().unwrap();
+        assert!(attributes.iter().any(|attribute| attribute["archived"] == true));
+        assert!(attributes.iter().any(|attribute| attribute["isRequired"] == true));
+        let shown = stack.api(Method::GET, &reading, "/settings/attributes?includeArchived=true", None).await;
+        let ids = |list: &Value| -> BTreeSet<String> {
+            list.as_array().unwrap().iter().map(|attribute| text(&attribute["id"])).collect()
+        };
+        assert_eq!(ids(&shown.json["customAttributes"]), ids(&demo["attributes"]));
+
+        let contact = text(&contacts[0]["id"]);
+        let refused =
+            stack.api(Method::PATCH, &reading, &format!("/contacts/{contact}"), Some(json!({}))).await;
+        assert_eq!(refused.status, 403, "a read-only key");
+        stack.rename(&workspace, &contact, "Renamed").await;
+        let url = text(&demo["webhook"]["url"]);
+        let path =
+            url.strip_prefix(stack.text("receiverUrl")).expect("the endpoint is at the receiver").to_owned();
+        let received = stack.wait_for(&path, 1).await;
+        assert_eq!(received.len(), 1, "the import before the endpoint was made sent nothing");
+        assert_eq!(received[0].headers["x-service-api-key"], demo["webhook"]["apiKey"]);
+        assert_eq!(received[0].json["payload"]["id"], contacts[0]["id"]);
+    }
+    for field in ["captchaUrl", "providerUrl", "receiverCaFile", "emulatorUrl", "captureUrl", "region"] {
+        assert!(!stack.text(field).is_empty(), "{field}");
+    }
+}
+
+#[tokio::test]
+async fn the_gateways_own_answers_have_the_specifications_shapes() {
+    let stack = Stack::start("gateway", &[]).await;
+    let no_route =
+        stack.request(Method::GET, &format!("{}/service/api/v1/nothing", stack.text("baseUrl")), &[]).await;
+    assert_eq!(no_route.status, 404);
+    assert_eq!(no_route.json, json!({"title": "Not Found", "status": 404, "code": "SERVICE_CORE_0404"}));
+
+    let workspace = stack.workspace("Gateway");
+    let contacts = format!("{}/service/api/v1/workspaces/{}/contacts", stack.text("baseUrl"), workspace.id);
+    let no_method = stack.request(Method::DELETE, &contacts, &[("x-api-key", &workspace.key)]).await;
+    assert_eq!((no_method.status, &no_method.json["code"]), (404, &json!("SERVICE_CORE_0404")));
+
+    let no_lead =
+        stack.request(Method::GET, &format!("{}/api/v1/nothing", stack.text("captureUrl")), &[]).await;
+    assert_eq!(no_lead.json["type"], "SERVICE.CAMPAIGN_LEADS.INVALID_REQUEST");
+    assert!(no_lead.header("content-type").starts_with("application/problem+json"));
+
+    let answer = stack.api(Method::GET, &workspace, "/contacts?search=%2B1%20202", None).await;
+    assert_eq!((answer.status, &answer.json), (200, &json!({"contacts": [], "cursor": ""})));
+    assert!(!answer.header("x-request-id").is_empty());
+}
+
+#[tokio::test]
+async fn an_end_leaves_no_process_behind() {
+    let stack = Stack::start("ending", &[]).await;
+    let workspace = stack.workspace("Ending");
+    assert_eq!(stack.api(Method::GET, &workspace, "/contacts", None).await.status, 200);
+    let before: Vec<u32> = descendants(stack.process_id()).into_iter().map(|(id, _)| id).collect();
+    assert!(before.len() >= 2, "the emulator and a function: {before:?}");
+    terminate(stack.process_id());
+    stack.wait_until("every process to end", async || before.iter().all(|id| !runs(*id)).then_some(())).await;
+}
