@@ -3,7 +3,8 @@
     emulator.py --port PORT --logs FOLDER
 
 Everything else comes through ministack's own environment settings. Two of its delays are turned off (a warm
-invocation then takes about 4 ms, not 97), and what each function prints goes to FOLDER/<function>.log.
+invocation then takes about 4 ms, not 97), policies see TLS as they would on AWS, and what each function prints goes
+to FOLDER/<function>.log.
 
 The emulator lives exactly as long as its standard input stays open: when the program that started it ends, by
 whatever means, it and every function process it started end too.
@@ -17,9 +18,15 @@ import socketserver
 import sys
 import threading
 
-from ministack.core import lambda_runtime
+CHANGED = (
+    "The emulator has changed: {} is not what it was in ministack 1.5.33. "
+    "Install the version in tools/local/requirements.txt, or adapt tools/local/emulator.py."
+)
 
-EXPECTED = "ministack 1.5.33"
+try:
+    from ministack.core import iam_evaluator, lambda_runtime
+except ImportError as error:
+    sys.exit(CHANGED.format(error.name))
 
 
 def main():
@@ -31,6 +38,7 @@ def main():
     end_with_starter()
     send_small_packets_at_once()
     take_only_logs_that_are_there()
+    count_loopback_as_tls()
     keep_function_logs(options.logs)
 
     os.environ["GATEWAY_PORT"] = options.port
@@ -57,14 +65,14 @@ def send_small_packets_at_once():
     """Headers and body leave in two writes; Nagle's algorithm would hold the second for 40 ms."""
     handler = socketserver.StreamRequestHandler
     if not hasattr(handler, "disable_nagle_algorithm"):
-        refuse("socketserver.StreamRequestHandler.disable_nagle_algorithm")
+        sys.exit(CHANGED.format("socketserver.StreamRequestHandler.disable_nagle_algorithm"))
     handler.disable_nagle_algorithm = True
 
 
 def take_only_logs_that_are_there():
     """After each invocation it waits up to 50 ms for log lines; later ones are in our files anyway."""
-    worker = expected_method(lambda_runtime, "Worker", "_drain_stderr_bounded", ["first_line_wait", "idle_confirm"])
-    drain = worker._drain_stderr_bounded
+    worker = expected(lambda_runtime, "Worker")
+    drain = expected(worker, "_drain_stderr_bounded", ["first_line_wait", "idle_confirm"])
 
     def drain_at_once(self, *_waits, **_named_waits):
         return drain(self, first_line_wait=0, idle_confirm=0)
@@ -72,9 +80,19 @@ def take_only_logs_that_are_there():
     worker._drain_stderr_bounded = drain_at_once
 
 
+def count_loopback_as_tls():
+    """The buckets' policies refuse plain HTTP; on AWS nothing comes that way, here everything does."""
+    resolve = expected(iam_evaluator, "_resolve_condition_key", ["key", "ctx"])
+
+    def resolve_behind_tls(key, ctx):
+        return "true" if key.lower() == "aws:securetransport" else resolve(key, ctx)
+
+    iam_evaluator._resolve_condition_key = resolve_behind_tls
+
+
 def keep_function_logs(folder):
-    worker = expected_method(lambda_runtime, "ProvidedWorker", "_pump_output", ["stream", "log_queue"])
-    pump = worker._pump_output
+    worker = expected(lambda_runtime, "ProvidedWorker")
+    pump = expected(worker, "_pump_output", ["stream", "log_queue"])
 
     def pump_and_keep(self, stream, log_queue):
         with open(os.path.join(folder, f"{self.func_name}.log"), "ab", buffering=0) as log:
@@ -99,19 +117,12 @@ class Kept:
         self.stream.close()
 
 
-def expected_method(module, owner_name, name, parameters):
-    owner = getattr(module, owner_name, None)
-    method = getattr(owner, name, None)
-    if method is None or not set(parameters) <= set(inspect.signature(method).parameters):
-        refuse(f"{module.__name__}.{owner_name}.{name}({', '.join(parameters)})")
-    return owner
-
-
-def refuse(what):
-    sys.exit(
-        f"The emulator has changed: {what} is not what it was in {EXPECTED}. "
-        "Install the version in tools/local/requirements.txt, or adapt tools/local/emulator.py."
-    )
+def expected(owner, name, parameters=()):
+    """What we wrap must still be there and still take what we give it."""
+    found = getattr(owner, name, None)
+    if found is None or not set(parameters) <= set(inspect.signature(found).parameters):
+        sys.exit(CHANGED.format(f"{owner.__name__}.{name}({', '.join(parameters)})"))
+    return found
 
 
 if __name__ == "__main__":
