@@ -220,8 +220,8 @@ impl Contact {
         Ok(Some(next))
     }
 
-    /// The size that [`Contact::MAX_BYTES`] limits.
-    fn bytes(&self) -> usize {
+    /// The size in bytes of UTF-8 that [`Contact::MAX_BYTES`] limits.
+    pub fn bytes(&self) -> usize {
         const UUID: usize = 36;
         let texts = [
             self.first_name.as_ref().map(PersonName::as_str),

@@ -142,6 +142,14 @@ impl SearchQuery {
         let lead = words.remove(longest);
         Ok(Self::Words { lead, others: words })
     }
+
+    /// One text for all spellings of the same query, by which a cursor is bound to it.
+    pub fn canonical(&self) -> String {
+        match self {
+            Self::Words { lead, others } => format!("words {lead} {}", others.join(" ")),
+            Self::Phone(digits) => format!("phone {digits}"),
+        }
+    }
 }
 
 impl fmt::Debug for SearchQuery {

@@ -51,13 +51,19 @@ pub(crate) fn row<T: Serialize>(
 /// Reads a row into its struct, refusing a schema from the future.
 pub(crate) fn read<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
     let key = format!("{} / {}", text(&item, PK), text(&item, SK));
+    check_schema(&item, &key)?;
+    serde_dynamo::from_item(item).map_err(|error| StoreError::Unreadable { key, reason: error.to_string() })
+}
+
+/// Refuses a row whose schema is from the future. `key` names it in the error, without personal data.
+pub(crate) fn check_schema(item: &Item, key: &str) -> Result<(), StoreError> {
     let schema: u32 =
         item.get("sv").and_then(|sv| sv.as_n().ok()).and_then(|sv| sv.parse().ok()).unwrap_or(1);
     if schema > SCHEMA {
         let reason = format!("its schema is {schema}, this release reads up to {SCHEMA}");
-        return Err(StoreError::Unreadable { key, reason });
+        return Err(StoreError::Unreadable { key: key.to_owned(), reason });
     }
-    serde_dynamo::from_item(item).map_err(|error| StoreError::Unreadable { key, reason: error.to_string() })
+    Ok(())
 }
 
 /// A text attribute of a row, empty if absent.

@@ -7,6 +7,11 @@
 
 mod api_keys;
 mod attributes;
+mod contacts;
+mod contacts_page;
+mod contacts_plan;
+mod contacts_row;
+mod cursor_keys;
 mod deliveries;
 mod endpoints;
 mod error;
@@ -14,7 +19,10 @@ mod events;
 mod fields;
 mod item;
 pub mod keys;
+mod limiter;
+mod memory;
 mod rows;
+mod search;
 mod secrets;
 mod tables;
 mod teams;
@@ -27,9 +35,15 @@ use std::sync::Arc;
 use domain::{Clock, Ids};
 
 pub use api_keys::Revoked;
+pub use contacts::{Created, Replaced};
+pub use contacts_page::{ContactQuery, Page};
+pub use contacts_row::contact_from_image;
+pub use cursor_keys::{CursorKey, CursorKeys};
 pub use deliveries::{DeliveryPage, DeliveryPosition, Due, Lease, Leased, Settled};
 pub use error::StoreError;
 pub use events::{Recorded, RecordedEvent};
+pub use limiter::{Admission, Limiter};
+pub use memory::Memory;
 pub use tables::{Table, Tables};
 pub use users::UserCreated;
 
@@ -40,6 +54,13 @@ pub struct Store {
     tables: Tables,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
+    memories: Arc<Memories>,
+}
+
+/// What a process remembers of rows that seldom change.
+struct Memories {
+    cursor_keys: Memory<(), Arc<CursorKeys>>,
+    shards: Memory<domain::WorkspaceId, contacts::Shards>,
 }
 
 impl Store {
@@ -50,7 +71,11 @@ impl Store {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn Ids>,
     ) -> Self {
-        Self { db, tables, clock, ids }
+        let memories = Memories {
+            cursor_keys: Memory::new(cursor_keys::CURSOR_KEY_MEMORY),
+            shards: Memory::new(contacts::SHARD_MEMORY),
+        };
+        Self { db, tables, clock, ids, memories: Arc::new(memories) }
     }
 
     /// The present moment, by the clock this store was given.

@@ -11,8 +11,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    AttributeValue, CancellationReason, ConditionCheck, Delete, Put, ReturnValue,
-    ReturnValuesOnConditionCheckFailure, TransactWriteItem, Update,
+    AttributeValue, CancellationReason, Delete, Put, ReturnValue, ReturnValuesOnConditionCheckFailure,
+    TransactWriteItem, Update,
 };
 use tokio::time::Instant;
 
@@ -44,7 +44,6 @@ enum Action {
     Put(Item),
     Update { key: Item, expression: String },
     Delete { key: Item },
-    Check { key: Item },
 }
 
 impl Write {
@@ -61,11 +60,6 @@ impl Write {
     /// Removes a row, if there is one.
     pub(crate) fn delete(table: Table, key: Item) -> Self {
         Self::new(table, Action::Delete { key })
-    }
-
-    /// Writes nothing, but holds the transaction to a condition on a row. Only in a transaction.
-    pub(crate) fn check(table: Table, key: Item, condition: impl Into<String>) -> Self {
-        Self::new(table, Action::Check { key }).when(condition)
     }
 
     /// Only if the row, as it stands, is so.
@@ -214,7 +208,6 @@ impl Store {
                     .return_values_on_condition_check_failure(all_old);
                 single(delete.send().await.map(|_| None))
             }
-            Action::Check { .. } => Err(misuse("a bare condition outside of a transaction")),
         }
     }
 
@@ -254,15 +247,6 @@ impl Store {
                 .return_values_on_condition_check_failure(all_old)
                 .build()
                 .map(|delete| item.delete(delete)),
-            Action::Check { key } => ConditionCheck::builder()
-                .table_name(table)
-                .set_key(Some(key))
-                .set_condition_expression(write.condition)
-                .set_expression_attribute_names(names)
-                .set_expression_attribute_values(values)
-                .return_values_on_condition_check_failure(all_old)
-                .build()
-                .map(|check| item.condition_check(check)),
         };
         built.map(|item| item.build()).map_err(|error| StoreError::Failed(Box::new(error)))
     }
@@ -344,28 +328,25 @@ impl Cancelled {
     }
 }
 
-/// Waits between the retries of a conflict, until it is time to give up.
-struct Patience<'a> {
+/// Waits between the retries of what others hold up, until it is time to give up.
+pub(crate) struct Patience<'a> {
     store: &'a Store,
     until: Instant,
 }
 
 impl<'a> Patience<'a> {
-    fn new(store: &'a Store) -> Self {
+    pub(crate) fn new(store: &'a Store) -> Self {
         Self { store, until: Instant::now() + PATIENCE }
     }
 
-    async fn wait(&mut self) -> Result<(), StoreError> {
+    /// Waits a little; an error when there has been enough waiting.
+    pub(crate) async fn wait(&mut self) -> Result<(), StoreError> {
         if Instant::now() >= self.until {
-            return Err(StoreError::Busy("other transactions hold the rows".into()));
+            return Err(StoreError::Busy("others held the rows for too long".into()));
         }
         let drawn = self.store.ids.next().as_u128() % (MOST_WAIT_MS - LEAST_WAIT_MS + 1);
         let wait = u64::try_from(LEAST_WAIT_MS + drawn).unwrap_or_default();
         tokio::time::sleep(Duration::from_millis(wait)).await;
         Ok(())
     }
-}
-
-fn misuse(what: &'static str) -> StoreError {
-    StoreError::Failed(what.into())
 }

@@ -1,0 +1,177 @@
+//! Contacts: one row each, with the rows by which they are unique and found written in the same transaction.
+
+use std::time::Duration;
+
+use domain::refused::IdentityField;
+use domain::{Cellphone, Contact, ContactId, Email, WorkspaceId};
+
+use crate::contacts_plan::{Plan, Role};
+use crate::contacts_row::ContactRow;
+use crate::item::{Item, check_schema, key, text};
+use crate::transact::{Transacted, Wrote, is_by};
+use crate::workspaces::WorkspaceRow;
+use crate::{Store, StoreError, Table, keys};
+
+/// For how long a process remembers over how many shards a workspace's lists are spread. Less than the minute
+/// that an operator waits between raising the shards read and those written.
+pub(crate) const SHARD_MEMORY: Duration = Duration::from_secs(30);
+
+/// What became of a new contact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Created {
+    /// It exists.
+    Done,
+    /// Another contact of the workspace has its e-mail address or phone number.
+    Taken {
+        /// Which of the two.
+        field: IdentityField,
+        /// The contact that has it.
+        contact: ContactId,
+    },
+}
+
+/// What became of a changed contact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replaced {
+    /// It is stored.
+    Done,
+    /// Somebody changed it meanwhile: read it again and merge anew.
+    Stale,
+    /// Another contact of the workspace has the new e-mail address or phone number.
+    Taken {
+        /// Which of the two.
+        field: IdentityField,
+        /// The contact that has it.
+        contact: ContactId,
+    },
+}
+
+/// Over how many shards a workspace's lists are spread.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shards {
+    pub(crate) read: u8,
+    pub(crate) write: u8,
+}
+
+impl Store {
+    /// The contact of that id, read strongly. One trip.
+    pub async fn contact(
+        &self,
+        workspace: WorkspaceId,
+        id: ContactId,
+    ) -> Result<Option<Contact>, StoreError> {
+        let row: Option<ContactRow> = self.get_row(Table::Contacts, keys::contact(workspace, id)).await?;
+        row.map(Contact::try_from).transpose()
+    }
+
+    /// The contact that has this e-mail address, in any case, read strongly. One trip.
+    pub async fn contact_holding_email(
+        &self,
+        workspace: WorkspaceId,
+        email: &Email,
+    ) -> Result<Option<ContactId>, StoreError> {
+        self.holder(keys::contact_email(workspace, email)).await
+    }
+
+    /// The contact that has this phone number, read strongly. One trip.
+    pub async fn contact_holding_cellphone(
+        &self,
+        workspace: WorkspaceId,
+        cellphone: &Cellphone,
+    ) -> Result<Option<ContactId>, StoreError> {
+        self.holder(keys::contact_cellphone(workspace, cellphone)).await
+    }
+
+    /// Makes a contact, findable at once. One trip, one more when the workspace's shards are not in memory.
+    ///
+    /// An error if there is a contact of that id already that another request made.
+    pub async fn create_contact(&self, contact: &Contact, request_id: &str) -> Result<Created, StoreError> {
+        let shards = self.shards(contact.workspace_id).await?.write.max(1);
+        let shard = (contact.id.as_uuid().as_u128() % u128::from(shards)) as u8;
+        let plan = Plan::create(contact, shard, request_id)?;
+        let refusals = match self.transact(plan.writes).await? {
+            Transacted::Done => return Ok(Created::Done),
+            Transacted::Refused(refusals) => refusals,
+        };
+        let refused = refusals.first().map(|refusal| (plan.roles[refusal.at], &refusal.found));
+        match refused {
+            Some((Role::Entity, Some(row))) if is_by(row, request_id) => return Ok(Created::Done),
+            Some((Role::Claim(field), Some(row))) => {
+                return Ok(Created::Taken { field, contact: holder_of(row)? });
+            }
+            _ => {}
+        }
+        Err(StoreError::Failed(format!("there is a contact {} already", contact.id).into()))
+    }
+
+    /// Stores `new`, the next version of the contact read as `old`. One trip, and one write unit a kilobyte
+    /// where neither identity nor what it is found by changed.
+    pub async fn replace_contact(
+        &self,
+        old: &Contact,
+        new: &Contact,
+        request_id: &str,
+    ) -> Result<Replaced, StoreError> {
+        let mut plan = Plan::replace(old, new, request_id)?;
+        if plan.writes.len() == 1 {
+            let wrote = self.write(plan.writes.remove(0)).await?;
+            return Ok(match wrote {
+                Wrote::Refused(row) if !row.as_ref().is_some_and(|row| is_by(row, request_id)) => {
+                    Replaced::Stale
+                }
+                Wrote::Done(_) | Wrote::Refused(_) => Replaced::Done,
+            });
+        }
+        let refusals = match self.transact(plan.writes).await? {
+            Transacted::Done => return Ok(Replaced::Done),
+            Transacted::Refused(refusals) => refusals,
+        };
+        // The contact itself comes first among the writes, and what it says outweighs the rest: after our own
+        // earlier attempt, or somebody's newer version, the other rows are as they should be.
+        for refusal in &refusals {
+            return match (plan.roles[refusal.at], &refusal.found) {
+                (Role::Entity, Some(row)) if is_by(row, request_id) => Ok(Replaced::Done),
+                (Role::Entity, _) => Ok(Replaced::Stale),
+                (Role::Claim(field), Some(row)) => Ok(Replaced::Taken { field, contact: holder_of(row)? }),
+                _ => continue,
+            };
+        }
+        let reason = "it does not hold the identity that its contact shows".to_owned();
+        Err(StoreError::Unreadable { key: keys::contact(old.workspace_id, old.id).0, reason })
+    }
+
+    /// Over how many shards the workspace's lists are spread; one where there is no such workspace. One trip
+    /// when it is not in memory.
+    pub(crate) async fn shards(&self, workspace: WorkspaceId) -> Result<Shards, StoreError> {
+        if let Some(shards) = self.remembered_shards(workspace) {
+            return Ok(shards);
+        }
+        let row: Option<WorkspaceRow> = self.get_row(Table::Workspaces, keys::workspace(workspace)).await?;
+        let shards = row.map_or(Shards { read: 1, write: 1 }, |row| {
+            let workspace = domain::Workspace::from(row);
+            Shards { read: workspace.list_shards_read, write: workspace.list_shards_write }
+        });
+        self.memories.shards.keep(workspace, shards, self.now());
+        Ok(shards)
+    }
+
+    /// The same, from memory alone.
+    pub(crate) fn remembered_shards(&self, workspace: WorkspaceId) -> Option<Shards> {
+        self.memories.shards.get(&workspace, self.now())
+    }
+
+    async fn holder(&self, (pk, sk): (String, &'static str)) -> Result<Option<ContactId>, StoreError> {
+        let get = self.db.get_item().table_name(self.tables.name(Table::Contacts));
+        let answer = get.set_key(Some(key(pk, sk))).consistent_read(true).send().await?;
+        answer.item.as_ref().map(holder_of).transpose()
+    }
+}
+
+/// The contact named by an identity row.
+fn holder_of(row: &Item) -> Result<ContactId, StoreError> {
+    // Its key holds the identity itself, which is personal data.
+    const KEY: &str = "of an identity";
+    check_schema(row, KEY)?;
+    ContactId::parse(text(row, "contactId"))
+        .map_err(|unfit| StoreError::Unreadable { key: KEY.to_owned(), reason: unfit.to_string() })
+}
