@@ -28,13 +28,15 @@ BUILD_SECONDS = 1200
 MACHINES = {"x86_64": 0x3E, "arm64": 0xB7}
 
 SAM = pathlib.Path(sys.executable).with_name("sam")
-ENVIRONMENT = os.environ | {
+# Without credentials: with any, SAM asks AWS whose they are.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | {
     # SAM finds cargo-lambda, and that finds zig, in the environment of the first python3.
     "PATH": f"{SAM.parent}:{os.environ['PATH']}",
     "SAM_CLI_TELEMETRY": "0",
+    "AWS_CONFIG_FILE": os.devnull,
     "AWS_DEFAULT_REGION": "eu-west-1",
-    "AWS_ACCESS_KEY_ID": "local",
-    "AWS_SECRET_ACCESS_KEY": "local",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
 }
 UNOPTIMISED = {
     "CARGO_TARGET_DIR": str(ROOT / "target" / "sam"),

@@ -1,0 +1,46 @@
+# The commands of this repository; `make help` lists them.
+
+VENV := .venv
+# SAM finds cargo-lambda and zig in the environment of the first python3.
+SAM := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
+ARCHITECTURES ?= x86_64 arm64
+
+.DEFAULT_GOAL := help
+.PHONY: help run check test build engine python-is-there
+
+help: ## this list
+	@echo "make <target>:"
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+run: ## the whole service on this machine, until Ctrl-C (PORT=9000 for other ports)
+	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust with rustup (https://rustup.rs)."; exit 1; }
+	@cargo build --locked --workspace --bins
+	@exec target/debug/local run
+
+check: python-is-there ## format, lints and the tests of the crates
+	@python3 tests/run.py check
+
+test: $(VENV)/installed ## everything: also the whole stack, the template, sam build and sam local
+	@python3 tests/run.py test
+
+build: $(VENV)/installed ## all functions as they are shipped, for both processors (ARCHITECTURES=arm64 for one)
+	@for architecture in $(ARCHITECTURES); do \
+	  echo "=== $$architecture into .aws-sam/$$architecture"; \
+	  $(SAM) build --build-dir .aws-sam/$$architecture --parameter-overrides Architecture=$$architecture || exit 1; \
+	done
+	@echo "Deploy with: sam deploy --guided --template .aws-sam/<processor>/template.yaml --parameter-overrides Architecture=<processor>"
+
+engine: $(VENV)/installed ## containers for sam local where Docker is not (root; until Ctrl-C)
+	@$(VENV)/bin/python tests/sam/engine.py
+
+$(VENV)/installed: tests/requirements.txt tests/constraints.txt | python-is-there
+	@echo "Installing SAM, cargo-lambda and the test tools into $(VENV) (about a minute, once)"
+	@python3 -m venv --clear $(VENV)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/requirements.txt --constraint tests/constraints.txt
+	@touch $@
+
+python-is-there:
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	  || { echo "python3 is missing or too old: install Python 3.11 or later."; exit 1; }
+	@python3 -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo "python3 cannot make virtual environments: install its venv module (Debian: apt-get install python3-venv)."; exit 1; }
