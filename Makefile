@@ -12,10 +12,10 @@ help: ## this list
 	@echo "make <target>:"
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
-run: ## the whole service on this machine, until Ctrl-C (PORT=9000 for other ports)
+run: python-is-there ## the whole service on this machine, until Ctrl-C (PORT=9000 for other ports)
 	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust with rustup (https://rustup.rs)."; exit 1; }
 	@cargo build --locked --workspace --bins
-	@exec target/debug/local run
+	@exec target/debug/local run --no-build
 
 check: python-is-there ## format, lints and the tests of the crates
 	@python3 tests/run.py check

@@ -8,15 +8,15 @@ use crate::group::Group;
 /// Python finds out about itself; its exit status says what is missing.
 const PYTHON_CHECK: &str = "\
 import sys
-if sys.version_info < (3, 10): sys.exit(3)
+if sys.version_info < (3, 11): sys.exit(3)
 try: import ensurepip, venv
 except ImportError: sys.exit(4)
 ";
 
 pub(crate) async fn check(builds: bool) -> Result<(), Problem> {
     match status("python3", &["-c", PYTHON_CHECK]).await {
-        None => return Err(Problem::new("python3 is missing: install Python 3.10 or later.")),
-        Some(3) => return Err(Problem::new("python3 is too old: install Python 3.10 or later.")),
+        None => return Err(Problem::new("python3 is missing: install Python 3.11 or later.")),
+        Some(3) => return Err(Problem::new("python3 is too old: install Python 3.11 or later.")),
         Some(4) => {
             return Err(Problem::new(
                 "python3 cannot make virtual environments: install its venv module (Debian: apt install python3-venv).",

@@ -45,7 +45,7 @@ fn a_missing_python_is_one_clear_sentence() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(said(&output), "python3 is missing: install Python 3.10 or later.");
+    assert_eq!(said(&output), "python3 is missing: install Python 3.11 or later.");
 }
 
 #[test]
