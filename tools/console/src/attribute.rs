@@ -105,10 +105,8 @@ async fn archive(
 ) -> Result<AttributeDefinition, Refusal> {
     let workspace = console.workspace(within.workspace).await?;
     let definitions = console.store.definitions(workspace.id).await?;
-    let definition = definitions
-        .iter()
-        .find(|definition| definition.id == id)
-        .ok_or(Refusal::UnknownAttribute(id))?;
+    let definition =
+        definitions.iter().find(|definition| definition.id == id).ok_or(Refusal::UnknownAttribute(id))?;
     match definition.archived(console.store.now()) {
         None => Ok(definition.clone()),
         Some(next) if console.store.replace_definition(&next).await? => Ok(next),

@@ -96,7 +96,9 @@ async fn revoke(
 ) -> Result<(), Refusal> {
     let workspace = console.workspace(within.workspace).await?;
     match console.store.revoke_api_key(workspace.id, key).await? {
-        Revoked::Done | Revoked::Already => output.one(&RevokedView { key_id: key.to_string(), revoked: true }),
+        Revoked::Done | Revoked::Already => {
+            output.one(&RevokedView { key_id: key.to_string(), revoked: true })
+        }
         Revoked::Unknown => Err(Refusal::UnknownKey(key)),
     }
 }

@@ -11,6 +11,8 @@
 mod arguments;
 mod attribute;
 mod connect;
+mod contacts;
+mod delivery;
 mod key;
 mod output;
 mod refusal;
@@ -75,9 +77,15 @@ enum Noun {
     /// Custom attributes of contacts.
     #[command(subcommand)]
     Attribute(attribute::Verb),
+    /// Contacts, from and to CSV files.
+    #[command(subcommand)]
+    Contacts(contacts::Verb),
     /// Customers' webhook endpoints.
     #[command(subcommand)]
     Webhook(webhook::Verb),
+    /// Deliveries of events to webhook endpoints.
+    #[command(subcommand)]
+    Delivery(delivery::Verb),
 }
 
 /// Carries out one command line and returns its exit status. `connect` gets the name given with `--stack`.
@@ -120,7 +128,9 @@ impl Console {
             Noun::User(verb) => verb.run(self, output).await,
             Noun::Team(verb) => verb.run(self, output).await,
             Noun::Attribute(verb) => verb.run(self, output).await,
+            Noun::Contacts(verb) => verb.run(self, output).await,
             Noun::Webhook(verb) => verb.run(self, output).await,
+            Noun::Delivery(verb) => verb.run(self, output).await,
         }
     }
 

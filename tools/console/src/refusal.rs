@@ -70,7 +70,10 @@ pub enum Refusal {
     #[error("The URL is refused: {0}.")]
     Url(#[from] UrlRefused),
     /// As many endpoints as a workspace may have.
-    #[error("The workspace has {} webhook endpoints already, the most it may have.", WebhookEndpoint::MAX_PER_WORKSPACE)]
+    #[error(
+        "The workspace has {} webhook endpoints already, the most it may have.",
+        WebhookEndpoint::MAX_PER_WORKSPACE
+    )]
     TooManyEndpoints,
     /// No such endpoint.
     #[error("The workspace has no webhook endpoint {0}.")]

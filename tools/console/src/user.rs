@@ -104,11 +104,7 @@ fn unfit(what: &'static str) -> impl FnOnce(Unfit) -> Refusal {
 
 impl Console {
     /// The user so named.
-    pub(crate) async fn user(
-        &self,
-        workspace: domain::WorkspaceId,
-        named: UserRef,
-    ) -> Result<User, Refusal> {
+    pub(crate) async fn user(&self, workspace: domain::WorkspaceId, named: UserRef) -> Result<User, Refusal> {
         self.store.user_by_ref(workspace, &named).await?.ok_or(Refusal::UnknownUser(named))
     }
 }

@@ -22,7 +22,7 @@ pub(crate) enum Verb {
     Show(OneEndpoint),
     /// Disable an endpoint: new events pass it by, deliveries under way are parked.
     Disable(OneEndpoint),
-    /// Enable an endpoint.
+    /// Enable an endpoint: parked deliveries are attempted again.
     Enable(OneEndpoint),
     /// Delete an endpoint and its secrets; its pending deliveries are cancelled.
     Delete(OneEndpoint),
@@ -72,6 +72,7 @@ impl Verb {
             }
             Self::Enable(one) => {
                 let enabled = one.change(console, WebhookEndpoint::enabled).await?;
+                console.store.unpark_deliveries(enabled.workspace_id, enabled.id).await?;
                 output.one(&EndpointView::from(&enabled))
             }
             Self::Delete(one) => delete(console, &one, output).await,
@@ -157,7 +158,8 @@ async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -
     if !console.store.delete_endpoint(workspace.id, one.endpoint).await? {
         return Err(Refusal::UnknownEndpoint(one.endpoint));
     }
-    output.one(&DeletedView { endpoint_id: one.endpoint.to_string(), deleted: true })
+    let cancelled = console.store.cancel_deliveries(workspace.id, one.endpoint).await?;
+    output.one(&DeletedView { endpoint_id: one.endpoint.to_string(), deleted: true, cancelled })
 }
 
 #[derive(Serialize)]
@@ -259,12 +261,14 @@ impl Shown for EndpointDetails {
 struct DeletedView {
     endpoint_id: String,
     deleted: bool,
+    /// Deliveries that were pending or parked.
+    cancelled: usize,
 }
 
 impl Shown for DeletedView {
-    const HEADINGS: &'static [&'static str] = &["deleted endpoint"];
+    const HEADINGS: &'static [&'static str] = &["deleted endpoint", "cancelled deliveries"];
 
     fn cells(&self) -> Vec<String> {
-        vec![self.endpoint_id.clone()]
+        vec![self.endpoint_id.clone(), self.cancelled.to_string()]
     }
 }

@@ -48,6 +48,10 @@ async fn create(
     if !store.create_workspace(&workspace).await? {
         return Err(Refusal::WorkspaceExists(id));
     }
+    // The first workspace of a deployment brings the key that seals its cursors.
+    let mut cursor_key = [0; 32];
+    console.random.fill(&mut cursor_key);
+    store.ensure_cursor_key(cursor_key).await?;
     output.one(&WorkspaceView::from(&workspace))
 }
 

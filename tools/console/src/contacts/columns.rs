@@ -1,0 +1,256 @@
+//! The columns of a CSV file of contacts, and what a row's cells mean.
+
+use std::collections::HashMap;
+
+use domain::contact::{AttributeContent, AttributeUpdate, OpenContent};
+use domain::{
+    AttributeCategory, AttributeDefinition, Cellphone, ClosedValueId, Contact, ContactId, ContactUpdate,
+    Definitions, Email, Language, Patch, PersonName, Timestamp, Unfit, User, UserId, UserRef,
+};
+
+/// One column.
+#[derive(Clone, Debug)]
+pub(super) enum Column<'a> {
+    Id,
+    FirstName,
+    LastName,
+    Email,
+    Cellphone,
+    LanguageCode,
+    Owner,
+    Attribute(&'a AttributeDefinition),
+}
+
+/// The columns with a name of their own, in the order of an export.
+const NAMED: [(&str, Column<'static>); 7] = [
+    ("id", Column::Id),
+    ("firstName", Column::FirstName),
+    ("lastName", Column::LastName),
+    ("email", Column::Email),
+    ("cellphone", Column::Cellphone),
+    ("languageCode", Column::LanguageCode),
+    ("owner", Column::Owner),
+];
+
+/// What the columns of attributes begin with.
+const ATTRIBUTE: &str = "attr:";
+
+/// What a row says of a contact.
+#[derive(Debug, Default)]
+pub(super) struct Row<'a> {
+    /// Which row of the file; the header is 1.
+    pub(super) number: usize,
+    pub(super) id: Option<ContactId>,
+    /// What its cells set; empty cells change nothing.
+    pub(super) update: ContactUpdate,
+    /// The user whom the owner's cell names.
+    pub(super) owner: Option<&'a User>,
+}
+
+impl<'a> Column<'a> {
+    /// All columns of an export: the named ones and the active attributes.
+    pub(super) fn all(definitions: &'a Definitions, now: Timestamp) -> Vec<Self> {
+        let named = NAMED.into_iter().map(|(_, column)| column);
+        named.chain(definitions.active(now).map(Column::Attribute)).collect()
+    }
+
+    /// The columns that a header names, or what is wrong with it.
+    pub(super) fn of_header<'h>(
+        header: impl IntoIterator<Item = &'h str>,
+        definitions: &'a Definitions,
+        now: Timestamp,
+    ) -> Result<Vec<Self>, String> {
+        let (mut columns, mut seen) = (vec![], vec![]);
+        for name in header {
+            if seen.contains(&name) {
+                return Err(format!("the column {name:?} is there twice"));
+            }
+            seen.push(name);
+            columns.push(Self::named(name, definitions, now)?);
+        }
+        let identifies = |column: &Self| matches!(column, Self::Id | Self::Email | Self::Cellphone);
+        if !columns.iter().any(identifies) {
+            return Err("a column id, email or cellphone is needed to tell contacts apart".to_owned());
+        }
+        Ok(columns)
+    }
+
+    fn named(name: &str, definitions: &'a Definitions, now: Timestamp) -> Result<Self, String> {
+        if let Some(key_name) = name.strip_prefix(ATTRIBUTE) {
+            let definition = definitions.active(now).find(|definition| definition.key_name == key_name);
+            return definition
+                .map(Self::Attribute)
+                .ok_or_else(|| format!("the workspace has no active attribute {key_name:?}"));
+        }
+        let found = NAMED.into_iter().find(|(known, _)| *known == name);
+        found.map(|(_, column)| column).ok_or_else(|| {
+            let known: Vec<&str> = NAMED.iter().map(|(known, _)| *known).collect();
+            format!("the column {name:?} is not one of {}, {ATTRIBUTE}<keyName>", known.join(", "))
+        })
+    }
+
+    /// The column's name.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Attribute(definition) => format!("{ATTRIBUTE}{}", definition.key_name),
+            named => NAMED
+                .iter()
+                .find(|(_, column)| std::mem::discriminant(column) == std::mem::discriminant(named))
+                .map_or_else(String::new, |(name, _)| (*name).to_owned()),
+        }
+    }
+
+    /// What stands in this column for a contact.
+    pub(super) fn cell(&self, contact: &Contact) -> String {
+        match self {
+            Self::Id => contact.id.to_string(),
+            Self::FirstName => text(contact.first_name.as_ref().map(PersonName::as_str)),
+            Self::LastName => text(contact.last_name.as_ref().map(PersonName::as_str)),
+            Self::Email => text(contact.email.as_ref().map(Email::as_str)),
+            Self::Cellphone => text(contact.cellphone.as_ref().map(Cellphone::as_str)),
+            Self::LanguageCode => text(contact.language.map(Language::as_str)),
+            Self::Owner => text(contact.owner.as_ref().map(|owner| owner.email.as_str())),
+            Self::Attribute(definition) => match contact.attributes.get(&definition.id) {
+                None => String::new(),
+                Some(AttributeContent::Open(content)) => content.as_str().to_owned(),
+                Some(AttributeContent::Closed(values)) => join(values_of(definition, values)),
+            },
+        }
+    }
+
+    /// Takes a cell into a row.
+    fn read<'u>(&self, cell: &str, users: &'u Users, row: &mut Row<'u>) -> Result<(), String> {
+        fn parsed<T>(result: Result<T, Unfit>) -> Result<Patch<T>, String> {
+            result.map(Patch::Set).map_err(|unfit| unfit.to_string())
+        }
+        let update = &mut row.update;
+        match self {
+            Self::Id => row.id = Some(ContactId::parse(cell).map_err(|unfit| unfit.to_string())?),
+            Self::FirstName => update.first_name = parsed(PersonName::parse(cell))?,
+            Self::LastName => update.last_name = parsed(PersonName::parse(cell))?,
+            Self::Email => update.email = parsed(Email::parse(cell))?,
+            Self::Cellphone => update.cellphone = parsed(Cellphone::parse(cell))?,
+            Self::LanguageCode => update.language = parsed(Language::parse(cell))?,
+            Self::Owner => {
+                let user = users.named(cell).ok_or("is no user of the workspace")?;
+                update.owner = Patch::Set(UserRef::Id(user.id));
+                row.owner = Some(user);
+            }
+            Self::Attribute(definition) => update.attributes.push(attribute(definition, cell)?),
+        }
+        Ok(())
+    }
+}
+
+/// Reads a row, or says everything that is wrong with it.
+pub(super) fn read_row<'u>(
+    number: usize,
+    cells: &[&str],
+    columns: &[Column<'_>],
+    users: &'u Users,
+) -> Result<Row<'u>, String> {
+    if cells.len() != columns.len() {
+        return Err(format!("has {} cells where the header has {}", cells.len(), columns.len()));
+    }
+    let (mut row, mut wrong) = (Row { number, ..Row::default() }, vec![]);
+    for (column, cell) in columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
+        if let Err(reason) = column.read(cell, users, &mut row) {
+            wrong.push(format!("{} {reason}", column.name()));
+        }
+    }
+    if wrong.is_empty() && row.identities().is_empty() {
+        wrong.push("has no id, no email and no cellphone to tell the contact by".to_owned());
+    }
+    if wrong.is_empty() { Ok(row) } else { Err(wrong.join("; ")) }
+}
+
+impl Row<'_> {
+    /// By what the row says which contact it is about.
+    pub(super) fn identities(&self) -> Vec<String> {
+        let id = self.id.map(|id| format!("id {id}"));
+        let email = self.update.email.as_set().map(|email| format!("email {}", email.canonical()));
+        let cellphone = self.update.cellphone.as_set().map(|phone| format!("phone {}", phone.as_str()));
+        [id, email, cellphone].into_iter().flatten().collect()
+    }
+}
+
+/// The users of a workspace by both their names.
+pub(super) struct Users(HashMap<String, User>);
+
+impl Users {
+    pub(super) fn new(users: Vec<User>) -> Self {
+        Self(users.into_iter().map(|user| (user.email.canonical(), user)).collect())
+    }
+
+    fn named(&self, name: &str) -> Option<&User> {
+        match UserId::parse(name) {
+            Ok(id) => self.0.values().find(|user| user.id == id),
+            Err(_) => self.0.get(&Email::parse(name).ok()?.canonical()),
+        }
+    }
+}
+
+fn attribute(definition: &AttributeDefinition, cell: &str) -> Result<AttributeUpdate, String> {
+    let attribute = definition.id;
+    if definition.category == AttributeCategory::Open {
+        let content = OpenContent::parse(cell).map_err(|unfit| unfit.to_string())?;
+        if !definition.attribute_type.takes(cell) {
+            return Err(format!("is not a {}", definition.attribute_type.as_str()));
+        }
+        return Ok(AttributeUpdate::Open { attribute, content: Some(content) });
+    }
+    let mut values: Vec<ClosedValueId> = vec![];
+    for text in split(cell) {
+        let known = definition.closed_values.iter().find(|value| value.value == text);
+        let value = known.ok_or_else(|| format!("has no value {text:?}"))?.id;
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    Ok(AttributeUpdate::Closed { attribute, values })
+}
+
+fn values_of<'d>(
+    definition: &'d AttributeDefinition,
+    ids: &[ClosedValueId],
+) -> impl Iterator<Item = &'d str> {
+    ids.iter().filter_map(|id| definition.closed_value(*id)).map(|value| value.value.as_str())
+}
+
+/// Values in one cell, separated by `;`; within a value `\` stands before `;` and `\`.
+fn join<'v>(values: impl Iterator<Item = &'v str>) -> String {
+    values.map(|value| value.replace('\\', "\\\\").replace(';', "\\;")).collect::<Vec<_>>().join(";")
+}
+
+/// Undoes [`join`]; nothing between two separators is no value.
+fn split(cell: &str) -> Vec<String> {
+    let (mut values, mut value) = (vec![], String::new());
+    let mut characters = cell.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            ';' => values.push(std::mem::take(&mut value)),
+            '\\' => value.extend(characters.next()),
+            _ => value.push(character),
+        }
+    }
+    values.push(value);
+    values.retain(|value| !value.is_empty());
+    values
+}
+
+fn text(value: Option<&str>) -> String {
+    value.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_a_cell_are_split_as_they_were_joined() {
+        for values in [&["a"][..], &["a", "b"], &["a;b", "c\\", "\\;"], &[]] {
+            assert_eq!(split(&join(values.iter().copied())), values);
+        }
+        assert_eq!(split(";a;;b;"), ["a", "b"]);
+    }
+}

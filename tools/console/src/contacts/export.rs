@@ -1,0 +1,166 @@
+//! All contacts of a workspace, page by page: as CSV that import takes, or as JSON.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use domain::contact::AttributeContent;
+use domain::{Contact, Definitions, Timestamp, WorkspaceId};
+use serde::Serialize;
+use store::ContactQuery;
+
+use super::columns::Column;
+use crate::output::{Output, Shown};
+use crate::{Console, Refusal};
+
+pub(super) async fn run(
+    console: &Console,
+    workspace: WorkspaceId,
+    file: Option<&Path>,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    let store = &console.store;
+    let (now, definitions) = (store.now(), store.definitions(workspace).await?);
+    if let Some(path) = file {
+        let unwritable = |error: std::io::Error| Refusal::File {
+            path: path.display().to_string(),
+            reason: error.to_string(),
+        };
+        let mut to = File::create(path).map_err(unwritable)?;
+        let columns = Column::all(&definitions, now);
+        let exported = write_csv(console, workspace, &columns, &mut to).await?;
+        return output.one(&Exported { exported, file: path.display().to_string() });
+    }
+    if output.is_json() {
+        return write_json(console, workspace, &definitions, now, output).await;
+    }
+    let columns = Column::all(&definitions, now);
+    write_csv(console, workspace, &columns, output.raw()).await.map(|_| ())
+}
+
+async fn write_csv(
+    console: &Console,
+    workspace: WorkspaceId,
+    columns: &[Column<'_>],
+    to: &mut dyn Write,
+) -> Result<usize, Refusal> {
+    let unwritable = |error: csv::Error| Refusal::Output(error.into());
+    let mut csv = csv::Writer::from_writer(to);
+    csv.write_record(columns.iter().map(Column::name)).map_err(unwritable)?;
+    let (mut pages, mut count) = (Pages::of(console, workspace), 0);
+    while let Some(contacts) = pages.next().await? {
+        for contact in &contacts {
+            csv.write_record(columns.iter().map(|column| column.cell(contact))).map_err(unwritable)?;
+        }
+        count += contacts.len();
+    }
+    csv.flush().map_err(Refusal::Output)?;
+    Ok(count)
+}
+
+/// One array, written page by page: a workspace may have more contacts than one likes to hold in memory.
+async fn write_json(
+    console: &Console,
+    workspace: WorkspaceId,
+    definitions: &Definitions,
+    now: Timestamp,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    let mut pages = Pages::of(console, workspace);
+    let mut before = "[";
+    while let Some(contacts) = pages.next().await? {
+        for contact in &contacts {
+            let view = ContactView::of(contact, definitions, now);
+            let text = serde_json::to_string(&view).map_err(|error| Refusal::Output(error.into()))?;
+            write!(output.raw(), "{before}{text}").map_err(Refusal::Output)?;
+            before = ",";
+        }
+    }
+    let end = if before == "[" { "[]" } else { "]" };
+    writeln!(output.raw(), "{end}").map_err(Refusal::Output)
+}
+
+/// The pages of a workspace's contacts, newest first.
+struct Pages<'a> {
+    console: &'a Console,
+    workspace: WorkspaceId,
+    after: Option<String>,
+    is_over: bool,
+}
+
+impl<'a> Pages<'a> {
+    fn of(console: &'a Console, workspace: WorkspaceId) -> Self {
+        Self { console, workspace, after: None, is_over: false }
+    }
+
+    async fn next(&mut self) -> Result<Option<Vec<Contact>>, Refusal> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let wanted = ContactQuery { owner: None, search: None, page_size: 100, after: self.after.take() };
+        let page = self.console.store.contacts_page(self.workspace, wanted).await?;
+        self.is_over = page.next.is_none();
+        self.after = page.next;
+        Ok(Some(page.items))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ContactView<'a> {
+    id: String,
+    r#type: &'static str,
+    first_name: Option<&'a str>,
+    last_name: Option<&'a str>,
+    email: Option<&'a str>,
+    cellphone: Option<&'a str>,
+    language_code: Option<&'static str>,
+    owner: Option<&'a str>,
+    attributes: BTreeMap<&'a str, Vec<&'a str>>,
+    created_at: String,
+    updated_at: String,
+}
+
+impl<'a> ContactView<'a> {
+    fn of(contact: &'a Contact, definitions: &'a Definitions, now: Timestamp) -> Self {
+        let attributes = definitions.active(now).filter_map(|definition| {
+            let values = match contact.attributes.get(&definition.id)? {
+                AttributeContent::Open(content) => vec![content.as_str()],
+                AttributeContent::Closed(ids) => ids
+                    .iter()
+                    .filter_map(|id| definition.closed_value(*id))
+                    .map(|value| value.value.as_str())
+                    .collect(),
+            };
+            Some((definition.key_name.as_str(), values))
+        });
+        Self {
+            id: contact.id.to_string(),
+            r#type: contact.contact_type(definitions, now).as_str(),
+            first_name: contact.first_name.as_ref().map(|name| name.as_str()),
+            last_name: contact.last_name.as_ref().map(|name| name.as_str()),
+            email: contact.email.as_ref().map(|email| email.as_str()),
+            cellphone: contact.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
+            language_code: contact.language.map(|language| language.as_str()),
+            owner: contact.owner.as_ref().map(|owner| owner.email.as_str()),
+            attributes: attributes.collect(),
+            created_at: contact.created_at.to_string(),
+            updated_at: contact.updated_at.to_string(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Exported {
+    exported: usize,
+    file: String,
+}
+
+impl Shown for Exported {
+    const HEADINGS: &'static [&'static str] = &["exported", "file"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![self.exported.to_string(), self.file.clone()]
+    }
+}
