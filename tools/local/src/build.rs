@@ -14,7 +14,10 @@ use crate::progress::Progress;
 pub(crate) async fn functions_and_console(progress: &Progress, checkout: &Checkout) -> Result<(), Problem> {
     let step = progress.talkative_step("Building the functions and the console");
     let mut command = Command::new("cargo");
-    command.args(["build", "--locked", "--workspace", "--bins"]).current_dir(checkout.root()).stdout(Stdio::null());
+    command
+        .args(["build", "--locked", "--workspace", "--bins"])
+        .current_dir(checkout.root())
+        .stdout(Stdio::null());
     let status =
         Group::status(&mut command).await.map_err(|error| Problem::of("cargo does not start", error))?;
     if !status.success() {

@@ -90,6 +90,8 @@ fn command(checkout: &Checkout, port: u16, url: &str) -> Result<Command, Problem
         .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
         .env("AUTH", "true")
         .env("IOT_MTLS_ENABLED", "0")
+        // It clears up containers of earlier runs, and not only ours: it shall find no Docker.
+        .env("DOCKER_HOST", format!("unix://{}", scratch.join("no-docker").display()))
         .stdin(Stdio::piped())
         .stdout(log)
         .stderr(log_too);

@@ -38,14 +38,12 @@ pub struct Options {
 /// # Errors
 /// When a step fails or the emulator ends by itself.
 pub async fn run(options: &Options) -> Result<(), Problem> {
-    let mut interrupted = signal(SignalKind::interrupt()).map_err(no_signals)?;
-    let mut terminated = signal(SignalKind::terminate()).map_err(no_signals)?;
+    let told_to_end = end_signal()?;
+    // Whatever is under way or running is dropped, and so ended, with the branch that loses.
     let outcome = tokio::select! {
         outcome = stand(options) => outcome,
-        _ = interrupted.recv() => Ok(()),
-        _ = terminated.recv() => Ok(()),
+        () = told_to_end => Ok(()),
     };
-    // Whatever was under way or running was dropped, and so ended, with the branch that lost.
     if outcome.is_ok() {
         Progress::say("\nEverything has ended.");
     }
@@ -103,6 +101,21 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     emulator.ended().await
 }
 
+/// Ends at the first Ctrl-C, SIGTERM or closed terminal from now on.
+fn end_signal() -> Result<impl Future<Output = ()>, Problem> {
+    let listen = |kind| signal(kind).map_err(|error| Problem::of("Signals cannot be listened to", error));
+    let mut interrupted = listen(SignalKind::interrupt())?;
+    let mut terminated = listen(SignalKind::terminate())?;
+    let mut hung_up = listen(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
+            _ = hung_up.recv() => {}
+        }
+    })
+}
+
 /// Two runs in one folder would overwrite each other's files.
 fn lock(checkout: &Checkout) -> Result<File, Problem> {
     let path = checkout.state("lock");
@@ -137,10 +150,6 @@ impl Drop for Written {
 
 fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
-}
-
-fn no_signals(error: std::io::Error) -> Problem {
-    Problem::of("Signals cannot be listened to", error)
 }
 
 fn no_simulator(error: std::io::Error) -> Problem {

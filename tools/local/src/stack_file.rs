@@ -116,7 +116,7 @@ impl StackFile {
                  \n\
                  and see the signed webhook that it caused:\n\
                  \n\
-                 curl {}/ledger\n",
+                 curl -s {}/ledger | python3 -m json.tool\n",
                 self.base_url,
                 workspace.workspace_id,
                 contact.id,
