@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::Refused;
-use domain::refused::IdentityField;
 use serde_json::{Map, Value, json};
 use store::StoreError;
 
@@ -251,6 +250,7 @@ impl From<Arc<StoreError>> for ApiError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::refused::IdentityField;
     use domain::{AttributeId, AttributeType, ContactId};
     use uuid::Uuid;
 

@@ -113,7 +113,7 @@ mod tests {
             (b"{\n \"a\": }", 2, 7, "expected value"),
             (b"{} x", 1, 4, "trailing characters"),
             (b"{\"a\":1,\"a\":2}", 1, 10, "an object holds the same key twice"),
-            (b"\"\xff\"", 1, 3, "invalid unicode code point"),
+            (b"\"\xff\"", 1, 2, "invalid unicode code point"),
         ];
         for (body, line, column, reason) in rows {
             let found = parse(body).unwrap_err();

@@ -47,13 +47,9 @@ impl ApiRequest {
         self.http.path_parameters_ref().and_then(|all| all.first(name)).map(str::to_owned)
     }
 
-    /// The one header of that name; `None` when it is absent, sent twice or not text.
+    /// A header, when it is text. Of one sent twice the gateway's event and `lambda_http` leave the last.
     pub fn header(&self, name: &str) -> Option<&str> {
-        let mut values = self.http.headers().get_all(name).iter();
-        match (values.next(), values.next()) {
-            (Some(value), None) => value.to_str().ok(),
-            _ => None,
-        }
+        self.http.headers().get(name)?.to_str().ok()
     }
 
     /// The decoded query.
@@ -91,14 +87,12 @@ impl ApiRequest {
         json::parse(body).map_err(ApiError::Malformed)
     }
 
-    /// Refuses when `If-Match` was sent and names another state of the resource than the one `shown`. Sent on
-    /// several lines, they are one list.
+    /// Refuses when `If-Match` was sent and names another state of the resource than the one `shown`.
     pub fn check_if_match(&self, shown: &Reply) -> Result<(), ApiError> {
-        let mut lines = self.http.headers().get_all("if-match").iter().peekable();
-        let expected = lines.peek().is_none()
-            || lines.any(|line| {
-                line.to_str().is_ok_and(|tags| shown.etag().is_some_and(|tag| tag.matches(tags)))
-            });
+        if !self.http.headers().contains_key("if-match") {
+            return Ok(());
+        }
+        let expected = self.header("if-match").zip(shown.etag()).is_some_and(|(tags, tag)| tag.matches(tags));
         if expected { Ok(()) } else { Err(ApiError::Stale) }
     }
 }
