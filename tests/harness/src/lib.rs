@@ -9,11 +9,17 @@
 
 mod db;
 mod fixtures;
+mod gateway;
+mod queue;
 mod stand_ins;
 mod template;
 mod wire;
+mod world;
 
 pub use db::TestDb;
 pub use fixtures::{fixture, fixture_text};
+pub use gateway::{Answer, GatewayEvent};
+pub use queue::{Queued, TestQueue};
 pub use stand_ins::{TestClock, TestIds};
 pub use wire::{Call, Fault, trips};
+pub use world::World;

@@ -1,0 +1,124 @@
+//! Requests as API Gateway sends them to a function, and what it gets back.
+
+use std::collections::HashMap;
+
+use lambda_http::{Body, Request, Response};
+use serde_json::{Value, json};
+
+use crate::fixture;
+
+/// A REST API event begun from a file of `events/`, to be changed before it is sent.
+#[derive(Clone, Debug)]
+pub struct GatewayEvent(Value);
+
+impl GatewayEvent {
+    /// The event of a file such as `contacts-get.json`.
+    pub fn of(file: &str) -> Self {
+        Self(fixture(file))
+    }
+
+    /// Sets a parameter of the path.
+    pub fn path(mut self, name: &str, value: impl ToString) -> Self {
+        self.0["pathParameters"][name] = json!(value.to_string());
+        self
+    }
+
+    /// Sets the whole query; a name may stand twice.
+    pub fn query(mut self, pairs: &[(&str, &str)]) -> Self {
+        let mut lists: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (name, value) in pairs {
+            lists.entry(name).or_default().push(value);
+        }
+        self.0["queryStringParameters"] = json!(pairs.iter().copied().collect::<HashMap<_, _>>());
+        self.0["multiValueQueryStringParameters"] = json!(lists);
+        self
+    }
+
+    /// Sets a header, in place of one of the same name.
+    pub fn header(self, name: &str, value: &str) -> Self {
+        self.set_header(name, Some(value))
+    }
+
+    /// Removes a header.
+    pub fn without_header(self, name: &str) -> Self {
+        self.set_header(name, None)
+    }
+
+    fn set_header(mut self, name: &str, value: Option<&str>) -> Self {
+        for (field, value) in
+            [("headers", value.map(|one| json!(one))), ("multiValueHeaders", value.map(|one| json!([one])))]
+        {
+            let Some(headers) = self.0[field].as_object_mut() else { continue };
+            headers.retain(|known, _| !known.eq_ignore_ascii_case(name));
+            headers.extend(value.map(|value| (name.to_owned(), value)));
+        }
+        self
+    }
+
+    /// Sets a JSON body.
+    pub fn body(self, body: &Value) -> Self {
+        self.raw_body(&body.to_string())
+    }
+
+    /// Sets a body that need not be JSON.
+    pub fn raw_body(mut self, body: &str) -> Self {
+        self.0["body"] = json!(body);
+        self.0["isBase64Encoded"] = json!(false);
+        self
+    }
+
+    /// Sets the method.
+    pub fn method(mut self, method: &str) -> Self {
+        self.0["httpMethod"] = json!(method);
+        self.0["requestContext"]["httpMethod"] = json!(method);
+        self
+    }
+
+    /// Sets the gateway's id of the request.
+    pub fn request_id(mut self, id: &str) -> Self {
+        self.0["requestContext"]["requestId"] = json!(id);
+        self
+    }
+
+    /// The request as a function's handler receives it.
+    pub fn request(&self) -> Request {
+        match lambda_http::request::from_str(&self.0.to_string()) {
+            Ok(request) => request,
+            Err(error) => panic!("the event is not a gateway's: {error}"),
+        }
+    }
+}
+
+/// A function's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// Headers by lower-case name.
+    pub headers: HashMap<String, String>,
+    /// The body as it goes out.
+    pub text: String,
+    /// The body, parsed.
+    pub json: Value,
+}
+
+impl From<Response<Body>> for Answer {
+    fn from(response: Response<Body>) -> Self {
+        let text = match response.body() {
+            Body::Text(text) => text.clone(),
+            other => panic!("a function of the API answers text, not {other:?}"),
+        };
+        let header =
+            |value: &lambda_http::http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        Self {
+            status: response.status().as_u16(),
+            headers: response
+                .headers()
+                .iter()
+                .map(|(name, value)| (name.to_string(), header(value)))
+                .collect(),
+            json: serde_json::from_str(&text).unwrap_or(Value::Null),
+            text,
+        }
+    }
+}
