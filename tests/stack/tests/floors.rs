@@ -21,7 +21,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[
         ("console", &["domain", "queue", "runtime", "store"]),
         ("harness", &["domain", "store"]),
-        ("local", &[]),
+        ("local", &["domain"]),
         ("stack-tests", &[]),
     ],
 ];
