@@ -1,1 +1,55 @@
+//! Signs and posts webhooks.
 //!
+//! ```text
+//! message -> lease -> endpoint, secrets, event -> sign -> POST -> attempt row, delivery row -> next message
+//! ```
+//!
+//! Nothing depends on the message: whatever is left undone when this process dies, the delivery's row stands in
+//! the due index, and its lease ends. A receiver's failure is a success of the message, whose retry lives in the
+//! row.
+
+mod attempt;
+mod https;
+mod resolver;
+mod settings;
+
+use std::time::Duration;
+
+use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
+use lambda_runtime::{Error, LambdaEvent};
+use queue::{DeliveryQueue, DeliveryTask};
+use store::Store;
+
+pub use https::{Answer, Https, HttpsError, Post, Transport};
+pub use resolver::{Addresses, Lookup, SystemLookup};
+pub use settings::Rules;
+
+/// Everything this function works with.
+pub struct Engine<T> {
+    /// The tables.
+    pub store: Store,
+    /// Where retries of the next quarter of an hour are queued.
+    pub queue: DeliveryQueue,
+    /// Reaches the receivers.
+    pub transport: T,
+    /// When and how often.
+    pub rules: Rules,
+}
+
+impl<T: Transport> Engine<T> {
+    /// Looks after the deliveries of a batch, all at the same time: a slow receiver delays nobody else's.
+    pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
+        self.check_lease(Duration::from_millis(event.context.deadline))?;
+        let work = async |task| attempt::look_after(self, task).await;
+        Ok(queue::drive(event.payload, DeliveryTask::read, work).await)
+    }
+
+    /// A lease shorter than this function may run would let two attempts be made at the same time.
+    fn check_lease(&self, deadline: Duration) -> Result<(), Error> {
+        let now = Duration::from_millis(u64::try_from(self.store.now().as_millis()).unwrap_or_default());
+        if deadline.saturating_sub(now) > self.rules.lease {
+            return Err("LEASE_SECONDS is shorter than the time-out of the function".into());
+        }
+        Ok(())
+    }
+}

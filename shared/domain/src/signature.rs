@@ -113,6 +113,12 @@ mod tests {
     }
 
     #[test]
+    fn the_headers_of_the_specification_bear_the_platforms_name() {
+        let prefix = format!("x-{}-", crate::PLATFORM.to_lowercase());
+        assert!([API_KEY, SIGNATURE, TIMESTAMP].iter().all(|name| name.starts_with(&prefix)));
+    }
+
+    #[test]
     fn during_a_rotation_every_secret_in_force_signs_and_the_active_one_alone_signs_the_legacy_header() {
         let mut rotating = secrets();
         rotating.signing.next = Some(secret(8));

@@ -290,6 +290,12 @@ impl Store {
         self.turn_all(workspace, endpoint, DeliveryState::Parked, Next::Again { at }).await
     }
 
+    /// The same for one delivery that was parked just now. One trip.
+    pub async fn unpark_delivery(&self, delivery: &Delivery) -> Result<bool, StoreError> {
+        let parked = Delivery { state: DeliveryState::Parked, ..delivery.clone() };
+        self.turn(&parked, Next::Again { at: self.now() }).await
+    }
+
     /// Turns every delivery of an endpoint that is in that state.
     async fn turn_all(
         &self,

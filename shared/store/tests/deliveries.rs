@@ -1,4 +1,5 @@
 //! Events and deliveries over an embedded DynamoDB.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::time::Duration;
 

@@ -1,0 +1,25 @@
+//! The `webhook-delivery` function: settings and clients once, then batches until the environment ends.
+
+use lambda_runtime::{Error, service_fn};
+use queue::DeliveryQueue;
+use store::{Store, Tables};
+use webhook_delivery::{Engine, Https, Rules};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    let process = runtime::Process::start().await?;
+    let rules = Rules::read(&process.settings)?;
+    let extra_ca = process.settings.optional("TRUSTED_CA_PEM").unwrap_or_default();
+    let engine = Engine {
+        store: Store::new(
+            process.dynamodb(),
+            Tables::of_stack(&process.stack),
+            process.clock(),
+            process.ids(),
+        ),
+        queue: DeliveryQueue::new(process.sqs(), process.settings.required("DELIVERY_QUEUE_URL")?),
+        transport: Https::new(rules.trusted.clone(), &extra_ca, rules.attempt)?,
+        rules,
+    };
+    lambda_runtime::run(service_fn(async |event| engine.handle(event).await)).await
+}
