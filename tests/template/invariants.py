@@ -24,7 +24,15 @@ FUNCTIONS = {
     "users": (set(), {"api-keys", "limits", "workspaces"}),
     "event-relay": ({"DELIVERY_QUEUE_URL", "FIRST_DUE_SECONDS"}, {"contacts", "workspaces", "deliveries"}),
     "webhook-delivery": (
-        {"RETRY_SCHEDULE", "ATTEMPT_TIMEOUT_SECONDS", "LEASE_SECONDS", "TRUSTED_RECEIVERS", "TRUSTED_CA_PEM"},
+        {
+            "DELIVERY_QUEUE_URL",
+            "FIRST_DUE_SECONDS",
+            "RETRY_SCHEDULE",
+            "ATTEMPT_TIMEOUT_SECONDS",
+            "LEASE_SECONDS",
+            "TRUSTED_RECEIVERS",
+            "TRUSTED_CA_PEM",
+        },
         {"workspaces", "deliveries", "secrets"},
     ),
     "sweeper": ({"DELIVERY_QUEUE_URL"}, {"deliveries"}),
