@@ -9,6 +9,7 @@ it does; prints the stack's outputs as one JSON object, with the APIs' URLs as t
 
 import argparse
 import concurrent.futures
+import fcntl
 import hashlib
 import json
 import os
@@ -99,13 +100,15 @@ def pack_all(functions, binaries, artifacts):
     missing = [name for name in names if not (binaries / name).is_file()]
     if missing:
         sys.exit(f"{binaries} holds no {', '.join(missing)}: build the functions first.")
-    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
+    # Stacks of this checkout that start at once would pack the same: the first does, the others wait.
+    with open(artifacts / "lock", "w") as lock, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         packages = workers.map(lambda name: pack(name, binaries / name, artifacts), names)
         return dict(zip(names, packages))
 
 
 def pack(name, binary, artifacts):
-    """The zip of a binary without its debug info, made once for each content."""
+    """The zip of a binary without its symbols, made once for each content."""
     digest = hashlib.sha256(binary.read_bytes()).hexdigest()[:32]
     package = artifacts / f"{name}-{digest}.zip"
     if package.exists():
@@ -114,11 +117,10 @@ def pack(name, binary, artifacts):
     say(f"packing {name}")
     with tempfile.TemporaryDirectory(dir=artifacts) as folder:
         stripped = pathlib.Path(folder, "bootstrap")
-        subprocess.run(["strip", "-S", "-o", stripped, binary], check=True)
+        subprocess.run(["strip", "-o", stripped, binary], check=True)
         packed = pathlib.Path(folder, "package.zip")
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             archive.write(stripped, "bootstrap")
-        # Another stack of this checkout may be packing the same: whoever is last wins, with the same bytes.
         packed.rename(package)
     forget_old(name, artifacts)
     return package
