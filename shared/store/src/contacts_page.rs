@@ -43,8 +43,6 @@ pub struct Page<T> {
 const BATCH: usize = 100;
 /// A page ends early behind so many bytes of contacts, as Lambda answers with 6 MB at most.
 const PAGE_BYTES: usize = 2 * 1024 * 1024;
-/// How many rows more than its share are read of each shard, so that a second round is seldom needed.
-const SHARD_SPARE: usize = 3;
 /// What positions in lists begin with; those of a search begin with its phases' letters.
 const LIST: char = 'L';
 
@@ -166,8 +164,7 @@ impl Store {
 
     /// The first of all runs' rows in order, as many as the page takes and one.
     async fn merge(&self, mut runs: Vec<Run>, page_size: usize) -> Result<Hits, StoreError> {
-        let spare = if runs.len() == 1 { 1 } else { SHARD_SPARE };
-        let share = page_size.div_ceil(runs.len()) + spare;
+        let share = share(page_size + 1, runs.len());
         let mut hits = vec![];
         while hits.len() <= page_size {
             let dry: Vec<&mut Run> = runs.iter_mut().filter(|run| run.is_dry()).collect();
@@ -204,6 +201,16 @@ impl Store {
         run.is_over = answer.last_evaluated_key.is_none();
         Ok(())
     }
+}
+
+/// How many rows are read of each of several shards for so many in all: its part, and three times by how much
+/// chance lets it vary, so that a second round is seldom needed.
+fn share(rows: usize, shards: usize) -> usize {
+    if shards == 1 {
+        return rows;
+    }
+    let part = rows.div_ceil(shards);
+    rows.min(part + 3 * (part.isqrt() + 1))
 }
 
 /// The contacts found, in the order of their hits, without those that meanwhile went to another owner.

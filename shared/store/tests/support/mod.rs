@@ -1,0 +1,116 @@
+//! What the tests of contacts share: contacts made in a line, and dice that always fall alike.
+
+#![allow(dead_code, missing_docs, unreachable_pub)] // each test takes what it needs of this
+
+use domain::{Cellphone, Contact, ContactId, Email, PersonName, Timestamp, WorkspaceId};
+use harness::TestDb;
+use store::{ContactQuery, Created, Page, Table};
+use uuid::Uuid;
+
+pub const WORKSPACE: WorkspaceId = WorkspaceId::from_uuid(Uuid::from_u64_pair(0x4000, 0x8000_0000_0000_00aa));
+pub const OTHER: WorkspaceId = WorkspaceId::from_uuid(Uuid::from_u64_pair(0x4000, 0x8000_0000_0000_00bb));
+
+/// A contact of [`WORKSPACE`]; empty texts are fields it does not have.
+pub fn contact(db: &TestDb, first: &str, last: &str, email: &str, cellphone: &str) -> Contact {
+    Contact {
+        first_name: PersonName::parse(first).ok(),
+        last_name: PersonName::parse(last).ok(),
+        email: Email::parse(email).ok(),
+        cellphone: Cellphone::parse(cellphone).ok(),
+        ..blank(db)
+    }
+}
+
+pub fn blank(db: &TestDb) -> Contact {
+    Contact::blank(ContactId::generate(&**db.ids()), WORKSPACE, db.store().now())
+}
+
+pub async fn create(db: &TestDb, contact: &Contact) {
+    let request = format!("create {}", contact.id);
+    assert_eq!(db.store().create_contact(contact, &request).await.unwrap(), Created::Done);
+}
+
+/// The next version of a contact, changed.
+pub fn next(contact: &Contact, now: Timestamp, change: impl FnOnce(&mut Contact)) -> Contact {
+    let mut next = Contact { version: contact.version + 1, updated_at: now, ..contact.clone() };
+    change(&mut next);
+    next
+}
+
+/// A query of everything, to be narrowed.
+pub fn everything(page_size: usize) -> ContactQuery {
+    ContactQuery { owner: None, search: None, page_size, after: None }
+}
+
+/// All pages of a query, each of a size of its own.
+pub async fn pages(
+    db: &TestDb,
+    workspace: WorkspaceId,
+    query: &ContactQuery,
+    mut page_size: impl FnMut() -> usize,
+) -> Vec<Page<Contact>> {
+    let mut query = query.clone();
+    let mut pages = vec![];
+    loop {
+        query.page_size = page_size();
+        let page = db.store().contacts_page(workspace, query.clone()).await.unwrap();
+        assert!(page.items.len() <= query.page_size);
+        query.after.clone_from(&page.next);
+        pages.push(page);
+        if query.after.is_none() {
+            return pages;
+        }
+        assert!(pages.len() < 10_000, "the pages do not end");
+    }
+}
+
+pub fn ids(pages: &[Page<Contact>]) -> Vec<ContactId> {
+    pages.iter().flat_map(|page| &page.items).map(|contact| contact.id).collect()
+}
+
+pub type Row = std::collections::HashMap<String, aws_sdk_dynamodb::types::AttributeValue>;
+
+/// Every row of the contacts table, in the order of its keys.
+pub async fn rows(db: &TestDb) -> Vec<Row> {
+    let mut rows = vec![];
+    let mut from = None;
+    loop {
+        let scan = db.client().scan().table_name(db.table(Table::Contacts));
+        let answer = scan.set_exclusive_start_key(from).send().await.unwrap();
+        rows.extend(answer.items.unwrap_or_default());
+        from = answer.last_evaluated_key;
+        if from.is_none() {
+            break;
+        }
+    }
+    rows.sort_by_key(|row| (row["pk"].as_s().unwrap().clone(), row["sk"].as_s().unwrap().clone()));
+    rows
+}
+
+/// Dice that fall alike in every run (xorshift).
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 16) as usize % end
+    }
+
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+
+    pub fn digits(&mut self, count: usize) -> String {
+        (0..count).map(|_| char::from(b'0' + self.below(10) as u8)).collect()
+    }
+}
