@@ -16,8 +16,8 @@ pub trait Clock: Send + Sync {
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The last moment that prints in any time zone with a four-digit year: 9999-12-30T22:00:00.999Z.
-    const LAST: i64 = 253_402_207_200_999;
+    /// The last moment that prints in any time zone with a four-digit year: 9999-12-30T22:00:00.000Z.
+    const LAST: i64 = 253_402_207_200_000;
 
     /// A moment from milliseconds since 1970, held within the years 1970 to 9999.
     pub const fn from_millis(millis: i64) -> Self {
@@ -105,10 +105,10 @@ mod tests {
     #[test]
     fn moments_out_of_range_are_held_at_its_ends() {
         assert_eq!(Timestamp::from_millis(-5).as_millis(), 0);
-        assert_eq!(Timestamp::from_millis(i64::MAX).to_string(), "9999-12-30T22:00:00.999Z");
+        assert_eq!(Timestamp::from_millis(i64::MAX).to_string(), "9999-12-30T22:00:00.000Z");
         assert_eq!(
             Timestamp::from_millis(i64::MAX).plus(Duration::MAX).to_string(),
-            "9999-12-30T22:00:00.999Z"
+            "9999-12-30T22:00:00.000Z"
         );
     }
 }
