@@ -141,7 +141,7 @@ impl NewAttribute<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionUnfit {
     /// The key name does not fit.
-    #[error("the key name {0}")]
+    #[error("the key name does not fit: {0}")]
     KeyName(Unfit),
     /// OPEN attributes take content, not values.
     #[error("an OPEN attribute has no values")]

@@ -81,6 +81,16 @@ pub struct NotQueued {
     pub reason: String,
 }
 
+/// A stack's queue that cannot be found.
+#[derive(Debug, thiserror::Error)]
+#[error("the queue {name} cannot be found: {reason}")]
+pub struct NoQueue {
+    /// The queue's name.
+    pub name: String,
+    /// Why.
+    pub reason: String,
+}
+
 /// The queue of deliveries.
 #[derive(Clone, Debug)]
 pub struct DeliveryQueue {
@@ -95,6 +105,15 @@ impl DeliveryQueue {
     /// The queue of that URL.
     pub fn new(sqs: Client, url: impl Into<String>) -> Self {
         Self { sqs, url: url.into() }
+    }
+
+    /// The queue of the stack of that name, for tools: functions are told its URL.
+    pub async fn of_stack(sqs: Client, stack: &str) -> Result<Self, NoQueue> {
+        let name = format!("{stack}-webhook-deliveries");
+        match sqs.get_queue_url().queue_name(&name).send().await {
+            Ok(answer) => Ok(Self::new(sqs, answer.queue_url.unwrap_or_default())),
+            Err(error) => Err(NoQueue { name, reason: causes(&error) }),
+        }
     }
 
     /// Queues tasks, ten a call, one call after another; a call that fails does not keep the next from being

@@ -7,7 +7,7 @@ mod batch;
 mod delivery;
 
 pub use batch::{Outcome, causes, drive};
-pub use delivery::{DeliveryQueue, DeliveryTask, NotQueued, Wake};
+pub use delivery::{DeliveryQueue, DeliveryTask, NoQueue, NotQueued, Wake};
 
 /// A message's body is not one that this service writes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

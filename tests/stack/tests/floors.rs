@@ -19,7 +19,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("webhook-delivery", &["domain", "queue", "runtime", "store"]),
     ],
     &[
-        ("console", &["domain", "queue", "runtime", "store"]),
+        ("console", &["domain", "edge", "queue", "runtime", "store"]),
         ("harness", &["domain", "store"]),
         ("local", &["domain"]),
         ("stack-tests", &[]),

@@ -76,7 +76,7 @@ const TRIES: usize = 20;
 
 async fn create(console: &Console, wanted: &Create) -> Result<AttributeDefinition, Refusal> {
     let store = &console.store;
-    let unfit = |reason: Unfit| Refusal::Unfit { what: "The attribute", reason };
+    let unfit = |reason: Unfit| Refusal::Unfit { what: "The attribute cannot be made", reason };
     let new = NewAttribute {
         category: AttributeCategory::parse(&wanted.category).map_err(unfit)?,
         attribute_type: AttributeType::parse(&wanted.attribute_type).map_err(unfit)?,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use domain::TrustedReceivers;
+use queue::{DeliveryQueue, NoQueue};
 use runtime::{OsRandomness, Process, Settings};
 use store::{Store, Tables};
 
@@ -17,5 +18,23 @@ pub async fn to_stack(stack: Option<String>) -> Result<Console, Refusal> {
     let process = Process::of_stack(stack).await;
     let tables = Tables::of_stack(&process.stack);
     let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids());
-    Ok(Console { store, random: Arc::new(OsRandomness), trusted })
+    let queue = Queue::OfStack(process);
+    Ok(Console { store, queue, random: Arc::new(OsRandomness), trusted })
+}
+
+/// The queue of deliveries, looked up only by the verb that needs it.
+pub enum Queue {
+    /// The one of the stack.
+    OfStack(Process),
+    /// One that is known.
+    Known(DeliveryQueue),
+}
+
+impl Queue {
+    pub(crate) async fn open(&self) -> Result<DeliveryQueue, NoQueue> {
+        match self {
+            Self::OfStack(process) => DeliveryQueue::of_stack(process.sqs(), &process.stack).await,
+            Self::Known(queue) => Ok(queue.clone()),
+        }
+    }
 }

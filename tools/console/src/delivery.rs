@@ -62,7 +62,7 @@ impl List {
             .as_deref()
             .map(DeliveryState::parse)
             .transpose()
-            .map_err(|reason| Refusal::Unfit { what: "The state", reason })?;
+            .map_err(|reason| Refusal::Unfit { what: "The state does not fit", reason })?;
         let endpoints = match self.endpoint {
             Some(endpoint) => vec![endpoint],
             None => endpoints_with_deliveries(console, workspace).await?,

@@ -64,7 +64,7 @@ impl Verb {
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;
     let workspace = console.workspace(wanted.within.workspace).await?;
-    let unfit = |reason| Refusal::Unfit { what: "The key cannot be made:", reason };
+    let unfit = |reason| Refusal::Unfit { what: "The key cannot be made", reason };
     let grant = Grant {
         scopes: Scopes::parse(wanted.scope.iter().map(String::as_str)).map_err(unfit)?,
         rate: RateLimit::new(wanted.rate, wanted.burst).map_err(unfit)?,

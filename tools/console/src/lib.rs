@@ -30,7 +30,7 @@ use domain::secret::Randomness;
 use domain::{TrustedReceivers, Workspace, WorkspaceId};
 use store::Store;
 
-pub use connect::to_stack;
+pub use connect::{Queue, to_stack};
 pub use output::Terminal;
 pub use refusal::Refusal;
 
@@ -40,6 +40,8 @@ use output::Output;
 pub struct Console {
     /// The tables of the stack.
     pub store: Store,
+    /// Its queue of deliveries.
+    pub queue: Queue,
     /// Where keys and secrets come from.
     pub random: Arc<dyn Randomness>,
     /// Receivers that may be endpoints although they are not public.
@@ -100,7 +102,8 @@ pub async fn run(
     };
     let mut output = Output::new(cli.json, terminal);
     let done = match connect(cli.stack).await {
-        Ok(console) => console.carry_out(cli.noun, &mut output).await,
+        // Boxed: of all verbs' states together the compiler would make one very deep type.
+        Ok(console) => Box::pin(console.carry_out(cli.noun, &mut output)).await,
         Err(refusal) => Err(refusal),
     };
     match done {

@@ -51,6 +51,7 @@ impl<'a> Output<'a> {
         }
         let width = T::HEADINGS.iter().map(|heading| heading.chars().count()).max().unwrap_or(0);
         for (heading, cell) in T::HEADINGS.iter().zip(value.cells()) {
+            let cell = cell.replace('\n', &format!("\n{:width$}  ", ""));
             self.line(&format!("{heading:width$}  {cell}"))?;
         }
         Ok(())

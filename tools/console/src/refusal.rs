@@ -35,9 +35,9 @@ pub enum Refusal {
     #[error("There is a workspace {0} already.")]
     WorkspaceExists(WorkspaceId),
     /// A value given breaks its rule.
-    #[error("{what} {reason}.")]
+    #[error("{what}: {reason}.")]
     Unfit {
-        /// The argument.
+        /// What does not fit.
         what: &'static str,
         /// The rule.
         reason: Unfit,

@@ -67,12 +67,12 @@ impl Verb {
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;
     let workspace = console.workspace(wanted.within.workspace).await?;
-    let email = Email::parse(&wanted.email).map_err(unfit("The e-mail address"))?;
+    let email = Email::parse(&wanted.email).map_err(unfit("The e-mail address does not fit"))?;
     let user = User {
-        first_name: optional(&wanted.first_name, "The first name", PersonName::parse)?,
-        last_name: optional(&wanted.last_name, "The last name", PersonName::parse)?,
-        cellphone: optional(&wanted.cellphone, "The cellphone", Cellphone::parse)?,
-        language: optional(&wanted.language, "The language", Language::parse)?,
+        first_name: optional(&wanted.first_name, "The first name does not fit", PersonName::parse)?,
+        last_name: optional(&wanted.last_name, "The last name does not fit", PersonName::parse)?,
+        cellphone: optional(&wanted.cellphone, "The cellphone does not fit", Cellphone::parse)?,
+        language: optional(&wanted.language, "The language does not fit", Language::parse)?,
         ..User::new(UserId::generate(store.ids()), workspace.id, email, store.now())
     };
     match store.create_user(&user).await? {

@@ -1,11 +1,16 @@
 //! `console webhook ...`
 
+use std::time::Duration;
+
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, EventType, WebhookEndpoint,
+    DeliveryId, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType,
+    WebhookEndpoint,
 };
+use edge::view;
+use queue::{DeliveryTask, Wake};
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
@@ -26,6 +31,8 @@ pub(crate) enum Verb {
     Enable(OneEndpoint),
     /// Delete an endpoint and its secrets; its pending deliveries are cancelled.
     Delete(OneEndpoint),
+    /// Send an endpoint a trial event, `webhook.test`.
+    Test(OneEndpoint),
 }
 
 #[derive(Args)]
@@ -76,6 +83,7 @@ impl Verb {
                 output.one(&EndpointView::from(&enabled))
             }
             Self::Delete(one) => delete(console, &one, output).await,
+            Self::Test(one) => test(console, &one, output).await,
         }
     }
 }
@@ -87,9 +95,9 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     let store = &console.store;
     let url = EndpointUrl::parse(&wanted.url, &console.trusted)?;
     let api_key = ReceiverKey::parse(&wanted.api_key)
-        .map_err(|reason| Refusal::Unfit { what: "The customer's API key", reason })?;
+        .map_err(|reason| Refusal::Unfit { what: "The customer's API key does not fit", reason })?;
     let filter = EventFilter::parse(wanted.events.iter().map(String::as_str))
-        .map_err(|reason| Refusal::Unfit { what: "The event", reason })?;
+        .map_err(|reason| Refusal::Unfit { what: "The event does not fit", reason })?;
     let workspace_id = console.workspace(wanted.within.workspace).await?.id;
 
     let mut entropy = [0; 32];
@@ -160,6 +168,65 @@ async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -
     }
     let cancelled = console.store.cancel_deliveries(workspace.id, one.endpoint).await?;
     output.one(&DeletedView { endpoint_id: one.endpoint.to_string(), deleted: true, cancelled })
+}
+
+/// When the sweeper looks after a trial delivery whose queue message was lost.
+const FIRST_DUE: Duration = Duration::from_secs(120);
+
+/// The same way as any change of the workspace: event and delivery in one transaction, then the queue.
+async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let store = &console.store;
+    let endpoint = one.read(console).await?;
+    if !endpoint.is_enabled() {
+        return Err(Refusal::EndpointDisabled(endpoint.id));
+    }
+    let trial = store.ids().next();
+    let event = Event::of_change(EventType::WebhookTest, endpoint.workspace_id, &trial, 1, store.now());
+    let payload = TrialPayload { endpoint_id: endpoint.id.to_string() };
+    let body = view::event_body(&event, &payload).map_err(|error| Refusal::Output(error.into()))?;
+    store.record_event(&event, body, &[endpoint.id], FIRST_DUE).await?;
+    let delivery = event.delivery_to(endpoint.id);
+    if wake(console, &endpoint, delivery).await.is_err() {
+        output.remark("The queue did not take it: the delivery is made within three minutes.")?;
+    }
+    output.one(&TrialView {
+        endpoint_id: endpoint.id.to_string(),
+        event_id: event.id.to_string(),
+        delivery_id: delivery.to_string(),
+    })
+}
+
+async fn wake(
+    console: &Console,
+    endpoint: &WebhookEndpoint,
+    delivery_id: DeliveryId,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let task = DeliveryTask { workspace_id: endpoint.workspace_id, delivery_id };
+    let wake = Wake { task, endpoint_id: endpoint.id, after: Duration::ZERO };
+    Ok(console.queue.open().await?.enqueue(&[wake]).await?)
+}
+
+/// What a trial event is about.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TrialPayload {
+    endpoint_id: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TrialView {
+    endpoint_id: String,
+    event_id: String,
+    delivery_id: String,
+}
+
+impl Shown for TrialView {
+    const HEADINGS: &'static [&'static str] = &["endpoint", "event", "delivery"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![self.endpoint_id.clone(), self.event_id.clone(), self.delivery_id.clone()]
+    }
 }
 
 #[derive(Serialize)]

@@ -44,7 +44,7 @@ async fn create(
     let store = &console.store;
     let id = id.unwrap_or_else(|| WorkspaceId::generate(store.ids()));
     let workspace = Workspace::new(id, name, store.now())
-        .map_err(|reason| Refusal::Unfit { what: "The name", reason })?;
+        .map_err(|reason| Refusal::Unfit { what: "The name does not fit", reason })?;
     if !store.create_workspace(&workspace).await? {
         return Err(Refusal::WorkspaceExists(id));
     }

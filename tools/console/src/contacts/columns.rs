@@ -132,7 +132,7 @@ impl<'a> Column<'a> {
             Self::Cellphone => update.cellphone = parsed(Cellphone::parse(cell))?,
             Self::LanguageCode => update.language = parsed(Language::parse(cell))?,
             Self::Owner => {
-                let user = users.named(cell).ok_or("is no user of the workspace")?;
+                let user = users.named(cell).ok_or("no user of the workspace")?;
                 update.owner = Patch::Set(UserRef::Id(user.id));
                 row.owner = Some(user);
             }
@@ -150,16 +150,16 @@ pub(super) fn read_row<'u>(
     users: &'u Users,
 ) -> Result<Row<'u>, String> {
     if cells.len() != columns.len() {
-        return Err(format!("has {} cells where the header has {}", cells.len(), columns.len()));
+        return Err(format!("{} cells where the header has {}", cells.len(), columns.len()));
     }
     let (mut row, mut wrong) = (Row { number, ..Row::default() }, vec![]);
     for (column, cell) in columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
         if let Err(reason) = column.read(cell, users, &mut row) {
-            wrong.push(format!("{} {reason}", column.name()));
+            wrong.push(format!("{}: {reason}", column.name()));
         }
     }
     if wrong.is_empty() && row.identities().is_empty() {
-        wrong.push("has no id, no email and no cellphone to tell the contact by".to_owned());
+        wrong.push("no id, no email and no cellphone to tell the contact by".to_owned());
     }
     if wrong.is_empty() { Ok(row) } else { Err(wrong.join("; ")) }
 }
@@ -195,14 +195,14 @@ fn attribute(definition: &AttributeDefinition, cell: &str) -> Result<AttributeUp
     if definition.category == AttributeCategory::Open {
         let content = OpenContent::parse(cell).map_err(|unfit| unfit.to_string())?;
         if !definition.attribute_type.takes(cell) {
-            return Err(format!("is not a {}", definition.attribute_type.as_str()));
+            return Err(format!("should be a {}", definition.attribute_type.as_str()));
         }
         return Ok(AttributeUpdate::Open { attribute, content: Some(content) });
     }
     let mut values: Vec<ClosedValueId> = vec![];
     for text in split(cell) {
         let known = definition.closed_values.iter().find(|value| value.value == text);
-        let value = known.ok_or_else(|| format!("has no value {text:?}"))?.id;
+        let value = known.ok_or_else(|| format!("the attribute has no value {text:?}"))?.id;
         if !values.contains(&value) {
             values.push(value);
         }

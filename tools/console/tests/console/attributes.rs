@@ -1,0 +1,128 @@
+use insta::{assert_json_snapshot, assert_snapshot};
+
+use crate::Desk;
+
+#[tokio::test]
+async fn attributes_are_made_archived_and_listed() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let plan = desk
+        .json(&[
+            "attribute",
+            "create",
+            "--workspace",
+            &workspace,
+            "--key-name",
+            "plan",
+            "--category",
+            "CLOSED",
+            "--required",
+            "--value",
+            "Free",
+            "--value",
+            "Team",
+        ])
+        .await;
+    assert_json_snapshot!(plan, @r#"
+    {
+      "archived": false,
+      "category": "CLOSED",
+      "id": "00000000-0000-4000-8000-000000000004",
+      "isRequired": true,
+      "keyName": "plan",
+      "type": "TEXT",
+      "values": [
+        {
+          "id": "00000000-0000-4000-8000-000000000005",
+          "value": "Free"
+        },
+        {
+          "id": "00000000-0000-4000-8000-000000000006",
+          "value": "Team"
+        }
+      ]
+    }
+    "#);
+    let seats = desk
+        .json(&[
+            "attribute",
+            "create",
+            "--workspace",
+            &workspace,
+            "--key-name",
+            "seats",
+            "--category",
+            "OPEN",
+            "--type",
+            "NUMBER",
+        ])
+        .await;
+    let archive =
+        ["attribute", "archive", "--workspace", &workspace, "--attribute", seats["id"].as_str().unwrap()];
+    assert_json_snapshot!(desk.json(&archive).await, @r#"
+    {
+      "archived": true,
+      "category": "OPEN",
+      "id": "00000000-0000-4000-8000-000000000007",
+      "isRequired": false,
+      "keyName": "seats",
+      "type": "NUMBER",
+      "values": []
+    }
+    "#);
+    desk.json(&archive).await;
+    assert_snapshot!(desk.run(&["attribute", "list", "--workspace", &workspace]).await.out, @"
+    ATTRIBUTE                             KEY NAME  CATEGORY  TYPE    IS        VALUES
+    00000000-0000-4000-8000-000000000004  plan      CLOSED    TEXT    required  Free; Team
+    00000000-0000-4000-8000-000000000007  seats     OPEN      NUMBER  archived
+    ");
+}
+
+#[tokio::test]
+async fn a_key_name_is_free_again_once_its_attribute_is_archived() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let create =
+        ["attribute", "create", "--workspace", &workspace, "--key-name", "plan", "--category", "OPEN"];
+    let first = desk.json(&create).await;
+    let id = first["id"].as_str().unwrap();
+    assert_eq!(
+        desk.refused(&create).await,
+        format!("The attribute cannot be made: the key name is that of the active attribute {id}.")
+    );
+    desk.json(&["attribute", "archive", "--workspace", &workspace, "--attribute", id]).await;
+    desk.json(&create).await;
+}
+
+#[tokio::test]
+async fn what_breaks_a_rule_is_refused() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let create = async |more: &[&str]| {
+        desk.refused(&[&["attribute", "create", "--workspace", &workspace], more].concat()).await
+    };
+    assert_snapshot!(create(&["--key-name", "k", "--category", "CLOSED"]).await, @"The attribute cannot be made: a CLOSED attribute has 1 to 50 values.");
+    assert_snapshot!(create(&["--key-name", "k", "--category", "OPEN", "--value", "v"]).await, @"The attribute cannot be made: an OPEN attribute has no values.");
+    assert_snapshot!(create(&["--key-name", " ", "--category", "OPEN"]).await, @"The attribute cannot be made: the key name does not fit: a key name cannot be blank or hold control characters.");
+    let twice = ["--key-name", "k", "--category", "CLOSED", "--value", "v", "--value", "v"];
+    assert_snapshot!(create(&twice).await, @r#"The attribute cannot be made: the value "v" is given twice."#);
+    let nothing = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
+    let archive = ["attribute", "archive", "--workspace", &workspace, "--attribute", nothing];
+    assert_snapshot!(desk.refused(&archive).await, @"The workspace has no attribute 3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90.");
+}
+
+#[tokio::test]
+async fn of_a_hundred_and_ten_attributes_made_at_once_a_hundred_are_taken() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    for round in 0..11 {
+        let names: Vec<String> = (0..10).map(|n| format!("key{round}-{n}")).collect();
+        let made = names.iter().map(|name| async {
+            let name = name.as_str();
+            let create =
+                ["attribute", "create", "--workspace", &workspace, "--key-name", name, "--category", "OPEN"];
+            desk.run(&create).await.status
+        });
+        let statuses = futures::future::join_all(made).await;
+        let expected = if round < 10 { 0 } else { 1 };
+        assert_eq!(statuses, [expected; 10], "round {round}");
+    }
+    let listed = desk.json(&["attribute", "list", "--workspace", &workspace]).await;
+    assert_eq!(listed.as_array().unwrap().len(), 100);
+}

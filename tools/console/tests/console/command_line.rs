@@ -1,0 +1,81 @@
+use std::ffi::OsString;
+
+use console::{Refusal, Terminal};
+use harness::Fault;
+
+use crate::{Desk, Pipe};
+
+#[tokio::test]
+async fn what_cannot_be_read_is_a_usage_error_on_standard_error() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    for wrong in [
+        &[][..],
+        &["nonsense"],
+        &["workspace"],
+        &["workspace", "create"],
+        &["workspace", "show", "--workspace", "not-an-id"],
+        &["key", "create", "--workspace", &workspace, "--name", "k"],
+        &["key", "create", "--workspace", &workspace, "--name", "k", "--scope", "everything"],
+        &["key", "create", "--workspace", &workspace, "--name", "k", "--scope", "*", "--expires", "soon"],
+        &["user", "disable", "--workspace", &workspace, "--user", "nobody"],
+        &["attribute", "create", "--workspace", &workspace, "--key-name", "k", "--category", "HALF-OPEN"],
+        &["webhook", "create", "--workspace", &workspace, "--url", "https://example.com"],
+        &["webhook", "create", "--workspace", &workspace, "--url", "u", "--api-key", "k", "--event", "x.y"],
+        &["delivery", "list", "--workspace", &workspace, "--state", "LOST"],
+    ] {
+        let ran = desk.run(wrong).await;
+        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{wrong:?}");
+        assert!(
+            ran.err.starts_with("error: ") || ran.err.contains("Usage: console"),
+            "{wrong:?}: {}",
+            ran.err
+        );
+    }
+}
+
+#[tokio::test]
+async fn help_is_a_success_on_standard_output() {
+    let desk = Desk::new().await;
+    for help in [&["--help"][..], &["help", "contacts"], &["contacts", "import", "--help"], &["--version"]] {
+        let ran = desk.run(help).await;
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{help:?}");
+        assert!(ran.out.contains("console"), "{help:?}");
+    }
+}
+
+#[tokio::test]
+async fn json_may_be_asked_for_before_or_behind_the_verb() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let before = desk.run(&["--json", "workspace", "show", "--workspace", &workspace]).await;
+    let behind = desk.run(&["workspace", "show", "--workspace", &workspace, "--json"]).await;
+    assert_eq!(before.out, behind.out);
+    assert!(before.out.starts_with('{'));
+}
+
+#[tokio::test]
+async fn the_stacks_name_reaches_the_connection_and_its_refusal_the_person() {
+    let err = Pipe::default();
+    let mut terminal =
+        Terminal { out: Box::new(Pipe::default()), err: Box::new(err.clone()), is_watched: false };
+    let line = ["console", "workspace", "create", "--name", "n", "--stack", "nowhere"].map(OsString::from);
+    let connect = async |stack: Option<String>| {
+        assert_eq!(stack.as_deref(), Some("nowhere"));
+        Err(Refusal::NoStack)
+    };
+    assert_eq!(console::run(line, connect, &mut terminal).await, 1);
+    assert_eq!(err.text(), "No stack is named: give --stack NAME or set the environment variable STACK.\n");
+}
+
+#[tokio::test]
+async fn a_stack_that_cannot_be_reached_or_does_not_exist_is_said_in_a_sentence() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    desk.db.fail("GetItem", Fault::Unreachable, 3);
+    let unreachable = desk.refused(&["workspace", "show", "--workspace", &workspace]).await;
+    assert!(unreachable.starts_with("The stack cannot be reached ("), "{unreachable}");
+    let table = desk.db.table(store::Table::Workspaces);
+    desk.db.client().delete_table().table_name(table).send().await.unwrap();
+    assert_eq!(
+        desk.refused(&["workspace", "show", "--workspace", &workspace]).await,
+        "There is no such stack in this account and region: one of its tables does not exist."
+    );
+}

@@ -1,0 +1,358 @@
+use std::fs;
+use std::path::PathBuf;
+
+use harness::Fault;
+use insta::{assert_json_snapshot, assert_snapshot};
+use serde_json::{Value, json};
+
+use crate::Desk;
+
+/// A workspace with a user and three attributes, and a file to import.
+struct Book {
+    desk: Desk,
+    workspace: String,
+    file: PathBuf,
+}
+
+impl Book {
+    async fn new(name: &str) -> Self {
+        let (desk, workspace) = Desk::with_workspace().await;
+        desk.json(&["user", "create", "--workspace", &workspace, "--email", "Ada@example.com"]).await;
+        for attribute in [
+            &["--key-name", "company", "--category", "OPEN"][..],
+            &["--key-name", "seats", "--category", "OPEN", "--type", "NUMBER"],
+            &[
+                "--key-name",
+                "plan",
+                "--category",
+                "CLOSED",
+                "--value",
+                "Free",
+                "--value",
+                "a;b",
+                "--value",
+                "Team",
+            ],
+        ] {
+            desk.json(&[&["attribute", "create", "--workspace", &workspace], attribute].concat()).await;
+        }
+        let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.csv"));
+        Self { desk, workspace, file }
+    }
+
+    /// Imports rows; standard output is the report even where rows failed.
+    async fn import(&self, csv: &str) -> (u8, Value, String) {
+        fs::write(&self.file, csv).unwrap();
+        let file = self.file.to_str().unwrap();
+        let import = ["--json", "contacts", "import", "--workspace", &self.workspace, file];
+        let ran = self.desk.run(&import).await;
+        (ran.status, serde_json::from_str(&ran.out).unwrap_or_default(), ran.err)
+    }
+
+    async fn taken(&self, csv: &str) -> Value {
+        let (status, report, err) = self.import(csv).await;
+        assert_eq!((status, err.as_str()), (0, ""), "{report}");
+        report
+    }
+
+    async fn refused(&self, csv: &str) -> String {
+        let (status, report, err) = self.import(csv).await;
+        assert_eq!((status, report), (1, Value::Null));
+        err.trim_end().replace(self.file.to_str().unwrap(), "FILE")
+    }
+
+    async fn export(&self) -> Value {
+        self.desk.json(&["contacts", "export", "--workspace", &self.workspace]).await
+    }
+
+    async fn export_csv(&self) -> String {
+        self.desk.run(&["contacts", "export", "--workspace", &self.workspace]).await.out
+    }
+}
+
+fn report(created: usize, updated: usize, unchanged: usize) -> Value {
+    json!({ "created": created, "updated": updated, "unchanged": unchanged, "failed": [] })
+}
+
+const TWO: &str = "\
+firstName,lastName,email,cellphone,languageCode,owner,attr:company,attr:seats,attr:plan
+Ana,Ruiz,ana@example.com,+14155550101,ES,ada@example.com,\"Aster, Inc.\",12,Free;a\\;b
+Bo,,bo@example.com,,,,,,
+";
+
+#[tokio::test]
+async fn rows_become_contacts_with_every_column() {
+    let book = Book::new("every-column").await;
+    assert_eq!(book.taken(TWO).await, report(2, 0, 0));
+    assert_json_snapshot!(book.export().await, @r#"
+    [
+      {
+        "attributes": {
+          "company": [
+            "Aster, Inc."
+          ],
+          "plan": [
+            "Free",
+            "a;b"
+          ],
+          "seats": [
+            "12"
+          ]
+        },
+        "cellphone": "+14155550101",
+        "createdAt": "2026-01-02T03:04:05.678Z",
+        "email": "ana@example.com",
+        "firstName": "Ana",
+        "id": "00000000-0000-4000-8000-00000000000b",
+        "languageCode": "ES",
+        "lastName": "Ruiz",
+        "owner": "Ada@example.com",
+        "type": "NORMAL",
+        "updatedAt": "2026-01-02T03:04:05.678Z"
+      },
+      {
+        "attributes": {},
+        "cellphone": null,
+        "createdAt": "2026-01-02T03:04:05.678Z",
+        "email": "bo@example.com",
+        "firstName": "Bo",
+        "id": "00000000-0000-4000-8000-00000000000d",
+        "languageCode": null,
+        "lastName": null,
+        "owner": null,
+        "type": "PARTIAL",
+        "updatedAt": "2026-01-02T03:04:05.678Z"
+      }
+    ]
+    "#);
+}
+
+#[tokio::test]
+async fn an_import_run_again_changes_nothing() {
+    let book = Book::new("again").await;
+    book.taken(TWO).await;
+    let before = book.export().await;
+    assert_eq!(book.taken(TWO).await, report(0, 0, 2));
+    assert_eq!(book.export().await, before);
+}
+
+#[tokio::test]
+async fn a_row_whose_address_or_phone_exists_changes_that_contact_and_empty_cells_change_nothing() {
+    let book = Book::new("merge").await;
+    book.taken(TWO).await;
+    let merged = book
+        .taken("email,cellphone,lastName,attr:plan\nANA@example.com,,,Team\n,+14155550101,Roig,\nbo@example.com,+14155550102,,\n")
+        .await;
+    assert_eq!(merged, report(0, 3, 0));
+    let contacts = book.export().await;
+    assert_eq!(contacts.as_array().unwrap().len(), 2);
+    let ana = contacts.as_array().unwrap().iter().find(|contact| contact["firstName"] == "Ana").unwrap();
+    assert_eq!(ana["email"], "ANA@example.com");
+    assert_eq!(ana["lastName"], "Roig");
+    assert_eq!(ana["attributes"], json!({ "company": ["Aster, Inc."], "seats": ["12"], "plan": ["Team"] }));
+}
+
+#[tokio::test]
+async fn an_export_imports_again_unchanged_and_into_an_empty_workspace_whole() {
+    let book = Book::new("round-trip").await;
+    book.taken(TWO).await;
+    let csv = book.export_csv().await;
+    assert_snapshot!(csv, @r#"
+    id,firstName,lastName,email,cellphone,languageCode,owner,attr:company,attr:seats,attr:plan
+    00000000-0000-4000-8000-00000000000b,Ana,Ruiz,ana@example.com,+14155550101,ES,Ada@example.com,"Aster, Inc.",12,Free;a\;b
+    00000000-0000-4000-8000-00000000000d,Bo,,bo@example.com,,,,,,
+    "#);
+    assert_eq!(book.taken(&csv).await, report(0, 0, 2));
+    let other = Book::new("round-trip-other").await;
+    assert_eq!(other.taken(&csv).await, report(2, 0, 0));
+    assert_eq!(other.export_csv().await, csv);
+}
+
+#[tokio::test]
+async fn rows_that_fail_are_named_and_the_others_taken() {
+    let book = Book::new("failing").await;
+    book.taken("email,cellphone\nana@example.com,+14155550101\nbo@example.com,+14155550102\n").await;
+    let (status, report, err) = book
+        .import(
+            "id,firstName,email,cellphone,languageCode,owner,attr:seats,attr:plan\n\
+             ,Cy,cy@example.com,,,,,\n\
+             ,Di,not-an-address,555,DE,nobody@example.com,many,Gold\n\
+             ,Ed,,,,,,\n\
+             ,,ana@example.com,+14155550102,,,,\n\
+             ,Flo,flo@example.com\n\
+             nonsense,Gus,gus@example.com,,,,,\n\
+             3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90,Hal,bo@example.com,,,,,\n",
+        )
+        .await;
+    assert_eq!(status, 1);
+    assert_json_snapshot!(report, @r#"
+    {
+      "created": 1,
+      "failed": [
+        {
+          "error": "email: should match ^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$; cellphone: should match ^\\+[1-9][0-9]{7,14}$; languageCode: should be one of ES, EN; owner: no user of the workspace; attr:seats: should be a NUMBER; attr:plan: the attribute has no value \"Gold\"",
+          "row": 3
+        },
+        {
+          "error": "no id, no email and no cellphone to tell the contact by",
+          "row": 4
+        },
+        {
+          "error": "cellphone belongs to contact 00000000-0000-4000-8000-00000000000d",
+          "row": 5
+        },
+        {
+          "error": "3 cells where the header has 8",
+          "row": 6
+        },
+        {
+          "error": "id: should be a UUID",
+          "row": 7
+        },
+        {
+          "error": "email belongs to contact 00000000-0000-4000-8000-00000000000d",
+          "row": 8
+        }
+      ],
+      "unchanged": 0,
+      "updated": 0
+    }
+    "#);
+    assert_snapshot!(err, @r#"
+    Row 3: email: should match ^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$; cellphone: should match ^\+[1-9][0-9]{7,14}$; languageCode: should be one of ES, EN; owner: no user of the workspace; attr:seats: should be a NUMBER; attr:plan: the attribute has no value "Gold".
+    Row 4: no id, no email and no cellphone to tell the contact by.
+    Row 5: cellphone belongs to contact 00000000-0000-4000-8000-00000000000d.
+    Row 6: 3 cells where the header has 8.
+    Row 7: id: should be a UUID.
+    Row 8: email belongs to contact 00000000-0000-4000-8000-00000000000d.
+    6 of 7 rows were not imported.
+    "#);
+    assert_eq!(book.export().await.as_array().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn people_see_counts_and_the_rows_that_failed() {
+    let book = Book::new("people").await;
+    fs::write(&book.file, "email\nana@example.com\nnobody\n").unwrap();
+    let file = book.file.to_str().unwrap();
+    let ran = book.desk.run(&["contacts", "import", "--workspace", &book.workspace, file]).await;
+    assert_eq!(ran.status, 1);
+    assert_snapshot!(ran.out, @"
+    created    1
+    updated    0
+    unchanged  0
+    failed     1
+    ");
+    assert_snapshot!(ran.err, @r#"
+    Row 3: email: should match ^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$.
+    1 of 2 rows were not imported.
+    "#);
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_understood_is_refused_whole() {
+    let book = Book::new("header").await;
+    for (csv, reason) in [
+        ("", "a column id, email or cellphone is needed to tell contacts apart"),
+        ("firstName\nAna\n", "a column id, email or cellphone is needed to tell contacts apart"),
+        ("email,email\n", "the column \"email\" is there twice"),
+        ("email,attr:colour\n", "the workspace has no active attribute \"colour\""),
+        (
+            "email,colour\n",
+            "the column \"colour\" is not one of id, firstName, lastName, email, cellphone, languageCode, owner, \
+             attr:<keyName>",
+        ),
+    ] {
+        assert_eq!(book.refused(csv).await, format!("FILE: {reason}."), "{csv:?}");
+    }
+    fs::remove_file(&book.file).unwrap();
+    let file = book.file.to_str().unwrap();
+    let import = ["contacts", "import", "--workspace", &book.workspace, file];
+    assert!(book.desk.refused(&import).await.contains("No such file"));
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_and_windows_line_ends_do_no_harm() {
+    let book = Book::new("bom").await;
+    assert_eq!(book.taken("\u{feff}email,firstName\r\nana@example.com,Ana\r\n").await, report(1, 0, 0));
+}
+
+#[tokio::test]
+async fn rows_about_one_contact_are_taken_in_the_order_of_the_file() {
+    let book = Book::new("order").await;
+    let rows: String = (0..50).map(|n| format!("ana@example.com,{n}\n")).collect();
+    assert_eq!(book.taken(&format!("email,firstName\n{rows}")).await, report(1, 49, 0));
+    assert_eq!(book.export().await[0]["firstName"], "49");
+}
+
+#[tokio::test]
+async fn an_owner_disabled_since_does_not_keep_a_contact_from_being_imported_again() {
+    let book = Book::new("disabled-owner").await;
+    book.taken(TWO).await;
+    book.desk.json(&["user", "disable", "--workspace", &book.workspace, "--user", "ada@example.com"]).await;
+    assert_eq!(book.taken(TWO).await, report(0, 0, 2));
+    let (status, report, _) = book.import("email,owner\nbo@example.com,ada@example.com\n").await;
+    assert_eq!(status, 1);
+    assert_eq!(report["failed"][0]["error"], "the owner is not an active internal user");
+}
+
+#[tokio::test]
+async fn an_import_that_ended_midway_completes_when_run_again() {
+    let book = Book::new("midway").await;
+    let rows: String = (0..200).map(|n| format!("c{n}@example.com,+1415555{n:04},C{n}\n")).collect();
+    let csv = format!("email,cellphone,firstName\n{rows}");
+    fs::write(&book.file, &csv).unwrap();
+    let file = book.file.to_str().unwrap();
+    {
+        let import = ["contacts", "import", "--workspace", &book.workspace, file];
+        let import = book.desk.run(&import);
+        let some = async {
+            let written =
+                || book.desk.db.calls().iter().filter(|call| call.operation == "TransactWriteItems").count();
+            while written() < 60 {
+                tokio::task::yield_now().await;
+            }
+        };
+        // Whichever ends first ends the other: the import is dropped with calls under way.
+        tokio::select! { _ = import => panic!("the import was to be cut off"), () = some => {} }
+    }
+    let report = book.taken(&csv).await;
+    assert_eq!(report["failed"], json!([]));
+    let count = |name: &str| report[name].as_u64().unwrap();
+    assert!(count("unchanged") > 0 && count("created") > 0, "{report}");
+    assert_eq!(count("created") + count("unchanged"), 200);
+    assert_eq!(book.export().await.as_array().unwrap().len(), 200);
+}
+
+#[tokio::test]
+async fn a_busy_table_is_waited_for() {
+    let book = Book::new("busy").await;
+    book.desk.db.fail("TransactWriteItems", Fault::Throttled, 4);
+    assert_eq!(book.taken("email\nana@example.com\n").await, report(1, 0, 0));
+}
+
+#[tokio::test]
+async fn five_thousand_rows_are_imported_and_exported_in_reasonable_time() {
+    let book = Book::new("many").await;
+    let rows: String =
+        (0..5_000).map(|n| format!("First{n},Last{n},c{n}@example.com,+1415{n:07},Co {n},Team\n")).collect();
+    let csv = format!("firstName,lastName,email,cellphone,attr:company,attr:plan\n{rows}");
+    let began = std::time::Instant::now();
+    assert_eq!(book.taken(&csv).await, report(5_000, 0, 0));
+    let imported = began.elapsed();
+    assert_eq!(book.export().await.as_array().unwrap().len(), 5_000);
+    println!("import {imported:?}, export {:?}", began.elapsed() - imported);
+    assert!(imported.as_secs() < 120, "{imported:?}");
+}
+
+#[tokio::test]
+async fn an_export_goes_to_a_file_too() {
+    let book = Book::new("to-file").await;
+    assert_eq!(book.export().await, json!([]));
+    book.taken(TWO).await;
+    let file = book.file.with_extension("out.csv");
+    let path = file.to_str().unwrap();
+    let export = ["contacts", "export", "--workspace", &book.workspace, "--output", path];
+    assert_eq!(book.desk.json(&export).await, json!({ "exported": 2, "file": path }));
+    assert_eq!(fs::read_to_string(&file).unwrap(), book.export_csv().await);
+}

@@ -1,0 +1,114 @@
+//! The console in process, over an embedded DynamoDB: what it prints, what it refuses, how it exits.
+
+mod attributes;
+mod command_line;
+mod contacts;
+mod deliveries;
+mod keys;
+mod teams;
+mod users;
+mod webhooks;
+mod workspaces;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use console::{Console, Queue, Terminal};
+use domain::TrustedReceivers;
+use domain::secret::Randomness;
+use harness::{TestDb, TestQueue};
+use queue::DeliveryQueue;
+use serde_json::Value;
+
+/// An operator's desk: a stack of its own with nothing in it, and the console.
+struct Desk {
+    db: TestDb,
+    queue: TestQueue,
+    random: Arc<dyn Randomness>,
+}
+
+/// What a command came to.
+#[derive(Debug)]
+struct Ran {
+    status: u8,
+    out: String,
+    err: String,
+}
+
+impl Desk {
+    async fn new() -> Self {
+        Self { db: TestDb::start().await, queue: TestQueue::default(), random: Arc::new(Counting::default()) }
+    }
+
+    /// With a workspace, whose id is returned.
+    async fn with_workspace() -> (Self, String) {
+        let desk = Self::new().await;
+        let made = desk.json(&["workspace", "create", "--name", "Aster"]).await;
+        (desk, made["workspaceId"].as_str().unwrap().to_owned())
+    }
+
+    /// Runs a command line as a person types it.
+    async fn run(&self, arguments: &[&str]) -> Ran {
+        let (out, err) = (Pipe::default(), Pipe::default());
+        let mut terminal =
+            Terminal { out: Box::new(out.clone()), err: Box::new(err.clone()), is_watched: false };
+        let line = std::iter::once("console").chain(arguments.iter().copied()).map(OsString::from);
+        let connect = async |_stack| {
+            let trusted = TrustedReceivers::parse("https://127.0.0.1:9443").unwrap();
+            let queue = Queue::Known(DeliveryQueue::new(self.queue.client(), "http://queue.invalid/q"));
+            Ok(Console { store: self.db.store().clone(), queue, random: Arc::clone(&self.random), trusted })
+        };
+        let status = console::run(line, connect, &mut terminal).await;
+        Ran { status, out: out.text(), err: err.text() }
+    }
+
+    /// Runs a command with `--json` that must succeed, and reads the one value it prints.
+    async fn json(&self, arguments: &[&str]) -> Value {
+        let ran = self.run(&[&["--json"], arguments].concat()).await;
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{arguments:?}: {ran:?}");
+        serde_json::from_str(&ran.out).unwrap()
+    }
+
+    /// Runs a command that must be refused, and returns the reason.
+    async fn refused(&self, arguments: &[&str]) -> String {
+        let ran = self.run(arguments).await;
+        assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{arguments:?}: {ran:?}");
+        assert_eq!(ran.err.lines().count(), 1, "one sentence: {}", ran.err);
+        ran.err.trim_end().to_owned()
+    }
+}
+
+/// Bytes that count, so that keys and secrets can stand in snapshots.
+#[derive(Default)]
+struct Counting(Mutex<u8>);
+
+impl Randomness for Counting {
+    fn fill(&self, bytes: &mut [u8]) {
+        let mut next = self.0.lock().unwrap();
+        for byte in bytes {
+            *next = next.wrapping_add(1);
+            *byte = *next;
+        }
+    }
+}
+
+/// A file in memory.
+#[derive(Clone, Default)]
+struct Pipe(Arc<Mutex<Vec<u8>>>);
+
+impl Pipe {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+use domain::{EndpointId, WorkspaceId};
+use insta::{assert_json_snapshot, assert_snapshot};
+
+use crate::Desk;
+
+async fn endpoint(desk: &Desk, workspace: &str) -> String {
+    let url = "https://hooks.example.com/in";
+    let made =
+        desk.json(&["webhook", "create", "--workspace", workspace, "--url", url, "--api-key", "k"]).await;
+    made["endpointId"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn an_endpoint_is_made_with_a_secret_that_is_shown_once() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let made = desk
+        .json(&[
+            "webhook",
+            "create",
+            "--workspace",
+            &workspace,
+            "--url",
+            "https://Hooks.example.com:8443/in?x=1",
+            "--api-key",
+            "customer-key",
+            "--event",
+            "contact.updated",
+            "--event",
+            "contact.created",
+        ])
+        .await;
+    assert_json_snapshot!(made, @r#"
+    {
+      "endpointId": "00000000-0000-4000-8000-000000000004",
+      "secret": "whsec_ISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+P0A=",
+      "url": "https://hooks.example.com:8443/in?x=1"
+    }
+    "#);
+    assert_json_snapshot!(desk.json(&["webhook", "list", "--workspace", &workspace]).await, @r#"
+    [
+      {
+        "endpointId": "00000000-0000-4000-8000-000000000004",
+        "events": [
+          "contact.created",
+          "contact.updated"
+        ],
+        "state": "ENABLED",
+        "url": "https://hooks.example.com:8443/in?x=1"
+      }
+    ]
+    "#);
+    let id = EndpointId::parse(made["endpointId"].as_str().unwrap()).unwrap();
+    let workspace = WorkspaceId::parse(&workspace).unwrap();
+    let secrets = desk.db.store().endpoint_secrets(workspace, id).await.unwrap().unwrap();
+    assert_eq!(secrets.signing.active.expose(), made["secret"]);
+    assert_eq!(secrets.api_key.expose(), "customer-key");
+}
+
+#[tokio::test]
+async fn an_endpoint_is_disabled_and_enabled_any_number_of_times() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let id = endpoint(&desk, &workspace).await;
+    let verb = async |verb| desk.json(&["webhook", verb, "--workspace", &workspace, "--endpoint", &id]).await;
+    assert_json_snapshot!(verb("disable").await, @r#"
+    {
+      "endpointId": "00000000-0000-4000-8000-000000000004",
+      "events": [
+        "*"
+      ],
+      "state": "DISABLED",
+      "url": "https://hooks.example.com/in"
+    }
+    "#);
+    assert_json_snapshot!(verb("show").await, @r#"
+    {
+      "createdAt": "2026-01-02T03:04:05.678Z",
+      "disabledAt": "2026-01-02T03:04:05.678Z",
+      "disabledReason": "OPERATOR",
+      "endpointId": "00000000-0000-4000-8000-000000000004",
+      "events": [
+        "*"
+      ],
+      "state": "DISABLED",
+      "url": "https://hooks.example.com/in"
+    }
+    "#);
+    assert_eq!(verb("disable").await["state"], "DISABLED");
+    assert_snapshot!(desk.run(&["webhook", "list", "--workspace", &workspace]).await.out, @"
+    ENDPOINT                              STATE     EVENTS  URL
+    00000000-0000-4000-8000-000000000004  DISABLED  *       https://hooks.example.com/in
+    ");
+    assert_eq!(verb("enable").await["state"], "ENABLED");
+    assert_eq!(verb("enable").await["state"], "ENABLED");
+    assert_eq!(verb("show").await["disabledAt"], serde_json::Value::Null);
+}
+
+#[tokio::test]
+async fn a_deleted_endpoint_is_gone_with_its_secrets() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let id = endpoint(&desk, &workspace).await;
+    let delete = ["webhook", "delete", "--workspace", &workspace, "--endpoint", &id];
+    assert_json_snapshot!(desk.json(&delete).await, @r#"
+    {
+      "cancelled": 0,
+      "deleted": true,
+      "endpointId": "00000000-0000-4000-8000-000000000004"
+    }
+    "#);
+    assert_eq!(desk.refused(&delete).await, format!("The workspace has no webhook endpoint {id}."));
+    assert_eq!(desk.json(&["webhook", "list", "--workspace", &workspace]).await, serde_json::json!([]));
+    let (workspace, id) = (WorkspaceId::parse(&workspace).unwrap(), EndpointId::parse(&id).unwrap());
+    assert_eq!(desk.db.store().endpoint_secrets(workspace, id).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn urls_that_deliveries_would_refuse_are_refused_here() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let create = async |url: &str| {
+        desk.refused(&["webhook", "create", "--workspace", &workspace, "--url", url, "--api-key", "k"]).await
+    };
+    assert_snapshot!(create("http://hooks.example.com/").await, @"The URL is refused: a webhook endpoint uses https.");
+    assert_snapshot!(create("https://user:pass@hooks.example.com/").await, @"The URL is refused: a webhook endpoint's URL carries no user name and no password.");
+    assert_snapshot!(create("https://hooks.example.com:8080/").await, @"The URL is refused: a webhook endpoint listens on port 443 or 8443.");
+    assert_snapshot!(create("hooks").await, @"The URL is refused: this is not a URL.");
+    for private in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "[::1]", "[::ffff:10.0.0.1]", "localhost"] {
+        assert_eq!(
+            create(&format!("https://{private}/")).await,
+            "The URL is refused: a webhook endpoint has a public address."
+        );
+    }
+    assert_eq!(desk.json(&["webhook", "list", "--workspace", &workspace]).await, serde_json::json!([]));
+    let trusted = ["--url", "https://127.0.0.1:9443/ok", "--api-key", "k"];
+    desk.json(&[&["webhook", "create", "--workspace", &workspace], &trusted[..]].concat()).await;
+}
+
+#[tokio::test]
+async fn a_customers_key_that_fits_no_header_is_refused() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let url = "https://hooks.example.com/";
+    let create = ["webhook", "create", "--workspace", &workspace, "--url", url, "--api-key", "a b"];
+    assert_snapshot!(desk.refused(&create).await, @"The customer's API key does not fit: should match ^[!-~]{1,256}$.");
+}
+
+#[tokio::test]
+async fn of_twelve_endpoints_made_at_once_ten_are_taken() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let urls: Vec<String> = (0..12).map(|n| format!("https://hooks.example.com/{n}")).collect();
+    let made = urls.iter().map(|url| async {
+        let create = ["webhook", "create", "--workspace", &workspace, "--url", url, "--api-key", "k"];
+        desk.run(&create).await
+    });
+    let ran = futures::future::join_all(made).await;
+    assert_eq!(ran.iter().filter(|ran| ran.status == 0).count(), 10);
+    let refused: Vec<&str> = ran.iter().filter(|ran| ran.status == 1).map(|ran| ran.err.trim_end()).collect();
+    assert_eq!(refused, ["The workspace has 10 webhook endpoints already, the most it may have."; 2]);
+    let listed = desk.json(&["webhook", "list", "--workspace", &workspace]).await;
+    assert_eq!(listed.as_array().unwrap().len(), 10);
+}

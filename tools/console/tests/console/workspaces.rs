@@ -1,0 +1,74 @@
+use insta::{assert_json_snapshot, assert_snapshot};
+
+use crate::Desk;
+
+#[tokio::test]
+async fn a_workspace_is_made_and_shown() {
+    let desk = Desk::new().await;
+    let made = desk.json(&["workspace", "create", "--name", "Aster Travel"]).await;
+    assert_json_snapshot!(made, @r#"
+    {
+      "createdAt": "2026-01-02T03:04:05.678Z",
+      "listShardsRead": 1,
+      "listShardsWrite": 1,
+      "name": "Aster Travel",
+      "workspaceId": "00000000-0000-4000-8000-000000000001"
+    }
+    "#);
+    let id = made["workspaceId"].as_str().unwrap();
+    assert_eq!(desk.json(&["workspace", "show", "--workspace", id]).await, made);
+    assert_snapshot!(desk.run(&["workspace", "show", "--workspace", id]).await.out, @"
+    workspace                 00000000-0000-4000-8000-000000000001
+    name                      Aster Travel
+    created                   2026-01-02T03:04:05.678Z
+    list shards (read/write)  1/1
+    ");
+}
+
+#[tokio::test]
+async fn the_first_workspace_brings_the_key_that_seals_cursors_and_the_second_leaves_it() {
+    let desk = Desk::new().await;
+    desk.json(&["workspace", "create", "--name", "One"]).await;
+    let first = desk.db.store().cursor_keys().await.unwrap();
+    desk.json(&["workspace", "create", "--name", "Two"]).await;
+    assert!(!desk.db.store().ensure_cursor_key([0; 32]).await.unwrap());
+    assert_eq!(desk.db.store().cursor_keys().await.unwrap(), first);
+}
+
+#[tokio::test]
+async fn a_workspace_takes_the_id_it_is_given_once() {
+    let desk = Desk::new().await;
+    let id = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
+    let create = ["workspace", "create", "--name", "Aster", "--id", id];
+    assert_eq!(desk.json(&create).await["workspaceId"], id);
+    assert_snapshot!(desk.refused(&create).await, @"There is a workspace 3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90 already.");
+}
+
+#[tokio::test]
+async fn a_name_that_does_not_fit_and_an_unknown_workspace_are_refused() {
+    let desk = Desk::new().await;
+    assert_snapshot!(desk.refused(&["workspace", "create", "--name", " "]).await, @"The name does not fit: a name cannot be blank or hold control characters.");
+    assert_snapshot!(desk.refused(&["workspace", "create", "--name", ""]).await, @"The name does not fit: should have at least 1 characters.");
+    let nobody = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
+    for command in [
+        &["workspace", "show"][..],
+        &["key", "list"],
+        &["key", "create", "--name", "k", "--scope", "*"],
+        &["user", "list"],
+        &["user", "create", "--email", "a@example.com"],
+        &["team", "list"],
+        &["team", "create", "--name", "t"],
+        &["attribute", "list"],
+        &["attribute", "create", "--key-name", "k", "--category", "OPEN"],
+        &["contacts", "import", "none.csv"],
+        &["contacts", "export"],
+        &["webhook", "list"],
+        &["webhook", "create", "--url", "https://example.com", "--api-key", "k"],
+        &["webhook", "delete", "--endpoint", nobody],
+        &["delivery", "list"],
+        &["delivery", "show", "--delivery", nobody],
+    ] {
+        let refused = desk.refused(&[command, &["--workspace", nobody]].concat()).await;
+        assert_eq!(refused, format!("There is no workspace {nobody}."), "{command:?}");
+    }
+}
