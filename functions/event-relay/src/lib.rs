@@ -1,1 +1,39 @@
+//! Turns committed changes into events, deliveries and queue messages.
 //!
+//! ```text
+//! stream record -> change -> who wants it? -> { event, deliveries } in one transaction -> queue
+//! ```
+//!
+//! A batch that could not be relayed whole is refused whole, **after** everything that could be done was done:
+//! the stream then brings it again, and what was recorded is recognised by its derived ids. (On AWS a batch that
+//! fails is halved until the record at fault stands alone; the local emulator knows no other answer than this
+//! one.) Order between records does not matter: each event carries its change's whole outcome, and deliveries may
+//! overtake each other anyway.
+
+mod change;
+mod relay;
+
+use std::time::Duration;
+
+use aws_lambda_events::dynamodb::Event as StreamEvent;
+use queue::DeliveryQueue;
+use store::Store;
+
+pub use relay::NotRelayed;
+
+/// Everything this function works with.
+pub struct Relay {
+    /// The tables.
+    pub store: Store,
+    /// Where deliveries are queued.
+    pub queue: DeliveryQueue,
+    /// How long after its event a delivery whose message was lost is taken up by the sweeper.
+    pub first_due: Duration,
+}
+
+impl Relay {
+    /// Relays a batch of stream records. An error brings all of them again, which does no harm.
+    pub async fn handle(&self, event: StreamEvent) -> Result<(), NotRelayed> {
+        relay::relay(self, &event.records).await
+    }
+}

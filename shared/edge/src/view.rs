@@ -2,7 +2,7 @@
 
 use domain::attribute::AttributeDefinition;
 use domain::contact::AttributeContent;
-use domain::{AttributeCategory, Contact, Definitions, Timestamp, User};
+use domain::{AttributeCategory, Contact, Definitions, Event, Timestamp, User};
 use serde::Serialize;
 
 /// A contact of endpoints 5 to 7 and of the `contact.*` events. The four fields that the specification shows
@@ -20,7 +20,8 @@ pub struct ContactView<'a> {
     contact_type: &'static str,
     language_code: Option<&'static str>,
     owner_id: Option<String>,
-    custom_attributes: Vec<ContactAttributeView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    custom_attributes: Option<Vec<ContactAttributeView<'a>>>,
     created_at: String,
     updated_at: String,
 }
@@ -34,6 +35,7 @@ struct ContactAttributeView<'a> {
 /// A contact against the workspace's definitions at this moment. What it holds of archived attributes is kept
 /// but not shown.
 pub fn contact<'a>(contact: &'a Contact, definitions: &'a Definitions, now: Timestamp) -> ContactView<'a> {
+    let attributes = definitions.active(now).filter_map(|definition| contact_attribute(contact, definition));
     ContactView {
         id: contact.id.to_string(),
         first_name: contact.first_name.as_ref().map(|name| name.as_str()),
@@ -44,12 +46,17 @@ pub fn contact<'a>(contact: &'a Contact, definitions: &'a Definitions, now: Time
         contact_type: contact.contact_type(definitions, now).as_str(),
         language_code: contact.language.map(|language| language.as_str()),
         owner_id: contact.owner.as_ref().map(|owner| owner.id.to_string()),
-        custom_attributes: definitions
-            .active(now)
-            .filter_map(|definition| contact_attribute(contact, definition))
-            .collect(),
+        custom_attributes: Some(attributes.collect()),
         created_at: contact.created_at.to_string(),
         updated_at: contact.updated_at.to_string(),
+    }
+}
+
+impl ContactView<'_> {
+    /// The contact without `customAttributes`, for an event that would be larger than events may be: the values
+    /// of CLOSED attributes are held by id and may be thousands of characters when shown.
+    pub fn without_attributes(self) -> Self {
+        Self { custom_attributes: None, ..self }
     }
 }
 
@@ -152,4 +159,28 @@ pub fn user(user: &User) -> UserView<'_> {
         cellphone: user.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
         language_code: user.language.map(|language| language.as_str()),
     }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct EventView<'a, P> {
+    event_id: String,
+    event_type: &'static str,
+    entity: &'static str,
+    workspace_id: String,
+    timestamp: String,
+    payload: &'a P,
+}
+
+/// The body of a webhook: the event and what it is about, as bytes, which are made once and never change. The
+/// fields stand in this order; the timestamp is printed without milliseconds.
+pub fn event_body(event: &Event, payload: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    serde_json::to_vec(&EventView {
+        event_id: event.id.to_string(),
+        event_type: event.event_type.as_str(),
+        entity: event.event_type.entity(),
+        workspace_id: event.workspace_id.to_string(),
+        timestamp: event.at.to_seconds_string(),
+        payload,
+    })
 }

@@ -33,6 +33,7 @@ pub struct TestQueue(Arc<Mutex<State>>);
 struct State {
     messages: Vec<Queued>,
     closed: bool,
+    stalled: bool,
     refuse_next: usize,
 }
 
@@ -59,6 +60,11 @@ impl TestQueue {
     /// From now on, or no longer: every call fails.
     pub fn close(&self, closed: bool) {
         self.state().closed = closed;
+    }
+
+    /// From now on, or no longer: calls never return, and nothing is queued.
+    pub fn stall(&self, stalled: bool) {
+        self.state().stalled = stalled;
     }
 
     /// Refuses so many of the next messages, within calls that succeed.
@@ -96,6 +102,9 @@ impl TestQueue {
 
 impl HttpConnector for TestQueue {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        if self.state().stalled {
+            return HttpConnectorFuture::new(std::future::pending());
+        }
         let body = serde_json::from_slice(request.body().bytes().unwrap_or_default()).unwrap_or_default();
         let (status, answer) = self.answer(&body);
         let status = StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("both are statuses"));

@@ -1,0 +1,390 @@
+//! From stream records to events, deliveries and messages, over an embedded DynamoDB.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::time::Duration;
+
+use aws_lambda_events::dynamodb::Event as StreamEvent;
+use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
+use domain::{
+    AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId, Contact,
+    ContactId, Delivery, DeliveryState, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event,
+    EventFilter, EventType, PersonName, TrustedReceivers, WebhookEndpoint, WorkspaceId,
+};
+use event_relay::Relay;
+use harness::{Fault, TestQueue, World, fixture, trips};
+use queue::DeliveryQueue;
+use serde_json::{Value, json};
+
+const CREATED: &str = "event-relay-contact-created.json";
+const UPDATED: &str = "event-relay-contact-updated.json";
+const FIRST_DUE: Duration = Duration::from_secs(120);
+/// The endpoint in `events/webhook-delivery.json`.
+const ENDPOINT: &str = "6f8a0b2c-4d6e-4f8a-9b0c-2d4e6f8a0b1c";
+const OTHER: &str = "6f8a0b2c-4d6e-4f8a-9b0c-2d4e6f8a0b1d";
+
+struct Scene {
+    world: World,
+    sqs: TestQueue,
+    relay: Relay,
+}
+
+impl Scene {
+    async fn start() -> Self {
+        let (world, sqs) = (World::start().await, TestQueue::default());
+        let relay = Relay {
+            store: world.db.store().clone(),
+            queue: DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries"),
+            first_due: FIRST_DUE,
+        };
+        Self { world, sqs, relay }
+    }
+
+    /// The same with an endpoint that wants everything.
+    async fn with_endpoint() -> Self {
+        let scene = Self::start().await;
+        scene.endpoint(ENDPOINT, &[]).await;
+        scene
+    }
+
+    async fn endpoint(&self, id: &str, events: &[&str]) -> WebhookEndpoint {
+        let store = self.world.db.store();
+        let endpoint = WebhookEndpoint {
+            id: EndpointId::parse(id).unwrap(),
+            workspace_id: self.world.workspace,
+            url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
+            state: EndpointState::Enabled,
+            filter: EventFilter::parse(events.iter().copied()).unwrap(),
+            created_at: store.now(),
+            version: 1,
+        };
+        let secrets = EndpointSecrets {
+            api_key: ReceiverKey::parse("customer-key").unwrap(),
+            signing: SigningSecrets::only(SigningSecret::from_entropy([7; 32])),
+        };
+        let workspace = store.workspace(self.world.workspace).await.unwrap().unwrap();
+        assert!(store.create_endpoint(&workspace, &endpoint, &secrets).await.unwrap());
+        endpoint
+    }
+
+    async fn relayed(&self, event: &Value) -> bool {
+        let event: StreamEvent = serde_json::from_value(event.clone()).unwrap();
+        self.relay.handle(event).await.is_ok()
+    }
+
+    async fn deliveries(&self, endpoint: &str) -> Vec<Delivery> {
+        let endpoint = EndpointId::parse(endpoint).unwrap();
+        let page = self.world.db.store().deliveries_of(self.world.workspace, endpoint, None, 100, None).await;
+        page.unwrap().deliveries
+    }
+
+    async fn body(&self, delivery: &Delivery) -> String {
+        let store = self.world.db.store();
+        let event = store.recorded_event(self.world.workspace, delivery.event_id).await.unwrap().unwrap();
+        String::from_utf8(event.body).unwrap()
+    }
+
+    async fn nothing_happened(&self) -> bool {
+        self.deliveries(ENDPOINT).await.is_empty() && self.sqs.take().is_empty()
+    }
+}
+
+/// The definitions that the contact of the fixtures holds something of.
+async fn definitions(world: &World) {
+    let closed = ClosedValue {
+        id: ClosedValueId::parse("4d6f8b0c-2e4a-4c6e-a08b-0c2d4e6f8a0b").unwrap(),
+        value: "Gold".to_owned(),
+    };
+    let attributes = [
+        ("2b4d6f8a-0c2e-4a4c-8e6f-8a0b2c4d6e8f", "Interest", AttributeCategory::Open, vec![]),
+        ("3c5e7a9b-1d3f-4b5d-9f7a-9b1c3d5e7f9a", "Tier", AttributeCategory::Closed, vec![closed]),
+    ];
+    for (id, key_name, category, closed_values) in attributes {
+        let definition = AttributeDefinition {
+            id: AttributeId::parse(id).unwrap(),
+            workspace_id: world.workspace,
+            category,
+            is_required: true,
+            key_name: key_name.to_owned(),
+            attribute_type: AttributeType::Text,
+            closed_values,
+            created_at: world.db.store().now(),
+            deleted_at: None,
+            version: 1,
+        };
+        let workspace = world.db.store().workspace(world.workspace).await.unwrap().unwrap();
+        assert!(world.db.store().create_definition(&workspace, &definition).await.unwrap());
+    }
+}
+
+fn stream_event(records: &[Value]) -> Value {
+    json!({ "Records": records })
+}
+
+fn record(file: &str) -> Value {
+    fixture(file)["Records"][0].clone()
+}
+
+/// A record of another contact.
+fn record_of(n: u8) -> Value {
+    let id = format!("00000000-0000-4000-8000-0000000000{n:02}");
+    let text = record(CREATED).to_string().replace("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f", &id);
+    serde_json::from_str(&text).unwrap()
+}
+
+#[tokio::test]
+async fn a_changed_contact_becomes_an_event_a_delivery_and_a_message_in_two_trips() {
+    let scene = Scene::with_endpoint().await;
+    definitions(&scene.world).await;
+    scene.world.db.forget_calls();
+    assert!(scene.relayed(&fixture(UPDATED)).await);
+    assert_eq!(trips(&scene.world.db.calls()), 2);
+
+    let deliveries = scene.deliveries(ENDPOINT).await;
+    let delivery = &deliveries[0];
+    assert_eq!(deliveries.len(), 1);
+    assert_eq!((delivery.state, delivery.event_type), (DeliveryState::Pending, EventType::ContactUpdated));
+    assert_eq!(delivery.due_at, Some(delivery.created_at.plus(FIRST_DUE)));
+    assert_eq!(
+        scene.body(delivery).await,
+        concat!(
+            r#"{"eventId":"f93e97ed-733d-5359-a926-b6c629be733d","eventType":"contact.updated","#,
+            r#""entity":"contact_updates","workspaceId":"3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90","#,
+            r#""timestamp":"2026-10-20T09:15:28Z","#,
+            r#""payload":{"id":"8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f","firstName":"Ada","lastName":"Lovelace","#,
+            r#""email":"ada@example.com","cellphone":"+34600111222","#,
+            r#""workspaceId":"3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90","type":"NORMAL","languageCode":"EN","#,
+            r#""ownerId":"5e7f9a1b-3c5d-4e7f-8a9b-1c2d3e4f5a6b","#,
+            r#""customAttributes":[{"key":"Interest","values":["Analytical engines"]},"#,
+            r#"{"key":"Tier","values":["Gold"]}],"#,
+            r#""createdAt":"2026-10-20T09:15:00.000Z","updatedAt":"2026-10-20T09:15:28.123Z"}}"#,
+        )
+    );
+    let queued = scene.sqs.take();
+    assert_eq!(queued.len(), 1);
+    let message = &fixture("webhook-delivery.json")["Records"][0];
+    assert_eq!(json!(queued[0].body), message["body"]);
+    assert_eq!(json!(queued[0].group), message["attributes"]["MessageGroupId"]);
+    assert_eq!(queued[0].delay, 0);
+}
+
+#[tokio::test]
+async fn a_new_contact_becomes_another_kind_of_event_and_absent_fields_are_null() {
+    let scene = Scene::with_endpoint().await;
+    let mut created = fixture(CREATED);
+    for field in ["firstName", "lastName", "email"] {
+        created["Records"][0]["dynamodb"]["NewImage"].as_object_mut().unwrap().remove(field);
+    }
+    assert!(scene.relayed(&created).await);
+    let deliveries = scene.deliveries(ENDPOINT).await;
+    let body = scene.body(&deliveries[0]).await;
+    assert!(body.contains(r#""eventType":"contact.created","entity":"contact_creations""#), "{body}");
+    assert!(body.contains(r#","firstName":null,"lastName":null,"email":null,"#), "{body}");
+}
+
+#[tokio::test]
+async fn what_the_store_wrote_is_relayed_from_its_own_stream() {
+    let scene = Scene::with_endpoint().await;
+    let contact = scene.world.contact(|contact| contact.first_name = PersonName::parse("Ana").ok()).await;
+    let next = Contact { first_name: PersonName::parse("Anna").ok(), version: 2, ..contact.clone() };
+    scene.world.db.store().replace_contact(&contact, &next, "request-2").await.unwrap();
+    assert!(scene.relayed(&scene.world.db.contacts_stream()).await);
+    let mut types: Vec<EventType> =
+        scene.deliveries(ENDPOINT).await.iter().map(|delivery| delivery.event_type).collect();
+    types.sort();
+    assert_eq!(types, [EventType::ContactCreated, EventType::ContactUpdated]);
+}
+
+#[tokio::test]
+async fn a_repeated_record_writes_nothing_and_queues_the_same_again() {
+    let scene = Scene::with_endpoint().await;
+    assert!(scene.relayed(&fixture(UPDATED)).await);
+    let (first, messages) = (scene.deliveries(ENDPOINT).await, scene.sqs.take());
+    let body = scene.body(&first[0]).await;
+    // Meanwhile another endpoint came and a definition: the event stays as it was.
+    scene.endpoint(OTHER, &[]).await;
+    definitions(&scene.world).await;
+    assert!(scene.relayed(&fixture(UPDATED)).await);
+    assert_eq!(scene.deliveries(ENDPOINT).await, first);
+    assert_eq!(scene.body(&first[0]).await, body);
+    assert_eq!(scene.sqs.take()[0], messages[0]);
+    assert!(scene.deliveries(OTHER).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_the_api_does_not_show_is_no_event() {
+    let scene = Scene::with_endpoint().await;
+    let mut same_version = record(UPDATED);
+    same_version["dynamodb"]["NewImage"]["version"] = json!({ "N": "1" });
+    let mut removed = record(UPDATED);
+    removed["eventName"] = json!("REMOVE");
+    removed["dynamodb"].as_object_mut().unwrap().remove("NewImage");
+    let mut helper = record(CREATED);
+    helper["dynamodb"]["NewImage"] =
+        json!({ "pk": { "S": "w#E#a@b.c" }, "sk": { "S": "U" }, "kind": { "S": "contactEmail" } });
+    assert!(scene.relayed(&stream_event(&[same_version, removed, helper])).await);
+    assert!(scene.relayed(&stream_event(&[])).await);
+    assert!(scene.nothing_happened().await);
+}
+
+#[tokio::test]
+async fn nothing_is_written_for_nobody() {
+    let scene = Scene::start().await;
+    scene.endpoint(ENDPOINT, &["contact.created", "message.created"]).await;
+    let disabled = scene.endpoint(OTHER, &[]).await;
+    let store = scene.world.db.store();
+    store.disable_endpoint(disabled.workspace_id, disabled.id, DisabledReason::Operator).await.unwrap();
+    scene.world.db.forget_calls();
+    assert!(scene.relayed(&fixture(UPDATED)).await);
+    assert!(scene.world.db.calls().iter().all(|call| call.operation == "Query"));
+    assert!(scene.nothing_happened().await && scene.deliveries(OTHER).await.is_empty());
+
+    assert!(scene.relayed(&fixture(CREATED)).await);
+    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.deliveries(OTHER).await.len()), (1, 0));
+}
+
+#[tokio::test]
+async fn each_of_ten_endpoints_gets_a_delivery_of_its_own() {
+    let scene = Scene::start().await;
+    let ids: Vec<String> = (10..20).map(|n| format!("6f8a0b2c-4d6e-4f8a-9b0c-2d4e6f8a0b{n}")).collect();
+    for id in &ids {
+        scene.endpoint(id, &[]).await;
+    }
+    assert!(scene.relayed(&fixture(UPDATED)).await);
+    let queued = scene.sqs.take();
+    for id in &ids {
+        assert_eq!(scene.deliveries(id).await.len(), 1);
+        assert_eq!(queued.iter().filter(|message| message.group == *id).count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_whose_message_was_lost_is_due_after_two_minutes() {
+    let scene = Scene::with_endpoint().await;
+    scene.sqs.close(true);
+    assert!(scene.relayed(&fixture(UPDATED)).await, "the stream has nothing to repeat");
+    let delivery = &scene.deliveries(ENDPOINT).await[0];
+    assert_eq!(delivery.due_at, Some(scene.world.db.store().now().plus(FIRST_DUE)));
+}
+
+#[tokio::test]
+async fn killed_between_commit_and_queue_the_record_comes_again_and_is_queued() {
+    let scene = Scene::with_endpoint().await;
+    let event: StreamEvent = serde_json::from_value(fixture(UPDATED)).unwrap();
+    scene.sqs.stall(true);
+    let committed = async {
+        while scene.deliveries(ENDPOINT).await.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        () = committed => {}
+        _ = scene.relay.handle(event) => panic!("the queue does not answer"),
+    }
+    scene.sqs.stall(false);
+    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (1, 0));
+    assert!(scene.relayed(&fixture(UPDATED)).await);
+    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_batch_with_a_record_that_cannot_be_read_relays_the_others_and_is_refused() {
+    let scene = Scene::with_endpoint().await;
+    let mut from_the_future = record_of(2);
+    from_the_future["dynamodb"]["NewImage"]["sv"] = json!({ "N": "99" });
+    let batch = stream_event(&[record_of(1), from_the_future, record_of(3)]);
+    assert!(!scene.relayed(&batch).await);
+    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (2, 2));
+    // Halved by the stream, the good half passes.
+    assert!(scene.relayed(&stream_event(&[record_of(1)])).await);
+    assert_eq!(scene.deliveries(ENDPOINT).await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_batch_that_met_a_busy_table_is_refused_and_whole_when_it_comes_again() {
+    let scene = Scene::with_endpoint().await;
+    let batch = stream_event(&(1..=30).map(record_of).collect::<Vec<_>>());
+    // The SDK tries each of the thirty three times.
+    scene.world.db.fail("TransactWriteItems", Fault::Throttled, 90);
+    assert!(!scene.relayed(&batch).await);
+    assert!(scene.nothing_happened().await);
+    // Endpoints and definitions are read at the same time; what fails first ends the batch.
+    scene.world.db.fail("Query", Fault::Unreachable, 6);
+    let mut runs = 0;
+    while !scene.relayed(&batch).await {
+        runs += 1;
+        assert!(runs < 10);
+    }
+    assert!(runs > 0);
+    assert_eq!(scene.deliveries(ENDPOINT).await.len(), 30);
+    let mut bodies: Vec<String> = scene.sqs.take().into_iter().map(|message| message.body).collect();
+    bodies.sort();
+    bodies.dedup();
+    assert_eq!(bodies.len(), 30);
+}
+
+#[tokio::test]
+async fn a_conflict_with_another_relay_is_tried_again() {
+    let scene = Scene::with_endpoint().await;
+    scene.world.db.fail("TransactWriteItems", Fault::Conflict, 2);
+    assert!(scene.relayed(&fixture(UPDATED)).await);
+    assert_eq!(scene.deliveries(ENDPOINT).await.len(), 1);
+}
+
+#[tokio::test]
+async fn workspaces_are_kept_apart() {
+    let scene = Scene::with_endpoint().await;
+    let foreign =
+        fixture(UPDATED).to_string().replace(World::WORKSPACE, "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b91");
+    assert!(scene.relayed(&serde_json::from_str(&foreign).unwrap()).await);
+    assert!(scene.nothing_happened().await);
+}
+
+#[tokio::test]
+async fn an_event_that_would_be_too_large_goes_out_without_the_custom_attributes() {
+    let scene = Scene::with_endpoint().await;
+    let store = scene.world.db.store();
+    let value = |n: u128| ClosedValue { id: ClosedValueId::from_uuid(uuid(n)), value: "é".repeat(1_024) };
+    let mut record = record(CREATED);
+    for attribute in 0..4_u128 {
+        let definition = AttributeDefinition {
+            id: AttributeId::from_uuid(uuid(1_000 + attribute)),
+            workspace_id: scene.world.workspace,
+            category: AttributeCategory::Closed,
+            is_required: false,
+            key_name: format!("Key {attribute}"),
+            attribute_type: AttributeType::Text,
+            closed_values: (0..50).map(|n| value(attribute * 100 + n)).collect(),
+            created_at: store.now(),
+            deleted_at: None,
+            version: 1,
+        };
+        let workspace = store.workspace(scene.world.workspace).await.unwrap().unwrap();
+        assert!(store.create_definition(&workspace, &definition).await.unwrap());
+        let held: Vec<Value> =
+            definition.closed_values.iter().map(|value| json!({ "S": value.id.to_string() })).collect();
+        record["dynamodb"]["NewImage"]["attrs"]["M"][definition.id.to_string()] = json!({ "L": held });
+    }
+    assert!(scene.relayed(&stream_event(&[record])).await);
+    let deliveries = scene.deliveries(ENDPOINT).await;
+    let body: Value = serde_json::from_str(&scene.body(&deliveries[0]).await).unwrap();
+    assert!(body.to_string().len() <= Event::MAX_BODY);
+    assert_eq!(
+        (&body["payload"]["lastName"], body["payload"].get("customAttributes")),
+        (&json!("Byron"), None)
+    );
+}
+
+fn uuid(n: u128) -> uuid::Uuid {
+    uuid::Uuid::from_u128(n)
+}
+
+#[test]
+fn the_fixtures_are_of_one_contact() {
+    let id = ContactId::parse("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f").unwrap();
+    let workspace = WorkspaceId::parse(World::WORKSPACE).unwrap();
+    for file in [CREATED, UPDATED] {
+        let key = format!("{workspace}#C#{id}");
+        assert_eq!(record(file)["dynamodb"]["Keys"]["pk"]["S"], json!(key));
+    }
+}
