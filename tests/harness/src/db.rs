@@ -13,6 +13,7 @@ use store::{Store, Table, Tables};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
+use crate::rights::Rights;
 use crate::stand_ins::{TestClock, TestIds};
 use crate::template::{STACK, tables};
 use crate::wire::{Call, Fault, Wire};
@@ -47,7 +48,7 @@ impl TestDb {
         tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database.clone(), end));
 
         let wire = Wire::default();
-        let client = client(&endpoint, &wire);
+        let client = client(&endpoint, &wire, None);
         let (clock, ids) = (Arc::new(TestClock::default()), Arc::new(TestIds::default()));
         let store = Store::new(client.clone(), Tables::of_stack(STACK), clock.clone(), ids.clone());
         Self { client, store, clock, ids, endpoint, database, wire, _stop: stop }
@@ -56,6 +57,13 @@ impl TestDb {
     /// The store over this database, with this test's clock and ids.
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The same store as the function of that name has it: a call that its role in `template.yaml` does not allow
+    /// fails the test.
+    pub fn store_of(&self, function: &str) -> Store {
+        let client = client(&self.endpoint, &self.wire, Some(Arc::new(Rights::of(function))));
+        Store::new(client, Tables::of_stack(STACK), self.clock.clone(), self.ids.clone())
     }
 
     /// The client, to look at rows or to break them.
@@ -129,14 +137,14 @@ impl TestDb {
 }
 
 /// A client as the functions have it, but for back-offs too short to be noticed.
-fn client(endpoint: &str, wire: &Wire) -> Client {
+fn client(endpoint: &str, wire: &Wire, rights: Option<Arc<Rights>>) -> Client {
     let backoff = std::time::Duration::from_millis(1);
     let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
         .credentials_provider(Credentials::new("test", "test", None, None, "tests"))
         .endpoint_url(endpoint)
-        .http_client(wire.http_client())
+        .http_client(wire.http_client(rights))
         .retry_config(RetryConfig::standard().with_max_attempts(3).with_initial_backoff(backoff))
         .build();
     Client::from_conf(config)

@@ -11,6 +11,7 @@ mod db;
 mod fixtures;
 mod gateway;
 mod queue;
+mod rights;
 mod stand_ins;
 mod template;
 mod wire;

@@ -19,24 +19,46 @@ pub(crate) struct TableDefinition {
 pub(crate) fn tables() -> &'static [TableDefinition] {
     static TABLES: OnceLock<Vec<TableDefinition>> = OnceLock::new();
     TABLES.get_or_init(|| {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../template.yaml");
-        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("template.yaml: {error}"));
-        tables_of(&text)
+        of_type("AWS::DynamoDB::Table").map(|(_, properties)| definition(properties)).collect()
     })
 }
 
-fn tables_of(template: &str) -> Vec<TableDefinition> {
-    let documents = Yaml::load_from_str(template).unwrap_or_else(|error| panic!("template.yaml: {error}"));
-    let Some(Yaml::Mapping(resources)) = documents.first().and_then(|document| member(document, "Resources"))
-    else {
-        panic!("template.yaml has no Resources");
-    };
-    resources
-        .values()
-        .filter(|resource| member(resource, "Type").and_then(Yaml::as_str) == Some("AWS::DynamoDB::Table"))
-        .filter_map(|resource| member(resource, "Properties"))
-        .map(|properties| definition(&to_json(properties)))
+/// The statements of the role of a function, with the names of tables and indexes in place of their ARNs.
+pub(crate) fn statements(function: &str) -> Vec<Value> {
+    let roles = of_type("AWS::IAM::Role").flat_map(|(_, role)| role["Policies"].as_array()).flatten();
+    let policies = roles.filter(|policy| policy["PolicyName"] == function);
+    let statements = policies.filter_map(|policy| policy["PolicyDocument"]["Statement"].as_array()).flatten();
+    statements
+        .map(|statement| Value::String(statement.to_string()))
+        .filter_map(|text| {
+            let named =
+                of_type("AWS::DynamoDB::Table").fold(text.as_str()?.to_owned(), |text, (id, table)| {
+                    text.replace(&format!("${{{id}.Arn}}"), table["TableName"].as_str().unwrap_or_default())
+                });
+            serde_json::from_str(&named).ok()
+        })
         .collect()
+}
+
+/// The logical ids and properties of the template's resources of one type.
+fn of_type(wanted: &str) -> impl Iterator<Item = (&'static String, &'static Value)> {
+    resources()
+        .iter()
+        .filter(move |(_, resource)| resource["Type"] == wanted)
+        .map(|(id, resource)| (id, &resource["Properties"]))
+}
+
+fn resources() -> &'static Map<String, Value> {
+    static RESOURCES: OnceLock<Map<String, Value>> = OnceLock::new();
+    RESOURCES.get_or_init(|| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../template.yaml");
+        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("template.yaml: {error}"));
+        let documents = Yaml::load_from_str(&text).unwrap_or_else(|error| panic!("template.yaml: {error}"));
+        match documents.first().map(to_json).unwrap_or_default()["Resources"].take() {
+            Value::Object(resources) => resources,
+            _ => panic!("template.yaml has no Resources"),
+        }
+    })
 }
 
 /// CloudFormation's properties are `CreateTable`'s members, but for the stream's switch and what belongs to
@@ -61,21 +83,13 @@ fn definition(properties: &Value) -> TableDefinition {
     TableDefinition { create: Value::Object(create), time_to_live }
 }
 
-fn member<'a, 'input>(yaml: &'a Yaml<'input>, name: &str) -> Option<&'a Yaml<'input>> {
-    match yaml {
-        Yaml::Mapping(members) => {
-            members.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value)
-        }
-        _ => None,
-    }
-}
-
 /// A part of the template as JSON. `!Sub` is carried out for the stack's name, `!If` takes its second branch
-/// (what a stack outside production gets); other functions of CloudFormation become null.
+/// (what a stack outside production gets), `!GetAtt` and `!Ref` become `${...}`; other functions become null.
 fn to_json(yaml: &Yaml<'_>) -> Value {
     match yaml {
         Yaml::Tagged(tag, inner) => match (tag.suffix.as_str(), to_json(inner)) {
             ("Sub", Value::String(text)) => Value::String(text.replace("${AWS::StackName}", STACK)),
+            ("GetAtt" | "Ref", Value::String(name)) => Value::String(format!("${{{name}}}")),
             ("If", Value::Array(branches)) => branches.into_iter().nth(2).unwrap_or_default(),
             _ => Value::Null,
         },

@@ -15,6 +15,8 @@ use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use serde_json::{Value, json};
 
+use crate::rights::Rights;
+
 /// One attempt of one operation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
@@ -88,10 +90,10 @@ impl Wire {
         self.state().faults.extend((0..times).map(|_| (operation.to_owned(), fault)));
     }
 
-    /// A plain HTTP client with this wire around it.
-    pub(crate) fn http_client(&self) -> SharedHttpClient {
+    /// A plain HTTP client with this wire around it, which may do everything or what a role allows.
+    pub(crate) fn http_client(&self, rights: Option<Arc<Rights>>) -> SharedHttpClient {
         let inner = aws_smithy_http_client::Builder::new().build_http();
-        SharedHttpClient::new(WiredClient { inner, wire: self.clone() })
+        SharedHttpClient::new(WiredClient { inner, wire: self.clone(), rights })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -139,6 +141,7 @@ impl State {
 struct WiredClient {
     inner: SharedHttpClient,
     wire: Wire,
+    rights: Option<Arc<Rights>>,
 }
 
 impl HttpClient for WiredClient {
@@ -148,7 +151,11 @@ impl HttpClient for WiredClient {
         components: &RuntimeComponents,
     ) -> SharedHttpConnector {
         let inner = self.inner.http_connector(settings, components);
-        SharedHttpConnector::new(WiredConnector { inner, wire: self.wire.clone() })
+        SharedHttpConnector::new(WiredConnector {
+            inner,
+            wire: self.wire.clone(),
+            rights: self.rights.clone(),
+        })
     }
 }
 
@@ -156,6 +163,7 @@ impl HttpClient for WiredClient {
 struct WiredConnector {
     inner: SharedHttpConnector,
     wire: Wire,
+    rights: Option<Arc<Rights>>,
 }
 
 impl HttpConnector for WiredConnector {
@@ -167,6 +175,9 @@ impl HttpConnector for WiredConnector {
             .map_or_else(String::new, |(_, operation)| operation.to_owned());
         let mut body: Value =
             request.body().bytes().and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
+        if let Some(rights) = &self.rights {
+            rights.check(&operation, &body);
+        }
         let (number, fault) = self.wire.begin(&operation, &body);
         // Tests read what a call cost; the service does not ask.
         body["ReturnConsumedCapacity"] = json!("TOTAL");

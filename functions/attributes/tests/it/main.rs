@@ -19,7 +19,7 @@ impl Attributes {
         world.open_attribute("age", AttributeType::Number, |definition| definition.is_required = true).await;
         world.closed_attribute("plan", &["free", "paid"], |definition| definition.is_required = true).await;
         world.closed_attribute("gone", &["x"], |definition| definition.deleted_at = Some(now)).await;
-        let api = Api::new(world.db.store().clone());
+        let api = Api::new(world.db.store_of("attributes"));
         Self { world, api }
     }
 

@@ -17,13 +17,13 @@ struct Contacts {
 impl Contacts {
     async fn start() -> Self {
         let world = World::start().await;
-        let api = Api::new(world.db.store().clone());
+        let api = Api::new(world.db.store_of("contacts"));
         Self { world, api }
     }
 
     /// The same tables behind a function started anew, which remembers nothing.
     fn cold(&self) -> Api {
-        Api::new(self.world.db.store().clone())
+        Api::new(self.world.db.store_of("contacts"))
     }
 
     async fn send(&self, event: GatewayEvent) -> Answer {

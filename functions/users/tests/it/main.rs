@@ -13,7 +13,7 @@ struct Users {
 impl Users {
     async fn start() -> Self {
         let world = World::start().await;
-        let api = Api::new(world.db.store().clone());
+        let api = Api::new(world.db.store_of("users"));
         Self { world, api }
     }
 
