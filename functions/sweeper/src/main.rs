@@ -1,0 +1,26 @@
+//! The `sweeper` function: settings and clients once, then a run a minute until the environment ends.
+
+use aws_lambda_events::cloudwatch_events::CloudWatchEvent;
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use queue::DeliveryQueue;
+use store::{Store, Tables};
+use sweeper::Sweeper;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    let process = runtime::Process::start().await?;
+    let sweeper = Sweeper {
+        store: Store::new(
+            process.dynamodb(),
+            Tables::of_stack(&process.stack),
+            process.clock(),
+            process.ids(),
+        ),
+        queue: DeliveryQueue::new(process.sqs(), process.settings.required("DELIVERY_QUEUE_URL")?),
+        budget: Sweeper::BUDGET,
+    };
+    lambda_runtime::run(service_fn(async |_: LambdaEvent<CloudWatchEvent>| {
+        sweeper.run().await.map(drop).map_err(Error::from)
+    }))
+    .await
+}

@@ -1,0 +1,215 @@
+//! What is due is queued, by one sweeper, over an embedded DynamoDB.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use aws_lambda_events::cloudwatch_events::CloudWatchEvent;
+use domain::delivery::Next;
+use domain::{Attempt, AttemptOutcome, DeliveryId, EndpointId, Event, EventType, WorkspaceId};
+use harness::{Fault, TestClock, TestDb, TestQueue, fixture};
+use queue::{DeliveryQueue, DeliveryTask};
+use store::{Lease, Leased};
+use sweeper::{Sweeper, Swept};
+use uuid::Uuid;
+
+const FIRST_DUE: Duration = Duration::from_secs(120);
+const LEASE: Duration = Duration::from_secs(90);
+const MOMENT: Duration = Duration::from_millis(1);
+
+struct Scene {
+    db: TestDb,
+    sqs: TestQueue,
+    sweeper: Sweeper,
+}
+
+impl Scene {
+    async fn start() -> Self {
+        let (db, sqs) = (TestDb::start().await, TestQueue::default());
+        let sweeper = sweeper(&db, &sqs);
+        Self { db, sqs, sweeper }
+    }
+
+    /// Records an event with one delivery.
+    async fn record(&self, version: u64) -> DeliveryId {
+        let contact = Uuid::from_u128(2);
+        let event =
+            Event::of_change(EventType::ContactUpdated, workspace(), &contact, version, TestClock::START);
+        self.db.store().record_event(&event, b"{}".to_vec(), &[endpoint()], FIRST_DUE).await.unwrap();
+        event.delivery_to(endpoint())
+    }
+
+    async fn lease(&self, delivery: DeliveryId) -> Leased {
+        match self.db.store().lease_delivery(workspace(), delivery, LEASE).await.unwrap() {
+            Lease::Taken(leased) => leased,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Sweeps; the deliveries that were queued.
+    async fn sweep(&self) -> Vec<DeliveryId> {
+        let swept = self.sweeper.run().await.unwrap();
+        let queued = self.queued();
+        assert_eq!((swept.queued, swept.not_queued), (queued.len(), 0));
+        queued
+    }
+
+    fn queued(&self) -> Vec<DeliveryId> {
+        let messages = self.sqs.take();
+        assert!(messages.iter().all(|it| it.group == endpoint().to_string() && it.delay == 0));
+        messages.iter().map(|it| DeliveryTask::read(&it.body).unwrap().delivery_id).collect()
+    }
+}
+
+fn sweeper(db: &TestDb, sqs: &TestQueue) -> Sweeper {
+    let queue = DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries");
+    Sweeper { store: db.store().clone(), queue, budget: Sweeper::BUDGET }
+}
+
+fn workspace() -> WorkspaceId {
+    WorkspaceId::from_uuid(Uuid::from_u128(1))
+}
+
+fn endpoint() -> EndpointId {
+    EndpointId::from_uuid(Uuid::from_u128(3))
+}
+
+#[test]
+fn the_schedules_event_is_one_this_function_takes() {
+    let event: CloudWatchEvent = serde_json::from_value(fixture("sweeper.json")).unwrap();
+    assert_eq!(event.source.as_deref(), Some("aws.events"));
+}
+
+#[tokio::test]
+async fn a_delivery_whose_message_was_lost_is_queued_once_it_is_due_and_again_five_minutes_later() {
+    let scene = Scene::start().await;
+    let delivery = scene.record(1).await;
+    scene.db.clock().advance(FIRST_DUE - MOMENT);
+    assert_eq!(scene.sweep().await, []);
+    scene.db.clock().advance(MOMENT);
+    assert_eq!(scene.sweep().await, [delivery]);
+    assert_eq!(scene.sweep().await, [], "a backlog is not queued anew each minute");
+    scene.db.clock().advance(Sweeper::CLAIM);
+    assert_eq!(scene.sweep().await, [delivery]);
+}
+
+#[tokio::test]
+async fn an_attempt_whose_lease_ran_out_is_taken_up() {
+    let scene = Scene::start().await;
+    let delivery = scene.record(1).await;
+    scene.lease(delivery).await;
+    scene.db.clock().advance(LEASE - MOMENT);
+    assert_eq!(scene.sweep().await, []);
+    scene.db.clock().advance(2 * MOMENT);
+    assert_eq!(scene.sweep().await, [delivery]);
+    assert_eq!(scene.lease(delivery).await.delivery.attempts, 2);
+}
+
+#[tokio::test]
+async fn a_retry_of_later_is_queued_at_its_time_and_a_finished_delivery_never() {
+    let scene = Scene::start().await;
+    let (later, done) = (scene.record(1).await, scene.record(2).await);
+    let at = scene.db.store().now().plus(Duration::from_secs(7_200));
+    for (delivery, next) in [(later, Next::Again { at }), (done, Next::Delivered)] {
+        let leased = scene.lease(delivery).await;
+        let outcome = AttemptOutcome::Answered { status: 500, retry_after: None };
+        let attempt =
+            Attempt { number: 1, at: scene.db.store().now(), took: MOMENT, outcome, answer: vec![] };
+        scene.db.store().finish_attempt(&leased, &attempt, next, at).await.unwrap();
+    }
+    scene.db.clock().set(at);
+    scene.db.clock().advance(Duration::ZERO);
+    assert_eq!(scene.sweep().await, [later]);
+    assert_eq!(scene.lease(later).await.delivery.failures, 1);
+}
+
+#[tokio::test]
+async fn of_two_sweepers_each_delivery_has_one() {
+    let scene = Scene::start().await;
+    let mut recorded = BTreeSet::new();
+    for version in 1..=40 {
+        recorded.insert(scene.record(version).await);
+    }
+    scene.db.clock().advance(FIRST_DUE);
+    let other = sweeper(&scene.db, &scene.sqs);
+    let (one, two) = tokio::join!(scene.sweeper.run(), other.run());
+    assert_eq!(one.unwrap().queued + two.unwrap().queued, 40);
+    let queued = scene.queued();
+    assert_eq!((queued.len(), queued.into_iter().collect::<BTreeSet<_>>()), (40, recorded));
+}
+
+#[tokio::test]
+async fn more_than_a_page_is_swept_in_one_run() {
+    let scene = Scene::start().await;
+    // 60 of one part of the index: two pages.
+    let mut recorded = 0;
+    for version in 0.. {
+        let contact = Uuid::from_u128(2);
+        let event =
+            Event::of_change(EventType::ContactUpdated, workspace(), &contact, version, TestClock::START);
+        if event.delivery_to(endpoint()).as_uuid().as_bytes()[0] % 16 == 5 {
+            scene.record(version).await;
+            recorded += 1;
+        }
+        if recorded == 60 {
+            break;
+        }
+    }
+    scene.db.clock().advance(FIRST_DUE);
+    assert_eq!(scene.sweep().await.len(), 60);
+}
+
+#[tokio::test]
+async fn a_run_out_of_time_leaves_the_rest_to_the_next() {
+    let mut scene = Scene::start().await;
+    scene.record(1).await;
+    scene.db.clock().advance(FIRST_DUE);
+    scene.sweeper.budget = Duration::ZERO;
+    assert_eq!(scene.sweeper.run().await.unwrap(), Swept::default());
+    scene.sweeper.budget = Sweeper::BUDGET;
+    assert_eq!(scene.sweep().await.len(), 1);
+}
+
+#[tokio::test]
+async fn what_the_queue_does_not_take_is_due_again() {
+    let scene = Scene::start().await;
+    let delivery = scene.record(1).await;
+    scene.db.clock().advance(FIRST_DUE);
+    scene.sqs.close(true);
+    assert_eq!(scene.sweeper.run().await.unwrap(), Swept { not_queued: 1, ..Swept::default() });
+    scene.sqs.close(false);
+    scene.db.clock().advance(Sweeper::CLAIM);
+    assert_eq!(scene.sweep().await, [delivery]);
+}
+
+#[tokio::test]
+async fn a_part_that_cannot_be_read_does_not_keep_the_others_from_being_swept() {
+    let scene = Scene::start().await;
+    for version in 1..=40 {
+        scene.record(version).await;
+    }
+    scene.db.clock().advance(FIRST_DUE);
+    // Some parts fail for good (three tries each), which ones is chance.
+    scene.db.fail("Query", Fault::Throttled, 40);
+    let failed = scene.sweeper.run().await.unwrap_err().failed;
+    assert!(failed < 16, "{failed}");
+    let first = scene.queued().len();
+    let rest = scene.sweep().await.len();
+    assert_eq!(first + rest, 40);
+}
+
+#[tokio::test]
+async fn what_was_claimed_is_queued_although_other_claims_failed() {
+    let scene = Scene::start().await;
+    for version in 1..=20 {
+        scene.record(version).await;
+    }
+    scene.db.clock().advance(FIRST_DUE);
+    // Of 60 tries of 20 claims 45 fail: at least five claims succeed, at least some do not.
+    scene.db.fail("UpdateItem", Fault::Throttled, 45);
+    let _ = scene.sweeper.run().await;
+    let first = scene.queued().len();
+    let rest = scene.sweep().await.len();
+    assert_eq!(first + rest, 20);
+}
