@@ -3,8 +3,8 @@
     emulator.py --port PORT --logs FOLDER
 
 Everything else comes through ministack's own environment settings. Two of its delays are turned off (a warm
-invocation then takes about 4 ms, not 97), policies see TLS as they would on AWS, and what each function prints goes
-to FOLDER/<function>.log.
+invocation then takes about 4 ms, not 97), policies are judged as they would be on AWS, and what each function prints
+goes to FOLDER/<function>.log.
 
 The emulator lives exactly as long as its standard input stays open: when the program that started it ends, by
 whatever means, it and every function process it started end too.
@@ -24,7 +24,7 @@ CHANGED = (
 )
 
 try:
-    from ministack.core import iam_evaluator, lambda_runtime
+    from ministack.core import iam_actions, iam_evaluator, lambda_runtime
 except ImportError as error:
     sys.exit(CHANGED.format(error.name))
 
@@ -39,6 +39,7 @@ def main():
     send_small_packets_at_once()
     take_only_logs_that_are_there()
     count_loopback_as_tls()
+    allow_batches_like_single_messages()
     keep_function_logs(options.logs)
 
     os.environ["GATEWAY_PORT"] = options.port
@@ -88,6 +89,17 @@ def count_loopback_as_tls():
         return "true" if key.lower() == "aws:securetransport" else resolve(key, ctx)
 
     iam_evaluator._resolve_condition_key = resolve_behind_tls
+
+
+def allow_batches_like_single_messages():
+    """IAM has no actions for batches of a queue: sqs:SendMessage also covers SendMessageBatch."""
+    extract = expected(iam_actions, "extract_iam_action", ["service"])
+
+    def extract_without_batch(*arguments, **named_arguments):
+        action = extract(*arguments, **named_arguments)
+        return action.removesuffix("Batch") if action and action.startswith("sqs:") else action
+
+    iam_actions.extract_iam_action = extract_without_batch
 
 
 def keep_function_logs(folder):

@@ -1,14 +1,18 @@
 //! The demo: two workspaces with something in them, made through the console as an operator would.
 
+use std::time::Duration;
+
+use futures::future::try_join_all;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use tokio::time::timeout;
 
 use crate::Problem;
 use crate::checkout::Checkout;
 use crate::console::Console;
 use crate::progress::Progress;
 use crate::simulator::Receiver;
-use crate::stack_file::{Attribute, User, Webhook, Workspace};
+use crate::stack_file::{Attribute, Contact, User, Webhook, Workspace};
 
 const DEMOS: [Demo; 2] = [
     Demo {
@@ -90,7 +94,10 @@ struct Definition {
     archived: bool,
 }
 
-/// Makes both workspaces, at the same time.
+/// How long the first webhook may take before something is wrong.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// Makes both workspaces, at the same time, and then their webhook endpoints.
 pub(crate) async fn provision(
     progress: &Progress,
     checkout: &Checkout,
@@ -98,41 +105,85 @@ pub(crate) async fn provision(
     receiver: &Receiver,
 ) -> Result<Vec<Workspace>, Problem> {
     let step = progress.step("Provisioning the demo");
+    let filled = try_join_all(DEMOS.iter().map(|demo| fill(demo, checkout, console))).await?;
+    step.done();
+
+    // The receiver is to hear of what is done with the demo, not of its making, and a change goes to the endpoints
+    // that are there when the relay comes to it. It takes changes in their order: once one made now has arrived,
+    // those of the imports are through.
+    let step = progress.step("Sending a first webhook");
+    send_first_webhook(checkout, console, receiver).await?;
     let workspaces =
-        futures::future::try_join_all(DEMOS.iter().map(|demo| workspace(demo, checkout, console, receiver)))
-            .await?;
+        try_join_all(filled.into_iter().map(|filled| filled.with_webhook(console, receiver))).await?;
     step.done();
     Ok(workspaces)
 }
 
-async fn workspace(
-    demo: &Demo,
-    checkout: &Checkout,
-    console: &Console,
-    receiver: &Receiver,
-) -> Result<Workspace, Problem> {
-    let made: MadeWorkspace = console.run(&["workspace", "create", "--name", demo.name]).await?;
-    let operator = Operator { console, workspace_id: &made.workspace_id };
+/// A workspace that has everything but its endpoint.
+struct Filled {
+    workspace_id: String,
+    api_key: String,
+    read_only_api_key: String,
+    users: Vec<User>,
+    team_id: String,
+    attributes: Vec<Attribute>,
+    contacts: Vec<Contact>,
+}
+
+async fn fill(demo: &Demo, checkout: &Checkout, console: &Console) -> Result<Filled, Problem> {
+    let workspace_id = create_workspace(console, demo.name).await?;
+    let operator = Operator { console, workspace_id: &workspace_id };
     let api_key = operator.key("demo", &["*"]).await?;
     let read_only_api_key = operator.key("demo, read only", &READ_ONLY).await?;
     let users = operator.users(demo).await?;
     let team_id = operator.team(demo).await?;
     let attributes = operator.attributes().await?;
-    let csv = checkout.file(demo.contacts).display().to_string();
-    let _: IgnoredAny = operator.run(["contacts", "import"], &[&csv]).await?;
+    operator.import(checkout, demo.contacts).await?;
     let contacts = operator.run(["contacts", "export"], &[]).await?;
-    // Made after the import: the receiver hears of what is done with the demo, not of its making.
-    let webhook = operator.webhook(receiver).await?;
-    Ok(Workspace {
-        workspace_id: made.workspace_id.clone(),
-        api_key,
-        read_only_api_key,
-        users,
-        team_id,
-        attributes,
-        contacts,
-        webhook,
-    })
+    Ok(Filled { api_key, read_only_api_key, users, team_id, attributes, contacts, workspace_id })
+}
+
+impl Filled {
+    async fn with_webhook(self, console: &Console, receiver: &Receiver) -> Result<Workspace, Problem> {
+        let operator = Operator { console, workspace_id: &self.workspace_id };
+        let webhook = operator.webhook(receiver).await?;
+        Ok(Workspace {
+            workspace_id: self.workspace_id,
+            api_key: self.api_key,
+            read_only_api_key: self.read_only_api_key,
+            users: self.users,
+            team_id: self.team_id,
+            attributes: self.attributes,
+            contacts: self.contacts,
+            webhook,
+        })
+    }
+}
+
+/// From a workspace of its own, which nobody hears of afterwards.
+async fn send_first_webhook(
+    checkout: &Checkout,
+    console: &Console,
+    receiver: &Receiver,
+) -> Result<(), Problem> {
+    let workspace_id = create_workspace(console, "First webhook").await?;
+    let operator = Operator { console, workspace_id: &workspace_id };
+    operator.webhook(receiver).await?;
+    operator.import(checkout, "tools/local/demo/first-contact.csv").await?;
+    let arrived = timeout(LONGEST_WAIT, receiver.ledger().reaches(1)).await;
+    receiver.ledger().clear();
+    match arrived {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Problem::new(format!(
+            "No webhook arrives: the logs of event-relay and webhook-delivery in {} tell why.",
+            checkout.path_text("logs")
+        ))),
+    }
+}
+
+async fn create_workspace(console: &Console, name: &str) -> Result<String, Problem> {
+    let made: MadeWorkspace = console.run(&["workspace", "create", "--name", name]).await?;
+    Ok(made.workspace_id)
 }
 
 /// The console within one workspace.
@@ -198,6 +249,12 @@ impl Operator<'_> {
             return self.run(["attribute", "archive"], &["--attribute", &made.id]).await;
         }
         Ok(made)
+    }
+
+    async fn import(&self, checkout: &Checkout, csv: &str) -> Result<(), Problem> {
+        let path = checkout.file(csv).display().to_string();
+        let _: IgnoredAny = self.run(["contacts", "import"], &[&path]).await?;
+        Ok(())
     }
 
     async fn webhook(&self, receiver: &Receiver) -> Result<Webhook, Problem> {

@@ -26,7 +26,7 @@ struct Run {
     /// provider. 0 takes free ones.
     #[arg(long, env = "PORT", default_value_t = Ports::DEFAULT_BASE, value_name = "PORT")]
     port: u16,
-    /// Where stack.json, the logs and everything else about this run are kept.
+    /// Where stack.json, the logs and everything else about this run are kept; relative to the checkout.
     #[arg(long, default_value = ".local", value_name = "FOLDER")]
     state_dir: PathBuf,
     /// Name of the CloudFormation stack.
