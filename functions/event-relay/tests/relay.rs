@@ -33,7 +33,7 @@ impl Scene {
     async fn start() -> Self {
         let (world, sqs) = (World::start().await, TestQueue::default());
         let relay = Relay {
-            store: world.db.store().clone(),
+            store: world.db.store_of("event-relay"),
             queue: DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries"),
             first_due: FIRST_DUE,
         };

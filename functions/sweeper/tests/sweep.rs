@@ -64,7 +64,7 @@ impl Scene {
 
 fn sweeper(db: &TestDb, sqs: &TestQueue) -> Sweeper {
     let queue = DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries");
-    Sweeper { store: db.store().clone(), queue, budget: Sweeper::BUDGET }
+    Sweeper { store: db.store_of("sweeper"), queue, budget: Sweeper::BUDGET }
 }
 
 fn workspace() -> WorkspaceId {

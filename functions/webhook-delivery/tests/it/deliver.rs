@@ -1,5 +1,4 @@
 //! The life of a delivery, over an embedded DynamoDB, with a stand-in for the receivers.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -129,7 +128,7 @@ impl World {
             trusted: TrustedReceivers::none(),
         };
         let engine = Engine {
-            store: db.store().clone(),
+            store: db.store_of("webhook-delivery"),
             queue: DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries"),
             transport: receivers.clone(),
             rules,

@@ -1,18 +1,15 @@
 //! What can happen between this service and a receiver.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-
-mod support;
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::receiver::{Behaviour, Receiver, response};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     Attempt, AttemptError, EndpointSecrets, EndpointUrl, EventId, Timestamp, TrustedReceivers, signature,
 };
-use support::{Behaviour, Receiver, response};
 use uuid::Uuid;
 use webhook_delivery::{Addresses, Answer, Https, Lookup, Post, Transport};
 
