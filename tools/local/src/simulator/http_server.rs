@@ -12,7 +12,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use serde_json::Value;
+use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
@@ -144,10 +144,7 @@ impl Asked {
 /// `GET` shows the ledger, `DELETE` empties it.
 pub(super) fn show_ledger(ledger: &Ledger, method: &Method) -> Answer {
     match *method {
-        Method::GET => {
-            let entries = serde_json::to_value(ledger.entries()).unwrap_or_default();
-            json(StatusCode::OK, &entries)
-        }
+        Method::GET => json(StatusCode::OK, &ledger.entries()),
         Method::DELETE => {
             ledger.clear();
             empty(StatusCode::NO_CONTENT)
@@ -156,8 +153,11 @@ pub(super) fn show_ledger(ledger: &Ledger, method: &Method) -> Answer {
     }
 }
 
-pub(super) fn json(status: StatusCode, body: &Value) -> Answer {
-    answer(status, "application/json", body.to_string())
+pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Answer {
+    match serde_json::to_string(body) {
+        Ok(body) => answer(status, "application/json", body),
+        Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
 }
 
 pub(super) fn text(status: StatusCode, body: &str) -> Answer {
