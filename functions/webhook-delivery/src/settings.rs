@@ -19,19 +19,16 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// What an invocation needs beside the attempt itself: reading, recording, queueing.
-    const BESIDE_ATTEMPT: Duration = Duration::from_secs(10);
-
-    /// Reads and checks the settings.
+    /// Reads and checks the settings. That a lease outlasts the function's own time-out as well can only be seen
+    /// when it is called.
     pub fn read(settings: &Settings) -> Result<Self, SettingError> {
         let seconds = |name, default| settings.parsed(name, default).map(Duration::from_secs);
         let attempt = seconds("ATTEMPT_TIMEOUT_SECONDS", 30)?;
-        let least = attempt + Self::BESIDE_ATTEMPT;
         let lease = settings.read_with("LEASE_SECONDS", |text| {
             let seconds = if text.is_empty() { Ok(90) } else { text.parse() };
             match seconds.map(Duration::from_secs) {
-                Ok(lease) if lease >= least => Ok(lease),
-                Ok(_) => Err("a lease is at least 10 s longer than ATTEMPT_TIMEOUT_SECONDS".to_owned()),
+                Ok(lease) if lease > attempt => Ok(lease),
+                Ok(_) => Err("a lease is longer than ATTEMPT_TIMEOUT_SECONDS".to_owned()),
                 Err(error) => Err(error.to_string()),
             }
         })?;
@@ -60,9 +57,9 @@ mod tests {
     #[test]
     fn settings_that_cannot_work_together_stop_the_start() {
         for (name, value) in [
-            ("LEASE_SECONDS", "39"),
+            ("LEASE_SECONDS", "30"),
             ("LEASE_SECONDS", "x"),
-            ("ATTEMPT_TIMEOUT_SECONDS", "81"),
+            ("ATTEMPT_TIMEOUT_SECONDS", "90"),
             ("RETRY_SCHEDULE", "5;6"),
             ("TRUSTED_RECEIVERS", "http://127.0.0.1"),
         ] {
