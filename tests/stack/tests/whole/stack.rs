@@ -92,6 +92,16 @@ impl Stack {
         self.process.id()
     }
 
+    /// The processes that run a function.
+    pub(crate) fn processes_of(&self, function: &str) -> Vec<u32> {
+        let name = format!("AWS_LAMBDA_FUNCTION_NAME={}-{function}", self.stack_name());
+        let runs_it = |process: &u32| {
+            let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == name.as_bytes())
+        };
+        descendants(self.process_id()).into_iter().filter(runs_it).collect()
+    }
+
     /// A text of `stack.json`.
     pub(crate) fn text(&self, field: &str) -> &str {
         self.file[field].as_str().unwrap_or_else(|| panic!("stack.json has no {field}"))
@@ -352,8 +362,8 @@ fn signal(name: &str, process: u32) {
         Command::new("sh").args(["-c", &format!("kill -{name} {process}")]).stderr(Stdio::null()).status();
 }
 
-/// All processes below this one, by process id, with their command lines.
-pub(crate) fn descendants(of: u32) -> Vec<(u32, String)> {
+/// All processes below this one.
+pub(crate) fn descendants(of: u32) -> Vec<u32> {
     let all: Vec<(u32, u32)> = std::fs::read_dir("/proc")
         .expect("the list of processes")
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
@@ -362,11 +372,9 @@ pub(crate) fn descendants(of: u32) -> Vec<(u32, String)> {
     let mut found = vec![];
     let mut parents = vec![of];
     while let Some(parent) = parents.pop() {
-        for (id, _) in all.iter().filter(|(_, known)| *known == parent) {
-            let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-            found.push((*id, String::from_utf8_lossy(&line).replace('\0', " ")));
-            parents.push(*id);
-        }
+        let children = all.iter().filter(|(_, known)| *known == parent).map(|(id, _)| *id);
+        parents.extend(children.clone());
+        found.extend(children);
     }
     found
 }
