@@ -350,3 +350,45 @@ impl<'a> Patience<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::item::s;
+
+    fn reasons(codes: &[&str]) -> Vec<CancellationReason> {
+        codes.iter().map(|code| CancellationReason::builder().code(*code).build()).collect()
+    }
+
+    fn refused(at: &[usize]) -> Cancelled {
+        Cancelled::Refused(at.iter().map(|at| Refusal { at: *at, found: None }).collect())
+    }
+
+    #[test]
+    fn of_all_reasons_the_one_that_decides_is_read() {
+        let rows: &[(&[&str], Cancelled)] = &[
+            (&["ConditionalCheckFailed", "None"], refused(&[0])),
+            (&["None", "ConditionalCheckFailed", "ConditionalCheckFailed"], refused(&[1, 2])),
+            (&["TransactionConflict", "None"], Cancelled::Conflict),
+            // The first condition was not looked at: what the second one means is not known yet.
+            (&["TransactionConflict", "ConditionalCheckFailed"], Cancelled::Conflict),
+            (&["ThrottlingError", "TransactionConflict"], Cancelled::Throttled),
+            (&["None", "ProvisionedThroughputExceeded"], Cancelled::Throttled),
+            (&["ValidationError"], Cancelled::Otherwise),
+            (&[], Cancelled::Otherwise),
+        ];
+        for (codes, expected) in rows {
+            assert_eq!(Cancelled::of(&reasons(codes)), *expected, "{codes:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_brings_the_row_found() {
+        let row = Item::from([(LAST_REQUEST.to_owned(), s("mine"))]);
+        let reason = CancellationReason::builder().code("ConditionalCheckFailed");
+        let reason = reason.set_item(Some(row.clone())).build();
+        assert!(is_by(&row, "mine") && !is_by(&row, "yours"));
+        let expected = Cancelled::Refused(vec![Refusal { at: 0, found: Some(row) }]);
+        assert_eq!(Cancelled::of(&[reason]), expected);
+    }
+}
