@@ -18,14 +18,14 @@ pub async fn to_stack(stack: Option<String>) -> Result<Console, Refusal> {
     let process = Process::of_stack(stack).await;
     let tables = Tables::of_stack(&process.stack);
     let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids());
-    let queue = Queue::OfStack(process);
+    let queue = Queue::OfStack(Box::new(process));
     Ok(Console { store, queue, random: Arc::new(OsRandomness), trusted })
 }
 
 /// The queue of deliveries, looked up only by the verb that needs it.
 pub enum Queue {
     /// The one of the stack.
-    OfStack(Process),
+    OfStack(Box<Process>),
     /// One that is known.
     Known(DeliveryQueue),
 }

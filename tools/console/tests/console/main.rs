@@ -1,5 +1,7 @@
 //! The console in process, over an embedded DynamoDB: what it prints, what it refuses, how it exits.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod attributes;
 mod command_line;
 mod contacts;
