@@ -118,13 +118,15 @@ impl From<StoreError> for Refusal {
     }
 }
 
-/// The innermost cause, which is the telling one of an SDK's error.
+/// The innermost cause, which is the telling one of an SDK's error: its first sentence, as some tell stories.
 pub(crate) fn deepest(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {
         cause = source;
     }
-    cause.to_string()
+    let story = cause.to_string();
+    let sentence = story.split(['\n', '\r']).next().unwrap_or_default();
+    sentence.split(". ").next().unwrap_or_default().trim_end_matches(['.', ':']).to_owned()
 }
 
 fn named(user: &UserRef) -> String {

@@ -45,13 +45,13 @@ async fn create(
     let id = id.unwrap_or_else(|| WorkspaceId::generate(store.ids()));
     let workspace = Workspace::new(id, name, store.now())
         .map_err(|reason| Refusal::Unfit { what: "The name does not fit", reason })?;
-    if !store.create_workspace(&workspace).await? {
-        return Err(Refusal::WorkspaceExists(id));
-    }
-    // The first workspace of a deployment brings the key that seals its cursors.
+    // The first workspace of a deployment needs the key that seals cursors: no workspace without it.
     let mut cursor_key = [0; 32];
     console.random.fill(&mut cursor_key);
     store.ensure_cursor_key(cursor_key).await?;
+    if !store.create_workspace(&workspace).await? {
+        return Err(Refusal::WorkspaceExists(id));
+    }
     output.one(&WorkspaceView::from(&workspace))
 }
 
