@@ -12,9 +12,11 @@ pub struct SettingError {
     reason: String,
 }
 
+type Read = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// The environment of this process, or a stand-in for it in tests.
 pub struct Settings {
-    read: Box<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    read: Read,
 }
 
 impl Settings {
