@@ -16,18 +16,15 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let owner = query.text(&mut form, "owner", Email::parse);
     let search = query.text(&mut form, "search", SearchQuery::parse);
     let page_size = query.integer(&mut form, "pageSize", *PAGE_SIZE.start(), *PAGE_SIZE.end());
-    let cursor = query.text(&mut form, "cursor", |cursor| Ok(cursor.to_owned()));
+    let owner_filter = owner.as_ref().map(Email::canonical);
+    let search_filter = search.as_ref().map(SearchQuery::canonical);
+    let filters = [("owner", owner_filter.as_deref()), ("search", search_filter.as_deref())];
+    let cursors = call.cursors("contacts", &filters);
+    let after = cursors.open(&mut form).await?;
     form.finish(Some(()))?;
 
-    let cursors =
-        call.cursors("contacts", &[("owner", query.sent("owner")), ("search", query.sent("search"))]);
-    let wanted = ContactQuery {
-        owner,
-        search,
-        page_size: usize::try_from(page_size.unwrap_or(DEFAULT_PAGE_SIZE)).unwrap_or_default(),
-        after: cursors.open(cursor.as_deref()).await?,
-    };
-
+    let page_size = usize::try_from(page_size.unwrap_or(DEFAULT_PAGE_SIZE)).unwrap_or_default();
+    let wanted = ContactQuery { owner, search, page_size, after };
     let (store, workspace) = (call.store(), call.workspace());
     let (page, definitions, ()) = try_join3(
         async { Ok(store.contacts_page(workspace, wanted).await?) },

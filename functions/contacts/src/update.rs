@@ -7,10 +7,7 @@ use domain::{
 use edge::form::{Fault, Form, Node};
 use edge::{ApiError, Call, Reply, Resource, view};
 use futures::future::try_join3;
-use store::Replaced;
-
-/// How often an update is merged anew into a contact that others change at the same time.
-const MERGES: usize = 5;
+use store::{Patience, Replaced};
 
 /// PATCH /contacts/{contactId}: two round trips. What the body does not name stays as it is.
 pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
@@ -21,16 +18,24 @@ pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
     let update = read_update(&mut form, Node::root("body", Some(&body)));
     let (id, update) = form.finish(id.zip(update))?;
 
-    for _ in 0..MERGES {
-        if let Some(reply) = merge(call, id, &update).await? {
+    // An id of our own, as a gateway's may repeat (a replayed event): by it the write knows its own repeats.
+    let write_id = call.store().ids().next().to_string();
+    let mut patience = Patience::new(call.store());
+    loop {
+        if let Some(reply) = merge(call, id, &update, &write_id).await? {
             return Ok(reply);
         }
+        patience.wait().await?;
     }
-    Err(ApiError::contended())
 }
 
 /// One try: read, apply, write. `None` when another writer came between.
-async fn merge(call: &Call<'_>, id: ContactId, update: &ContactUpdate) -> Result<Option<Reply>, ApiError> {
+async fn merge(
+    call: &Call<'_>,
+    id: ContactId,
+    update: &ContactUpdate,
+    write_id: &str,
+) -> Result<Option<Reply>, ApiError> {
     let (store, workspace) = (call.store(), call.workspace());
     let (current, definitions, owner) = try_join3(
         async { Ok::<_, ApiError>(store.contact(workspace, id).await?) },
@@ -47,7 +52,7 @@ async fn merge(call: &Call<'_>, id: ContactId, update: &ContactUpdate) -> Result
     };
 
     call.caller.admitted().await?;
-    match store.replace_contact(&current, &next, call.request.id()).await? {
+    match store.replace_contact(&current, &next, write_id).await? {
         Replaced::Done => {
             Reply::resource(&view::contact(&next, &definitions, now), definitions.version()).map(Some)
         }
@@ -104,7 +109,7 @@ fn read_attributes(form: &mut Form, at: Node<'_>) -> Vec<AttributeUpdate> {
         return vec![];
     }
     let Some(at) = at.object(form) else { return vec![] };
-    let mut named = vec![];
+    let (mut named, mut updates) = (vec![], vec![]);
     for (list, read) in [("openAttributes", read_open as ReadEntry), ("closedAttributes", read_closed)] {
         let list = at.field(list);
         if list.is_absent() {
@@ -112,22 +117,21 @@ fn read_attributes(form: &mut Form, at: Node<'_>) -> Vec<AttributeUpdate> {
         }
         for entry in list.items(form, 0, AttributeDefinition::MAX_ACTIVE) {
             let Some(entry) = entry.object(form) else { continue };
-            let Some(update) = read(form, &entry) else { continue };
-            if named.iter().any(|earlier: &AttributeUpdate| earlier.attribute() == update.attribute()) {
+            let attribute = read_attribute_id(form, &entry);
+            if attribute.is_some_and(|id| named.contains(&id)) {
                 form.fail(&entry.field("customAttributeId"), Fault::Refused("the attribute is named twice"));
-            } else {
-                named.push(update);
             }
+            named.extend(attribute);
+            updates.extend(read(form, &entry, attribute));
         }
     }
-    named
+    updates
 }
 
-type ReadEntry = fn(&mut Form, &Node<'_>) -> Option<AttributeUpdate>;
+type ReadEntry = fn(&mut Form, &Node<'_>, Option<AttributeId>) -> Option<AttributeUpdate>;
 
 /// `{customAttributeId, content}`; `""` and `null` clear the attribute.
-fn read_open(form: &mut Form, entry: &Node<'_>) -> Option<AttributeUpdate> {
-    let attribute = read_attribute_id(form, entry);
+fn read_open(form: &mut Form, entry: &Node<'_>, attribute: Option<AttributeId>) -> Option<AttributeUpdate> {
     let content = entry.field("content").required(form)?;
     let content = if content.is_null() {
         None
@@ -139,8 +143,7 @@ fn read_open(form: &mut Form, entry: &Node<'_>) -> Option<AttributeUpdate> {
 }
 
 /// `{customAttributeId, closedCustomAttributeIds}`; `[]` and `null` clear the attribute, an id said twice counts once.
-fn read_closed(form: &mut Form, entry: &Node<'_>) -> Option<AttributeUpdate> {
-    let attribute = read_attribute_id(form, entry);
+fn read_closed(form: &mut Form, entry: &Node<'_>, attribute: Option<AttributeId>) -> Option<AttributeUpdate> {
     let ids = entry.field("closedCustomAttributeIds").required(form)?;
     let mut values = vec![];
     if !ids.is_null() {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use aws_lambda_events::dynamodb::EventRecord;
-use domain::{Definitions, EndpointId, Event, WebhookEndpoint, WorkspaceId};
+use domain::{Definitions, EndpointId, Event, WebhookEndpoint, WorkspaceId, causes};
 use edge::view;
 use futures::StreamExt;
 use futures::future::{try_join, try_join_all};
-use queue::{DeliveryTask, Wake, causes};
+use queue::{DeliveryTask, Wake};
 use store::StoreError;
 
 use crate::Relay;

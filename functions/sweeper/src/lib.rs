@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use domain::Timestamp;
+use domain::causes;
 use futures::future::join_all;
-use queue::{DeliveryQueue, Wake, causes};
+use queue::{DeliveryQueue, Wake};
 use store::{Due, Store, StoreError};
 use tokio::time::Instant;
 

@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use domain::causes;
 use domain::delivery::Next;
 use domain::retry::{Jitter, parse_retry_after};
 use domain::webhook::DisabledReason;
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, EndpointSecrets, Timestamp, WebhookEndpoint, signature,
 };
-use queue::{DeliveryTask, Outcome, Wake, causes};
+use queue::{DeliveryTask, Outcome, Wake};
 use store::{Lease, Leased, RecordedEvent, Settled, StoreError};
 
 use crate::{Answer, Engine, Post, Transport};

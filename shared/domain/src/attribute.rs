@@ -43,8 +43,11 @@ impl AttributeDefinition {
     pub const MAX_ACTIVE: usize = 100;
     /// The greatest number of values of a CLOSED attribute.
     pub const MAX_VALUES: usize = 50;
-    /// The greatest number of characters of OPEN content, and of a CLOSED attribute's value.
+    /// The greatest number of characters of OPEN content.
     pub const MAX_CONTENT: usize = 1_024;
+    /// The greatest number of characters of a CLOSED attribute's value: contacts hold its id and show its text, so
+    /// that short texts keep pages and lists of definitions within an answer.
+    pub const MAX_VALUE: usize = 100;
     /// The greatest number of characters of a key name.
     pub const MAX_KEY_NAME: usize = 100;
 
@@ -125,7 +128,7 @@ impl NewAttribute<'_> {
     fn check_values(&self) -> Result<(), DefinitionUnfit> {
         for (at, value) in self.values.iter().enumerate() {
             let unfit = |reason| DefinitionUnfit::Value { value: value.clone(), reason };
-            within(value, 1, AttributeDefinition::MAX_CONTENT).map_err(unfit)?;
+            within(value, 1, AttributeDefinition::MAX_VALUE).map_err(unfit)?;
             if !self.attribute_type.takes(value) {
                 return Err(unfit(Unfit::Value { reason: "does not fit the attribute's type" }));
             }
@@ -271,7 +274,13 @@ fn is_json_number(text: &str) -> bool {
 }
 
 fn is_calendar_day(text: &str) -> bool {
-    text.len() == 10 && jiff::civil::Date::strptime("%Y-%m-%d", text).is_ok()
+    // The parser alone would take blanks and signs in place of digits.
+    let shaped = text.len() == 10
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    shaped && jiff::civil::Date::strptime("%Y-%m-%d", text).is_ok()
 }
 
 /// A workspace's definitions, archived ones included, in the order they were made.
@@ -397,7 +406,16 @@ mod tests {
             (
                 AttributeType::Date,
                 &["2026-02-28", "2028-02-29"],
-                &["2026-02-29", "2026-2-28", "28/02/2026", "2026-02-28T00:00:00Z", ""],
+                &[
+                    "2026-02-29",
+                    "2026-2-28",
+                    "28/02/2026",
+                    "2026-02-28T00:00:00Z",
+                    "2026- 2-28",
+                    "-026-02-28",
+                    "+999-01-01",
+                    "",
+                ],
             ),
         ];
         for (attribute_type, good, bad) in rows {

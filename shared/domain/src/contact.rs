@@ -1,6 +1,7 @@
 //! Contacts: the people a workspace talks with.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::attribute::{AttributeCategory, AttributeDefinition, Definitions};
 use crate::ids::{AttributeId, ClosedValueId, ContactId, UserId, WorkspaceId};
@@ -148,9 +149,11 @@ impl AttributeUpdate {
 }
 
 impl Contact {
-    /// The greatest size of a contact in bytes of UTF-8 (its texts and ids), so that its row stays far below
-    /// DynamoDB's 400 KB and its event below 256 KB.
+    /// The greatest size of what a contact shows, in bytes of UTF-8 (its texts, and names and texts of its active
+    /// attributes), so that its event stays within 256 KB whatever JSON escapes.
     pub const MAX_BYTES: usize = 128 * 1024;
+    /// The greatest size of what is stored of a contact, archived attributes included: DynamoDB takes 400 KB.
+    pub const MAX_STORED_BYTES: usize = 300 * 1024;
 
     /// A contact that holds nothing yet.
     pub fn blank(id: ContactId, workspace_id: WorkspaceId, now: Timestamp) -> Self {
@@ -212,28 +215,48 @@ impl Contact {
         if next == *self {
             return Ok(None);
         }
-        if next.bytes() > Self::MAX_BYTES {
+        if next.shown_bytes(definitions, now) > Self::MAX_BYTES || next.bytes() > Self::MAX_STORED_BYTES {
             return Err(Refused::ContactTooLarge { max_bytes: Self::MAX_BYTES });
         }
-        next.updated_at = now;
+        // Receivers order what they get by it: it never stands still nor goes back, whatever the clocks do.
+        next.updated_at = now.max(self.updated_at.plus(Duration::from_millis(1)));
         next.version = self.version + 1;
         Ok(Some(next))
     }
 
-    /// The size in bytes of UTF-8 that [`Contact::MAX_BYTES`] limits.
+    /// The size in bytes of UTF-8 of what is stored: of CLOSED attributes the ids, archived ones included.
     pub fn bytes(&self) -> usize {
         const UUID: usize = 36;
+        let attributes = self.attributes.values().map(|content| match content {
+            AttributeContent::Open(text) => UUID + text.as_str().len(),
+            AttributeContent::Closed(values) => UUID * (1 + values.len()),
+        });
+        self.identity_bytes() + attributes.sum::<usize>()
+    }
+
+    /// The size in bytes of UTF-8 of what is shown: of active attributes the names and texts.
+    fn shown_bytes(&self, definitions: &Definitions, now: Timestamp) -> usize {
+        let attributes = definitions.active(now).filter_map(|definition| {
+            let texts = match self.attributes.get(&definition.id)? {
+                AttributeContent::Open(text) => text.as_str().len(),
+                AttributeContent::Closed(ids) => {
+                    let values = ids.iter().filter_map(|id| definition.closed_value(*id));
+                    values.map(|value| value.value.len()).sum()
+                }
+            };
+            Some(definition.key_name.len() + texts)
+        });
+        self.identity_bytes() + attributes.sum::<usize>()
+    }
+
+    fn identity_bytes(&self) -> usize {
         let texts = [
             self.first_name.as_ref().map(PersonName::as_str),
             self.last_name.as_ref().map(PersonName::as_str),
             self.email.as_ref().map(Email::as_str),
             self.cellphone.as_ref().map(Cellphone::as_str),
         ];
-        let attributes = self.attributes.values().map(|content| match content {
-            AttributeContent::Open(text) => UUID + text.as_str().len(),
-            AttributeContent::Closed(values) => UUID * (1 + values.len()),
-        });
-        texts.iter().flatten().map(|text| text.len()).sum::<usize>() + attributes.sum::<usize>()
+        texts.iter().flatten().map(|text| text.len()).sum()
     }
 }
 
@@ -496,6 +519,38 @@ mod tests {
         ] {
             assert_eq!(missing.contact_type(&definitions(), NOW), ContactType::Partial);
         }
+    }
+
+    #[test]
+    fn a_change_is_later_than_the_one_before_it_whatever_the_clock_says() {
+        let update = |name: &str| ContactUpdate {
+            first_name: Patch::Set(PersonName::parse(name).unwrap()),
+            ..ContactUpdate::default()
+        };
+        let first = contact().apply(&update("B"), &definitions(), None, LATER).unwrap().unwrap();
+        let second = first.apply(&update("C"), &definitions(), None, NOW).unwrap().unwrap();
+        assert_eq!((first.updated_at, second.updated_at), (LATER, LATER.plus(Duration::from_millis(1))));
+    }
+
+    #[test]
+    fn values_count_by_their_texts_and_what_is_archived_by_its_ids() {
+        let mut choice = definition(12, AttributeCategory::Closed, AttributeType::Text);
+        let all: Vec<ClosedValueId> = (1..=3).map(|n| value(12, n)).collect();
+        let chosen = |choice: &AttributeDefinition| {
+            let known = Definitions::new(vec![choice.clone()]);
+            contact().apply(&with_attributes(vec![closed(12, &all)]), &known, None, NOW)
+        };
+        assert!(chosen(&choice).is_ok());
+        choice.closed_values[2].value = "x".repeat(Contact::MAX_BYTES);
+        assert_eq!(chosen(&choice), Err(Refused::ContactTooLarge { max_bytes: Contact::MAX_BYTES }));
+
+        let full = AttributeContent::Closed(vec![value(1, 1); Contact::MAX_STORED_BYTES / 36]);
+        let hoarder = Contact { attributes: BTreeMap::from([(attribute(13), full)]), ..contact() };
+        let more = with_attributes(vec![open(10, &"x".repeat(1_000))]);
+        assert!(matches!(
+            hoarder.apply(&more, &definitions(), None, NOW),
+            Err(Refused::ContactTooLarge { .. })
+        ));
     }
 
     #[test]

@@ -7,6 +7,7 @@
 pub mod address;
 pub mod api_key;
 pub mod attribute;
+mod causes;
 pub mod contact;
 pub mod delivery;
 pub mod event;
@@ -27,6 +28,7 @@ pub mod workspace;
 
 pub use api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
+pub use causes::causes;
 pub use contact::{Contact, ContactType, ContactUpdate};
 pub use delivery::{Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState};
 pub use event::{Event, EventType};

@@ -143,6 +143,23 @@ impl SearchQuery {
         Ok(Self::Words { lead, others: words })
     }
 
+    /// Whether a contact is one that this query finds, as it is now. Rows that were written by other rules, or
+    /// read while the contact changed, cannot show what does not match.
+    pub fn finds(&self, contact: &Contact) -> bool {
+        match self {
+            Self::Words { lead, others } => {
+                let terms = terms(contact);
+                std::iter::once(lead)
+                    .chain(others)
+                    .all(|word| terms.iter().any(|term| term.starts_with(word)))
+            }
+            Self::Phone(fragment) => contact.cellphone.as_ref().is_some_and(|cellphone| {
+                let digits = cellphone.digits();
+                phone_forms(digits).iter().any(|(form, _)| shows_by_form(*form, digits, fragment))
+            }),
+        }
+    }
+
     /// One text for all spellings of the same query, by which a cursor is bound to it.
     pub fn canonical(&self) -> String {
         match self {

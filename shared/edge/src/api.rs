@@ -1,9 +1,8 @@
 //! The frame around every handler: prove the caller, run the handler beside the limiter, answer, log.
 
-use std::error::Error;
 use std::ops::Deref;
 
-use domain::{Scope, Unfit, WorkspaceId};
+use domain::{Scope, Unfit, WorkspaceId, causes};
 use lambda_http::{Body, Response};
 use store::{CursorKeys, Store};
 use tracing::{Instrument, Span, error, info, info_span};
@@ -82,18 +81,6 @@ impl Api {
     }
 }
 
-/// An error and what caused it, in one line. Sources of the store name tables, codes and ids, no field values.
-fn causes(failure: &dyn Error) -> String {
-    let mut line = failure.to_string();
-    let mut next = failure.source();
-    while let Some(cause) = next {
-        line.push_str(": ");
-        line.push_str(&cause.to_string());
-        next = cause.source();
-    }
-    line
-}
-
 impl Call<'_> {
     /// The workspace that the caller's key proved.
     pub fn workspace(&self) -> WorkspaceId {
@@ -118,16 +105,16 @@ pub struct Cursors<'a> {
 }
 
 impl Cursors<'_> {
-    /// The position in the `cursor` parameter; absent is the first page, a cursor of another list is refused.
-    pub async fn open(&self, cursor: Option<&str>) -> Result<Option<String>, ApiError> {
-        let Some(cursor) = cursor else { return Ok(None) };
-        if let Some(position) = cursor::open(&*self.keys().await?, &self.bounds, cursor) {
-            return Ok(Some(position));
+    /// The position in the `cursor` parameter; absent is the first page, a cursor of another list is noted.
+    pub async fn open(&self, form: &mut Form) -> Result<Option<String>, ApiError> {
+        let query = self.call.request.query();
+        if query.sent("cursor").is_none() {
+            return Ok(None);
         }
-        let mut form = Form::default();
+        let keys = self.keys().await?;
         let reason = "the cursor is not one of this list with these filters";
-        self.call.request.query().text(&mut form, "cursor", |_| Err::<(), _>(Unfit::Value { reason }));
-        form.finish(None)
+        let opened = |cursor: &str| cursor::open(&keys, &self.bounds, cursor).ok_or(Unfit::Value { reason });
+        Ok(query.text(form, "cursor", opened))
     }
 
     /// Looks the key up, so that sealing behind a page costs no trip of its own. To be run beside the page's read.

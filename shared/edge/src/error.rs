@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::Refused;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 use store::StoreError;
 
 use crate::form::Failure;
@@ -109,21 +110,28 @@ pub enum ApiError {
     RateLimited(Duration),
     /// A dependency is throttled or does not answer.
     #[error("a dependency is busy")]
-    Busy(#[source] Arc<dyn Error + Send + Sync>),
+    Busy(#[source] Arc<StoreError>),
     /// Anything that is ours to mend.
     #[error("unexpected")]
     Unexpected(#[source] Arc<dyn Error + Send + Sync>),
+}
+
+/// The body of an error, in the order of the specification; `extra` and `detail` where the code has them.
+#[derive(Debug, Serialize)]
+pub(crate) struct ErrorBody {
+    title: &'static str,
+    status: u16,
+    code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<Value>,
 }
 
 impl ApiError {
     /// A fault of ours that has no error value of its own.
     pub fn unexpected(reason: &'static str) -> Self {
         Self::Unexpected(Arc::from(Box::<dyn Error + Send + Sync>::from(reason)))
-    }
-
-    /// Others changed the same resource again and again in between; trying later is safe.
-    pub fn contended() -> Self {
-        Self::Busy(Arc::from(Box::<dyn Error + Send + Sync>::from("others kept changing the resource")))
     }
 
     /// The row of the table.
@@ -163,21 +171,10 @@ impl ApiError {
         }
     }
 
-    /// The body: `title`, `status`, `code`, and `extra` and `detail` where the code has them.
-    pub(crate) fn body(&self) -> Value {
+    /// The body.
+    pub(crate) fn body(&self) -> ErrorBody {
         let ErrorCode { status, code, title } = self.code();
-        let mut body = Map::from_iter([
-            ("title".to_owned(), title.into()),
-            ("status".to_owned(), status.into()),
-            ("code".to_owned(), code.into()),
-        ]);
-        if let Some(extra) = self.extra() {
-            body.insert("extra".to_owned(), extra);
-        }
-        if let Some(detail) = self.detail() {
-            body.insert("detail".to_owned(), detail);
-        }
-        Value::Object(body)
+        ErrorBody { title, status, code, extra: self.extra(), detail: self.detail() }
     }
 
     fn extra(&self) -> Option<Value> {
@@ -254,6 +251,10 @@ mod tests {
     use domain::{AttributeId, AttributeType, ContactId};
     use uuid::Uuid;
 
+    fn body(refused: Refused) -> String {
+        serde_json::to_string(&ApiError::from(refused).body()).unwrap()
+    }
+
     #[test]
     fn each_code_stands_once_in_the_table() {
         for (index, row) in CODES.iter().enumerate() {
@@ -267,12 +268,12 @@ mod tests {
         let id = Uuid::from_u128(7);
         let refused =
             Refused::IdentityTaken { field: IdentityField::Email, contact: ContactId::from_uuid(id) };
-        insta::assert_snapshot!(ApiError::from(refused).body().to_string(), @r#"{"code":"SERVICE_CONTACT_0409","extra":{"contactId":"00000000-0000-0000-0000-000000000007","field":"email"},"status":409,"title":"Contact Conflict"}"#);
+        insta::assert_snapshot!(body(refused), @r#"{"title":"Contact Conflict","status":409,"code":"SERVICE_CONTACT_0409","extra":{"contactId":"00000000-0000-0000-0000-000000000007","field":"email"}}"#);
         let refused = Refused::ContentUnfit {
             attribute: AttributeId::from_uuid(id),
             expected: Some(AttributeType::Date),
         };
-        insta::assert_snapshot!(ApiError::from(refused).body().to_string(), @r#"{"code":"SERVICE_CONTACT_0702","extra":{"customAttributeId":"00000000-0000-0000-0000-000000000007","type":"DATE"},"status":422,"title":"Content Does Not Fit The Attribute"}"#);
+        insta::assert_snapshot!(body(refused), @r#"{"title":"Content Does Not Fit The Attribute","status":422,"code":"SERVICE_CONTACT_0702","extra":{"customAttributeId":"00000000-0000-0000-0000-000000000007","type":"DATE"}}"#);
     }
 
     #[test]

@@ -258,7 +258,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The query of a request: decoded pairs in the order they came.
+/// The query of a request: decoded pairs, by name, as the gateway's event has no order of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     pairs: Vec<(String, String)>,
@@ -266,7 +266,9 @@ pub struct Query {
 
 impl Query {
     /// Takes decoded pairs.
-    pub fn new(pairs: Vec<(String, String)>) -> Self {
+    pub fn new(mut pairs: Vec<(String, String)>) -> Self {
+        // Stable: of a name sent twice the values keep their order.
+        pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
         Self { pairs }
     }
 
@@ -420,8 +422,8 @@ mod tests {
         assert_eq!(
             failures(form),
             [
-                ("query.serach".into(), "extra_forbidden", json!("ana"), json!({"allowed": ["n", "search"]})),
                 ("query.n".into(), "value_error", json!("2"), json!({"error": "the parameter is repeated"})),
+                ("query.serach".into(), "extra_forbidden", json!("ana"), json!({"allowed": ["n", "search"]})),
             ]
         );
     }

@@ -47,7 +47,11 @@ pub(crate) fn respond(request_id: &str, answer: Result<Reply, ApiError>) -> Resp
         Err(error) => {
             let status =
                 StatusCode::from_u16(error.code().status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            (with_body(status, error.body().to_string().into_bytes()), None, error.retry_after())
+            (
+                with_body(status, serde_json::to_vec(&error.body()).unwrap_or_default()),
+                None,
+                error.retry_after(),
+            )
         }
     };
     let headers = response.headers_mut();

@@ -1,5 +1,6 @@
 //! Working on a batch of messages: all at the same time, each with its own end.
 
+use domain::causes;
 use std::error::Error;
 use std::panic::AssertUnwindSafe;
 
@@ -63,17 +64,6 @@ fn comes_again(message: &SqsMessage, outcome: Outcome) -> bool {
     }
 }
 
-/// An error with everything that led to it, for one log line.
-pub fn causes(error: &(dyn Error + 'static)) -> String {
-    let mut told = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        told = format!("{told}: {cause}");
-        next = cause.source();
-    }
-    told
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,13 +111,5 @@ mod tests {
             Outcome::Done
         };
         assert!(drive(event(&["a", "b", "c"]), read, meet).await.batch_item_failures.is_empty());
-    }
-
-    #[test]
-    fn an_error_is_told_with_its_causes() {
-        #[derive(Debug, thiserror::Error)]
-        #[error("outer")]
-        struct Outer(#[source] std::io::Error);
-        assert_eq!(causes(&Outer(std::io::Error::other("inner"))), "outer: inner");
     }
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use domain::{Delivery, DeliveryId, EndpointId, WorkspaceId};
+use domain::{Delivery, DeliveryId, EndpointId, WorkspaceId, causes};
 use serde::{Deserialize, Serialize};
 
-use crate::{Unreadable, causes};
+use crate::Unreadable;
 
 /// What a message asks for. Everything else is read from the delivery's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 mod batch;
 mod delivery;
 
-pub use batch::{Outcome, causes, drive};
+pub use batch::{Outcome, drive};
 pub use delivery::{DeliveryQueue, DeliveryTask, NoQueue, NotQueued, Wake};
 
 /// A message's body is not one that this service writes.

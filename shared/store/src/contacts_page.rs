@@ -4,7 +4,7 @@
 //! be short of the size asked for and still have a next one: where rows vanished or changed since they were
 //! indexed, where a search had to look at too many rows, where the contacts are large.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use aws_sdk_dynamodb::types::KeysAndAttributes;
 use domain::search::SearchQuery;
@@ -41,8 +41,11 @@ pub struct Page<T> {
 
 /// DynamoDB reads at most so many rows by their keys at once.
 const BATCH: usize = 100;
-/// A page ends early behind so many bytes of contacts, as Lambda answers with 6 MB at most.
-const PAGE_BYTES: usize = 2 * 1024 * 1024;
+/// How often a page that would be empty is looked for further on.
+const LOOKS: usize = 4;
+/// A page ends early behind so many stored bytes of contacts: Lambda answers with 6 MB at most, and what a CLOSED
+/// attribute stores as an id it shows as a text of up to 400 bytes.
+const PAGE_BYTES: usize = 512 * 1024;
 /// What positions in lists begin with; those of a search begin with its phases' letters.
 const LIST: char = 'L';
 
@@ -79,8 +82,23 @@ impl Store {
         workspace: WorkspaceId,
         wanted: ContactQuery,
     ) -> Result<Page<Contact>, StoreError> {
+        let mut page = self.look(workspace, &wanted, wanted.after.as_deref()).await?;
+        // Of what a search finds an owner may have little: empty pages would look like the end of the list.
+        let looks = if wanted.owner.is_some() { LOOKS } else { 1 };
+        for _ in 1..looks {
+            let Some(after) = page.next.as_deref().filter(|_| page.items.is_empty()) else { break };
+            page = self.look(workspace, &wanted, Some(after)).await?;
+        }
+        Ok(page)
+    }
+
+    async fn look(
+        &self,
+        workspace: WorkspaceId,
+        wanted: &ContactQuery,
+        after: Option<&str>,
+    ) -> Result<Page<Contact>, StoreError> {
         let page_size = wanted.page_size.clamp(1, BATCH);
-        let after = wanted.after.as_deref();
         let found = match (&wanted.search, &wanted.owner) {
             (Some(search), _) => self.search_hits(workspace, search, page_size, after).await?,
             (None, Some(owner)) => self.owner_hits(workspace, owner, page_size, after).await?,
@@ -88,18 +106,21 @@ impl Store {
         };
         let ids: Vec<ContactId> = found.hits.iter().map(|hit| hit.contact).collect();
         let contacts = self.contacts_by_id(workspace, &ids).await?;
-        Ok(page(found, contacts, wanted.owner.as_ref()))
+        Ok(page(found, contacts, wanted))
     }
 
-    /// The contacts of these ids, at most 100 and none twice, in the same order, read strongly; those that do
-    /// not exist are left out. One trip for each 16 MB.
+    /// The contacts of these ids, at most 100, in the same order and each once, read strongly; those that do not
+    /// exist are left out. One trip for each 16 MB.
     pub async fn contacts_by_id(
         &self,
         workspace: WorkspaceId,
         ids: &[ContactId],
     ) -> Result<Vec<Contact>, StoreError> {
+        // An id may come twice: what a search reads piece by piece can change in between.
+        let mut seen = HashSet::new();
         let mut wanted: Vec<Item> = ids
             .iter()
+            .filter(|id| seen.insert(**id))
             .map(|id| {
                 let (pk, sk) = keys::contact(workspace, *id);
                 key(pk, sk)
@@ -213,13 +234,16 @@ fn share(rows: usize, shards: usize) -> usize {
     rows.min(part + 3 * (part.isqrt() + 1))
 }
 
-/// The contacts found, in the order of their hits, without those that meanwhile went to another owner.
-fn page(found: Hits, contacts: Vec<Contact>, owner: Option<&Email>) -> Page<Contact> {
+/// The contacts found, in the order of their hits, without those that are not, or no longer, what is wanted.
+fn page(found: Hits, contacts: Vec<Contact>, wanted: &ContactQuery) -> Page<Contact> {
     let mut contacts: HashMap<ContactId, Contact> =
         contacts.into_iter().map(|contact| (contact.id, contact)).collect();
     let (mut items, mut bytes, mut behind) = (vec![], 0, None);
     for hit in found.hits {
-        let is_wanted = |contact: &Contact| owner.is_none_or(|owner| is_owned_by(contact, owner));
+        let is_wanted = |contact: &Contact| {
+            wanted.owner.as_ref().is_none_or(|owner| is_owned_by(contact, owner))
+                && wanted.search.as_ref().is_none_or(|search| search.finds(contact))
+        };
         if let Some(contact) = contacts.remove(&hit.contact).filter(is_wanted) {
             bytes += contact.bytes();
             if bytes > PAGE_BYTES && !items.is_empty() {

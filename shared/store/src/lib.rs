@@ -45,6 +45,7 @@ pub use events::{Recorded, RecordedEvent};
 pub use limiter::{Admission, Limiter};
 pub use memory::Memory;
 pub use tables::{Table, Tables};
+pub use transact::Patience;
 pub use users::UserCreated;
 
 /// The tables of one deployment. Cheap to clone; one client serves the whole process.

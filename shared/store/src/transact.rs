@@ -165,8 +165,8 @@ impl Store {
             };
             match Cancelled::of(reasons) {
                 Cancelled::Refused(refusals) => return Ok(Transacted::Refused(refusals)),
-                Cancelled::Conflict => patience.wait().await?,
-                Cancelled::Throttled => return Err(StoreError::Busy(Box::new(error))),
+                // The SDK repeats neither: to it a cancelled transaction is an answer.
+                Cancelled::Conflict | Cancelled::Throttled => patience.wait().await?,
                 Cancelled::Otherwise => return Err(StoreError::Failed(Box::new(error))),
             }
         }
@@ -329,18 +329,19 @@ impl Cancelled {
 }
 
 /// Waits between the retries of what others hold up, until it is time to give up.
-pub(crate) struct Patience<'a> {
+pub struct Patience<'a> {
     store: &'a Store,
     until: Instant,
 }
 
 impl<'a> Patience<'a> {
-    pub(crate) fn new(store: &'a Store) -> Self {
+    /// Begins now.
+    pub fn new(store: &'a Store) -> Self {
         Self { store, until: Instant::now() + PATIENCE }
     }
 
     /// Waits a little; an error when there has been enough waiting.
-    pub(crate) async fn wait(&mut self) -> Result<(), StoreError> {
+    pub async fn wait(&mut self) -> Result<(), StoreError> {
         if Instant::now() >= self.until {
             return Err(StoreError::Busy("others held the rows for too long".into()));
         }

@@ -8,7 +8,7 @@ use harness::{Answer, Fault, GatewayEvent, World};
 
 use crate::{Contacts, operations};
 
-const FORBIDDEN: &str = r#"{"code":"SERVICE_CORE_0301","status":403,"title":"Forbidden"}"#;
+const FORBIDDEN: &str = r#"{"title":"Forbidden","status":403,"code":"SERVICE_CORE_0301"}"#;
 
 fn list(world: &World) -> GatewayEvent {
     world.event("contacts-list.json").query(&[]).request_id("r")
@@ -105,7 +105,7 @@ async fn over_the_rate_the_answer_is_429_with_retry_after_until_there_is_room() 
     assert_eq!(refused.status, 429);
     assert_eq!(
         refused.text,
-        r#"{"code":"SERVICE_RATE_LIMIT_0001","status":429,"title":"Too Many Requests"}"#
+        r#"{"title":"Too Many Requests","status":429,"code":"SERVICE_RATE_LIMIT_0001"}"#
     );
     assert_eq!(refused.headers["retry-after"], "1");
     assert_eq!(refused.headers["x-request-id"], "r");
@@ -144,7 +144,7 @@ async fn a_wrong_request_over_the_rate_is_429_too() {
 #[tokio::test]
 async fn a_table_that_does_not_answer_is_503() {
     let f = Contacts::start().await;
-    let busy = r#"{"code":"SERVICE_CORE_0503","status":503,"title":"Service Unavailable"}"#;
+    let busy = r#"{"title":"Service Unavailable","status":503,"code":"SERVICE_CORE_0503"}"#;
     f.world.db.fail("GetItem", Fault::Throttled, 3);
     let answer: Answer = f.send(list(&f.world)).await;
     assert_eq!((answer.status, answer.text.as_str()), (503, busy), "while the key is looked up");

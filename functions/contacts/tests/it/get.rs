@@ -97,7 +97,7 @@ async fn a_foreign_contact_and_an_unknown_one_answer_alike_byte_for_byte() {
     let foreign = get(foreign.id).await;
     let unknown = get(ContactId::generate(f.world.db.store().ids())).await;
     assert_eq!(foreign, unknown);
-    assert_eq!(foreign.text, r#"{"code":"SERVICE_CONTACT_0404","status":404,"title":"Contact Not Found"}"#);
+    assert_eq!(foreign.text, r#"{"title":"Contact Not Found","status":404,"code":"SERVICE_CONTACT_0404"}"#);
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 use std::time::Duration;
 
-use domain::{AttributeType, Cellphone, Contact, ContactId, Email, Language, PersonName, UserStatus};
+use domain::{
+    AttributeDefinition, AttributeId, AttributeType, Cellphone, ClosedValueId, Contact, ContactId, Email,
+    Language, PersonName, UserId, UserStatus,
+};
 use harness::{Answer, Fault, trips};
 use serde_json::{Value, json};
 
@@ -81,15 +84,35 @@ async fn an_update_changes_what_it_names_and_answers_the_contact() {
 }
 
 #[tokio::test]
-async fn the_event_file_is_a_request_that_succeeds() {
+async fn the_event_file_is_a_request_that_succeeds_as_it_is() {
     let f = Contacts::start().await;
-    let fixture = f.world.event("contacts-update.json");
-    let id = ContactId::parse("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f").unwrap();
-    f.world.contact(|contact| contact.id = id).await;
     let body: Value =
         serde_json::from_str(harness::fixture("contacts-update.json")["body"].as_str().unwrap()).unwrap();
-    let without_references = json!({"firstName": body["firstName"], "lastName": body["lastName"]});
-    assert_eq!(f.send(fixture.body(&without_references)).await.status, 200);
+    let id = |value: &Value| value.as_str().unwrap().to_owned();
+    let contact = ContactId::parse("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f").unwrap();
+    f.world.contact(|blank| blank.id = contact).await;
+    let owner = UserId::parse(&id(&body["ownerIdentifier"]["identifier"])).unwrap();
+    f.world.user("agent@example.com", |user| user.id = owner).await;
+    let open = &body["customAttributes"]["openAttributes"][0];
+    let closed = &body["customAttributes"]["closedAttributes"][0];
+    let of = |entry: &Value| AttributeId::parse(&id(&entry["customAttributeId"])).unwrap();
+    f.world.open_attribute("open", AttributeType::Text, |definition| definition.id = of(open)).await;
+    let values = closed["closedCustomAttributeIds"].as_array().unwrap();
+    let names: Vec<String> = (0..values.len()).map(|n| format!("value {n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let with_ids = |definition: &mut AttributeDefinition| {
+        definition.id = of(closed);
+        for (value, wanted) in definition.closed_values.iter_mut().zip(values) {
+            value.id = ClosedValueId::parse(wanted.as_str().unwrap()).unwrap();
+        }
+    };
+    f.world.closed_attribute("closed", &names, with_ids).await;
+    let answer = f.send(f.world.event("contacts-update.json")).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    for field in ["firstName", "lastName", "email", "cellphone", "languageCode"] {
+        assert_eq!(answer.json[field], body[field], "{field}");
+    }
+    assert_eq!(answer.json["customAttributes"].as_array().unwrap().len(), 2);
 }
 
 #[tokio::test]
@@ -235,6 +258,11 @@ async fn single_failures_of_the_shape() {
             "value_error",
         ),
         (
+            json!({"customAttributes": {"openAttributes": [{"customAttributeId": id, "content": "x"}, entry]}}),
+            "body.customAttributes.openAttributes.1.customAttributeId",
+            "value_error",
+        ),
+        (
             json!({"customAttributes": {"openAttributes": vec![entry.clone(); 101]}}),
             "body.customAttributes.openAttributes",
             "too_long",
@@ -275,11 +303,11 @@ async fn refusals_name_what_they_are_about_and_change_nothing() {
     let disabled = f.world.user("left@example.com", |user| user.status = UserStatus::Disabled).await;
     let contact = someone(&f).await;
     let value = plan.closed_values[0].id.to_string();
-    let open = |id: &domain::AttributeId, content: &str| json!({"firstName": "Changed", "customAttributes": {"openAttributes": [{"customAttributeId": id.to_string(), "content": content}]}});
-    let closed = |id: &domain::AttributeId, values: &[&str]| json!({"firstName": "Changed", "customAttributes": {"closedAttributes": [{"customAttributeId": id.to_string(), "closedCustomAttributeIds": values}]}});
+    let open = |id: &AttributeId, content: &str| json!({"firstName": "Changed", "customAttributes": {"openAttributes": [{"customAttributeId": id.to_string(), "content": content}]}});
+    let closed = |id: &AttributeId, values: &[&str]| json!({"firstName": "Changed", "customAttributes": {"closedAttributes": [{"customAttributeId": id.to_string(), "closedCustomAttributeIds": values}]}});
     let owner = |identifier: &str, kind: &str| json!({"firstName": "Changed", "ownerIdentifier": {"identifier": identifier, "identifierType": kind}});
     let unknown = contact.id.to_string();
-    let unknown_attribute = domain::AttributeId::parse(&unknown).unwrap();
+    let unknown_attribute = AttributeId::parse(&unknown).unwrap();
     let about = |id: String| json!({"customAttributeId": id});
     let rows = [
         (open(&unknown_attribute, "x"), "0701", about(unknown.clone())),
@@ -419,25 +447,40 @@ async fn a_foreign_contact_and_an_unknown_one_answer_alike_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn concurrent_updates_of_different_fields_lose_nothing() {
+async fn concurrent_updates_of_one_contact_lose_nothing() {
     let f = Contacts::start().await;
     let contact = someone(&f).await;
-    let answers = futures::future::join4(
-        f.patch(&contact, &json!({"firstName": "Beth"})),
-        f.patch(&contact, &json!({"lastName": "Cole"})),
-        f.patch(&contact, &json!({"email": "beth@example.com"})),
-        f.patch(&contact, &json!({"cellphone": "+12025550199"})),
-    )
-    .await;
-    for answer in [answers.0, answers.1, answers.2, answers.3] {
+    let mut ids = vec![];
+    for n in 0..12 {
+        ids.push(f.world.open_attribute(&format!("a{n}"), AttributeType::Text, |_| ()).await.id.to_string());
+    }
+    let updates = ids.iter().map(|id| {
+        let entry = json!({"customAttributeId": id, "content": id});
+        let (f, contact) = (&f, &contact);
+        async move { f.patch(contact, &json!({"customAttributes": {"openAttributes": [entry]}})).await }
+    });
+    for answer in futures::future::join_all(updates).await {
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
     let merged = f.stored(&contact).await;
-    assert_eq!(merged.first_name.unwrap().as_str(), "Beth");
-    assert_eq!(merged.last_name.unwrap().as_str(), "Cole");
-    assert_eq!(merged.email.unwrap().as_str(), "beth@example.com");
-    assert_eq!(merged.cellphone.unwrap().as_str(), "+12025550199");
-    assert_eq!(merged.version, 5);
+    assert_eq!((merged.attributes.len(), merged.version), (12, 13));
+}
+
+#[tokio::test]
+async fn an_event_replayed_with_the_same_request_id_is_no_excuse_for_a_stale_write() {
+    let f = Contacts::start().await;
+    let contact = someone(&f).await;
+    let patch = |body: Value| {
+        let event =
+            f.world.event("contacts-update.json").path("contactId", contact.id).request_id("the same");
+        f.send(event.body(&body))
+    };
+    let (one, other) =
+        futures::future::join(patch(json!({"languageCode": "EN"})), patch(json!({"firstName": "Beth"})))
+            .await;
+    assert_eq!((one.status, other.status), (200, 200));
+    let merged = f.stored(&contact).await;
+    assert_eq!((merged.language, merged.first_name.unwrap().as_str()), (Some(Language::En), "Beth"));
 }
 
 #[tokio::test]

@@ -78,7 +78,7 @@ async fn a_foreign_user_and_an_unknown_one_answer_alike_byte_for_byte() {
     };
     let unknown = from_there(UserId::generate(f.world.db.store().ids())).await;
     assert_eq!(from_there(user.id).await, unknown);
-    assert_eq!(unknown.text, r#"{"code":"SERVICE_USER_0404","status":404,"title":"User Not Found"}"#);
+    assert_eq!(unknown.text, r#"{"title":"User Not Found","status":404,"code":"SERVICE_USER_0404"}"#);
 }
 
 #[tokio::test]

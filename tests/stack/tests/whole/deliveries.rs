@@ -129,13 +129,6 @@ async fn a_delivery_killed_between_the_post_and_its_record_is_delivered_again_wi
     assert_eq!(deliveries.len(), 1);
 }
 
-/// Whether a process is one of that function: the emulator starts each from a file of the same name.
-fn runs_function(process: u32, name: &str) -> bool {
-    let environment = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
-    let wanted = format!("AWS_LAMBDA_FUNCTION_NAME={name}");
-    environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
-}
-
 #[tokio::test]
 async fn deliveries_whose_queue_messages_are_lost_are_made_by_the_sweeper() {
     let stack = Stack::start("lost-messages", &["FirstDueSeconds=1"]).await;

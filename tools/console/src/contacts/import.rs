@@ -131,7 +131,9 @@ impl Import<'_> {
         let id = row.id.unwrap_or_else(|| ContactId::generate(store.ids()));
         let blank = Contact::blank(id, self.workspace, store.now());
         let contact = match blank.apply(&row.update, self.definitions, row.owner, store.now()) {
-            Ok(applied) => Contact { version: blank.version, ..applied.unwrap_or(blank) },
+            Ok(applied) => {
+                Contact { version: blank.version, updated_at: blank.updated_at, ..applied.unwrap_or(blank) }
+            }
             Err(refused) => return Ok(Some(Taken::Failed(refused.to_string()))),
         };
         let request = store.ids().next().to_string();
