@@ -166,7 +166,7 @@ impl Store {
             match Cancelled::of(reasons) {
                 Cancelled::Refused(refusals) => return Ok(Transacted::Refused(refusals)),
                 // The SDK repeats neither: to it a cancelled transaction is an answer.
-                Cancelled::Conflict | Cancelled::Throttled => patience.wait().await?,
+                Cancelled::Later => patience.wait().await?,
                 Cancelled::Otherwise => return Err(StoreError::Failed(Box::new(error))),
             }
         }
@@ -300,23 +300,20 @@ refused_rows! { put_item::PutItemError update_item::UpdateItemError delete_item:
 #[derive(Debug, PartialEq)]
 enum Cancelled {
     Refused(Vec<Refusal>),
-    Conflict,
-    Throttled,
+    /// Another transaction holds one of the rows, or one is throttled: nothing was decided.
+    Later,
     Otherwise,
 }
 
 impl Cancelled {
-    /// A conflict comes before refused conditions: only without one have all conditions been looked at, and
+    /// A row held up comes before refused conditions: only without one have all conditions been looked at, and
     /// what the entity's says decides how the others are read.
     fn of(reasons: &[CancellationReason]) -> Self {
         let has = |codes: &[&str]| {
             reasons.iter().any(|reason| reason.code().is_some_and(|code| codes.contains(&code)))
         };
-        if has(&["ThrottlingError", "ProvisionedThroughputExceeded"]) {
-            return Self::Throttled;
-        }
-        if has(&["TransactionConflict"]) {
-            return Self::Conflict;
+        if has(&["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"]) {
+            return Self::Later;
         }
         let refusals: Vec<Refusal> = reasons
             .iter()
@@ -370,11 +367,11 @@ mod tests {
         let rows: &[(&[&str], Cancelled)] = &[
             (&["ConditionalCheckFailed", "None"], refused(&[0])),
             (&["None", "ConditionalCheckFailed", "ConditionalCheckFailed"], refused(&[1, 2])),
-            (&["TransactionConflict", "None"], Cancelled::Conflict),
+            (&["TransactionConflict", "None"], Cancelled::Later),
             // The first condition was not looked at: what the second one means is not known yet.
-            (&["TransactionConflict", "ConditionalCheckFailed"], Cancelled::Conflict),
-            (&["ThrottlingError", "TransactionConflict"], Cancelled::Throttled),
-            (&["None", "ProvisionedThroughputExceeded"], Cancelled::Throttled),
+            (&["TransactionConflict", "ConditionalCheckFailed"], Cancelled::Later),
+            (&["ThrottlingError", "TransactionConflict"], Cancelled::Later),
+            (&["None", "ProvisionedThroughputExceeded"], Cancelled::Later),
             (&["ValidationError"], Cancelled::Otherwise),
             (&[], Cancelled::Otherwise),
         ];

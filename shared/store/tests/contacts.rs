@@ -226,11 +226,12 @@ async fn a_request_repeated_as_a_whole_is_known_by_its_id() {
 }
 
 #[tokio::test]
-async fn conflicts_with_other_transactions_are_tried_again_for_a_while() {
+async fn what_others_hold_up_is_tried_again_for_a_while() {
     let db = TestDb::start().await;
     let store = db.store();
     let ana = contact(&db, "Ana", "", "ana@x.io", "");
-    db.fail("TransactWriteItems", Fault::Conflict, 5);
+    db.fail("TransactWriteItems", Fault::Conflict, 3);
+    db.fail("TransactWriteItems", Fault::ItemThrottled, 2);
     create(&db, &ana).await;
     assert_eq!(db.calls().iter().filter(|call| call.operation == "TransactWriteItems").count(), 6);
 
@@ -242,7 +243,7 @@ async fn conflicts_with_other_transactions_are_tried_again_for_a_while() {
     let begun = std::time::Instant::now();
     let bob = contact(&db, "Bob", "", "", "");
     assert!(matches!(store.create_contact(&bob, "r").await, Err(StoreError::Busy(_))));
-    assert!((Duration::from_secs(2)..Duration::from_secs(4)).contains(&begun.elapsed()));
+    assert!(begun.elapsed() >= Duration::from_secs(2));
 }
 
 #[tokio::test]
@@ -400,4 +401,14 @@ async fn after_any_changes_the_rows_are_those_of_a_contact_made_so() {
     let kinds: BTreeSet<&String> = made.iter().map(|row| row["kind"].as_s().unwrap()).collect();
     assert_eq!(kinds.len(), 4);
     assert_eq!(changed, made);
+}
+
+#[tokio::test]
+async fn an_id_asked_for_twice_is_answered_once() {
+    let db = TestDb::start().await;
+    let (ana, bob) = (contact(&db, "Ana", "", "", ""), contact(&db, "Bob", "", "", ""));
+    create(&db, &ana).await;
+    create(&db, &bob).await;
+    let found = db.store().contacts_by_id(WORKSPACE, &[bob.id, ana.id, bob.id]).await.unwrap();
+    assert_eq!(found.iter().map(|contact| contact.id).collect::<Vec<_>>(), [bob.id, ana.id]);
 }

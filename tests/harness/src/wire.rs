@@ -41,6 +41,8 @@ pub enum Fault {
     Throttled,
     /// Another transaction holds one of the items; nothing was done.
     Conflict,
+    /// One of the items of a transaction is in a partition that is throttled; nothing was done.
+    ItemThrottled,
     /// The call was carried out, but its answer never arrived.
     AnswerLost,
     /// The database was not reached; nothing was done.
@@ -189,7 +191,11 @@ impl HttpConnector for WiredConnector {
         HttpConnectorFuture::new(async move {
             let answer = match fault {
                 Some(Fault::Throttled) => Ok(refusal("ThrottlingException", json!({}))),
-                Some(Fault::Conflict) => Ok(conflict(&operation, &body)),
+                Some(Fault::Conflict) if operation != "TransactWriteItems" => {
+                    Ok(refusal("TransactionConflictException", json!({})))
+                }
+                Some(Fault::Conflict) => Ok(cancelled("TransactionConflict", &body)),
+                Some(Fault::ItemThrottled) => Ok(cancelled("ThrottlingError", &body)),
                 Some(Fault::Unreachable) => Err(ConnectorError::io("connection refused".into())),
                 Some(Fault::AnswerLost) => match inner.call(request).await {
                     Ok(_) => Err(ConnectorError::timeout("no answer in time".into())),
@@ -220,14 +226,11 @@ async fn read_units(
     Ok((answer, units))
 }
 
-fn conflict(operation: &str, body: &Value) -> HttpResponse {
-    if operation != "TransactWriteItems" {
-        return refusal("TransactionConflictException", json!({}));
-    }
+/// A transaction cancelled because of its first item.
+fn cancelled(code: &str, body: &Value) -> HttpResponse {
     let items = body["TransactItems"].as_array().map_or(0, Vec::len);
-    let reasons: Vec<Value> = (0..items)
-        .map(|at| json!({ "Code": if at == 0 { "TransactionConflict" } else { "None" } }))
-        .collect();
+    let reasons: Vec<Value> =
+        (0..items).map(|at| json!({ "Code": if at == 0 { code } else { "None" } })).collect();
     refusal("TransactionCanceledException", json!({ "CancellationReasons": reasons }))
 }
 

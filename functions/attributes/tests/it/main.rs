@@ -1,5 +1,7 @@
 //! The attributes function in process: a real handler, a real SDK client, an embedded DynamoDB.
 
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
 use domain::{AttributeDefinition, AttributeType};
 use edge::{Api, ApiRequest};
 use harness::{Answer, World, trips};

@@ -119,7 +119,8 @@ async fn all_wrong_parameters_are_answered_at_once() {
 async fn single_parameters_have_their_bounds() {
     let f = Contacts::start().await;
     let long = "a".repeat(101);
-    let rows: [(&[(&str, &str)], u16, &str); 12] = [
+    type Row<'a> = (&'a [(&'a str, &'a str)], u16, &'a str);
+    let rows: [Row<'_>; 12] = [
         (&[("pageSize", "1")], 200, ""),
         (&[("pageSize", "100")], 200, ""),
         (&[("pageSize", "0")], 422, "greater_than_equal"),

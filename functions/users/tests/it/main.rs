@@ -1,5 +1,7 @@
 //! The users function in process: a real handler, a real SDK client, an embedded DynamoDB.
 
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
 use domain::{Cellphone, Language, PersonName, User, UserId, UserStatus};
 use edge::{Api, ApiRequest};
 use harness::{Answer, GatewayEvent, World, trips};
