@@ -163,7 +163,7 @@ def a_record_that_fails_for_good_goes_to_the_failure_bucket(template):
             yield f"{name} loses records: no bucket on failure"
         if mapping.get("BisectBatchOnFunctionError") is not True:
             yield f"{name} does not bisect: one bad record fails its whole batch"
-        if not 1 <= mapping.get("MaximumRetryAttempts", -1) <= 100:
+        if not 1 <= mapping.get("MaximumRetryAttempts", -1) <= 1000:
             yield f"{name} has no bound of its retries"
         if not 60 <= mapping.get("MaximumRecordAgeInSeconds", -1) <= 86400:
             yield f"{name} has no bound of a record's age"

@@ -1,10 +1,11 @@
 //! The frame around every handler: prove the caller, run the handler beside the limiter, answer, log.
 
 use std::ops::Deref;
+use std::time::Duration;
 
 use domain::{Scope, Unfit, WorkspaceId, causes};
 use lambda_http::{Body, Response};
-use store::{CursorKeys, Store};
+use store::{CursorKeys, Store, StoreError};
 use tracing::{Instrument, Span, error, info, info_span};
 
 use crate::auth::{Authenticator, Caller};
@@ -14,9 +15,14 @@ use crate::form::Form;
 use crate::reply::{Reply, respond};
 use crate::request::ApiRequest;
 
+/// How long a request may take: less than the functions' time-out (template.yaml), behind which the gateway could
+/// only say that something failed.
+const LONGEST: Duration = Duration::from_secs(9);
+
 /// What the API functions of one process share: the store, the memory of keys, the limiter.
 pub struct Api {
     store: Store,
+    longest: Duration,
     authenticator: Authenticator,
 }
 
@@ -32,7 +38,12 @@ pub struct Call<'a> {
 impl Api {
     /// An API over a store.
     pub fn new(store: Store) -> Self {
-        Self { authenticator: Authenticator::new(store.clone()), store }
+        Self { authenticator: Authenticator::new(store.clone()), store, longest: LONGEST }
+    }
+
+    /// The same with another limit to how long a request may take.
+    pub fn answering_within(self, longest: Duration) -> Self {
+        Self { longest, ..self }
     }
 
     /// Answers one request by `handler`, for callers whose key has `scope`.
@@ -53,7 +64,10 @@ impl Api {
             let (admitted, answer) = futures::future::join(call.caller.admitted(), handler(&call)).await;
             admitted.and(answer)
         };
-        self.release(request, work.instrument(span.clone()).await, &span)
+        let answer = tokio::time::timeout(self.longest, work.instrument(span.clone())).await;
+        let answer =
+            answer.unwrap_or_else(|_| Err(StoreError::Busy("the request took too long".into()).into()));
+        self.release(request, answer, &span)
     }
 
     /// Answers a route or method that no function serves; the gateway should have.

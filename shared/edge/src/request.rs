@@ -31,8 +31,7 @@ impl ApiRequest {
         Self { http, id: id.unwrap_or_default() }
     }
 
-    /// The gateway's id of this request: it is answered in `X-Request-Id`, logged, and stored with what the
-    /// request wrote.
+    /// The gateway's id of this request: it is answered in `X-Request-Id` and logged.
     pub fn id(&self) -> &str {
         &self.id
     }

@@ -37,9 +37,9 @@ pub(crate) struct List {
     /// Only those in this state.
     #[arg(long, value_parser = PossibleValuesParser::new(DeliveryState::NAMES))]
     state: Option<String>,
-    /// At most so many.
-    #[arg(long, default_value_t = 1_000)]
-    limit: usize,
+    /// At most so many, the newest; all when not given.
+    #[arg(long)]
+    limit: Option<usize>,
 }
 
 impl Verb {
@@ -72,8 +72,12 @@ impl List {
             deliveries.extend(self.of_endpoint(console, workspace, endpoint, state).await?);
         }
         deliveries.sort_by_key(|delivery| std::cmp::Reverse((delivery.created_at, delivery.id)));
-        deliveries.truncate(self.limit);
+        deliveries.truncate(self.limit());
         Ok(deliveries)
+    }
+
+    fn limit(&self) -> usize {
+        self.limit.unwrap_or(usize::MAX)
     }
 
     async fn of_endpoint(
@@ -84,7 +88,7 @@ impl List {
         state: Option<DeliveryState>,
     ) -> Result<Vec<Delivery>, Refusal> {
         let (mut deliveries, mut from) = (vec![], None);
-        while deliveries.len() < self.limit {
+        while deliveries.len() < self.limit() {
             let page = console.store.deliveries_of(workspace, endpoint, state, 100, from).await?;
             deliveries.extend(page.deliveries);
             from = page.next;
@@ -136,6 +140,7 @@ struct DeliveryView {
     endpoint_id: String,
     state: &'static str,
     attempts: u32,
+    /// When the next attempt may be made, while one is to be made.
     due_at: Option<String>,
 }
 
@@ -148,7 +153,7 @@ impl From<&Delivery> for DeliveryView {
             endpoint_id: delivery.endpoint_id.to_string(),
             state: delivery.state.as_str(),
             attempts: delivery.attempts,
-            due_at: delivery.due_at.map(|at| at.to_string()),
+            due_at: (delivery.state == DeliveryState::Pending).then(|| delivery.next_at.to_string()),
         }
     }
 }

@@ -12,6 +12,7 @@ mod arguments;
 mod attribute;
 mod connect;
 mod contacts;
+mod cursor_key;
 mod delivery;
 mod key;
 mod output;
@@ -88,6 +89,9 @@ enum Noun {
     /// Deliveries of events to webhook endpoints.
     #[command(subcommand)]
     Delivery(delivery::Verb),
+    /// The key that seals the cursors of all workspaces.
+    #[command(subcommand)]
+    CursorKey(cursor_key::Verb),
 }
 
 /// Carries out one command line and returns its exit status. `connect` gets the name given with `--stack`.
@@ -134,6 +138,7 @@ impl Console {
             Noun::Contacts(verb) => verb.run(self, output).await,
             Noun::Webhook(verb) => verb.run(self, output).await,
             Noun::Delivery(verb) => verb.run(self, output).await,
+            Noun::CursorKey(verb) => verb.run(self, output).await,
         }
     }
 

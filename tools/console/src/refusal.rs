@@ -34,6 +34,11 @@ pub enum Refusal {
     /// The id given for a new workspace is another's.
     #[error("There is a workspace {0} already.")]
     WorkspaceExists(WorkspaceId),
+    /// There is none, or cursors that still count would be lost with the one before.
+    #[error(
+        "The cursor key cannot be rotated: there is none yet, or it was rotated within the last 10 minutes."
+    )]
+    CursorKeyTooYoung,
     /// A value given breaks its rule.
     #[error("{what}: {reason}.")]
     Unfit {

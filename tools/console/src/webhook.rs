@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     DeliveryId, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType,
-    WebhookEndpoint,
+    Timestamp, WebhookEndpoint, WorkspaceId,
 };
 use edge::view;
 use queue::{DeliveryTask, Wake};
@@ -163,11 +163,22 @@ impl OneEndpoint {
 
 async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
     let workspace = console.workspace(one.within.workspace).await?;
-    if !console.store.delete_endpoint(workspace.id, one.endpoint).await? {
+    // A run that was interrupted behind the deletion is to be repeated: what it left is cancelled by the next.
+    let existed = console.store.delete_endpoint(workspace.id, one.endpoint).await?;
+    if !existed && !was_deleted(console, workspace.id, one.endpoint).await? {
         return Err(Refusal::UnknownEndpoint(one.endpoint));
     }
     let cancelled = console.store.cancel_deliveries(workspace.id, one.endpoint).await?;
     output.one(&DeletedView { endpoint_id: one.endpoint.to_string(), deleted: true, cancelled })
+}
+
+async fn was_deleted(
+    console: &Console,
+    workspace: WorkspaceId,
+    endpoint: EndpointId,
+) -> Result<bool, Refusal> {
+    let ever = Timestamp::from_millis(0);
+    Ok(console.store.endpoints_deleted_since(workspace, ever).await?.contains(&endpoint))
 }
 
 /// When the sweeper looks after a trial delivery whose queue message was lost.

@@ -164,3 +164,14 @@ async fn a_method_that_no_route_has_is_404() {
     let answer = f.send(list(&f.world).method("DELETE")).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (404, Some("SERVICE_CORE_0404")));
 }
+
+#[tokio::test]
+async fn a_request_that_takes_too_long_is_503_before_the_functions_time_is_up() {
+    let f = Contacts::start().await;
+    let api = f.cold().answering_within(Duration::from_millis(1));
+    let request = edge::ApiRequest::new(list(&f.world).request());
+    let hangs = async |_: &edge::Call<'_>| std::future::pending().await;
+    let answer: Answer = api.answer(&request, domain::Scope::ContactsRead, hangs).await.into();
+    assert_eq!((answer.status, answer.json["code"].as_str()), (503, Some("SERVICE_CORE_0503")));
+    assert_eq!(answer.headers["x-request-id"], "r");
+}

@@ -115,7 +115,7 @@ async fn deliveries_are_listed_newest_first_and_by_endpoint_and_state() {
       {
         "attempts": 0,
         "deliveryId": "0455771d-5a3b-5d47-958a-bff8dfed1c74",
-        "dueAt": "2026-01-02T03:06:05.680Z",
+        "dueAt": "2026-01-02T03:04:05.680Z",
         "endpointId": "00000000-0000-4000-8000-000000000005",
         "eventId": "83c62ea4-c22d-5895-afd5-aabe0652bb6f",
         "eventType": "webhook.test",

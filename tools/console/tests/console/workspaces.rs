@@ -72,3 +72,17 @@ async fn a_name_that_does_not_fit_and_an_unknown_workspace_are_refused() {
         assert_eq!(refused, format!("There is no workspace {nobody}."), "{command:?}");
     }
 }
+
+#[tokio::test]
+async fn the_cursor_key_is_rotated_once_there_is_one_and_not_twice_in_ten_minutes() {
+    let desk = Desk::new().await;
+    let rotate = ["cursor-key", "rotate"];
+    let refusal =
+        "The cursor key cannot be rotated: there is none yet, or it was rotated within the last 10 minutes.";
+    assert_eq!(desk.refused(&rotate).await, refusal);
+    desk.json(&["workspace", "create", "--name", "One"]).await;
+    assert_eq!(desk.json(&rotate).await, serde_json::json!({"rotated": true}));
+    assert_eq!(desk.refused(&rotate).await, refusal);
+    desk.db.clock().advance(std::time::Duration::from_secs(600));
+    assert_eq!(desk.json(&rotate).await, serde_json::json!({"rotated": true}));
+}
