@@ -125,6 +125,16 @@ async fn a_retry_of_later_is_queued_at_its_time_and_a_finished_delivery_never() 
 }
 
 #[tokio::test]
+async fn a_parked_delivery_is_queued_to_be_looked_at() {
+    let scene = Scene::start().await;
+    let delivery = scene.record(1).await;
+    let leased = scene.lease(delivery).await;
+    scene.db.store().give_back(&leased, Next::Parked { endpoint_gone: false }).await.unwrap();
+    scene.db.clock().advance(Duration::from_secs(600));
+    assert_eq!(scene.sweep().await, [delivery]);
+}
+
+#[tokio::test]
 async fn of_two_sweepers_each_delivery_has_one() {
     let scene = Scene::start().await;
     let mut recorded = BTreeSet::new();

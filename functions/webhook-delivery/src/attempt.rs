@@ -50,6 +50,11 @@ async fn take<T>(engine: &Engine<T>, task: DeliveryTask) -> Result<Option<Leased
     }
     match lease {
         Lease::Taken(leased) => Ok(Some(leased)),
+        Lease::Settled(parked) if parked.state == DeliveryState::Parked => {
+            let next = fate_of_parked(engine, &parked).await.map_err(Unleased::Store)?;
+            engine.store.turn(&parked, next).await.map_err(Unleased::Store)?;
+            Ok(None)
+        }
         // What is not due yet stands in the due index, what somebody else holds or has done needs nothing.
         Lease::NotYet(_) | Lease::Held | Lease::Settled(_) => Ok(None),
         Lease::Unknown => Err(Unleased::Unknown),
@@ -73,7 +78,7 @@ async fn deliver<T: Transport>(engine: &Engine<T>, leased: &Leased) -> Result<()
     };
     if !endpoint.is_enabled() {
         engine.store.give_back(leased, Next::Parked { endpoint_gone: false }).await?;
-        return unpark_if_enabled(engine, delivery).await;
+        return parked_just_now(engine, delivery).await;
     }
     // An endpoint and its secrets come and go together: it was deleted between the two reads.
     let Some(secrets) = secrets else {
@@ -152,19 +157,26 @@ async fn record<T>(
             Ok(())
         }
         (Settled::Recorded, None) if next.state() == DeliveryState::Parked => {
-            unpark_if_enabled(engine, delivery).await
+            parked_just_now(engine, delivery).await
         }
         (Settled::Recorded, None) => Ok(()),
     }
 }
 
-/// Whoever enables an endpoint lets go what is parked; what was parked a moment later must let itself go.
-async fn unpark_if_enabled<T>(engine: &Engine<T>, delivery: &Delivery) -> Result<(), StoreError> {
-    let endpoint = engine.store.endpoint(delivery.workspace_id, delivery.endpoint_id).await?;
-    if endpoint.is_some_and(|endpoint| endpoint.is_enabled()) {
-        engine.store.unpark_delivery(delivery).await?;
+/// Whoever enables an endpoint lets go what is parked; what was parked a moment later must let itself go. (What
+/// both miss is looked at again when it is due.)
+async fn parked_just_now<T>(engine: &Engine<T>, delivery: &Delivery) -> Result<(), StoreError> {
+    let next = fate_of_parked(engine, delivery).await?;
+    if next.state() != DeliveryState::Parked {
+        let parked = Delivery { state: DeliveryState::Parked, ..delivery.clone() };
+        engine.store.turn(&parked, next).await?;
     }
     Ok(())
+}
+
+async fn fate_of_parked<T>(engine: &Engine<T>, delivery: &Delivery) -> Result<Next, StoreError> {
+    let endpoint = engine.store.endpoint(delivery.workspace_id, delivery.endpoint_id).await?;
+    Ok(Next::of_parked(endpoint.as_ref(), engine.store.now()))
 }
 
 /// One line for each attempt that was not acknowledged.

@@ -16,6 +16,7 @@ use crate::ids::{DeliveryId, EndpointId, EventId, WorkspaceId};
 use crate::retry::{Jitter, RetrySchedule};
 use crate::text::Unfit;
 use crate::time::Timestamp;
+use crate::webhook::WebhookEndpoint;
 
 /// A delivery as its row tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -213,6 +214,15 @@ impl Next {
         }
     }
 
+    /// What becomes of a parked delivery whose endpoint is now like this, or is no more.
+    pub fn of_parked(endpoint: Option<&WebhookEndpoint>, now: Timestamp) -> Self {
+        match endpoint {
+            None => Self::Cancelled,
+            Some(endpoint) if endpoint.is_enabled() => Self::Again { at: now },
+            Some(_) => Self::Parked { endpoint_gone: false },
+        }
+    }
+
     /// What follows from the end of an attempt, when `failures` attempts failed before it.
     pub fn after(
         outcome: AttemptOutcome,
@@ -238,6 +248,11 @@ impl Next {
 pub const KEPT: Duration = Duration::from_secs(30 * 86_400);
 /// How long a parked delivery waits for its endpoint.
 pub const PARKED_FOR: Duration = Duration::from_secs(14 * 86_400);
+/// When a parked delivery is first looked at again. Whoever enables its endpoint lets it go at once, unless it was
+/// parked so shortly before that no index showed it yet.
+pub const PARKED_LOOK: Duration = Duration::from_secs(600);
+/// When it is looked at after that, each time.
+pub const PARKED_LOOKS: Duration = Duration::from_secs(3_600);
 
 #[cfg(test)]
 mod tests {

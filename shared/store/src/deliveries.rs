@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
-use domain::delivery::{KEPT, Next, PARKED_FOR};
+use domain::delivery::{KEPT, Next, PARKED_FOR, PARKED_LOOK, PARKED_LOOKS};
 use domain::{
     Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, Event, EventId,
     EventType, Timestamp, WorkspaceId,
@@ -31,7 +31,7 @@ pub enum Lease {
     /// Another worker is at it.
     Held,
     /// Nothing is to be done: it is finished, parked or cancelled.
-    Settled(DeliveryState),
+    Settled(Delivery),
     /// There is no such delivery, or none any more.
     Unknown,
 }
@@ -119,7 +119,7 @@ impl Store {
             DeliveryState::Pending if held => Lease::Held,
             DeliveryState::Pending if found.next_at > now => Lease::NotYet(found.next_at),
             DeliveryState::Pending => Lease::Unknown,
-            settled => Lease::Settled(settled),
+            _ => Lease::Settled(found),
         })
     }
 
@@ -133,7 +133,7 @@ impl Store {
         due_at: Timestamp,
     ) -> Result<Settled, StoreError> {
         let failures = i64::from(matches!(next, Next::Again { .. } | Next::Exhausted));
-        let end = End { next, due_at, attempts: 0, failures };
+        let end = End { next, due_at, attempts: 0, failures, afresh: false };
         let (logged, settled) = join(self.log_attempt(leased, attempt), self.settle(leased, &end)).await;
         logged?;
         settled
@@ -141,7 +141,7 @@ impl Store {
 
     /// Records what becomes of a delivery for which no attempt was made after all: it is not counted. One trip.
     pub async fn give_back(&self, leased: &Leased, next: Next) -> Result<Settled, StoreError> {
-        let end = End { next, due_at: self.now(), attempts: -1, failures: 0 };
+        let end = End { next, due_at: self.now(), attempts: -1, failures: 0, afresh: false };
         self.settle(leased, &end).await
     }
 
@@ -198,11 +198,9 @@ impl Store {
     pub async fn claim_due(&self, due: &Due, until: Timestamp) -> Result<Option<Delivery>, StoreError> {
         let (pk, sk) = keys::delivery(due.workspace, due.delivery);
         let write = Write::update(Table::Deliveries, key(pk, sk), "SET dueAt = :until")
-            .when("dueAt = :seen AND #state = :pending")
-            .name("#state", "state")
+            .when("dueAt = :seen")
             .bind(":until", n(until.as_millis()))
             .bind(":seen", n(due.at.as_millis()))
-            .bind(":pending", s(DeliveryState::Pending.as_str()))
             .returning_new();
         match self.write(write).await? {
             Wrote::Done(item) => delivery(item).map(Some),
@@ -290,12 +288,6 @@ impl Store {
         self.turn_all(workspace, endpoint, DeliveryState::Parked, Next::Again { at }).await
     }
 
-    /// The same for one delivery that was parked just now. One trip.
-    pub async fn unpark_delivery(&self, delivery: &Delivery) -> Result<bool, StoreError> {
-        let parked = Delivery { state: DeliveryState::Parked, ..delivery.clone() };
-        self.turn(&parked, Next::Again { at: self.now() }).await
-    }
-
     /// Turns every delivery of an endpoint that is in that state.
     async fn turn_all(
         &self,
@@ -319,14 +311,14 @@ impl Store {
         }
     }
 
-    /// Turns a delivery, unless its state changed since it was read.
-    async fn turn(&self, delivery: &Delivery, next: Next) -> Result<bool, StoreError> {
+    /// Records what becomes of a delivery without an attempt; `false` if its state changed since it was read, or
+    /// its time is up. What was parked has the whole schedule before it. One trip.
+    pub async fn turn(&self, delivery: &Delivery, next: Next) -> Result<bool, StoreError> {
         let now = self.now();
         let request = self.ids.next().to_string();
         let (pk, sk) = keys::delivery(delivery.workspace_id, delivery.id);
-        let failures =
-            if delivery.state == DeliveryState::Parked { -i64::from(delivery.failures) } else { 0 };
-        let write = End { next, due_at: now, attempts: 0, failures }
+        let afresh = delivery.state == DeliveryState::Parked;
+        let write = End { next, due_at: now, attempts: 0, failures: 0, afresh }
             .write(key(pk, sk), delivery, now)
             .when("#state = :seen AND expiresAt > :seconds")
             .bind(":seen", s(delivery.state.as_str()))
@@ -452,6 +444,8 @@ struct End {
     /// What the counters change by.
     attempts: i64,
     failures: i64,
+    /// Whether the failures before this count no more.
+    afresh: bool,
 }
 
 impl End {
@@ -461,16 +455,26 @@ impl End {
         let (due, held) = (keys::due_of(delivery.id), |state| {
             keys::held(delivery.workspace_id, delivery.endpoint_id, state)
         });
+        let kept_until = delivery.created_at.plus(KEPT);
+        let was_parked = delivery.state == DeliveryState::Parked;
         let (mut set, mut remove, mut values) = (String::new(), "lease, leaseUntil".to_owned(), vec![]);
-        match self.next {
-            Next::Again { at } => {
-                set += ", nextAt = :next, dueAt = :due, dueShard = :shard, expiresAt = :expires";
-                values.push((":next", n(at.as_millis())));
-                values.push((":due", n(self.due_at.as_millis())));
+        let due_at = match self.next {
+            Next::Again { .. } => Some(self.due_at),
+            Next::Parked { .. } => Some(now.plus(if was_parked { PARKED_LOOKS } else { PARKED_LOOK })),
+            _ => None,
+        };
+        match due_at {
+            Some(at) => {
+                set += ", dueAt = :due, dueShard = :shard";
+                values.push((":due", n(at.as_millis())));
                 values.push((":shard", s(due)));
-                values.push((":expires", n(delivery.created_at.plus(KEPT).as_seconds())));
             }
-            _ => remove += ", dueShard, dueAt",
+            None => remove += ", dueShard, dueAt",
+        }
+        if let Next::Again { at } = self.next {
+            set += ", nextAt = :next, expiresAt = :expires";
+            values.push((":next", n(at.as_millis())));
+            values.push((":expires", n(kept_until.as_seconds())));
         }
         match state.is_held() {
             true => {
@@ -479,14 +483,15 @@ impl End {
             }
             false => remove += ", heldPk",
         }
-        if state == DeliveryState::Parked {
+        if state == DeliveryState::Parked && !was_parked {
             set += ", expiresAt = :expires";
-            let expires = now.plus(PARKED_FOR).min(delivery.created_at.plus(KEPT));
+            let expires = now.plus(PARKED_FOR).min(kept_until);
             values.push((":expires", n(expires.as_seconds())));
         }
+        let failures = if self.afresh { ":failures" } else { "failures + :failures" };
         let expression = format!(
-            "SET #state = :state, lastRequest = :request{set} REMOVE {remove} \
-             ADD attempts :attempts, failures :failures"
+            "SET #state = :state, lastRequest = :request, failures = {failures}{set} REMOVE {remove} \
+             ADD attempts :attempts"
         );
         let write = Write::update(Table::Deliveries, key, expression)
             .name("#state", "state")

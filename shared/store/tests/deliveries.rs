@@ -189,13 +189,13 @@ async fn a_finished_delivery_leaves_the_due_index_and_cannot_be_taken() {
     for (version, next, state) in [
         (1, Next::Delivered, DeliveryState::Delivered),
         (2, Next::Exhausted, DeliveryState::Exhausted),
-        (3, Next::Parked { endpoint_gone: true }, DeliveryState::Parked),
-        (4, Next::Cancelled, DeliveryState::Cancelled),
+        (3, Next::Cancelled, DeliveryState::Cancelled),
     ] {
         let delivery = record(&db, version).await;
         let leased = take(db.store(), &delivery).await;
         assert_eq!(finish(&db, &leased, 500, next).await, Settled::Recorded);
-        assert_eq!(ask(db.store(), &delivery).await, Lease::Settled(state));
+        let Lease::Settled(settled) = ask(db.store(), &delivery).await else { panic!("{state:?}") };
+        assert_eq!(settled.state, state);
         assert_eq!(listed(&db, Some(state), 10).await.len(), 1, "{state:?}");
     }
     db.clock().advance(10 * MINUTE);
@@ -284,6 +284,44 @@ async fn an_enabled_endpoints_parked_deliveries_are_due_at_once_with_the_whole_s
     assert_eq!(due(&db).await, 1);
     assert_eq!(listed(&db, Some(DeliveryState::Parked), 10).await, []);
     assert_eq!(take(db.store(), &delivery).await.delivery.attempts, 3);
+}
+
+#[tokio::test]
+async fn a_parked_delivery_comes_up_after_ten_minutes_then_hourly_and_no_longer_than_a_fortnight() {
+    let db = TestDb::start().await;
+    let parking = Next::Parked { endpoint_gone: false };
+    let leased = take(db.store(), &record(&db, 1).await).await;
+    db.store().give_back(&leased, parking).await.unwrap();
+    db.clock().advance(10 * MINUTE - Duration::from_millis(1));
+    assert_eq!(due(&db).await, 0);
+    db.clock().advance(Duration::from_millis(1));
+    assert_eq!(due(&db).await, 1);
+
+    let parked = seen(&db, &event(1)).await;
+    assert!(db.store().turn(&parked, parking).await.unwrap());
+    assert_eq!(seen(&db, &event(1)).await.due_at, Some(db.store().now().plus(60 * MINUTE)));
+    assert_eq!(ask(db.store(), &parked).await, Lease::Settled(seen(&db, &event(1)).await));
+    db.clock().advance(Duration::from_secs(14 * 86_400) - 10 * MINUTE);
+    assert!(!db.store().turn(&parked, parking).await.unwrap(), "it waits no longer for being looked at");
+}
+
+#[tokio::test]
+async fn failures_recorded_while_a_parked_delivery_is_let_go_do_not_make_them_less_than_none() {
+    let db = TestDb::start().await;
+    let delivery = record(&db, 1).await;
+    let leased = take(db.store(), &delivery).await;
+    finish(&db, &leased, 500, Next::Again { at: db.store().now() }).await;
+    let leased = take(db.store(), &delivery).await;
+    db.store().give_back(&leased, Next::Parked { endpoint_gone: false }).await.unwrap();
+    // Two consoles enable the endpoint; between them the delivery is parked again.
+    let parked = seen(&db, &event(1)).await;
+    for _ in 0..2 {
+        assert!(db.store().turn(&parked, Next::Again { at: db.store().now() }).await.unwrap());
+        let delivery = seen(&db, &event(1)).await;
+        assert_eq!((delivery.state, delivery.failures), (DeliveryState::Pending, 0));
+        let leased = take(db.store(), &delivery).await;
+        db.store().give_back(&leased, Next::Parked { endpoint_gone: false }).await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -108,6 +108,11 @@ impl TestDb {
         self.wire.fail(operation, fault, times);
     }
 
+    /// Holds the next attempt of an operation back until what is returned is dropped.
+    pub fn hold(&self, operation: &str) -> oneshot::Sender<()> {
+        self.wire.hold(operation)
+    }
+
     /// Everything that changed in the contacts table so far, as the event a function on its stream receives.
     pub fn contacts_stream(&self) -> Value {
         let table = self.table(Table::Contacts);

@@ -14,6 +14,7 @@ use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::rights::Rights;
 
@@ -75,6 +76,7 @@ struct State {
     /// Calls begun before the list was last emptied are not ended in it.
     forgotten: usize,
     faults: Vec<(String, Fault)>,
+    held: Vec<(String, oneshot::Receiver<()>)>,
 }
 
 impl Wire {
@@ -90,6 +92,19 @@ impl Wire {
 
     pub(crate) fn fail(&self, operation: &str, fault: Fault, times: usize) {
         self.state().faults.extend((0..times).map(|_| (operation.to_owned(), fault)));
+    }
+
+    pub(crate) fn hold(&self, operation: &str) -> oneshot::Sender<()> {
+        let (release, released) = oneshot::channel();
+        self.state().held.push((operation.to_owned(), released));
+        release
+    }
+
+    /// What the next call of an operation is to wait for.
+    fn held(&self, operation: &str) -> Option<oneshot::Receiver<()>> {
+        let mut state = self.state();
+        let planned = state.held.iter().position(|(name, _)| name == operation);
+        planned.map(|at| state.held.remove(at).1)
     }
 
     /// A plain HTTP client with this wire around it, which may do everything or what a role allows.
@@ -181,6 +196,7 @@ impl HttpConnector for WiredConnector {
             rights.check(&operation, &body);
         }
         let (number, fault) = self.wire.begin(&operation, &body);
+        let held = self.wire.held(&operation);
         // Tests read what a call cost; the service does not ask.
         body["ReturnConsumedCapacity"] = json!("TOTAL");
         let text = body.to_string();
@@ -189,6 +205,9 @@ impl HttpConnector for WiredConnector {
 
         let (inner, wire) = (self.inner.clone(), self.wire.clone());
         HttpConnectorFuture::new(async move {
+            if let Some(released) = held {
+                let _ = released.await;
+            }
             let answer = match fault {
                 Some(Fault::Throttled) => Ok(refusal("ThrottlingException", json!({}))),
                 Some(Fault::Conflict) if operation != "TransactWriteItems" => {

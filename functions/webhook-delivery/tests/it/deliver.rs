@@ -154,6 +154,20 @@ impl World {
         assert_eq!(self.run(&[message(2)]).await, Vec::<String>::new());
     }
 
+    /// Disables the endpoint.
+    async fn disable(&self) -> WebhookEndpoint {
+        let disabled = webhook().disabled(DisabledReason::Operator, TestClock::START).unwrap();
+        assert!(self.db.store().replace_endpoint(&disabled).await.unwrap());
+        disabled
+    }
+
+    /// Waits for so many calls of an operation to be begun.
+    async fn calls(&self, operation: &str, count: usize) {
+        while self.db.calls().iter().filter(|call| call.operation == operation).count() < count {
+            tokio::task::yield_now().await;
+        }
+    }
+
     async fn seen(&self) -> (Delivery, Vec<Attempt>) {
         let id = event(2).delivery_to(endpoint());
         self.db.store().delivery_with_attempts(workspace(), id).await.unwrap().unwrap()
@@ -376,7 +390,7 @@ async fn a_delivery_whose_endpoint_was_disabled_between_attempts_is_parked_witho
     let world = World::start().await;
     world.receivers.answer(500);
     world.run_once().await;
-    world.db.store().disable_endpoint(workspace(), endpoint(), DisabledReason::Operator).await.unwrap();
+    world.disable().await;
     world.db.clock().advance(Duration::from_secs(6));
     world.run_once().await;
     let (delivery, attempts) = world.seen().await;
@@ -584,31 +598,67 @@ async fn a_message_a_moment_early_waits_and_one_long_before_its_time_does_nothin
 #[tokio::test]
 async fn an_endpoint_enabled_while_its_delivery_is_parked_gets_it_all_the_same() {
     let world = World::start().await;
-    let webhook = webhook();
-    let disabled = webhook.disabled(DisabledReason::Operator, TestClock::START).unwrap();
-    let (store, gone) = (world.db.store().clone(), disabled.clone());
-    assert!(store.replace_endpoint(&gone).await.unwrap());
-    // The worker has read the endpoint as disabled; the operator enables it before the delivery is parked.
+    let disabled = world.disable().await;
+    // The worker has read the endpoint as disabled and is about to park when the operator enables the endpoint.
+    // Nobody else lets go what is not parked yet.
     world.db.forget_calls();
     let enables = async {
-        while world
-            .db
-            .calls()
-            .iter()
-            .filter(|call| call.operation == "GetItem" && call.ended < u64::MAX)
-            .count()
-            < 3
-        {
-            tokio::task::yield_now().await;
-        }
-        store.replace_endpoint(&disabled.enabled().unwrap()).await.unwrap()
+        world.calls("GetItem", 3).await;
+        let parks = world.db.hold("UpdateItem");
+        world.calls("UpdateItem", 2).await;
+        assert!(world.db.store().replace_endpoint(&disabled.enabled().unwrap()).await.unwrap());
+        drop(parks);
     };
-    let (_, enabled) = tokio::join!(world.run_once(), enables);
-    assert!(enabled);
-    // Whichever came first: nothing stays parked behind an enabled endpoint for good.
-    store.unpark_deliveries(workspace(), endpoint()).await.unwrap();
+    tokio::join!(world.run_once(), enables);
+    assert_eq!(world.state().await, DeliveryState::Pending, "let go by the worker itself");
     world.run_once().await;
     assert_eq!(world.state().await, DeliveryState::Delivered);
+}
+
+#[tokio::test]
+async fn what_the_operators_list_did_not_show_yet_is_let_go_when_it_is_looked_at_again() {
+    let world = World::start().await;
+    let disabled = world.disable().await;
+    world.run_once().await;
+    // Enabled a moment later; the index did not show the delivery.
+    assert!(world.db.store().replace_endpoint(&disabled.enabled().unwrap()).await.unwrap());
+    assert_eq!((world.state().await, world.due().await), (DeliveryState::Parked, 0));
+    world.db.clock().advance(Duration::from_secs(600));
+    assert_eq!(world.due().await, 1, "the sweeper queues it");
+    world.run_once().await;
+    assert_eq!((world.state().await, world.due().await), (DeliveryState::Pending, 1));
+    world.run_once().await;
+    assert_eq!(world.state().await, DeliveryState::Delivered);
+}
+
+#[tokio::test]
+async fn a_parked_delivery_that_is_looked_at_again_is_left_hourly_and_spends_nothing() {
+    let world = World::start().await;
+    world.disable().await;
+    world.run_once().await;
+    for _ in 0..3 {
+        world.db.clock().advance(Duration::from_secs(3_600));
+        assert_eq!(world.due().await, 1);
+        world.db.forget_calls();
+        world.run_once().await;
+        assert_eq!((trips(&world.db.calls()), world.due().await), (3, 0));
+    }
+    let (delivery, attempts) = world.seen().await;
+    assert_eq!((delivery.state, delivery.attempts, attempts.len()), (DeliveryState::Parked, 0, 0));
+    assert!(world.receivers.posts().is_empty());
+}
+
+#[tokio::test]
+async fn a_parked_delivery_whose_endpoint_is_gone_is_cancelled_when_it_is_looked_at_again() {
+    let world = World::start().await;
+    world.disable().await;
+    world.run_once().await;
+    assert!(world.db.store().delete_endpoint(workspace(), endpoint()).await.unwrap());
+    world.db.clock().advance(Duration::from_secs(600));
+    world.run_once().await;
+    assert_eq!(world.state().await, DeliveryState::Cancelled);
+    world.db.clock().advance(Duration::from_secs(86_400));
+    assert_eq!(world.due().await, 0);
 }
 
 #[tokio::test]
