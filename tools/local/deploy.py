@@ -145,6 +145,10 @@ def upload(aws, template, functions, packages):
 
 
 def create_stack(aws, stack, template, parameters):
+    # CloudFormation refuses a parameter that the template does not have; the emulator would overlook it.
+    unknown = [name for name in parameters if name.split("=", 1)[0] not in template["Parameters"]]
+    if unknown:
+        sys.exit(f"template.yaml has no parameter {unknown[0].split('=', 1)[0]}.")
     say(f"creating the stack {stack}")
     aws.s3.put_object(Bucket=BUCKET, Key="template.json", Body=json.dumps(template).encode())
     cloudformation = aws.cloudformation

@@ -20,7 +20,7 @@ pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
 
     // An id of our own, as a gateway's may repeat (a replayed event): by it the write knows its own repeats.
     let write_id = call.store().ids().next().to_string();
-    let mut patience = Patience::new(call.store());
+    let mut patience = Patience::for_merges(call.store());
     loop {
         if let Some(reply) = merge(call, id, &update, &write_id).await? {
             return Ok(reply);

@@ -329,12 +329,22 @@ impl Cancelled {
 pub struct Patience<'a> {
     store: &'a Store,
     until: Instant,
+    /// The longest of the next wait, in milliseconds.
+    longest: u128,
+    /// What it grows to, doubling with each wait.
+    widest: u128,
 }
 
 impl<'a> Patience<'a> {
-    /// Begins now.
+    /// Waits of 3 to 60 ms for what other transactions hold, for 2 s at most.
     pub fn new(store: &'a Store) -> Self {
-        Self { store, until: Instant::now() + PATIENCE }
+        Self { store, until: Instant::now() + PATIENCE, longest: MOST_WAIT_MS, widest: MOST_WAIT_MS }
+    }
+
+    /// For a whole read and write that others keep coming before: waits that grow to half a second, as only one of
+    /// all who try wins each time, for 6 s at most.
+    pub fn for_merges(store: &'a Store) -> Self {
+        Self { until: Instant::now() + 3 * PATIENCE, widest: 8 * MOST_WAIT_MS, ..Self::new(store) }
     }
 
     /// Waits a little; an error when there has been enough waiting.
@@ -342,8 +352,9 @@ impl<'a> Patience<'a> {
         if Instant::now() >= self.until {
             return Err(StoreError::Busy("others held the rows for too long".into()));
         }
-        let drawn = self.store.ids.next().as_u128() % (MOST_WAIT_MS - LEAST_WAIT_MS + 1);
+        let drawn = self.store.ids.next().as_u128() % (self.longest - LEAST_WAIT_MS + 1);
         let wait = u64::try_from(LEAST_WAIT_MS + drawn).unwrap_or_default();
+        self.longest = self.widest.min(2 * self.longest);
         tokio::time::sleep(Duration::from_millis(wait)).await;
         Ok(())
     }
