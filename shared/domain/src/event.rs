@@ -109,7 +109,8 @@ impl Event {
     pub const MAX_BODY: usize = 256 * 1024;
 
     /// The event of a change: the same change always makes the same id, so that a repeated stream record
-    /// repeats the event and does not add one.
+    /// repeats the event and does not add one. The moment belongs to the change: a table restored to an earlier
+    /// day counts its versions a second time.
     pub fn of_change(
         event_type: EventType,
         workspace_id: WorkspaceId,
@@ -117,7 +118,7 @@ impl Event {
         version: u64,
         at: Timestamp,
     ) -> Self {
-        let change = format!("{}|{entity_id}|{version}", event_type.as_str());
+        let change = format!("{}|{entity_id}|{version}|{}", event_type.as_str(), at.as_millis());
         let id = EventId::from_uuid(Uuid::new_v5(&EVENTS, change.as_bytes()));
         Self { id, event_type, workspace_id, at }
     }
@@ -157,9 +158,9 @@ mod tests {
     fn the_same_change_always_has_the_same_id() {
         // Fixed values: a change of the derivation would send every event a second time under another id.
         let updated = event(EventType::ContactUpdated, 2, 7);
-        assert_eq!(updated.id.to_string(), "ee5e56d7-0ec6-5fca-8f14-322ac13d31ab");
+        assert_eq!(updated.id.to_string(), "d22926c3-d7a2-56b2-b2ff-aab1e43fa2cd");
         let delivery = updated.delivery_to(EndpointId::from_uuid(Uuid::from_u128(3)));
-        assert_eq!(delivery.to_string(), "5c810603-19c0-5d92-9edb-bb306cd87221");
+        assert_eq!(delivery.to_string(), "c97d5b0e-b545-5970-afe7-e370935acf09");
     }
 
     #[test]
@@ -168,6 +169,10 @@ mod tests {
         assert_ne!(updated.id, event(EventType::ContactUpdated, 2, 8).id);
         assert_ne!(updated.id, event(EventType::ContactCreated, 2, 7).id);
         assert_ne!(updated.id, event(EventType::ContactUpdated, 3, 7).id);
+        // Versions are counted a second time after a table was restored to an earlier moment.
+        let (workspace, contact) = (updated.workspace_id, Uuid::from_u128(2));
+        let later = AT.plus(std::time::Duration::from_millis(1));
+        assert_ne!(updated.id, Event::of_change(EventType::ContactUpdated, workspace, &contact, 7, later).id);
         let to = |n| updated.delivery_to(EndpointId::from_uuid(Uuid::from_u128(n)));
         assert_ne!(to(3), to(4));
     }

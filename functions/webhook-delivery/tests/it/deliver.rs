@@ -215,7 +215,8 @@ fn secrets(byte: u8) -> EndpointSecrets {
 
 fn event(version: u64) -> Event {
     let contact = domain::ContactId::parse("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f").unwrap();
-    Event::of_change(EventType::ContactUpdated, workspace(), contact.as_uuid(), version, TestClock::START)
+    let at = Timestamp::parse("2026-10-20T09:15:28.123Z").unwrap();
+    Event::of_change(EventType::ContactUpdated, workspace(), contact.as_uuid(), version, at)
 }
 
 /// The message about the delivery of that version's event.
