@@ -7,9 +7,8 @@ use aws_lambda_events::dynamodb::EventRecord;
 use domain::{Definitions, EndpointId, Event, WebhookEndpoint, WorkspaceId, causes};
 use edge::view;
 use futures::StreamExt;
-use futures::future::{try_join, try_join_all};
+use futures::future::{join_all, try_join};
 use queue::{DeliveryTask, Wake};
-use store::StoreError;
 
 use crate::Relay;
 use crate::change::{self, ContactChange};
@@ -38,18 +37,11 @@ pub(crate) async fn relay(relay: &Relay, records: &[EventRecord]) -> Result<(), 
             }
         }
     }
-    let settings = match settings_of(relay, &changes).await {
-        Ok(settings) => settings,
-        Err(error) => {
-            tracing::error!(cause = causes(&error), "settings cannot be read");
-            return Err(NotRelayed { records: records.len() });
-        }
-    };
+    let settings = settings_of(relay, &changes).await;
+    let read = changes.iter().filter_map(|change| Some((change, settings.get(&change.event.workspace_id)?)));
+    failed += changes.len() - read.clone().count();
     let mut wakes = vec![];
-    let recordings = changes.iter().map(async |change| {
-        let recorded = record(relay, change, &settings[&change.event.workspace_id]).await;
-        (change, recorded)
-    });
+    let recordings = read.map(async |(change, settings)| (change, record(relay, change, settings).await));
     let mut recordings = futures::stream::iter(recordings).buffered(AT_ONCE);
     while let Some((change, recorded)) = recordings.next().await {
         match recorded {
@@ -75,18 +67,21 @@ struct WorkspaceSettings {
     definitions: Definitions,
 }
 
-/// The settings of each workspace in the batch, all read at the same time: one trip.
-async fn settings_of(
-    relay: &Relay,
-    changes: &[ContactChange],
-) -> Result<BTreeMap<WorkspaceId, WorkspaceSettings>, StoreError> {
+/// The settings of each workspace in the batch, all read at the same time: one trip. A workspace whose settings
+/// cannot be read is logged and left out.
+async fn settings_of(relay: &Relay, changes: &[ContactChange]) -> BTreeMap<WorkspaceId, WorkspaceSettings> {
     let workspaces: BTreeSet<WorkspaceId> = changes.iter().map(|change| change.event.workspace_id).collect();
     let reads = workspaces.into_iter().map(async |workspace| {
         let reads = try_join(relay.store.endpoints(workspace), relay.store.definitions(workspace));
-        let (endpoints, definitions) = reads.await?;
-        Ok::<_, StoreError>((workspace, WorkspaceSettings { endpoints, definitions }))
+        match reads.await {
+            Ok((endpoints, definitions)) => Some((workspace, WorkspaceSettings { endpoints, definitions })),
+            Err(error) => {
+                tracing::error!(workspace = %workspace, cause = causes(&error), "settings cannot be read");
+                None
+            }
+        }
     });
-    Ok(try_join_all(reads).await?.into_iter().collect())
+    join_all(reads).await.into_iter().flatten().collect()
 }
 
 /// Records a change's event with its deliveries; what is to be queued. Nothing is written for nobody.

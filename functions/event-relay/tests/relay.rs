@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use aws_lambda_events::dynamodb::Event as StreamEvent;
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId, Contact,
@@ -15,6 +17,7 @@ use event_relay::Relay;
 use harness::{Fault, TestQueue, World, fixture, trips};
 use queue::DeliveryQueue;
 use serde_json::{Value, json};
+use store::Table;
 
 const CREATED: &str = "event-relay-contact-created.json";
 const UPDATED: &str = "event-relay-contact-updated.json";
@@ -148,7 +151,7 @@ async fn a_changed_contact_becomes_an_event_a_delivery_and_a_message_in_two_trip
     assert_eq!(
         scene.body(delivery).await,
         concat!(
-            r#"{"eventId":"f93e97ed-733d-5359-a926-b6c629be733d","eventType":"contact.updated","#,
+            r#"{"eventId":"23f67bf7-44c3-50a7-89f0-5fa33516debd","eventType":"contact.updated","#,
             r#""entity":"contact_updates","workspaceId":"3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90","#,
             r#""timestamp":"2026-10-20T09:15:28Z","#,
             r#""payload":{"id":"8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f","firstName":"Ada","lastName":"Lovelace","#,
@@ -321,6 +324,25 @@ async fn a_batch_that_met_a_busy_table_is_refused_and_whole_when_it_comes_again(
     bodies.sort();
     bodies.dedup();
     assert_eq!(bodies.len(), 30);
+}
+
+#[tokio::test]
+async fn a_workspace_whose_settings_cannot_be_read_holds_up_its_own_records_alone() {
+    let scene = Scene::with_endpoint().await;
+    let (other, _) = scene.world.second_workspace().await;
+    let mut row = HashMap::from([("sv".to_owned(), AttributeValue::N("99".to_owned()))]);
+    row.insert("pk".to_owned(), AttributeValue::S(format!("{other}#H")));
+    row.insert("sk".to_owned(), AttributeValue::S(OTHER.to_owned()));
+    let db = &scene.world.db;
+    let put = db.client().put_item().table_name(db.table(Table::Workspaces)).set_item(Some(row));
+    put.send().await.unwrap();
+
+    let foreign = record_of(2).to_string().replace(World::WORKSPACE, &other.to_string());
+    let foreign: Value = serde_json::from_str(&foreign).unwrap();
+    let batch = stream_event(&[record_of(1), foreign.clone(), foreign, record_of(3)]);
+    let batch: StreamEvent = serde_json::from_value(batch).unwrap();
+    assert_eq!(scene.relay.handle(batch).await.unwrap_err().records, 2);
+    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (2, 2));
 }
 
 #[tokio::test]
