@@ -5,7 +5,9 @@ use std::time::Duration;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use domain::{Delivery, DeliveryId, EndpointId, WorkspaceId, causes};
+use futures::StreamExt;
 use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, timeout_at};
 
 use crate::Unreadable;
 
@@ -99,6 +101,10 @@ pub struct DeliveryQueue {
 }
 
 impl DeliveryQueue {
+    /// Calls at the same time.
+    const AT_ONCE: usize = 16;
+    /// How long a call of [`DeliveryQueue::enqueue`] may take in all.
+    pub const PATIENCE: Duration = Duration::from_secs(5);
     /// Messages of one call, by SQS's limit.
     const BATCH: usize = 10;
 
@@ -116,12 +122,19 @@ impl DeliveryQueue {
         }
     }
 
-    /// Queues tasks, ten a call, one call after another; a call that fails does not keep the next from being
-    /// tried.
+    /// Queues tasks, ten a call, some calls at the same time; a call that fails does not keep the next from being
+    /// tried. Nobody waits longer than [`DeliveryQueue::PATIENCE`]: what was not taken by then (or was, without
+    /// our knowing it) is not queued.
     pub async fn enqueue(&self, wakes: &[Wake]) -> Result<(), NotQueued> {
-        let mut failed = NotQueued { deliveries: vec![], reason: String::new() };
-        for batch in wakes.chunks(Self::BATCH) {
-            if let Err(some) = self.send(batch).await {
+        let until = Instant::now() + Self::PATIENCE;
+        let sends = wakes.chunks(Self::BATCH).map(async |batch| {
+            let sent = timeout_at(until, self.send(batch)).await;
+            sent.unwrap_or_else(|_| Err(none_of(batch, "no answer in time".to_owned())))
+        });
+        let mut sends = futures::stream::iter(sends).buffered(Self::AT_ONCE);
+        let mut failed = none_of(&[], String::new());
+        while let Some(sent) = sends.next().await {
+            if let Err(some) = sent {
                 failed.deliveries.extend(some.deliveries);
                 failed.reason = some.reason;
             }
@@ -130,10 +143,7 @@ impl DeliveryQueue {
     }
 
     async fn send(&self, batch: &[Wake]) -> Result<(), NotQueued> {
-        let none = |reason| NotQueued {
-            deliveries: batch.iter().map(|wake| wake.task.delivery_id).collect(),
-            reason,
-        };
+        let none = |reason| none_of(batch, reason);
         let entries: Result<Vec<_>, _> = batch.iter().enumerate().map(entry).collect();
         let entries = entries.map_err(|error| none(causes(&error)))?;
         let call = self.sqs.send_message_batch().queue_url(&self.url).set_entries(Some(entries));
@@ -149,6 +159,10 @@ impl DeliveryQueue {
             reason: last.code.clone(),
         })
     }
+}
+
+fn none_of(batch: &[Wake], reason: String) -> NotQueued {
+    NotQueued { deliveries: batch.iter().map(|wake| wake.task.delivery_id).collect(), reason }
 }
 
 fn entry(

@@ -1,6 +1,6 @@
 //! Queueing over a queue that may refuse.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use domain::{DeliveryId, EndpointId, WorkspaceId};
 use harness::TestQueue;
@@ -40,4 +40,15 @@ async fn what_the_queue_did_not_take_is_named_and_the_rest_is_queued() {
 
     sqs.close(true);
     assert_eq!(queue.enqueue(&[wake(0), wake(1)]).await.unwrap_err().deliveries.len(), 2);
+}
+
+#[tokio::test]
+async fn a_queue_that_does_not_answer_is_waited_for_once_however_many_calls_there_are() {
+    let sqs = TestQueue::default();
+    let queue = DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries");
+    sqs.stall(true);
+    let begun = Instant::now();
+    let failed = queue.enqueue(&(0..1_000).map(wake).collect::<Vec<_>>()).await.unwrap_err();
+    assert_eq!(failed.deliveries.len(), 1_000);
+    assert!(begun.elapsed() < DeliveryQueue::PATIENCE + Duration::from_secs(3), "{:?}", begun.elapsed());
 }
