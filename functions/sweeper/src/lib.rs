@@ -96,16 +96,20 @@ impl Sweeper {
         }
         match failed {
             Some(error) => Err(error),
-            None => Ok(due.len() == usize::from(Self::PAGE) && !claimed.is_empty()),
+            None => Ok(!claimed.is_empty()),
         }
     }
 
-    /// Claims these, all at the same time. What was claimed is queued even if other claims failed.
+    /// Claims these, all at the same time. What was claimed is queued even if other claims failed. A row that
+    /// cannot be read is claimed as well, so that it does not come up before others each minute, and passed over.
     async fn claim(&self, due: &[Due], until: Timestamp) -> (Vec<Wake>, Option<StoreError>) {
         let (mut claimed, mut failed) = (vec![], None);
         for claim in join_all(due.iter().map(|due| self.store.claim_due(due, until))).await {
             match claim {
                 Ok(delivery) => claimed.extend(delivery.map(|it| Wake::of(&it, Duration::ZERO))),
+                Err(error @ StoreError::Unreadable { .. }) => {
+                    tracing::error!(cause = causes(&error), "due delivery passed over");
+                }
                 Err(error) => failed = Some(error),
             }
         }

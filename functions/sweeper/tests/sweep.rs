@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aws_lambda_events::cloudwatch_events::CloudWatchEvent;
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::delivery::Next;
 use domain::{Attempt, AttemptOutcome, DeliveryId, EndpointId, Event, EventType, WorkspaceId};
 use harness::{Fault, TestClock, TestDb, TestQueue, fixture};
 use queue::{DeliveryQueue, DeliveryTask};
-use store::{Lease, Leased};
+use store::{Lease, Leased, Table};
 use sweeper::{Sweeper, Swept};
 use uuid::Uuid;
 
@@ -33,11 +34,20 @@ impl Scene {
 
     /// Records an event with one delivery.
     async fn record(&self, version: u64) -> DeliveryId {
-        let contact = Uuid::from_u128(2);
-        let event =
-            Event::of_change(EventType::ContactUpdated, workspace(), &contact, version, TestClock::START);
+        let event = event(version);
         self.db.store().record_event(&event, b"{}".to_vec(), &[endpoint()], FIRST_DUE).await.unwrap();
         event.delivery_to(endpoint())
+    }
+
+    /// Records so many whose deliveries stand in one part of the index; a page holds 50.
+    async fn record_in_one_part(&self, count: usize) -> Vec<DeliveryId> {
+        let in_part =
+            |version: &u64| event(*version).delivery_to(endpoint()).as_uuid().as_bytes()[0] % 16 == 5;
+        let mut recorded = vec![];
+        for version in (0..).filter(in_part).take(count) {
+            recorded.push(self.record(version).await);
+        }
+        recorded
     }
 
     async fn lease(&self, delivery: DeliveryId) -> Leased {
@@ -65,6 +75,11 @@ impl Scene {
 fn sweeper(db: &TestDb, sqs: &TestQueue) -> Sweeper {
     let queue = DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries");
     Sweeper { store: db.store_of("sweeper"), queue, budget: Sweeper::BUDGET }
+}
+
+fn event(version: u64) -> Event {
+    let contact = Uuid::from_u128(2);
+    Event::of_change(EventType::ContactUpdated, workspace(), &contact, version, TestClock::START)
 }
 
 fn workspace() -> WorkspaceId {
@@ -135,6 +150,40 @@ async fn a_parked_delivery_is_queued_to_be_looked_at() {
 }
 
 #[tokio::test]
+async fn a_claim_whose_answer_was_lost_is_the_claimers_all_the_same() {
+    let scene = Scene::start().await;
+    let delivery = scene.record(1).await;
+    scene.db.clock().advance(FIRST_DUE);
+    scene.db.fail("UpdateItem", Fault::AnswerLost, 1);
+    assert_eq!(scene.sweep().await, [delivery]);
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_keeps_none_behind_it_from_being_swept() {
+    let scene = Scene::start().await;
+    let mut recorded = scene.record_in_one_part(60).await;
+    scene.db.clock().advance(FIRST_DUE);
+    // The first of the first page, from a later release; and an index entry that is no delivery's at all.
+    let (later, table) = (recorded.remove(0), scene.db.table(Table::Deliveries));
+    let update = scene.db.client().update_item().table_name(&table).update_expression("SET sv = :later");
+    let update = update.key("pk", s(&format!("{}#D#{later}", workspace()))).key("sk", s("D"));
+    update.expression_attribute_values(":later", n(99)).send().await.unwrap();
+    let put = scene.db.client().put_item().table_name(&table).item("pk", s("other")).item("sk", s("D"));
+    put.item("dueShard", s("due#05")).item("dueAt", n(0)).send().await.unwrap();
+
+    let queued: BTreeSet<DeliveryId> = scene.sweep().await.into_iter().collect();
+    assert_eq!(queued, recorded.into_iter().collect());
+}
+
+fn s(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
+
+fn n(number: i64) -> AttributeValue {
+    AttributeValue::N(number.to_string())
+}
+
+#[tokio::test]
 async fn of_two_sweepers_each_delivery_has_one() {
     let scene = Scene::start().await;
     let mut recorded = BTreeSet::new();
@@ -152,20 +201,7 @@ async fn of_two_sweepers_each_delivery_has_one() {
 #[tokio::test]
 async fn more_than_a_page_is_swept_in_one_run() {
     let scene = Scene::start().await;
-    // 60 of one part of the index: two pages.
-    let mut recorded = 0;
-    for version in 0.. {
-        let contact = Uuid::from_u128(2);
-        let event =
-            Event::of_change(EventType::ContactUpdated, workspace(), &contact, version, TestClock::START);
-        if event.delivery_to(endpoint()).as_uuid().as_bytes()[0] % 16 == 5 {
-            scene.record(version).await;
-            recorded += 1;
-        }
-        if recorded == 60 {
-            break;
-        }
-    }
+    scene.record_in_one_part(60).await;
     scene.db.clock().advance(FIRST_DUE);
     assert_eq!(scene.sweep().await.len(), 60);
 }

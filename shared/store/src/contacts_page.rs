@@ -6,14 +6,12 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use aws_sdk_dynamodb::types::KeysAndAttributes;
 use domain::search::SearchQuery;
 use domain::{Contact, ContactId, Email, WorkspaceId};
 use futures::future::{try_join, try_join_all};
 
 use crate::contacts_row::{ContactRow, LIST_PK, LIST_SK, OWNER_PK, contact_id_of_key};
-use crate::item::{Item, key, read, s, text};
-use crate::transact::Patience;
+use crate::item::{key, read, s, text};
 use crate::{Store, StoreError, Table, keys};
 
 /// Which contacts are wanted.
@@ -118,39 +116,16 @@ impl Store {
     ) -> Result<Vec<Contact>, StoreError> {
         // An id may come twice: what a search reads piece by piece can change in between.
         let mut seen = HashSet::new();
-        let mut wanted: Vec<Item> = ids
-            .iter()
-            .filter(|id| seen.insert(**id))
-            .map(|id| {
-                let (pk, sk) = keys::contact(workspace, *id);
-                key(pk, sk)
-            })
-            .collect();
+        let wanted = ids.iter().filter(|id| seen.insert(**id)).map(|id| {
+            let (pk, sk) = keys::contact(workspace, *id);
+            key(pk, sk)
+        });
         let mut found = HashMap::new();
-        let mut patience = Patience::new(self);
-        while !wanted.is_empty() {
-            let (items, left) = self.batch(Table::Contacts, wanted).await?;
-            if items.is_empty() && !left.is_empty() {
-                patience.wait().await?;
-            }
-            for item in items {
-                let contact = Contact::try_from(read::<ContactRow>(item)?)?;
-                found.insert(contact.id, contact);
-            }
-            wanted = left;
+        for item in self.batch_items(Table::Contacts, wanted.collect()).await? {
+            let contact = Contact::try_from(read::<ContactRow>(item)?)?;
+            found.insert(contact.id, contact);
         }
         Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
-    }
-
-    /// One batch read: what it answered and the keys it did not come to.
-    async fn batch(&self, table: Table, keys: Vec<Item>) -> Result<(Vec<Item>, Vec<Item>), StoreError> {
-        let table = self.tables.name(table);
-        let wanted = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
-        let wanted = wanted.map_err(|error| StoreError::Failed(Box::new(error)))?;
-        let mut answer = self.db.batch_get_item().request_items(table, wanted).send().await?;
-        let items = answer.responses.as_mut().and_then(|tables| tables.remove(table)).unwrap_or_default();
-        let left = answer.unprocessed_keys.as_mut().and_then(|tables| tables.remove(table));
-        Ok((items, left.map(|left| left.keys).unwrap_or_default()))
     }
 
     async fn owner_hits(

@@ -1,10 +1,10 @@
 //! What settings need of a table: a row or a partition read strongly, a row put under a condition.
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use serde::de::DeserializeOwned;
 
 use crate::item::{Item, PK, key, n, read, s};
-use crate::transact::{LAST_REQUEST, Write, Wrote, is_by};
+use crate::transact::{LAST_REQUEST, Patience, Write, Wrote, is_by};
 use crate::{Store, StoreError, Table};
 
 impl Store {
@@ -45,6 +45,33 @@ impl Store {
                 return Ok(rows);
             }
         }
+    }
+
+    /// The rows under these keys, read strongly, in no order. One trip; more only while the table comes to some of
+    /// the keys, or for a while to none.
+    pub(crate) async fn batch_items(&self, table: Table, keys: Vec<Item>) -> Result<Vec<Item>, StoreError> {
+        let (mut rows, mut wanted) = (vec![], keys);
+        let mut patience = Patience::new(self);
+        while !wanted.is_empty() {
+            let (items, left) = self.batch(table, wanted).await?;
+            if items.is_empty() && !left.is_empty() {
+                patience.wait().await?;
+            }
+            rows.extend(items);
+            wanted = left;
+        }
+        Ok(rows)
+    }
+
+    /// One batch read: what it answered and the keys it did not come to.
+    async fn batch(&self, table: Table, keys: Vec<Item>) -> Result<(Vec<Item>, Vec<Item>), StoreError> {
+        let table = self.tables.name(table);
+        let wanted = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
+        let wanted = wanted.map_err(|error| StoreError::Failed(Box::new(error)))?;
+        let mut answer = self.db.batch_get_item().request_items(table, wanted).send().await?;
+        let items = answer.responses.as_mut().and_then(|tables| tables.remove(table)).unwrap_or_default();
+        let left = answer.unprocessed_keys.as_mut().and_then(|tables| tables.remove(table));
+        Ok((items, left.map(|left| left.keys).unwrap_or_default()))
     }
 
     async fn partition_page(

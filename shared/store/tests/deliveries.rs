@@ -10,7 +10,7 @@ use domain::{
 };
 use futures::future::join_all;
 use harness::{Fault, TestClock, TestDb, trips};
-use store::{Lease, Leased, Recorded, Settled, Store};
+use store::{Lease, Leased, Recorded, Settled, Store, StoreError};
 use uuid::Uuid;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -251,6 +251,17 @@ async fn an_endpoints_deliveries_are_listed_newest_first_each_once() {
     }
     let none = db.store().deliveries_of(workspace(), endpoint(2), None, 10, None).await.unwrap();
     assert_eq!((none.deliveries.len(), none.next), (0, None));
+}
+
+#[tokio::test]
+async fn a_batch_read_that_comes_to_nothing_is_repeated_with_pauses_and_not_for_ever() {
+    let db = TestDb::start().await;
+    record(&db, 1).await;
+    db.fail("BatchGetItem", Fault::Unprocessed, 3);
+    assert_eq!(listed(&db, None, 10).await.len(), 1);
+    db.fail("BatchGetItem", Fault::Unprocessed, 3_000);
+    let page = db.store().deliveries_of(workspace(), endpoint(1), None, 10, None).await;
+    assert!(matches!(page, Err(StoreError::Busy(_))), "{page:?}");
 }
 
 #[tokio::test]

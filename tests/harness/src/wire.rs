@@ -48,6 +48,8 @@ pub enum Fault {
     AnswerLost,
     /// The database was not reached; nothing was done.
     Unreachable,
+    /// A batch read comes to none of its keys.
+    Unprocessed,
 }
 
 /// The round trips one after another: the longest chain of calls of which none overlaps another in time.
@@ -215,6 +217,9 @@ impl HttpConnector for WiredConnector {
                 }
                 Some(Fault::Conflict) => Ok(cancelled("TransactionConflict", &body)),
                 Some(Fault::ItemThrottled) => Ok(cancelled("ThrottlingError", &body)),
+                Some(Fault::Unprocessed) => {
+                    Ok(answer(200, &json!({ "Responses": {}, "UnprocessedKeys": body["RequestItems"] })))
+                }
                 Some(Fault::Unreachable) => Err(ConnectorError::io("connection refused".into())),
                 Some(Fault::AnswerLost) => match inner.call(request).await {
                     Ok(_) => Err(ConnectorError::timeout("no answer in time".into())),
@@ -256,7 +261,11 @@ fn cancelled(code: &str, body: &Value) -> HttpResponse {
 fn refusal(code: &str, mut body: Value) -> HttpResponse {
     body["__type"] = json!(format!("com.amazonaws.dynamodb.v20120810#{code}"));
     body["message"] = json!("injected by a test");
-    let status = StatusCode::try_from(400).unwrap_or_else(|_| unreachable!("400 is a status"));
+    answer(400, &body)
+}
+
+fn answer(status: u16, body: &Value) -> HttpResponse {
+    let status = StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("both are statuses"));
     let mut response = HttpResponse::new(status, SdkBody::from(body.to_string()));
     response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
     response
