@@ -236,7 +236,8 @@ async fn nothing_is_written_for_nobody() {
     scene.endpoint(ENDPOINT, &["contact.created", "message.created"]).await;
     let disabled = scene.endpoint(OTHER, &[]).await;
     let store = scene.world.db.store();
-    store.disable_endpoint(disabled.workspace_id, disabled.id, DisabledReason::Operator).await.unwrap();
+    let disabled = disabled.disabled(DisabledReason::Operator, store.now()).unwrap();
+    assert!(store.replace_endpoint(&disabled).await.unwrap());
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture(UPDATED)).await);
     assert!(scene.world.db.calls().iter().all(|call| call.operation == "Query"));

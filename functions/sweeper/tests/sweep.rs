@@ -118,7 +118,8 @@ async fn an_attempt_whose_lease_ran_out_is_taken_up() {
     assert_eq!(scene.sweep().await, []);
     scene.db.clock().advance(2 * MOMENT);
     assert_eq!(scene.sweep().await, [delivery]);
-    assert_eq!(scene.lease(delivery).await.delivery.attempts, 2);
+    let lease = scene.db.store().lease_delivery(workspace(), delivery, LEASE).await.unwrap();
+    assert!(matches!(lease, Lease::Abandoned(..)), "{lease:?}");
 }
 
 #[tokio::test]
@@ -131,7 +132,7 @@ async fn a_retry_of_later_is_queued_at_its_time_and_a_finished_delivery_never() 
         let outcome = AttemptOutcome::Answered { status: 500, retry_after: None };
         let attempt =
             Attempt { number: 1, at: scene.db.store().now(), took: MOMENT, outcome, answer: vec![] };
-        scene.db.store().finish_attempt(&leased, &attempt, next, at).await.unwrap();
+        scene.db.store().finish_attempt(&leased, &attempt, next, at, LEASE).await.unwrap();
     }
     scene.db.clock().set(at);
     scene.db.clock().advance(Duration::ZERO);

@@ -15,14 +15,14 @@ use store::{Lease, Leased, RecordedEvent, Settled, StoreError};
 use crate::{Answer, Engine, Post, Transport};
 
 /// Looks after a delivery: makes its attempt if one is due.
-pub(crate) async fn look_after<T: Transport>(engine: &Engine<T>, task: DeliveryTask) -> Outcome {
+pub(crate) async fn look_after<T: Transport>(engine: &Engine<T>, task: DeliveryTask, time: Time) -> Outcome {
     let leased = match take(engine, task).await {
         Ok(Some(leased)) => leased,
         Ok(None) => return Outcome::Done,
         Err(Unleased::Unknown) => return Outcome::Dropped("no such delivery"),
         Err(Unleased::Store(error)) => return Outcome::Retry(error.into()),
     };
-    match deliver(engine, &leased).await {
+    match deliver(engine, &leased, time).await {
         Ok(()) => Outcome::Done,
         Err(error) => Outcome::Retry(error.into()),
     }
@@ -41,6 +41,10 @@ async fn take<T>(engine: &Engine<T>, task: DeliveryTask) -> Result<Option<Leased
         lease.await.map_err(Unleased::Store)
     };
     let mut lease = ask().await?;
+    if let Lease::Abandoned(dead, until) = &lease {
+        bury(engine, dead, *until).await.map_err(Unleased::Store)?;
+        lease = ask().await?;
+    }
     if let Lease::NotYet(at) = lease {
         let early = at.since(engine.store.now());
         if early <= EARLY {
@@ -56,7 +60,7 @@ async fn take<T>(engine: &Engine<T>, task: DeliveryTask) -> Result<Option<Leased
             Ok(None)
         }
         // What is not due yet stands in the due index, what somebody else holds or has done needs nothing.
-        Lease::NotYet(_) | Lease::Held | Lease::Settled(_) => Ok(None),
+        Lease::NotYet(_) | Lease::Held | Lease::Abandoned(..) | Lease::Settled(_) => Ok(None),
         Lease::Unknown => Err(Unleased::Unknown),
     }
 }
@@ -64,7 +68,41 @@ async fn take<T>(engine: &Engine<T>, task: DeliveryTask) -> Result<Option<Leased
 /// A message that comes this little before its time waits for it: its delay was counted by another clock.
 const EARLY: Duration = Duration::from_secs(2);
 
-async fn deliver<T: Transport>(engine: &Engine<T>, leased: &Leased) -> Result<(), StoreError> {
+/// An attempt whose process died counts as one that failed when it began: a delivery that kills whoever makes it
+/// ends like others.
+async fn bury<T>(engine: &Engine<T>, dead: &Leased, until: Timestamp) -> Result<(), StoreError> {
+    let Leased { delivery, token } = dead;
+    let lease = i64::try_from(engine.rules.lease.as_millis()).unwrap_or_default();
+    let began = Timestamp::from_millis(until.as_millis() - lease);
+    let jitter = Jitter::of(token);
+    let next = Next::after_failure(None, delivery.failures, &engine.rules.schedule, jitter, began);
+    tracing::warn!(delivery = %delivery.id, attempt = delivery.attempts, state = next.state().as_str(), "attempt died");
+    engine.store.bury_attempt(dead, next).await.map(drop)
+}
+
+/// The time that an invocation has.
+#[derive(Clone, Copy)]
+pub(crate) struct Time {
+    /// Later than this no POST is begun: of the time beyond an attempt, half is kept to record its end.
+    begin_by: Timestamp,
+    deadline: Timestamp,
+}
+
+impl Time {
+    /// What is kept for the answer of a last try.
+    const REST: Duration = Duration::from_secs(1);
+
+    pub(crate) fn until(deadline: Timestamp, now: Timestamp, attempt: Duration) -> Self {
+        let spare = deadline.since(now).saturating_sub(attempt);
+        Self { begin_by: now.plus(spare / 2), deadline }
+    }
+
+    fn left(self, now: Timestamp) -> Duration {
+        self.deadline.since(now).saturating_sub(Self::REST)
+    }
+}
+
+async fn deliver<T: Transport>(engine: &Engine<T>, leased: &Leased, time: Time) -> Result<(), StoreError> {
     let delivery = &leased.delivery;
     let (workspace, endpoint) = (delivery.workspace_id, delivery.endpoint_id);
     let (endpoint, secrets, event) = tokio::try_join!(
@@ -80,11 +118,27 @@ async fn deliver<T: Transport>(engine: &Engine<T>, leased: &Leased) -> Result<()
         engine.store.give_back(leased, Next::Parked { endpoint_gone: false }).await?;
         return parked_just_now(engine, delivery).await;
     }
-    // An endpoint and its secrets come and go together: it was deleted between the two reads.
-    let Some(secrets) = secrets else {
-        return engine.store.give_back(leased, Next::Cancelled).await.map(drop);
-    };
-    attempt(engine, leased, &endpoint, &secrets, &event).await
+    let Some(secrets) = secrets else { return without_secrets(engine, leased).await };
+    let now = engine.store.now();
+    if now > time.begin_by {
+        engine.store.give_back(leased, Next::Again { at: now }).await?;
+        queue(engine, delivery, Duration::ZERO).await;
+        return Ok(());
+    }
+    attempt(engine, leased, &endpoint, &secrets, &event, time).await
+}
+
+/// An endpoint and its secrets come and go together: it was deleted between the two reads, or its secrets are lost,
+/// and that can be mended.
+async fn without_secrets<T>(engine: &Engine<T>, leased: &Leased) -> Result<(), StoreError> {
+    let Delivery { workspace_id, endpoint_id, .. } = leased.delivery;
+    match engine.store.endpoint(workspace_id, endpoint_id).await? {
+        None => engine.store.give_back(leased, Next::Cancelled).await.map(drop),
+        Some(_) => {
+            let key = format!("the secrets of {workspace_id} / {endpoint_id}");
+            Err(StoreError::Unreadable { key, reason: "there are none".to_owned() })
+        }
+    }
 }
 
 async fn attempt<T: Transport>(
@@ -93,6 +147,7 @@ async fn attempt<T: Transport>(
     endpoint: &WebhookEndpoint,
     secrets: &EndpointSecrets,
     event: &RecordedEvent,
+    time: Time,
 ) -> Result<(), StoreError> {
     let (at, begun) = (engine.store.now(), Instant::now());
     let headers = signature::headers(event.id, &event.body, secrets, at);
@@ -101,8 +156,23 @@ async fn attempt<T: Transport>(
     let now = engine.store.now();
     let attempt = logged(leased, at, begun.elapsed(), answered, now);
     let jitter = Jitter::of(&leased.token);
-    let next = Next::after(attempt.outcome, leased.delivery.failures, &engine.rules.schedule, jitter, now);
-    record(engine, leased, &attempt, next, now).await
+    let (failures, schedule) = (leased.delivery.failures, &engine.rules.schedule);
+    let mut next = Next::after(attempt.outcome, failures, schedule, jitter, now);
+    if next == (Next::Parked { endpoint_gone: true }) && !disable(engine, endpoint, now).await {
+        next = Next::after_failure(None, failures, schedule, jitter, now);
+    }
+    record(engine, leased, &attempt, next, time).await
+}
+
+/// Disables an endpoint that says it is gone, unless it was changed since it was asked; `false` if that could not be
+/// done, and the next attempt must.
+async fn disable<T>(engine: &Engine<T>, endpoint: &WebhookEndpoint, now: Timestamp) -> bool {
+    let Some(disabled) = endpoint.disabled(DisabledReason::Gone, now) else { return true };
+    let replaced = engine.store.replace_endpoint(&disabled).await;
+    if let Err(error) = &replaced {
+        tracing::error!(endpoint = %endpoint.id, cause = causes(error), "endpoint not disabled");
+    }
+    replaced.is_ok()
 }
 
 fn logged(
@@ -129,13 +199,9 @@ async fn record<T>(
     leased: &Leased,
     attempt: &Attempt,
     next: Next,
-    now: Timestamp,
+    time: Time,
 ) -> Result<(), StoreError> {
-    let delivery = &leased.delivery;
-    if let Next::Parked { endpoint_gone: true } = next {
-        let (workspace, endpoint) = (delivery.workspace_id, delivery.endpoint_id);
-        engine.store.disable_endpoint(workspace, endpoint, DisabledReason::Gone).await?;
-    }
+    let (delivery, now) = (&leased.delivery, engine.store.now());
     // A retry of the next quarter of an hour comes by the queue, and by the sweeper only if that fails; a later
     // one comes by the sweeper.
     let (queued, due_at) = match next {
@@ -145,21 +211,25 @@ async fn record<T>(
         Next::Again { at } => (None, at),
         _ => (None, now),
     };
-    let settled = engine.store.finish_attempt(leased, attempt, next, due_at).await?;
+    let settled = engine.store.finish_attempt(leased, attempt, next, due_at, time.left(now)).await?;
     told(delivery, attempt, next, settled);
     match (settled, queued) {
         (Settled::Lost, _) => Ok(()),
         (Settled::Recorded, Some(after)) => {
-            if let Err(error) = engine.queue.enqueue(&[Wake::of(delivery, after)]).await {
-                let (id, cause) = (delivery.id, causes(&error));
-                tracing::warn!(delivery = %id, cause, "retry not queued, left to the sweeper");
-            }
+            queue(engine, delivery, after).await;
             Ok(())
         }
         (Settled::Recorded, None) if next.state() == DeliveryState::Parked => {
             parked_just_now(engine, delivery).await
         }
         (Settled::Recorded, None) => Ok(()),
+    }
+}
+
+async fn queue<T>(engine: &Engine<T>, delivery: &Delivery, after: Duration) {
+    if let Err(error) = engine.queue.enqueue(&[Wake::of(delivery, after)]).await {
+        let (id, cause) = (delivery.id, causes(&error));
+        tracing::warn!(delivery = %id, cause, "retry not queued, left to the sweeper");
     }
 }
 

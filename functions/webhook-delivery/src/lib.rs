@@ -15,7 +15,9 @@ mod settings;
 
 use std::time::Duration;
 
+use attempt::Time;
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
+use domain::Timestamp;
 use lambda_runtime::{Error, LambdaEvent};
 use queue::{DeliveryQueue, DeliveryTask};
 use store::Store;
@@ -39,15 +41,21 @@ pub struct Engine<T> {
 impl<T: Transport> Engine<T> {
     /// Looks after the deliveries of a batch, all at the same time: a slow receiver delays nobody else's.
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
-        self.check_lease(Duration::from_millis(event.context.deadline))?;
-        let work = async |task| attempt::look_after(self, task).await;
+        let now = self.store.now();
+        let deadline = Timestamp::from_millis(i64::try_from(event.context.deadline).unwrap_or(i64::MAX));
+        self.check_time(deadline.since(now))?;
+        let time = Time::until(deadline, now, self.rules.attempt);
+        let work = async |task| attempt::look_after(self, task, time).await;
         Ok(queue::drive(event.payload, DeliveryTask::read, work).await)
     }
 
-    /// A lease shorter than this function may run would let two attempts be made at the same time.
-    fn check_lease(&self, deadline: Duration) -> Result<(), Error> {
-        let now = Duration::from_millis(u64::try_from(self.store.now().as_millis()).unwrap_or_default());
-        if deadline.saturating_sub(now) > self.rules.lease {
+    /// A lease shorter than this function may run would let two attempts be made at the same time; in a time shorter
+    /// than an attempt none can be.
+    fn check_time(&self, left: Duration) -> Result<(), Error> {
+        if left <= self.rules.attempt {
+            return Err("ATTEMPT_TIMEOUT_SECONDS leaves the function no time".into());
+        }
+        if left > self.rules.lease {
             return Err("LEASE_SECONDS is shorter than the time-out of the function".into());
         }
         Ok(())

@@ -6,7 +6,7 @@
 //!    |                  |------failed, none left------> EXHAUSTED
 //!    |                  |------410, or disabled-------> PARKED --endpoint enabled--> PENDING
 //!    |                  '------endpoint deleted-------> CANCELLED (from PARKED, too)
-//!    '--lease ran out: whoever comes next takes over
+//!    '--lease ran out: whoever comes next records a failure, and goes on by the schedule
 //! ```
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub struct Delivery {
     pub state: DeliveryState,
     /// Attempts begun, whether or not their end was recorded.
     pub attempts: u32,
-    /// Attempts recorded as failed: the position in the retry schedule.
+    /// Attempts recorded as failed, or found dead: the position in the retry schedule.
     pub failures: u32,
     /// Before this moment no attempt is made.
     pub next_at: Timestamp,
@@ -237,7 +237,18 @@ impl Next {
         if matches!(outcome, AttemptOutcome::Answered { status: 410, .. }) {
             return Self::Parked { endpoint_gone: true };
         }
-        match schedule.next_attempt(failures + 1, outcome.asked_wait(), jitter, now) {
+        Self::after_failure(outcome.asked_wait(), failures, schedule, jitter, now)
+    }
+
+    /// What follows from a failure, whatever it was, of which that wait was asked.
+    pub fn after_failure(
+        asked: Option<Duration>,
+        failures: u32,
+        schedule: &RetrySchedule,
+        jitter: Jitter,
+        now: Timestamp,
+    ) -> Self {
+        match schedule.next_attempt(failures + 1, asked, jitter, now) {
             Some(at) => Self::Again { at },
             None => Self::Exhausted,
         }

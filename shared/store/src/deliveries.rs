@@ -11,14 +11,14 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::delivery::{KEPT, Next, PARKED_FOR, PARKED_LOOK, PARKED_LOOKS};
 use domain::{
     Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, Event, EventId,
-    EventType, Timestamp, WorkspaceId,
+    EventType, Timestamp, WorkspaceId, causes,
 };
 use futures::future::{join, try_join_all};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::item::{Item, PK, SK, key, n, read, row, s, text};
-use crate::transact::{Write, Wrote, is_by};
+use crate::transact::{Patience, Write, Wrote, is_by};
 use crate::{Store, StoreError, Table, fields, keys};
 
 /// What became of asking for a delivery.
@@ -30,6 +30,9 @@ pub enum Lease {
     NotYet(Timestamp),
     /// Another worker is at it.
     Held,
+    /// A worker was at it whose lease ran out then, before it recorded an end: for the caller to record
+    /// ([`Store::bury_attempt`]), whereupon the delivery may be asked for again.
+    Abandoned(Leased, Timestamp),
     /// Nothing is to be done: it is finished, parked or cancelled.
     Settled(Delivery),
     /// There is no such delivery, or none any more.
@@ -94,8 +97,7 @@ impl Store {
             "SET lease = :token, lastRequest = :token, leaseUntil = :until, dueAt = :until ADD attempts :one",
         )
         .when(
-            "#state = :pending AND nextAt <= :now AND expiresAt > :seconds \
-             AND (attribute_not_exists(leaseUntil) OR leaseUntil < :now)",
+            "#state = :pending AND nextAt <= :now AND expiresAt > :seconds AND attribute_not_exists(leaseUntil)",
         )
         .name("#state", "state")
         .bind(":pending", s(DeliveryState::Pending.as_str()))
@@ -113,41 +115,63 @@ impl Store {
         if is_by(&found, &token.to_string()) {
             return Ok(Lease::Taken(Leased { delivery: delivery(found)?, token }));
         }
-        let held = found.get("leaseUntil").is_some_and(|until| millis(until) >= now.as_millis());
+        let until = found.get("leaseUntil").map(|until| Timestamp::from_millis(millis(until)));
+        let token = Uuid::try_parse(text(&found, "lease")).unwrap_or_default();
         let found = delivery(found)?;
-        Ok(match found.state {
-            DeliveryState::Pending if held => Lease::Held,
-            DeliveryState::Pending if found.next_at > now => Lease::NotYet(found.next_at),
-            DeliveryState::Pending => Lease::Unknown,
+        Ok(match (found.state, until) {
+            (DeliveryState::Pending, Some(until)) if until >= now => Lease::Held,
+            (DeliveryState::Pending, Some(until)) => {
+                Lease::Abandoned(Leased { delivery: found, token }, until)
+            }
+            (DeliveryState::Pending, None) if found.next_at > now => Lease::NotYet(found.next_at),
+            (DeliveryState::Pending, None) => Lease::Unknown,
             _ => Lease::Settled(found),
         })
     }
 
     /// Records the end of an attempt: its row, and what becomes of the delivery. A next attempt is looked after
-    /// by the sweeper from `due_at` on. One trip (both writes at the same time).
+    /// by the sweeper from `due_at` on. What becomes of the delivery is tried again for as long as `patience`
+    /// lasts; an attempt's row that cannot be written holds nothing up. One trip (both writes at the same time).
     pub async fn finish_attempt(
         &self,
         leased: &Leased,
         attempt: &Attempt,
         next: Next,
         due_at: Timestamp,
+        patience: Duration,
     ) -> Result<Settled, StoreError> {
         let failures = i64::from(matches!(next, Next::Again { .. } | Next::Exhausted));
         let end = End { next, due_at, attempts: 0, failures, afresh: false };
-        let (logged, settled) = join(self.log_attempt(leased, attempt), self.settle(leased, &end)).await;
-        logged?;
+        let (logged, settled) = join(
+            while_busy(Patience::new(self), async || self.log_attempt(leased, attempt).await),
+            while_busy(Patience::lasting(self, patience), async || self.settle(leased, "end", &end).await),
+        )
+        .await;
+        if let Err(error) = logged {
+            let (delivery, outcome) = (leased.delivery.id, attempt.outcome);
+            let (number, at, cause) = (attempt.number, attempt.at, causes(&error));
+            tracing::error!(%delivery, number, %at, took = ?attempt.took, ?outcome, cause, "attempt not logged");
+        }
         settled
+    }
+
+    /// Records that an attempt failed by the death of its worker. One trip.
+    pub async fn bury_attempt(&self, dead: &Leased, next: Next) -> Result<Settled, StoreError> {
+        let due_at = if let Next::Again { at } = next { at } else { self.now() };
+        let end = End { next, due_at, attempts: 0, failures: 1, afresh: false };
+        self.settle(dead, "dead", &end).await
     }
 
     /// Records what becomes of a delivery for which no attempt was made after all: it is not counted. One trip.
     pub async fn give_back(&self, leased: &Leased, next: Next) -> Result<Settled, StoreError> {
         let end = End { next, due_at: self.now(), attempts: -1, failures: 0, afresh: false };
-        self.settle(leased, &end).await
+        self.settle(leased, "end", &end).await
     }
 
-    async fn settle(&self, leased: &Leased, end: &End) -> Result<Settled, StoreError> {
+    /// Records an end under its lease; `by` tells a worker's own word from what others say of it.
+    async fn settle(&self, leased: &Leased, by: &str, end: &End) -> Result<Settled, StoreError> {
         let Leased { delivery, token } = leased;
-        let request = format!("{token}#end");
+        let request = format!("{token}#{by}");
         let (pk, sk) = keys::delivery(delivery.workspace_id, delivery.id);
         let write = end
             .write(key(pk, sk), delivery, self.now())
@@ -427,6 +451,20 @@ impl Store {
         }
         let at = |position: &String| Some((position.clone(), found.remove(&id(position)?)?));
         Ok(positions.iter().filter_map(at).collect())
+    }
+}
+
+/// Carries a write out, again while the table is busy and patience lasts.
+async fn while_busy<T>(
+    mut patience: Patience<'_>,
+    write: impl AsyncFn() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    loop {
+        match write().await {
+            Err(error @ StoreError::Busy(_)) if patience.wait().await.is_err() => return Err(error),
+            Err(StoreError::Busy(_)) => {}
+            done => return done,
+        }
     }
 }
 

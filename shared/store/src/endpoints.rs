@@ -53,23 +53,6 @@ impl Store {
         self.put_next(Table::Workspaces, endpoint_row(next)?, next.version - 1).await
     }
 
-    /// Disables an endpoint, whatever else happens to it at the same time; `false` when it is disabled already
-    /// or does not exist. Two trips, more while others change it.
-    pub async fn disable_endpoint(
-        &self,
-        workspace: WorkspaceId,
-        id: EndpointId,
-        reason: DisabledReason,
-    ) -> Result<bool, StoreError> {
-        loop {
-            let Some(endpoint) = self.endpoint(workspace, id).await? else { return Ok(false) };
-            let Some(next) = endpoint.disabled(reason, self.now()) else { return Ok(false) };
-            if self.replace_endpoint(&next).await? {
-                return Ok(true);
-            }
-        }
-    }
-
     /// Removes an endpoint and its secrets; `false` when it does not exist. Its id is kept, because its deliveries
     /// are. One trip.
     pub async fn delete_endpoint(&self, workspace: WorkspaceId, id: EndpointId) -> Result<bool, StoreError> {

@@ -347,6 +347,11 @@ impl<'a> Patience<'a> {
         Self { until: Instant::now() + 3 * PATIENCE, widest: 8 * MOST_WAIT_MS, ..Self::new(store) }
     }
 
+    /// Waits that grow to half a second, for so long at most.
+    pub fn lasting(store: &'a Store, most: Duration) -> Self {
+        Self { until: Instant::now() + most, ..Self::for_merges(store) }
+    }
+
     /// Waits a little; an error when there has been enough waiting.
     pub async fn wait(&mut self) -> Result<(), StoreError> {
         if Instant::now() >= self.until {

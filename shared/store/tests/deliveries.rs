@@ -68,7 +68,7 @@ async fn finish(db: &TestDb, leased: &Leased, status: u16, next: Next) -> Settle
         Next::Again { at } => at.plus(MINUTE),
         _ => db.store().now(),
     };
-    db.store().finish_attempt(leased, &attempt(leased, status), next, due_at).await.unwrap()
+    db.store().finish_attempt(leased, &attempt(leased, status), next, due_at, MINUTE).await.unwrap()
 }
 
 async fn due(db: &TestDb) -> usize {
@@ -133,7 +133,7 @@ async fn a_lease_whose_answer_was_lost_is_known_again() {
 }
 
 #[tokio::test]
-async fn a_lease_that_ran_out_is_taken_over_and_its_late_end_is_lost_but_logged() {
+async fn a_lease_that_ran_out_is_a_failure_and_taken_over_and_its_late_end_is_lost_but_logged() {
     let db = TestDb::start().await;
     let delivery = record(&db, 1).await;
     let first = take(db.store(), &delivery).await;
@@ -141,8 +141,14 @@ async fn a_lease_that_ran_out_is_taken_over_and_its_late_end_is_lost_but_logged(
     assert_eq!(ask(db.store(), &delivery).await, Lease::Held, "until its very end");
     assert_eq!(due(&db).await, 1, "the sweeper sees the attempt whose lease ran out");
     db.clock().advance(Duration::from_millis(1));
+    let Lease::Abandoned(dead, until) = ask(db.store(), &delivery).await else { panic!("not abandoned") };
+    assert_eq!((dead.token, until), (first.token, TestClock::START.plus(LEASE)));
+    let next = Next::Again { at: db.store().now() };
+    assert_eq!(db.store().bury_attempt(&dead, next).await.unwrap(), Settled::Recorded);
+    assert_eq!(finish(&db, &first, 200, Next::Delivered).await, Settled::Lost, "buried");
     let second = take(db.store(), &delivery).await;
-    assert_eq!(second.delivery.attempts, 2);
+    assert_eq!((second.delivery.attempts, second.delivery.failures), (2, 1));
+    assert_eq!(db.store().bury_attempt(&dead, next).await.unwrap(), Settled::Lost);
 
     assert_eq!(finish(&db, &first, 200, Next::Delivered).await, Settled::Lost);
     assert_eq!(finish(&db, &second, 204, Next::Delivered).await, Settled::Recorded);
@@ -164,6 +170,27 @@ async fn an_end_whose_answer_was_lost_is_recorded_once_in_one_trip() {
     let delivery = seen(&db, &event(1)).await;
     assert_eq!((delivery.failures, delivery.attempts), (1, 1));
     assert_eq!((delivery.next_at, delivery.due_at), (at, Some(at.plus(MINUTE))));
+}
+
+#[tokio::test]
+async fn an_end_is_recorded_however_busy_the_table_is_with_or_without_its_attempt() {
+    let db = TestDb::start().await;
+    let leased = take(db.store(), &record(&db, 1).await).await;
+    let at = db.store().now().plus(MINUTE);
+    // The SDK tries three times.
+    db.fail("UpdateItem", Fault::Throttled, 7);
+    db.fail("PutItem", Fault::Throttled, 7);
+    assert_eq!(finish(&db, &leased, 500, Next::Again { at }).await, Settled::Recorded);
+    let id = leased.delivery.id;
+    let (delivery, attempts) = db.store().delivery_with_attempts(workspace(), id).await.unwrap().unwrap();
+    assert_eq!((delivery.failures, attempts.len()), (1, 1));
+
+    db.clock().set(at);
+    let leased = take(db.store(), &delivery).await;
+    db.fail("PutItem", Fault::Throttled, 5_000);
+    assert_eq!(finish(&db, &leased, 204, Next::Delivered).await, Settled::Recorded);
+    let (delivery, attempts) = db.store().delivery_with_attempts(workspace(), id).await.unwrap().unwrap();
+    assert_eq!((delivery.state, attempts.len()), (DeliveryState::Delivered, 1));
 }
 
 #[tokio::test]
@@ -354,7 +381,7 @@ async fn an_attempt_without_an_answer_keeps_its_code_and_a_long_answer_its_begin
         ..attempt(&leased, 0)
     };
     let next = Next::Again { at: Timestamp::from_millis(0) };
-    db.store().finish_attempt(&leased, &failed, next, db.store().now()).await.unwrap();
+    db.store().finish_attempt(&leased, &failed, next, db.store().now(), MINUTE).await.unwrap();
     let (_, attempts) =
         db.store().delivery_with_attempts(workspace(), leased.delivery.id).await.unwrap().unwrap();
     assert_eq!(attempts, [Attempt { answer: vec![b'x'; Attempt::MAX_ANSWER], ..failed }]);

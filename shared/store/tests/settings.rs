@@ -160,15 +160,12 @@ async fn an_endpoint_is_disabled_once_and_keeps_the_first_reason() {
     let store = db.store();
     let (made, secrets) = endpoint(&workspace, store.ids());
     store.create_endpoint(&workspace, &made, &secrets).await.unwrap();
-    let disable = |reason| store.disable_endpoint(workspace.id, made.id, reason);
-    let both = tokio::join!(disable(DisabledReason::Gone), disable(DisabledReason::Gone));
+    let gone = made.disabled(DisabledReason::Gone, TestClock::START).unwrap();
+    let both = tokio::join!(store.replace_endpoint(&gone), store.replace_endpoint(&gone));
     assert_eq!([both.0.unwrap(), both.1.unwrap()].iter().filter(|done| **done).count(), 1);
-    assert!(!disable(DisabledReason::Operator).await.unwrap());
     let disabled = store.endpoint(workspace.id, made.id).await.unwrap().unwrap();
-    let since = TestClock::START;
-    assert_eq!(disabled.state, EndpointState::Disabled { since, reason: DisabledReason::Gone });
-    let nobody = EndpointId::generate(store.ids());
-    assert!(!store.disable_endpoint(workspace.id, nobody, DisabledReason::Gone).await.unwrap());
+    assert_eq!(disabled, gone);
+    assert_eq!(disabled.disabled(DisabledReason::Operator, TestClock::START), None);
 }
 
 #[tokio::test]

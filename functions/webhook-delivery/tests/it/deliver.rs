@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_lambda_events::sqs::SqsEvent;
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::delivery::Next;
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     Attempt, AttemptError, Delivery, DeliveryState, EndpointId, EndpointSecrets, EndpointState, EndpointUrl,
@@ -15,12 +17,13 @@ use harness::{Fault, Queued, TestClock, TestDb, TestQueue, fixture, trips};
 use lambda_runtime::{Context, LambdaEvent};
 use queue::DeliveryQueue;
 use serde_json::json;
-use store::Lease;
+use store::{Lease, Table};
 use tokio::sync::{Barrier, Notify};
 use webhook_delivery::{Answer, Engine, Post, Rules, Transport};
 
 const BODY: &[u8] = b"{\"eventId\":\"e\", \"payload\": {}}";
 const LEASE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(45);
 const RESCUE: Duration = Duration::from_secs(120);
 
 /// Receivers that answer what a test lines up, then 200.
@@ -39,7 +42,7 @@ enum Reaction {
     Panics,
     /// Got the request; what then happens to the sender is the test's.
     Hangs(Arc<Notify>),
-    Meets(Arc<Barrier>),
+    Meets(Arc<Barrier>, u16),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,9 +100,9 @@ impl Transport for Receivers {
                 got.notify_one();
                 std::future::pending().await
             }
-            Some(Reaction::Meets(barrier)) => {
+            Some(Reaction::Meets(barrier, status)) => {
                 barrier.wait().await;
-                answer(200, "")
+                answer(status, "")
             }
         }
     }
@@ -146,8 +149,44 @@ impl World {
 
     /// Runs the function with these messages; the numbers of those that are to come again.
     async fn run(&self, bodies: &[String]) -> Vec<String> {
-        let response = self.engine.handle(messages(bodies)).await.unwrap();
+        let response = self.engine.handle(self.messages(bodies)).await.unwrap();
         response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect()
+    }
+
+    fn messages(&self, bodies: &[String]) -> LambdaEvent<SqsEvent> {
+        let mut event = fixture("webhook-delivery.json");
+        let record = event["Records"][0].clone();
+        let records = bodies.iter().enumerate().map(|(number, body)| {
+            let mut record = record.clone();
+            record["body"] = json!(body);
+            record["messageId"] = json!(number.to_string());
+            record
+        });
+        event["Records"] = records.collect();
+        LambdaEvent::new(serde_json::from_value(event).unwrap(), self.context())
+    }
+
+    /// The function may run for 45 seconds from now on.
+    fn context(&self) -> Context {
+        let mut context = Context::default();
+        context.deadline = u64::try_from(self.db.store().now().plus(TIMEOUT).as_millis()).unwrap();
+        context
+    }
+
+    /// Runs the function; what is done meanwhile is done while the receiver has the request.
+    async fn run_meanwhile(&self, status: u16, meanwhile: impl Future<Output = ()>) -> Vec<String> {
+        let barrier = Arc::new(Barrier::new(2));
+        self.receivers.then(Reaction::Meets(barrier.clone(), status));
+        let posted = self.receivers.posts().len();
+        let message = [message(2)];
+        let meets = async {
+            while self.receivers.posts().len() == posted {
+                tokio::task::yield_now().await;
+            }
+            meanwhile.await;
+            barrier.wait().await;
+        };
+        tokio::join!(self.run(&message), meets).0
     }
 
     async fn run_once(&self) {
@@ -225,30 +264,12 @@ fn message(version: u64) -> String {
     format!(r#"{{"workspaceId":"{}","deliveryId":"{delivery}"}}"#, workspace())
 }
 
-fn messages(bodies: &[String]) -> LambdaEvent<SqsEvent> {
-    let mut event = fixture("webhook-delivery.json");
-    let records: Vec<_> = bodies
-        .iter()
-        .enumerate()
-        .map(|(number, body)| {
-            let mut record = event["Records"][0].clone();
-            record["body"] = json!(body);
-            record["messageId"] = json!(number.to_string());
-            record
-        })
-        .collect();
-    event["Records"] = json!(records);
-    LambdaEvent::new(serde_json::from_value(event).unwrap(), Context::default())
-}
-
 #[tokio::test]
 async fn an_acknowledged_delivery_is_done_after_one_attempt_in_three_trips() {
     let world = World::start().await;
     world.receivers.answer(204);
-    let sent = LambdaEvent::new(
-        serde_json::from_value(fixture("webhook-delivery.json")).unwrap(),
-        Context::default(),
-    );
+    let sent =
+        LambdaEvent::new(serde_json::from_value(fixture("webhook-delivery.json")).unwrap(), world.context());
     world.db.forget_calls();
     assert!(world.engine.handle(sent).await.unwrap().batch_item_failures.is_empty());
     assert_eq!(trips(&world.db.calls()), 3, "lease, reads, end");
@@ -414,17 +435,12 @@ async fn a_delivery_whose_endpoint_was_deleted_between_attempts_is_cancelled_wit
 #[tokio::test]
 async fn an_endpoint_deleted_during_an_attempt_has_its_delivery_cancelled_and_the_attempt_logged() {
     let world = World::start().await;
-    let got = Arc::new(Notify::new());
-    world.receivers.then(Reaction::Hangs(got.clone()));
-    let cancelled = async {
-        got.notified().await;
-        world.db.store().cancel_deliveries(workspace(), endpoint()).await.unwrap()
+    let cancels = async {
+        assert_eq!(world.db.store().cancel_deliveries(workspace(), endpoint()).await.unwrap(), 1);
     };
-    tokio::select! {
-        _ = world.engine.handle(messages(&[message(2)])) => panic!("it hangs"),
-        count = cancelled => assert_eq!(count, 1),
-    }
-    assert_eq!(world.state().await, DeliveryState::Cancelled);
+    assert!(world.run_meanwhile(200, cancels).await.is_empty());
+    let (delivery, attempts) = world.seen().await;
+    assert_eq!((delivery.state, attempts.len()), (DeliveryState::Cancelled, 1));
 }
 
 #[tokio::test]
@@ -433,7 +449,7 @@ async fn killed_between_post_and_record_the_delivery_is_made_again_under_the_sam
     let got = Arc::new(Notify::new());
     world.receivers.then(Reaction::Hangs(got.clone()));
     tokio::select! {
-        _ = world.engine.handle(messages(&[message(2)])) => panic!("it hangs"),
+        _ = world.engine.handle(world.messages(&[message(2)])) => panic!("it hangs"),
         () = got.notified() => {}
     }
     // The message comes again while the lease lasts, and does nothing; the row waits in the due index.
@@ -464,7 +480,7 @@ async fn killed_at_any_step_a_delivery_is_neither_lost_nor_left_half_done() {
         let finished = tokio::select! {
             biased;
             () = reached => false,
-            response = world.engine.handle(messages(&[message(2)])) => response.is_ok(),
+            response = world.engine.handle(world.messages(&[message(2)])) => response.is_ok(),
         };
         world.db.clock().advance(LEASE + RESCUE);
         assert_eq!(world.due().await, usize::from(world.state().await == DeliveryState::Pending), "{steps}");
@@ -481,44 +497,131 @@ async fn killed_at_any_step_a_delivery_is_neither_lost_nor_left_half_done() {
 #[tokio::test]
 async fn an_attempt_that_outlived_its_lease_does_not_undo_what_came_after() {
     let world = World::start().await;
-    let (store, clock) = (world.db.store().clone(), world.db.clock().clone());
-    let (taken, other) = tokio::sync::oneshot::channel();
-    let barrier = Arc::new(Barrier::new(2));
-    world.receivers.then(Reaction::Meets(barrier.clone()));
+    // While the first worker waits for its receiver, its lease ends and a second one comes.
     let takes_over = async {
-        // While the first worker waits for its receiver, its lease ends and a second one finishes.
-        while world.receivers.posts().is_empty() {
-            tokio::task::yield_now().await;
-        }
-        clock.advance(LEASE + Duration::from_millis(1));
+        world.db.clock().advance(LEASE + Duration::from_millis(1));
         let id = event(2).delivery_to(endpoint());
-        let lease = store.lease_delivery(workspace(), id, LEASE).await.unwrap();
-        let _ = taken.send(lease);
-        barrier.wait().await;
+        let ask = async || world.db.store().lease_delivery(workspace(), id, LEASE).await.unwrap();
+        let Lease::Abandoned(dead, _) = ask().await else { panic!("not abandoned") };
+        world.db.store().bury_attempt(&dead, Next::Again { at: world.db.store().now() }).await.unwrap();
+        assert!(matches!(ask().await, Lease::Taken(_)));
     };
-    let messages = [message(2)];
-    let (failures, ()) = tokio::join!(world.run(&messages), takes_over);
-    assert!(failures.is_empty());
-    let Lease::Taken(second) = other.await.unwrap() else { panic!("not taken over") };
+    assert!(world.run_meanwhile(200, takes_over).await.is_empty());
     let (delivery, attempts) = world.seen().await;
     assert_eq!((delivery.state, delivery.attempts), (DeliveryState::Pending, 2), "the second one's");
-    assert_eq!((attempts.len(), attempts[0].number, second.delivery.attempts), (1, 1, 2));
+    assert_eq!((attempts.len(), attempts[0].number), (1, 1));
 }
 
 #[tokio::test]
 async fn when_the_end_cannot_be_recorded_the_message_comes_again_and_the_delivery_is_repeated() {
     let world = World::start().await;
-    let wire = Arc::new(Notify::new());
-    world.receivers.then(Reaction::Hangs(wire.clone()));
-    tokio::select! {
-        _ = world.engine.handle(messages(&[message(2)])) => panic!("it hangs"),
-        () = wire.notified() => {}
+    // No time is left for more than the SDK's three tries.
+    let fails = async {
+        world.db.clock().advance(TIMEOUT);
+        world.db.fail("UpdateItem", Fault::Throttled, 3);
+    };
+    assert_eq!(world.run_meanwhile(200, fails).await, ["0"]);
+    let (delivery, attempts) = world.seen().await;
+    assert_eq!((delivery.state, delivery.attempts, attempts.len()), (DeliveryState::Pending, 1, 1));
+    world.db.clock().advance(LEASE);
+    world.run_once().await;
+    let posts = world.receivers.posts();
+    assert_eq!((posts.len(), posts[0].header("webhook-id")), (2, posts[1].header("webhook-id")));
+    let (delivery, attempts) = world.seen().await;
+    assert_eq!((delivery.state, delivery.failures, attempts.len()), (DeliveryState::Delivered, 1, 2));
+}
+
+#[tokio::test]
+async fn while_there_is_time_the_end_is_recorded_and_the_post_is_not_repeated() {
+    let world = World::start().await;
+    let fails = async { world.db.fail("UpdateItem", Fault::Throttled, 7) };
+    assert!(world.run_meanwhile(200, fails).await.is_empty());
+    assert_eq!((world.state().await, world.receivers.posts().len()), (DeliveryState::Delivered, 1));
+}
+
+#[tokio::test]
+async fn no_post_is_begun_for_whose_end_there_is_no_time() {
+    let world = World::start().await;
+    let slow = world.db.hold("GetItem");
+    let waits = async {
+        world.calls("GetItem", 3).await;
+        world.db.clock().advance(Duration::from_secs(8));
+        drop(slow);
+    };
+    tokio::join!(world.run_once(), waits);
+    let (delivery, attempts) = world.seen().await;
+    assert_eq!((delivery.state, delivery.attempts, delivery.failures), (DeliveryState::Pending, 0, 0));
+    assert_eq!((world.receivers.posts().len(), attempts.len()), (0, 0));
+    assert_eq!(world.sqs.take()[0].delay, 0);
+    world.run_once().await;
+    assert_eq!(world.state().await, DeliveryState::Delivered);
+}
+
+#[tokio::test]
+async fn a_retry_is_queued_although_its_attempt_cannot_be_logged() {
+    let world = World::start().await;
+    world.receivers.answer(500);
+    world.db.fail("PutItem", Fault::Throttled, 5_000);
+    world.run_once().await;
+    let (delivery, attempts) = world.seen().await;
+    assert_eq!((delivery.failures, attempts.len(), world.sqs.take().len()), (1, 0, 1));
+}
+
+#[tokio::test]
+async fn a_delivery_that_always_kills_its_process_is_exhausted_by_the_schedule() {
+    let world = World::start().await;
+    for _ in 0..10 {
+        let got = Arc::new(Notify::new());
+        world.receivers.then(Reaction::Hangs(got.clone()));
+        tokio::select! {
+            _ = world.engine.handle(world.messages(&[message(2)])) => panic!("it hangs"),
+            () = got.notified() => {}
+        }
+        world.db.clock().advance(Duration::from_secs(104_000));
     }
-    world.db.clock().advance(LEASE + Duration::from_millis(1));
-    // Both writes of the end fail; the lease's own write is the first UpdateItem and succeeds.
-    world.db.fail("PutItem", Fault::Throttled, 3);
+    world.run_once().await;
+    let (delivery, _) = world.seen().await;
+    assert_eq!((delivery.state, delivery.attempts, delivery.failures), (DeliveryState::Exhausted, 10, 10));
+    assert_eq!(world.receivers.posts().len(), 10);
+}
+
+#[tokio::test]
+async fn an_endpoint_without_secrets_waits_for_them() {
+    let world = World::start().await;
+    let table = world.db.table(Table::Secrets);
+    let text = |text: String| AttributeValue::S(text);
+    let delete = world.db.client().delete_item().table_name(table).key("sk", text("S".to_owned()));
+    let delete = delete.key("pk", text(format!("{}#H#{}", workspace(), endpoint())));
+    delete.send().await.unwrap();
     assert_eq!(world.run(&[message(2)]).await, ["0"]);
-    world.db.clock().advance(LEASE + Duration::from_millis(1));
+    assert_eq!((world.state().await, world.receivers.posts().len()), (DeliveryState::Pending, 0));
+}
+
+#[tokio::test]
+async fn a_410_whose_endpoint_cannot_be_disabled_is_logged_and_the_next_attempt_disables_it() {
+    let world = World::start().await;
+    world.receivers.answer(410).answer(410);
+    world.db.fail("PutItem", Fault::Throttled, 3);
+    world.run_once().await;
+    let (delivery, attempts) = world.seen().await;
+    assert_eq!((delivery.state, delivery.failures, attempts.len()), (DeliveryState::Pending, 1, 1));
+    world.db.clock().set(delivery.next_at);
+    world.run_once().await;
+    let webhook = world.db.store().endpoint(workspace(), endpoint()).await.unwrap().unwrap();
+    assert_eq!((world.state().await, webhook.is_enabled()), (DeliveryState::Parked, false));
+}
+
+#[tokio::test]
+async fn a_410_does_not_disable_an_endpoint_that_was_mended_meanwhile() {
+    let world = World::start().await;
+    let mends = async {
+        let disabled = world.disable().await;
+        assert!(world.db.store().replace_endpoint(&disabled.enabled().unwrap()).await.unwrap());
+    };
+    assert!(world.run_meanwhile(410, mends).await.is_empty());
+    let webhook = world.db.store().endpoint(workspace(), endpoint()).await.unwrap().unwrap();
+    assert_eq!((webhook.is_enabled(), webhook.version), (true, 3));
+    assert_eq!(world.state().await, DeliveryState::Pending);
     world.run_once().await;
     assert_eq!(world.state().await, DeliveryState::Delivered);
 }
@@ -571,7 +674,7 @@ async fn the_deliveries_of_a_batch_are_made_at_the_same_time() {
     world.record(4).await;
     let barrier = Arc::new(Barrier::new(3));
     for _ in 0..3 {
-        world.receivers.then(Reaction::Meets(barrier.clone()));
+        world.receivers.then(Reaction::Meets(barrier.clone(), 200));
     }
     assert!(world.run(&[message(2), message(3), message(4)]).await.is_empty());
     assert_eq!(world.receivers.posts().len(), 3);
@@ -665,13 +768,13 @@ async fn a_parked_delivery_whose_endpoint_is_gone_is_cancelled_when_it_is_looked
 #[tokio::test]
 async fn a_function_that_may_run_longer_than_its_leases_refuses_to_work() {
     let world = World::start().await;
-    let mut event = messages(&[message(2)]);
+    let mut event = world.messages(&[message(2)]);
     let now = u64::try_from(TestClock::START.as_millis()).unwrap();
     event.context.deadline = now + 90_001;
     assert!(world.engine.handle(event).await.is_err());
     assert!(world.receivers.posts().is_empty());
 
-    let mut event = messages(&[message(2)]);
+    let mut event = world.messages(&[message(2)]);
     event.context.deadline = now + 90_000;
     assert!(world.engine.handle(event).await.is_ok());
 }

@@ -143,7 +143,7 @@ async fn a_delivery_is_shown_with_its_attempts() {
         answer: b"come back later".to_vec(),
     };
     let at = store.now().plus(Duration::from_secs(5));
-    store.finish_attempt(&leased, &attempt, domain::delivery::Next::Again { at }, at).await.unwrap();
+    store.finish_attempt(&leased, &attempt, domain::delivery::Next::Again { at }, at, Duration::ZERO).await.unwrap();
 
     let show = ["delivery", "show", "--delivery", &delivery];
     assert_json_snapshot!(hooks.json(&show).await, @r#"
