@@ -58,9 +58,9 @@ async fn a_trial_event_is_recorded_with_its_delivery_and_queued() {
     let sent = hooks.json(&["webhook", "test", "--endpoint", &endpoint]).await;
     assert_json_snapshot!(sent, @r#"
     {
-      "deliveryId": "d85a5a14-680a-539c-9c09-8eab3c07f29e",
+      "deliveryId": "00b9aedb-b55f-51df-b193-880af16de123",
       "endpointId": "00000000-0000-4000-8000-000000000004",
-      "eventId": "87019206-1bb5-5d39-a867-4583dd5736f0"
+      "eventId": "3240c357-81ee-55ea-9a87-0f2e226d1b03"
     }
     "#);
     let queued = hooks.desk.queue.take();
@@ -72,7 +72,7 @@ async fn a_trial_event_is_recorded_with_its_delivery_and_queued() {
     let event = domain::EventId::parse(sent["eventId"].as_str().unwrap()).unwrap();
     let workspace = WorkspaceId::parse(&hooks.workspace).unwrap();
     let recorded = hooks.desk.db.store().recorded_event(workspace, event).await.unwrap().unwrap();
-    assert_snapshot!(String::from_utf8(recorded.body).unwrap(), @r#"{"eventId":"87019206-1bb5-5d39-a867-4583dd5736f0","eventType":"webhook.test","entity":"webhook_tests","workspaceId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-02T03:04:05Z","payload":{"endpointId":"00000000-0000-4000-8000-000000000004"}}"#);
+    assert_snapshot!(String::from_utf8(recorded.body).unwrap(), @r#"{"eventId":"3240c357-81ee-55ea-9a87-0f2e226d1b03","eventType":"webhook.test","entity":"webhook_tests","workspaceId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-02T03:04:05Z","payload":{"endpointId":"00000000-0000-4000-8000-000000000004"}}"#);
 }
 
 #[tokio::test]
@@ -114,10 +114,10 @@ async fn deliveries_are_listed_newest_first_and_by_endpoint_and_state() {
     [
       {
         "attempts": 0,
-        "deliveryId": "0455771d-5a3b-5d47-958a-bff8dfed1c74",
+        "deliveryId": "4779ded5-66b7-5684-9f52-16ea52076613",
         "dueAt": "2026-01-02T03:04:05.680Z",
         "endpointId": "00000000-0000-4000-8000-000000000005",
-        "eventId": "83c62ea4-c22d-5895-afd5-aabe0652bb6f",
+        "eventId": "73f5f7d1-8f19-57d9-8d57-640c6f1da216",
         "eventType": "webhook.test",
         "state": "PENDING"
       }
@@ -143,7 +143,10 @@ async fn a_delivery_is_shown_with_its_attempts() {
         answer: b"come back later".to_vec(),
     };
     let at = store.now().plus(Duration::from_secs(5));
-    store.finish_attempt(&leased, &attempt, domain::delivery::Next::Again { at }, at, Duration::ZERO).await.unwrap();
+    store
+        .finish_attempt(&leased, &attempt, domain::delivery::Next::Again { at }, at, Duration::ZERO)
+        .await
+        .unwrap();
 
     let show = ["delivery", "show", "--delivery", &delivery];
     assert_json_snapshot!(hooks.json(&show).await, @r#"
@@ -160,10 +163,10 @@ async fn a_delivery_is_shown_with_its_attempts() {
       ],
       "attempts": 1,
       "createdAt": "2026-01-02T03:04:05.679Z",
-      "deliveryId": "d85a5a14-680a-539c-9c09-8eab3c07f29e",
+      "deliveryId": "e1c8df5a-8deb-5248-9668-6ce2d67bfa44",
       "dueAt": "2026-01-02T03:04:10.679Z",
       "endpointId": "00000000-0000-4000-8000-000000000004",
-      "eventId": "87019206-1bb5-5d39-a867-4583dd5736f0",
+      "eventId": "e97ba82e-e5f4-5a7f-abbc-6b56531405d0",
       "eventType": "webhook.test",
       "failures": 1,
       "state": "PENDING"
@@ -171,8 +174,8 @@ async fn a_delivery_is_shown_with_its_attempts() {
     "#);
     let shown = hooks.desk.run(&[&show[..], &["--workspace", &hooks.workspace]].concat()).await;
     assert_snapshot!(shown.out, @"
-    delivery  d85a5a14-680a-539c-9c09-8eab3c07f29e
-    event     87019206-1bb5-5d39-a867-4583dd5736f0
+    delivery  e1c8df5a-8deb-5248-9668-6ce2d67bfa44
+    event     e97ba82e-e5f4-5a7f-abbc-6b56531405d0
     type      webhook.test
     endpoint  00000000-0000-4000-8000-000000000004
     state     PENDING
