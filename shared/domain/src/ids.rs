@@ -74,6 +74,14 @@ uuid_ids! {
     EventId;
     /// The delivery of one event to one endpoint.
     DeliveryId;
+    /// A conversation of a workspace.
+    ConversationId;
+    /// A message of a conversation.
+    MessageId;
+    /// A file made ready for upload, and what became of it.
+    MediaId;
+    /// A message template, of a workspace or of the platform.
+    TemplateId;
 }
 
 fn parse_uuid(text: &str) -> Result<Uuid, Unfit> {

@@ -9,9 +9,14 @@ pub mod api_key;
 pub mod attribute;
 mod causes;
 pub mod contact;
+pub mod conversation;
 pub mod delivery;
 pub mod event;
 pub mod ids;
+pub mod line;
+pub mod media;
+pub mod message;
+pub mod onboarding;
 pub mod patch;
 pub mod phone;
 pub mod rate;
@@ -20,6 +25,7 @@ pub mod retry;
 pub mod search;
 pub mod secret;
 pub mod signature;
+pub mod template;
 pub mod text;
 pub mod time;
 pub mod user;
@@ -30,17 +36,23 @@ pub use api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
 pub use causes::causes;
 pub use contact::{Contact, ContactType, ContactUpdate};
+pub use conversation::{Conversation, ConversationName, ConversationStatus, External, Internal};
 pub use delivery::{Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState};
 pub use event::{Event, EventType};
 pub use ids::{
-    AttributeId, ClosedValueId, ContactId, DeliveryId, EndpointId, EventId, Ids, KeyId, TeamId, UserId,
-    WorkspaceId,
+    AttributeId, ClosedValueId, ContactId, ConversationId, DeliveryId, EndpointId, EventId, Ids, KeyId,
+    MediaId, MessageId, TeamId, TemplateId, UserId, WorkspaceId,
 };
+pub use line::{Brand, BrandId, BusinessAccountId, ChannelId, Line, Lines};
+pub use media::{FileType, Media, MediaDigest};
+pub use message::{Message, MessageBody, MessageStatus, Part, Recipient};
+pub use onboarding::{Onboarding, OnboardingPlan, Override};
 pub use patch::Patch;
 pub use refused::Refused;
 pub use retry::RetrySchedule;
 pub use search::SearchQuery;
 pub use secret::Secret;
+pub use template::{Template, TemplateScope};
 pub use text::{Cellphone, Email, Language, PersonName, Unfit};
 pub use time::{Clock, Timestamp};
 pub use user::{User, UserRef, UserStatus};

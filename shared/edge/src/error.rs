@@ -4,7 +4,8 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::Refused;
+use domain::refused::{MediaFault, Origin};
+use domain::{Refused, TemplateId};
 use serde::Serialize;
 use serde_json::{Value, json};
 use store::StoreError;
@@ -30,9 +31,11 @@ const fn code(status: u16, code: &'static str, title: &'static str) -> ErrorCode
 const MALFORMED: ErrorCode = code(400, "SERVICE_CORE_0400", "Bad Request");
 const FORBIDDEN: ErrorCode = code(403, "SERVICE_CORE_0301", "Forbidden");
 const NO_ROUTE: ErrorCode = code(404, "SERVICE_CORE_0404", "Not Found");
+const NO_CONVERSATION: ErrorCode = code(404, "SERVICE_CONVERSATION_0404", "Conversation Not Found");
 const NO_CONTACT: ErrorCode = code(404, "SERVICE_CONTACT_0404", "Contact Not Found");
 const NO_USER: ErrorCode = code(404, "SERVICE_USER_0404", "User Not Found");
 const CONTACT_TAKEN: ErrorCode = code(409, "SERVICE_CONTACT_0409", "Contact Conflict");
+const BLOCKED: ErrorCode = code(409, "SERVICE_CONVERSATION_0409", "Conversation Blocked");
 const STALE: ErrorCode = code(412, "SERVICE_CORE_0412", "Precondition Failed");
 const TOO_LARGE: ErrorCode = code(413, "SERVICE_CORE_0413", "Payload Too Large");
 const NOT_JSON_TYPE: ErrorCode = code(415, "SERVICE_CORE_0415", "Unsupported Media Type");
@@ -41,6 +44,22 @@ const UNKNOWN_ATTRIBUTE: ErrorCode = code(422, "SERVICE_CONTACT_0701", "Unknown 
 const CONTENT_UNFIT: ErrorCode = code(422, "SERVICE_CONTACT_0702", "Content Does Not Fit The Attribute");
 const UNKNOWN_VALUE: ErrorCode = code(422, "SERVICE_CONTACT_0703", "Unknown Attribute Value");
 const UNKNOWN_OWNER: ErrorCode = code(422, "SERVICE_CONTACT_0704", "Unknown Or Disabled Owner");
+const KEY_REUSED: ErrorCode = code(422, "SERVICE_CORE_0423", "Idempotency Key Reused");
+const UNKNOWN_TEMPLATE: ErrorCode = code(422, "SERVICE_CONVERSATION_0601", "Unknown Template");
+const NOT_APPROVED: ErrorCode = code(422, "SERVICE_CONVERSATION_0602", "Template Not Approved");
+const MISSING_PARAMETERS: ErrorCode = code(422, "SERVICE_CONVERSATION_0603", "Template Parameters Missing");
+const FOREIGN_PARAMETERS: ErrorCode = code(422, "SERVICE_CONVERSATION_0604", "Template Parameters Unknown");
+const UNKNOWN_LINE: ErrorCode = code(422, "SERVICE_CONVERSATION_0605", "Line Or Brand Not Resolved");
+const UNKNOWN_PARTICIPANT: ErrorCode = code(422, "SERVICE_CONVERSATION_0606", "Participant Not Resolved");
+const TEAM_UNFIT: ErrorCode = code(422, "SERVICE_CONVERSATION_0607", "Team Not Usable");
+const NEEDS_CALLER: ErrorCode =
+    code(422, "SERVICE_CONVERSATION_0608", "Onboarding Template Needs Caller Values");
+const NO_EXTERNAL: ErrorCode = code(422, "SERVICE_CONVERSATION_0609", "No External Participant Left");
+const FILE_UNFIT: ErrorCode = code(422, "SERVICE_FILE_0901", "File Type Mismatch");
+const UNKNOWN_MEDIA: ErrorCode = code(422, "SERVICE_FILE_0902", "Media Not Available");
+const MEDIA_UNFIT: ErrorCode = code(422, "SERVICE_FILE_0903", "Media Not As Declared");
+const UNKNOWN_REPLY: ErrorCode = code(422, "SERVICE_MESSAGE_1001", "Replied Message Not In Conversation");
+const UNKNOWN_CONVERSATION: ErrorCode = code(422, "SERVICE_MESSAGE_1002", "Unknown Conversation");
 const RATE_LIMITED: ErrorCode = code(429, "SERVICE_RATE_LIMIT_0001", "Too Many Requests");
 const UNEXPECTED: ErrorCode = code(500, "SERVICE_CORE_0500", "Internal Server Error");
 const BUSY: ErrorCode = code(503, "SERVICE_CORE_0503", "Service Unavailable");
@@ -50,17 +69,34 @@ pub const CODES: &[ErrorCode] = &[
     MALFORMED,
     FORBIDDEN,
     NO_ROUTE,
+    NO_CONVERSATION,
     NO_CONTACT,
     NO_USER,
     CONTACT_TAKEN,
+    BLOCKED,
     STALE,
     TOO_LARGE,
     NOT_JSON_TYPE,
     INVALID,
+    KEY_REUSED,
+    UNKNOWN_TEMPLATE,
+    NOT_APPROVED,
+    MISSING_PARAMETERS,
+    FOREIGN_PARAMETERS,
+    UNKNOWN_LINE,
+    UNKNOWN_PARTICIPANT,
+    TEAM_UNFIT,
+    NEEDS_CALLER,
+    NO_EXTERNAL,
     UNKNOWN_ATTRIBUTE,
     CONTENT_UNFIT,
     UNKNOWN_VALUE,
     UNKNOWN_OWNER,
+    FILE_UNFIT,
+    UNKNOWN_MEDIA,
+    MEDIA_UNFIT,
+    UNKNOWN_REPLY,
+    UNKNOWN_CONVERSATION,
     RATE_LIMITED,
     UNEXPECTED,
     BUSY,
@@ -69,6 +105,8 @@ pub const CODES: &[ErrorCode] = &[
 /// A resource that a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
+    /// A conversation.
+    Conversation,
     /// A contact.
     Contact,
     /// An internal user.
@@ -102,6 +140,13 @@ pub enum ApiError {
     /// The request does not have the shape of the endpoint; all failures.
     #[error("{} validation failures", .0.len())]
     Invalid(Vec<Failure>),
+    /// Every item of a files request has the right shape, but name, content type and file type of some do not
+    /// belong together; all of those.
+    #[error("{} files whose type does not fit", .0.len())]
+    FilesUnfit(Vec<Failure>),
+    /// The `Idempotency-Key` was used for another body within the last 24 hours.
+    #[error("the idempotency key was used for another body")]
+    KeyReused,
     /// A rule of the domain refuses.
     #[error(transparent)]
     Refused(#[from] Refused),
@@ -140,19 +185,36 @@ impl ApiError {
             Self::Malformed(_) => MALFORMED,
             Self::Forbidden => FORBIDDEN,
             Self::NoRoute => NO_ROUTE,
+            Self::NotFound(Resource::Conversation) => NO_CONVERSATION,
             Self::NotFound(Resource::Contact) => NO_CONTACT,
             Self::NotFound(Resource::User) => NO_USER,
             Self::Stale => STALE,
             Self::TooLarge(_) => TOO_LARGE,
             Self::NotJsonType => NOT_JSON_TYPE,
             Self::Invalid(_) => INVALID,
+            Self::FilesUnfit(_) => FILE_UNFIT,
+            Self::KeyReused => KEY_REUSED,
             Self::Refused(refused) => match refused {
                 Refused::UnknownAttribute { .. } => UNKNOWN_ATTRIBUTE,
                 Refused::ContentUnfit { .. } => CONTENT_UNFIT,
                 Refused::UnknownClosedValue { .. } => UNKNOWN_VALUE,
                 Refused::UnknownOwner => UNKNOWN_OWNER,
                 Refused::IdentityTaken { .. } => CONTACT_TAKEN,
-                Refused::ContactTooLarge { .. } => INVALID,
+                Refused::ContactTooLarge { .. } | Refused::TooManyParticipants { .. } => INVALID,
+                Refused::ConversationBlocked => BLOCKED,
+                Refused::UnknownTemplate { .. } => UNKNOWN_TEMPLATE,
+                Refused::TemplateNotApproved { .. } => NOT_APPROVED,
+                Refused::MissingParameters { .. } => MISSING_PARAMETERS,
+                Refused::ForeignParameters { .. } => FOREIGN_PARAMETERS,
+                Refused::UnknownLine { .. } => UNKNOWN_LINE,
+                Refused::UnknownParticipant { .. } => UNKNOWN_PARTICIPANT,
+                Refused::TeamWithInternals { .. } | Refused::UnknownTeam { .. } => TEAM_UNFIT,
+                Refused::ConfiguredTemplateNeedsCaller { .. } => NEEDS_CALLER,
+                Refused::NoExternalLeft => NO_EXTERNAL,
+                Refused::UnknownMedia { .. } => UNKNOWN_MEDIA,
+                Refused::MediaUnfit { .. } => MEDIA_UNFIT,
+                Refused::UnknownReply { .. } => UNKNOWN_REPLY,
+                Refused::UnknownConversation => UNKNOWN_CONVERSATION,
             },
             Self::RateLimited(_) => RATE_LIMITED,
             Self::Busy(_) => BUSY,
@@ -197,7 +259,44 @@ impl ApiError {
                     "contactId": contact.to_string(),
                     "field": field.as_str(),
                 }),
-                Refused::UnknownOwner | Refused::ContactTooLarge { .. } => return None,
+                Refused::UnknownTemplate { template, origin } => {
+                    about_template(*template, *origin, json!({}))
+                }
+                Refused::TemplateNotApproved { template, channel, origin } => {
+                    about_template(*template, *origin, json!({"providerChannelId": channel.as_str()}))
+                }
+                Refused::MissingParameters { template, parameters }
+                | Refused::ForeignParameters { template, parameters } => {
+                    about_template(*template, Origin::Request, json!({"parameters": parameters}))
+                }
+                Refused::ConfiguredTemplateNeedsCaller { template } => {
+                    about_template(*template, Origin::WorkspaceConfiguration, json!({}))
+                }
+                Refused::UnknownLine { channel, brand } => json!({
+                    "providerChannelId": channel.as_ref().map(|channel| channel.as_str()),
+                    "brandId": brand.as_ref().map(|brand| brand.as_str()),
+                }),
+                Refused::UnknownParticipant { identifier, identifier_type } => json!({
+                    "identifier": identifier,
+                    "identifierType": identifier_type,
+                }),
+                Refused::TeamWithInternals { team } | Refused::UnknownTeam { team } => {
+                    json!({"teamId": team.to_string()})
+                }
+                Refused::UnknownMedia { media } => json!({"mediaId": media.to_string()}),
+                Refused::MediaUnfit { media, reason } => match reason {
+                    MediaFault::TooLarge { max_bytes } => {
+                        json!({"mediaId": media.to_string(), "maxBytes": max_bytes})
+                    }
+                    MediaFault::OtherDigest => json!({"mediaId": media.to_string()}),
+                },
+                Refused::UnknownReply { message } => json!({"replyToMessageId": message.to_string()}),
+                Refused::UnknownOwner
+                | Refused::ContactTooLarge { .. }
+                | Refused::TooManyParticipants { .. }
+                | Refused::ConversationBlocked
+                | Refused::NoExternalLeft
+                | Refused::UnknownConversation => return None,
             },
             _ => return None,
         };
@@ -206,7 +305,9 @@ impl ApiError {
 
     fn detail(&self) -> Option<Value> {
         match self {
-            Self::Invalid(failures) => Some(failures.iter().map(entry).collect()),
+            Self::Invalid(failures) | Self::FilesUnfit(failures) => {
+                Some(failures.iter().map(entry).collect())
+            }
             Self::Refused(Refused::ContactTooLarge { max_bytes }) => Some(json!([{
                 "loc": ["body", "customAttributes"],
                 "msg": format!("The contact should have at most {max_bytes} bytes"),
@@ -214,9 +315,28 @@ impl ApiError {
                 "input": null,
                 "ctx": {"max_length": max_bytes},
             }])),
+            Self::Refused(Refused::TooManyParticipants { side, max }) => Some(json!([{
+                "loc": ["body", "participants", side, "add"],
+                "msg": format!("The array should leave at most {max} participants"),
+                "type": "too_long",
+                "input": null,
+                "ctx": {"max_length": max},
+            }])),
             _ => None,
         }
     }
+}
+
+/// What an error about a template says; where it came from only if that is not the request.
+fn about_template(template: TemplateId, origin: Origin, more: Value) -> Value {
+    let mut extra = json!({"templateId": template.to_string()});
+    if let (Some(extra), Value::Object(more)) = (extra.as_object_mut(), more) {
+        extra.extend(more);
+        if origin == Origin::WorkspaceConfiguration {
+            extra.insert("origin".to_owned(), json!("WORKSPACE_CONFIGURATION"));
+        }
+    }
+    extra
 }
 
 fn entry(failure: &Failure) -> Value {

@@ -4,9 +4,11 @@
 
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
-    AttributeCategory, AttributeId, AttributeType, Cellphone, ClosedValueId, ContactId, DeliveryId,
-    DeliveryState, Email, EndpointId, EndpointUrl, EventId, EventType, KeyId, Language, PersonName, TeamId,
-    Timestamp, Unfit, UserId, UserStatus, WorkspaceId,
+    AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, Cellphone, ChannelId,
+    ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryId,
+    DeliveryState, Email, EndpointId, EndpointUrl, EventId, EventType, FileType, KeyId, Language,
+    MediaDigest, MediaId, MessageBody, MessageId, MessageStatus, PersonName, TeamId, TemplateId, Timestamp,
+    Unfit, UserId, UserStatus, WorkspaceId,
 };
 
 /// A type of the domain that a row holds as text.
@@ -43,9 +45,14 @@ macro_rules! worded_fields {
     )*};
 }
 
-displayed_fields! { AttributeId ClosedValueId ContactId DeliveryId EndpointId EventId KeyId TeamId UserId WorkspaceId }
+displayed_fields! {
+    AttributeId ClosedValueId ContactId ConversationId DeliveryId EndpointId EventId KeyId MediaId MessageId TeamId
+    TemplateId UserId WorkspaceId
+}
 worded_fields! {
-    AttributeCategory AttributeType Cellphone DeliveryState DisabledReason Email EventType Language PersonName UserStatus
+    AttributeCategory AttributeType BrandId BusinessAccountId Cellphone ChannelId ConversationName ConversationStatus
+    DeliveryState DisabledReason Email EventType FileType Language MediaDigest MessageBody MessageStatus PersonName
+    UserStatus
 }
 
 impl Field for Timestamp {

@@ -4,11 +4,12 @@
 //! - `api-keys` by the key's SHA-256: the look-up that proves the workspace;
 //! - `limits` by workspace and key id, kept for a day;
 //! - the `due` index by shard, which the sweeper reads across workspaces;
-//! - rows of the platform (the cursor key), under the nil UUID ([`PLATFORM`]).
+//! - rows of the platform (the cursor key, its templates), under the nil UUID ([`PLATFORM`]).
 
 use domain::search::PHONE_PREFIX;
 use domain::{
-    AttributeId, Cellphone, ContactId, DeliveryId, DeliveryState, Email, EndpointId, EventId, KeyId, TeamId,
+    AttributeId, BrandId, Cellphone, ChannelId, ContactId, ConversationId, ConversationStatus, DeliveryId,
+    DeliveryState, Email, EndpointId, EventId, KeyId, MediaId, MessageId, TeamId, TemplateId, TemplateScope,
     Timestamp, UserId, WorkspaceId,
 };
 
@@ -140,6 +141,131 @@ pub(crate) fn deleted_endpoints(workspace: WorkspaceId) -> String {
 /// What is left of a deleted webhook endpoint.
 pub(crate) fn deleted_endpoint(workspace: WorkspaceId, endpoint: EndpointId) -> (String, String) {
     (deleted_endpoints(workspace), endpoint.to_string())
+}
+
+/// The partition of the workspace's lines and brands.
+pub(crate) fn lines(workspace: WorkspaceId) -> String {
+    format!("{workspace}#L")
+}
+
+/// A line.
+pub(crate) fn line(workspace: WorkspaceId, channel: &ChannelId) -> (String, String) {
+    (lines(workspace), format!("L#{}", channel.as_str()))
+}
+
+/// A brand.
+pub(crate) fn brand(workspace: WorkspaceId, brand: &BrandId) -> (String, String) {
+    (lines(workspace), format!("B#{}", brand.as_str()))
+}
+
+/// What is secret of a line (table `secrets`).
+pub(crate) fn line_secret(workspace: WorkspaceId, channel: &ChannelId) -> (String, &'static str) {
+    (format!("{workspace}#L#{}", channel.as_str()), "S")
+}
+
+/// The partition of the templates of one scope.
+pub(crate) fn templates(scope: TemplateScope) -> String {
+    let owner = match scope {
+        TemplateScope::Workspace(workspace) => workspace,
+        TemplateScope::Platform => PLATFORM,
+    };
+    format!("{owner}#M")
+}
+
+/// A template.
+pub(crate) fn template(scope: TemplateScope, template: TemplateId) -> (String, String) {
+    (templates(scope), template.to_string())
+}
+
+/// How many conversations a team has had assigned: whose turn is next.
+pub(crate) fn team_turn(workspace: WorkspaceId, team: TeamId) -> (String, &'static str) {
+    (format!("{workspace}#R#{team}"), "R")
+}
+
+/// The conversation itself (table `conversations`).
+pub(crate) fn conversation(workspace: WorkspaceId, conversation: ConversationId) -> (String, &'static str) {
+    (format!("{workspace}#C#{conversation}"), "C")
+}
+
+/// A shard of the newest-first list of all conversations.
+pub(crate) fn conversations(workspace: WorkspaceId, shard: u8) -> String {
+    format!("{workspace}#A#{shard}")
+}
+
+/// The newest-first list of a contact's conversations.
+pub(crate) fn conversations_of_contact(workspace: WorkspaceId, contact: ContactId) -> String {
+    format!("{workspace}#X#{contact}")
+}
+
+/// The newest-first list of a user's conversations.
+pub(crate) fn conversations_of_user(workspace: WorkspaceId, user: UserId) -> String {
+    format!("{workspace}#I#{user}")
+}
+
+/// The part of one of these lists that holds the conversations of one status (index `byStatus`).
+pub(crate) fn with_status(list: &str, status: ConversationStatus) -> String {
+    format!("{list}#{}", status.as_str())
+}
+
+/// What an idempotency key answered (tables `conversations`, `messages`, `media`).
+pub(crate) fn once(workspace: WorkspaceId, route: &str, key_sha256_hex: &str) -> (String, &'static str) {
+    (format!("{workspace}#R#{route}#{key_sha256_hex}"), "R")
+}
+
+/// The partition of a conversation's messages and of what is to be sent into it (table `messages`).
+pub(crate) fn messages(workspace: WorkspaceId, conversation: ConversationId) -> String {
+    format!("{workspace}#C#{conversation}")
+}
+
+/// Whose messages a partition holds: reads back what [`messages`] made.
+pub(crate) fn read_messages(pk: &str) -> Option<(WorkspaceId, ConversationId)> {
+    let (workspace, conversation) = pk.split_once("#C#")?;
+    Some((WorkspaceId::parse(workspace).ok()?, ConversationId::parse(conversation).ok()?))
+}
+
+/// A message.
+pub(crate) fn message(
+    workspace: WorkspaceId,
+    conversation: ConversationId,
+    message: MessageId,
+) -> (String, String) {
+    (messages(workspace, conversation), format!("M#{message}"))
+}
+
+/// A conversation's lane: its sequence, the lease under which it is sent into, and when that is due.
+pub(crate) fn lane(workspace: WorkspaceId, conversation: ConversationId) -> (String, &'static str) {
+    (messages(workspace, conversation), LANE)
+}
+
+/// The sort key of a lane.
+pub(crate) const LANE: &str = "L";
+
+/// A conversation's onboarding plan.
+pub(crate) fn plan(workspace: WorkspaceId, conversation: ConversationId) -> (String, &'static str) {
+    (messages(workspace, conversation), PLAN)
+}
+
+/// The sort key of an onboarding plan. What is still to be sent follows it: one query reads both, in order.
+pub(crate) const PLAN: &str = "P";
+
+/// The sort key of the entry of a message that is still to be sent, by its place in the conversation.
+pub(crate) fn open_entry(seq: u64) -> String {
+    format!("Q#{seq:012}")
+}
+
+/// A file (table `media`).
+pub(crate) fn media(workspace: WorkspaceId, media: MediaId) -> (String, &'static str) {
+    (format!("{workspace}#M#{media}"), "M")
+}
+
+/// The key of a file's bytes in the bucket.
+pub(crate) fn media_object(workspace: WorkspaceId, media: MediaId) -> String {
+    format!("{workspace}/{media}")
+}
+
+/// The partition of the `due` index of table `messages` in which a lane stands. (Ids of version 4 are random.)
+pub(crate) fn due_of_lane(conversation: ConversationId) -> String {
+    due(conversation.as_uuid().as_bytes()[0] % DUE_SHARDS)
 }
 
 /// What is secret of a webhook endpoint (table `secrets`).

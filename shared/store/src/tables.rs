@@ -13,6 +13,12 @@ pub enum Table {
     Limits,
     /// Contacts with their lookup and search rows.
     Contacts,
+    /// Conversations with the rows by which they are listed.
+    Conversations,
+    /// Messages, what of them is still to be sent, onboarding plans.
+    Messages,
+    /// Files made ready for upload.
+    Media,
     /// Events, their deliveries and attempts.
     Deliveries,
     /// Secrets of the service and of webhook endpoints.
@@ -21,8 +27,17 @@ pub enum Table {
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Workspaces, Self::ApiKeys, Self::Limits, Self::Contacts, Self::Deliveries, Self::Secrets];
+    pub const ALL: [Self; 9] = [
+        Self::Workspaces,
+        Self::ApiKeys,
+        Self::Limits,
+        Self::Contacts,
+        Self::Conversations,
+        Self::Messages,
+        Self::Media,
+        Self::Deliveries,
+        Self::Secrets,
+    ];
 
     /// The name behind the stack's.
     pub fn suffix(self) -> &'static str {
@@ -31,6 +46,9 @@ impl Table {
             Self::ApiKeys => "api-keys",
             Self::Limits => "limits",
             Self::Contacts => "contacts",
+            Self::Conversations => "conversations",
+            Self::Messages => "messages",
+            Self::Media => "media",
             Self::Deliveries => "deliveries",
             Self::Secrets => "secrets",
         }
@@ -40,7 +58,7 @@ impl Table {
 /// The tables of one deployment.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    names: Arc<[String; 6]>,
+    names: Arc<[String; 9]>,
 }
 
 impl Tables {
@@ -70,6 +88,9 @@ mod tests {
                 "messaging-api-keys",
                 "messaging-limits",
                 "messaging-contacts",
+                "messaging-conversations",
+                "messaging-messages",
+                "messaging-media",
                 "messaging-deliveries",
                 "messaging-secrets"
             ]

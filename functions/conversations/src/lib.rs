@@ -1,0 +1,9 @@
+//! Endpoints 1 to 4: the conversations of a workspace.
+
+use edge::{Api, ApiRequest};
+use lambda_http::{Body, Response};
+
+/// Answers one request of this function's routes.
+pub async fn handle(api: &Api, request: &ApiRequest) -> Response<Body> {
+    api.no_such_route(request)
+}

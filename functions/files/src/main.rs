@@ -1,0 +1,18 @@
+//! The `files` function: settings and clients once, then requests until the environment ends.
+
+use std::convert::Infallible;
+
+use edge::{Api, ApiRequest};
+use lambda_http::{Error, service_fn};
+use store::{Store, Tables};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    let process = runtime::Process::start().await?;
+    let tables = Tables::of_stack(&process.stack);
+    let api = Api::new(Store::new(process.dynamodb(), tables, process.clock(), process.ids()));
+    lambda_http::run(service_fn(async |request| {
+        Ok::<_, Infallible>(files::handle(&api, &ApiRequest::new(request)).await)
+    }))
+    .await
+}

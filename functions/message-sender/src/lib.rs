@@ -1,0 +1,1 @@
+//! Sends what is due in a conversation, in order, through the provider.
