@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use domain::{Scope, Unfit, WorkspaceId, causes};
 use lambda_http::{Body, Response};
-use store::{CursorKeys, Store, StoreError};
+use store::{CursorKeys, Once, Store, StoreError};
 use tracing::{Instrument, Span, error, info, info_span};
 
 use crate::auth::{Authenticator, Caller};
 use crate::cursor::{self, Bounds};
 use crate::error::ApiError;
 use crate::form::Form;
+use crate::idempotency;
 use crate::reply::{Reply, respond};
 use crate::request::ApiRequest;
 
@@ -104,6 +105,11 @@ impl Call<'_> {
     /// The store.
     pub fn store(&self) -> &Store {
         &self.api.store
+    }
+
+    /// The request's `Idempotency-Key` for this route, if it sent one; one that is no key is noted.
+    pub fn once(&self, form: &mut Form, route: &'static str) -> Option<Once> {
+        idempotency::read(self.request, form, route)
     }
 
     /// The cursors of one list of the caller's workspace: an endpoint's name and its filters.

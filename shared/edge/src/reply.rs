@@ -14,6 +14,7 @@ pub struct Reply {
     status: StatusCode,
     body: Vec<u8>,
     etag: Option<ETag>,
+    replayed: bool,
 }
 
 impl Reply {
@@ -22,12 +23,35 @@ impl Reply {
     pub fn resource(view: &impl Serialize, definitions: u64) -> Result<Self, ApiError> {
         let body = encode(view)?;
         let etag = ETag::of(&body, definitions);
-        Ok(Self { status: StatusCode::OK, body, etag: Some(etag) })
+        Ok(Self { status: StatusCode::OK, body, etag: Some(etag), replayed: false })
     }
 
     /// 200 with a list.
     pub fn list(view: &impl Serialize) -> Result<Self, ApiError> {
-        Ok(Self { status: StatusCode::OK, body: encode(view)?, etag: None })
+        Ok(Self { status: StatusCode::OK, body: encode(view)?, etag: None, replayed: false })
+    }
+
+    /// The same as the answer to a request that made something: 201.
+    pub fn created(self) -> Self {
+        Self { status: StatusCode::CREATED, ..self }
+    }
+
+    /// The same as an answer given before under this `Idempotency-Key`: marked `Idempotent-Replayed: true`.
+    pub fn replayed(self) -> Self {
+        Self { replayed: true, ..self }
+    }
+
+    /// The 200 that [`Reply::resource`] gave for something that depends on no definitions, from the body it had.
+    pub fn resource_again(body: String) -> Self {
+        let body = body.into_bytes();
+        let etag = ETag::of(&body, 0);
+        Self { status: StatusCode::OK, body, etag: Some(etag), replayed: false }
+    }
+
+    /// The body, to be kept for a request repeated under its `Idempotency-Key`.
+    pub fn body(&self) -> &str {
+        // JSON is UTF-8.
+        std::str::from_utf8(&self.body).unwrap_or_default()
     }
 
     /// The tag of the resource in this answer.
@@ -42,14 +66,15 @@ fn encode(view: &impl Serialize) -> Result<Vec<u8>, ApiError> {
 
 /// The HTTP response of a success or an error, with the headers that every response carries.
 pub(crate) fn respond(request_id: &str, answer: Result<Reply, ApiError>) -> Response<Body> {
-    let (mut response, etag, retry_after) = match answer {
-        Ok(Reply { status, body, etag }) => (with_body(status, body), etag, None),
+    let (mut response, etag, replayed, retry_after) = match answer {
+        Ok(Reply { status, body, etag, replayed }) => (with_body(status, body), etag, replayed, None),
         Err(error) => {
             let status =
                 StatusCode::from_u16(error.code().status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             (
                 with_body(status, serde_json::to_vec(&error.body()).unwrap_or_default()),
                 None,
+                false,
                 error.retry_after(),
             )
         }
@@ -63,6 +88,9 @@ pub(crate) fn respond(request_id: &str, answer: Result<Reply, ApiError>) -> Resp
     }
     if let Some(tag) = etag.and_then(|tag| HeaderValue::from_str(tag.as_str()).ok()) {
         headers.insert(ETAG, tag);
+    }
+    if replayed {
+        headers.insert("idempotent-replayed", HeaderValue::from_static("true"));
     }
     if let Some(seconds) = retry_after {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));

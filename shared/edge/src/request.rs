@@ -51,6 +51,20 @@ impl ApiRequest {
         self.http.headers().get(name)?.to_str().ok()
     }
 
+    /// A header's bytes, which need not be text.
+    pub(crate) fn raw_header(&self, name: &str) -> Option<&[u8]> {
+        self.http.headers().get(name).map(|value| value.as_bytes())
+    }
+
+    /// The body as it was sent.
+    pub(crate) fn body(&self) -> &[u8] {
+        match self.http.body() {
+            Body::Text(text) => text.as_bytes(),
+            Body::Binary(bytes) => bytes,
+            _ => b"",
+        }
+    }
+
     /// The decoded query.
     pub fn query(&self) -> Query {
         let pairs = self.http.query_string_parameters_ref().map(|all| {
@@ -72,11 +86,7 @@ impl ApiRequest {
 
     /// The JSON of the body: within the size, declared as JSON, and JSON.
     pub fn json(&self) -> Result<Value, ApiError> {
-        let body: &[u8] = match self.http.body() {
-            Body::Text(text) => text.as_bytes(),
-            Body::Binary(bytes) => bytes,
-            _ => b"",
-        };
+        let body = self.body();
         if body.len() > Self::MAX_BODY {
             return Err(ApiError::TooLarge(Self::MAX_BODY));
         }

@@ -1,0 +1,35 @@
+//! `Idempotency-Key`: a request repeated under one key is carried out once and answered alike.
+
+use domain::Unfit;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use store::{Answered, Once};
+
+use crate::error::ApiError;
+use crate::form::{Form, Node};
+use crate::request::ApiRequest;
+
+const HEADER: &str = "idempotency-key";
+const MAX: usize = 255;
+const PATTERN: &str = "^[ -~]+$";
+
+/// The key of a request and the fingerprint of its body; a key that is no key is noted.
+pub(crate) fn read(request: &ApiRequest, form: &mut Form, route: &'static str) -> Option<Once> {
+    let sent = request.raw_header(HEADER)?;
+    let sent = json!({ "Idempotency-Key": String::from_utf8_lossy(sent) });
+    let key = Node::root("header", Some(&sent)).field("Idempotency-Key").text(form, |text| {
+        domain::text::within(text, 1, MAX)?;
+        let printable = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        if printable { Ok(text.to_owned()) } else { Err(Unfit::Shape { pattern: PATTERN }) }
+    })?;
+    Some(Once { route, key_sha256_hex: hex(key.as_bytes()), fingerprint: hex(request.body()) })
+}
+
+/// The answer a repeated request gets again. [`ApiError::KeyReused`] if the key was used for another body.
+pub fn replay(once: &Once, answered: Answered) -> Result<String, ApiError> {
+    if answered.fingerprint == once.fingerprint { Ok(answered.answer) } else { Err(ApiError::KeyReused) }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
