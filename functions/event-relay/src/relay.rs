@@ -89,7 +89,7 @@ async fn record(
     relay: &Relay,
     change: &ContactChange,
     settings: &WorkspaceSettings,
-) -> Result<Vec<Wake>, Box<dyn std::error::Error + Send + Sync>> {
+) -> Result<Vec<Wake<DeliveryTask>>, Box<dyn std::error::Error + Send + Sync>> {
     let ContactChange { event, .. } = change;
     let wanting = settings.endpoints.iter().filter(|endpoint| endpoint.wants(event.event_type));
     let wanting: Vec<EndpointId> = wanting.map(|endpoint| endpoint.id).collect();
@@ -115,8 +115,8 @@ fn body(
     view::event_body(&change.event, &payload().without_attributes())
 }
 
-fn wake(event: &Event, endpoint_id: EndpointId) -> Wake {
+fn wake(event: &Event, endpoint_id: EndpointId) -> Wake<DeliveryTask> {
     let delivery_id = event.delivery_to(endpoint_id);
     let task = DeliveryTask { workspace_id: event.workspace_id, delivery_id };
-    Wake { task, endpoint_id, after: Duration::ZERO }
+    Wake { task, group: *endpoint_id.as_uuid(), after: Duration::ZERO }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::Timestamp;
 use domain::causes;
 use futures::future::join_all;
-use queue::{DeliveryQueue, Wake};
+use queue::{DeliveryQueue, DeliveryTask, Wake};
 use store::{Due, Store, StoreError};
 use tokio::time::Instant;
 
@@ -88,9 +88,9 @@ impl Sweeper {
         let until = self.store.now().plus(Self::CLAIM);
         let (claimed, failed) = self.claim(&due, until).await;
         if let Err(error) = self.queue.enqueue(&claimed).await {
-            swept.not_queued += error.deliveries.len();
+            swept.not_queued += error.tasks.len();
             tracing::warn!(shard, cause = causes(&error), "due deliveries not queued");
-            swept.queued += claimed.len() - error.deliveries.len();
+            swept.queued += claimed.len() - error.tasks.len();
         } else {
             swept.queued += claimed.len();
         }
@@ -102,11 +102,11 @@ impl Sweeper {
 
     /// Claims these, all at the same time. What was claimed is queued even if other claims failed. A row that
     /// cannot be read is claimed as well, so that it does not come up before others each minute, and passed over.
-    async fn claim(&self, due: &[Due], until: Timestamp) -> (Vec<Wake>, Option<StoreError>) {
+    async fn claim(&self, due: &[Due], until: Timestamp) -> (Vec<Wake<DeliveryTask>>, Option<StoreError>) {
         let (mut claimed, mut failed) = (vec![], None);
         for claim in join_all(due.iter().map(|due| self.store.claim_due(due, until))).await {
             match claim {
-                Ok(delivery) => claimed.extend(delivery.map(|it| Wake::of(&it, Duration::ZERO))),
+                Ok(delivery) => claimed.extend(delivery.map(|it| DeliveryTask::of(&it, Duration::ZERO))),
                 Err(error @ StoreError::Unreadable { .. }) => {
                     tracing::error!(cause = causes(&error), "due delivery passed over");
                 }

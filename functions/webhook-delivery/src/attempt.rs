@@ -9,7 +9,7 @@ use domain::webhook::DisabledReason;
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, EndpointSecrets, Timestamp, WebhookEndpoint, signature,
 };
-use queue::{DeliveryTask, Outcome, Wake};
+use queue::{DeliveryTask, LONGEST_DELAY, Outcome};
 use store::{Lease, Leased, RecordedEvent, Settled, StoreError};
 
 use crate::{Answer, Engine, Post, Transport};
@@ -205,7 +205,7 @@ async fn record<T>(
     // A retry of the next quarter of an hour comes by the queue, and by the sweeper only if that fails; a later
     // one comes by the sweeper.
     let (queued, due_at) = match next {
-        Next::Again { at } if at.since(now) <= Wake::LONGEST => {
+        Next::Again { at } if at.since(now) <= LONGEST_DELAY => {
             (Some(at.since(now)), at.plus(engine.rules.rescue))
         }
         Next::Again { at } => (None, at),
@@ -227,7 +227,7 @@ async fn record<T>(
 }
 
 async fn queue<T>(engine: &Engine<T>, delivery: &Delivery, after: Duration) {
-    if let Err(error) = engine.queue.enqueue(&[Wake::of(delivery, after)]).await {
+    if let Err(error) = engine.queue.enqueue(&[DeliveryTask::of(delivery, after)]).await {
         let (id, cause) = (delivery.id, causes(&error));
         tracing::warn!(delivery = %id, cause, "retry not queued, left to the sweeper");
     }

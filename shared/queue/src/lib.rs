@@ -5,9 +5,13 @@
 
 mod batch;
 mod delivery;
+mod queue;
+mod send;
 
 pub use batch::{Outcome, drive};
-pub use delivery::{DeliveryQueue, DeliveryTask, NoQueue, NotQueued, Wake};
+pub use delivery::{DeliveryQueue, DeliveryTask};
+pub use queue::{LONGEST_DELAY, NoQueue, NotQueued, PATIENCE, Queue, Task, Wake};
+pub use send::{SendQueue, SendTask};
 
 /// A message's body is not one that this service writes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

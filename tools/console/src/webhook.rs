@@ -213,7 +213,7 @@ async fn wake(
     delivery_id: DeliveryId,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let task = DeliveryTask { workspace_id: endpoint.workspace_id, delivery_id };
-    let wake = Wake { task, endpoint_id: endpoint.id, after: Duration::ZERO };
+    let wake = Wake { task, group: *endpoint.id.as_uuid(), after: Duration::ZERO };
     Ok(console.queue.open().await?.enqueue(&[wake]).await?)
 }
 
