@@ -43,7 +43,7 @@ pub use ids::{
     AttributeId, ClosedValueId, ContactId, ConversationId, DeliveryId, EndpointId, EventId, Ids, KeyId,
     MediaId, MessageId, TeamId, TemplateId, UserId, WorkspaceId,
 };
-pub use line::{Brand, BrandId, BusinessAccountId, ChannelId, Line, Lines};
+pub use line::{Brand, BrandId, BusinessAccountId, ChannelId, Line, Lines, Provider};
 pub use media::{FileType, Media, MediaDigest};
 pub use message::{Message, MessageBody, MessageStatus, Part, Recipient};
 pub use onboarding::{Onboarding, OnboardingPlan, Override};

@@ -7,6 +7,7 @@ use crate::line::{BusinessAccountId, ChannelId};
 use crate::message::Recipient;
 use crate::refused::{Origin, Refused};
 use crate::template::{Parameters, Template};
+use crate::text::Unfit;
 use crate::time::Timestamp;
 
 /// A workspace's set-up.
@@ -26,6 +27,25 @@ pub enum Override {
     Entire,
     /// The sequence's first template; the rest follows.
     FirstOnly,
+}
+
+impl Override {
+    /// The words by which operators name them.
+    pub const NAMES: &'static [&'static str] = &["ENTIRE", "FIRST_ONLY"];
+
+    /// Reads an operator's word.
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
+        match text {
+            "ENTIRE" => Ok(Self::Entire),
+            "FIRST_ONLY" => Ok(Self::FirstOnly),
+            _ => Err(Unfit::NotOneOf { expected: Self::NAMES }),
+        }
+    }
+
+    /// The operator's word.
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
 }
 
 /// A template that the caller asks for.
@@ -68,32 +88,39 @@ impl Onboarding {
     /// The greatest number of templates of a sequence, and of a request.
     pub const MAX: usize = 10;
 
-    /// The configured templates that are sent besides the caller's: all where the caller gives none.
-    pub fn following(&self, requested: &[Requested]) -> &[TemplateId] {
-        match (requested.is_empty(), self.overriding) {
-            (true, _) => &self.sequence,
-            (false, Override::Entire) => &[],
-            (false, Override::FirstOnly) => self.sequence.get(1..).unwrap_or_default(),
+    /// A set-up of at most [`Onboarding::MAX`] templates.
+    pub fn new(overriding: Override, sequence: Vec<TemplateId>) -> Result<Self, SequenceTooLong> {
+        if sequence.len() > Self::MAX { Err(SequenceTooLong) } else { Ok(Self { overriding, sequence }) }
+    }
+
+    /// The configured templates that are sent besides the caller's: all where the caller says nothing of templates.
+    /// A caller who says "none" (an empty list) replaces the sequence, or its first template, by nothing.
+    pub fn following(&self, requested: Option<&[Requested]>) -> &[TemplateId] {
+        match (requested, self.overriding) {
+            (None, _) => &self.sequence,
+            (Some(_), Override::Entire) => &[],
+            (Some(_), Override::FirstOnly) => self.sequence.get(1..).unwrap_or_default(),
         }
     }
 
     /// What is sent, in order: the caller's templates, then the configured ones that follow. `templates` are those
     /// that the workspace may use, by id.
     ///
-    /// Refused, the caller's first: a template that is not there (0601), that takes no such parameter (0604) or
-    /// lacks one (0603), a configured one that needs the caller (0608), one that is not approved on a line (0602).
+    /// Refused by the first template that is at fault, the caller's before the configured ones, and each for the first
+    /// of: it is not there (0601); it takes no such parameter (0604); it lacks one (0603), or, configured, needs the
+    /// caller (0608); it is not approved on a line (0602).
     pub fn plan(
         &self,
-        requested: &[Requested],
+        requested: Option<&[Requested]>,
         templates: &BTreeMap<TemplateId, Template>,
         lines: &[Reached],
     ) -> Result<Vec<Requested>, Refused> {
-        for request in requested {
+        let mut steps = requested.unwrap_or_default().to_vec();
+        for request in &steps {
             let template = found(request.template, templates, Origin::Request)?;
             check_parameters(template, &request.parameters)?;
             check_approval(template, lines, Origin::Request)?;
         }
-        let mut steps = requested.to_vec();
         for id in self.following(requested) {
             let template = found(*id, templates, Origin::WorkspaceConfiguration)?;
             if template.caller_parameters().next().is_some() {
@@ -105,6 +132,11 @@ impl Onboarding {
         Ok(steps)
     }
 }
+
+/// More templates than [`Onboarding::MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a sequence has at most {} templates", Onboarding::MAX)]
+pub struct SequenceTooLong;
 
 fn found(
     id: TemplateId,

@@ -3,18 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::contact::Contact;
-use crate::ids::{TemplateId, WorkspaceId};
-use crate::line::BusinessAccountId;
-use crate::text::{Unfit, within};
+use crate::ids::{Ids, TemplateId, WorkspaceId};
+use crate::line::{BusinessAccountId, Provider};
+use crate::text::{Cellphone, Email, PersonName, Unfit, within};
 use crate::time::Timestamp;
 
-/// A WhatsApp template.
+/// A template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     /// Its id.
     pub id: TemplateId,
     /// Whose it is.
     pub scope: TemplateScope,
+    /// The provider who knows it.
+    pub provider: Provider,
     /// Its name at the provider: lower-case letters, digits and underscores, 1 to 512.
     pub name: String,
     /// Its language at the provider, such as `es` or `en_US`.
@@ -22,6 +24,7 @@ pub struct Template {
     /// The variables of its body, in their order; at most [`Template::MAX_VARIABLES`], each name once.
     pub variables: Vec<Variable>,
     /// The accounts for which the provider approved it.
+    /// At most [`Template::MAX_APPROVALS`].
     pub approved_by: BTreeSet<BusinessAccountId>,
     /// When it was made.
     pub created_at: Timestamp,
@@ -57,7 +60,7 @@ pub enum Source {
         /// The field.
         field: ContactField,
         /// What stands there for a contact who has none. Without it such a contact cannot be written to.
-        fallback: Option<String>,
+        fallback: Option<ParameterValue>,
     },
 }
 
@@ -74,14 +77,17 @@ pub enum ContactField {
     Cellphone,
 }
 
-/// A value that a caller gave for a variable: 1 to 1,024 characters. Prints redacted.
+/// A value for a variable: 1 to 1,024 characters, not blank. Prints redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ParameterValue(String);
 
 impl ParameterValue {
+    /// The greatest number of characters.
+    pub const MAX: usize = 1_024;
+
     /// Reads a value.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
-        within(text, 1, 1_024)?;
+        within(text, 1, Self::MAX)?;
         if text.trim().is_empty() {
             return Err(Unfit::Value { reason: "a template's parameter cannot be blank" });
         }
@@ -106,6 +112,44 @@ pub type Parameters = BTreeMap<String, ParameterValue>;
 impl Template {
     /// The greatest number of variables, and of parameters in a request.
     pub const MAX_VARIABLES: usize = 20;
+    /// The greatest number of accounts for which one is approved, so that its row stays far below 400 KB.
+    pub const MAX_APPROVALS: usize = 1_000;
+    /// The greatest number of characters of a name.
+    pub const MAX_NAME: usize = 512;
+
+    /// A new template, or what is wrong with it.
+    pub fn new(wanted: NewTemplate<'_>, ids: &dyn Ids, now: Timestamp) -> Result<Self, TemplateUnfit> {
+        wanted.check()?;
+        Ok(Self {
+            id: TemplateId::generate(ids),
+            scope: wanted.scope,
+            provider: wanted.provider,
+            name: wanted.name.to_owned(),
+            language: wanted.language.to_owned(),
+            variables: wanted.variables,
+            approved_by: wanted.approved_by,
+            created_at: now,
+            version: 1,
+        })
+    }
+
+    /// The template once it is approved for the account; `None` when it is already.
+    pub fn approved_for(&self, account: &BusinessAccountId) -> Result<Option<Self>, TemplateUnfit> {
+        let mut approved_by = self.approved_by.clone();
+        let changed = approved_by.insert(account.clone());
+        check_approvals(&approved_by)?;
+        Ok(changed.then(|| self.with_approvals(approved_by)))
+    }
+
+    /// The template once it is no longer approved for the account; `None` when it is not.
+    pub fn revoked_for(&self, account: &BusinessAccountId) -> Option<Self> {
+        let mut approved_by = self.approved_by.clone();
+        approved_by.remove(account).then(|| self.with_approvals(approved_by))
+    }
+
+    fn with_approvals(&self, approved_by: BTreeSet<BusinessAccountId>) -> Self {
+        Self { approved_by, version: self.version + 1, ..self.clone() }
+    }
 
     /// The names of the variables that only the caller can fill, in the order of the body.
     pub fn caller_parameters(&self) -> impl Iterator<Item = &str> {
@@ -118,14 +162,117 @@ impl Template {
     pub fn filled_for(&self, contact: &Contact, given: &Parameters) -> Result<Vec<String>, String> {
         let value = |variable: &Variable| {
             let value = match &variable.source {
-                Source::Caller => given.get(&variable.name).map(|value| value.as_str().to_owned()),
-                Source::Contact { field, fallback } => field.of(contact).or_else(|| fallback.clone()),
+                Source::Caller => given.get(&variable.name).map(ParameterValue::as_str),
+                Source::Contact { field, fallback } => {
+                    field.of(contact).or(fallback.as_ref().map(ParameterValue::as_str))
+                }
             };
-            let value = value.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
-            value.filter(|text| !text.is_empty()).ok_or_else(|| variable.name.clone())
+            let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            value.map(in_one_line).ok_or_else(|| variable.name.clone())
         };
         self.variables.iter().map(value).collect()
     }
+}
+
+/// What an operator asks a new template to be.
+#[derive(Clone, Debug)]
+pub struct NewTemplate<'a> {
+    /// Whose it is to be.
+    pub scope: TemplateScope,
+    /// The provider who knows it.
+    pub provider: Provider,
+    /// Its name at the provider.
+    pub name: &'a str,
+    /// Its language at the provider.
+    pub language: &'a str,
+    /// The variables of its body, in their order.
+    pub variables: Vec<Variable>,
+    /// The accounts for which the provider approved it.
+    pub approved_by: BTreeSet<BusinessAccountId>,
+}
+
+impl NewTemplate<'_> {
+    fn check(&self) -> Result<(), TemplateUnfit> {
+        check_name(self.name).map_err(TemplateUnfit::Name)?;
+        check_language(self.language).map_err(TemplateUnfit::Language)?;
+        if self.variables.len() > Template::MAX_VARIABLES {
+            return Err(TemplateUnfit::TooManyVariables);
+        }
+        for (at, variable) in self.variables.iter().enumerate() {
+            if self.variables[..at].iter().any(|before| before.name == variable.name) {
+                return Err(TemplateUnfit::VariableTwice { name: variable.name.clone() });
+            }
+        }
+        check_approvals(&self.approved_by)
+    }
+}
+
+impl Variable {
+    /// The greatest number of characters of a name.
+    pub const MAX_NAME: usize = 64;
+    const PATTERN: &'static str = "^[0-9A-Za-z_]{1,64}$";
+
+    /// A variable of that name.
+    pub fn new(name: &str, source: Source) -> Result<Self, Unfit> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if (1..=Self::MAX_NAME).contains(&name.len()) && name.bytes().all(fits) {
+            Ok(Self { name: name.to_owned(), source })
+        } else {
+            Err(Unfit::Shape { pattern: Self::PATTERN })
+        }
+    }
+}
+
+fn check_name(name: &str) -> Result<(), Unfit> {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    if (1..=Template::MAX_NAME).contains(&name.len()) && name.bytes().all(fits) {
+        Ok(())
+    } else {
+        Err(Unfit::Shape { pattern: "^[a-z0-9_]{1,512}$" })
+    }
+}
+
+/// A language and, behind an underscore, maybe a region, as the provider spells its codes.
+fn check_language(code: &str) -> Result<(), Unfit> {
+    let (language, region) = code.split_once('_').map_or((code, None), |(code, region)| (code, Some(region)));
+    let is_language =
+        matches!(language.len(), 2 | 3) && language.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_region = |region: &str| region.len() == 2 && region.bytes().all(|byte| byte.is_ascii_uppercase());
+    if is_language && region.is_none_or(is_region) {
+        Ok(())
+    } else {
+        Err(Unfit::Shape { pattern: "^[a-z]{2,3}(_[A-Z]{2})?$" })
+    }
+}
+
+fn check_approvals(approved_by: &BTreeSet<BusinessAccountId>) -> Result<(), TemplateUnfit> {
+    if approved_by.len() > Template::MAX_APPROVALS {
+        return Err(TemplateUnfit::TooManyApprovals);
+    }
+    Ok(())
+}
+
+/// What is wrong with a template that is to be made or approved.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateUnfit {
+    /// Its name.
+    #[error("the name {0}")]
+    Name(Unfit),
+    /// Its language.
+    #[error("the language {0}")]
+    Language(Unfit),
+    /// The number of its variables.
+    #[error("a template has at most {} variables", Template::MAX_VARIABLES)]
+    TooManyVariables,
+    /// Two of its variables have one name.
+    #[error("the variable {name} is given twice")]
+    VariableTwice {
+        /// The name.
+        name: String,
+    },
+    /// The number of its approvals.
+    #[error("a template is approved for at most {} accounts", Template::MAX_APPROVALS)]
+    TooManyApprovals,
 }
 
 impl ContactField {
@@ -148,12 +295,12 @@ impl ContactField {
         Self::NAMES[self as usize]
     }
 
-    fn of(self, contact: &Contact) -> Option<String> {
+    fn of(self, contact: &Contact) -> Option<&str> {
         match self {
-            Self::FirstName => contact.first_name.as_ref().map(|name| name.as_str().to_owned()),
-            Self::LastName => contact.last_name.as_ref().map(|name| name.as_str().to_owned()),
-            Self::Email => contact.email.as_ref().map(|email| email.as_str().to_owned()),
-            Self::Cellphone => contact.cellphone.as_ref().map(|phone| phone.as_str().to_owned()),
+            Self::FirstName => contact.first_name.as_ref().map(PersonName::as_str),
+            Self::LastName => contact.last_name.as_ref().map(PersonName::as_str),
+            Self::Email => contact.email.as_ref().map(Email::as_str),
+            Self::Cellphone => contact.cellphone.as_ref().map(Cellphone::as_str),
         }
     }
 }

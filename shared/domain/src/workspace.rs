@@ -1,6 +1,8 @@
 //! Workspaces and their teams.
 
 use crate::ids::{TeamId, UserId, WorkspaceId};
+use crate::line::ChannelId;
+use crate::onboarding::Onboarding;
 use crate::text::{Unfit, within};
 use crate::time::Timestamp;
 
@@ -26,6 +28,10 @@ pub struct Workspace {
     pub list_shards_read: u8,
     /// Over how many shards new rows of the newest-first lists are spread, at most `list_shards_read`.
     pub list_shards_write: u8,
+    /// The line it writes from where neither the caller nor the brand says otherwise.
+    pub default_line: Option<ChannelId>,
+    /// What opens its conversations.
+    pub onboarding: Onboarding,
     /// Grows by one with each change.
     pub version: u64,
 }
@@ -34,7 +40,33 @@ impl Workspace {
     /// A new workspace, whose lists have one shard.
     pub fn new(id: WorkspaceId, name: &str, now: Timestamp) -> Result<Self, Unfit> {
         let name = operator_name(name)?;
-        Ok(Self { id, name, created_at: now, list_shards_read: 1, list_shards_write: 1, version: 1 })
+        Ok(Self {
+            id,
+            name,
+            created_at: now,
+            list_shards_read: 1,
+            list_shards_write: 1,
+            default_line: None,
+            onboarding: Onboarding::default(),
+            version: 1,
+        })
+    }
+
+    /// The workspace with one line more: its first one is its default, another if so wanted.
+    pub fn with_line(&self, channel: &ChannelId, as_default: bool) -> Self {
+        let default = self.default_line.as_ref().filter(|_| !as_default).unwrap_or(channel);
+        Self { default_line: Some(default.clone()), version: self.version + 1, ..self.clone() }
+    }
+
+    /// The workspace with that default line; `None` when it has it already.
+    pub fn with_default_line(&self, channel: &ChannelId) -> Option<Self> {
+        (self.default_line.as_ref() != Some(channel)).then(|| self.with_line(channel, true))
+    }
+
+    /// The workspace with that onboarding; `None` when it has it already.
+    pub fn with_onboarding(&self, onboarding: Onboarding) -> Option<Self> {
+        let version = self.version + 1;
+        (self.onboarding != onboarding).then(|| Self { onboarding, version, ..self.clone() })
     }
 }
 
