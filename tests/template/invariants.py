@@ -19,10 +19,35 @@ def invariant(check):
 # function -> (environment beyond the common one, tables it may touch)
 COMMON_ENVIRONMENT = {"STACK", "LOG_LEVEL", "AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH"}
 FUNCTIONS = {
+    "conversations": (
+        {"FIRST_DUE_SECONDS"},
+        {"api-keys", "limits", "workspaces", "contacts", "conversations", "messages", "secrets"},
+    ),
     "contacts": (set(), {"api-keys", "limits", "workspaces", "contacts", "secrets"}),
+    "files": ({"MEDIA_BUCKET"}, {"api-keys", "limits", "media"}),
+    "messages": (
+        {"FIRST_DUE_SECONDS", "MEDIA_BUCKET"},
+        {"api-keys", "limits", "conversations", "messages", "media"},
+    ),
     "attributes": (set(), {"api-keys", "limits", "workspaces"}),
     "users": (set(), {"api-keys", "limits", "workspaces"}),
-    "event-relay": ({"DELIVERY_QUEUE_URL", "FIRST_DUE_SECONDS"}, {"contacts", "workspaces", "deliveries"}),
+    "event-relay": (
+        {"DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "FIRST_DUE_SECONDS", "MEDIA_BUCKET"},
+        {"contacts", "conversations", "messages", "media", "workspaces", "deliveries"},
+    ),
+    "message-sender": (
+        {
+            "SEND_QUEUE_URL",
+            "SEND_RETRY_SCHEDULE",
+            "SEND_THROTTLE_SCHEDULE",
+            "SEND_TIMEOUT_SECONDS",
+            "SEND_LEASE_SECONDS",
+            "GRAPH_URL",
+            "GRAPH_VERSION",
+            "MEDIA_BUCKET",
+        },
+        {"workspaces", "contacts", "conversations", "messages", "secrets"},
+    ),
     "webhook-delivery": (
         {
             "DELIVERY_QUEUE_URL",
@@ -35,7 +60,7 @@ FUNCTIONS = {
         },
         {"workspaces", "deliveries", "secrets"},
     ),
-    "sweeper": ({"DELIVERY_QUEUE_URL"}, {"deliveries"}),
+    "sweeper": ({"DELIVERY_QUEUE_URL", "SEND_QUEUE_URL"}, {"deliveries", "messages"}),
 }
 
 # table -> (attribute of time to live, stream view, {index: (keys, projection)})
@@ -48,6 +73,9 @@ TABLES = {
         "NEW_AND_OLD_IMAGES",
         {"list": (["listPk S", "listSk S"], "KEYS_ONLY"), "owner": (["ownerPk S", "listSk S"], "KEYS_ONLY")},
     ),
+    "conversations": ("expiresAt", "NEW_AND_OLD_IMAGES", {"byStatus": (["statusPk S", "sk S"], "ALL")}),
+    "messages": ("expiresAt", "NEW_AND_OLD_IMAGES", {"due": (["dueShard S", "dueAt N"], "KEYS_ONLY")}),
+    "media": ("expiresAt", "OLD_IMAGE", {}),
     "deliveries": (
         "expiresAt",
         None,
@@ -63,11 +91,17 @@ TABLES = {
 WORKSPACE = "/service/api/v1/workspaces/{workspaceId}"
 ROUTES = {
     "IntegrationsApi": {
+        ("post", f"{WORKSPACE}/conversations"): "conversations",
+        ("get", f"{WORKSPACE}/conversations"): "conversations",
+        ("get", f"{WORKSPACE}/conversations/{{conversationId}}"): "conversations",
+        ("patch", f"{WORKSPACE}/conversations/{{conversationId}}"): "conversations",
         ("get", f"{WORKSPACE}/contacts"): "contacts",
         ("get", f"{WORKSPACE}/contacts/{{contactId}}"): "contacts",
         ("patch", f"{WORKSPACE}/contacts/{{contactId}}"): "contacts",
         ("get", f"{WORKSPACE}/settings/attributes"): "attributes",
         ("get", f"{WORKSPACE}/users/{{userId}}"): "users",
+        ("post", f"{WORKSPACE}/files"): "files",
+        ("post", f"{WORKSPACE}/messages"): "messages",
     },
     "CaptureApi": {("get", "/health"): None},
 }
@@ -105,7 +139,27 @@ GATEWAY_RESPONSES = {
     "WAF_FILTERED": FORBIDDEN,
 }
 
-OUTPUTS = {"ApiUrl", "CaptureUrl", "DeliveryQueueUrl", "DeliveryDlqUrl", "MediaBucketName", "FailureBucketName"}
+OUTPUTS = {
+    "ApiUrl",
+    "CaptureUrl",
+    "DeliveryQueueUrl",
+    "DeliveryDlqUrl",
+    "SendQueueUrl",
+    "SendDlqUrl",
+    "MediaBucketName",
+    "FailureBucketName",
+}
+
+# table -> which of its stream's records reach the relay
+RELAYED = {
+    "contacts": [{"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}}],
+    "conversations": [{"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}}],
+    "messages": [
+        {"dynamodb": {"Keys": {"sk": {"S": [{"prefix": "M#"}]}}}},
+        {"dynamodb": {"Keys": {"sk": {"S": ["P"]}}}},
+    ],
+    "media": [{"eventName": ["REMOVE"], "dynamodb": {"Keys": {"sk": {"S": ["M"]}}}}],
+}
 
 
 # --- Queues and streams --------------------------------------------------------------------------------------------
@@ -171,10 +225,16 @@ def a_record_that_fails_for_good_goes_to_the_failure_bucket(template):
 
 @invariant
 def helper_rows_never_wake_the_relay(template):
-    for name, mapping in _stream_mappings(Stack(template)):
+    stack = Stack(template)
+    relayed = set()
+    for name, mapping in _stream_mappings(stack):
+        table = stack.resources[mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]["TableName"].removeprefix("messaging-")
         patterns = [json.loads(entry["Pattern"]) for entry in (mapping.get("FilterCriteria") or {}).get("Filters", [])]
-        if patterns != [{"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}}]:
+        relayed.add(table)
+        if patterns != RELAYED.get(table):
             yield f"{name} lets other rows than the entity's through"
+    if relayed != set(RELAYED):
+        yield f"the relay follows {sorted(relayed)}"
 
 
 @invariant
@@ -199,6 +259,16 @@ def lease_covers_the_function_and_the_function_an_attempt(template):
         yield "the defaults are refused"
     if accepted < 40:
         yield f"only {accepted} combinations are accepted"
+
+
+@invariant
+def a_lane_lease_covers_the_sender_and_the_sender_a_call(template):
+    names = ("SendTimeoutSeconds", "SenderTimeoutSeconds", "SendLeaseSeconds")
+    call, function, lease = ([int(value) for value in template["Parameters"][name]["AllowedValues"]] for name in names)
+    if max(call) >= min(function):
+        yield f"a call of {max(call)} s is accepted with a time-out of {min(function)} s"
+    if max(function) > min(lease):
+        yield f"a lease of {min(lease)} s is accepted with a time-out of {max(function)} s"
 
 
 @invariant

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from expand import TEMPLATE, Stack, source
-from invariants import ROUTES
+from invariants import RELAYED, ROUTES
 
 EVENTS = {path.name: json.loads(path.read_text()) for path in sorted((TEMPLATE.parent / "events").glob("*.json"))}
 REQUESTS = {name: event for name, event in EVENTS.items() if "httpMethod" in event}
@@ -37,21 +37,54 @@ def test_a_request_agrees_with_itself(name):
         json.loads(event["body"])
 
 
-def test_the_relays_events_pass_its_filter_and_come_from_its_stream():
-    stack = Stack(source())
-    view = stack.resources["ContactsTable"]["Properties"]["StreamSpecification"]["StreamViewType"]
+def test_the_relays_events_pass_its_filters_and_come_from_its_streams():
+    tables = Stack(source()).of_type("AWS::DynamoDB::Table").values()
+    views = {table["TableName"]: table["StreamSpecification"]["StreamViewType"] for table in tables if "StreamSpecification" in table}
     records = [record for _, record in RECORDS if record["eventSource"] == "aws:dynamodb"]
-    assert {record["eventName"] for record in records} == {"INSERT", "MODIFY"}
+    shown = set()
     for record in records:
         change = record["dynamodb"]
-        assert ":table/messaging-contacts/stream/" in record["eventSourceARN"]
-        assert change["StreamViewType"] == view
-        assert change["Keys"] == {key: change["NewImage"][key] for key in ("pk", "sk")}
-        assert change["Keys"]["sk"] == {"S": "C"}
-        assert ("OldImage" in change) == (record["eventName"] == "MODIFY")
+        table = re.search(r":table/(messaging-[a-z]+)/stream/", record["eventSourceARN"]).group(1)
+        assert change["StreamViewType"] == views[table]
+        image = change.get("NewImage") or change["OldImage"]
+        assert change["Keys"] == {key: image[key] for key in ("pk", "sk")}
+        assert any(passes(record, pattern) for pattern in RELAYED[table.removeprefix("messaging-")]), record
+        images = {"INSERT": {"NewImage"}, "MODIFY": {"NewImage", "OldImage"}, "REMOVE": {"OldImage"}}
+        assert {"NewImage", "OldImage"} & set(change) == images[record["eventName"]]
+        shown.add((table, record["eventName"], change["Keys"]["sk"]["S"][:1]))
+    assert shown == {
+        ("messaging-contacts", "INSERT", "C"),
+        ("messaging-contacts", "MODIFY", "C"),
+        ("messaging-conversations", "INSERT", "C"),
+        ("messaging-conversations", "MODIFY", "C"),
+        ("messaging-messages", "INSERT", "M"),
+        ("messaging-messages", "MODIFY", "M"),
+        ("messaging-messages", "INSERT", "P"),
+        ("messaging-media", "REMOVE", "M"),
+    }
 
 
-def test_the_queues_event_names_a_delivery():
-    (record,) = [record for _, record in RECORDS if record["eventSource"] == "aws:sqs"]
-    assert set(json.loads(record["body"])) == {"workspaceId", "deliveryId"}
-    assert record["eventSourceARN"].endswith(":messaging-webhook-deliveries")
+def passes(record, pattern):
+    """Lambda's filter, as far as the template uses it: exact values and prefixes."""
+    for key, wanted in pattern.items():
+        if isinstance(wanted, dict):
+            if not passes(record.get(key, {}), wanted):
+                return False
+        elif not any(
+            record.get(key, "").startswith(value["prefix"]) if isinstance(value, dict) else record.get(key) == value
+            for value in wanted
+        ):
+            return False
+    return True
+
+
+def test_the_queues_events_name_what_to_look_after():
+    bodies = {
+        record["eventSourceARN"].split(":")[-1]: set(json.loads(record["body"]))
+        for _, record in RECORDS
+        if record["eventSource"] == "aws:sqs"
+    }
+    assert bodies == {
+        "messaging-webhook-deliveries": {"workspaceId", "deliveryId"},
+        "messaging-message-sends": {"workspaceId", "conversationId"},
+    }

@@ -121,6 +121,9 @@ MUTATIONS = [
         set_in("EventRelayFunction", *RELAY_EVENT, "MaximumRecordAgeInSeconds", to=-1),
     ),
     ("helper_rows_never_wake_the_relay", remove("EventRelayFunction", *RELAY_EVENT, "FilterCriteria")),
+    ("helper_rows_never_wake_the_relay", remove("EventRelayFunction", "Events", "Messages")),
+    ("a_lane_lease_covers_the_sender_and_the_sender_a_call", parameter("SendTimeoutSeconds", AllowedValues=[20])),
+    ("a_lane_lease_covers_the_sender_and_the_sender_a_call", parameter("SendLeaseSeconds", AllowedValues=[45])),
     ("lease_covers_the_function_and_the_function_an_attempt", lambda template: template.pop("Rules")),
     (
         "lease_covers_the_function_and_the_function_an_attempt",

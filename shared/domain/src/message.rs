@@ -51,6 +51,8 @@ pub enum SentBy {
     Onboarding,
     /// Lead capture, which sends its message itself.
     Lead,
+    /// The customer.
+    Customer,
 }
 
 /// What a message says.
@@ -266,6 +268,22 @@ impl Content {
             error: None,
         };
         recipients.iter().flat_map(|to| (0..pieces).map(move |index| queued(to.contact, index))).collect()
+    }
+}
+
+impl SentBy {
+    /// The words.
+    pub const NAMES: &'static [&'static str] = &["API", "ONBOARDING", "LEAD", "CUSTOMER"];
+    const ALL: [Self; 4] = [Self::Api, Self::Onboarding, Self::Lead, Self::Customer];
+
+    /// Reads a word.
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
+        Self::ALL.into_iter().find(|by| by.as_str() == text).ok_or(Unfit::NotOneOf { expected: Self::NAMES })
+    }
+
+    /// The word.
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES[self as usize]
     }
 }
 
