@@ -2,6 +2,10 @@
 //!
 //! A row whose text no longer parses is [`crate::StoreError::Unreadable`], named by its keys.
 
+use domain::line::Provider;
+use domain::message::SentBy;
+use domain::onboarding::Override;
+use domain::template::{ContactField, ParameterValue};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
     AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, Cellphone, ChannelId,
@@ -10,6 +14,7 @@ use domain::{
     MediaDigest, MediaId, MessageBody, MessageId, MessageStatus, PersonName, TeamId, TemplateId, Timestamp,
     Unfit, UserId, UserStatus, WorkspaceId,
 };
+use uuid::Uuid;
 
 /// A type of the domain that a row holds as text.
 pub(crate) trait Field: Sized {
@@ -50,14 +55,24 @@ displayed_fields! {
     TemplateId UserId WorkspaceId
 }
 worded_fields! {
-    AttributeCategory AttributeType BrandId BusinessAccountId Cellphone ChannelId ConversationName ConversationStatus
-    DeliveryState DisabledReason Email EventType FileType Language MediaDigest MessageBody MessageStatus PersonName
-    UserStatus
+    AttributeCategory AttributeType BrandId BusinessAccountId Cellphone ChannelId ContactField ConversationName
+    ConversationStatus DeliveryState DisabledReason Email EventType FileType Language MediaDigest MessageBody MessageStatus
+    Override ParameterValue PersonName Provider SentBy UserStatus
 }
 
 impl Field for Timestamp {
     fn from_text(text: &str) -> Result<Self, Unfit> {
         Self::parse(text).ok_or(Unfit::Value { reason: "not a moment in RFC 3339" })
+    }
+
+    fn to_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Field for Uuid {
+    fn from_text(text: &str) -> Result<Self, Unfit> {
+        Self::try_parse(text).map_err(|_| Unfit::NotAUuid)
     }
 
     fn to_text(&self) -> String {
@@ -145,6 +160,31 @@ pub(crate) mod list {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>, F: Field>(from: D) -> Result<Vec<F>, D::Error> {
         let texts = Vec::<String>::deserialize(from)?;
         texts.iter().map(|text| F::from_text(text)).collect::<Result<_, _>>().map_err(D::Error::custom)
+    }
+}
+
+/// Fields by name.
+pub(crate) mod map {
+    use std::collections::BTreeMap;
+
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::{Field, Unfit};
+
+    pub(crate) fn serialize<S: Serializer, F: Field>(
+        fields: &BTreeMap<String, F>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_map(fields.iter().map(|(name, field)| (name, field.to_text())))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, F: Field>(
+        from: D,
+    ) -> Result<BTreeMap<String, F>, D::Error> {
+        let texts = BTreeMap::<String, String>::deserialize(from)?;
+        let read = |(name, text): (String, String)| Ok((name, F::from_text(&text)?));
+        texts.into_iter().map(read).collect::<Result<_, Unfit>>().map_err(D::Error::custom)
     }
 }
 

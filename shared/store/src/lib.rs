@@ -20,13 +20,16 @@ mod fields;
 mod item;
 pub mod keys;
 mod limiter;
+mod lines;
 mod memory;
+mod messages_row;
 mod once;
 mod rows;
 mod search;
 mod secrets;
 mod tables;
 mod teams;
+mod templates;
 mod transact;
 mod users;
 mod workspaces;
@@ -45,6 +48,7 @@ pub use error::StoreError;
 pub use events::{Recorded, RecordedEvent};
 pub use limiter::{Admission, Limiter};
 pub use memory::Memory;
+pub use messages_row::message_from_image;
 pub use once::{Answered, Once};
 pub use tables::{Table, Tables};
 pub use transact::Patience;
@@ -63,6 +67,7 @@ pub struct Store {
 /// What a process remembers of rows that seldom change.
 struct Memories {
     cursor_keys: Memory<(), Arc<CursorKeys>>,
+    line_tokens: Memory<(domain::WorkspaceId, domain::ChannelId), domain::Secret>,
     shards: Memory<domain::WorkspaceId, contacts::Shards>,
 }
 
@@ -76,6 +81,7 @@ impl Store {
     ) -> Self {
         let memories = Memories {
             cursor_keys: Memory::new(cursor_keys::CURSOR_KEY_MEMORY),
+            line_tokens: Memory::new(lines::LINE_TOKEN_MEMORY),
             shards: Memory::new(contacts::SHARD_MEMORY),
         };
         Self { db, tables, clock, ids, memories: Arc::new(memories) }
