@@ -1,9 +1,9 @@
 //! A workspace's own row.
 
-use domain::{Timestamp, Workspace, WorkspaceId};
+use domain::{ChannelId, Onboarding, Override, TemplateId, Timestamp, Workspace, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::item::{key, n, row};
+use crate::item::{Item, key, n, row};
 use crate::transact::Write;
 use crate::{Store, StoreError, Table, fields, keys};
 
@@ -16,10 +16,19 @@ impl Store {
 
     /// Makes a workspace; `false` when one of that id exists already. One trip.
     pub async fn create_workspace(&self, workspace: &Workspace) -> Result<bool, StoreError> {
-        let (pk, sk) = keys::workspace(workspace.id);
-        let row = row(pk, sk, "workspace", &WorkspaceRow::from(workspace))?;
-        self.put_first(Table::Workspaces, row).await
+        self.put_first(Table::Workspaces, workspace_row(workspace)?).await
     }
+
+    /// Puts the next version of a workspace in the place of the one before; `false` when that is no longer the
+    /// present one. One trip.
+    pub async fn replace_workspace(&self, next: &Workspace) -> Result<bool, StoreError> {
+        self.put_next(Table::Workspaces, workspace_row(next)?, next.version - 1).await
+    }
+}
+
+pub(crate) fn workspace_row(workspace: &Workspace) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::workspace(workspace.id);
+    row(pk, sk, "workspace", &WorkspaceRow::from(workspace))
 }
 
 /// Part of a transaction that adds to a workspace what is limited in number or unique in it: the workspace must
@@ -43,7 +52,20 @@ pub(crate) struct WorkspaceRow {
     created_at: Timestamp,
     list_shards_read: u8,
     list_shards_write: u8,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    default_line: Option<ChannelId>,
+    #[serde(default)]
+    onboarding: OnboardingField,
     version: u64,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OnboardingField {
+    #[serde(rename = "override", with = "fields::text")]
+    overriding: Override,
+    #[serde(with = "fields::list")]
+    sequence: Vec<TemplateId>,
 }
 
 impl From<WorkspaceRow> for Workspace {
@@ -54,6 +76,8 @@ impl From<WorkspaceRow> for Workspace {
             created_at: row.created_at,
             list_shards_read: row.list_shards_read,
             list_shards_write: row.list_shards_write,
+            default_line: row.default_line,
+            onboarding: row.onboarding.into(),
             version: row.version,
         }
     }
@@ -67,7 +91,21 @@ impl From<&Workspace> for WorkspaceRow {
             created_at: workspace.created_at,
             list_shards_read: workspace.list_shards_read,
             list_shards_write: workspace.list_shards_write,
+            default_line: workspace.default_line.clone(),
+            onboarding: OnboardingField::from(&workspace.onboarding),
             version: workspace.version,
         }
+    }
+}
+
+impl From<OnboardingField> for Onboarding {
+    fn from(field: OnboardingField) -> Self {
+        Self { overriding: field.overriding, sequence: field.sequence }
+    }
+}
+
+impl From<&Onboarding> for OnboardingField {
+    fn from(onboarding: &Onboarding) -> Self {
+        Self { overriding: onboarding.overriding, sequence: onboarding.sequence.clone() }
     }
 }
