@@ -1,11 +1,11 @@
 use domain::attribute::AttributeDefinition;
 use domain::contact::{AttributeUpdate, ContactUpdate, OpenContent};
 use domain::{
-    AttributeId, Cellphone, ClosedValueId, ContactId, Email, Language, Patch, PersonName, Refused, Unfit,
-    User, UserId, UserRef,
+    AttributeId, Cellphone, ClosedValueId, ContactId, Email, Language, Patch, PersonName, Refused, User,
+    UserRef,
 };
 use edge::form::{Fault, Form, Node};
-use edge::{ApiError, Call, Reply, Resource, view};
+use edge::{ApiError, Call, Reply, Resource, people, view};
 use futures::future::try_join3;
 use store::{Patience, Replaced};
 
@@ -82,25 +82,8 @@ fn read_update(form: &mut Form, body: Node<'_>) -> Option<ContactUpdate> {
 }
 
 fn read_owner(form: &mut Form, at: &Node<'_>) -> Option<UserRef> {
-    const TYPES: &[&str] = &["ID", "EMAIL"];
     let at = at.clone().object(form)?;
-    let by_id = at.field("identifierType").required(form).and_then(|kind| {
-        kind.text(form, |word| match word {
-            "ID" => Ok(true),
-            "EMAIL" => Ok(false),
-            _ => Err(Unfit::NotOneOf { expected: TYPES }),
-        })
-    });
-    let identifier = at.field("identifier").required(form)?;
-    match by_id {
-        Some(true) => identifier.text(form, UserId::parse).map(UserRef::Id),
-        Some(false) => identifier.text(form, Email::parse).map(UserRef::Email),
-        // Its type is unknown, so that only its being a text can be looked at.
-        None => {
-            identifier.text(form, |_| Ok(()));
-            None
-        }
-    }
+    people::user(form, &at.field("identifier"), &at.field("identifierType"))
 }
 
 /// `customAttributes`: entries of both lists; an attribute may be named once.

@@ -262,6 +262,8 @@ impl<'a> Node<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     pairs: Vec<(String, String)>,
+    /// The same as an object; of a name sent twice the first value.
+    object: Value,
 }
 
 impl Query {
@@ -269,7 +271,9 @@ impl Query {
     pub fn new(mut pairs: Vec<(String, String)>) -> Self {
         // Stable: of a name sent twice the values keep their order.
         pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Self { pairs }
+        let first = pairs.iter().rev().map(|(name, value)| (name.clone(), Value::String(value.clone())));
+        let object = Value::Object(first.collect());
+        Self { pairs, object }
     }
 
     /// Notes every parameter that is not among `allowed` and every one sent twice: a misnamed filter must not
@@ -289,7 +293,12 @@ impl Query {
 
     /// A parameter as it was sent.
     pub fn sent(&self, name: &str) -> Option<&str> {
-        self.pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.object.get(name).and_then(Value::as_str)
+    }
+
+    /// The place of a parameter, empty when it was not sent.
+    pub fn field(&self, name: &str) -> Node<'_> {
+        Node::root("query", Some(&self.object)).field(name)
     }
 
     /// A parameter read by a rule; absent is no failure.
@@ -340,9 +349,8 @@ impl Query {
         name: &str,
         read: impl FnOnce(&mut Form, &Node<'_>) -> Option<T>,
     ) -> Option<T> {
-        let value = Value::String(self.sent(name)?.to_owned());
-        let root = Node::root("query", None);
-        read(form, &root.child(name.to_owned(), Some(&value)))
+        let at = self.field(name);
+        if at.is_absent() { None } else { read(form, &at) }
     }
 }
 

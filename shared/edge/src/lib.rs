@@ -12,6 +12,7 @@ mod etag;
 pub mod form;
 mod idempotency;
 mod json;
+pub mod people;
 mod reply;
 mod request;
 pub mod view;
