@@ -27,6 +27,9 @@ pub struct Conversation {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// The shard of the newest-first list of all conversations in which it stands; never changes
+    /// ([`crate::workspace::list_shard`]).
+    pub list_shard: u8,
     /// Grows by one with each change.
     pub version: u64,
 }

@@ -1,5 +1,7 @@
 //! Workspaces and their teams.
 
+use uuid::Uuid;
+
 use crate::ids::{TeamId, UserId, WorkspaceId};
 use crate::line::ChannelId;
 use crate::onboarding::Onboarding;
@@ -13,6 +15,13 @@ pub fn operator_name(text: &str) -> Result<String, Unfit> {
         return Err(Unfit::Value { reason: "a name cannot be blank or hold control characters" });
     }
     Ok(text.to_owned())
+}
+
+/// The shard of a newest-first list in which something new of that id stands, where new rows are spread over `shards`
+/// ([`Workspace::list_shards_write`]). (Ids of version 4 are random.)
+pub fn list_shard(id: &Uuid, shards: u8) -> u8 {
+    // Fits, as the number of shards does.
+    (id.as_u128() % u128::from(shards.max(1))) as u8
 }
 
 /// A tenant's workspace.
@@ -131,7 +140,6 @@ pub struct TeamFull;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use uuid::Uuid;
 
     fn user(n: u128) -> UserId {
         UserId::from_uuid(Uuid::from_u128(n))
@@ -158,6 +166,14 @@ mod tests {
         let all: Vec<UserId> = (1..=201).map(user).collect();
         assert_eq!(team().with(&all[..200]).unwrap().unwrap().members.len(), 200);
         assert_eq!(team().with(&all), Err(TeamFull));
+    }
+
+    #[test]
+    fn new_things_are_spread_over_the_shards_that_are_written() {
+        let shards = |shards: u8| [0, 1, 2, 7, u128::MAX].map(|id| list_shard(&Uuid::from_u128(id), shards));
+        assert_eq!(shards(1), [0; 5]);
+        assert_eq!(shards(4), [0, 1, 2, 3, 3]);
+        assert_eq!(shards(0), [0; 5]);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use domain::attribute::AttributeDefinition;
 use domain::contact::AttributeContent;
-use domain::{Contact, Definitions, Event, Timestamp, User};
+use domain::conversation::ContactRef;
+use domain::{Contact, Conversation, Definitions, Event, External, Internal, Timestamp, User, UserRef};
 use serde::Serialize;
 
 /// A contact of endpoints 5 to 7 and of the `contact.*` events. The four fields that the specification shows
@@ -157,6 +158,86 @@ pub fn user(user: &User) -> UserView<'_> {
         email: user.email.as_str(),
         cellphone: user.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
         language_code: user.language.map(|language| language.as_str()),
+    }
+}
+
+/// A conversation of endpoints 1 to 4 and of the `conversation.*` events.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationView<'a> {
+    id: String,
+    workspace_id: String,
+    participants: ParticipantsView,
+    created_at: String,
+    updated_at: String,
+    name: Option<&'a str>,
+    status: &'static str,
+}
+
+/// Who takes part in a conversation.
+#[derive(Debug, Serialize)]
+pub struct ParticipantsView {
+    externals: Vec<ParticipantView>,
+    internals: Vec<ParticipantView>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ParticipantView {
+    identifier: String,
+    identifier_type: &'static str,
+    role: &'static str,
+    joined_at: String,
+    last_seen_at: Option<String>,
+}
+
+/// A conversation.
+pub fn conversation(conversation: &Conversation) -> ConversationView<'_> {
+    ConversationView {
+        id: conversation.id.to_string(),
+        workspace_id: conversation.workspace_id.to_string(),
+        participants: participants(conversation),
+        created_at: conversation.created_at.to_string(),
+        updated_at: conversation.updated_at.to_string(),
+        name: conversation.name.as_ref().map(|name| name.as_str()),
+        status: conversation.status.as_str(),
+    }
+}
+
+/// Who takes part, each as the caller named them, in the canonical spelling.
+pub fn participants(conversation: &Conversation) -> ParticipantsView {
+    ParticipantsView {
+        externals: conversation.externals.iter().map(external).collect(),
+        internals: conversation.internals.iter().map(internal).collect(),
+    }
+}
+
+fn external(external: &External) -> ParticipantView {
+    let (identifier, identifier_type) = match &external.shown {
+        ContactRef::Id(id) => (id.to_string(), "ID"),
+        ContactRef::Email(email) => (email.canonical(), "EMAIL"),
+        ContactRef::Cellphone(cellphone) => (cellphone.as_str().to_owned(), "PHONE"),
+    };
+    ParticipantView {
+        identifier,
+        identifier_type,
+        role: "EXTERNAL",
+        joined_at: external.joined_at.to_string(),
+        last_seen_at: external.last_seen_at.map(|at| at.to_string()),
+    }
+}
+
+fn internal(internal: &Internal) -> ParticipantView {
+    let (identifier, identifier_type) = match &internal.shown {
+        UserRef::Id(id) => (id.to_string(), "ID"),
+        UserRef::Email(email) => (email.canonical(), "EMAIL"),
+    };
+    ParticipantView {
+        identifier,
+        identifier_type,
+        role: "INTERNAL",
+        joined_at: internal.joined_at.to_string(),
+        last_seen_at: internal.last_seen_at.map(|at| at.to_string()),
     }
 }
 

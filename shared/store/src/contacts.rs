@@ -86,9 +86,8 @@ impl Store {
     ///
     /// An error if there is a contact of that id already that another request made.
     pub async fn create_contact(&self, contact: &Contact, request_id: &str) -> Result<Created, StoreError> {
-        let shards = self.shards(contact.workspace_id).await?.write.max(1);
-        let shard = (contact.id.as_uuid().as_u128() % u128::from(shards)) as u8;
-        let plan = Plan::create(contact, shard, request_id)?;
+        let shards = self.shards(contact.workspace_id).await?.write;
+        let plan = Plan::create(contact, shards, request_id)?;
         let refusals = match self.transact(plan.writes).await? {
             Transacted::Done => return Ok(Created::Done),
             Transacted::Refused(refusals) => refusals,

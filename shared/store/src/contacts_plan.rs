@@ -1,15 +1,16 @@
 //! Which rows a change of a contact writes: the difference of what stands for it before and after.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use domain::Contact;
 use domain::refused::IdentityField;
 use domain::search::{PhoneForm, phone_forms, terms};
+use domain::workspace::list_shard;
 use serde::Serialize;
 
 use crate::contacts_row::{LIST_PK, LIST_SK, contact_item};
-use crate::item::{Item, PK, SK, key, n, row, s};
+use crate::item::{Item, key, row, s};
+use crate::rows::changing;
 use crate::transact::Write;
 use crate::{StoreError, Table, keys};
 
@@ -33,8 +34,9 @@ pub(crate) enum Role {
 }
 
 impl Plan {
-    /// A contact that is not there yet, in this shard of the list.
-    pub(crate) fn create(contact: &Contact, shard: u8, request_id: &str) -> Result<Self, StoreError> {
+    /// A contact that is not there yet, where the list of all contacts is spread over so many shards.
+    pub(crate) fn create(contact: &Contact, shards: u8, request_id: &str) -> Result<Self, StoreError> {
+        let shard = list_shard(contact.id.as_uuid(), shards);
         let mut item = contact_item(contact, request_id)?;
         item.insert(LIST_PK.to_owned(), s(keys::contact_list(contact.workspace_id, shard)));
         item.insert(LIST_SK.to_owned(), s(keys::newest_first(contact.created_at, contact.id)));
@@ -48,7 +50,7 @@ impl Plan {
     pub(crate) fn replace(old: &Contact, new: &Contact, request_id: &str) -> Result<Self, StoreError> {
         let mut plan = Self { writes: vec![], roles: vec![] };
         let (before, after) = (contact_item(old, "")?, contact_item(new, request_id)?);
-        plan.add(Role::Entity, update(before, after, old.version));
+        plan.add(Role::Entity, changing(Table::Contacts, &before, &after, old.version));
         plan.add_helpers(Some(old), new)?;
         Ok(plan)
     }
@@ -81,40 +83,6 @@ impl Plan {
         self.roles.push(role);
         self.writes.push(write);
     }
-}
-
-/// Changes what differs and leaves the rest, the place in the list of all contacts above all.
-fn update(before: Item, after: Item, version: u64) -> Write {
-    let (mut sets, mut removes) = (vec![], vec![]);
-    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let mut values: Vec<(String, AttributeValue)> = vec![];
-    let mut aliases: Vec<(String, String)> = vec![];
-    for (at, name) in names.into_iter().enumerate().filter(|(_, name)| ![PK, SK].contains(&name.as_str())) {
-        let (alias, value) = (format!("#a{at}"), format!(":a{at}"));
-        match after.get(name) {
-            Some(new) if before.get(name) != Some(new) => {
-                sets.push(format!("{alias} = {value}"));
-                values.push((value, new.clone()));
-            }
-            Some(_) => continue,
-            None => removes.push(alias.clone()),
-        }
-        aliases.push((alias, name.clone()));
-    }
-    let mut expression = format!("SET {}", sets.join(", "));
-    if !removes.is_empty() {
-        expression = format!("{expression} REMOVE {}", removes.join(", "));
-    }
-    let keys = key_of(&after);
-    let write = Write::update(Table::Contacts, keys, expression)
-        .when("version = :version")
-        .bind(":version", n(version));
-    let write = values.into_iter().fold(write, |write, (value, new)| write.bind(value, new));
-    aliases.into_iter().fold(write, |write, (alias, name)| write.name(alias, name))
-}
-
-fn key_of(item: &Item) -> Item {
-    [PK, SK].into_iter().filter_map(|name| item.get(name).map(|key| (name.to_owned(), key.clone()))).collect()
 }
 
 type Key<Sk> = (String, Sk);
@@ -205,7 +173,7 @@ mod tests {
     #[test]
     fn the_worst_writes_of_a_contact_stay_far_below_a_transactions_limit() {
         let (old, new) = (fullest('a'), fullest('b'));
-        let create = Plan::create(&old, 0, "r").unwrap().writes.len();
+        let create = Plan::create(&old, 1, "r").unwrap().writes.len();
         assert_eq!(create, 1 + 2 + 14 + 3);
         let replace = Plan::replace(&old, &new, "r").unwrap().writes.len();
         assert_eq!(replace, 1 + 4 + 2 * 14 + 2 * 3);
@@ -223,7 +191,7 @@ mod tests {
     #[test]
     fn a_number_alone_is_a_claim_and_three_search_rows() {
         let contact = Contact { first_name: None, last_name: None, email: None, ..fullest('a') };
-        let roles = Plan::create(&contact, 0, "r").unwrap().roles;
+        let roles = Plan::create(&contact, 1, "r").unwrap().roles;
         let phone = Role::Claim(IdentityField::Cellphone);
         assert_eq!(roles, [Role::Entity, phone, Role::Search, Role::Search, Role::Search]);
     }

@@ -1,9 +1,11 @@
 //! What settings need of a table: a row or a partition read strongly, a row put under a condition.
 
+use std::collections::BTreeSet;
+
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use serde::de::DeserializeOwned;
 
-use crate::item::{Item, PK, key, n, read, s};
+use crate::item::{Item, PK, SK, key, n, read, s};
 use crate::transact::{LAST_REQUEST, Patience, Write, Wrote, is_by};
 use crate::{Store, StoreError, Table};
 
@@ -12,8 +14,17 @@ impl Store {
     pub(crate) async fn get_row<T: DeserializeOwned>(
         &self,
         table: Table,
-        (pk, sk): (String, impl Into<String>),
+        key: (String, impl Into<String>),
     ) -> Result<Option<T>, StoreError> {
+        self.get_item(table, key).await?.map(read).transpose()
+    }
+
+    /// The same row as it stands.
+    pub(crate) async fn get_item(
+        &self,
+        table: Table,
+        (pk, sk): (String, impl Into<String>),
+    ) -> Result<Option<Item>, StoreError> {
         let answer = self
             .db
             .get_item()
@@ -22,7 +33,7 @@ impl Store {
             .consistent_read(true)
             .send()
             .await?;
-        answer.item.map(read).transpose()
+        Ok(answer.item)
     }
 
     /// All rows of a partition, read strongly. One trip for each megabyte.
@@ -119,4 +130,37 @@ impl Store {
 /// A row put in the place of its version `seen`.
 pub(crate) fn replacing(table: Table, row: Item, seen: u64) -> Write {
     Write::put(table, row).when("version = :seen").bind(":seen", n(seen))
+}
+
+/// A row changed where it stands: what differs between `before`, its version `seen`, and `after` is written, and what
+/// neither of them names stays (a place in a list that only its creation gave it).
+pub(crate) fn changing(table: Table, before: &Item, after: &Item, seen: u64) -> Write {
+    let (mut sets, mut removes) = (vec![], vec![]);
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let mut values: Vec<(String, AttributeValue)> = vec![];
+    let mut aliases: Vec<(String, String)> = vec![];
+    for (at, name) in names.into_iter().enumerate().filter(|(_, name)| ![PK, SK].contains(&name.as_str())) {
+        let (alias, value) = (format!("#a{at}"), format!(":a{at}"));
+        match after.get(name) {
+            Some(new) if before.get(name) != Some(new) => {
+                sets.push(format!("{alias} = {value}"));
+                values.push((value, new.clone()));
+            }
+            Some(_) => continue,
+            None => removes.push(alias.clone()),
+        }
+        aliases.push((alias, name.clone()));
+    }
+    let mut expression = format!("SET {}", sets.join(", "));
+    if !removes.is_empty() {
+        expression = format!("{expression} REMOVE {}", removes.join(", "));
+    }
+    let write =
+        Write::update(table, key_of(after), expression).when("version = :seen").bind(":seen", n(seen));
+    let write = values.into_iter().fold(write, |write, (value, new)| write.bind(value, new));
+    aliases.into_iter().fold(write, |write, (alias, name)| write.name(alias, name))
+}
+
+fn key_of(item: &Item) -> Item {
+    [PK, SK].into_iter().filter_map(|name| item.get(name).map(|key| (name.to_owned(), key.clone()))).collect()
 }

@@ -1,0 +1,222 @@
+//! The rows of a conversation: its home, and a full copy in each newest-first list in which it stands.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::conversation::ContactRef;
+use domain::{
+    BrandId, Cellphone, ChannelId, ContactId, Conversation, ConversationId, ConversationName,
+    ConversationStatus, Email, External, Internal, Timestamp, UserId, UserRef, WorkspaceId,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::item::{Item, SK, read, row, s, text};
+use crate::transact::LAST_REQUEST;
+use crate::{StoreError, fields, keys};
+
+/// The hash key of index `byStatus`: the list and the status. Its range key is the list's.
+pub(crate) const STATUS_PK: &str = "statusPk";
+/// The users of a conversation, as a set, by which a contact's list is filtered; absent where there are none.
+pub(crate) const INTERNAL_IDS: &str = "internalIds";
+
+const HOME: &str = "conversation";
+const LISTED: &str = "listedConversation";
+
+/// The conversation in an image of the conversations table's stream; `None` if the image is of another row than its
+/// home.
+///
+/// Its version tells a change of the conversation from any other write: it grows by one with each.
+pub fn conversation_from_image(image: serde_dynamo::Item) -> Result<Option<Conversation>, StoreError> {
+    let item: Item = HashMap::from(image);
+    if text(&item, SK) != "C" || text(&item, "kind") != HOME {
+        return Ok(None);
+    }
+    conversation(item).map(Some)
+}
+
+/// The conversation of its home row, or of one of its rows in lists.
+pub(crate) fn conversation(item: Item) -> Result<Conversation, StoreError> {
+    Ok(read::<ConversationRow>(item)?.into())
+}
+
+/// A conversation's home row as `request_id` writes it.
+pub(crate) fn home_item(conversation: &Conversation, request_id: &str) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::conversation(conversation.workspace_id, conversation.id);
+    let mut item = row(pk, sk, HOME, &ConversationRow::from(conversation))?;
+    item.insert(LAST_REQUEST.to_owned(), s(request_id));
+    Ok(item)
+}
+
+/// A conversation's row in a list ([`lists`]).
+pub(crate) fn listed_item(conversation: &Conversation, list: &str) -> Result<Item, StoreError> {
+    let sk = keys::newest_first(conversation.created_at, conversation.id);
+    let mut item = row(list, sk, LISTED, &ConversationRow::from(conversation))?;
+    item.insert(STATUS_PK.to_owned(), s(keys::with_status(list, conversation.status)));
+    let internals: Vec<String> =
+        conversation.internals.iter().map(|internal| internal.user.to_string()).collect();
+    if !internals.is_empty() {
+        item.insert(INTERNAL_IDS.to_owned(), AttributeValue::Ss(internals));
+    }
+    Ok(item)
+}
+
+/// The lists in which a conversation stands: that of all conversations, each contact's and each user's.
+pub(crate) fn lists(conversation: &Conversation) -> Vec<String> {
+    let workspace = conversation.workspace_id;
+    let everything = keys::conversations(workspace, conversation.list_shard);
+    let contacts = conversation.externals.iter();
+    let contacts = contacts.map(|external| keys::conversations_of_contact(workspace, external.contact));
+    let users = conversation.internals.iter();
+    let users = users.map(|internal| keys::conversations_of_user(workspace, internal.user));
+    [everything].into_iter().chain(contacts).chain(users).collect()
+}
+
+/// `W#C#<id>` / `C`, and its copies `W#A#<shard>`, `W#X#<contact>` and `W#I#<user>` / T.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ConversationRow {
+    #[serde(with = "fields::text")]
+    id: ConversationId,
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    name: Option<ConversationName>,
+    #[serde(with = "fields::text")]
+    status: ConversationStatus,
+    externals: Vec<ExternalField>,
+    internals: Vec<InternalField>,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    #[serde(with = "fields::text")]
+    updated_at: Timestamp,
+    list_shard: u8,
+    version: u64,
+}
+
+/// Named by e-mail address, by phone number or, without either, by id.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ExternalField {
+    #[serde(with = "fields::text")]
+    contact_id: ContactId,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    email: Option<Email>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    cellphone: Option<Cellphone>,
+    #[serde(with = "fields::text")]
+    channel_id: ChannelId,
+    #[serde(with = "fields::text")]
+    brand_id: BrandId,
+    #[serde(with = "fields::text")]
+    joined_at: Timestamp,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    last_seen_at: Option<Timestamp>,
+}
+
+/// Named by e-mail address or, without one, by id.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InternalField {
+    #[serde(with = "fields::text")]
+    user_id: UserId,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    email: Option<Email>,
+    #[serde(with = "fields::text")]
+    joined_at: Timestamp,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    last_seen_at: Option<Timestamp>,
+}
+
+impl From<&Conversation> for ConversationRow {
+    fn from(conversation: &Conversation) -> Self {
+        Self {
+            id: conversation.id,
+            workspace_id: conversation.workspace_id,
+            name: conversation.name.clone(),
+            status: conversation.status,
+            externals: conversation.externals.iter().map(ExternalField::from).collect(),
+            internals: conversation.internals.iter().map(InternalField::from).collect(),
+            created_at: conversation.created_at,
+            updated_at: conversation.updated_at,
+            list_shard: conversation.list_shard,
+            version: conversation.version,
+        }
+    }
+}
+
+impl From<ConversationRow> for Conversation {
+    fn from(row: ConversationRow) -> Self {
+        Self {
+            id: row.id,
+            workspace_id: row.workspace_id,
+            name: row.name,
+            status: row.status,
+            externals: row.externals.into_iter().map(External::from).collect(),
+            internals: row.internals.into_iter().map(Internal::from).collect(),
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            list_shard: row.list_shard,
+            version: row.version,
+        }
+    }
+}
+
+impl From<&External> for ExternalField {
+    fn from(external: &External) -> Self {
+        let (email, cellphone) = match &external.shown {
+            ContactRef::Id(_) => (None, None),
+            ContactRef::Email(email) => (Some(email.clone()), None),
+            ContactRef::Cellphone(cellphone) => (None, Some(cellphone.clone())),
+        };
+        Self {
+            contact_id: external.contact,
+            email,
+            cellphone,
+            channel_id: external.channel.clone(),
+            brand_id: external.brand.clone(),
+            joined_at: external.joined_at,
+            last_seen_at: external.last_seen_at,
+        }
+    }
+}
+
+impl From<ExternalField> for External {
+    fn from(field: ExternalField) -> Self {
+        let email = field.email.map(ContactRef::Email);
+        let shown = email.or(field.cellphone.map(ContactRef::Cellphone));
+        Self {
+            contact: field.contact_id,
+            shown: shown.unwrap_or(ContactRef::Id(field.contact_id)),
+            channel: field.channel_id,
+            brand: field.brand_id,
+            joined_at: field.joined_at,
+            last_seen_at: field.last_seen_at,
+        }
+    }
+}
+
+impl From<&Internal> for InternalField {
+    fn from(internal: &Internal) -> Self {
+        let email = match &internal.shown {
+            UserRef::Id(_) => None,
+            UserRef::Email(email) => Some(email.clone()),
+        };
+        Self {
+            user_id: internal.user,
+            email,
+            joined_at: internal.joined_at,
+            last_seen_at: internal.last_seen_at,
+        }
+    }
+}
+
+impl From<InternalField> for Internal {
+    fn from(field: InternalField) -> Self {
+        Self {
+            user: field.user_id,
+            shown: field.email.map_or(UserRef::Id(field.user_id), UserRef::Email),
+            joined_at: field.joined_at,
+            last_seen_at: field.last_seen_at,
+        }
+    }
+}
