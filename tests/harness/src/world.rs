@@ -3,9 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::api_key::RateLimit;
+use domain::template::NewTemplate;
 use domain::{
-    ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue,
-    ClosedValueId, Contact, ContactId, Email, KeyId, Scopes, User, UserId, Workspace, WorkspaceId,
+    ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand, BrandId,
+    BusinessAccountId, ChannelId, ClosedValue, ClosedValueId, Contact, ContactId, Email, KeyId, Line, Lines,
+    Onboarding, Override, Provider, Scopes, Secret, Team, TeamId, Template, TemplateId, TemplateScope, User,
+    UserId, Workspace, WorkspaceId,
 };
 use store::Created;
 
@@ -25,6 +28,10 @@ pub struct World {
 impl World {
     /// The workspace id in the events of `events/`.
     pub const WORKSPACE: &str = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
+    /// The brand whose lines are, unless a test says otherwise.
+    pub const BRAND: &str = "brand";
+    /// The account behind lines, and for which templates are approved, unless a test says otherwise.
+    pub const ACCOUNT: &str = "2055500001";
 
     /// Starts a database and makes the workspace and the key.
     pub async fn start() -> Self {
@@ -75,12 +82,129 @@ impl World {
 
     /// Makes an internal user, changed as the test likes.
     pub async fn user(&self, email: &str, change: impl FnOnce(&mut User)) -> User {
+        self.user_of(self.workspace, email, change).await
+    }
+
+    /// Makes an internal user of another workspace.
+    pub async fn user_of(&self, workspace: WorkspaceId, email: &str, change: impl FnOnce(&mut User)) -> User {
         let store = self.db.store();
         let mut user =
-            User::new(UserId::generate(store.ids()), self.workspace, done(Email::parse(email)), store.now());
+            User::new(UserId::generate(store.ids()), workspace, done(Email::parse(email)), store.now());
         change(&mut user);
         done(store.create_user(&user).await);
         user
+    }
+
+    /// Makes a team of these users.
+    pub async fn team(&self, users: &[UserId]) -> Team {
+        self.team_of(self.workspace, users).await
+    }
+
+    /// Makes a team of another workspace.
+    pub async fn team_of(&self, workspace: WorkspaceId, users: &[UserId]) -> Team {
+        let store = self.db.store();
+        let empty = done(Team::new(TeamId::generate(store.ids()), workspace, "Test", store.now()));
+        let team = done(empty.with(users)).map_or(empty, |team| Team { version: 1, ..team });
+        assert!(done(store.create_team(&team).await));
+        team
+    }
+
+    /// Makes a brand, changed as the test likes.
+    pub async fn brand(&self, id: &str, change: impl FnOnce(&mut Brand)) -> Brand {
+        self.brand_of(self.workspace, id, change).await
+    }
+
+    /// Makes a brand of another workspace.
+    pub async fn brand_of(&self, workspace: WorkspaceId, id: &str, change: impl FnOnce(&mut Brand)) -> Brand {
+        let store = self.db.store();
+        let mut brand = done(Brand::new(done(BrandId::parse(id)), workspace, "Test", store.now()));
+        change(&mut brand);
+        let (workspace, lines) = self.settings(workspace).await;
+        done(lines.admit_brand(&brand.id));
+        assert!(done(store.create_brand(&workspace, &brand).await));
+        brand
+    }
+
+    /// Makes a line with a token, changed as the test likes, and its brand if that is not there. As with the console,
+    /// the first line is the workspace's default and a brand's first the one it writes from.
+    pub async fn line(&self, channel: &str, change: impl FnOnce(&mut Line)) -> Line {
+        self.line_of(self.workspace, channel, change).await
+    }
+
+    /// Makes a line of another workspace.
+    pub async fn line_of(
+        &self,
+        workspace: WorkspaceId,
+        channel: &str,
+        change: impl FnOnce(&mut Line),
+    ) -> Line {
+        let store = self.db.store();
+        let mut line = done(Line::new(
+            workspace,
+            done(ChannelId::parse(channel)),
+            done(BrandId::parse(Self::BRAND)),
+            done(BusinessAccountId::parse(Self::ACCOUNT)),
+            store.now(),
+        ));
+        change(&mut line);
+        let (mut seen, mut lines) = self.settings(workspace).await;
+        if lines.brand(&line.brand).is_none() {
+            self.brand_of(workspace, line.brand.as_str(), |_| ()).await;
+            (seen, lines) = self.settings(workspace).await;
+        }
+        let brand = done(lines.admit_line(&line));
+        let next = seen.with_line(&line.channel, false);
+        let token = Secret::new(Self::token(&line.channel));
+        assert!(done(store.create_line(&next, &line, brand.as_ref(), &token).await));
+        line
+    }
+
+    /// The token of a line that this world made.
+    pub fn token(channel: &ChannelId) -> String {
+        format!("token-of-{}", channel.as_str())
+    }
+
+    /// Makes a template of the workspace, changed as the test likes: without variables, approved for
+    /// [`World::ACCOUNT`].
+    pub async fn template(&self, change: impl FnOnce(&mut Template)) -> Template {
+        self.template_of(TemplateScope::Workspace(self.workspace), change).await
+    }
+
+    /// Makes a template of the platform.
+    pub async fn platform_template(&self, change: impl FnOnce(&mut Template)) -> Template {
+        self.template_of(TemplateScope::Platform, change).await
+    }
+
+    /// Makes a template of any scope.
+    pub async fn template_of(&self, scope: TemplateScope, change: impl FnOnce(&mut Template)) -> Template {
+        let store = self.db.store();
+        let wanted = NewTemplate {
+            scope,
+            provider: Provider::WhatsApp,
+            name: "welcome",
+            language: "es",
+            variables: vec![],
+            approved_by: [done(BusinessAccountId::parse(Self::ACCOUNT))].into(),
+        };
+        let mut template = done(Template::new(wanted, store.ids(), store.now()));
+        change(&mut template);
+        assert!(done(store.create_template(&template).await));
+        template
+    }
+
+    /// Sets up the workspace's onboarding.
+    pub async fn onboarding(&self, overriding: Override, sequence: &[TemplateId]) {
+        let (workspace, _) = self.settings(self.workspace).await;
+        let onboarding = done(Onboarding::new(overriding, sequence.to_vec()));
+        if let Some(next) = workspace.with_onboarding(onboarding) {
+            assert!(done(self.db.store().replace_workspace(&next).await));
+        }
+    }
+
+    async fn settings(&self, workspace: WorkspaceId) -> (Workspace, Lines) {
+        let store = self.db.store();
+        let Some(seen) = done(store.workspace(workspace).await) else { panic!("no workspace {workspace}") };
+        (seen, done(store.lines(workspace).await))
     }
 
     /// Defines an OPEN attribute, changed as the test likes.
@@ -131,8 +255,7 @@ impl World {
             version: 1,
         };
         change(&mut definition);
-        let workspace = done(store.workspace(self.workspace).await);
-        let Some(workspace) = workspace else { panic!("the world has no workspace") };
+        let (workspace, _) = self.settings(self.workspace).await;
         assert!(done(store.create_definition(&workspace, &definition).await));
         definition
     }
