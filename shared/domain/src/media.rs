@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::ids::{Ids, MediaId, WorkspaceId};
+use crate::ids::{MediaId, WorkspaceId};
 use crate::message::Attached;
 use crate::refused::{MediaFault, Refused};
 use crate::text::{Unfit, within};
@@ -294,10 +294,10 @@ impl Media {
     /// as long as the last of these is valid, so that nothing is uploaded behind the back of what clears up.
     pub const KEPT: Duration = Duration::from_secs(24 * 60 * 60 + Self::UPLOAD_VALID.as_secs());
 
-    /// Makes a declared file ready for upload.
-    pub fn ready(file: &Declared, workspace: WorkspaceId, ids: &dyn Ids, now: Timestamp) -> Self {
+    /// A declared file, ready for upload.
+    pub fn ready(file: &Declared, id: MediaId, workspace: WorkspaceId, now: Timestamp) -> Self {
         Self {
-            id: MediaId::generate(ids),
+            id,
             workspace_id: workspace,
             file_type: file.file_type,
             content_type: file.content_type.to_owned(),

@@ -49,6 +49,14 @@ impl Process {
         aws_sdk_sqs::Client::new(&self.aws)
     }
 
+    /// An S3 client; to be made once.
+    pub fn s3(&self) -> aws_sdk_s3::Client {
+        // AWS serves each bucket under a host name of its own; what stands in for it has one for all.
+        let one_host = self.aws.endpoint_url().is_some();
+        let config = aws_sdk_s3::config::Builder::from(&self.aws).force_path_style(one_host).build();
+        aws_sdk_s3::Client::from_conf(config)
+    }
+
     /// The operating system's clock.
     pub fn clock(&self) -> Arc<dyn Clock> {
         Arc::new(SystemClock)

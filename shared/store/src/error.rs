@@ -38,12 +38,10 @@ impl StoreError {
     }
 }
 
-/// DynamoDB's names for "try later".
+/// DynamoDB's names for "try later" where the status says that the caller is at fault.
 const BUSY: &[&str] = &[
-    "InternalServerError",
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
-    "ServiceUnavailable",
     "ThrottlingException",
     "TransactionInProgressException",
 ];
@@ -55,7 +53,11 @@ where
     fn from(error: SdkError<E>) -> Self {
         let busy = match &error {
             SdkError::TimeoutError(_) | SdkError::DispatchFailure(_) => true,
-            SdkError::ServiceError(service) => service.err().code().is_some_and(|code| BUSY.contains(&code)),
+            SdkError::ServiceError(service) => {
+                // An answer to HEAD has no body, and so no code.
+                service.raw().status().is_server_error()
+                    || service.err().code().is_some_and(|code| BUSY.contains(&code))
+            }
             _ => false,
         };
         if busy { Self::Busy(Box::new(error)) } else { Self::Failed(Box::new(error)) }

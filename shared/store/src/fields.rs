@@ -3,6 +3,7 @@
 //! A row whose text no longer parses is [`crate::StoreError::Unreadable`], named by its keys.
 
 use domain::line::Provider;
+use domain::media::FileName;
 use domain::message::SentBy;
 use domain::onboarding::Override;
 use domain::template::{ContactField, ParameterValue};
@@ -56,8 +57,8 @@ displayed_fields! {
 }
 worded_fields! {
     AttributeCategory AttributeType BrandId BusinessAccountId Cellphone ChannelId ContactField ConversationName
-    ConversationStatus DeliveryState DisabledReason Email EventType FileType Language MediaDigest MessageBody MessageStatus
-    Override ParameterValue PersonName Provider SentBy UserStatus
+    ConversationStatus DeliveryState DisabledReason Email EventType FileName FileType Language MediaDigest
+    MessageBody MessageStatus Override ParameterValue PersonName Provider SentBy UserStatus
 }
 
 impl Field for Timestamp {

@@ -7,6 +7,7 @@
 
 mod api_keys;
 mod attributes;
+mod bucket;
 mod contacts;
 mod contacts_page;
 mod contacts_plan;
@@ -25,6 +26,7 @@ pub mod keys;
 mod lanes_row;
 mod limiter;
 mod lines;
+mod media;
 mod memory;
 mod messages_row;
 mod once;
@@ -43,6 +45,7 @@ use std::sync::Arc;
 use domain::{Clock, Ids};
 
 pub use api_keys::Revoked;
+pub use bucket::Bucket;
 pub use contacts::{Created, Replaced};
 pub use contacts_page::{ContactQuery, Page};
 pub use contacts_row::contact_from_image;
@@ -52,6 +55,7 @@ pub use deliveries::{DeliveryPage, DeliveryPosition, Due, Lease, Leased, Settled
 pub use error::StoreError;
 pub use events::{Recorded, RecordedEvent};
 pub use limiter::{Admission, Limiter};
+pub use media::MediaCreated;
 pub use memory::Memory;
 pub use messages_row::message_from_image;
 pub use once::{Answered, Once};

@@ -1,0 +1,83 @@
+//! The bucket of files. What callers and the provider may do with it is in the URLs signed here; signing calls nobody.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use aws_sdk_s3::Client;
+use aws_sdk_s3::presigning::PresigningConfig;
+use aws_sdk_s3::types::ChecksumMode;
+use domain::media::{Declared, Uploaded};
+use domain::{Clock, Media, MediaDigest, MediaId, WorkspaceId};
+
+use crate::{StoreError, keys};
+
+/// The bucket of one deployment. Cheap to clone; one client serves the whole process.
+#[derive(Clone)]
+pub struct Bucket {
+    s3: Client,
+    name: Arc<str>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Bucket {
+    /// The bucket of that name.
+    pub fn new(s3: Client, name: impl Into<Arc<str>>, clock: Arc<dyn Clock>) -> Self {
+        Self { s3, name: name.into(), clock }
+    }
+
+    /// A URL under which one PUT uploads the file, for ten minutes ([`Media::UPLOAD_VALID`]): with the declared content
+    /// type, digest and, if it was declared, size in its headers, which are signed; the bucket refuses anything else.
+    pub async fn presign_put(
+        &self,
+        workspace: WorkspaceId,
+        media: MediaId,
+        file: &Declared,
+    ) -> Result<String, StoreError> {
+        let put = self
+            .s3
+            .put_object()
+            .bucket(&*self.name)
+            .key(keys::media_object(workspace, media))
+            .content_type(file.content_type)
+            .checksum_sha256(file.digest.as_str())
+            .set_content_length(file.size.and_then(|size| i64::try_from(size).ok()));
+        Ok(put.presigned(self.valid_for(Media::UPLOAD_VALID)?).await?.uri().to_owned())
+    }
+
+    /// A URL under which the file can be fetched, for an hour ([`Media::LINK_VALID`]).
+    pub async fn presign_get(&self, workspace: WorkspaceId, media: MediaId) -> Result<String, StoreError> {
+        let get = self.s3.get_object().bucket(&*self.name).key(keys::media_object(workspace, media));
+        Ok(get.presigned(self.valid_for(Media::LINK_VALID)?).await?.uri().to_owned())
+    }
+
+    /// What was uploaded under this id; `None` if nothing was. One trip.
+    pub async fn head(&self, workspace: WorkspaceId, media: MediaId) -> Result<Option<Uploaded>, StoreError> {
+        let head = self.s3.head_object().bucket(&*self.name).key(keys::media_object(workspace, media));
+        let found = match head.checksum_mode(ChecksumMode::Enabled).send().await {
+            Ok(found) => found,
+            Err(error) if error.as_service_error().is_some_and(|error| error.is_not_found()) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let size = found.content_length.and_then(|size| u64::try_from(size).ok());
+        let size =
+            size.ok_or_else(|| StoreError::Failed("the bucket does not tell an object's size".into()))?;
+        let digest = found.checksum_sha256.and_then(|digest| MediaDigest::parse(&digest).ok());
+        Ok(Some(Uploaded { size, digest }))
+    }
+
+    /// Deletes what was uploaded under this id, if anything was. One trip.
+    pub async fn delete(&self, workspace: WorkspaceId, media: MediaId) -> Result<(), StoreError> {
+        let delete = self.s3.delete_object().bucket(&*self.name).key(keys::media_object(workspace, media));
+        delete.send().await?;
+        Ok(())
+    }
+
+    fn valid_for(&self, time: Duration) -> Result<PresigningConfig, StoreError> {
+        let now = u64::try_from(self.clock.now().as_millis()).unwrap_or_default();
+        let now: SystemTime = UNIX_EPOCH + Duration::from_millis(now);
+        let config = PresigningConfig::builder().start_time(now).expires_in(time).build();
+        config.map_err(|error| StoreError::Failed(Box::new(error)))
+    }
+}
