@@ -1,114 +1,51 @@
-//! The WhatsApp Cloud API: where messages are posted and what its answers mean.
+//! The WhatsApp Cloud API: what is posted to it, how a call can end, and what each ending means.
 //!
 //! A send must never be repeated blindly: whoever has been written to once must not be written to twice. This
 //! room therefore says of every way a call can end which of five things it means; the senders only obey.
 
-use std::time::Duration;
+mod body;
+mod client;
+mod meaning;
 
-/// Where a line's messages are posted: `{graph}/{version}/{phone-number-id}/messages`.
-pub fn messages_url(graph: &str, version: &str, phone_number_id: &str) -> String {
-    format!("{}/{version}/{phone_number_id}/messages", graph.trim_end_matches('/'))
+use std::future::Future;
+
+use domain::{Cellphone, ChannelId, Secret};
+
+pub use body::Outgoing;
+pub use client::{Client, ClientError};
+pub use meaning::{Ending, GIVE_UP, Meaning, RETRIES, THROTTLED, meaning};
+
+/// One call: a message, or a part of one.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// From which line.
+    pub channel: &'a ChannelId,
+    /// What proves that the line is ours.
+    pub token: &'a Secret,
+    /// To whom.
+    pub to: &'a Cellphone,
+    /// What.
+    pub what: &'a Outgoing,
+    /// The provider's id of the message it answers, which is then shown above it.
+    pub answers: Option<&'a str>,
 }
 
-/// How a call ended, as far as we can tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// No byte of the request was written: the connection was never made.
-    NeverConnected,
-    /// The request was written and no whole answer came back.
-    NoAnswer,
-    /// An answer came, with its HTTP status and, in an error, the Graph API's code.
-    Answered {
-        /// HTTP status.
-        status: u16,
-        /// `error.code` of the body.
-        code: Option<u32>,
-    },
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// As far as we can tell.
+    pub ending: Ending,
+    /// The provider's id of the message, if it took it.
+    pub message_id: Option<String>,
 }
 
-/// What an ending means for the message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meaning {
-    /// The provider has it.
-    Accepted,
-    /// The provider asks us to slow down: wait, and count no attempt.
-    Throttled,
-    /// It was surely not taken: try again by [`RETRIES`].
-    Retry,
-    /// It was refused for good.
-    Failed,
-    /// It may have been taken: never sent again but by an operator.
-    Unknown,
-}
+/// Sends messages. The one place where a sender leaves our own network, so tests stand in for it.
+pub trait Provider: Sized {
+    /// Sends once: no retries, no redirects.
+    fn send(&self, call: Call<'_>) -> impl Future<Output = Sent>;
 
-/// Waits before each further try of a send that was surely not taken; given up at [`GIVE_UP`].
-pub const RETRIES: [Duration; 5] = [
-    Duration::from_secs(30),
-    Duration::from_secs(2 * 60),
-    Duration::from_secs(10 * 60),
-    Duration::from_secs(60 * 60),
-    Duration::from_secs(4 * 60 * 60),
-];
-
-/// Since its first try a send is tried for so long.
-pub const GIVE_UP: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// Graph codes that throttle, whatever the status they come with.
-const THROTTLES: &[u32] = &[4, 80_007, 130_429, 131_056];
-/// Graph codes of a 5xx that say the message was not taken.
-const NOT_TAKEN: &[u32] = &[1, 2, 131_000, 131_016];
-
-/// Says what an ending means.
-pub fn meaning(ending: Ending) -> Meaning {
-    match ending {
-        Ending::NeverConnected => Meaning::Retry,
-        Ending::NoAnswer => Meaning::Unknown,
-        Ending::Answered { status: 429, .. } => Meaning::Throttled,
-        Ending::Answered { code: Some(code), .. } if THROTTLES.contains(&code) => Meaning::Throttled,
-        Ending::Answered { status: 200..=299, .. } => Meaning::Accepted,
-        Ending::Answered { status: 500.., code: Some(code) } if NOT_TAKEN.contains(&code) => Meaning::Retry,
-        Ending::Answered { status: 500.., .. } => Meaning::Unknown,
-        Ending::Answered { .. } => Meaning::Failed,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_are_posted_to_the_lines_number() {
-        assert_eq!(
-            messages_url("https://graph.example/", "v25.0", "123"),
-            "https://graph.example/v25.0/123/messages"
-        );
-    }
-
-    #[test]
-    fn every_ending_means_what_the_decisions_say() {
-        let answered = |status, code| Ending::Answered { status, code };
-        let rows = [
-            (Ending::NeverConnected, Meaning::Retry),
-            (Ending::NoAnswer, Meaning::Unknown),
-            (answered(200, None), Meaning::Accepted),
-            (answered(429, None), Meaning::Throttled),
-            (answered(400, Some(4)), Meaning::Throttled),
-            (answered(400, Some(80_007)), Meaning::Throttled),
-            (answered(400, Some(130_429)), Meaning::Throttled),
-            (answered(500, Some(131_056)), Meaning::Throttled),
-            (answered(500, Some(1)), Meaning::Retry),
-            (answered(503, Some(2)), Meaning::Retry),
-            (answered(500, Some(131_000)), Meaning::Retry),
-            (answered(500, Some(131_016)), Meaning::Retry),
-            (answered(500, Some(99)), Meaning::Unknown),
-            (answered(502, None), Meaning::Unknown),
-            (answered(400, Some(131_026)), Meaning::Failed),
-            (answered(404, Some(132_001)), Meaning::Failed),
-            (answered(401, None), Meaning::Failed),
-            (answered(302, None), Meaning::Failed),
-        ];
-        for (ending, expected) in rows {
-            assert_eq!(meaning(ending), expected, "{ending:?}");
-        }
-    }
+    /// The same provider without the connections made so far. To be asked for at the beginning of each invocation:
+    /// an environment that stood still in between may hold connections that are dead without showing it, and what is
+    /// written into such a one is a send of unknown outcome.
+    fn afresh(&self) -> Self;
 }

@@ -204,39 +204,139 @@ async fn captcha_accepts_a_token_and_names_what_is_missing() {
     assert_eq!(ledger[0].body_bytes().unwrap(), b"secret=s&response=token");
 }
 
+/// What became of a POST: status and answer, or nothing where the connection was closed.
+async fn send(provider: &Provider, token: Option<&str>, message: &Value) -> Option<(u16, Value)> {
+    let mut request = plain_client()
+        .post(format!("{}/v25.0/106540352242922/messages", provider.url()))
+        .header("content-type", "application/json")
+        .body(message.to_string());
+    if let Some(token) = token {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let answer = request.send().await.ok()?;
+    let status = answer.status().as_u16();
+    Some((status, serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap()))
+}
+
+/// A text to the recipient whose number ends so.
+fn text_to(digits: &str, text: &str) -> Value {
+    json!({
+        "messaging_product": "whatsapp", "recipient_type": "individual", "to": format!("+1202555{digits}"),
+        "type": "text", "text": { "body": text, "preview_url": false },
+    })
+}
+
+/// The codes that a message is answered with, try by try; 0 = accepted.
+async fn codes(provider: &Provider, tries: usize, message: &Value) -> Vec<(u16, u64)> {
+    let mut codes = vec![];
+    for _ in 0..tries {
+        let (status, answer) = send(provider, Some("t"), message).await.unwrap();
+        codes.push((status, answer["error"]["code"].as_u64().unwrap_or_default()));
+    }
+    codes
+}
+
 #[tokio::test]
 async fn provider_accepts_messages_under_an_id_of_its_own() {
     let provider = Provider::start(0).await.unwrap();
-    let post = async |token: Option<&str>, message: Value| {
-        let mut request = plain_client()
-            .post(format!("{}/v25.0/106540352242922/messages", provider.url()))
-            .header("content-type", "application/json")
-            .body(message.to_string());
-        if let Some(token) = token {
-            request = request.header("authorization", format!("Bearer {token}"));
-        }
-        let answer = request.send().await.unwrap();
-        let status = answer.status().as_u16();
-        (status, serde_json::from_slice::<Value>(&answer.bytes().await.unwrap()).unwrap())
-    };
-    let message = json!({ "messaging_product": "whatsapp", "to": "+12025550101", "type": "text" });
-
-    let (status, accepted) = post(Some("t"), message.clone()).await;
+    let message = text_to("0101", "hello");
+    let (status, accepted) = send(&provider, Some("t"), &message).await.unwrap();
     assert_eq!(status, 200);
     assert_eq!(accepted["messaging_product"], "whatsapp");
     assert_eq!(accepted["contacts"], json!([{ "input": "+12025550101", "wa_id": "12025550101" }]));
     let id = accepted["messages"][0]["id"].as_str().unwrap();
     assert!(id.starts_with("wamid."), "{id}");
-    let (_, again) = post(Some("t"), message.clone()).await;
+    let (_, again) = send(&provider, Some("t"), &message).await.unwrap();
     assert_ne!(again["messages"], accepted["messages"]);
 
-    let (status, refused) = post(None, message).await;
+    let (status, refused) = send(&provider, None, &message).await.unwrap();
     assert_eq!((status, &refused["error"]["code"]), (401, &json!(190)));
-    let (status, refused) = post(Some("t"), json!({ "messaging_product": "whatsapp" })).await;
-    assert_eq!((status, &refused["error"]["code"]), (400, &json!(100)));
+    let (status, refused) =
+        send(&provider, Some("t"), &json!({ "messaging_product": "whatsapp" })).await.unwrap();
+    assert_eq!((status, &refused["error"]["code"]), (400, &json!(131_008)));
+    assert_eq!(refused["error"]["message"], "(#131008) Required parameter is missing");
+    assert_eq!(refused["error"]["error_data"]["details"], "Parameter 'to' is required.");
+}
 
-    assert_eq!(read_ledger(&format!("{}/ledger", provider.url())).await.len(), 4);
+#[tokio::test]
+async fn providers_ledger_shows_what_was_asked_and_what_was_answered() {
+    let provider = Provider::start(0).await.unwrap();
+    let message = text_to("0101", "hello");
+    let (_, accepted) = send(&provider, Some("t"), &message).await.unwrap();
+    assert_eq!(send(&provider, Some("t"), &text_to("0005", "hello")).await, None);
+    let url = format!("{}/v25.0/1/message_templates?limit=1", provider.url());
+    assert_eq!(plain_client().post(url).body("no JSON").send().await.unwrap().status(), 400);
+
+    let shown = plain_client().get(format!("{}/ledger", provider.url())).send().await.unwrap();
+    let shown: Value = serde_json::from_slice(&shown.bytes().await.unwrap()).unwrap();
+    let entry = &shown[0];
+    assert!(domain::Timestamp::parse(entry["at"].as_str().unwrap()).is_some(), "{entry}");
+    assert_eq!(
+        (&entry["method"], &entry["path"]),
+        (&json!("POST"), &json!("/v25.0/106540352242922/messages"))
+    );
+    assert_eq!(entry["headers"]["authorization"], "Bearer t");
+    assert_eq!(entry["body"], message);
+    assert_eq!(entry["answer"], json!({ "status": 200, "body": accepted }));
+    assert_eq!((&shown[1]["body"]["to"], &shown[1]["answer"]), (&json!("+12025550005"), &Value::Null));
+    assert_eq!(shown[2]["path"], "/v25.0/1/message_templates?limit=1");
+    assert_eq!((&shown[2]["body"], &shown[2]["answer"]["status"]), (&Value::Null, &json!(400)));
+    assert_eq!(shown.as_array().unwrap().len(), 3, "the ledger itself leaves no trace");
+
     let emptied = plain_client().delete(format!("{}/ledger", provider.url())).send().await.unwrap();
     assert_eq!(emptied.status(), 204);
     assert_eq!(provider.ledger().entries(), []);
+}
+
+#[tokio::test]
+async fn the_last_digits_of_a_recipient_choose_what_provider_does() {
+    let provider = Provider::start(0).await.unwrap();
+    let rows: [(&str, &[(u16, u64)]); 5] = [
+        ("0001", &[(400, 131_026), (400, 131_026)]),
+        ("0002", &[(429, 130_429), (429, 130_429), (200, 0), (429, 130_429)]),
+        ("0004", &[(500, 1), (200, 0), (500, 1), (200, 0)]),
+        ("0006", &[(404, 132_001), (404, 132_001)]),
+        ("0007", &[(200, 0), (200, 0)]),
+    ];
+    for (digits, expected) in rows {
+        assert_eq!(codes(&provider, expected.len(), &text_to(digits, "hello")).await, expected, "{digits}");
+    }
+    assert_eq!(send(&provider, Some("t"), &text_to("0005", "hello")).await, None);
+    assert_eq!(
+        send(&provider, None, &text_to("0005", "hello")).await.unwrap().0,
+        401,
+        "a wrong call is refused"
+    );
+}
+
+#[tokio::test]
+async fn provider_counts_the_tries_of_each_message_by_itself() {
+    let provider = Provider::start(0).await.unwrap();
+    let (one, other) = (text_to("0002", "one"), text_to("0002", "other"));
+    assert_eq!(codes(&provider, 2, &one).await, [(429, 130_429); 2]);
+    assert_eq!(codes(&provider, 1, &other).await, [(429, 130_429)]);
+    assert_eq!(codes(&provider, 1, &one).await, [(200, 0)]);
+    assert_eq!(codes(&provider, 2, &other).await, [(429, 130_429), (200, 0)]);
+
+    let image = |signed: &str| {
+        let mut message = text_to("0004", "");
+        message["type"] = json!("image");
+        message["image"] = json!({ "link": format!("https://files.example/x?signed={signed}") });
+        message.as_object_mut().unwrap().remove("text");
+        message
+    };
+    assert_eq!(codes(&provider, 1, &image("1")).await, [(500, 1)]);
+    assert_eq!(codes(&provider, 1, &image("2")).await, [(200, 0)], "a link signed anew is the same message");
+}
+
+#[tokio::test]
+async fn provider_reads_a_request_that_it_never_answers() {
+    let provider = Provider::start(0).await.unwrap();
+    let message = text_to("0003", "hello");
+    tokio::select! {
+        answer = send(&provider, Some("t"), &message) => panic!("answered: {answer:?}"),
+        calls = provider.ledger().reaches(1) => {
+            assert_eq!((&calls[0].body, &calls[0].answer), (&message, &None));
+        }
+    }
 }

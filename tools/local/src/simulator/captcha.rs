@@ -28,7 +28,7 @@ impl Captcha {
         let written = ledger.clone();
         let server = Server::plain(port, move |asked| {
             let answer = respond(&asked, &written);
-            async move { answer }
+            async move { Some(answer) }
         })
         .await?;
         Ok(Self { server, ledger })

@@ -1,6 +1,5 @@
 //! The small HTTP/1.1 server under every simulator, with or without TLS.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -30,6 +29,9 @@ pub(super) struct Asked {
 
 pub(super) type Answer = Response<Full<Bytes>>;
 
+/// What is done about a request: an answer, or none and the connection is closed.
+pub(super) type Reaction = Option<Answer>;
+
 /// A server that listens until it is dropped; its open connections end with it.
 #[derive(Debug)]
 pub(super) struct Server {
@@ -42,7 +44,7 @@ impl Server {
     pub(super) async fn plain<H, F>(port: u16, handler: H) -> io::Result<Self>
     where
         H: Fn(Asked) -> F + Send + Sync + 'static,
-        F: Future<Output = Answer> + Send + 'static,
+        F: Future<Output = Reaction> + Send + 'static,
     {
         Self::start(port, None, handler).await
     }
@@ -51,7 +53,7 @@ impl Server {
     pub(super) async fn tls<H, F>(port: u16, tls: TlsAcceptor, handler: H) -> io::Result<Self>
     where
         H: Fn(Asked) -> F + Send + Sync + 'static,
-        F: Future<Output = Answer> + Send + 'static,
+        F: Future<Output = Reaction> + Send + 'static,
     {
         Self::start(port, Some(tls), handler).await
     }
@@ -63,7 +65,7 @@ impl Server {
     async fn start<H, F>(port: u16, tls: Option<TlsAcceptor>, handler: H) -> io::Result<Self>
     where
         H: Fn(Asked) -> F + Send + Sync + 'static,
-        F: Future<Output = Answer> + Send + 'static,
+        F: Future<Output = Reaction> + Send + 'static,
     {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
@@ -81,7 +83,7 @@ impl Drop for Server {
 async fn accept<H, F>(listener: TcpListener, tls: Option<TlsAcceptor>, handler: Arc<H>)
 where
     H: Fn(Asked) -> F + Send + Sync + 'static,
-    F: Future<Output = Answer> + Send + 'static,
+    F: Future<Output = Reaction> + Send + 'static,
 {
     // Owned here, so that dropping the server ends the connections as well.
     let mut connections = JoinSet::new();
@@ -96,7 +98,7 @@ where
 async fn connection<H, F>(stream: TcpStream, tls: Option<TlsAcceptor>, handler: Arc<H>)
 where
     H: Fn(Asked) -> F + Send + Sync + 'static,
-    F: Future<Output = Answer> + Send + 'static,
+    F: Future<Output = Reaction> + Send + 'static,
 {
     let _ = stream.set_nodelay(true);
     match tls {
@@ -113,18 +115,19 @@ async fn serve<S, H, F>(stream: S, handler: Arc<H>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     H: Fn(Asked) -> F + Send + Sync + 'static,
-    F: Future<Output = Answer> + Send + 'static,
+    F: Future<Output = Reaction> + Send + 'static,
 {
     let service = service_fn(move |request: Request<Incoming>| {
         let handler = Arc::clone(&handler);
         async move {
             let (head, body) = request.into_parts();
             let Ok(body) = body.collect().await else {
-                return Ok::<_, Infallible>(text(StatusCode::BAD_REQUEST, "the body ended too early"));
+                return Ok(text(StatusCode::BAD_REQUEST, "the body ended too early"));
             };
             let asked =
                 Asked { method: head.method, uri: head.uri, headers: head.headers, body: body.to_bytes() };
-            Ok(handler(asked).await)
+            // A service that fails has its connection closed.
+            handler(asked).await.ok_or_else(|| io::Error::other("closed without an answer"))
         }
     });
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
@@ -142,7 +145,7 @@ impl Asked {
 }
 
 /// `GET` shows the ledger, `DELETE` empties it.
-pub(super) fn show_ledger(ledger: &Ledger, method: &Method) -> Answer {
+pub(super) fn show_ledger<E: Clone + Serialize>(ledger: &Ledger<E>, method: &Method) -> Answer {
     match *method {
         Method::GET => json(StatusCode::OK, &ledger.entries()),
         Method::DELETE => {

@@ -30,7 +30,7 @@ impl Entry {
         Self {
             at: now(),
             method: method.to_string(),
-            path: uri.path_and_query().map_or_else(|| uri.path().to_owned(), ToString::to_string),
+            path: path(uri),
             headers: joined(headers),
             body: STANDARD.encode(body),
         }
@@ -47,19 +47,19 @@ impl Entry {
 
 /// The entries of one simulator; clones share them.
 #[derive(Clone, Debug)]
-pub struct Ledger(watch::Sender<Vec<Entry>>);
+pub struct Ledger<E = Entry>(watch::Sender<Vec<E>>);
 
-impl Ledger {
+impl<E: Clone> Ledger<E> {
     pub(super) fn new() -> Self {
         Self(watch::Sender::new(Vec::new()))
     }
 
-    pub(super) fn record(&self, entry: Entry) {
+    pub(super) fn record(&self, entry: E) {
         self.0.send_modify(|entries| entries.push(entry));
     }
 
     /// All entries, oldest first.
-    pub fn entries(&self) -> Vec<Entry> {
+    pub fn entries(&self) -> Vec<E> {
         self.0.borrow().clone()
     }
 
@@ -69,7 +69,7 @@ impl Ledger {
     }
 
     /// Waits until there are `count` entries or more; whoever cannot wait for ever adds a time-out.
-    pub async fn reaches(&self, count: usize) -> Vec<Entry> {
+    pub async fn reaches(&self, count: usize) -> Vec<E> {
         let mut seen = self.0.subscribe();
         // The sender lives in `self`, so the wait cannot end for want of one.
         seen.wait_for(|entries| entries.len() >= count)
@@ -84,7 +84,12 @@ pub(super) fn now() -> String {
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)).to_string()
 }
 
-fn joined(headers: &HeaderMap) -> BTreeMap<String, String> {
+/// The path, with its query where it has one.
+pub(super) fn path(uri: &Uri) -> String {
+    uri.path_and_query().map_or_else(|| uri.path().to_owned(), ToString::to_string)
+}
+
+pub(super) fn joined(headers: &HeaderMap) -> BTreeMap<String, String> {
     let mut all = BTreeMap::<String, String>::new();
     for (name, value) in headers {
         let value = String::from_utf8_lossy(value.as_bytes());

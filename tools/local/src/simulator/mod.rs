@@ -9,8 +9,9 @@ mod http_server;
 mod ledger;
 mod provider;
 mod receiver;
+mod whatsapp;
 
 pub use captcha::Captcha;
 pub use ledger::{Entry, Ledger};
-pub use provider::Provider;
+pub use provider::{Answered, Call, Provider};
 pub use receiver::Receiver;

@@ -1,26 +1,66 @@
 //! The WhatsApp Cloud API, as far as the senders need it.
 
+use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
 use http::{Method, StatusCode};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::http_server::{Answer, Asked, Server, json as json_answer, show_ledger};
-use super::ledger::Ledger;
+use super::http_server::{Asked, Reaction, Server, json as json_answer, show_ledger};
+use super::ledger::{Ledger, joined, now, path};
+use super::whatsapp::{self, Fault};
 
 /// A running Cloud API; it ends when it is dropped.
 ///
-/// `POST /<version>/<phone-number-id>/messages` with a bearer token accepts every message that names its
-/// recipient and answers a message id of its own; anything else is answered by an error in Graph's shape.
+/// `POST /<version>/<phone-number-id>/messages` with a bearer token takes every message that is as the Cloud API
+/// demands, and answers a message id of its own. The last four digits of the recipient say otherwise:
+///
+/// | digits | answer |
+/// |---|---|
+/// | `0001` | 400, error 131026: the recipient cannot be reached |
+/// | `0002` | 429, error 130429, twice for each message; then it is accepted |
+/// | `0003` | none: the request is read, the connection stays open |
+/// | `0004` | 500, error 1, once for each message; then it is accepted |
+/// | `0005` | none: the request is read, the connection closed |
+/// | `0006` | 404, error 132001: the template does not exist |
+///
+/// A message is the same again if recipient and body are; of a file's link what follows the `?` does not count, as
+/// it is signed anew for each try. Once accepted it begins anew.
 #[derive(Debug)]
 pub struct Provider {
     server: Server,
-    ledger: Ledger,
+    ledger: Ledger<Call>,
+}
+
+/// A call, as it came in and as it was answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// When it had been read whole (UTC, milliseconds).
+    pub at: String,
+    /// The method, in capitals.
+    pub method: String,
+    /// The path, with its query where it has one.
+    pub path: String,
+    /// Names in lower case; a header sent more than once has its values joined by `, `.
+    pub headers: BTreeMap<String, String>,
+    /// The body; null if it is not JSON.
+    pub body: Value,
+    /// The answer; null if there was none.
+    pub answer: Option<Answered>,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// Its HTTP status.
+    pub status: u16,
+    /// Its body.
+    pub body: Value,
 }
 
 impl Provider {
@@ -30,11 +70,10 @@ impl Provider {
     /// When the port is taken.
     pub async fn start(port: u16) -> io::Result<Self> {
         let ledger = Ledger::new();
-        let written = ledger.clone();
-        let sent = Arc::new(AtomicU64::new(0));
+        let (written, messages) = (ledger.clone(), Arc::new(Messages::default()));
         let server = Server::plain(port, move |asked| {
-            let answer = respond(&asked, &written, &sent);
-            async move { answer }
+            let (ledger, messages) = (written.clone(), Arc::clone(&messages));
+            async move { respond(&asked, &ledger, &messages).await }
         })
         .await?;
         Ok(Self { server, ledger })
@@ -46,48 +85,134 @@ impl Provider {
     }
 
     /// What was sent.
-    pub const fn ledger(&self) -> &Ledger {
+    pub const fn ledger(&self) -> &Ledger<Call> {
         &self.ledger
     }
 }
 
-fn respond(asked: &Asked, ledger: &Ledger, sent: &AtomicU64) -> Answer {
-    match (asked.segments().as_slice(), &asked.method) {
-        (["ledger"], method) => show_ledger(ledger, method),
-        ([_version, _phone_number_id, "messages"], &Method::POST) => {
-            ledger.record(asked.entry());
-            send(asked, sent)
+async fn respond(asked: &Asked, ledger: &Ledger<Call>, messages: &Messages) -> Reaction {
+    if asked.uri.path() == "/ledger" {
+        return Some(show_ledger(ledger, &asked.method));
+    }
+    let body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+    let reaction = react(asked, &body, messages);
+    let answer = match &reaction {
+        React::Answer(answered) => Some(answered.clone()),
+        React::Hang | React::Close => None,
+    };
+    ledger.record(Call {
+        at: now(),
+        method: asked.method.to_string(),
+        path: path(&asked.uri),
+        headers: joined(&asked.headers),
+        body,
+        answer,
+    });
+    match reaction {
+        React::Answer(Answered { status, body }) => {
+            Some(json_answer(StatusCode::from_u16(status).unwrap_or_default(), &body))
         }
-        _ => graph_error(StatusCode::BAD_REQUEST, 100, "Unsupported request"),
+        // Until the caller has had enough.
+        React::Hang => std::future::pending().await,
+        React::Close => None,
     }
 }
 
-fn send(asked: &Asked, sent: &AtomicU64) -> Answer {
-    if !has_bearer_token(asked) {
-        return graph_error(StatusCode::UNAUTHORIZED, 190, "Invalid OAuth access token");
-    }
-    let message: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
-    if message["messaging_product"] != "whatsapp" {
-        return graph_error(
-            StatusCode::BAD_REQUEST,
-            100,
-            "(#100) The parameter messaging_product is required.",
-        );
-    }
-    let Some(to) = message["to"].as_str().filter(|to| !to.is_empty()) else {
-        return graph_error(StatusCode::BAD_REQUEST, 100, "(#100) The parameter to is required.");
+enum React {
+    Answer(Answered),
+    Hang,
+    Close,
+}
+
+fn react(asked: &Asked, body: &Value, messages: &Messages) -> React {
+    let [_version, _phone_number_id, "messages"] = asked.segments()[..] else {
+        return refused(&Fault::INVALID.because("Unsupported request: there is nothing but .../messages."));
     };
-    let number = sent.fetch_add(1, Ordering::Relaxed) + 1;
-    let digits: String = to.chars().filter(char::is_ascii_digit).collect();
-    let id = format!("wamid.{}", STANDARD.encode(format!("{digits}-{number}")));
-    json_answer(
-        StatusCode::OK,
-        &json!({
-            "messaging_product": "whatsapp",
-            "contacts": [{ "input": to, "wa_id": digits }],
-            "messages": [{ "id": id }],
-        }),
-    )
+    if asked.method != Method::POST {
+        return refused(&Fault::INVALID.because("Unsupported request: messages are posted."));
+    }
+    if !has_bearer_token(asked) {
+        return refused(&Fault::TOKEN.because("The access token is missing."));
+    }
+    let to = match whatsapp::recipient(body) {
+        Ok(to) => to,
+        Err(fault) => return refused(&fault),
+    };
+    let behaviour =
+        BEHAVIOURS.iter().find(|(digits, _)| to.ends_with(digits)).map(|(_, behaviour)| behaviour);
+    match behaviour {
+        None => messages.accept(&to, body),
+        Some(Behaviour::Refuses(fault)) => refused(fault),
+        Some(Behaviour::RefusesFirst(times, fault)) if messages.tried(&to, body) <= *times => refused(fault),
+        Some(Behaviour::RefusesFirst(..)) => messages.accept(&to, body),
+        Some(Behaviour::Hangs) => React::Hang,
+        Some(Behaviour::Closes) => React::Close,
+    }
+}
+
+enum Behaviour {
+    Refuses(Fault),
+    /// The first so many tries of each message.
+    RefusesFirst(u32, Fault),
+    Hangs,
+    Closes,
+}
+
+/// How the last four digits of a recipient are answered.
+static BEHAVIOURS: [(&str, Behaviour); 6] = [
+    ("0001", Behaviour::Refuses(Fault::UNDELIVERABLE)),
+    ("0002", Behaviour::RefusesFirst(2, Fault::RATE_LIMIT)),
+    ("0003", Behaviour::Hangs),
+    ("0004", Behaviour::RefusesFirst(1, Fault::UNKNOWN_ERROR)),
+    ("0005", Behaviour::Closes),
+    ("0006", Behaviour::Refuses(Fault::NO_TEMPLATE)),
+];
+
+/// What must be known of the messages sent so far.
+#[derive(Default)]
+struct Messages(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    accepted: u64,
+    /// The tries of messages that are not accepted yet, by recipient and body.
+    tries: HashMap<(String, String), u32>,
+}
+
+impl Messages {
+    /// Counts a try of a message, from 1.
+    fn tried(&self, to: &str, body: &Value) -> u32 {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tries = state.tries.entry(message(to, body)).or_default();
+        *tries += 1;
+        *tries
+    }
+
+    fn accept(&self, to: &str, body: &Value) -> React {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.tries.remove(&message(to, body));
+        state.accepted += 1;
+        let id = format!("wamid.{}", STANDARD.encode(format!("{to}-{}", state.accepted)));
+        React::Answer(Answered {
+            status: 200,
+            body: json!({
+                "messaging_product": "whatsapp",
+                "contacts": [{ "input": body["to"], "wa_id": to }],
+                "messages": [{ "id": id }],
+            }),
+        })
+    }
+}
+
+/// What makes a message the same again.
+fn message(to: &str, body: &Value) -> (String, String) {
+    let mut body = body.clone();
+    if let Some(Value::String(link)) =
+        body.as_object_mut().into_iter().flatten().find_map(|(_, part)| part.get_mut("link"))
+    {
+        link.truncate(link.find('?').unwrap_or(link.len()));
+    }
+    (to.to_owned(), body.to_string())
 }
 
 fn has_bearer_token(asked: &Asked) -> bool {
@@ -99,9 +224,6 @@ fn has_bearer_token(asked: &Asked) -> bool {
         .is_some_and(|token| !token.is_empty())
 }
 
-fn graph_error(status: StatusCode, code: u32, message: &str) -> Answer {
-    json_answer(
-        status,
-        &json!({ "error": { "message": message, "type": "OAuthException", "code": code, "fbtrace_id": "local" } }),
-    )
+fn refused(fault: &Fault) -> React {
+    React::Answer(Answered { status: fault.status, body: fault.body() })
 }

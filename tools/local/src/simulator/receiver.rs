@@ -50,14 +50,14 @@ impl Receiver {
         let https = Server::tls(https_port, identity.tls, move |asked| {
             written.record(asked.entry());
             let calls = Arc::clone(&calls);
-            async move { respond(&asked, &calls).await }
+            async move { Some(respond(&asked, &calls).await) }
         })
         .await?;
 
         let shown = ledger.clone();
         let ledger_http = Server::plain(ledger_port, move |asked| {
             let answer = show_ledger(&shown, &asked.method);
-            async move { answer }
+            async move { Some(answer) }
         })
         .await?;
         Ok(Self { https, ledger_http, ledger, ca_pem: identity.ca_pem })

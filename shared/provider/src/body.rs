@@ -1,0 +1,154 @@
+//! What is posted: the Cloud API's form of a message.
+
+use domain::Cellphone;
+use domain::media::SentAs;
+use serde_json::{Value, json};
+
+/// What a call says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outgoing {
+    /// A text.
+    Text(String),
+    /// A file, which the provider fetches.
+    Media {
+        /// As what it is shown.
+        sent_as: SentAs,
+        /// Where the provider finds it.
+        link: String,
+        /// The text below it. Sounds and stickers have none.
+        caption: Option<String>,
+        /// What a document is called; other files have no name.
+        filename: Option<String>,
+    },
+    /// A template that the provider knows and has approved.
+    Template {
+        /// Its name.
+        name: String,
+        /// Its language.
+        language: String,
+        /// The values of its body's variables, in their order.
+        values: Vec<String>,
+    },
+}
+
+/// The body of the call.
+pub(crate) fn body(to: &Cellphone, what: &Outgoing, answers: Option<&str>) -> Value {
+    let (kind, content) = content(what);
+    let mut body = json!({
+        "messaging_product": "whatsapp",
+        "recipient_type": "individual",
+        "to": to.as_str(),
+        "type": kind,
+        kind: content,
+    });
+    if let Some(id) = answers {
+        body["context"] = json!({ "message_id": id });
+    }
+    body
+}
+
+fn content(what: &Outgoing) -> (&'static str, Value) {
+    match what {
+        Outgoing::Text(text) => ("text", json!({ "body": text, "preview_url": false })),
+        Outgoing::Media { sent_as, link, caption, filename } => {
+            let mut media = json!({ "link": link });
+            if let Some(caption) = caption {
+                media["caption"] = json!(caption);
+            }
+            if let Some(filename) = filename {
+                media["filename"] = json!(filename);
+            }
+            (word(*sent_as), media)
+        }
+        Outgoing::Template { name, language, values } => {
+            let mut template = json!({ "name": name, "language": { "code": language } });
+            if !values.is_empty() {
+                let parameter = |value| json!({ "type": "text", "text": value });
+                let parameters: Vec<Value> = values.iter().map(parameter).collect();
+                template["components"] = json!([{ "type": "body", "parameters": parameters }]);
+            }
+            ("template", template)
+        }
+    }
+}
+
+fn word(sent_as: SentAs) -> &'static str {
+    match sent_as {
+        SentAs::Image => "image",
+        SentAs::Video => "video",
+        SentAs::Audio => "audio",
+        SentAs::Document => "document",
+        SentAs::Sticker => "sticker",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn media(sent_as: SentAs, caption: Option<&str>, filename: Option<&str>) -> Outgoing {
+        Outgoing::Media {
+            sent_as,
+            link: "https://files.example/x".to_owned(),
+            caption: caption.map(str::to_owned),
+            filename: filename.map(str::to_owned),
+        }
+    }
+
+    fn template(values: &[&str]) -> Outgoing {
+        Outgoing::Template {
+            name: "welcome".to_owned(),
+            language: "es".to_owned(),
+            values: values.iter().map(|value| (*value).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_body_is_as_the_cloud_api_wants_it() {
+        let text = Outgoing::Text("¡Hola!".to_owned());
+        let link = "https://files.example/x";
+        let rows = [
+            (text, "text", json!({ "body": "¡Hola!", "preview_url": false })),
+            (media(SentAs::Image, Some("Look"), None), "image", json!({ "link": link, "caption": "Look" })),
+            (media(SentAs::Video, None, None), "video", json!({ "link": link })),
+            (media(SentAs::Audio, None, None), "audio", json!({ "link": link })),
+            (media(SentAs::Sticker, None, None), "sticker", json!({ "link": link })),
+            (
+                media(SentAs::Document, Some("Read"), Some("offer.pdf")),
+                "document",
+                json!({ "link": link, "caption": "Read", "filename": "offer.pdf" }),
+            ),
+            (template(&[]), "template", json!({ "name": "welcome", "language": { "code": "es" } })),
+            (
+                template(&["Ana", "10 %"]),
+                "template",
+                json!({
+                    "name": "welcome",
+                    "language": { "code": "es" },
+                    "components": [{
+                        "type": "body",
+                        "parameters": [{ "type": "text", "text": "Ana" }, { "type": "text", "text": "10 %" }],
+                    }],
+                }),
+            ),
+        ];
+        let to = Cellphone::parse("+12025550101").unwrap();
+        for (what, kind, content) in rows {
+            let expected = json!({
+                "messaging_product": "whatsapp",
+                "recipient_type": "individual",
+                "to": "+12025550101",
+                "type": kind,
+                kind: content,
+            });
+            assert_eq!(body(&to, &what, None), expected);
+        }
+    }
+
+    #[test]
+    fn an_answer_names_what_it_answers() {
+        let to = Cellphone::parse("+12025550101").unwrap();
+        let body = body(&to, &Outgoing::Text("Yes".to_owned()), Some("wamid.1"));
+        assert_eq!(body["context"], json!({ "message_id": "wamid.1" }));
+    }
+}

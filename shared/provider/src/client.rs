@@ -1,0 +1,225 @@
+//! The way to the provider.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::ChannelId;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Request, Response, Url};
+use rustls::{ClientConfig, RootCertStore};
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+
+use crate::body::body;
+use crate::{Call, Ending, Provider, Sent};
+
+/// The Cloud API over HTTPS. (Plain HTTP is for simulators.)
+#[derive(Clone, Debug)]
+pub struct Client {
+    http: reqwest::Client,
+    tls: ClientConfig,
+    base: Url,
+    time: Duration,
+}
+
+impl Client {
+    /// The longest that connecting may take, its name looked up and TLS agreed upon. Never more than half of a call,
+    /// so that a call which ends while it connects ends as one that never connected.
+    const CONNECT: Duration = Duration::from_secs(3);
+    /// How much of an answer is read.
+    const MAX_READ: usize = 64 * 1024;
+    /// For how long a connection is kept that nothing is written to. Servers close theirs as well: the shorter, the
+    /// fewer sends are written into a connection that is just being closed.
+    const IDLE: Duration = Duration::from_secs(5);
+    /// The longest id of a message that is believed to be one.
+    const MAX_ID: usize = 512;
+
+    /// A client of that Graph API (`https://host`) in that version (`v23.0`), a call of which may take so long. Makes
+    /// the TLS settings, which takes milliseconds and is done once.
+    pub fn new(graph: &str, version: &str, time: Duration) -> Result<Self, ClientError> {
+        let mut base: Url = graph.parse().map_err(|_| ClientError::Graph)?;
+        let may_be_called = matches!(base.scheme(), "http" | "https") && base.query().is_none();
+        let mut path = base.path_segments_mut().map_err(|()| ClientError::Graph)?;
+        path.pop_if_empty().push(version);
+        drop(path);
+        if !may_be_called {
+            return Err(ClientError::Graph);
+        }
+        let tls = tls().map_err(ClientError::Tls)?;
+        let http = http(&tls, &base, time).map_err(ClientError::Client)?;
+        Ok(Self { http, tls, base, time })
+    }
+
+    /// Where a line's messages are posted: `{graph}/{version}/{phone-number-id}/messages`.
+    fn messages_url(&self, channel: &ChannelId) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.push(channel.as_str()).push("messages");
+        }
+        url
+    }
+
+    /// The request; none if the token cannot stand in a header, which a token of the provider's can.
+    fn request(&self, call: Call<'_>) -> Option<Request> {
+        let mut bearer = HeaderValue::from_str(&format!("Bearer {}", call.token.expose())).ok()?;
+        bearer.set_sensitive(true);
+        self.http
+            .post(self.messages_url(call.channel))
+            .header(AUTHORIZATION, bearer)
+            .header(CONTENT_TYPE, "application/json")
+            .body(body(call.to, call.what, call.answers).to_string())
+            .build()
+            .ok()
+    }
+}
+
+impl Provider for Client {
+    async fn send(&self, call: Call<'_>) -> Sent {
+        let until = Instant::now() + self.time;
+        let Some(request) = self.request(call) else { return ended(Ending::NeverConnected) };
+        match timeout_at(until, self.http.execute(request)).await {
+            // Whether anything of it was taken cannot be known any more.
+            Err(_) => ended(Ending::NoAnswer),
+            Ok(Err(error)) if error.is_connect() => ended(Ending::NeverConnected),
+            Ok(Err(_)) => ended(Ending::NoAnswer),
+            Ok(Ok(response)) => {
+                let status = response.status().as_u16();
+                timeout_at(until, whole(response)).await.ok().flatten().map_or_else(
+                    || ended(Ending::NoAnswer),
+                    |answer| understood(status, &serde_json::from_slice(&answer).unwrap_or_default()),
+                )
+            }
+        }
+    }
+
+    fn afresh(&self) -> Self {
+        let http = http(&self.tls, &self.base, self.time);
+        // It was made of the same once, so it can be made again.
+        Self { http: http.unwrap_or_else(|_| self.http.clone()), ..self.clone() }
+    }
+}
+
+/// A body to its end, or as much of it as is read; none if it broke off.
+async fn whole(mut response: Response) -> Option<Vec<u8>> {
+    let mut body = vec![];
+    while let Some(chunk) = response.chunk().await.ok()? {
+        let room = Client::MAX_READ - body.len();
+        body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+        if body.len() == Client::MAX_READ {
+            break;
+        }
+    }
+    Some(body)
+}
+
+/// What an answer says. One of success that names no message says nothing: whoever answered may not be the provider.
+fn understood(status: u16, answer: &Value) -> Sent {
+    let id = answer["messages"][0]["id"].as_str();
+    let id = id.filter(|id| !id.is_empty() && id.len() <= Client::MAX_ID).map(str::to_owned);
+    match (status, id) {
+        (200..=299, None) => ended(Ending::NoAnswer),
+        (200..=299, message_id) => Sent { ending: Ending::Answered { status, code: None }, message_id },
+        _ => {
+            let code = answer["error"]["code"].as_u64().and_then(|code| u32::try_from(code).ok());
+            ended(Ending::Answered { status, code })
+        }
+    }
+}
+
+fn ended(ending: Ending) -> Sent {
+    Sent { ending, message_id: None }
+}
+
+fn tls() -> Result<ClientConfig, rustls::Error> {
+    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(config)
+}
+
+fn http(tls: &ClientConfig, base: &Url, time: Duration) -> reqwest::Result<reqwest::Client> {
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls.clone())
+        .https_only(base.scheme() == "https")
+        .no_proxy()
+        .redirect(Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .connect_timeout(Client::CONNECT.min(time / 2))
+        .pool_idle_timeout(Client::IDLE)
+        .user_agent(format!("{}-Messages/1", domain::PLATFORM))
+        .build()
+}
+
+/// The client cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// `GRAPH_URL` is not the URL of a host.
+    #[error("GRAPH_URL is not an http or https URL")]
+    Graph,
+    /// TLS cannot be set up.
+    #[error("TLS cannot be set up")]
+    Tls(#[source] rustls::Error),
+    /// The HTTP client cannot be made.
+    #[error("the HTTP client cannot be made")]
+    Client(#[source] reqwest::Error),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIME: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn messages_are_posted_to_the_lines_number() {
+        for (graph, channel, url) in [
+            ("https://graph.example", "123", "https://graph.example/v25.0/123/messages"),
+            ("https://graph.example/", "123", "https://graph.example/v25.0/123/messages"),
+            ("http://127.0.0.1:9/base/", "1", "http://127.0.0.1:9/base/v25.0/1/messages"),
+            ("https://graph.example", "1/2?x#y", "https://graph.example/v25.0/1%2F2%3Fx%23y/messages"),
+        ] {
+            let client = Client::new(graph, "v25.0", TIME).unwrap();
+            assert_eq!(client.messages_url(&ChannelId::parse(channel).unwrap()).as_str(), url);
+        }
+    }
+
+    #[test]
+    fn what_is_not_the_url_of_a_host_stops_the_start() {
+        for graph in ["", "graph.example", "ftp://graph.example", "mailto:a@graph.example", "https://h/?x=1"]
+        {
+            assert!(matches!(Client::new(graph, "v25.0", TIME), Err(ClientError::Graph)), "{graph}");
+        }
+    }
+
+    #[test]
+    fn an_answer_of_success_must_name_the_message() {
+        let accepted = |id| Sent { ending: Ending::Answered { status: 200, code: None }, message_id: id };
+        let long = "x".repeat(Client::MAX_ID + 1);
+        let rows = [
+            (200, r#"{"messages":[{"id":"wamid.1"}]}"#.to_owned(), accepted(Some("wamid.1".to_owned()))),
+            (200, r#"{"messages":[{"id":""}]}"#.to_owned(), ended(Ending::NoAnswer)),
+            (200, format!(r#"{{"messages":[{{"id":"{long}"}}]}}"#), ended(Ending::NoAnswer)),
+            (200, r#"{"messages":[]}"#.to_owned(), ended(Ending::NoAnswer)),
+            (204, "null".to_owned(), ended(Ending::NoAnswer)),
+            (400, r#"{"error":{"code":131026}}"#.to_owned(), ended(answered(400, Some(131_026)))),
+            (400, r#"{"error":{"code":"131026"}}"#.to_owned(), ended(answered(400, None))),
+            (400, r#"{"error":{"code":-1}}"#.to_owned(), ended(answered(400, None))),
+            (500, r#"{"messages":[{"id":"wamid.1"}]}"#.to_owned(), ended(answered(500, None))),
+        ];
+        for (status, body, expected) in rows {
+            assert_eq!(
+                understood(status, &serde_json::from_str(&body).unwrap()),
+                expected,
+                "{status} {body}"
+            );
+        }
+    }
+
+    fn answered(status: u16, code: Option<u32>) -> Ending {
+        Ending::Answered { status, code }
+    }
+}

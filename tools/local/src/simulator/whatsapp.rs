@@ -1,0 +1,292 @@
+//! What the Cloud API demands of a message, and how it says that something is wrong.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value, json};
+
+/// An error of the Graph API.
+#[derive(Clone, Debug)]
+pub(super) struct Fault {
+    pub(super) status: u16,
+    code: u32,
+    title: &'static str,
+    details: Cow<'static, str>,
+}
+
+impl Fault {
+    pub(super) const TOKEN: Self = Self::new(401, 190, "Access token has expired", "");
+    pub(super) const INVALID: Self = Self::new(400, 100, "Invalid parameter", "");
+    const MISSING: Self = Self::new(400, 131_008, "Required parameter is missing", "");
+    const UNFIT: Self = Self::new(400, 131_009, "Parameter value is not valid", "");
+    pub(super) const UNDELIVERABLE: Self =
+        Self::new(400, 131_026, "Message undeliverable", "Message Undeliverable.");
+    pub(super) const RATE_LIMIT: Self = Self::new(
+        429,
+        130_429,
+        "Rate limit hit",
+        "Message failed to send because there were too many messages sent from this phone number in a short period of time.",
+    );
+    pub(super) const UNKNOWN_ERROR: Self =
+        Self::new(500, 1, "API Unknown", "Invalid request or possible server error.");
+    pub(super) const NO_TEMPLATE: Self = Self::new(
+        404,
+        132_001,
+        "Template name does not exist in the translation",
+        "The template does not exist in the specified language or has not been approved.",
+    );
+
+    const fn new(status: u16, code: u32, title: &'static str, details: &'static str) -> Self {
+        Self { status, code, title, details: Cow::Borrowed(details) }
+    }
+
+    pub(super) fn because(mut self, details: impl Into<Cow<'static, str>>) -> Self {
+        self.details = details.into();
+        self
+    }
+
+    pub(super) fn body(&self) -> Value {
+        json!({
+            "error": {
+                "message": format!("(#{}) {}", self.code, self.title),
+                "type": "OAuthException",
+                "code": self.code,
+                "error_data": { "messaging_product": "whatsapp", "details": self.details },
+                "fbtrace_id": "local",
+            }
+        })
+    }
+}
+
+/// The recipient's digits, if the message is as it must be.
+pub(super) fn recipient(message: &Value) -> Result<String, Fault> {
+    let Value::Object(members) = message else {
+        return Err(Fault::INVALID.because("The body is not a JSON object."));
+    };
+    if message["messaging_product"] != "whatsapp" {
+        return Err(Fault::INVALID.because("The parameter messaging_product is required and is whatsapp."));
+    }
+    if members.contains_key("recipient_type") && message["recipient_type"] != "individual" {
+        return Err(Fault::INVALID.because("Param recipient_type must be individual."));
+    }
+    let to = message["to"].as_str().ok_or_else(|| Fault::MISSING.because("Parameter 'to' is required."))?;
+    let digits = to.strip_prefix('+').unwrap_or(to);
+    if !(8..=15).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Fault::UNFIT.because("Parameter 'to' is not a phone number."));
+    }
+    let kind = message["type"].as_str().unwrap_or("text");
+    let Some((_, check)) = KINDS.iter().find(|(name, _)| *name == kind) else {
+        return Err(Fault::INVALID.because(format!("Param type must be one of {}.", words(KINDS))));
+    };
+    only(members, "", &["messaging_product", "recipient_type", "to", "type", "context", kind])?;
+    let Value::Object(content) = &message[kind] else {
+        return Err(Fault::MISSING.because(format!("Parameter '{kind}' is mandatory for type '{kind}'.")));
+    };
+    check(kind, content)?;
+    if let Some(context) = members.get("context")
+        && !context["message_id"].as_str().is_some_and(|id| id.starts_with("wamid."))
+    {
+        return Err(Fault::UNFIT.because("Parameter context['message_id'] is not the id of a message."));
+    }
+    Ok(digits.to_owned())
+}
+
+type Check = fn(&str, &Map<String, Value>) -> Result<(), Fault>;
+
+const KINDS: &[(&str, Check)] = &[
+    ("audio", media),
+    ("document", media),
+    ("image", media),
+    ("sticker", media),
+    ("template", template),
+    ("text", text),
+    ("video", media),
+];
+
+fn text(kind: &str, content: &Map<String, Value>) -> Result<(), Fault> {
+    only(content, kind, &["body", "preview_url"])?;
+    length(kind, content, "body", 4_096)?;
+    match content.get("preview_url") {
+        None | Some(Value::Bool(_)) => Ok(()),
+        Some(_) => Err(Fault::UNFIT.because("Param text['preview_url'] must be a boolean.")),
+    }
+}
+
+fn media(kind: &str, content: &Map<String, Value>) -> Result<(), Fault> {
+    let known: &[&str] = match kind {
+        "audio" | "sticker" => &["link"],
+        "document" => &["link", "caption", "filename"],
+        _ => &["link", "caption"],
+    };
+    only(content, kind, known)?;
+    let link = content.get("link").and_then(Value::as_str);
+    let link =
+        link.ok_or_else(|| Fault::MISSING.because(format!("Parameter {kind}['link'] is required.")))?;
+    if !link.parse().is_ok_and(|url: url::Url| matches!(url.scheme(), "http" | "https")) {
+        return Err(Fault::UNFIT.because(format!("Param {kind}['link'] is not a valid URI.")));
+    }
+    for (name, most) in [("caption", 1_024), ("filename", 255)] {
+        if content.contains_key(name) {
+            length(kind, content, name, most)?;
+        }
+    }
+    Ok(())
+}
+
+fn template(kind: &str, content: &Map<String, Value>) -> Result<(), Fault> {
+    only(content, kind, &["name", "language", "components"])?;
+    length(kind, content, "name", 512)?;
+    let Some(Value::Object(language)) = content.get("language") else {
+        return Err(Fault::MISSING.because("Parameter template['language'] is required."));
+    };
+    only(language, "language", &["code"])?;
+    length("language", language, "code", 16)?;
+    let components = match content.get("components") {
+        None => return Ok(()),
+        Some(Value::Array(components)) => components,
+        Some(_) => return Err(Fault::UNFIT.because("Param template['components'] must be an array.")),
+    };
+    components.iter().try_for_each(component)
+}
+
+fn component(component: &Value) -> Result<(), Fault> {
+    let unfit = |details: &'static str| Fault::UNFIT.because(details);
+    let members = component.as_object().ok_or_else(|| unfit("A component must be an object."))?;
+    only(members, "component", &["type", "parameters"])?;
+    if component["type"] != "body" {
+        return Err(unfit("No template here has other components than its body."));
+    }
+    let parameters = component["parameters"].as_array().filter(|parameters| !parameters.is_empty());
+    let parameters = parameters.ok_or_else(|| unfit("A component without parameters must be left out."))?;
+    for parameter in parameters {
+        let members = parameter.as_object().ok_or_else(|| unfit("A parameter must be an object."))?;
+        only(members, "parameter", &["type", "text"])?;
+        if parameter["type"] != "text" {
+            return Err(unfit("No template here has other parameters than texts."));
+        }
+        length("parameter", members, "text", 32_768)?;
+        let value = parameter["text"].as_str().unwrap_or_default();
+        if value.contains(['\n', '\t', '\r']) || value.contains("     ") {
+            return Err(unfit(
+                "Param text cannot have new-line/tab characters or more than 4 consecutive spaces.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A text that must be there, and not be longer.
+fn length(kind: &str, content: &Map<String, Value>, name: &str, most: usize) -> Result<(), Fault> {
+    let given = content.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let text =
+        given.ok_or_else(|| Fault::MISSING.because(format!("Parameter {kind}['{name}'] is required.")))?;
+    if text.chars().count() > most {
+        return Err(
+            Fault::INVALID.because(format!("Param {kind}['{name}'] must be at most {most} characters long."))
+        );
+    }
+    Ok(())
+}
+
+fn only(members: &Map<String, Value>, of: &str, known: &[&str]) -> Result<(), Fault> {
+    match members.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => Err(Fault::INVALID.because(format!("Unexpected key \"{key}\" on param \"{of}\"."))),
+    }
+}
+
+fn words(kinds: &[(&str, Check)]) -> String {
+    kinds.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code_of(message: &Value) -> Result<String, u32> {
+        recipient(message).map_err(|fault| fault.code)
+    }
+
+    fn message(kind: &str, content: Value) -> Value {
+        json!({ "messaging_product": "whatsapp", "recipient_type": "individual", "to": "+12025550101", "type": kind, kind: content })
+    }
+
+    #[test]
+    fn a_message_as_the_cloud_api_documents_it_is_taken() {
+        let link = "https://files.example/x?signed";
+        let parameter = json!({ "type": "text", "text": "Ana" });
+        let rows = [
+            message("text", json!({ "body": "x".repeat(4_096), "preview_url": false })),
+            message("image", json!({ "link": link, "caption": "x".repeat(1_024) })),
+            message("video", json!({ "link": link })),
+            message("audio", json!({ "link": link })),
+            message("sticker", json!({ "link": link })),
+            message("document", json!({ "link": link, "caption": "c", "filename": "a.pdf" })),
+            message("template", json!({ "name": "n", "language": { "code": "es" } })),
+            message(
+                "template",
+                json!({ "name": "n", "language": { "code": "en_US" }, "components": [{ "type": "body", "parameters": [parameter] }] }),
+            ),
+        ];
+        for row in rows {
+            assert_eq!(code_of(&row), Ok("12025550101".to_owned()), "{row}");
+        }
+        let mut plain = message("text", json!({ "body": "x" }));
+        plain["to"] = json!("12025550101");
+        plain["context"] = json!({ "message_id": "wamid.1" });
+        assert_eq!(code_of(&plain), Ok("12025550101".to_owned()), "to may come without a plus");
+    }
+
+    #[test]
+    fn what_the_cloud_api_refuses_is_refused() {
+        let with = |name: &str, value: Value| {
+            let mut message = message("text", json!({ "body": "x" }));
+            message[name] = value;
+            message
+        };
+        let body_component = |parameters: Value| {
+            let components = json!([{ "type": "body", "parameters": parameters }]);
+            message(
+                "template",
+                json!({ "name": "n", "language": { "code": "es" }, "components": components }),
+            )
+        };
+        let rows = [
+            (json!(null), 100),
+            (json!({}), 100),
+            (with("messaging_product", json!("sms")), 100),
+            (with("recipient_type", json!("group")), 100),
+            (with("to", json!(null)), 131_008),
+            (with("to", json!("ana")), 131_009),
+            (with("to", json!("+1202")), 131_009),
+            (with("type", json!("poem")), 100),
+            (with("surprise", json!(1)), 100),
+            (with("context", json!({ "message_id": "1" })), 131_009),
+            (message("text", json!("x")), 131_008),
+            (message("text", json!({})), 131_008),
+            (message("text", json!({ "body": "" })), 131_008),
+            (message("text", json!({ "body": "x".repeat(4_097) })), 100),
+            (message("text", json!({ "body": "x", "preview_url": "no" })), 131_009),
+            (message("image", json!({ "caption": "x" })), 131_008),
+            (message("image", json!({ "link": "files/x" })), 131_009),
+            (message("image", json!({ "link": "https://h/x", "caption": "x".repeat(1_025) })), 100),
+            (message("image", json!({ "link": "https://h/x", "filename": "x" })), 100),
+            (message("audio", json!({ "link": "https://h/x", "caption": "x" })), 100),
+            (message("sticker", json!({ "link": "https://h/x", "caption": "x" })), 100),
+            (message("template", json!({ "language": { "code": "es" } })), 131_008),
+            (message("template", json!({ "name": "n" })), 131_008),
+            (message("template", json!({ "name": "n", "language": {} })), 131_008),
+            (
+                message("template", json!({ "name": "n", "language": { "code": "es" }, "components": {} })),
+                131_009,
+            ),
+            (body_component(json!([])), 131_009),
+            (body_component(json!([{ "type": "currency", "text": "x" }])), 131_009),
+            (body_component(json!([{ "type": "text" }])), 131_008),
+            (body_component(json!([{ "type": "text", "text": "a\nb" }])), 131_009),
+            (body_component(json!([{ "type": "text", "text": "a     b" }])), 131_009),
+        ];
+        for (row, code) in rows {
+            assert_eq!(code_of(&row), Err(code), "{row}");
+        }
+    }
+}
