@@ -8,7 +8,7 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 /// may only import from the floors below its own.
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("domain", &[])],
-    &[("provider", &[]), ("queue", &["domain"]), ("runtime", &["domain"]), ("store", &["domain"])],
+    &[("provider", &["domain"]), ("queue", &["domain"]), ("runtime", &["domain"]), ("store", &["domain"])],
     &[("edge", &["domain", "store"])],
     &[
         ("attributes", &["domain", "edge", "runtime", "store"]),
