@@ -39,6 +39,17 @@ impl Conversation {
     pub const MAX_EXTERNALS: usize = 10;
     /// The greatest number of internal participants.
     pub const MAX_INTERNALS: usize = 20;
+
+    /// What the first interaction makes of it, a message from or to a customer: a GHOST turns ACTIVE. Onboarding
+    /// templates and internal notes are none.
+    pub fn at_interaction(&self, now: Timestamp) -> Option<Self> {
+        (self.status == ConversationStatus::Ghost).then(|| Self {
+            status: ConversationStatus::Active,
+            updated_at: now,
+            version: self.version + 1,
+            ..self.clone()
+        })
+    }
 }
 
 /// A customer in a conversation. Who they are is the contact; how they were named is only shown.
@@ -144,5 +155,39 @@ impl ConversationStatus {
     /// The API's word.
     pub fn as_str(self) -> &'static str {
         Self::NAMES[self as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    #[test]
+    fn of_all_conversations_only_a_ghost_changes_at_an_interaction() {
+        let id = Uuid::from_u128(1);
+        let now = Timestamp::from_millis(7);
+        for status in ConversationStatus::ALL {
+            let conversation = Conversation {
+                id: ConversationId::from_uuid(id),
+                workspace_id: WorkspaceId::from_uuid(id),
+                name: ConversationName::parse("Order 7").ok(),
+                status,
+                externals: vec![],
+                internals: vec![],
+                created_at: Timestamp::from_millis(0),
+                updated_at: Timestamp::from_millis(0),
+                list_shard: 3,
+                version: 4,
+            };
+            let active = Conversation {
+                status: ConversationStatus::Active,
+                updated_at: now,
+                version: 5,
+                ..conversation.clone()
+            };
+            let expected = (status == ConversationStatus::Ghost).then_some(active);
+            assert_eq!(conversation.at_interaction(now), expected, "{status:?}");
+        }
     }
 }
