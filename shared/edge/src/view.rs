@@ -2,8 +2,7 @@
 
 use domain::attribute::AttributeDefinition;
 use domain::contact::AttributeContent;
-use domain::conversation::ContactRef;
-use domain::{Contact, Conversation, Definitions, Event, External, Internal, Timestamp, User, UserRef};
+use domain::{Contact, Conversation, Definitions, Event, External, Internal, Summary, Timestamp, User};
 use serde::Serialize;
 
 /// A contact of endpoints 5 to 7 and of the `contact.*` events. The four fields that the specification shows
@@ -213,14 +212,9 @@ pub fn participants(conversation: &Conversation) -> ParticipantsView {
 }
 
 fn external(external: &External) -> ParticipantView {
-    let (identifier, identifier_type) = match &external.shown {
-        ContactRef::Id(id) => (id.to_string(), "ID"),
-        ContactRef::Email(email) => (email.canonical(), "EMAIL"),
-        ContactRef::Cellphone(cellphone) => (cellphone.as_str().to_owned(), "PHONE"),
-    };
     ParticipantView {
-        identifier,
-        identifier_type,
+        identifier: external.shown.identifier(),
+        identifier_type: external.shown.identifier_type(),
         role: "EXTERNAL",
         joined_at: external.joined_at.to_string(),
         last_seen_at: external.last_seen_at.map(|at| at.to_string()),
@@ -228,16 +222,44 @@ fn external(external: &External) -> ParticipantView {
 }
 
 fn internal(internal: &Internal) -> ParticipantView {
-    let (identifier, identifier_type) = match &internal.shown {
-        UserRef::Id(id) => (id.to_string(), "ID"),
-        UserRef::Email(email) => (email.canonical(), "EMAIL"),
-    };
     ParticipantView {
-        identifier,
-        identifier_type,
+        identifier: internal.shown.identifier(),
+        identifier_type: internal.shown.identifier_type(),
         role: "INTERNAL",
         joined_at: internal.joined_at.to_string(),
         last_seen_at: internal.last_seen_at.map(|at| at.to_string()),
+    }
+}
+
+/// The payload of `conversation_summary.created`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SummaryView {
+    conversation_id: String,
+    messages: TallyView,
+    first_message_at: Option<String>,
+    last_message_at: Option<String>,
+    participants: ParticipantsView,
+    duration_seconds: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct TallyView {
+    inbound: usize,
+    outbound: usize,
+    internal: usize,
+}
+
+/// What a released conversation came to.
+pub fn summary(summary: &Summary) -> SummaryView {
+    let tally = &summary.tally;
+    SummaryView {
+        conversation_id: summary.conversation.id.to_string(),
+        messages: TallyView { inbound: tally.inbound, outbound: tally.outbound, internal: tally.internal },
+        first_message_at: tally.first.map(|at| at.to_string()),
+        last_message_at: tally.last.map(|at| at.to_string()),
+        participants: participants(&summary.conversation),
+        duration_seconds: summary.duration().as_secs(),
     }
 }
 

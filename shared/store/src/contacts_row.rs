@@ -1,6 +1,6 @@
 //! The row of a contact.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::{
@@ -9,7 +9,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::item::{Item, PK, SK, read, row, s, text};
+use crate::item::{Item, PK, read, row, s, text};
 use crate::transact::LAST_REQUEST;
 use crate::{StoreError, fields, keys};
 
@@ -20,15 +20,9 @@ pub(crate) const OWNER_PK: &str = "ownerPk";
 
 const KIND: &str = "contact";
 
-/// The contact in an image of the contacts table's stream; `None` if the image is of a helper row.
-///
-/// Its version tells a change of the contact from any other write: it grows by one with each.
-pub fn contact_from_image(image: serde_dynamo::Item) -> Result<Option<Contact>, StoreError> {
-    let item: Item = HashMap::from(image);
-    if text(&item, SK) != "C" || text(&item, "kind") != KIND {
-        return Ok(None);
-    }
-    Contact::try_from(read::<ContactRow>(item)?).map(Some)
+/// The contact of its row.
+pub(crate) fn contact(item: Item) -> Result<Contact, StoreError> {
+    Contact::try_from(read::<ContactRow>(item)?)
 }
 
 /// A contact's row as `request_id` writes it, but for its place in the list of all contacts, which its

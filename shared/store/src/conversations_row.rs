@@ -1,7 +1,5 @@
 //! The rows of a conversation: its home, and a full copy in each newest-first list in which it stands.
 
-use std::collections::HashMap;
-
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::conversation::ContactRef;
 use domain::{
@@ -10,7 +8,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::item::{Item, SK, read, row, s, text};
+use crate::item::{Item, read, row, s};
 use crate::transact::LAST_REQUEST;
 use crate::{StoreError, fields, keys};
 
@@ -21,18 +19,6 @@ pub(crate) const INTERNAL_IDS: &str = "internalIds";
 
 const HOME: &str = "conversation";
 const LISTED: &str = "listedConversation";
-
-/// The conversation in an image of the conversations table's stream; `None` if the image is of another row than its
-/// home.
-///
-/// Its version tells a change of the conversation from any other write: it grows by one with each.
-pub fn conversation_from_image(image: serde_dynamo::Item) -> Result<Option<Conversation>, StoreError> {
-    let item: Item = HashMap::from(image);
-    if text(&item, SK) != "C" || text(&item, "kind") != HOME {
-        return Ok(None);
-    }
-    conversation(item).map(Some)
-}
 
 /// The conversation of its home row, or of one of its rows in lists.
 pub(crate) fn conversation(item: Item) -> Result<Conversation, StoreError> {

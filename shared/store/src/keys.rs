@@ -229,8 +229,11 @@ pub(crate) fn message(
     conversation: ConversationId,
     message: MessageId,
 ) -> (String, String) {
-    (messages(workspace, conversation), format!("M#{message}"))
+    (messages(workspace, conversation), format!("{MESSAGES}{message}"))
 }
+
+/// What the sort keys of messages begin with.
+pub(crate) const MESSAGES: &str = "M#";
 
 /// A conversation's lane: its sequence, the lease under which it is sent into, and when that is due.
 pub(crate) fn lane(workspace: WorkspaceId, conversation: ConversationId) -> (String, &'static str) {
@@ -256,6 +259,12 @@ pub(crate) fn open_entry(seq: u64) -> String {
 /// A file (table `media`).
 pub(crate) fn media(workspace: WorkspaceId, media: MediaId) -> (String, &'static str) {
     (format!("{workspace}#M#{media}"), "M")
+}
+
+/// Which file a partition holds: reads back what [`media`] made.
+pub(crate) fn read_media(pk: &str) -> Option<(WorkspaceId, MediaId)> {
+    let (workspace, media) = pk.split_once("#M#")?;
+    Some((WorkspaceId::parse(workspace).ok()?, MediaId::parse(media).ok()?))
 }
 
 /// The key of a file's bytes in the bucket.

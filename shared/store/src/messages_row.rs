@@ -1,7 +1,5 @@
 //! The row of a message, and the entry by which it stays in its conversation's lane while it is to be sent.
 
-use std::collections::HashMap;
-
 use domain::message::{Attached, Content, PartError, Progress, SentBy};
 use domain::onboarding::Requested;
 use domain::template::Parameters;
@@ -12,22 +10,11 @@ use domain::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::item::{Item, read, row, s, text};
+use crate::item::{Item, read, row, s};
 use crate::transact::LAST_REQUEST;
 use crate::{StoreError, fields, keys};
 
 const KIND: &str = "message";
-
-/// The message in an image of the messages table's stream; `None` if the image is of another row of a conversation.
-///
-/// Its version tells a change of a part's status from any other write: it grows by one with each.
-pub fn message_from_image(image: serde_dynamo::Item) -> Result<Option<Message>, StoreError> {
-    let item: Item = HashMap::from(image);
-    if text(&item, "kind") != KIND {
-        return Ok(None);
-    }
-    message(item).map(Some)
-}
 
 /// A message's row as `request_id` writes it.
 pub(crate) fn message_item(message: &Message, request_id: &str) -> Result<Item, StoreError> {
@@ -310,6 +297,7 @@ mod tests {
     use domain::template::ParameterValue;
 
     use super::*;
+    use crate::item::text;
 
     fn id<T>(make: fn(Uuid) -> T, n: u128) -> T {
         make(Uuid::from_u128(n))
@@ -403,13 +391,5 @@ mod tests {
         assert_eq!(text(&entry, "pk"), text(&item, "pk"));
         assert_eq!(text(&entry, "sk"), "Q#000000000004");
         assert_eq!(read::<EntryRow>(entry).unwrap().message_id, id(MessageId::from_uuid, 1));
-    }
-
-    #[test]
-    fn of_the_streams_images_only_those_of_messages_are_messages() {
-        let kept = full(written());
-        let image = |item: Item| message_from_image(serde_dynamo::Item::from(item));
-        assert_eq!(image(message_item(&kept, "r").unwrap()).unwrap(), Some(kept.clone()));
-        assert_eq!(image(entry_item(&kept, "r").unwrap()).unwrap(), None);
     }
 }

@@ -14,7 +14,7 @@ use domain::{
 };
 use futures::future::join_all;
 use harness::{Fault, TestDb, trips};
-use store::{Created, Replaced, StoreError, Table, contact_from_image};
+use store::{Created, Image, Replaced, StoreError, Table};
 use support::{Dice, OTHER, WORKSPACE, blank, contact, create, next, rows};
 
 fn owner(db: &TestDb, email: &str) -> Option<Owner> {
@@ -307,10 +307,11 @@ async fn images_of_the_stream_are_read_and_helper_rows_passed_over() {
     for record in db.contacts_stream()["Records"].as_array().unwrap() {
         let image = |name: &str| {
             let image: serde_dynamo::Item = serde_json::from_value(record["dynamodb"][name].clone()).ok()?;
-            contact_from_image(image).unwrap()
+            Image::read(image).unwrap()
         };
         seen.extend(image("NewImage").map(|new| (image("OldImage"), new)));
     }
+    let (ana, eva) = (Image::Contact(ana), Image::Contact(eva));
     assert_eq!(seen, [(None, ana.clone()), (Some(ana), eva)]);
 }
 

@@ -1,0 +1,54 @@
+//! What a record of a table's stream is about.
+
+use std::collections::HashMap;
+
+use domain::{Contact, Conversation, ConversationId, MediaId, Message, WorkspaceId};
+
+use crate::contacts_row::contact;
+use crate::conversations_row::conversation;
+use crate::item::{Item, PK, text};
+use crate::messages_row::message;
+use crate::{StoreError, keys};
+
+/// The row in an image, if it is one that others are told of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Image {
+    /// A contact.
+    Contact(Contact),
+    /// A conversation.
+    Conversation(Conversation),
+    /// A message.
+    Message(Message),
+    /// An onboarding plan of that conversation.
+    Plan(WorkspaceId, ConversationId),
+    /// A file made ready for upload.
+    Media(WorkspaceId, MediaId),
+}
+
+impl Image {
+    /// Reads an image; `None` if it is of a helper row, or there is none.
+    ///
+    /// Versions tell changes that are shown from any other write: they grow by one with each.
+    pub fn read(image: serde_dynamo::Item) -> Result<Option<Self>, StoreError> {
+        let item: Item = HashMap::from(image);
+        let named = |ids: Option<Self>| {
+            let unreadable = || StoreError::Unreadable {
+                key: "of a stream record".to_owned(),
+                reason: "its key is not one of ours".to_owned(),
+            };
+            ids.map(Some).ok_or_else(unreadable)
+        };
+        match text(&item, "kind") {
+            "contact" => Ok(Some(Self::Contact(contact(item)?))),
+            "conversation" => Ok(Some(Self::Conversation(conversation(item)?))),
+            "message" => Ok(Some(Self::Message(message(item)?))),
+            "plan" => {
+                named(keys::read_messages(text(&item, PK)).map(|(workspace, of)| Self::Plan(workspace, of)))
+            }
+            "media" => {
+                named(keys::read_media(text(&item, PK)).map(|(workspace, of)| Self::Media(workspace, of)))
+            }
+            _ => Ok(None),
+        }
+    }
+}

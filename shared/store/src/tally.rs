@@ -1,0 +1,43 @@
+//! Counting a conversation's messages, for its summary.
+
+use domain::summary::Tally;
+use domain::{ConversationId, Timestamp, WorkspaceId};
+
+use crate::item::s;
+use crate::messages_row::message;
+use crate::{Store, StoreError, Table, keys};
+
+impl Store {
+    /// The messages that a conversation had by that moment, read strongly. One trip for each megabyte of them.
+    pub async fn tally(
+        &self,
+        workspace: WorkspaceId,
+        conversation: ConversationId,
+        until: Timestamp,
+    ) -> Result<Tally, StoreError> {
+        let (mut tally, mut from) = (Tally::default(), None);
+        loop {
+            let page = self
+                .db
+                .query()
+                .table_name(self.tables.name(Table::Messages))
+                .key_condition_expression("pk = :pk AND begins_with(sk, :messages)")
+                .expression_attribute_values(":pk", s(keys::messages(workspace, conversation)))
+                .expression_attribute_values(":messages", s(keys::MESSAGES))
+                .set_exclusive_start_key(from)
+                .consistent_read(true)
+                .send()
+                .await?;
+            for item in page.items.unwrap_or_default() {
+                let message = message(item)?;
+                if message.created_at <= until {
+                    tally.count(&message);
+                }
+            }
+            from = page.last_evaluated_key;
+            if from.is_none() {
+                return Ok(tally);
+            }
+        }
+    }
+}
