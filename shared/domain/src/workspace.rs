@@ -7,6 +7,7 @@ use crate::line::ChannelId;
 use crate::onboarding::Onboarding;
 use crate::text::{Unfit, within};
 use crate::time::Timestamp;
+use crate::user::{User, UserStatus};
 
 /// Reads a name shown to operators (a workspace's, a team's, an API key's): 1 to 256 characters, not blank.
 pub fn operator_name(text: &str) -> Result<String, Unfit> {
@@ -126,6 +127,16 @@ impl Team {
         self.changed_to(members)
     }
 
+    /// Whose turn it is, of the active members among `users`, in the order they joined; nobody's if none is active.
+    /// Turns count up from 0, each given once; one that was given in vain passes over its user.
+    pub fn whose_turn<'a>(&self, users: &'a [User], turn: u64) -> Option<&'a User> {
+        let member = |id: &UserId| users.iter().find(|user| user.id == *id);
+        let active = self.members.iter().filter_map(member).filter(|user| user.status == UserStatus::Active);
+        let active: Vec<&User> = active.collect();
+        let at = turn.checked_rem(active.len() as u64)?;
+        active.get(usize::try_from(at).ok()?).copied()
+    }
+
     fn changed_to(&self, members: Vec<UserId>) -> Option<Self> {
         let version = self.version + 1;
         (members != self.members).then(|| Self { members, version, ..self.clone() })
@@ -140,6 +151,7 @@ pub struct TeamFull;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::onboarding::Override;
 
     fn user(n: u128) -> UserId {
         UserId::from_uuid(Uuid::from_u128(n))
@@ -174,6 +186,31 @@ mod tests {
         assert_eq!(shards(1), [0; 5]);
         assert_eq!(shards(4), [0, 1, 2, 3, 3]);
         assert_eq!(shards(0), [0; 5]);
+    }
+
+    #[test]
+    fn the_first_line_is_the_workspaces_default_and_a_later_one_if_so_wanted() {
+        let line = |id: &str| ChannelId::parse(id).unwrap();
+        let id = WorkspaceId::from_uuid(Uuid::nil());
+        let none = Workspace::new(id, "Aster", Timestamp::from_millis(0)).unwrap();
+        let first = none.with_line(&line("1"), false);
+        assert_eq!((first.default_line.clone(), first.version), (Some(line("1")), 2));
+        let second = first.with_line(&line("2"), false);
+        assert_eq!((second.default_line.clone(), second.version), (Some(line("1")), 3));
+        assert_eq!(first.with_line(&line("2"), true).default_line, Some(line("2")));
+        assert_eq!(second.with_default_line(&line("1")), None);
+        let changed = Workspace { default_line: Some(line("2")), version: 4, ..second.clone() };
+        assert_eq!(second.with_default_line(&line("2")), Some(changed));
+    }
+
+    #[test]
+    fn an_onboarding_that_is_set_up_already_changes_nothing() {
+        let id = WorkspaceId::from_uuid(Uuid::nil());
+        let plain = Workspace::new(id, "Aster", Timestamp::from_millis(0)).unwrap();
+        assert_eq!(plain.with_onboarding(Onboarding::default()), None);
+        let onboarding = Onboarding { overriding: Override::FirstOnly, sequence: vec![] };
+        let set_up = plain.with_onboarding(onboarding.clone()).unwrap();
+        assert_eq!(set_up, Workspace { onboarding, version: 2, ..plain });
     }
 
     #[test]
