@@ -6,12 +6,12 @@
 
 use std::collections::VecDeque;
 
-use domain::WorkspaceId;
 use domain::search::{PhoneForm, SearchQuery, reversed, shows_by_form, shows_by_term};
+use domain::{ContactId, WorkspaceId};
 use futures::future::try_join_all;
 
-use crate::contacts_page::{Hit, Hits, not_a_position};
 use crate::item::{SK, check_schema, s, text};
+use crate::lists::{Hit, Hits, not_a_position};
 use crate::{Store, StoreError, Table, keys};
 
 /// How often a search reads before it answers with what it has.
@@ -44,7 +44,7 @@ impl Store {
         query: &SearchQuery,
         page_size: usize,
         after: Option<&str>,
-    ) -> Result<Hits, StoreError> {
+    ) -> Result<Hits<ContactId>, StoreError> {
         let mut phases = phases_after(phases(workspace, query), after)?;
         let mut hits = vec![];
         let (mut limit, mut left) = (2 * page_size + 8, MOST_ROWS);
@@ -153,7 +153,7 @@ fn phases_after(mut phases: VecDeque<Phase>, position: Option<&str>) -> Result<V
 
 /// Looks at the rows read, phase after phase, until one hit more is found than the page takes. Phases that
 /// are done with are dropped.
-fn take(phases: &mut VecDeque<Phase>, query: &SearchQuery, page_size: usize, hits: &mut Vec<Hit>) {
+fn take(phases: &mut VecDeque<Phase>, query: &SearchQuery, page_size: usize, hits: &mut Vec<Hit<ContactId>>) {
     while let Some(phase) = phases.front_mut() {
         while let Some((sk, held)) = phase.rows.pop_front() {
             hits.extend(phase.hit(query, &sk, &held));
@@ -179,7 +179,7 @@ impl Phase {
     }
 
     /// The contact of a row, if it is this row that shows it.
-    fn hit(&self, query: &SearchQuery, sk: &str, held: &str) -> Option<Hit> {
+    fn hit(&self, query: &SearchQuery, sk: &str, held: &str) -> Option<Hit<ContactId>> {
         let (found_by, contact) = keys::found(sk)?;
         let shows = match query {
             SearchQuery::Words { lead, .. } => {
@@ -194,6 +194,6 @@ impl Phase {
                 shows_by_form(form, held, fragment)
             }
         };
-        shows.then(|| Hit { contact, position: format!("{}{sk}", self.letter) })
+        shows.then(|| Hit { row: contact, position: format!("{}{sk}", self.letter) })
     }
 }
