@@ -120,12 +120,18 @@ pub enum Refused {
     /// Nobody external would be left in the conversation.
     #[error("a conversation needs an external participant")]
     NoExternalLeft,
-    /// More participants than a conversation takes, or more new ones than one update can make.
+    /// More participants than a conversation takes.
     #[error("too many participants")]
     TooManyParticipants {
         /// `externals` or `internals`.
         side: &'static str,
         /// The greatest number.
+        max: usize,
+    },
+    /// More customers who are no contacts yet than one update can make besides all else it changes.
+    #[error("too many new contacts in one update")]
+    TooManyStrangers {
+        /// How many it can make.
         max: usize,
     },
     /// The media is unknown, another workspace's, expired, or was not uploaded.

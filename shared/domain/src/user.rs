@@ -96,3 +96,29 @@ pub enum UserRef {
     /// By e-mail address.
     Email(Email),
 }
+
+impl UserRef {
+    /// The id or address in its canonical spelling.
+    pub fn identifier(&self) -> String {
+        match self {
+            Self::Id(id) => id.to_string(),
+            Self::Email(email) => email.canonical(),
+        }
+    }
+
+    /// The API's word for what the identifier is.
+    pub fn identifier_type(&self) -> &'static str {
+        match self {
+            Self::Id(_) => "ID",
+            Self::Email(_) => "EMAIL",
+        }
+    }
+
+    /// Whether this is a name of that user.
+    pub fn names(&self, user: &User) -> bool {
+        match self {
+            Self::Id(id) => user.id == *id,
+            Self::Email(email) => user.email.same_as(email),
+        }
+    }
+}

@@ -200,7 +200,9 @@ impl ApiError {
                 Refused::UnknownClosedValue { .. } => UNKNOWN_VALUE,
                 Refused::UnknownOwner => UNKNOWN_OWNER,
                 Refused::IdentityTaken { .. } => CONTACT_TAKEN,
-                Refused::ContactTooLarge { .. } | Refused::TooManyParticipants { .. } => INVALID,
+                Refused::ContactTooLarge { .. }
+                | Refused::TooManyParticipants { .. }
+                | Refused::TooManyStrangers { .. } => INVALID,
                 Refused::ConversationBlocked => BLOCKED,
                 Refused::UnknownTemplate { .. } => UNKNOWN_TEMPLATE,
                 Refused::TemplateNotApproved { .. } => NOT_APPROVED,
@@ -294,6 +296,7 @@ impl ApiError {
                 Refused::UnknownOwner
                 | Refused::ContactTooLarge { .. }
                 | Refused::TooManyParticipants { .. }
+                | Refused::TooManyStrangers { .. }
                 | Refused::ConversationBlocked
                 | Refused::NoExternalLeft
                 | Refused::UnknownConversation => return None,
@@ -315,16 +318,28 @@ impl ApiError {
                 "input": null,
                 "ctx": {"max_length": max_bytes},
             }])),
-            Self::Refused(Refused::TooManyParticipants { side, max }) => Some(json!([{
-                "loc": ["body", "participants", side, "add"],
-                "msg": format!("The array should leave at most {max} participants"),
-                "type": "too_long",
-                "input": null,
-                "ctx": {"max_length": max},
-            }])),
+            Self::Refused(Refused::TooManyParticipants { side, max }) => {
+                Some(too_many_added(side, &format!("leave at most {max} participants"), *max))
+            }
+            Self::Refused(Refused::TooManyStrangers { max }) => Some(too_many_added(
+                "externals",
+                &format!("name at most {max} who are no contacts yet"),
+                *max,
+            )),
             _ => None,
         }
     }
+}
+
+/// What is said of an array of those who are to join a conversation.
+fn too_many_added(side: &str, should: &str, max: usize) -> Value {
+    json!([{
+        "loc": ["body", "participants", side, "add"],
+        "msg": format!("The array should {should}"),
+        "type": "too_long",
+        "input": null,
+        "ctx": {"max_length": max},
+    }])
 }
 
 /// What an error about a template says; where it came from only if that is not the request.

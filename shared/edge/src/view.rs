@@ -2,7 +2,11 @@
 
 use domain::attribute::AttributeDefinition;
 use domain::contact::AttributeContent;
-use domain::{Contact, Conversation, Definitions, Event, External, Internal, Summary, Timestamp, User};
+use domain::message::Content;
+use domain::{
+    Contact, Conversation, Definitions, Event, External, Internal, Message, MessageId, PLATFORM, Part,
+    Summary, Timestamp, User,
+};
 use serde::Serialize;
 
 /// A contact of endpoints 5 to 7 and of the `contact.*` events. The four fields that the specification shows
@@ -261,6 +265,77 @@ pub fn summary(summary: &Summary) -> SummaryView {
         participants: participants(&summary.conversation),
         duration_seconds: summary.duration().as_secs(),
     }
+}
+
+/// A message of the `message.*` events.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageView<'a> {
+    id: String,
+    conversation_id: String,
+    workspace_id: String,
+    message_body: Option<&'a str>,
+    media_ids: Vec<String>,
+    reply_to_message_id: Option<String>,
+    enable_external_broadcast: bool,
+    status: &'static str,
+    parts: Vec<PartView<'a>>,
+    created_at: String,
+    updated_at: String,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PartView<'a> {
+    recipient: String,
+    index: usize,
+    status: &'static str,
+    provider_message_id: Option<&'a str>,
+    error: Option<&'a str>,
+}
+
+/// A message. A template shows neither text nor files: it is filled for each recipient when it is sent.
+pub fn message(message: &Message) -> MessageView<'_> {
+    let (body, media) = match &message.content {
+        Content::Written { body, media, .. } => (body.as_ref(), media.as_slice()),
+        Content::Template(_) => (None, &[][..]),
+    };
+    MessageView {
+        id: message.id.to_string(),
+        conversation_id: message.conversation.to_string(),
+        workspace_id: message.workspace_id.to_string(),
+        message_body: body.map(|body| body.as_str()),
+        media_ids: media.iter().map(|file| file.media.to_string()).collect(),
+        reply_to_message_id: message.reply_to.map(|id| id.to_string()),
+        enable_external_broadcast: message.is_broadcast(),
+        status: message.status().as_str(),
+        parts: message.parts.iter().map(part).collect(),
+        created_at: message.created_at.to_string(),
+        updated_at: message.updated_at.to_string(),
+    }
+}
+
+fn part(part: &Part) -> PartView<'_> {
+    PartView {
+        recipient: part.recipient.to_string(),
+        index: part.index,
+        status: part.status.as_str(),
+        provider_message_id: part.provider_message_id.as_deref(),
+        error: part.error.as_ref().map(|error| error.as_str()),
+    }
+}
+
+/// Endpoint 11: the message that was taken.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageCreatedView {
+    message_id: String,
+    messaging_product: &'static str,
+}
+
+/// A message that was taken.
+pub fn message_created(id: MessageId) -> MessageCreatedView {
+    MessageCreatedView { message_id: id.to_string(), messaging_product: PLATFORM }
 }
 
 #[derive(Serialize)]
