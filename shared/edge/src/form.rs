@@ -210,6 +210,11 @@ impl<'a> Node<'a> {
         Some(self)
     }
 
+    /// This place if something other than `null` was sent here: for fields that may be left out.
+    pub fn given(self) -> Option<Self> {
+        Some(self).filter(|at| !at.is_absent() && !at.is_null())
+    }
+
     /// This place if it holds an object.
     pub fn object(self, form: &mut Form) -> Option<Self> {
         match self.value {
@@ -249,6 +254,15 @@ impl<'a> Node<'a> {
             return None;
         }
         parse(text).map_err(|unfit| form.fail(self, Fault::Unfit(unfit))).ok()
+    }
+
+    /// `true` or `false`.
+    pub fn boolean(&self, form: &mut Form) -> Option<bool> {
+        let read = self.value.and_then(Value::as_bool);
+        if read.is_none() {
+            form.fail(self, Fault::NotBool);
+        }
+        read
     }
 
     fn child(&self, name: String, value: Option<&'a Value>) -> Self {
@@ -419,6 +433,33 @@ mod tests {
         assert_eq!(read("set"), Patch::Set(PersonName::parse("Ana").unwrap()));
         assert_eq!(read("bad"), Patch::Keep);
         assert_eq!(failures(form), [("body.bad".into(), "string_type", json!(1), json!({}))]);
+    }
+
+    #[test]
+    fn a_field_that_may_be_left_out_is_given_unless_it_is_absent_or_null() {
+        let body = json!({"null": null, "empty": "", "false": false});
+        let body = Node::root("body", Some(&body));
+        for (name, given) in [("absent", false), ("null", false), ("empty", true), ("false", true)] {
+            assert_eq!(body.field(name).given().is_some(), given, "{name}");
+        }
+    }
+
+    #[test]
+    fn booleans_of_a_body_are_json_booleans() {
+        for (value, expected) in [
+            (json!(true), Some(true)),
+            (json!(false), Some(false)),
+            (json!("true"), None),
+            (json!(1), None),
+            (json!(null), None),
+            (json!([true]), None),
+        ] {
+            let mut form = Form::default();
+            assert_eq!(Node::root("body", Some(&value)).boolean(&mut form), expected, "{value}");
+            let noted =
+                expected.map_or(vec![("body".to_owned(), "bool_parsing", value, json!({}))], |_| vec![]);
+            assert_eq!(failures(form), noted);
+        }
     }
 
     #[test]

@@ -1,0 +1,292 @@
+//! Messages: taken into a conversation under its next number, in one transaction with all that they change.
+
+use domain::{Conversation, ConversationId, Media, Message, MessageId, Timestamp, WorkspaceId};
+
+use crate::conversations_plan::conversation_writes;
+use crate::item::{Item, key, n, read, s};
+use crate::lanes_row::{FIRST_DUE, LaneRow};
+use crate::media::first_reference;
+use crate::messages_row::{entry_item, message, message_item};
+use crate::once::{answered_in, keep_answer};
+use crate::transact::{LAST_REQUEST, Refusal, Transacted, Write};
+use crate::{Answered, Once, Store, StoreError, Table, keys};
+
+/// How often a message is put under the number that a refusal names, without another look at anything else.
+const TRIES: usize = 2;
+
+/// A message that is to be taken, and what changes with it.
+#[derive(Clone, Copy, Debug)]
+pub struct NewMessage<'a> {
+    /// The message; its number is one more than [`Store::last_seq`].
+    pub message: &'a Message,
+    /// The files that no message referred to before, each with the size in bytes it was found to have; up to
+    /// [`Message::MAX_MEDIA`].
+    pub first_references: &'a [(Media, u64)],
+    /// The conversation as it was read and as the message makes it, if that is not the same.
+    pub conversation: Option<(&'a Conversation, &'a Conversation)>,
+    /// The request's idempotency key, if it sent one, with the answer it is to keep.
+    pub kept: Option<(&'a Once, &'a str)>,
+}
+
+/// What became of a new message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MessageTaken {
+    /// It is stored, and to be sent if it is sent at all.
+    Done,
+    /// It is not: the idempotency key had been answered before.
+    Answered(Answered),
+    /// It is not: the conversation or a file has changed since it was read, or others keep taking the next number.
+    Stale,
+}
+
+impl Store {
+    /// A message of that conversation, read strongly. One trip.
+    pub async fn message(
+        &self,
+        workspace: WorkspaceId,
+        conversation: ConversationId,
+        id: MessageId,
+    ) -> Result<Option<Message>, StoreError> {
+        let item = self.get_item(Table::Messages, keys::message(workspace, conversation, id)).await?;
+        item.map(message).transpose()
+    }
+
+    /// The last number that a message of the conversation took, read strongly; 0 if none has, or there is no such
+    /// conversation. One trip.
+    pub async fn last_seq(
+        &self,
+        workspace: WorkspaceId,
+        conversation: ConversationId,
+    ) -> Result<u64, StoreError> {
+        let lane: Option<LaneRow> =
+            self.get_row(Table::Messages, keys::lane(workspace, conversation)).await?;
+        Ok(lane.map_or(0, |lane| lane.seq))
+    }
+
+    /// Takes a message into its conversation, with all that changes with it or not at all. One trip; a second when
+    /// another message took its number meanwhile.
+    ///
+    /// Its id is never given to another message: one that is found under it is this one, stored by an earlier attempt.
+    pub async fn take_message(
+        &self,
+        new: &NewMessage<'_>,
+        request_id: &str,
+    ) -> Result<MessageTaken, StoreError> {
+        let mut message = new.message.clone();
+        for _ in 0..TRIES {
+            let plan = Plan::of(&message, new, request_id, self.now())?;
+            let refusals = match self.transact(plan.writes).await? {
+                Transacted::Done => return Ok(MessageTaken::Done),
+                Transacted::Refused(refusals) => refusals,
+            };
+            // The writes stand in the order in which they decide.
+            let Some(Refusal { at, found }) = refusals.into_iter().next() else { break };
+            match (plan.roles[at], found) {
+                (Role::Message, _) => return Ok(MessageTaken::Done),
+                (Role::Answer, Some(found)) => return Ok(MessageTaken::Answered(answered_in(found)?)),
+                (Role::Lane, Some(found)) => message.seq = read::<LaneRow>(found)?.seq + 1,
+                (Role::Lane, None) => {
+                    let (key, _) = keys::lane(message.workspace_id, message.conversation);
+                    let reason = "the conversation has no lane".to_owned();
+                    return Err(StoreError::Unreadable { key, reason });
+                }
+                (Role::Answer | Role::Changes, _) => return Ok(MessageTaken::Stale),
+            }
+        }
+        Ok(MessageTaken::Stale)
+    }
+}
+
+/// The writes of a new message, in the order in which they decide what a refusal means.
+struct Plan {
+    writes: Vec<Write>,
+    /// What each of the writes is for, in the same order.
+    roles: Vec<Role>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// The message itself.
+    Message,
+    /// Keeps the answer of the idempotency key.
+    Answer,
+    /// Keeps a file, or changes the conversation, as it was read.
+    Changes,
+    /// Takes the number. Refused alone, everything else could have been written.
+    Lane,
+}
+
+impl Plan {
+    fn of(
+        message: &Message,
+        new: &NewMessage<'_>,
+        request_id: &str,
+        now: Timestamp,
+    ) -> Result<Self, StoreError> {
+        let mut plan = Self { writes: vec![], roles: vec![] };
+        plan.add(
+            Role::Message,
+            Write::put(Table::Messages, message_item(message, request_id)?).when_absent(),
+        );
+        if let Some((once, answer)) = new.kept {
+            let workspace = message.workspace_id;
+            plan.add(Role::Answer, keep_answer(Table::Messages, workspace, once, answer, now)?);
+        }
+        for (media, size) in new.first_references {
+            plan.add(Role::Changes, first_reference(media, *size, now));
+        }
+        if let Some((old, new)) = new.conversation {
+            for write in conversation_writes(old, new, request_id)? {
+                plan.add(Role::Changes, write);
+            }
+        }
+        plan.add(Role::Lane, take_number(message, request_id, now));
+        if message.is_broadcast() {
+            plan.add(Role::Lane, Write::put(Table::Messages, entry_item(message, request_id)?));
+        }
+        Ok(plan)
+    }
+
+    fn add(&mut self, role: Role, write: Write) {
+        self.roles.push(role);
+        self.writes.push(write);
+    }
+}
+
+/// Takes the message's number, if it is still the next. What is to be sent makes the lane due, unless it is already:
+/// what stands before it in the lane is due no later.
+fn take_number(message: &Message, request_id: &str, now: Timestamp) -> Write {
+    let mut expression = format!("SET seq = :next, {LAST_REQUEST} = :request");
+    if message.is_broadcast() {
+        expression += ", dueShard = if_not_exists(dueShard, :shard), dueAt = if_not_exists(dueAt, :due)";
+    }
+    let write = Write::update(Table::Messages, lane_key(message), expression)
+        .when("seq = :seen")
+        .bind(":next", n(message.seq))
+        .bind(":seen", n(message.seq - 1))
+        .bind(":request", s(request_id));
+    if message.is_broadcast() {
+        write
+            .bind(":shard", s(keys::due_of_lane(message.conversation)))
+            .bind(":due", n(now.plus(FIRST_DUE).as_millis()))
+    } else {
+        write
+    }
+}
+
+fn lane_key(message: &Message) -> Item {
+    let (pk, sk) = keys::lane(message.workspace_id, message.conversation);
+    key(pk, sk)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::conversation::ContactRef;
+    use domain::media::FileName;
+    use domain::message::Draft;
+    use domain::{
+        BrandId, ChannelId, ContactId, ConversationStatus, External, FileType, Internal, MediaDigest,
+        MediaId, MessageBody, UserId, UserRef,
+    };
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// DynamoDB's limit on a transaction.
+    const MOST_ACTIONS: usize = 100;
+
+    fn uuid(n: usize) -> Uuid {
+        Uuid::from_u128(n as u128)
+    }
+
+    fn at() -> Timestamp {
+        Timestamp::from_millis(1_767_323_045_678)
+    }
+
+    fn conversation(externals: usize, internals: usize) -> Conversation {
+        let external = |at_: usize| External {
+            contact: ContactId::from_uuid(uuid(at_)),
+            shown: ContactRef::Id(ContactId::from_uuid(uuid(at_))),
+            channel: ChannelId::parse("line").unwrap(),
+            brand: BrandId::parse("brand").unwrap(),
+            joined_at: at(),
+            last_seen_at: None,
+        };
+        let internal = |at_: usize| Internal {
+            user: UserId::from_uuid(uuid(at_)),
+            shown: UserRef::Id(UserId::from_uuid(uuid(at_))),
+            joined_at: at(),
+            last_seen_at: None,
+        };
+        Conversation {
+            id: ConversationId::from_uuid(uuid(1)),
+            workspace_id: WorkspaceId::from_uuid(uuid(2)),
+            name: None,
+            status: ConversationStatus::Ghost,
+            externals: (100..100 + externals).map(external).collect(),
+            internals: (200..200 + internals).map(internal).collect(),
+            created_at: at(),
+            updated_at: at(),
+            list_shard: 0,
+            version: 1,
+        }
+    }
+
+    fn file(n: usize) -> Media {
+        Media {
+            id: MediaId::from_uuid(uuid(n)),
+            workspace_id: WorkspaceId::from_uuid(uuid(2)),
+            file_type: FileType::Image,
+            content_type: "image/png".to_owned(),
+            name: FileName::parse("a.png").unwrap(),
+            digest: MediaDigest::parse("47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=").unwrap(),
+            size: None,
+            created_at: at(),
+            expires_at: Some(at()),
+        }
+    }
+
+    /// How many rows a message writes.
+    fn writes(conversation: &Conversation, files: usize, broadcast: bool, ghost: bool, key: bool) -> usize {
+        let files: Vec<(Media, u64)> = (300..300 + files).map(|n| (file(n), 1)).collect();
+        let draft = Draft {
+            conversation: conversation.id,
+            body: MessageBody::parse("hello").ok(),
+            media: files.iter().map(|(media, _)| media.id).collect(),
+            broadcast,
+            reply_to: None,
+        };
+        let attached = files.iter().map(|(media, size)| media.attached(*size)).collect();
+        let message = draft.message(MessageId::from_uuid(uuid(3)), conversation, 1, attached, at());
+        let active = conversation.at_interaction(at()).filter(|_| ghost);
+        let once = Once { route: "messages", key_sha256_hex: "k".to_owned(), fingerprint: "f".to_owned() };
+        let new = NewMessage {
+            message: &message,
+            first_references: &files,
+            conversation: active.as_ref().map(|active| (conversation, active)),
+            kept: key.then_some((&once, "answer")),
+        };
+        Plan::of(&message, &new, "r", at()).unwrap().writes.len()
+    }
+
+    #[test]
+    fn the_worst_transaction_of_a_message_stays_far_below_its_limit() {
+        let (externals, internals) = (Conversation::MAX_EXTERNALS, Conversation::MAX_INTERNALS);
+        let rows = [
+            // The message and the lane.
+            ("an internal note", conversation(1, 0), 0, false, false, false, 2),
+            // And the entry.
+            ("a text", conversation(externals, internals), 0, true, false, false, 3),
+            ("under a key", conversation(1, 0), 0, true, false, true, 4),
+            ("with files", conversation(1, 0), Message::MAX_MEDIA, true, false, false, 13),
+            // The home, the list of all conversations, and that of the contact.
+            ("into a ghost", conversation(1, 0), 0, true, true, false, 6),
+            ("all of it", conversation(externals, internals), Message::MAX_MEDIA, true, true, true, 46),
+        ];
+        for (what, conversation, files, broadcast, ghost, key, expected) in rows {
+            let found = writes(&conversation, files, broadcast, ghost, key);
+            assert_eq!(found, expected, "{what}");
+            assert!(found <= MOST_ACTIONS, "{what}");
+        }
+    }
+}
