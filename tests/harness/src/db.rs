@@ -86,6 +86,11 @@ impl TestDb {
         &self.ids
     }
 
+    /// What stands between the client and the database.
+    pub(crate) fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
     /// Where the database is served, for clients of another kind.
     pub fn endpoint(&self) -> &str {
         &self.endpoint

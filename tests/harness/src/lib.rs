@@ -7,6 +7,7 @@
 //! assert_eq!(trips(&db.calls()), 1);
 //! ```
 
+mod bucket;
 mod db;
 mod fixtures;
 mod gateway;
@@ -17,6 +18,7 @@ mod template;
 mod wire;
 mod world;
 
+pub use bucket::TestBucket;
 pub use db::TestDb;
 pub use fixtures::{fixture, fixture_text};
 pub use gateway::{Answer, GatewayEvent};

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::template;
 
-/// The DynamoDB actions of one role, each with the table or index it is allowed on.
+/// The actions of one role on tables and the bucket, each with what it is allowed on.
 #[derive(Debug)]
 pub(crate) struct Rights {
     function: String,
@@ -26,23 +26,36 @@ impl Rights {
                     resources.clone().into_iter().map(move |resource| (action.clone(), resource))
                 })
             })
-            .filter_map(|(action, resource)| Some((action.strip_prefix("dynamodb:")?.to_owned(), resource)))
             .collect();
         Self { function: function.to_owned(), allowed }
     }
 
-    /// Panics when the role does not allow a call.
+    /// Panics when the role does not allow a call of DynamoDB.
     pub(crate) fn check(&self, operation: &str, body: &Value) {
         for (action, resource) in needed(operation, body) {
-            let right = (action, resource);
-            assert!(
-                self.allowed.contains(&right),
-                "the role of {} in template.yaml does not allow dynamodb:{} on {}",
-                self.function,
-                right.0,
-                right.1
-            );
+            self.demand(&format!("dynamodb:{action}"), &resource);
         }
+    }
+
+    /// Panics when the role does not allow a call of the bucket.
+    pub(crate) fn check_bucket(&self, operation: &str) {
+        let (all, objects) = ("${MediaBucket.Arn}", "${MediaBucket.Arn}/*");
+        match operation {
+            "HeadObject" => {
+                self.demand("s3:GetObject", objects);
+                // Without it an object that is not there is answered like one that is forbidden.
+                self.demand("s3:ListBucket", all);
+            }
+            _ => self.demand(&format!("s3:{operation}"), objects),
+        }
+    }
+
+    fn demand(&self, action: &str, resource: &str) {
+        assert!(
+            self.allowed.contains(&(action.to_owned(), resource.to_owned())),
+            "the role of {} in template.yaml does not allow {action} on {resource}",
+            self.function,
+        );
     }
 }
 
@@ -96,5 +109,17 @@ mod tests {
     fn and_nothing_besides() {
         let body = json!({"TransactItems": [{"Put": {"TableName": "test-workspaces"}}]});
         Rights::of("contacts").check("TransactWriteItems", &body);
+    }
+
+    #[test]
+    fn of_the_bucket_a_role_allows_what_the_template_says() {
+        Rights::of("messages").check_bucket("HeadObject");
+        Rights::of("messages").check_bucket("DeleteObject");
+    }
+
+    #[test]
+    #[should_panic(expected = "does not allow s3:DeleteObject on ${MediaBucket.Arn}/*")]
+    fn and_nothing_besides_of_the_bucket() {
+        Rights::of("files").check_bucket("DeleteObject");
     }
 }

@@ -1,5 +1,5 @@
-//! Between the SDK and the database: every attempt is counted, and may be made to fail as AWS fails and the
-//! embedded database never does.
+//! Between the SDK and the database or the bucket: every attempt is counted, and may be made to fail as AWS fails
+//! and the stand-ins never do.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -23,7 +23,7 @@ use crate::rights::Rights;
 pub struct Call {
     /// The operation's name, such as `TransactWriteItems`.
     pub operation: String,
-    /// The table it names; those of a transaction or a batch joined by `+`, each once.
+    /// The table or bucket it names; the tables of a transaction or a batch joined by `+`, each once.
     pub table: String,
     /// Read units (RRU) it consumed.
     pub read_units: f64,
@@ -38,7 +38,7 @@ pub struct Call {
 /// A way for a call to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// DynamoDB refuses for want of throughput; nothing was done.
+    /// DynamoDB or S3 refuses for want of throughput; nothing was done.
     Throttled,
     /// Another transaction holds one of the items; nothing was done.
     Conflict,
@@ -46,7 +46,7 @@ pub enum Fault {
     ItemThrottled,
     /// The call was carried out, but its answer never arrived.
     AnswerLost,
-    /// The database was not reached; nothing was done.
+    /// The database or the bucket was not reached; nothing was done.
     Unreachable,
     /// A batch read comes to none of its keys.
     Unprocessed,
@@ -103,7 +103,7 @@ impl Wire {
     }
 
     /// What the next call of an operation is to wait for.
-    fn held(&self, operation: &str) -> Option<oneshot::Receiver<()>> {
+    pub(crate) fn held(&self, operation: &str) -> Option<oneshot::Receiver<()>> {
         let mut state = self.state();
         let planned = state.held.iter().position(|(name, _)| name == operation);
         planned.map(|at| state.held.remove(at).1)
@@ -119,7 +119,8 @@ impl Wire {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self, operation: &str, body: &Value) -> (usize, Option<Fault>) {
+    /// Counts a call that begins: its number, and how it is to fail.
+    pub(crate) fn begin(&self, operation: &str, body: &Value) -> (usize, Option<Fault>) {
         let mut state = self.state();
         let started = state.tick();
         state.calls.push(Call {
@@ -135,7 +136,8 @@ impl Wire {
         (number, planned.map(|at| state.faults.remove(at).1))
     }
 
-    fn end(&self, number: usize, units: f64) {
+    /// The call of that number ends, having consumed so many units.
+    pub(crate) fn end(&self, number: usize, units: f64) {
         let mut state = self.state();
         let ended = state.tick();
         let at = number.checked_sub(state.forgotten);

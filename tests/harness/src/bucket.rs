@@ -1,0 +1,162 @@
+//! S3 for one test: a real client whose requests end in memory.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aws_credential_types::Credentials;
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::retry::RetryConfig;
+use aws_sdk_s3::config::{BehaviorVersion, Region};
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
+use aws_smithy_runtime_api::http::StatusCode;
+use aws_smithy_types::body::SdkBody;
+use domain::media::Uploaded;
+use domain::{Media, MediaId, WorkspaceId};
+use serde_json::json;
+use store::Bucket;
+
+use crate::TestDb;
+use crate::rights::Rights;
+use crate::wire::{Fault, Wire};
+
+/// A bucket of its own for one test, without servers: what a test puts into it is there. Its calls (`HeadObject`,
+/// `DeleteObject`) are counted, held and failed with those of the database it stands beside: [`TestDb::calls`],
+/// [`TestDb::hold`], [`TestDb::fail`].
+#[derive(Clone)]
+pub struct TestBucket {
+    bucket: Bucket,
+    behind: Behind,
+}
+
+/// What the requests reach.
+#[derive(Clone, Debug)]
+struct Behind {
+    wire: Wire,
+    objects: Arc<Mutex<BTreeMap<String, Uploaded>>>,
+    rights: Option<Arc<Rights>>,
+}
+
+impl TestBucket {
+    /// The bucket's name.
+    pub const NAME: &str = "media-bucket";
+    /// The region it is in.
+    pub const REGION: &str = "eu-central-1";
+    /// The credentials by which its URLs are signed.
+    pub const ACCESS_KEY: &str = "AKIDEXAMPLE";
+    /// Their secret half.
+    pub const SECRET_KEY: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+
+    /// An empty bucket beside a database, with its clock.
+    pub fn beside(db: &TestDb) -> Self {
+        let behind = Behind { wire: db.wire().clone(), objects: Arc::default(), rights: None };
+        Self { bucket: behind.bucket(db), behind }
+    }
+
+    /// The bucket, with every right.
+    pub fn bucket(&self) -> Bucket {
+        self.bucket.clone()
+    }
+
+    /// The same bucket as the function of that name has it: a call that its role in `template.yaml` does not allow
+    /// fails the test.
+    pub fn bucket_of(&self, db: &TestDb, function: &str) -> Bucket {
+        Behind { rights: Some(Arc::new(Rights::of(function))), ..self.behind.clone() }.bucket(db)
+    }
+
+    /// Uploads a file as it was declared, with so many bytes.
+    pub fn upload(&self, media: &Media, size: u64) {
+        let uploaded = Uploaded { size, digest: Some(media.digest.clone()) };
+        self.put(media.workspace_id, media.id, uploaded);
+    }
+
+    /// Puts anything in the place of a file.
+    pub fn put(&self, workspace: WorkspaceId, media: MediaId, uploaded: Uploaded) {
+        self.behind.objects().insert(format!("{workspace}/{media}"), uploaded);
+    }
+
+    /// Whether there is anything in the place of a file.
+    pub fn holds(&self, workspace: WorkspaceId, media: MediaId) -> bool {
+        self.behind.objects().contains_key(&format!("{workspace}/{media}"))
+    }
+}
+
+impl Behind {
+    fn bucket(&self, db: &TestDb) -> Bucket {
+        let connector = SharedHttpConnector::new(self.clone());
+        let backoff = std::time::Duration::from_millis(1);
+        let credentials =
+            Credentials::new(TestBucket::ACCESS_KEY, TestBucket::SECRET_KEY, None, None, "tests");
+        let config = aws_sdk_s3::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new(TestBucket::REGION))
+            .credentials_provider(credentials)
+            .http_client(http_client_fn(move |_, _| connector.clone()))
+            .retry_config(RetryConfig::standard().with_max_attempts(3).with_initial_backoff(backoff))
+            .build();
+        Bucket::new(Client::from_conf(config), TestBucket::NAME, db.clock().clone())
+    }
+
+    fn objects(&self) -> MutexGuard<'_, BTreeMap<String, Uploaded>> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, operation: &str, object: &str, with_checksum: bool) -> HttpResponse {
+        if operation == "DeleteObject" {
+            self.objects().remove(object);
+            return empty(204);
+        }
+        let Some(found) = self.objects().get(object).cloned() else { return empty(404) };
+        let mut answer = empty(200);
+        answer.headers_mut().insert("content-length", found.size.to_string());
+        if let Some(digest) = found.digest.filter(|_| with_checksum) {
+            answer.headers_mut().insert("x-amz-checksum-sha256", digest.as_str().to_owned());
+        }
+        answer
+    }
+}
+
+impl HttpConnector for Behind {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let operation = match request.method() {
+            "HEAD" => "HeadObject",
+            "DELETE" => "DeleteObject",
+            method => panic!("the service does not call {method} of a bucket"),
+        };
+        let bucket = format!("https://{}.s3.{}.amazonaws.com/", TestBucket::NAME, TestBucket::REGION);
+        let path = request.uri().split('?').next().unwrap_or_default();
+        let Some(object) = path.strip_prefix(&bucket) else { panic!("{path} is not in the bucket") };
+        if let Some(rights) = &self.rights {
+            rights.check_bucket(operation);
+        }
+        let with_checksum = request.headers().get("x-amz-checksum-mode") == Some("ENABLED");
+        let (number, fault) = self.wire.begin(operation, &json!({ "TableName": TestBucket::NAME }));
+        let held = self.wire.held(operation);
+        let (behind, object) = (self.clone(), object.to_owned());
+        HttpConnectorFuture::new(async move {
+            if let Some(released) = held {
+                let _ = released.await;
+            }
+            let answer = match fault {
+                None => Ok(behind.answer(operation, &object, with_checksum)),
+                Some(Fault::Throttled) => Ok(empty(503)),
+                Some(Fault::Unreachable) => Err(ConnectorError::io("connection refused".into())),
+                Some(Fault::AnswerLost) => {
+                    behind.answer(operation, &object, with_checksum);
+                    Err(ConnectorError::timeout("no answer in time".into()))
+                }
+                Some(fault) => panic!("a bucket does not fail like {fault:?}"),
+            };
+            behind.wire.end(number, 0.0);
+            answer
+        })
+    }
+}
+
+fn empty(status: u16) -> HttpResponse {
+    let status = StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("all are statuses"));
+    HttpResponse::new(status, SdkBody::empty())
+}
