@@ -5,9 +5,6 @@ use edge::{ApiError, Call, Reply, view};
 use futures::future::try_join3;
 use store::ContactQuery;
 
-const PAGE_SIZE: std::ops::RangeInclusive<i64> = 1..=100;
-const DEFAULT_PAGE_SIZE: i64 = 20;
-
 /// GET /contacts: two round trips, three to five for a search by several words.
 pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut form = Form::default();
@@ -15,7 +12,7 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     query.only(&mut form, &["owner", "search", "pageSize", "cursor"]);
     let owner = query.text(&mut form, "owner", Email::parse);
     let search = query.text(&mut form, "search", SearchQuery::parse);
-    let page_size = query.integer(&mut form, "pageSize", *PAGE_SIZE.start(), *PAGE_SIZE.end());
+    let page_size = query.page_size(&mut form);
     let owner_filter = owner.as_ref().map(Email::canonical);
     let search_filter = search.as_ref().map(SearchQuery::canonical);
     let filters = [("owner", owner_filter.as_deref()), ("search", search_filter.as_deref())];
@@ -23,7 +20,6 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let after = cursors.open(&mut form).await?;
     form.finish(Some(()))?;
 
-    let page_size = usize::try_from(page_size.unwrap_or(DEFAULT_PAGE_SIZE)).unwrap_or_default();
     let wanted = ContactQuery { owner, search, page_size, after };
     let (store, workspace) = (call.store(), call.workspace());
     let (page, definitions, ()) = try_join3(

@@ -3,6 +3,8 @@
 //! A [`Form`] collects failures; a [`Node`] is a place in the input that may be empty. Readers return what
 //! they could read and note the rest; [`Form::finish`] turns any failure into one 422.
 
+use std::ops::RangeInclusive;
+
 use domain::{Patch, Unfit};
 use serde_json::{Map, Value, json};
 
@@ -272,6 +274,9 @@ impl<'a> Node<'a> {
     }
 }
 
+const PAGE_SIZE: RangeInclusive<i64> = 1..=100;
+const DEFAULT_PAGE_SIZE: usize = 20;
+
 /// The query of a request: decoded pairs, by name, as the gateway's event has no order of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
@@ -343,6 +348,12 @@ impl Query {
             form.fail(at, fault);
             None
         })
+    }
+
+    /// The `pageSize` of a list: 1 to 100, and 20 where it was not sent.
+    pub fn page_size(&self, form: &mut Form) -> usize {
+        let sent = self.integer(form, "pageSize", *PAGE_SIZE.start(), *PAGE_SIZE.end());
+        sent.and_then(|size| usize::try_from(size).ok()).unwrap_or(DEFAULT_PAGE_SIZE)
     }
 
     /// `true` or `false`; absent is no failure.

@@ -235,6 +235,15 @@ fn internal(internal: &Internal) -> ParticipantView {
     }
 }
 
+/// Endpoint 2: a page of conversations. The last page's cursor is null.
+#[derive(Debug, Serialize)]
+pub struct ConversationsView<'a> {
+    /// The page.
+    pub conversations: Vec<ConversationView<'a>>,
+    /// Where the next page begins.
+    pub cursor: Option<String>,
+}
+
 /// The payload of `conversation_summary.created`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
