@@ -158,6 +158,8 @@ impl PartError {
     pub const MISSING_VALUE: &'static str = "MISSING_VALUE";
     /// The template is no more.
     pub const NO_TEMPLATE: &'static str = "NO_TEMPLATE";
+    /// What it was made of is cut into other parts by this release.
+    pub const NO_CONTENT: &'static str = "NO_CONTENT";
     /// The line is no more.
     pub const NO_LINE: &'static str = "NO_LINE";
     /// The conversation was blocked before it could be sent.
@@ -239,7 +241,7 @@ impl Draft {
     ///
     /// Refused, in this order: a conversation that is not there (1002) or blocked (0409), a message replied to that is
     /// not there (1001).
-    pub fn into_conversation(
+    pub fn target(
         &self,
         conversation: Option<Conversation>,
         replied: Option<&Message>,
@@ -561,7 +563,7 @@ mod tests {
             (&plain, Some(NotAssignedToHuman), None, Ok(NotAssignedToHuman)),
         ];
         for (at, (draft, status, replied, expected)) in rows.into_iter().enumerate() {
-            let found = draft.into_conversation(status.map(conversation), replied);
+            let found = draft.target(status.map(conversation), replied);
             assert_eq!(found.map(|conversation| conversation.status), expected, "row {at}");
         }
     }

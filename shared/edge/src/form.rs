@@ -29,11 +29,14 @@ pub struct Failure {
 #[derive(Debug, Default)]
 pub struct Form {
     failures: Vec<Failure>,
+    /// How many of them are [`Fault::Mismatch`].
+    mismatches: usize,
 }
 
 impl Form {
     /// Notes a failure at a place.
     pub fn fail(&mut self, at: &Node<'_>, fault: Fault) {
+        self.mismatches += usize::from(matches!(fault, Fault::Mismatch { .. }));
         let (kind, msg, ctx) = fault.said();
         let ctx = match ctx {
             Value::Object(ctx) => ctx,
@@ -48,8 +51,11 @@ impl Form {
     pub fn finish<T>(self, read: Option<T>) -> Result<T, ApiError> {
         match read {
             Some(read) if self.failures.is_empty() => Ok(read),
-            _ if !self.failures.is_empty() => Err(ApiError::Invalid(self.failures)),
-            _ => Err(ApiError::unexpected("a reader gave nothing and noted nothing")),
+            _ if self.failures.is_empty() => {
+                Err(ApiError::unexpected("a reader gave nothing and noted nothing"))
+            }
+            _ if self.mismatches == self.failures.len() => Err(ApiError::FilesUnfit(self.failures)),
+            _ => Err(ApiError::Invalid(self.failures)),
         }
     }
 }
@@ -83,6 +89,13 @@ pub enum Fault {
     Unfit(Unfit),
     /// A value that is refused for a reason of its own.
     Refused(&'static str),
+    /// A value that does not belong to the others of a file; those that would.
+    Mismatch {
+        /// What does not belong together.
+        reason: &'static str,
+        /// The values that would.
+        expected: Vec<&'static str>,
+    },
 }
 
 impl Fault {
@@ -113,6 +126,11 @@ impl Fault {
                 ("extra_forbidden", "Unknown query parameter".into(), json!({"allowed": allowed}))
             }
             Self::Refused(reason) => value_error(reason),
+            Self::Mismatch { reason, expected } => (
+                "value_error",
+                format!("Value error: {reason}; expected {}", expected.join(", ")),
+                json!({"error": reason, "expected": expected}),
+            ),
             Self::Unfit(unfit) => match unfit {
                 Unfit::TooShort { min } => (
                     "string_too_short",
@@ -203,6 +221,11 @@ impl<'a> Node<'a> {
         matches!(self.value, Some(Value::Null))
     }
 
+    /// Whether an array without items was sent here.
+    pub fn is_empty_list(&self) -> bool {
+        matches!(self.value, Some(Value::Array(items)) if items.is_empty())
+    }
+
     /// This place, noted as missing when nothing was sent.
     pub fn required(self, form: &mut Form) -> Option<Self> {
         if self.is_absent() {
@@ -265,6 +288,26 @@ impl<'a> Node<'a> {
             form.fail(self, Fault::NotBool);
         }
         read
+    }
+
+    /// A whole number within `least..=greatest`, however it is spelled: `1.0` and `1e0` are 1.
+    pub fn integer(&self, form: &mut Form, least: i64, greatest: i64) -> Option<i64> {
+        let whole = |number: &f64| number.fract() == 0.0;
+        let fault = match self.value {
+            Some(Value::Number(number)) => match (number.as_i64(), number.as_f64().filter(whole)) {
+                (Some(number), _) if (least..=greatest).contains(&number) => return Some(number),
+                (Some(number), _) if number < least => Fault::Below(least),
+                (Some(_), _) => Fault::Above(greatest),
+                // As a float the bounds are as exact as the number itself.
+                (None, Some(number)) if number < least as f64 => Fault::Below(least),
+                (None, Some(number)) if number > greatest as f64 => Fault::Above(greatest),
+                (None, Some(number)) => return Some(number as i64),
+                (None, None) => Fault::NotInteger,
+            },
+            _ => Fault::NotInteger,
+        };
+        form.fail(self, fault);
+        None
     }
 
     fn child(&self, name: String, value: Option<&'a Value>) -> Self {
@@ -453,6 +496,16 @@ mod tests {
         for (name, given) in [("absent", false), ("null", false), ("empty", true), ("false", true)] {
             assert_eq!(body.field(name).given().is_some(), given, "{name}");
         }
+    }
+
+    #[test]
+    fn an_empty_list_is_told_from_whatever_else_is_empty() {
+        for (value, empty) in
+            [(json!([]), true), (json!([null]), false), (json!({}), false), (json!(""), false)]
+        {
+            assert_eq!(Node::root("body", Some(&value)).is_empty_list(), empty, "{value}");
+        }
+        assert!(!Node::root("body", None).is_empty_list());
     }
 
     #[test]

@@ -1,0 +1,187 @@
+use domain::message::{Attached, Draft};
+use domain::refused::MediaFault;
+use domain::{ConversationId, Media, MediaId, Message, MessageBody, MessageId, Refused};
+use edge::form::{Fault, Form, Node};
+use edge::{ApiError, Call, Reply, replay, view};
+use futures::future::{try_join_all, try_join5};
+use store::{Answered, Bucket, MessageTaken, NewMessage, Once, Patience, StoreError, Table};
+
+/// POST /messages: two round trips, and between them one to the bucket for files that no message referred to before.
+pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, ApiError> {
+    let body = call.request.json()?;
+    let mut form = Form::default();
+    call.request.query().only(&mut form, &[]);
+    let once = call.once(&mut form, "messages");
+    let draft = read_draft(&mut form, Node::root("body", Some(&body)));
+    let draft = form.finish(draft)?;
+
+    // Ids of our own, the same for each try: by them the write knows its own repeats.
+    let ids = call.store().ids();
+    let (id, write_id) = (MessageId::generate(ids), ids.next().to_string());
+    let mut patience = Patience::for_merges(call.store());
+    loop {
+        if let Some(reply) = take(call, bucket, &draft, once.as_ref(), id, &write_id).await? {
+            return Ok(reply);
+        }
+        patience.wait().await?;
+    }
+}
+
+/// One try: read, look at the files, write. `None` when something changed in between.
+async fn take(
+    call: &Call<'_>,
+    bucket: &Bucket,
+    draft: &Draft,
+    once: Option<&Once>,
+    id: MessageId,
+    write_id: &str,
+) -> Result<Option<Reply>, ApiError> {
+    let (store, workspace) = (call.store(), call.workspace());
+    let (answered, conversation, last_seq, replied, media) = try_join5(
+        answered(call, once),
+        store.conversation(workspace, draft.conversation),
+        store.last_seq(workspace, draft.conversation),
+        replied(call, draft),
+        store.media(workspace, &draft.media),
+    )
+    .await?;
+    if let (Some(once), Some(answered)) = (once, answered) {
+        return replayed(once, answered).map(Some);
+    }
+    let conversation = draft.target(conversation, replied.as_ref())?;
+    let files = look_at(call, bucket, draft, media).await?;
+
+    let now = store.now();
+    let message = draft.message(id, &conversation, last_seq + 1, files.attached, now);
+    let active = conversation.at_interaction(now).filter(|_| message.is_broadcast());
+    let answer = id.to_string();
+    let new = NewMessage {
+        message: &message,
+        first_references: &files.first_references,
+        conversation: active.as_ref().map(|active| (&conversation, active)),
+        kept: once.map(|once| (once, answer.as_str())),
+    };
+    call.caller.admitted().await?;
+    match store.take_message(&new, write_id).await? {
+        MessageTaken::Done => created(id).map(Some),
+        MessageTaken::Answered(answered) => match once {
+            Some(once) => replayed(once, answered).map(Some),
+            None => Err(ApiError::unexpected("an answer was kept without a key")),
+        },
+        MessageTaken::Stale => Ok(None),
+    }
+}
+
+async fn answered(call: &Call<'_>, once: Option<&Once>) -> Result<Option<Answered>, StoreError> {
+    match once {
+        Some(once) => call.store().answered(Table::Messages, call.workspace(), once).await,
+        None => Ok(None),
+    }
+}
+
+async fn replied(call: &Call<'_>, draft: &Draft) -> Result<Option<Message>, StoreError> {
+    match draft.reply_to {
+        Some(id) => call.store().message(call.workspace(), draft.conversation, id).await,
+        None => Ok(None),
+    }
+}
+
+/// The files of a message.
+struct Files {
+    attached: Vec<Attached>,
+    /// Those that no message referred to before, with the sizes found.
+    first_references: Vec<(Media, u64)>,
+}
+
+/// The draft's files, of which `known` are there. Those that no message referred to before are looked at in the bucket,
+/// all at the same time; what is too large is deleted there.
+async fn look_at(
+    call: &Call<'_>,
+    bucket: &Bucket,
+    draft: &Draft,
+    known: Vec<Media>,
+) -> Result<Files, ApiError> {
+    let is_known = |id: &MediaId| known.iter().any(|media| media.id == *id);
+    if let Some(unknown) = draft.media.iter().find(|id| !is_known(id)) {
+        return Err(Refused::UnknownMedia { media: *unknown }.into());
+    }
+    let looked = try_join_all(known.iter().map(|media| size(bucket, media))).await?;
+    let too_large: Vec<MediaId> = looked.iter().filter_map(too_large).collect();
+    if !too_large.is_empty() {
+        call.caller.admitted().await?;
+        try_join_all(too_large.iter().map(|id| bucket.delete(call.workspace(), *id))).await?;
+    }
+    let sizes = looked.into_iter().collect::<Result<Vec<u64>, Refused>>()?;
+    let files = || known.iter().zip(&sizes);
+    Ok(Files {
+        attached: files().map(|(media, size)| media.attached(*size)).collect(),
+        first_references: files()
+            .filter(|(media, _)| !media.is_referenced())
+            .map(|(media, size)| (media.clone(), *size))
+            .collect(),
+    })
+}
+
+/// A file's size, if it was uploaded as it was declared. What a message referred to before was.
+async fn size(bucket: &Bucket, media: &Media) -> Result<Result<u64, Refused>, StoreError> {
+    match media.size.filter(|_| media.is_referenced()) {
+        Some(size) => Ok(Ok(size)),
+        None => Ok(media.check(bucket.head(media.workspace_id, media.id).await?.as_ref())),
+    }
+}
+
+fn too_large(looked: &Result<u64, Refused>) -> Option<MediaId> {
+    match looked {
+        Err(Refused::MediaUnfit { media, reason: MediaFault::TooLarge { .. } }) => Some(*media),
+        _ => None,
+    }
+}
+
+fn created(id: MessageId) -> Result<Reply, ApiError> {
+    Ok(Reply::list(&view::message_created(id))?.created())
+}
+
+fn replayed(once: &Once, answered: Answered) -> Result<Reply, ApiError> {
+    let id = MessageId::parse(&replay(once, answered)?);
+    let id = id.map_err(|_| ApiError::unexpected("the answer of an idempotency key is no message's id"))?;
+    Ok(created(id)?.replayed())
+}
+
+fn read_draft(form: &mut Form, body: Node<'_>) -> Option<Draft> {
+    let body = body.object(form)?;
+    let conversation = body
+        .field("conversationId")
+        .required(form)
+        .and_then(|conversation| conversation.text(form, ConversationId::parse));
+    let text = body.field("messageBody").given();
+    let media = body.field("mediaIds").given().filter(|media| !media.is_empty_list());
+    if text.is_none() && media.is_none() {
+        form.fail(&body.field("messageBody"), Fault::Missing);
+    }
+    let text = text.and_then(|text| text.text(form, MessageBody::parse));
+    let media = media.map(|media| read_media(form, &media));
+    let broadcast =
+        body.field("enableExternalBroadcast").given().map_or(Some(true), |given| given.boolean(form));
+    let reply_to =
+        body.field("replyToMessageId").given().and_then(|reply_to| reply_to.text(form, MessageId::parse));
+    Some(Draft {
+        conversation: conversation?,
+        body: text,
+        media: media.unwrap_or_default(),
+        broadcast: broadcast?,
+        reply_to,
+    })
+}
+
+/// `mediaIds`: each file once.
+fn read_media(form: &mut Form, at: &Node<'_>) -> Vec<MediaId> {
+    let mut media = vec![];
+    for item in at.items(form, 0, Message::MAX_MEDIA) {
+        let Some(id) = item.text(form, MediaId::parse) else { continue };
+        if media.contains(&id) {
+            form.fail(&item, Fault::Refused("the file is named twice"));
+        }
+        media.push(id);
+    }
+    media
+}
