@@ -24,6 +24,7 @@ pub mod refused;
 pub mod retry;
 pub mod search;
 pub mod secret;
+pub mod sending;
 pub mod signature;
 pub mod summary;
 pub mod template;

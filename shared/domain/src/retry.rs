@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::text::Unfit;
 use crate::time::Timestamp;
 
-/// The waits after the first, second, ... failure. A deployment may shorten them (the `RetrySchedule` parameter).
+/// The waits after the first, second, ... failure. A deployment may shorten them (the template's parameters).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetrySchedule(Vec<Duration>);
 
@@ -19,6 +19,11 @@ impl RetrySchedule {
     const MAX_SECONDS: u64 = 7 * 86_400;
     /// A receiver may ask for more patience, but not so much that nobody would look for the delivery any more.
     const MAX_RETRY_AFTER: Duration = Duration::from_secs(12 * 3_600);
+
+    /// The schedule of these waits, for those that a deployment does not name itself.
+    pub fn of(waits: &[Duration]) -> Self {
+        Self(waits.to_vec())
+    }
 
     /// When to try again after the `failures`-th failure (1 for the first); never once the schedule is used up.
     /// `asked` is what the receiver asked for ([`parse_retry_after`]): it lengthens the wait and never shortens it.
@@ -33,6 +38,13 @@ impl RetrySchedule {
         let wait = jitter.lengthen(*self.0.get(position)?);
         let asked = asked.unwrap_or_default().min(Self::MAX_RETRY_AFTER);
         Some(now.plus(wait.max(asked)))
+    }
+
+    /// When to try again after the `times`-th time (1 for the first); the last wait repeats.
+    pub fn repeating(&self, times: u32, jitter: Jitter, now: Timestamp) -> Timestamp {
+        let position = usize::try_from(times).unwrap_or(usize::MAX).saturating_sub(1);
+        let wait = self.0.get(position).or(self.0.last()).copied().unwrap_or_default();
+        now.plus(jitter.lengthen(wait))
     }
 }
 
@@ -65,6 +77,8 @@ impl FromStr for RetrySchedule {
 pub struct Jitter(u32);
 
 impl Jitter {
+    /// No part at all.
+    pub const NONE: Self = Self(0);
     /// The part is wait / 5 x n / 2^32.
     const SHARE: u32 = 5;
 
@@ -100,7 +114,7 @@ mod tests {
     use proptest::prelude::*;
 
     const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
-    const NONE: Jitter = Jitter(0);
+    const NONE: Jitter = Jitter::NONE;
 
     fn secs(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
@@ -116,6 +130,14 @@ mod tests {
         assert_eq!(waits, [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400]);
         assert_eq!(wait(10, None, NONE), None);
         assert_eq!(wait(0, None, NONE), None);
+    }
+
+    #[test]
+    fn the_last_wait_of_a_schedule_may_repeat() {
+        let schedule = RetrySchedule::of(&[secs(30), secs(120), secs(600)]);
+        let waits = [0, 1, 2, 3, 4, u32::MAX].map(|times| schedule.repeating(times, NONE, NOW).since(NOW));
+        assert_eq!(waits, [30, 30, 120, 600, 600, 600].map(secs));
+        assert_eq!(schedule.repeating(1, Jitter(u32::MAX), NOW).since(NOW), secs(36));
     }
 
     #[test]

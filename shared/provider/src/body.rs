@@ -1,11 +1,13 @@
 //! What is posted: the Cloud API's form of a message.
 
+use std::fmt;
+
 use domain::Cellphone;
 use domain::media::SentAs;
 use serde_json::{Value, json};
 
-/// What a call says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a call says. Prints redacted.
+#[derive(Clone, PartialEq, Eq)]
 pub enum Outgoing {
     /// A text.
     Text(String),
@@ -29,6 +31,12 @@ pub enum Outgoing {
         /// The values of its body's variables, in their order.
         values: Vec<String>,
     },
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}]", content(self).0)
+    }
 }
 
 /// The body of the call.
