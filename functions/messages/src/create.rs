@@ -6,8 +6,10 @@ use edge::{ApiError, Call, Reply, replay, view};
 use futures::future::{try_join_all, try_join5};
 use store::{Answered, Bucket, MessageTaken, NewMessage, Once, Patience, StoreError, Table};
 
+use crate::Messages;
+
 /// POST /messages: two round trips, and between them one to the bucket for files that no message referred to before.
-pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, ApiError> {
+pub(crate) async fn create(messages: &Messages, call: &Call<'_>) -> Result<Reply, ApiError> {
     let body = call.request.json()?;
     let mut form = Form::default();
     call.request.query().only(&mut form, &[]);
@@ -20,7 +22,7 @@ pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, Ap
     let (id, write_id) = (MessageId::generate(ids), ids.next().to_string());
     let mut patience = Patience::for_merges(call.store());
     loop {
-        if let Some(reply) = take(call, bucket, &draft, once.as_ref(), id, &write_id).await? {
+        if let Some(reply) = take(messages, call, &draft, once.as_ref(), id, &write_id).await? {
             return Ok(reply);
         }
         patience.wait().await?;
@@ -29,8 +31,8 @@ pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, Ap
 
 /// One try: read, look at the files, write. `None` when something changed in between.
 async fn take(
+    messages: &Messages,
     call: &Call<'_>,
-    bucket: &Bucket,
     draft: &Draft,
     once: Option<&Once>,
     id: MessageId,
@@ -49,7 +51,7 @@ async fn take(
         return replayed(once, answered).map(Some);
     }
     let conversation = draft.target(conversation, replied.as_ref())?;
-    let files = look_at(call, bucket, draft, media).await?;
+    let files = look_at(call, &messages.bucket, draft, media).await?;
 
     let now = store.now();
     let message = draft.message(id, &conversation, last_seq + 1, files.attached, now);
@@ -62,7 +64,7 @@ async fn take(
         kept: once.map(|once| (once, answer.as_str())),
     };
     call.caller.admitted().await?;
-    match store.take_message(&new, write_id).await? {
+    match store.take_message(&new, messages.first_due, write_id).await? {
         MessageTaken::Done => created(id).map(Some),
         MessageTaken::Answered(answered) => match once {
             Some(once) => replayed(once, answered).map(Some),

@@ -1,7 +1,5 @@
 //! The rows by which a conversation is sent into: its lane and its onboarding plan.
 
-use std::time::Duration;
-
 use domain::onboarding::Requested;
 use domain::{ConversationId, OnboardingPlan, Recipient, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
@@ -11,9 +9,6 @@ use crate::item::{Item, row, s};
 use crate::messages_row::{RecipientField, RequestedField};
 use crate::transact::LAST_REQUEST;
 use crate::{StoreError, fields, keys};
-
-/// How long after a lane has something to send the sweeper looks after it, should its wake be lost.
-pub(crate) const FIRST_DUE: Duration = Duration::from_secs(120);
 
 /// The lane that a conversation is made with, as `request_id` writes it: `seq` numbers are taken; it is looked after
 /// from `due_at` on, if there is something to be sent.

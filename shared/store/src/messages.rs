@@ -1,10 +1,12 @@
 //! Messages: taken into a conversation under its next number, in one transaction with all that they change.
 
+use std::time::Duration;
+
 use domain::{Conversation, ConversationId, Media, Message, MessageId, Timestamp, WorkspaceId};
 
 use crate::conversations_plan::conversation_writes;
 use crate::item::{Item, key, n, read, s};
-use crate::lanes_row::{FIRST_DUE, LaneRow};
+use crate::lanes_row::LaneRow;
 use crate::media::first_reference;
 use crate::messages_row::{entry_item, message, message_item};
 use crate::once::{answered_in, keep_answer};
@@ -63,18 +65,20 @@ impl Store {
         Ok(lane.map_or(0, |lane| lane.seq))
     }
 
-    /// Takes a message into its conversation, with all that changes with it or not at all. One trip; a second when
-    /// another message took its number meanwhile.
+    /// Takes a message into its conversation, with all that changes with it or not at all. What is to be sent is looked
+    /// after from `first_due` on, should nobody come to it before. One trip; a second when another message took its
+    /// number meanwhile.
     ///
     /// Its id is never given to another message: one that is found under it is this one, stored by an earlier attempt.
     pub async fn take_message(
         &self,
         new: &NewMessage<'_>,
+        first_due: Duration,
         request_id: &str,
     ) -> Result<MessageTaken, StoreError> {
         let mut message = new.message.clone();
         for _ in 0..TRIES {
-            let plan = Plan::of(&message, new, request_id, self.now())?;
+            let plan = Plan::of(&message, new, first_due, request_id, self.now())?;
             let refusals = match self.transact(plan.writes).await? {
                 Transacted::Done => return Ok(MessageTaken::Done),
                 Transacted::Refused(refusals) => refusals,
@@ -120,6 +124,7 @@ impl Plan {
     fn of(
         message: &Message,
         new: &NewMessage<'_>,
+        first_due: Duration,
         request_id: &str,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
@@ -140,7 +145,7 @@ impl Plan {
                 plan.add(Role::Changes, write);
             }
         }
-        plan.add(Role::Lane, take_number(message, request_id, now));
+        plan.add(Role::Lane, take_number(message, now.plus(first_due), request_id));
         if message.is_broadcast() {
             plan.add(Role::Lane, Write::put(Table::Messages, entry_item(message, request_id)?));
         }
@@ -153,9 +158,9 @@ impl Plan {
     }
 }
 
-/// Takes the message's number, if it is still the next. What is to be sent makes the lane due, unless it is already:
-/// what stands before it in the lane is due no later.
-fn take_number(message: &Message, request_id: &str, now: Timestamp) -> Write {
+/// Takes the message's number, if it is still the next. What is to be sent makes the lane due at that moment, unless it
+/// is due already: then it comes after what it is due for.
+fn take_number(message: &Message, due_at: Timestamp, request_id: &str) -> Write {
     let mut expression = format!("SET seq = :next, {LAST_REQUEST} = :request");
     if message.is_broadcast() {
         expression += ", dueShard = if_not_exists(dueShard, :shard), dueAt = if_not_exists(dueAt, :due)";
@@ -166,9 +171,7 @@ fn take_number(message: &Message, request_id: &str, now: Timestamp) -> Write {
         .bind(":seen", n(message.seq - 1))
         .bind(":request", s(request_id));
     if message.is_broadcast() {
-        write
-            .bind(":shard", s(keys::due_of_lane(message.conversation)))
-            .bind(":due", n(now.plus(FIRST_DUE).as_millis()))
+        write.bind(":shard", s(keys::due_of_lane(message.conversation))).bind(":due", n(due_at.as_millis()))
     } else {
         write
     }
@@ -266,7 +269,7 @@ mod tests {
             conversation: active.as_ref().map(|active| (conversation, active)),
             kept: key.then_some((&once, "answer")),
         };
-        Plan::of(&message, &new, "r", at()).unwrap().writes.len()
+        Plan::of(&message, &new, Duration::ZERO, "r", at()).unwrap().writes.len()
     }
 
     #[test]
