@@ -1,32 +1,130 @@
 //! What a stream record says has happened.
 
 use aws_lambda_events::dynamodb::EventRecord;
-use domain::{Contact, Event, EventType};
-use store::{StoreError, contact_from_image};
+use domain::message::SentBy;
+use domain::{
+    Contact, Conversation, ConversationId, ConversationStatus, Event, EventType, MediaId, Message,
+    WorkspaceId,
+};
+use queue::SendTask;
+use store::{Image, StoreError};
 
-/// A change of a contact that is an event, whether or not somebody wants it.
-pub(crate) struct ContactChange {
-    pub(crate) contact: Contact,
-    pub(crate) event: Event,
+/// What records ask for.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    /// Changes that are events, whether or not somebody wants them.
+    pub(crate) changes: Vec<Change>,
+    /// Conversations in which something is to be sent.
+    pub(crate) sends: Vec<SendTask>,
+    /// Files that no message referred to in time.
+    pub(crate) forgotten: Vec<(WorkspaceId, MediaId)>,
 }
 
-/// The change in a record; none where nothing changed that the API shows: a helper row, a write that left the
-/// version as it was, a removal.
-pub(crate) fn read(record: &EventRecord) -> Result<Option<ContactChange>, StoreError> {
-    let change = &record.change;
-    let event_type = match record.event_name.as_str() {
-        "INSERT" => EventType::ContactCreated,
-        "MODIFY" => EventType::ContactUpdated,
-        _ => return Ok(None),
-    };
-    let Some(contact) = contact_from_image(change.new_image.clone())? else { return Ok(None) };
-    if event_type == EventType::ContactUpdated {
-        let before = contact_from_image(change.old_image.clone())?;
-        if before.is_some_and(|before| before.version >= contact.version) {
-            return Ok(None);
+/// A change that is an event.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) event: Event,
+    pub(crate) about: About,
+}
+
+/// What an event's payload shows.
+#[derive(Debug)]
+pub(crate) enum About {
+    Contact(Contact),
+    Conversation(Conversation),
+    /// A conversation that was released, to be summed up.
+    Release(Conversation),
+    Message(Message),
+}
+
+impl Asked {
+    /// Adds what a record asks for; nothing where nothing changed that the API shows: a helper row, a write that left
+    /// the version as it was, the removal of anything but a file.
+    pub(crate) fn add(&mut self, record: &EventRecord) -> Result<(), StoreError> {
+        let change = &record.change;
+        let image = |image: &serde_dynamo::Item| Image::read(image.clone());
+        match record.event_name.as_str() {
+            "INSERT" => self.add_inserted(image(&change.new_image)?),
+            "MODIFY" => {
+                let images = image(&change.old_image)?.zip(image(&change.new_image)?);
+                self.changes.extend(images.map(modified).unwrap_or_default());
+            }
+            "REMOVE" => {
+                if let Some(Image::Media(workspace, media)) = image(&change.old_image)? {
+                    self.forgotten.push((workspace, media));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add_inserted(&mut self, image: Option<Image>) {
+        match image {
+            Some(Image::Contact(contact)) => {
+                self.changes.push(of_contact(EventType::ContactCreated, contact));
+            }
+            Some(Image::Conversation(conversation)) => {
+                let event = of_conversation(EventType::ConversationCreated, &conversation);
+                self.changes.push(Change { event, about: About::Conversation(conversation) });
+            }
+            Some(Image::Message(message)) => {
+                // Onboarding's are made by the sender while it sends, and lead capture sends its own.
+                if message.sent_by == SentBy::Api && message.is_broadcast() {
+                    self.send(message.workspace_id, message.conversation);
+                }
+                self.changes.push(of_message(EventType::MessageCreated, message));
+            }
+            Some(Image::Plan(workspace, conversation)) => self.send(workspace, conversation),
+            Some(Image::Media(..)) | None => {}
         }
     }
+
+    fn send(&mut self, workspace_id: WorkspaceId, conversation_id: ConversationId) {
+        let task = SendTask { workspace_id, conversation_id };
+        if !self.sends.contains(&task) {
+            self.sends.push(task);
+        }
+    }
+}
+
+fn modified(images: (Image, Image)) -> Vec<Change> {
+    match images {
+        (Image::Contact(old), Image::Contact(new)) if new.version > old.version => {
+            vec![of_contact(EventType::ContactUpdated, new)]
+        }
+        (Image::Conversation(old), Image::Conversation(new)) if new.version > old.version => {
+            let released = ConversationStatus::Released;
+            let release = (new.status == released && old.status != released).then(|| Change {
+                event: of_conversation(EventType::ConversationSummaryCreated, &new),
+                about: About::Release(new.clone()),
+            });
+            let event = of_conversation(EventType::ConversationUpdated, &new);
+            let update = Change { event, about: About::Conversation(new) };
+            [Some(update), release].into_iter().flatten().collect()
+        }
+        (Image::Message(old), Image::Message(new))
+            if new.version > old.version && new.status() != old.status() =>
+        {
+            vec![of_message(EventType::MessageUpdated, new)]
+        }
+        _ => vec![],
+    }
+}
+
+fn of_contact(event_type: EventType, contact: Contact) -> Change {
     let (id, version) = (contact.id, contact.version);
     let event = Event::of_change(event_type, contact.workspace_id, id.as_uuid(), version, contact.updated_at);
-    Ok(Some(ContactChange { contact, event }))
+    Change { event, about: About::Contact(contact) }
+}
+
+fn of_conversation(event_type: EventType, conversation: &Conversation) -> Event {
+    let Conversation { id, workspace_id, version, updated_at, .. } = conversation;
+    Event::of_change(event_type, *workspace_id, id.as_uuid(), *version, *updated_at)
+}
+
+fn of_message(event_type: EventType, message: Message) -> Change {
+    let (id, version) = (message.id, message.version);
+    let event = Event::of_change(event_type, message.workspace_id, id.as_uuid(), version, message.updated_at);
+    Change { event, about: About::Message(message) }
 }

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! stream record -> change -> who wants it? -> { event, deliveries } in one transaction -> queue
+//!               -> a message to be sent, an onboarding plan -> the queue of conversations
+//!               -> a file that no message referred to in time -> its bytes are deleted
 //! ```
 //!
 //! A batch that could not be relayed whole is refused whole, **after** everything that could be done was done:
@@ -16,8 +18,8 @@ mod relay;
 use std::time::Duration;
 
 use aws_lambda_events::dynamodb::Event as StreamEvent;
-use queue::DeliveryQueue;
-use store::Store;
+use queue::{DeliveryQueue, SendQueue};
+use store::{Bucket, Store};
 
 pub use relay::NotRelayed;
 
@@ -26,7 +28,11 @@ pub struct Relay {
     /// The tables.
     pub store: Store,
     /// Where deliveries are queued.
-    pub queue: DeliveryQueue,
+    pub deliveries: DeliveryQueue,
+    /// Where conversations are queued in which something is to be sent.
+    pub sends: SendQueue,
+    /// Where the bytes of files are.
+    pub bucket: Bucket,
     /// How long after its event a delivery whose message was lost is taken up by the sweeper.
     pub first_due: Duration,
 }

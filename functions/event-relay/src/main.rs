@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use event_relay::Relay;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use queue::DeliveryQueue;
-use store::{Store, Tables};
+use queue::{DeliveryQueue, SendQueue};
+use store::{Bucket, Store, Tables};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
@@ -17,7 +17,9 @@ async fn main() -> Result<(), Error> {
             process.clock(),
             process.ids(),
         ),
-        queue: DeliveryQueue::new(process.sqs(), process.settings.required("DELIVERY_QUEUE_URL")?),
+        deliveries: DeliveryQueue::new(process.sqs(), process.settings.required("DELIVERY_QUEUE_URL")?),
+        sends: SendQueue::new(process.sqs(), process.settings.required("SEND_QUEUE_URL")?),
+        bucket: Bucket::new(process.s3(), process.settings.required("MEDIA_BUCKET")?, process.clock()),
         first_due: Duration::from_secs(process.settings.parsed("FIRST_DUE_SECONDS", 120)?),
     };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<_>| {

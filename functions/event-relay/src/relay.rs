@@ -1,17 +1,21 @@
 //! A batch, step by step.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws_lambda_events::dynamodb::EventRecord;
-use domain::{Definitions, EndpointId, Event, WebhookEndpoint, WorkspaceId, causes};
+use domain::{
+    Contact, Conversation, Definitions, EndpointId, Event, MediaId, Summary, WebhookEndpoint, WorkspaceId,
+    causes,
+};
 use edge::view;
 use futures::StreamExt;
-use futures::future::{join_all, try_join};
-use queue::{DeliveryTask, Wake};
+use futures::future::{join, join_all, try_join};
+use queue::{DeliveryTask, SendTask, Wake};
+use store::StoreError;
 
 use crate::Relay;
-use crate::change::{self, ContactChange};
+use crate::change::{About, Asked, Change};
 
 /// Some records of a batch could not be relayed. Each was logged.
 #[derive(Debug, thiserror::Error)]
@@ -21,25 +25,33 @@ pub struct NotRelayed {
     pub records: usize,
 }
 
-/// How many events are recorded at the same time.
+/// How many events are recorded, and how many files deleted, at the same time.
 const AT_ONCE: usize = 16;
 
 pub(crate) async fn relay(relay: &Relay, records: &[EventRecord]) -> Result<(), NotRelayed> {
     let mut failed = 0;
-    let mut changes = vec![];
+    let mut asked = Asked::default();
     for record in records {
-        match change::read(record) {
-            Ok(change) => changes.extend(change),
-            Err(error) => {
-                failed += 1;
-                let sequence = record.change.sequence_number.as_deref().unwrap_or_default();
-                tracing::error!(sequence, cause = causes(&error), "stream record cannot be read");
-            }
+        if let Err(error) = asked.add(record) {
+            failed += 1;
+            let sequence = record.change.sequence_number.as_deref().unwrap_or_default();
+            tracing::error!(sequence, cause = causes(&error), "stream record cannot be read");
         }
     }
-    let settings = settings_of(relay, &changes).await;
+
+    let (unrecorded, kept) =
+        join(record_all(relay, &asked.changes), forget_all(relay, &asked.forgotten)).await;
+    wake_all(relay, &asked.sends).await;
+    failed += unrecorded + kept;
+    if failed == 0 { Ok(()) } else { Err(NotRelayed { records: failed }) }
+}
+
+/// Records the events of changes and queues their deliveries; how many could not be recorded.
+async fn record_all(relay: &Relay, changes: &[Change]) -> usize {
+    let settings = settings_of(relay, changes).await;
     let read = changes.iter().filter_map(|change| Some((change, settings.get(&change.event.workspace_id)?)));
-    failed += changes.len() - read.clone().count();
+    let mut failed = changes.len() - read.clone().count();
+
     let mut wakes = vec![];
     let recordings = read.map(async |(change, settings)| (change, record(relay, change, settings).await));
     let mut recordings = futures::stream::iter(recordings).buffered(AT_ONCE);
@@ -54,25 +66,57 @@ pub(crate) async fn relay(relay: &Relay, records: &[EventRecord]) -> Result<(), 
             }
         }
     }
+
     // What the queue does not take stands in the due index: the sweeper brings it.
-    if let Err(error) = relay.queue.enqueue(&wakes).await {
+    if let Err(error) = relay.deliveries.enqueue(&wakes).await {
         tracing::warn!(cause = causes(&error), "deliveries not queued, left to the sweeper");
     }
-    if failed == 0 { Ok(()) } else { Err(NotRelayed { records: failed }) }
+    failed
+}
+
+/// Wakes the conversations in which something is to be sent. Those too stand in a due index.
+async fn wake_all(relay: &Relay, sends: &[SendTask]) {
+    let wakes: Vec<Wake<SendTask>> = sends.iter().map(|task| task.wake(Duration::ZERO)).collect();
+    if let Err(error) = relay.sends.enqueue(&wakes).await {
+        tracing::warn!(cause = causes(&error), "conversations not queued, left to the sweeper");
+    }
+}
+
+/// Deletes the bytes of files that no message referred to in time; how many could not be deleted.
+async fn forget_all(relay: &Relay, forgotten: &[(WorkspaceId, MediaId)]) -> usize {
+    let deletions = forgotten.iter().map(async |(workspace, media)| {
+        let deleted = relay.bucket.delete(*workspace, *media).await;
+        deleted.inspect_err(|error| {
+            tracing::error!(media = %media, workspace = %workspace, cause = causes(error), "file not deleted");
+        })
+    });
+    let mut deletions = futures::stream::iter(deletions).buffered(AT_ONCE);
+    let mut failed = 0;
+    while let Some(deleted) = deletions.next().await {
+        failed += usize::from(deleted.is_err());
+    }
+    failed
 }
 
 /// What a workspace's events depend on, read anew for each batch.
 struct WorkspaceSettings {
     endpoints: Vec<WebhookEndpoint>,
+    /// What contacts are shown by; none where the batch is not about contacts.
     definitions: Definitions,
 }
 
 /// The settings of each workspace in the batch, all read at the same time: one trip. A workspace whose settings
 /// cannot be read is logged and left out.
-async fn settings_of(relay: &Relay, changes: &[ContactChange]) -> BTreeMap<WorkspaceId, WorkspaceSettings> {
-    let workspaces: BTreeSet<WorkspaceId> = changes.iter().map(|change| change.event.workspace_id).collect();
-    let reads = workspaces.into_iter().map(async |workspace| {
-        let reads = try_join(relay.store.endpoints(workspace), relay.store.definitions(workspace));
+async fn settings_of(relay: &Relay, changes: &[Change]) -> BTreeMap<WorkspaceId, WorkspaceSettings> {
+    let mut with_contacts: BTreeMap<WorkspaceId, bool> = BTreeMap::new();
+    for Change { event, about } in changes {
+        *with_contacts.entry(event.workspace_id).or_default() |= matches!(about, About::Contact(_));
+    }
+    let reads = with_contacts.into_iter().map(async |(workspace, with_contacts)| {
+        let definitions = async {
+            if with_contacts { relay.store.definitions(workspace).await } else { Ok(Definitions::default()) }
+        };
+        let reads = try_join(relay.store.endpoints(workspace), definitions);
         match reads.await {
             Ok((endpoints, definitions)) => Some((workspace, WorkspaceSettings { endpoints, definitions })),
             Err(error) => {
@@ -87,32 +131,47 @@ async fn settings_of(relay: &Relay, changes: &[ContactChange]) -> BTreeMap<Works
 /// Records a change's event with its deliveries; what is to be queued. Nothing is written for nobody.
 async fn record(
     relay: &Relay,
-    change: &ContactChange,
+    change: &Change,
     settings: &WorkspaceSettings,
 ) -> Result<Vec<Wake<DeliveryTask>>, Box<dyn std::error::Error + Send + Sync>> {
-    let ContactChange { event, .. } = change;
+    let Change { event, about } = change;
     let wanting = settings.endpoints.iter().filter(|endpoint| endpoint.wants(event.event_type));
     let wanting: Vec<EndpointId> = wanting.map(|endpoint| endpoint.id).collect();
     if wanting.is_empty() {
         return Ok(vec![]);
     }
-    let body = body(relay, change, &settings.definitions)?;
+    let body = match about {
+        About::Contact(contact) => contact_body(relay, event, contact, &settings.definitions)?,
+        About::Conversation(conversation) => view::event_body(event, &view::conversation(conversation))?,
+        About::Release(conversation) => {
+            view::event_body(event, &view::summary(&summary(relay, conversation).await?))?
+        }
+        About::Message(message) => view::event_body(event, &view::message(message))?,
+    };
     // Seen before: it stands as it was recorded then. Its messages may be lost, so they are queued again.
     relay.store.record_event(event, body, &wanting, relay.first_due).await?;
     Ok(wanting.into_iter().map(|endpoint| wake(event, endpoint)).collect())
 }
 
-fn body(
+fn contact_body(
     relay: &Relay,
-    change: &ContactChange,
+    event: &Event,
+    contact: &Contact,
     definitions: &Definitions,
 ) -> Result<Vec<u8>, serde_json::Error> {
-    let payload = || view::contact(&change.contact, definitions, relay.store.now());
-    let body = view::event_body(&change.event, &payload())?;
+    let payload = || view::contact(contact, definitions, relay.store.now());
+    let body = view::event_body(event, &payload())?;
     if body.len() <= Event::MAX_BODY {
         return Ok(body);
     }
-    view::event_body(&change.event, &payload().without_attributes())
+    view::event_body(event, &payload().without_attributes())
+}
+
+/// Sums a released conversation up, as of its release.
+async fn summary(relay: &Relay, released: &Conversation) -> Result<Summary, StoreError> {
+    let Conversation { id, workspace_id, updated_at, .. } = released;
+    let tally = relay.store.tally(*workspace_id, *id, *updated_at).await?;
+    Ok(Summary { conversation: released.clone(), tally })
 }
 
 fn wake(event: &Event, endpoint_id: EndpointId) -> Wake<DeliveryTask> {

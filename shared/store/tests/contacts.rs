@@ -304,7 +304,7 @@ async fn images_of_the_stream_are_read_and_helper_rows_passed_over() {
     assert_eq!(db.store().replace_contact(&ana, &eva, "r").await.unwrap(), Replaced::Done);
 
     let mut seen = vec![];
-    for record in db.contacts_stream()["Records"].as_array().unwrap() {
+    for record in db.stream(Table::Contacts)["Records"].as_array().unwrap() {
         let image = |name: &str| {
             let image: serde_dynamo::Item = serde_json::from_value(record["dynamodb"][name].clone()).ok()?;
             Image::read(image).unwrap()

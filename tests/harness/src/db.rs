@@ -6,7 +6,7 @@ use aws_credential_types::Credentials;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
-use dynoxide::Database;
+use dynoxide::{Database, ImportOptions};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use store::{Store, Table, Tables};
@@ -118,9 +118,27 @@ impl TestDb {
         self.wire.hold(operation)
     }
 
-    /// Everything that changed in the contacts table so far, as the event a function on its stream receives.
-    pub fn contacts_stream(&self) -> Value {
-        let table = self.table(Table::Contacts);
+    /// Every row of a table, as DynamoDB's JSON.
+    pub fn rows(&self, table: Table) -> Vec<Value> {
+        let (mut rows, mut from) = (vec![], Value::Null);
+        loop {
+            let page = json!({ "TableName": self.table(table), "ExclusiveStartKey": from });
+            let page = expect("scan", self.database.scan(request(&page)));
+            rows.extend(page.items.iter().flatten().map(|row| expect("row", serde_json::to_value(row))));
+            let Some(last) = page.last_evaluated_key else { return rows };
+            from = expect("key", serde_json::to_value(last));
+        }
+    }
+
+    /// Puts rows of that form into a table, past the store and the stream: for more of them than a test would write.
+    pub fn import(&self, table: Table, rows: &[Value]) {
+        let rows = rows.iter().map(request).collect();
+        expect("import", self.database.import_items(&self.table(table), rows, ImportOptions::default()));
+    }
+
+    /// Everything that changed in a table so far, as the event a function on its stream receives.
+    pub fn stream(&self, table: Table) -> Value {
+        let table = self.table(table);
         let streams = expect("streams", self.database.list_streams(request(&json!({ "TableName": table }))));
         let arn = &streams.streams[0].stream_arn;
         let stream = expect("stream", self.database.describe_stream(request(&json!({ "StreamArn": arn }))));
@@ -246,9 +264,9 @@ mod tests {
     #[tokio::test]
     async fn the_stream_of_contacts_has_both_images() {
         let db = TestDb::start().await;
-        assert_eq!(db.contacts_stream(), json!({ "Records": [] }));
+        assert_eq!(db.stream(Table::Contacts), json!({ "Records": [] }));
         put(&db, "a").await.unwrap();
-        let event = db.contacts_stream();
+        let event = db.stream(Table::Contacts);
         assert_eq!(event["Records"].as_array().unwrap().len(), 1);
         assert_eq!(event["Records"][0]["eventName"], "INSERT");
         assert_eq!(event["Records"][0]["dynamodb"]["NewImage"]["pk"]["S"], "a");

@@ -31,7 +31,7 @@ impl Contacts {
     }
 
     fn stream_records(&self) -> usize {
-        self.world.db.contacts_stream()["Records"].as_array().unwrap().len()
+        self.world.db.stream(Table::Contacts)["Records"].as_array().unwrap().len()
     }
 }
 

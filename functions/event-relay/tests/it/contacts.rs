@@ -1,96 +1,22 @@
-//! From stream records to events, deliveries and messages, over an embedded DynamoDB.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+//! Contacts' records.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use aws_lambda_events::dynamodb::Event as StreamEvent;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
+use domain::webhook::DisabledReason;
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId, Contact,
-    ContactId, Delivery, DeliveryState, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event,
-    EventFilter, EventType, PersonName, TrustedReceivers, WebhookEndpoint, WorkspaceId,
+    ContactId, DeliveryState, Event, EventType, PersonName, WorkspaceId,
 };
-use event_relay::Relay;
-use harness::{Fault, TestQueue, World, fixture, trips};
-use queue::DeliveryQueue;
+use harness::{Fault, World, fixture, trips};
 use serde_json::{Value, json};
 use store::Table;
 
+use crate::{ENDPOINT, FIRST_DUE, OTHER, Scene, record, stream_event};
+
 const CREATED: &str = "event-relay-contact-created.json";
 const UPDATED: &str = "event-relay-contact-updated.json";
-const FIRST_DUE: Duration = Duration::from_secs(120);
-/// The endpoint in `events/webhook-delivery.json`.
-const ENDPOINT: &str = "6f8a0b2c-4d6e-4f8a-9b0c-2d4e6f8a0b1c";
-const OTHER: &str = "6f8a0b2c-4d6e-4f8a-9b0c-2d4e6f8a0b1d";
-
-struct Scene {
-    world: World,
-    sqs: TestQueue,
-    relay: Relay,
-}
-
-impl Scene {
-    async fn start() -> Self {
-        let (world, sqs) = (World::start().await, TestQueue::default());
-        let relay = Relay {
-            store: world.db.store_of("event-relay"),
-            queue: DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries"),
-            first_due: FIRST_DUE,
-        };
-        Self { world, sqs, relay }
-    }
-
-    /// The same with an endpoint that wants everything.
-    async fn with_endpoint() -> Self {
-        let scene = Self::start().await;
-        scene.endpoint(ENDPOINT, &[]).await;
-        scene
-    }
-
-    async fn endpoint(&self, id: &str, events: &[&str]) -> WebhookEndpoint {
-        let store = self.world.db.store();
-        let endpoint = WebhookEndpoint {
-            id: EndpointId::parse(id).unwrap(),
-            workspace_id: self.world.workspace,
-            url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
-            state: EndpointState::Enabled,
-            filter: EventFilter::parse(events.iter().copied()).unwrap(),
-            created_at: store.now(),
-            version: 1,
-        };
-        let secrets = EndpointSecrets {
-            api_key: ReceiverKey::parse("customer-key").unwrap(),
-            signing: SigningSecrets::only(SigningSecret::from_entropy([7; 32])),
-        };
-        let workspace = store.workspace(self.world.workspace).await.unwrap().unwrap();
-        assert!(store.create_endpoint(&workspace, &endpoint, &secrets).await.unwrap());
-        endpoint
-    }
-
-    async fn relayed(&self, event: &Value) -> bool {
-        let event: StreamEvent = serde_json::from_value(event.clone()).unwrap();
-        self.relay.handle(event).await.is_ok()
-    }
-
-    async fn deliveries(&self, endpoint: &str) -> Vec<Delivery> {
-        let endpoint = EndpointId::parse(endpoint).unwrap();
-        let page = self.world.db.store().deliveries_of(self.world.workspace, endpoint, None, 100, None).await;
-        page.unwrap().deliveries
-    }
-
-    async fn body(&self, delivery: &Delivery) -> String {
-        let store = self.world.db.store();
-        let event = store.recorded_event(self.world.workspace, delivery.event_id).await.unwrap().unwrap();
-        String::from_utf8(event.body).unwrap()
-    }
-
-    async fn nothing_happened(&self) -> bool {
-        self.deliveries(ENDPOINT).await.is_empty() && self.sqs.take().is_empty()
-    }
-}
 
 /// The definitions that the contact of the fixtures holds something of.
 async fn definitions(world: &World) {
@@ -118,14 +44,6 @@ async fn definitions(world: &World) {
         let workspace = world.db.store().workspace(world.workspace).await.unwrap().unwrap();
         assert!(world.db.store().create_definition(&workspace, &definition).await.unwrap());
     }
-}
-
-fn stream_event(records: &[Value]) -> Value {
-    json!({ "Records": records })
-}
-
-fn record(file: &str) -> Value {
-    fixture(file)["Records"][0].clone()
 }
 
 /// A record of another contact.
@@ -191,7 +109,7 @@ async fn what_the_store_wrote_is_relayed_from_its_own_stream() {
     let contact = scene.world.contact(|contact| contact.first_name = PersonName::parse("Ana").ok()).await;
     let next = Contact { first_name: PersonName::parse("Anna").ok(), version: 2, ..contact.clone() };
     scene.world.db.store().replace_contact(&contact, &next, "request-2").await.unwrap();
-    assert!(scene.relayed(&scene.world.db.contacts_stream()).await);
+    assert!(scene.relayed(&scene.world.db.stream(Table::Contacts)).await);
     let mut types: Vec<EventType> =
         scene.deliveries(ENDPOINT).await.iter().map(|delivery| delivery.event_type).collect();
     types.sort();

@@ -1,0 +1,149 @@
+//! Conversations' records.
+
+use domain::{ConversationId, EventType, WorkspaceId};
+use harness::{World, fixture, trips};
+use serde_json::json;
+
+use crate::{ENDPOINT, Scene, record, stream_event};
+
+const CREATED: &str = "event-relay-conversation-created.json";
+const RELEASED: &str = "event-relay-conversation-released.json";
+
+#[tokio::test]
+async fn a_new_conversation_becomes_an_event_that_shows_it_as_the_api_does() {
+    let scene = Scene::with_endpoint().await;
+    assert!(scene.relayed(&fixture(CREATED)).await);
+    let deliveries = scene.deliveries(ENDPOINT).await;
+    assert_eq!(deliveries.len(), 1);
+    assert_eq!(
+        scene.body(&deliveries[0]).await,
+        concat!(
+            r#"{"eventId":"a6709d69-d58c-5000-96c0-58517a50d203","eventType":"conversation.created","#,
+            r#""entity":"conversation_creations","workspaceId":"3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90","#,
+            r#""timestamp":"2026-10-20T09:20:00Z","#,
+            r#""payload":{"id":"9b1d3f5a-7c9e-4b2d-8f4a-6c8e0a2b4d6f","#,
+            r#""workspaceId":"3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90","participants":{"externals":["#,
+            r#"{"identifier":"+34600111222","identifierType":"PHONE","role":"EXTERNAL","#,
+            r#""joinedAt":"2026-10-20T09:20:00.000Z","lastSeenAt":null}],"internals":["#,
+            r#"{"identifier":"grace@example.com","identifierType":"EMAIL","role":"INTERNAL","#,
+            r#""joinedAt":"2026-10-20T09:20:00.000Z","lastSeenAt":null}]},"#,
+            r#""createdAt":"2026-10-20T09:20:00.000Z","updatedAt":"2026-10-20T09:20:00.000Z","#,
+            r#""name":"Order 4711","status":"ACTIVE"}}"#,
+        )
+    );
+    assert!(scene.sends.take().is_empty());
+}
+
+#[tokio::test]
+async fn a_release_becomes_two_events_the_change_and_a_summary_of_its_messages() {
+    let scene = Scene::with_endpoint().await;
+    let message = |n: u32, sent_by: &str, broadcast: bool, at: &str| {
+        let mut message = record("event-relay-message-created.json")["dynamodb"]["NewImage"].clone();
+        message["sk"] = json!({ "S": format!("M#00000000-0000-4000-8000-00000000000{n}") });
+        message["sentBy"] = json!({ "S": sent_by });
+        message["content"]["M"]["written"]["M"]["broadcast"] = json!({ "BOOL": broadcast });
+        message["createdAt"] = json!({ "S": at });
+        message
+    };
+    for row in [
+        message(1, "ONBOARDING", true, "2026-10-20T09:21:00.000Z"),
+        message(2, "API", true, "2026-10-20T09:30:00.000Z"),
+        message(3, "API", false, "2026-10-20T09:40:00.000Z"),
+        message(4, "CUSTOMER", true, "2026-10-20T09:50:00.000Z"),
+        // After the release: a repeated record must not count it either.
+        message(5, "API", true, "2026-10-20T10:06:00.000Z"),
+    ] {
+        scene.put(store::Table::Messages, &row).await;
+    }
+    scene.world.db.forget_calls();
+    assert!(scene.relayed(&fixture(RELEASED)).await);
+    assert_eq!(trips(&scene.world.db.calls()), 3, "endpoints, messages, events");
+
+    let mut bodies = scene.bodies(ENDPOINT).await;
+    bodies.sort_by_key(|body| body["eventType"].to_string());
+    assert_eq!(bodies.len(), 2);
+    assert_eq!(
+        (&bodies[0]["eventType"], &bodies[0]["payload"]["status"]),
+        (&json!("conversation.updated"), &json!("RELEASED"))
+    );
+    assert_eq!(
+        bodies[1],
+        json!({
+            "eventId": bodies[1]["eventId"],
+            "eventType": "conversation_summary.created",
+            "entity": "conversation_summary_creations",
+            "workspaceId": World::WORKSPACE,
+            "timestamp": "2026-10-20T10:05:30Z",
+            "payload": {
+                "conversationId": "9b1d3f5a-7c9e-4b2d-8f4a-6c8e0a2b4d6f",
+                "messages": {"inbound": 1, "outbound": 2, "internal": 1},
+                "firstMessageAt": "2026-10-20T09:21:00.000Z",
+                "lastMessageAt": "2026-10-20T09:50:00.000Z",
+                "participants": bodies[0]["payload"]["participants"],
+                "durationSeconds": 2730,
+            },
+        })
+    );
+    assert_ne!(bodies[1]["eventId"], bodies[0]["eventId"]);
+}
+
+#[tokio::test]
+async fn a_conversation_is_summed_up_once_for_each_release() {
+    let scene = Scene::with_endpoint().await;
+    assert!(scene.relayed(&fixture(RELEASED)).await);
+    assert!(scene.relayed(&fixture(RELEASED)).await);
+    // Still released, with another name.
+    let mut renamed = record(RELEASED);
+    renamed["dynamodb"]["OldImage"] = renamed["dynamodb"]["NewImage"].clone();
+    renamed["dynamodb"]["NewImage"]["name"] = json!({ "S": "Order 4712" });
+    renamed["dynamodb"]["NewImage"]["version"] = json!({ "N": "3" });
+    assert!(scene.relayed(&stream_event(&[renamed.clone()])).await);
+    // Active again, and released again.
+    let mut again = renamed;
+    again["dynamodb"]["OldImage"]["status"] = json!({ "S": "ACTIVE" });
+    again["dynamodb"]["OldImage"]["version"] = json!({ "N": "4" });
+    again["dynamodb"]["NewImage"]["version"] = json!({ "N": "5" });
+    assert!(scene.relayed(&stream_event(&[again])).await);
+    let types: Vec<EventType> =
+        scene.deliveries(ENDPOINT).await.iter().map(|delivery| delivery.event_type).collect();
+    let count = |wanted| types.iter().filter(|found| **found == wanted).count();
+    assert_eq!(count(EventType::ConversationSummaryCreated), 2);
+    assert_eq!(count(EventType::ConversationUpdated), 3);
+}
+
+#[tokio::test]
+async fn a_conversation_without_messages_is_summed_up_too_and_nobody_asks_for_nothing() {
+    let scene = Scene::start().await;
+    scene.endpoint(ENDPOINT, &["conversation_summary.created"]).await;
+    assert!(scene.relayed(&fixture(RELEASED)).await);
+    let bodies = scene.bodies(ENDPOINT).await;
+    assert_eq!(bodies.len(), 1);
+    assert_eq!(bodies[0]["payload"]["firstMessageAt"], json!(null));
+    assert_eq!(bodies[0]["payload"]["messages"], json!({"inbound": 0, "outbound": 0, "internal": 0}));
+
+    let scene = Scene::start().await;
+    scene.endpoint(ENDPOINT, &["contact.created"]).await;
+    scene.world.db.forget_calls();
+    assert!(scene.relayed(&fixture(RELEASED)).await);
+    assert_eq!(scene.world.db.calls().len(), 1, "the endpoints alone are read");
+}
+
+#[tokio::test]
+async fn a_plan_of_onboarding_wakes_its_conversation_and_is_no_event() {
+    let scene = Scene::with_endpoint().await;
+    scene.world.db.forget_calls();
+    assert!(scene.relayed(&fixture("event-relay-onboarding-planned.json")).await);
+    assert!(scene.deliveries(ENDPOINT).await.is_empty());
+    assert!(scene.world.db.calls().iter().all(|call| call.operation != "TransactWriteItems"));
+    let queued = scene.sends.take();
+    assert_eq!(queued.len(), 1);
+    let (workspace, conversation) = (
+        WorkspaceId::parse(World::WORKSPACE).unwrap(),
+        ConversationId::parse("9b1d3f5a-7c9e-4b2d-8f4a-6c8e0a2b4d6f").unwrap(),
+    );
+    assert_eq!(
+        queued[0].body,
+        format!(r#"{{"workspaceId":"{workspace}","conversationId":"{conversation}"}}"#)
+    );
+    assert_eq!((queued[0].group.as_str(), queued[0].delay), (World::WORKSPACE, 0));
+}

@@ -1,0 +1,124 @@
+//! Messages' and files' records.
+
+use domain::EventType;
+use harness::{Fault, World, fixture};
+use serde_json::{Value, json};
+
+use crate::{ENDPOINT, Scene, record, stream_event};
+
+const CREATED: &str = "event-relay-message-created.json";
+const UPDATED: &str = "event-relay-message-updated.json";
+const FORGOTTEN: &str = "event-relay-media-forgotten.json";
+
+fn created_by(sent_by: &str, broadcast: bool) -> Value {
+    let mut created = record(CREATED);
+    created["dynamodb"]["NewImage"]["sentBy"] = json!({ "S": sent_by });
+    created["dynamodb"]["NewImage"]["content"]["M"]["written"]["M"]["broadcast"] =
+        json!({ "BOOL": broadcast });
+    created
+}
+
+#[tokio::test]
+async fn a_new_message_becomes_an_event_and_wakes_its_conversation() {
+    let scene = Scene::with_endpoint().await;
+    assert!(scene.relayed(&fixture(CREATED)).await);
+    let bodies = scene.bodies(ENDPOINT).await;
+    assert_eq!(bodies.len(), 1);
+    assert_eq!(
+        (&bodies[0]["eventType"], &bodies[0]["entity"]),
+        (&json!("message.created"), &json!("message_creations"))
+    );
+    assert_eq!(
+        bodies[0]["payload"],
+        json!({
+            "id": "ad3f5b7c-9e1a-4c3d-8f5b-7d9f1b3c5e7f",
+            "conversationId": "9b1d3f5a-7c9e-4b2d-8f4a-6c8e0a2b4d6f",
+            "workspaceId": World::WORKSPACE,
+            "messageBody": "Here it is",
+            "mediaIds": ["be4a6c8d-0f2b-4d4e-9a6c-8e0a2c4d6f8a"],
+            "replyToMessageId": null,
+            "enableExternalBroadcast": true,
+            "status": "QUEUED",
+            "parts": [{
+                "recipient": "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f",
+                "index": 0,
+                "status": "QUEUED",
+                "providerMessageId": null,
+                "error": null,
+            }],
+            "createdAt": "2026-10-20T09:21:00.000Z",
+            "updatedAt": "2026-10-20T09:21:00.000Z",
+        })
+    );
+    let queued = scene.sends.take();
+    assert_eq!(queued.len(), 1);
+    assert_eq!(json!(queued[0].body), fixture("message-sender.json")["Records"][0]["body"]);
+}
+
+#[tokio::test]
+async fn only_what_a_caller_broadcasts_wakes_a_conversation() {
+    let scene = Scene::with_endpoint().await;
+    // The sender makes onboarding's messages itself while it sends; lead capture sends its own; a note goes nowhere.
+    for (sent_by, broadcast) in [("ONBOARDING", true), ("LEAD", true), ("CUSTOMER", true), ("API", false)] {
+        assert!(scene.relayed(&stream_event(&[created_by(sent_by, broadcast)])).await);
+        assert!(scene.sends.take().is_empty(), "{sent_by}");
+    }
+    assert_eq!(scene.bodies(ENDPOINT).await.len(), 1, "one message, one event");
+}
+
+#[tokio::test]
+async fn messages_of_one_conversation_wake_it_once_and_nobody_need_want_their_events() {
+    let scene = Scene::start().await;
+    let other = created_by("API", true).to_string().replace("ad3f5b7c", "ad3f5b7d");
+    let batch = [created_by("API", true), serde_json::from_str(&other).unwrap()];
+    assert!(scene.relayed(&stream_event(&batch)).await);
+    assert_eq!(scene.sends.take().len(), 1);
+}
+
+#[tokio::test]
+async fn a_changed_status_becomes_an_event_and_anything_else_none() {
+    let scene = Scene::with_endpoint().await;
+    let mut same = record(UPDATED);
+    same["dynamodb"]["NewImage"] = same["dynamodb"]["OldImage"].clone();
+    same["dynamodb"]["NewImage"]["version"] = json!({ "N": "9" });
+    assert!(scene.relayed(&stream_event(&[same])).await);
+    assert!(scene.nothing_happened().await);
+
+    assert!(scene.relayed(&fixture(UPDATED)).await);
+    let bodies = scene.bodies(ENDPOINT).await;
+    assert_eq!(bodies.len(), 1);
+    assert_eq!(
+        (&bodies[0]["eventType"], &bodies[0]["payload"]["status"]),
+        (&json!("message.updated"), &json!("SENT"))
+    );
+    assert_eq!(
+        bodies[0]["payload"]["parts"][0]["providerMessageId"],
+        json!("wamid.HBgLMzQ2MDAxMTEyMjIVAgARGBI5")
+    );
+    assert!(scene.sends.take().is_empty());
+}
+
+#[tokio::test]
+async fn a_conversation_whose_wake_was_lost_holds_nothing_up() {
+    let scene = Scene::with_endpoint().await;
+    scene.sends.close(true);
+    assert!(scene.relayed(&fixture(CREATED)).await, "the lane stands in the due index");
+    assert_eq!(scene.deliveries(ENDPOINT).await[0].event_type, EventType::MessageCreated);
+}
+
+#[tokio::test]
+async fn the_bytes_of_a_forgotten_file_are_deleted_and_a_failure_brings_the_record_again() {
+    let scene = Scene::with_endpoint().await;
+    scene.upload("be4a6c8d-0f2b-4d4e-9a6c-8e0a2c4d6f8a");
+    scene.world.db.fail("DeleteObject", Fault::Unreachable, 9);
+    assert!(!scene.relayed(&fixture(FORGOTTEN)).await);
+    assert!(scene.is_uploaded("be4a6c8d-0f2b-4d4e-9a6c-8e0a2c4d6f8a"));
+    let mut runs = 0;
+    while !scene.relayed(&fixture(FORGOTTEN)).await {
+        runs += 1;
+        assert!(runs < 10);
+    }
+    assert!(!scene.is_uploaded("be4a6c8d-0f2b-4d4e-9a6c-8e0a2c4d6f8a"));
+    assert!(scene.relayed(&fixture(FORGOTTEN)).await, "what is gone already is gone");
+    assert!(scene.nothing_happened().await);
+}
