@@ -4,14 +4,17 @@
 
 use domain::api_key::{Grant, RateLimit};
 use domain::attribute::NewAttribute;
+use domain::line::Provider;
+use domain::template::{ContactField, NewTemplate, ParameterValue, Source, Variable};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Email, EndpointId, EndpointSecrets,
-    EndpointState, EndpointUrl, EventFilter, Ids, KeyId, Scopes, Team, TeamId, TrustedReceivers, User,
-    UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
+    ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Brand, BrandId, BusinessAccountId,
+    ChannelId, Email, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, Ids, KeyId, Line,
+    Lines, Onboarding, Override, Scopes, Secret, Team, TeamId, Template, TemplateId, TemplateScope,
+    TrustedReceivers, User, UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
 };
 use harness::{Fault, TestClock, TestDb, trips};
-use store::{Store, StoreError, Table, UserCreated};
+use store::{Store, StoreError, Table, Tables, UserCreated};
 
 async fn with_workspace() -> (TestDb, Workspace) {
     let db = TestDb::start().await;
@@ -42,6 +45,41 @@ fn endpoint(workspace: &Workspace, ids: &dyn Ids) -> (WebhookEndpoint, EndpointS
         previous: Some((secret(3), TestClock::START)),
     };
     (endpoint, EndpointSecrets { api_key: ReceiverKey::parse("customer-key").unwrap(), signing })
+}
+
+fn brand(workspace: &Workspace, id: &str) -> Brand {
+    Brand::new(BrandId::parse(id).unwrap(), workspace.id, "A brand", TestClock::START).unwrap()
+}
+
+fn line(workspace: &Workspace, channel: &str, brand: &Brand) -> Line {
+    let (channel, account) =
+        (ChannelId::parse(channel).unwrap(), BusinessAccountId::parse("2055500001").unwrap());
+    Line::new(workspace.id, channel, brand.id.clone(), account, TestClock::START).unwrap()
+}
+
+fn template(scope: TemplateScope, ids: &dyn Ids) -> Template {
+    let of_contact = |name, field, fallback: Option<&str>| {
+        let fallback = fallback.map(|text| ParameterValue::parse(text).unwrap());
+        Variable::new(name, Source::Contact { field, fallback }).unwrap()
+    };
+    let wanted = NewTemplate {
+        scope,
+        provider: Provider::WhatsApp,
+        name: "welcome",
+        language: "en_US",
+        variables: vec![
+            Variable::new("code", Source::Caller).unwrap(),
+            of_contact("name", ContactField::FirstName, Some("friend")),
+            of_contact("mail", ContactField::Email, None),
+        ],
+        approved_by: ["1", "2"].map(|id| BusinessAccountId::parse(id).unwrap()).into(),
+    };
+    Template::new(wanted, ids, TestClock::START).unwrap()
+}
+
+/// The workspace as it is now.
+async fn now(db: &TestDb, workspace: &Workspace) -> Workspace {
+    db.store().workspace(workspace.id).await.unwrap().unwrap()
 }
 
 #[tokio::test]
@@ -227,4 +265,166 @@ async fn a_missing_table_is_told_from_other_failures() {
     assert!(!gone(db.store().clone()).await);
     db.client().delete_table().table_name(db.table(Table::Workspaces)).send().await.unwrap();
     assert!(gone(db.store().clone()).await);
+}
+
+#[tokio::test]
+async fn lines_and_brands_are_one_query_and_a_line_comes_with_its_token_and_as_a_default() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let alpha = brand(&workspace, "alpha");
+    assert!(store.create_brand(&workspace, &alpha).await.unwrap());
+    let (first, token) = (line(&workspace, "1055500001", &alpha), Secret::new("token-1"));
+    let alphas_next = Lines { brands: vec![alpha], ..Lines::default() }.admit_line(&first).unwrap().unwrap();
+    let next = now(&db, &workspace).await.with_line(&first.channel, false);
+    assert!(store.create_line(&next, &first, Some(&alphas_next), &token).await.unwrap());
+    assert_eq!(now(&db, &workspace).await, next);
+    let (second, next) =
+        (line(&workspace, "0055500002", &alphas_next), next.with_line(&first.channel, false));
+    assert!(store.create_line(&next, &second, None, &token).await.unwrap());
+
+    db.forget_calls();
+    let found = store.lines(workspace.id).await.unwrap();
+    assert_eq!((db.calls().len(), trips(&db.calls())), (1, 1));
+    // Made in the same moment: by their ids.
+    let expected = Lines { lines: vec![second, first.clone()], brands: vec![alphas_next], default: None };
+    assert_eq!(found, expected);
+    assert_eq!(store.line(workspace.id, &first.channel).await.unwrap(), Some(first.clone()));
+    assert_eq!(store.line_token(workspace.id, &first.channel).await.unwrap(), Some(token));
+
+    let foreign = WorkspaceId::generate(store.ids());
+    assert_eq!(store.lines(foreign).await.unwrap(), Lines::default());
+    assert_eq!(store.line(foreign, &first.channel).await.unwrap(), None);
+    assert_eq!(store.line_token(foreign, &first.channel).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_brand_or_line_unseen_by_another_is_refused_and_leaves_nothing() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let alpha = brand(&workspace, "alpha");
+    assert!(store.create_brand(&workspace, &alpha).await.unwrap());
+    assert!(!store.create_brand(&workspace, &brand(&workspace, "beta")).await.unwrap());
+    let one = line(&workspace, "1", &alpha);
+    let token = Secret::new("token-1");
+    let stale = workspace.with_line(&one.channel, false);
+    assert!(!store.create_line(&stale, &one, None, &token).await.unwrap());
+
+    let seen = now(&db, &workspace).await;
+    assert!(!store.create_brand(&seen, &alpha).await.unwrap());
+    // The brand got its first line meanwhile.
+    let other_brand = Brand { version: 3, line: Some(one.channel.clone()), ..alpha.clone() };
+    let next = seen.with_line(&one.channel, false);
+    assert!(!store.create_line(&next, &one, Some(&other_brand), &token).await.unwrap());
+    assert_eq!(store.lines(workspace.id).await.unwrap(), Lines { brands: vec![alpha], ..Lines::default() });
+    assert_eq!(store.line_token(workspace.id, &one.channel).await.unwrap(), None);
+    assert_eq!(now(&db, &workspace).await, seen);
+
+    assert!(store.create_line(&next, &one, None, &token).await.unwrap());
+    let again = next.with_line(&one.channel, false);
+    assert!(!store.create_line(&again, &one, None, &Secret::new("token-2")).await.unwrap());
+    assert_eq!(store.line_token(workspace.id, &one.channel).await.unwrap(), Some(token));
+}
+
+#[tokio::test]
+async fn a_token_is_remembered_for_five_minutes_and_a_missing_one_is_not() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let channel = ChannelId::parse("1055500001").unwrap();
+    let token = || async { store.line_token(workspace.id, &channel).await.unwrap() };
+    assert_eq!(token().await, None);
+    let (old, new) = (Secret::new("token-1"), Secret::new("token-2"));
+    store.set_line_token(workspace.id, &channel, &old).await.unwrap();
+    assert_eq!(token().await, Some(old.clone()));
+
+    // Another process gives it a new one.
+    let tables = Tables::of_stack("test");
+    let another = Store::new(db.client().clone(), tables, db.clock().clone(), db.ids().clone());
+    another.set_line_token(workspace.id, &channel, &new).await.unwrap();
+    db.forget_calls();
+    db.clock().advance(std::time::Duration::from_millis(299_999));
+    assert_eq!((token().await, trips(&db.calls())), (Some(old), 0));
+    db.clock().advance(std::time::Duration::from_millis(1));
+    assert_eq!((token().await, trips(&db.calls())), (Some(new), 1));
+    // Its own change it knows at once.
+    store.set_line_token(workspace.id, &channel, &Secret::new("token-3")).await.unwrap();
+    assert_eq!(token().await, Some(Secret::new("token-3")));
+}
+
+#[tokio::test]
+async fn a_workspaces_set_up_is_read_back_and_absent_in_rows_of_before_is_the_default() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let sequence = vec![TemplateId::generate(store.ids()), TemplateId::generate(store.ids())];
+    let onboarding = Onboarding { overriding: Override::FirstOnly, sequence };
+    let channel = ChannelId::parse("1").unwrap();
+    let next = workspace.with_onboarding(onboarding).unwrap();
+    assert!(store.replace_workspace(&next).await.unwrap());
+    assert!(!store.replace_workspace(&next).await.unwrap());
+    let next = next.with_default_line(&channel).unwrap();
+    assert!(store.replace_workspace(&next).await.unwrap());
+    assert_eq!(now(&db, &workspace).await, next);
+
+    let value = |text: &str| aws_sdk_dynamodb::types::AttributeValue::S(text.to_owned());
+    let update = db.client().update_item().table_name(db.table(Table::Workspaces));
+    let update = update.key("pk", value(&format!("{}#W", workspace.id))).key("sk", value("W"));
+    update.update_expression("REMOVE onboarding, defaultLine").send().await.unwrap();
+    assert_eq!(now(&db, &workspace).await, Workspace { version: 3, ..workspace });
+}
+
+#[tokio::test]
+async fn templates_of_both_scopes_are_one_batch_and_those_of_others_are_not_to_be_had() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let own_scope = TemplateScope::Workspace(workspace.id);
+    let foreign = WorkspaceId::generate(store.ids());
+    let own = template(own_scope, store.ids());
+    let platforms = template(TemplateScope::Platform, store.ids());
+    let others = template(TemplateScope::Workspace(foreign), store.ids());
+    // An id in both scopes cannot be made, but were there one, the workspace's own would count.
+    let hidden = Template { scope: TemplateScope::Platform, ..own.clone() };
+    for template in [&own, &platforms, &others, &hidden] {
+        assert!(store.create_template(template).await.unwrap());
+        assert!(!store.create_template(template).await.unwrap());
+    }
+
+    let unknown = TemplateId::generate(store.ids());
+    db.forget_calls();
+    let asked = [own.id, platforms.id, others.id, unknown, own.id];
+    let found = store.templates(workspace.id, &asked).await.unwrap();
+    assert_eq!((db.calls().len(), trips(&db.calls())), (1, 1));
+    let expected = [(own.id, own.clone()), (platforms.id, platforms.clone())];
+    assert_eq!(found, expected.into());
+    assert_eq!(store.template(own_scope, own.id).await.unwrap(), Some(own));
+    assert_eq!(store.template(own_scope, platforms.id).await.unwrap(), None);
+
+    // As many as a caller can ask for and a workspace can have set up.
+    let most: Vec<TemplateId> = (0..2 * Onboarding::MAX).map(|_| TemplateId::generate(store.ids())).collect();
+    db.forget_calls();
+    assert_eq!(store.templates(workspace.id, &most).await.unwrap(), [].into());
+    assert_eq!(db.calls().len(), 1);
+    db.forget_calls();
+    assert_eq!(store.templates(workspace.id, &[]).await.unwrap(), [].into());
+    assert_eq!(db.calls().len(), 0);
+}
+
+#[tokio::test]
+async fn an_approval_is_put_over_the_version_it_was_made_of_alone() {
+    let (db, _) = with_workspace().await;
+    let store = db.store();
+    let made = template(TemplateScope::Platform, store.ids());
+    store.create_template(&made).await.unwrap();
+    db.clock().advance(std::time::Duration::from_secs(1));
+    let later = Template { created_at: store.now(), ..template(TemplateScope::Platform, store.ids()) };
+    store.create_template(&later).await.unwrap();
+
+    let account = BusinessAccountId::parse("3").unwrap();
+    let approved = made.approved_for(&account).unwrap().unwrap();
+    assert!(store.replace_template(&approved).await.unwrap());
+    let none_left = made.revoked_for(&BusinessAccountId::parse("1").unwrap()).unwrap();
+    assert!(!store.replace_template(&none_left).await.unwrap());
+    assert_eq!(store.templates_of(TemplateScope::Platform).await.unwrap(), [approved.clone(), later]);
+
+    let bare = Template { approved_by: [].into(), variables: vec![], version: 3, ..approved };
+    assert!(store.replace_template(&bare).await.unwrap());
+    assert_eq!(store.template(TemplateScope::Platform, bare.id).await.unwrap(), Some(bare));
 }
