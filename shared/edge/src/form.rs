@@ -163,6 +163,13 @@ fn value_error(reason: &str) -> (&'static str, String, Value) {
     ("value_error", format!("Value error: {reason}"), json!({"error": reason}))
 }
 
+fn check_control_characters(text: &str) -> Result<(), Fault> {
+    if text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+        return Err(Fault::Refused("control characters other than newline and tab are not allowed"));
+    }
+    Ok(())
+}
+
 /// `input` echoes a value, cut at so many characters.
 const ECHO: usize = 256;
 
@@ -267,6 +274,28 @@ impl<'a> Node<'a> {
         items.iter().enumerate().map(|(index, item)| self.child(index.to_string(), Some(item))).collect()
     }
 
+    /// The fields of an object of at most `max`, by name; none, with the failure noted, when it is not one. Their
+    /// names are texts that somebody chose, and hold no more control characters than others.
+    pub fn entries(&self, form: &mut Form, max: usize) -> Vec<(&'a str, Self)> {
+        let Some(Value::Object(fields)) = self.value else {
+            form.fail(self, Fault::NotObject);
+            return vec![];
+        };
+        if fields.len() > max {
+            form.fail(self, Fault::TooManyItems(max));
+            return vec![];
+        }
+        let mut entries = vec![];
+        for (name, value) in fields {
+            let field = self.child(name.clone(), Some(value));
+            match check_control_characters(name) {
+                Ok(()) => entries.push((name.as_str(), field)),
+                Err(fault) => form.fail(&field, fault),
+            }
+        }
+        entries
+    }
+
     /// A text read by a rule of the domain. Control characters other than newline and tab are refused here,
     /// for every field alike.
     pub fn text<T>(&self, form: &mut Form, parse: impl FnOnce(&str) -> Result<T, Unfit>) -> Option<T> {
@@ -274,11 +303,8 @@ impl<'a> Node<'a> {
             form.fail(self, Fault::NotText);
             return None;
         };
-        if text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
-            form.fail(self, Fault::Refused("control characters other than newline and tab are not allowed"));
-            return None;
-        }
-        parse(text).map_err(|unfit| form.fail(self, Fault::Unfit(unfit))).ok()
+        let read = check_control_characters(text).and_then(|()| parse(text).map_err(Fault::Unfit));
+        read.map_err(|fault| form.fail(self, fault)).ok()
     }
 
     /// `true` or `false`.
@@ -292,19 +318,14 @@ impl<'a> Node<'a> {
 
     /// A whole number within `least..=greatest`, however it is spelled: `1.0` and `1e0` are 1.
     pub fn integer(&self, form: &mut Form, least: i64, greatest: i64) -> Option<i64> {
-        let whole = |number: &f64| number.fract() == 0.0;
-        let fault = match self.value {
-            Some(Value::Number(number)) => match (number.as_i64(), number.as_f64().filter(whole)) {
-                (Some(number), _) if (least..=greatest).contains(&number) => return Some(number),
-                (Some(number), _) if number < least => Fault::Below(least),
-                (Some(_), _) => Fault::Above(greatest),
-                // As a float the bounds are as exact as the number itself.
-                (None, Some(number)) if number < least as f64 => Fault::Below(least),
-                (None, Some(number)) if number > greatest as f64 => Fault::Above(greatest),
-                (None, Some(number)) => return Some(number as i64),
-                (None, None) => Fault::NotInteger,
-            },
-            _ => Fault::NotInteger,
+        // Beyond all integers a cast gives the nearest one, which is as much out of bounds.
+        let whole = |number: f64| (number.fract() == 0.0).then_some(number as i64);
+        let sent = self.value.and_then(|value| value.as_i64().or_else(|| value.as_f64().and_then(whole)));
+        let fault = match sent {
+            Some(number) if number < least => Fault::Below(least),
+            Some(number) if number > greatest => Fault::Above(greatest),
+            Some(number) => return Some(number),
+            None => Fault::NotInteger,
         };
         form.fail(self, fault);
         None
@@ -466,6 +487,73 @@ mod tests {
                 ("body.bell".into(), "value_error", json!("\u{7}"), json!({"error": reason})),
             ]
         );
+    }
+
+    #[test]
+    fn whole_numbers_of_a_body_have_bounds_and_no_fraction() {
+        let above = Err(("less_than_equal", json!({"le": 100})));
+        let below = Err(("greater_than_equal", json!({"ge": 1})));
+        let none = Err(("int_parsing", json!({})));
+        for (sent, expected) in [
+            ("1", Ok(1)),
+            ("100", Ok(100)),
+            ("1e2", Ok(100)),
+            ("7.0", Ok(7)),
+            ("0", below.clone()),
+            ("-1e300", below),
+            ("101", above.clone()),
+            ("18446744073709551615", above.clone()),
+            ("1e300", above),
+            ("7.5", none.clone()),
+            ("\"7\"", none.clone()),
+            ("true", none.clone()),
+            ("null", none.clone()),
+            ("[7]", none),
+        ] {
+            let value = serde_json::from_str(sent).unwrap();
+            let mut form = Form::default();
+            let read = Node::root("body", Some(&value)).integer(&mut form, 1, 100);
+            let found = read.ok_or_else(|| {
+                let (_, kind, _, ctx) = failures(form).remove(0);
+                (kind, ctx)
+            });
+            assert_eq!(found, expected, "{sent}");
+        }
+    }
+
+    #[test]
+    fn only_where_nothing_else_is_wrong_mismatches_are_an_error_of_their_own() {
+        let body = json!({"name": "a.gif", "size": "x"});
+        let body = Node::root("body", Some(&body));
+        let mismatch = || Fault::Mismatch { reason: "it does not belong", expected: vec![".jpg", ".png"] };
+        let mut form = Form::default();
+        form.fail(&body.field("name"), mismatch());
+        let Err(ApiError::FilesUnfit(noted)) = form.finish(Some(())) else { panic!("not of its own") };
+        assert_eq!((noted[0].loc.join("."), noted[0].kind), ("body.name".to_owned(), "value_error"));
+        assert_eq!(noted[0].msg, "Value error: it does not belong; expected .jpg, .png");
+        let ctx = json!({"error": "it does not belong", "expected": [".jpg", ".png"]});
+        assert_eq!(Value::Object(noted[0].ctx.clone()), ctx);
+
+        let mut form = Form::default();
+        form.fail(&body.field("name"), mismatch());
+        body.field("size").integer(&mut form, 1, 100);
+        let kinds: Vec<_> = failures(form).into_iter().map(|(_, kind, _, _)| kind).collect();
+        assert_eq!(kinds, ["value_error", "int_parsing"]);
+    }
+
+    #[test]
+    fn an_objects_fields_are_read_by_name_and_their_names_are_texts() {
+        let body = json!({"a": "x", "b": 1, "c\u{0}": "x"});
+        let body = Node::root("body", Some(&body));
+        let mut form = Form::default();
+        let names: Vec<&str> = body.entries(&mut form, 3).iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert!(body.entries(&mut form, 2).is_empty());
+        assert!(body.field("a").entries(&mut form, 2).is_empty());
+        let kinds: Vec<(String, &str)> =
+            failures(form).into_iter().map(|(loc, kind, _, _)| (loc, kind)).collect();
+        let expected = [("body.c\u{0}", "value_error"), ("body", "too_long"), ("body.a", "dict_type")];
+        assert_eq!(kinds, expected.map(|(loc, kind)| (loc.to_owned(), kind)));
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use domain::attribute::AttributeDefinition;
 use domain::contact::AttributeContent;
+use domain::media::Declared;
 use domain::message::Content;
 use domain::{
-    Contact, Conversation, Definitions, Event, External, Internal, Message, MessageId, PLATFORM, Part,
-    Summary, Timestamp, User,
+    Contact, Conversation, Definitions, Event, External, Internal, MediaId, Message, MessageId, PLATFORM,
+    Part, Summary, Timestamp, User,
 };
 use serde::Serialize;
 
@@ -345,6 +346,42 @@ pub struct MessageCreatedView {
 /// A message that was taken.
 pub fn message_created(id: MessageId) -> MessageCreatedView {
     MessageCreatedView { message_id: id.to_string(), messaging_product: PLATFORM }
+}
+
+/// A file of endpoint 10, ready for upload.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UploadView<'a> {
+    media_id: String,
+    presign_url: PresignedView<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct PresignedView<'a> {
+    url: String,
+    method: &'static str,
+    headers: UploadHeadersView<'a>,
+}
+
+/// The headers that an upload must carry: those that its URL is signed for.
+#[derive(Debug, Serialize)]
+struct UploadHeadersView<'a> {
+    #[serde(rename = "Content-Type")]
+    content_type: &'a str,
+    #[serde(rename = "x-amz-checksum-sha256")]
+    checksum: &'a str,
+    #[serde(rename = "Content-Length", skip_serializing_if = "Option::is_none")]
+    content_length: Option<String>,
+}
+
+/// A file that is to be uploaded under a URL signed for it.
+pub fn upload(id: MediaId, file: &Declared, url: String) -> UploadView<'_> {
+    let headers = UploadHeadersView {
+        content_type: file.content_type,
+        checksum: file.digest.as_str(),
+        content_length: file.size.map(|size| size.to_string()),
+    };
+    UploadView { media_id: id.to_string(), presign_url: PresignedView { url, method: "PUT", headers } }
 }
 
 #[derive(Serialize)]

@@ -1,0 +1,127 @@
+use domain::media::{Declared, FileName, Mismatch};
+use domain::{FileType, Media, MediaDigest, MediaId};
+use edge::form::{Fault, Form, Node};
+use edge::{ApiError, Call, Reply, replay, view};
+use store::{Answered, Bucket, MediaCreated, Once, Table};
+
+/// POST /files: one round trip behind the limiter's, as all of it is a write; a key that answered before is looked up
+/// beside the limiter. Signing calls nobody.
+pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, ApiError> {
+    let body = call.request.json()?;
+    let mut form = Form::default();
+    call.request.query().only(&mut form, &[]);
+    let once = call.once(&mut form, "files");
+    let files = read_files(&mut form, &Node::root("body", Some(&body)));
+    let files = form.finish(files)?;
+
+    let (store, workspace) = (call.store(), call.workspace());
+    if let Some(once) = &once
+        && let Some(answered) = store.answered(Table::Media, workspace, once).await?
+    {
+        return again(call, bucket, once, answered, &files).await;
+    }
+    let now = store.now();
+    let media: Vec<Media> =
+        files.iter().map(|file| Media::ready(file, MediaId::generate(store.ids()), workspace, now)).collect();
+    let ids: Vec<MediaId> = media.iter().map(|media| media.id).collect();
+    // First, as rows of files that nobody can upload would be of no use.
+    let reply = signed(call, bucket, &ids, &files).await?;
+
+    call.caller.admitted().await?;
+    let write_id = store.ids().next().to_string();
+    let answer = kept(&ids);
+    let kept = once.as_ref().map(|once| (once, answer.as_str()));
+    match (store.create_media(&media, kept, &write_id).await?, &once) {
+        // Somebody sent the same at the same time, and came first.
+        (MediaCreated::Answered(answered), Some(once)) => again(call, bucket, once, answered, &files).await,
+        _ => Ok(reply),
+    }
+}
+
+/// The answer to a repeated request: the same files, signed anew.
+async fn again(
+    call: &Call<'_>,
+    bucket: &Bucket,
+    once: &Once,
+    answered: Answered,
+    files: &[Declared],
+) -> Result<Reply, ApiError> {
+    // The body is the same, and so are the files in it.
+    let ids = read_kept(&replay(once, answered)?)?;
+    Ok(signed(call, bucket, &ids, files).await?.replayed())
+}
+
+async fn signed(
+    call: &Call<'_>,
+    bucket: &Bucket,
+    ids: &[MediaId],
+    files: &[Declared],
+) -> Result<Reply, ApiError> {
+    let mut uploads = vec![];
+    for (id, file) in ids.iter().zip(files) {
+        let url = bucket.presign_put(call.workspace(), *id, file).await?;
+        uploads.push(view::upload(*id, file, url));
+    }
+    Ok(Reply::list(&uploads)?.created())
+}
+
+/// What is kept of an answer: the ids in their order, as URLs are not for keeping.
+fn kept(ids: &[MediaId]) -> String {
+    ids.iter().map(MediaId::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn read_kept(answer: &str) -> Result<Vec<MediaId>, ApiError> {
+    let ids = answer.split(' ').map(MediaId::parse).collect::<Result<_, _>>();
+    ids.map_err(|_| ApiError::unexpected("what was kept of an answer are no ids"))
+}
+
+fn read_files(form: &mut Form, body: &Node<'_>) -> Option<Vec<Declared>> {
+    let items = body.items(form, 1, Media::MAX_AT_ONCE);
+    // All are read before it is looked whether one could not be.
+    let files: Vec<Option<Declared>> = items.into_iter().map(|item| read_file(form, item)).collect();
+    files.into_iter().collect()
+}
+
+fn read_file(form: &mut Form, item: Node<'_>) -> Option<Declared> {
+    let item = item.object(form)?;
+    let name = item.field("name").required(form).and_then(|at| at.text(form, FileName::parse));
+    let file_type = item.field("fileType").required(form).and_then(|at| at.text(form, FileType::parse));
+    let digest = item.field("checksumBase64").required(form).and_then(|at| at.text(form, MediaDigest::parse));
+    let content_type =
+        item.field("contentType").required(form).and_then(|at| at.text(form, |text| Ok(text.to_owned())));
+    let size = item.field("contentLength").given().map(|at| read_size(form, &at, file_type));
+    let (name, file_type) = (name?, file_type?);
+    let content_type = read_format(form, &item, file_type, &name, &content_type?)?;
+    Some(Declared { name, file_type, content_type, digest: digest?, size: size.flatten() })
+}
+
+/// `contentLength`: at least a byte, at most what the type of file allows where that is known.
+fn read_size(form: &mut Form, at: &Node<'_>, file_type: Option<FileType>) -> Option<u64> {
+    let most = file_type.and_then(|file_type| i64::try_from(file_type.max_bytes()).ok());
+    let size = at.integer(form, 1, most.unwrap_or(i64::MAX))?;
+    u64::try_from(size).ok()
+}
+
+/// The MIME type, if extension, `contentType` and `fileType` belong together.
+fn read_format(
+    form: &mut Form,
+    item: &Node<'_>,
+    file_type: FileType,
+    name: &FileName,
+    content_type: &str,
+) -> Option<&'static str> {
+    let mismatches = match file_type.format(name, content_type) {
+        Ok(format) => return Some(format),
+        Err(mismatches) => mismatches,
+    };
+    for mismatch in mismatches {
+        let (field, reason, expected) = match mismatch {
+            Mismatch::Extension { expected } => ("name", "the extension does not fit the fileType", expected),
+            Mismatch::ContentType { expected } => {
+                ("contentType", "the contentType does not fit the fileType and the extension", expected)
+            }
+        };
+        form.fail(&item.field(field), Fault::Mismatch { reason, expected });
+    }
+    None
+}
