@@ -7,7 +7,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use domain::delivery::{KEPT, Next, PARKED_FOR, PARKED_LOOK, PARKED_LOOKS};
 use domain::{
     Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, Event, EventId,
@@ -17,8 +16,9 @@ use futures::future::{join, try_join_all};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::due::{Due, millis, unreadable};
 use crate::item::{Item, PK, SK, key, n, read, row, s, text};
-use crate::transact::{Patience, Write, Wrote, is_by};
+use crate::transact::{Patience, Write, Wrote, is_by, while_busy};
 use crate::{Store, StoreError, Table, fields, keys};
 
 /// What became of asking for a delivery.
@@ -57,14 +57,6 @@ pub enum Settled {
     Lost,
 }
 
-/// A delivery of the due index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Due {
-    workspace: WorkspaceId,
-    delivery: DeliveryId,
-    at: Timestamp,
-}
-
 /// A page of an endpoint's deliveries, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryPage {
@@ -79,9 +71,6 @@ pub struct DeliveryPage {
 pub struct DeliveryPosition(String);
 
 impl Store {
-    /// How many parts the due index has: [`Store::due_deliveries`] takes 0 up to this.
-    pub const DUE_SHARDS: u8 = keys::DUE_SHARDS;
-
     /// Takes a delivery for an attempt, for so long. One trip.
     pub async fn lease_delivery(
         &self,
@@ -198,49 +187,14 @@ impl Store {
     /// Deliveries of one part of the due index that are due, the longest overdue first, at most `limit`. The index
     /// lags a moment behind. An entry that is no delivery's is logged and passed over. One trip.
     pub async fn due_deliveries(&self, shard: u8, limit: u16) -> Result<Vec<Due>, StoreError> {
-        let answer = self
-            .db
-            .query()
-            .table_name(self.tables.name(Table::Deliveries))
-            .index_name("due")
-            .key_condition_expression("dueShard = :shard AND dueAt <= :now")
-            .expression_attribute_values(":shard", s(keys::due(shard)))
-            .expression_attribute_values(":now", n(self.now().as_millis()))
-            .limit(i32::from(limit))
-            .send()
-            .await?;
-        let due = |item: &Item| {
-            let (workspace, delivery) = keys::read_delivery(text(item, PK))?;
-            Some(Due { workspace, delivery, at: Timestamp::from_millis(millis(item.get("dueAt")?)) })
-        };
-        let items = answer.items.unwrap_or_default();
-        let read = |item: &Item| {
-            let due = due(item);
-            if due.is_none() {
-                tracing::error!(cause = %unreadable(item, "not a delivery"), "due index entry passed over");
-            }
-            due
-        };
-        Ok(items.iter().filter_map(read).collect())
+        self.due_rows(Table::Deliveries, shard, limit, keys::read_delivery).await
     }
 
     /// Claims a due delivery for queueing: it is not due again before `until`. Of several sweepers one gets it;
     /// nobody gets one that was worked on since it was listed. One trip.
     pub async fn claim_due(&self, due: &Due, until: Timestamp) -> Result<Option<Delivery>, StoreError> {
-        let (pk, sk) = keys::delivery(due.workspace, due.delivery);
-        let request = self.ids.next().to_string();
-        let write =
-            Write::update(Table::Deliveries, key(pk, sk), "SET dueAt = :until, lastRequest = :request")
-                .when("dueAt = :seen")
-                .bind(":request", s(&request))
-                .bind(":until", n(until.as_millis()))
-                .bind(":seen", n(due.at.as_millis()))
-                .returning_new();
-        match self.write(write).await? {
-            Wrote::Done(item) => delivery(item).map(Some),
-            Wrote::Refused(Some(found)) if is_by(&found, &request) => delivery(found).map(Some),
-            Wrote::Refused(_) => Ok(None),
-        }
+        let key = keys::delivery(due.workspace(), due.id());
+        self.claim_row(Table::Deliveries, key, due, until).await?.map(delivery).transpose()
     }
 
     /// A delivery with its attempts, the first one first. One trip.
@@ -451,20 +405,6 @@ impl Store {
         }
         let at = |position: &String| Some((position.clone(), found.remove(&id(position)?)?));
         Ok(positions.iter().filter_map(at).collect())
-    }
-}
-
-/// Carries a write out, again while the table is busy and patience lasts.
-async fn while_busy<T>(
-    mut patience: Patience<'_>,
-    write: impl AsyncFn() -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
-    loop {
-        match write().await {
-            Err(error @ StoreError::Busy(_)) if patience.wait().await.is_err() => return Err(error),
-            Err(StoreError::Busy(_)) => {}
-            done => return done,
-        }
     }
 }
 
@@ -680,14 +620,4 @@ impl From<AttemptRow> for Attempt {
 
 fn whole_millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// A number attribute; 0 if it is none.
-fn millis(value: &AttributeValue) -> i64 {
-    value.as_n().ok().and_then(|number| number.parse().ok()).unwrap_or_default()
-}
-
-fn unreadable(item: &Item, reason: &str) -> StoreError {
-    let key = format!("{} / {}", text(item, PK), text(item, SK));
-    StoreError::Unreadable { key, reason: reason.to_owned() }
 }

@@ -256,6 +256,11 @@ pub(crate) fn open_entry(seq: u64) -> String {
     format!("Q#{seq:012}")
 }
 
+/// The place of an open entry: reads back what [`open_entry`] made; `None` for other sort keys.
+pub(crate) fn read_open_entry(sk: &str) -> Option<u64> {
+    sk.strip_prefix("Q#")?.parse().ok()
+}
+
 /// A file (table `media`).
 pub(crate) fn media(workspace: WorkspaceId, media: MediaId) -> (String, &'static str) {
     (format!("{workspace}#M#{media}"), "M")

@@ -18,12 +18,14 @@ mod conversations_plan;
 mod conversations_row;
 mod cursor_keys;
 mod deliveries;
+mod due;
 mod endpoints;
 mod error;
 mod events;
 mod fields;
 mod item;
 pub mod keys;
+mod lanes;
 mod lanes_row;
 mod limiter;
 mod lines;
@@ -53,11 +55,14 @@ pub use api_keys::Revoked;
 pub use bucket::Bucket;
 pub use contacts::{Created, Replaced};
 pub use contacts_page::ContactQuery;
+pub use conversations::{Changed, Opened};
 pub use conversations_page::ConversationQuery;
 pub use cursor_keys::{CursorKey, CursorKeys};
-pub use deliveries::{DeliveryPage, DeliveryPosition, Due, Lease, Leased, Settled};
+pub use deliveries::{DeliveryPage, DeliveryPosition, Lease, Leased, Settled};
+pub use due::{Due, DueLane, DueRow};
 pub use error::StoreError;
 pub use events::{Recorded, RecordedEvent};
+pub use lanes::{Entry, Lane, LaneLease, Open, Outbound};
 pub use limiter::{Admission, Limiter};
 pub use lists::Page;
 pub use media::MediaCreated;
@@ -83,6 +88,7 @@ pub struct Store {
 struct Memories {
     cursor_keys: Memory<(), Arc<CursorKeys>>,
     line_tokens: Memory<(domain::WorkspaceId, domain::ChannelId), domain::Secret>,
+    onboardings: Memory<domain::WorkspaceId, domain::Onboarding>,
     shards: Memory<domain::WorkspaceId, contacts::Shards>,
 }
 
@@ -97,6 +103,7 @@ impl Store {
         let memories = Memories {
             cursor_keys: Memory::new(cursor_keys::CURSOR_KEY_MEMORY),
             line_tokens: Memory::new(lines::LINE_TOKEN_MEMORY),
+            onboardings: Memory::new(workspaces::ONBOARDING_MEMORY),
             shards: Memory::new(contacts::SHARD_MEMORY),
         };
         Self { db, tables, clock, ids, memories: Arc::new(memories) }

@@ -22,6 +22,9 @@ use crate::{Store, StoreError, Table};
 /// The attribute of an entity's row that names the request which wrote it last.
 pub(crate) const LAST_REQUEST: &str = "lastRequest";
 
+/// The greatest number of writes in a transaction.
+pub(crate) const MOST_WRITES: usize = 100;
+
 /// How long conflicts with other transactions are retried before the call is given up as busy.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The wait before each retry, drawn anew.
@@ -362,6 +365,20 @@ impl<'a> Patience<'a> {
         self.longest = self.widest.min(2 * self.longest);
         tokio::time::sleep(Duration::from_millis(wait)).await;
         Ok(())
+    }
+}
+
+/// Carries a write out, again while the table is busy and patience lasts.
+pub(crate) async fn while_busy<T>(
+    mut patience: Patience<'_>,
+    write: impl AsyncFn() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    loop {
+        match write().await {
+            Err(error @ StoreError::Busy(_)) if patience.wait().await.is_err() => return Err(error),
+            Err(StoreError::Busy(_)) => {}
+            done => return done,
+        }
     }
 }
 
