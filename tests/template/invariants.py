@@ -238,37 +238,30 @@ def helper_rows_never_wake_the_relay(template):
 
 
 @invariant
-def lease_covers_the_function_and_the_function_an_attempt(template):
-    names = ("AttemptTimeoutSeconds", "DeliveryTimeoutSeconds", "LeaseSeconds")
-    parameters = template["Parameters"]
-    if any("AllowedValues" not in parameters[name] for name in names):
-        yield "a time of webhook-delivery is not one of a set, so rules cannot compare it"
-        return
-    accepted = 0
-    for values in itertools.product(*(parameters[name]["AllowedValues"] for name in names)):
-        attempt, function, lease = map(int, values)
-        stack = _with_values(template, dict(zip(names, map(str, values))))
-        if stack.refused_by():
+def leases_cover_the_function_and_the_function_a_call(template):
+    for names, least in (
+        (("AttemptTimeoutSeconds", "DeliveryTimeoutSeconds", "LeaseSeconds"), 40),
+        (("SendTimeoutSeconds", "SenderTimeoutSeconds", "SendLeaseSeconds"), 20),
+    ):
+        parameters = template["Parameters"]
+        if any("AllowedValues" not in parameters[name] for name in names):
+            yield f"one of {names} is not one of a set, so rules cannot compare it"
             continue
-        accepted += 1
-        if lease < function:
-            yield f"a lease of {lease} s is accepted with a time-out of {function} s"
-        if attempt >= function:
-            yield f"an attempt of {attempt} s is accepted with a time-out of {function} s"
+        accepted = 0
+        for values in itertools.product(*(parameters[name]["AllowedValues"] for name in names)):
+            call, function, lease = map(int, values)
+            stack = _with_values(template, dict(zip(names, map(str, values))))
+            if stack.refused_by():
+                continue
+            accepted += 1
+            if lease < function:
+                yield f"{names[2]} {lease} is accepted with {names[1]} {function}"
+            if call >= function:
+                yield f"{names[0]} {call} is accepted with {names[1]} {function}"
+        if accepted < least:
+            yield f"only {accepted} combinations of {names} are accepted"
     if Stack(template).refused_by():
         yield "the defaults are refused"
-    if accepted < 40:
-        yield f"only {accepted} combinations are accepted"
-
-
-@invariant
-def a_lane_lease_covers_the_sender_and_the_sender_a_call(template):
-    names = ("SendTimeoutSeconds", "SenderTimeoutSeconds", "SendLeaseSeconds")
-    call, function, lease = ([int(value) for value in template["Parameters"][name]["AllowedValues"]] for name in names)
-    if max(call) >= min(function):
-        yield f"a call of {max(call)} s is accepted with a time-out of {min(function)} s"
-    if max(function) > min(lease):
-        yield f"a lease of {min(lease)} s is accepted with a time-out of {max(function)} s"
 
 
 @invariant
