@@ -1,15 +1,26 @@
 //! Endpoints 1 to 4: the conversations of a workspace.
 
+mod create;
+mod get;
 mod list;
+mod people;
+mod update;
+
+use std::time::Duration;
 
 use domain::Scope;
-use edge::{Api, ApiRequest};
+use edge::{Api, ApiRequest, Call};
 use lambda_http::{Body, Response};
 
-/// Answers one request of this function's routes.
-pub async fn handle(api: &Api, request: &ApiRequest) -> Response<Body> {
+/// Answers one request of this function's routes. What a new conversation is to be sent is looked after from
+/// `first_due` on, should nobody come to it before.
+pub async fn handle(api: &Api, first_due: Duration, request: &ApiRequest) -> Response<Body> {
+    let create = async |call: &Call<'_>| create::create(call, first_due).await;
     match (request.method(), request.path("conversationId")) {
+        ("POST", None) => api.answer(request, Scope::ConversationsWrite, create).await,
         ("GET", None) => api.answer(request, Scope::ConversationsRead, list::list).await,
+        ("GET", Some(_)) => api.answer(request, Scope::ConversationsRead, get::get).await,
+        ("PATCH", Some(_)) => api.answer(request, Scope::ConversationsWrite, update::update).await,
         _ => api.no_such_route(request),
     }
 }

@@ -1,6 +1,7 @@
 //! The `conversations` function: settings and clients once, then requests until the environment ends.
 
 use std::convert::Infallible;
+use std::time::Duration;
 
 use edge::{Api, ApiRequest};
 use lambda_http::{Error, service_fn};
@@ -11,8 +12,9 @@ async fn main() -> Result<(), Error> {
     let process = runtime::Process::start().await?;
     let tables = Tables::of_stack(&process.stack);
     let api = Api::new(Store::new(process.dynamodb(), tables, process.clock(), process.ids()));
+    let first_due = Duration::from_secs(process.settings.parsed("FIRST_DUE_SECONDS", 120)?);
     lambda_http::run(service_fn(async |request| {
-        Ok::<_, Infallible>(conversations::handle(&api, &ApiRequest::new(request)).await)
+        Ok::<_, Infallible>(conversations::handle(&api, first_due, &ApiRequest::new(request)).await)
     }))
     .await
 }

@@ -1,15 +1,15 @@
 //! Contacts: one row each, with the rows by which they are unique and found written in the same transaction.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use domain::refused::IdentityField;
-use domain::{Cellphone, Contact, ContactId, Email, WorkspaceId};
+use domain::{Cellphone, Contact, ContactId, ContactRef, Email, Workspace, WorkspaceId};
 
 use crate::contacts_plan::{Plan, Role};
 use crate::contacts_row::ContactRow;
-use crate::item::{Item, check_schema, key, text};
+use crate::item::{Item, PK, check_schema, key, text};
 use crate::transact::{Transacted, Wrote, is_by};
-use crate::workspaces::WorkspaceRow;
 use crate::{Store, StoreError, Table, keys};
 
 /// For how long a process remembers over how many shards a workspace's lists are spread. Less than the minute
@@ -53,6 +53,13 @@ pub(crate) struct Shards {
     pub(crate) write: u8,
 }
 
+impl Shards {
+    /// Those of a workspace that was just read.
+    pub(crate) fn of(workspace: &Workspace) -> Self {
+        Self { read: workspace.list_shards_read, write: workspace.list_shards_write }
+    }
+}
+
 impl Store {
     /// The contact of that id, read strongly. One trip.
     pub async fn contact(
@@ -80,6 +87,34 @@ impl Store {
         cellphone: &Cellphone,
     ) -> Result<Option<ContactId>, StoreError> {
         self.holder(keys::contact_cellphone(workspace, cellphone)).await
+    }
+
+    /// Which contacts are so named, each as it was named; a name that is nobody's is left out. One trip, none without
+    /// names.
+    pub async fn contacts_named(
+        &self,
+        workspace: WorkspaceId,
+        named: &[ContactRef],
+    ) -> Result<Vec<(ContactRef, ContactId)>, StoreError> {
+        let key_of = |named: &ContactRef| match named {
+            ContactRef::Id(id) => keys::contact(workspace, *id),
+            ContactRef::Email(email) => keys::contact_email(workspace, email),
+            ContactRef::Cellphone(cellphone) => keys::contact_cellphone(workspace, cellphone),
+        };
+        let keys: BTreeSet<(String, &'static str)> = named.iter().map(key_of).collect();
+        let keys = keys.into_iter().map(|(pk, sk)| key(pk, sk)).collect();
+        let rows = self.batch_items(Table::Contacts, keys).await?;
+        let mut found = vec![];
+        for named in named {
+            let (pk, _) = key_of(named);
+            let Some(row) = rows.iter().find(|row| text(row, PK) == pk) else { continue };
+            let contact = match named {
+                ContactRef::Id(id) => *id,
+                ContactRef::Email(_) | ContactRef::Cellphone(_) => holder_of(row)?,
+            };
+            found.push((named.clone(), contact));
+        }
+        Ok(found)
     }
 
     /// Makes a contact, findable at once. One trip, one more when the workspace's shards are not in memory.
@@ -145,11 +180,8 @@ impl Store {
         if let Some(shards) = self.remembered_shards(workspace) {
             return Ok(shards);
         }
-        let row: Option<WorkspaceRow> = self.get_row(Table::Workspaces, keys::workspace(workspace)).await?;
-        let shards = row.map_or(Shards { read: 1, write: 1 }, |row| {
-            let workspace = domain::Workspace::from(row);
-            Shards { read: workspace.list_shards_read, write: workspace.list_shards_write }
-        });
+        let found = self.workspace(workspace).await?;
+        let shards = found.as_ref().map_or(Shards { read: 1, write: 1 }, Shards::of);
         self.memories.shards.keep(workspace, shards, self.now());
         Ok(shards)
     }

@@ -149,9 +149,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-
-    /// DynamoDB's limit on a transaction.
-    const MOST_ACTIONS: usize = 100;
+    use crate::transact::MOST_WRITES;
 
     /// A contact with as many helper rows as there can be, none of which another letter's contact has.
     fn fullest(letter: char) -> Contact {
@@ -177,7 +175,7 @@ mod tests {
         assert_eq!(create, 1 + 2 + 14 + 3);
         let replace = Plan::replace(&old, &new, "r").unwrap().writes.len();
         assert_eq!(replace, 1 + 4 + 2 * 14 + 2 * 3);
-        assert!(create.max(replace) <= MOST_ACTIONS);
+        assert!(create.max(replace) <= MOST_WRITES);
     }
 
     #[test]

@@ -3,11 +3,15 @@
 use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use futures::future::try_join_all;
 use serde::de::DeserializeOwned;
 
 use crate::item::{Item, PK, SK, key, n, read, s};
 use crate::transact::{LAST_REQUEST, Patience, Write, Wrote, is_by};
 use crate::{Store, StoreError, Table};
+
+/// The greatest number of keys that one batch read takes.
+const MOST_KEYS: usize = 100;
 
 impl Store {
     /// One row, read strongly. One trip.
@@ -58,9 +62,15 @@ impl Store {
         }
     }
 
-    /// The rows under these keys, read strongly, in no order. One trip; more only while the table comes to some of
-    /// the keys, or for a while to none.
+    /// The rows under these keys, each named once, read strongly, in no order. One trip; more only while the table
+    /// comes to some of the keys, or for a while to none.
     pub(crate) async fn batch_items(&self, table: Table, keys: Vec<Item>) -> Result<Vec<Item>, StoreError> {
+        let batches = keys.chunks(MOST_KEYS).map(|keys| self.whole_batch(table, keys.to_vec()));
+        Ok(try_join_all(batches).await?.concat())
+    }
+
+    /// The same for as many keys as one call takes.
+    async fn whole_batch(&self, table: Table, keys: Vec<Item>) -> Result<Vec<Item>, StoreError> {
         let (mut rows, mut wanted) = (vec![], keys);
         let mut patience = Patience::new(self);
         while !wanted.is_empty() {

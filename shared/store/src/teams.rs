@@ -3,7 +3,8 @@
 use domain::{Team, TeamId, Timestamp, UserId, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::item::{Item, row};
+use crate::item::{Item, SCHEMA, key, n, read, row, s};
+use crate::transact::{Write, Wrote};
 use crate::{Store, StoreError, Table, fields, keys};
 
 impl Store {
@@ -21,6 +22,22 @@ impl Store {
         Ok(teams)
     }
 
+    /// Takes the next turn in a team, for [`Team::whose_turn`]: they count up from 0 and each is given once. One trip.
+    /// A turn whose answer was lost is given to nobody.
+    pub async fn take_turn(&self, workspace: WorkspaceId, team: TeamId) -> Result<u64, StoreError> {
+        let (pk, sk) = keys::team_turn(workspace, team);
+        let expression = "SET kind = :kind, sv = :sv ADD turns :one";
+        let take = Write::update(Table::Workspaces, key(pk, sk), expression)
+            .bind(":kind", s("turns"))
+            .bind(":sv", n(SCHEMA))
+            .bind(":one", n(1))
+            .returning_new();
+        match self.write(take).await? {
+            Wrote::Done(row) => Ok(read::<TurnsRow>(row)?.turns.saturating_sub(1)),
+            Wrote::Refused(_) => Err(StoreError::Failed("a write without a condition was refused".into())),
+        }
+    }
+
     /// Makes a team; `false` when one of that id exists already. One trip.
     pub async fn create_team(&self, team: &Team) -> Result<bool, StoreError> {
         self.put_first(Table::Workspaces, team_row(team)?).await
@@ -36,6 +53,12 @@ impl Store {
 fn team_row(team: &Team) -> Result<Item, StoreError> {
     let (pk, sk) = keys::team(team.workspace_id, team.id);
     row(pk, sk, "team", &TeamRow::from(team))
+}
+
+/// `W#R#<team id>` / `R`. How many turns were taken.
+#[derive(Deserialize)]
+struct TurnsRow {
+    turns: u64,
 }
 
 /// `W#T` / team id.

@@ -1,11 +1,13 @@
 //! Internal users: a row by id and a full copy by e-mail, so that either name finds the user in one trip.
 
+use std::collections::BTreeSet;
+
 use domain::{
     Cellphone, Email, Language, PersonName, Timestamp, User, UserId, UserRef, UserStatus, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::item::{Item, row};
+use crate::item::{Item, key, read, row};
 use crate::rows::replacing;
 use crate::transact::{Transacted, Write};
 use crate::{Store, StoreError, Table, fields, keys};
@@ -31,6 +33,26 @@ impl Store {
                 Ok(row.map(User::from))
             }
         }
+    }
+
+    /// The users so named, disabled ones included, each once or, named by id and by e-mail, twice; a name that is
+    /// nobody's is left out. One trip, none without names.
+    pub async fn users_named(
+        &self,
+        workspace: WorkspaceId,
+        named: &[UserRef],
+    ) -> Result<Vec<User>, StoreError> {
+        let key_of = |named: &UserRef| match named {
+            UserRef::Id(id) => keys::user(workspace, *id),
+            UserRef::Email(email) => {
+                let (pk, sk) = keys::user_by_email(workspace, email);
+                (pk, sk.to_owned())
+            }
+        };
+        let keys: BTreeSet<(String, String)> = named.iter().map(key_of).collect();
+        let keys = keys.into_iter().map(|(pk, sk)| key(pk, sk)).collect();
+        let rows = self.batch_items(Table::Workspaces, keys).await?;
+        rows.into_iter().map(|row| Ok(read::<UserRow>(row)?.into())).collect()
     }
 
     /// All users of the workspace, disabled ones included, oldest first. One trip for each megabyte.

@@ -1,17 +1,34 @@
 //! A workspace's own row.
 
+use std::time::Duration;
+
 use domain::{ChannelId, Onboarding, Override, TemplateId, Timestamp, Workspace, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
+use crate::contacts::Shards;
 use crate::item::{Item, key, n, row};
 use crate::transact::Write;
 use crate::{Store, StoreError, Table, fields, keys};
+
+/// For how long a process remembers a workspace's onboarding.
+pub(crate) const ONBOARDING_MEMORY: Duration = Duration::from_secs(60 * 60);
 
 impl Store {
     /// The workspace of that id. One trip.
     pub async fn workspace(&self, id: WorkspaceId) -> Result<Option<Workspace>, StoreError> {
         let row: Option<WorkspaceRow> = self.get_row(Table::Workspaces, keys::workspace(id)).await?;
-        Ok(row.map(Workspace::from))
+        let workspace = row.map(Workspace::from);
+        if let Some(workspace) = &workspace {
+            self.memories.shards.keep(id, Shards::of(workspace), self.now());
+            self.memories.onboardings.keep(id, workspace.onboarding.clone(), self.now());
+        }
+        Ok(workspace)
+    }
+
+    /// The workspace's onboarding as this process saw it last, maybe an hour ago, or an empty one: it tells which
+    /// templates are worth reading beside the workspace itself, so that they seldom need a trip of their own.
+    pub fn remembered_onboarding(&self, workspace: WorkspaceId) -> Onboarding {
+        self.memories.onboardings.get(&workspace, self.now()).unwrap_or_default()
     }
 
     /// Makes a workspace; `false` when one of that id exists already. One trip.
@@ -44,7 +61,7 @@ pub(crate) fn adding_to(seen: &Workspace) -> Write {
 /// `W#W` / `W`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct WorkspaceRow {
+struct WorkspaceRow {
     #[serde(with = "fields::text")]
     id: WorkspaceId,
     name: String,

@@ -1,0 +1,226 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use domain::conversation::{ConversationCreate, Known, Opening, People};
+use domain::onboarding::Requested;
+use domain::template::{ParameterValue, Parameters};
+use domain::{
+    ContactRef, Conversation, ConversationId, ConversationName, ConversationStatus, Lines, Onboarding, Team,
+    TeamId, Template, TemplateId, User, UserRef, Workspace,
+};
+use edge::form::{Form, Node};
+use edge::{ApiError, Call, Reply, replay, view};
+use futures::future::{try_join, try_join5};
+use store::{Answered, Once, Opened, Patience, StoreError, Table};
+
+use crate::people::{known, read_all, read_external, read_internal};
+
+/// POST /conversations: three round trips, two without a team. One more where the workspace's onboarding is not in
+/// this process's memory.
+pub(crate) async fn create(call: &Call<'_>, first_due: Duration) -> Result<Reply, ApiError> {
+    let body = call.request.json()?;
+    let mut form = Form::default();
+    call.request.query().only(&mut form, &[]);
+    let once = call.once(&mut form, "conversations");
+    let request = read_request(&mut form, Node::root("body", Some(&body)));
+    let request = form.finish(request)?;
+
+    // Ids of our own, the same for each try: by them the write knows its own repeats. A turn is taken once.
+    let ids = call.store().ids();
+    let (id, write_id) = (ConversationId::generate(ids), ids.next().to_string());
+    let mut creation = Creation { call, request, once, first_due, id, write_id, turn: None };
+    let mut patience = Patience::for_merges(call.store());
+    loop {
+        if let Some(reply) = creation.attempt().await? {
+            return Ok(reply);
+        }
+        patience.wait().await?;
+    }
+}
+
+/// A conversation being made.
+struct Creation<'a> {
+    call: &'a Call<'a>,
+    request: ConversationCreate,
+    once: Option<Once>,
+    first_due: Duration,
+    id: ConversationId,
+    write_id: String,
+    /// The turn in the team that was taken for it.
+    turn: Option<u64>,
+}
+
+/// What a request is judged by.
+struct Found {
+    answered: Option<Answered>,
+    workspace: Workspace,
+    lines: Lines,
+    known: Known,
+    team: Option<Team>,
+    templates: Templates,
+}
+
+/// Templates that were looked for, and those of them that there are.
+struct Templates {
+    asked: Vec<TemplateId>,
+    found: BTreeMap<TemplateId, Template>,
+}
+
+impl Creation<'_> {
+    /// One try: look up, judge, write. `None` when somebody who was nobody became a contact in between.
+    async fn attempt(&mut self) -> Result<Option<Reply>, ApiError> {
+        let found = self.look_up().await?;
+        if let Some(answered) = found.answered {
+            return self.replayed(answered).map(Some);
+        }
+        let (store, now) = (self.call.store(), self.call.store().now());
+        let people = People {
+            workspace: self.call.workspace(),
+            known: &found.known,
+            lines: &found.lines,
+            ids: store.ids(),
+            now,
+        };
+        let party = self.request.party(&people, found.team.as_ref())?;
+        let templates = self.with_following(found.templates, &found.workspace.onboarding).await?;
+        let requested = self.request.templates.as_deref();
+        let steps = found.workspace.onboarding.plan(requested, &templates, &party.reached(&found.lines))?;
+
+        // Nothing refuses any more.
+        self.call.caller.admitted().await?;
+        let assignee = self.assignee(found.team.as_ref()).await?;
+        let opening = self.request.open(self.id, &found.workspace, party, assignee.as_ref(), steps, now);
+        self.write(&opening).await
+    }
+
+    /// All that can be looked up by what the request names, at the same time: one trip.
+    async fn look_up(&self) -> Result<Found, ApiError> {
+        let (store, workspace) = (self.call.store(), self.call.workspace());
+        let contacts: Vec<ContactRef> =
+            self.request.externals.iter().map(|external| external.named.clone()).collect();
+        let (settings, lines, known, team, templates) = try_join5(
+            async { Ok(try_join(self.answered(), store.workspace(workspace)).await?) },
+            async { Ok(store.lines(workspace).await?) },
+            known(self.call, &contacts, &self.request.internals),
+            self.team(),
+            self.templates(),
+        )
+        .await?;
+        let (answered, workspace) = settings;
+        let workspace = workspace.ok_or(ApiError::Forbidden)?;
+        let lines = Lines { default: workspace.default_line.clone(), ..lines };
+        Ok(Found { answered, workspace, lines, known, team, templates })
+    }
+
+    async fn answered(&self) -> Result<Option<Answered>, StoreError> {
+        match &self.once {
+            Some(once) => self.call.store().answered(Table::Conversations, self.call.workspace(), once).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn team(&self) -> Result<Option<Team>, ApiError> {
+        match self.request.team {
+            Some(team) => Ok(self.call.store().team(self.call.workspace(), team).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// The caller's templates, and the configured ones that follow as far as this process remembers.
+    async fn templates(&self) -> Result<Templates, ApiError> {
+        let (store, workspace) = (self.call.store(), self.call.workspace());
+        let requested = self.request.templates.as_deref();
+        let remembered = store.remembered_onboarding(workspace);
+        let asked: Vec<TemplateId> = requested
+            .unwrap_or_default()
+            .iter()
+            .map(|requested| requested.template)
+            .chain(remembered.following(requested).iter().copied())
+            .collect();
+        let found = store.templates(workspace, &asked).await?;
+        Ok(Templates { asked, found })
+    }
+
+    /// The same with the configured ones that do follow: one trip if any of them was not asked for yet.
+    async fn with_following(
+        &self,
+        templates: Templates,
+        onboarding: &Onboarding,
+    ) -> Result<BTreeMap<TemplateId, Template>, ApiError> {
+        let Templates { asked, mut found } = templates;
+        let following = onboarding.following(self.request.templates.as_deref());
+        let rest: Vec<TemplateId> = following.iter().filter(|id| !asked.contains(id)).copied().collect();
+        found.extend(self.call.store().templates(self.call.workspace(), &rest).await?);
+        Ok(found)
+    }
+
+    /// Whose turn it is in the team, if somebody there is active: one trip.
+    async fn assignee(&mut self, team: Option<&Team>) -> Result<Option<User>, ApiError> {
+        let Some(team) = team.filter(|team| !team.members.is_empty()) else { return Ok(None) };
+        let (store, workspace) = (self.call.store(), self.call.workspace());
+        let members: Vec<UserRef> = team.members.iter().copied().map(UserRef::Id).collect();
+        let turn = async {
+            match self.turn {
+                Some(turn) => Ok(turn),
+                None => store.take_turn(workspace, team.id).await,
+            }
+        };
+        let (users, turn) = try_join(store.users_named(workspace, &members), turn).await?;
+        self.turn = Some(turn);
+        Ok(team.whose_turn(&users, turn).cloned())
+    }
+
+    async fn write(&self, opening: &Opening) -> Result<Option<Reply>, ApiError> {
+        let reply = Reply::resource(&view::conversation(&opening.conversation), 0)?.created();
+        let kept = self.once.as_ref().map(|once| (once, reply.body()));
+        let opened =
+            self.call.store().open_conversation(opening, self.first_due, kept, &self.write_id).await?;
+        match opened {
+            Opened::Done => Ok(Some(reply)),
+            Opened::Answered(answered) => self.replayed(answered).map(Some),
+            Opened::Met => Ok(None),
+        }
+    }
+
+    fn replayed(&self, answered: Answered) -> Result<Reply, ApiError> {
+        let once = self.once.as_ref();
+        let once = once.ok_or_else(|| ApiError::unexpected("an answer was kept without a key"))?;
+        Ok(Reply::resource_again(replay(once, answered)?).created().replayed())
+    }
+}
+
+/// A `ConversationCreate`. What may be left out may be `null` as well.
+fn read_request(form: &mut Form, body: Node<'_>) -> Option<ConversationCreate> {
+    let body = body.object(form)?;
+    let participants = body.field("participants").required(form).and_then(|at| at.object(form));
+    let externals = participants
+        .as_ref()
+        .and_then(|at| at.field("externals").required(form))
+        .map(|at| read_all(form, &at, 1, Conversation::MAX_EXTERNALS, read_external));
+    let internals = participants
+        .and_then(|at| at.field("internals").given())
+        .map(|at| read_all(form, &at, 0, Conversation::MAX_INTERNALS, read_internal));
+    let name = body.field("name").given().and_then(|at| at.text(form, ConversationName::parse));
+    let status = body.field("status").given().and_then(|at| at.text(form, ConversationStatus::parse));
+    let team = body.field("teamId").given().and_then(|at| at.text(form, TeamId::parse));
+    let templates = body
+        .field("onboardingTemplates")
+        .given()
+        .map(|at| read_all(form, &at, 0, Onboarding::MAX, read_template));
+    let internals = internals.unwrap_or_default();
+    Some(ConversationCreate { externals: externals?, internals, name, status, team, templates })
+}
+
+/// An `OnboardingTemplateEntry`.
+fn read_template(form: &mut Form, at: Node<'_>) -> Option<Requested> {
+    let at = at.object(form)?;
+    let template = at.field("templateId").required(form).and_then(|at| at.text(form, TemplateId::parse));
+    let mut parameters = Parameters::new();
+    let given = at.field("parameters").given();
+    for (name, value) in given.map(|at| at.entries(form, Template::MAX_VARIABLES)).unwrap_or_default() {
+        if let Some(value) = value.text(form, ParameterValue::parse) {
+            parameters.insert(name.to_owned(), value);
+        }
+    }
+    Some(Requested { template: template?, parameters })
+}

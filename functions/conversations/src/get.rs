@@ -1,0 +1,15 @@
+use domain::ConversationId;
+use edge::form::Form;
+use edge::{ApiError, Call, Reply, Resource, view};
+
+/// GET /conversations/{conversationId}: one round trip.
+pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let mut form = Form::default();
+    call.request.query().only(&mut form, &[]);
+    let id = call.request.path_id(&mut form, "conversationId", ConversationId::parse);
+    let id = form.finish(id)?;
+
+    let conversation = call.store().conversation(call.workspace(), id).await?;
+    let conversation = conversation.ok_or(ApiError::NotFound(Resource::Conversation))?;
+    Reply::resource(&view::conversation(&conversation), 0)
+}

@@ -1,0 +1,46 @@
+//! Who is to join a conversation: what requests say of them, and what of that is known.
+
+use domain::conversation::{ExternalInput, Known};
+use domain::{BrandId, ChannelId, ContactRef, Provider, UserRef};
+use edge::form::{Form, Node};
+use edge::{ApiError, Call, people};
+use futures::future::try_join;
+
+/// Whom the workspace has of those named. One trip, none if nobody is named.
+pub(crate) async fn known(
+    call: &Call<'_>,
+    contacts: &[ContactRef],
+    users: &[UserRef],
+) -> Result<Known, ApiError> {
+    let (store, workspace) = (call.store(), call.workspace());
+    let named = try_join(store.contacts_named(workspace, contacts), store.users_named(workspace, users));
+    let (contacts, users) = named.await?;
+    Ok(Known { contacts, users })
+}
+
+/// The entries of an array of `min..=max`, each read alike.
+pub(crate) fn read_all<T>(
+    form: &mut Form,
+    at: &Node<'_>,
+    min: usize,
+    max: usize,
+    read: impl Fn(&mut Form, Node<'_>) -> Option<T>,
+) -> Vec<T> {
+    at.items(form, min, max).into_iter().filter_map(|item| read(form, item)).collect()
+}
+
+/// An `ExternalParticipantInput`. WhatsApp is the one provider, named or not.
+pub(crate) fn read_external(form: &mut Form, at: Node<'_>) -> Option<ExternalInput> {
+    let at = at.object(form)?;
+    let named = people::contact(form, &at.field("identifier"), &at.field("identifierType"));
+    at.field("messageProviderType").given().and_then(|at| at.text(form, Provider::parse));
+    let channel = at.field("providerChannelId").given().and_then(|at| at.text(form, ChannelId::parse));
+    let brand = at.field("brandId").given().and_then(|at| at.text(form, BrandId::parse));
+    Some(ExternalInput { named: named?, channel, brand })
+}
+
+/// An `InternalParticipantInput`.
+pub(crate) fn read_internal(form: &mut Form, at: Node<'_>) -> Option<UserRef> {
+    let at = at.object(form)?;
+    people::user(form, &at.field("identifier"), &at.field("identifierType"))
+}

@@ -1,0 +1,118 @@
+use domain::conversation::{ConversationUpdate, People};
+use domain::{
+    ContactRef, Conversation, ConversationId, ConversationName, ConversationStatus, Lines, Refused, UserRef,
+};
+use edge::form::{Form, Node};
+use edge::{ApiError, Call, Reply, Resource, view};
+use futures::future::{try_join, try_join3};
+use store::{Changed, Patience};
+
+use crate::people::{known, read_all, read_external, read_internal};
+
+/// PATCH /conversations/{conversationId}: two round trips. What the body does not name stays as it is.
+pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
+    let body = call.request.json()?;
+    let mut form = Form::default();
+    call.request.query().only(&mut form, &[]);
+    let id = call.request.path_id(&mut form, "conversationId", ConversationId::parse);
+    let update = read_update(&mut form, Node::root("body", Some(&body)));
+    let (id, update) = form.finish(id.zip(update))?;
+
+    // An id of our own, as a gateway's may repeat (a replayed event): by it the write knows its own repeats.
+    let write_id = call.store().ids().next().to_string();
+    let mut patience = Patience::for_merges(call.store());
+    loop {
+        if let Some(reply) = merge(call, id, &update, &write_id).await? {
+            return Ok(reply);
+        }
+        patience.wait().await?;
+    }
+}
+
+/// One try: read, apply, write. `None` when another writer came between.
+async fn merge(
+    call: &Call<'_>,
+    id: ConversationId,
+    update: &ConversationUpdate,
+    write_id: &str,
+) -> Result<Option<Reply>, ApiError> {
+    let (store, workspace) = (call.store(), call.workspace());
+    let added = update.add_externals.iter().map(|external| &external.named);
+    let contacts: Vec<ContactRef> = added.chain(&update.remove_externals).cloned().collect();
+    let users: Vec<UserRef> = update.add_internals.iter().chain(&update.remove_internals).cloned().collect();
+    let (current, known, lines) = try_join3(
+        async { Ok::<_, ApiError>(store.conversation(workspace, id).await?) },
+        known(call, &contacts, &users),
+        lines(call, update),
+    )
+    .await?;
+    let current = current.ok_or(ApiError::NotFound(Resource::Conversation))?;
+    let shown = Reply::resource(&view::conversation(&current), 0)?;
+    call.request.check_if_match(&shown)?;
+    let people = People { workspace, known: &known, lines: &lines, ids: store.ids(), now: store.now() };
+    let Some(change) = current.apply(update, &people)? else {
+        return Ok(Some(shown));
+    };
+
+    call.caller.admitted().await?;
+    match store.change_conversation(&current, &change, write_id).await? {
+        Changed::Done => Reply::resource(&view::conversation(&change.conversation), 0).map(Some),
+        Changed::Stale => Ok(None),
+        Changed::TooManyStrangers(max) => Err(Refused::TooManyStrangers { max }.into()),
+    }
+}
+
+/// The workspace's lines, where somebody is to be reached by one.
+async fn lines(call: &Call<'_>, update: &ConversationUpdate) -> Result<Lines, ApiError> {
+    if update.add_externals.is_empty() {
+        return Ok(Lines::default());
+    }
+    let (store, workspace) = (call.store(), call.workspace());
+    let (workspace, lines) = try_join(store.workspace(workspace), store.lines(workspace)).await?;
+    let workspace = workspace.ok_or(ApiError::Forbidden)?;
+    Ok(Lines { default: workspace.default_line, ..lines })
+}
+
+/// A `ConversationUpdate`. Only the name may be `null`, which clears it.
+fn read_update(form: &mut Form, body: Node<'_>) -> Option<ConversationUpdate> {
+    let body = body.object(form)?;
+    let name = body.patch(form, "name", |form, at| at.text(form, ConversationName::parse));
+    let status = sent(body.field("status")).and_then(|at| at.text(form, ConversationStatus::parse));
+    let participants = sent(body.field("participants")).and_then(|at| at.object(form));
+    let participants = participants.as_ref();
+    let side = |form: &mut Form, name: &str| {
+        participants.and_then(|at| sent(at.field(name))).and_then(|at| at.object(form))
+    };
+    let externals = side(form, "externals");
+    let internals = side(form, "internals");
+    let (add, remove) = changes(form, externals, Conversation::MAX_EXTERNALS, read_external);
+    let (add_internals, remove_internals) =
+        changes(form, internals, Conversation::MAX_INTERNALS, read_internal);
+    Some(ConversationUpdate {
+        name,
+        status,
+        add_externals: add,
+        remove_externals: remove.into_iter().map(|external| external.named).collect(),
+        add_internals,
+        remove_internals,
+    })
+}
+
+/// `{add, remove}`: two arrays of at most as many as there may be of them in a conversation.
+fn changes<T>(
+    form: &mut Form,
+    at: Option<Node<'_>>,
+    max: usize,
+    read: impl Fn(&mut Form, Node<'_>) -> Option<T>,
+) -> (Vec<T>, Vec<T>) {
+    let mut list = |name: &str| {
+        let list = at.as_ref().and_then(|at| sent(at.field(name)));
+        list.map(|list| read_all(form, &list, 0, max, &read)).unwrap_or_default()
+    };
+    (list("add"), list("remove"))
+}
+
+/// The place if anything was sent there, `null` included.
+fn sent(at: Node<'_>) -> Option<Node<'_>> {
+    (!at.is_absent()).then_some(at)
+}
