@@ -7,39 +7,12 @@ mod support;
 use std::time::Duration;
 
 use domain::contact::{AttributeContent, OpenContent, Owner};
-use domain::{AttributeId, Contact, ContactId, Email, UserId, Workspace};
+use domain::{AttributeId, Contact, ContactId, Email, UserId};
 use futures::future::join_all;
 use harness::{TestDb, trips};
 use store::Replaced;
-use support::{Dice, OTHER, WORKSPACE, blank, create, everything, ids, next, pages};
+use support::{Dice, OTHER, WORKSPACE, blank, create, everything, ids, next, pages, shards};
 use uuid::Uuid;
-
-/// A workspace row that spreads its list over so many shards.
-async fn shards(db: &TestDb, read: u8, write: u8) {
-    let (store, now) = (db.store(), db.store().now());
-    let seen = store.workspace(WORKSPACE).await.unwrap();
-    let mut workspace = match &seen {
-        Some(workspace) => Workspace { version: workspace.version + 1, ..workspace.clone() },
-        None => Workspace::new(WORKSPACE, "Test", now).unwrap(),
-    };
-    (workspace.list_shards_read, workspace.list_shards_write) = (read, write);
-    let key = |name: &str, value: &str| {
-        (name.to_owned(), aws_sdk_dynamodb::types::AttributeValue::S(value.to_owned()))
-    };
-    if seen.is_none() {
-        assert!(store.create_workspace(&workspace).await.unwrap());
-    }
-    let update = db.client().update_item().table_name(db.table(store::Table::Workspaces));
-    let n = |number: u8| aws_sdk_dynamodb::types::AttributeValue::N(number.to_string());
-    update
-        .set_key(Some([key("pk", &format!("{WORKSPACE}#W")), key("sk", "W")].into()))
-        .update_expression("SET listShardsRead = :r, listShardsWrite = :w")
-        .expression_attribute_values(":r", n(read))
-        .expression_attribute_values(":w", n(write))
-        .send()
-        .await
-        .unwrap();
-}
 
 fn user(n: u128) -> Owner {
     Owner { id: UserId::from_uuid(Uuid::from_u128(n)), email: Email::parse(&format!("u{n}@x.io")).unwrap() }

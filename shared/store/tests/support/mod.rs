@@ -1,8 +1,8 @@
-//! What the tests of contacts share: contacts made in a line, and dice that always fall alike.
+//! What the tests of contacts and of lists share: contacts made in a line, and dice that always fall alike.
 
 #![allow(dead_code, missing_docs, unreachable_pub)] // each test takes what it needs of this
 
-use domain::{Cellphone, Contact, ContactId, Email, PersonName, Timestamp, WorkspaceId};
+use domain::{Cellphone, Contact, ContactId, Email, PersonName, Timestamp, Workspace, WorkspaceId};
 use harness::TestDb;
 use store::{ContactQuery, Created, Page, Table};
 use uuid::Uuid;
@@ -35,6 +35,33 @@ pub fn next(contact: &Contact, now: Timestamp, change: impl FnOnce(&mut Contact)
     let mut next = Contact { version: contact.version + 1, updated_at: now, ..contact.clone() };
     change(&mut next);
     next
+}
+
+/// A workspace row that spreads its lists over so many shards.
+pub async fn shards(db: &TestDb, read: u8, write: u8) {
+    let (store, now) = (db.store(), db.store().now());
+    let seen = store.workspace(WORKSPACE).await.unwrap();
+    let mut workspace = match &seen {
+        Some(workspace) => Workspace { version: workspace.version + 1, ..workspace.clone() },
+        None => Workspace::new(WORKSPACE, "Test", now).unwrap(),
+    };
+    (workspace.list_shards_read, workspace.list_shards_write) = (read, write);
+    let key = |name: &str, value: &str| {
+        (name.to_owned(), aws_sdk_dynamodb::types::AttributeValue::S(value.to_owned()))
+    };
+    if seen.is_none() {
+        assert!(store.create_workspace(&workspace).await.unwrap());
+    }
+    let update = db.client().update_item().table_name(db.table(Table::Workspaces));
+    let n = |number: u8| aws_sdk_dynamodb::types::AttributeValue::N(number.to_string());
+    update
+        .set_key(Some([key("pk", &format!("{WORKSPACE}#W")), key("sk", "W")].into()))
+        .update_expression("SET listShardsRead = :r, listShardsWrite = :w")
+        .expression_attribute_values(":r", n(read))
+        .expression_attribute_values(":w", n(write))
+        .send()
+        .await
+        .unwrap();
 }
 
 /// A query of everything, to be narrowed.
