@@ -1,6 +1,28 @@
 //! The `message-sender` function: settings and clients once, then batches until the environment ends.
 
+use lambda_runtime::{Error, service_fn};
+use message_sender::{Engine, Rules};
+use provider::Client;
+use queue::SendQueue;
+use store::{Bucket, Store, Tables};
+
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), lambda_runtime::Error> {
-    Ok(())
+async fn main() -> Result<(), Error> {
+    let process = runtime::Process::start().await?;
+    let settings = &process.settings;
+    let rules = Rules::read(settings)?;
+    let (graph, version) = (settings.required("GRAPH_URL")?, settings.required("GRAPH_VERSION")?);
+    let engine = Engine {
+        store: Store::new(
+            process.dynamodb(),
+            Tables::of_stack(&process.stack),
+            process.clock(),
+            process.ids(),
+        ),
+        bucket: Bucket::new(process.s3(), settings.required("MEDIA_BUCKET")?, process.clock()),
+        queue: SendQueue::new(process.sqs(), settings.required("SEND_QUEUE_URL")?),
+        provider: Client::new(&graph, &version, rules.call)?,
+        rules,
+    };
+    lambda_runtime::run(service_fn(async |event| engine.handle(event).await)).await
 }

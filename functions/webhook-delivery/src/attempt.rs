@@ -9,7 +9,7 @@ use domain::webhook::DisabledReason;
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, EndpointSecrets, Timestamp, WebhookEndpoint, signature,
 };
-use queue::{DeliveryTask, LONGEST_DELAY, Outcome};
+use queue::{DeliveryTask, LONGEST_DELAY, Outcome, Time};
 use store::{Lease, Leased, RecordedEvent, Settled, StoreError};
 
 use crate::{Answer, Engine, Post, Transport};
@@ -80,28 +80,6 @@ async fn bury<T>(engine: &Engine<T>, dead: &Leased, until: Timestamp) -> Result<
     engine.store.bury_attempt(dead, next).await.map(drop)
 }
 
-/// The time that an invocation has.
-#[derive(Clone, Copy)]
-pub(crate) struct Time {
-    /// Later than this no POST is begun: of the time beyond an attempt, half is kept to record its end.
-    begin_by: Timestamp,
-    deadline: Timestamp,
-}
-
-impl Time {
-    /// What is kept for the answer of a last try.
-    const REST: Duration = Duration::from_secs(1);
-
-    pub(crate) fn until(deadline: Timestamp, now: Timestamp, attempt: Duration) -> Self {
-        let spare = deadline.since(now).saturating_sub(attempt);
-        Self { begin_by: now.plus(spare / 2), deadline }
-    }
-
-    fn left(self, now: Timestamp) -> Duration {
-        self.deadline.since(now).saturating_sub(Self::REST)
-    }
-}
-
 async fn deliver<T: Transport>(engine: &Engine<T>, leased: &Leased, time: Time) -> Result<(), StoreError> {
     let delivery = &leased.delivery;
     let (workspace, endpoint) = (delivery.workspace_id, delivery.endpoint_id);
@@ -120,7 +98,7 @@ async fn deliver<T: Transport>(engine: &Engine<T>, leased: &Leased, time: Time) 
     }
     let Some(secrets) = secrets else { return without_secrets(engine, leased).await };
     let now = engine.store.now();
-    if now > time.begin_by {
+    if !time.may_begin(now) {
         engine.store.give_back(leased, Next::Again { at: now }).await?;
         queue(engine, delivery, Duration::ZERO).await;
         return Ok(());

@@ -13,13 +13,10 @@ mod https;
 mod resolver;
 mod settings;
 
-use std::time::Duration;
-
-use attempt::Time;
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use domain::Timestamp;
 use lambda_runtime::{Error, LambdaEvent};
-use queue::{DeliveryQueue, DeliveryTask};
+use queue::{DeliveryQueue, DeliveryTask, Time};
 use store::Store;
 
 pub use https::{Answer, Https, HttpsError, Post, Transport};
@@ -43,21 +40,8 @@ impl<T: Transport> Engine<T> {
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let now = self.store.now();
         let deadline = Timestamp::from_millis(i64::try_from(event.context.deadline).unwrap_or(i64::MAX));
-        self.check_time(deadline.since(now))?;
-        let time = Time::until(deadline, now, self.rules.attempt);
+        let time = Time::until(deadline, now, self.rules.attempt, self.rules.lease)?;
         let work = async |task| attempt::look_after(self, task, time).await;
         Ok(queue::drive(event.payload, DeliveryTask::read, work).await)
-    }
-
-    /// A lease shorter than this function may run would let two attempts be made at the same time; in a time shorter
-    /// than an attempt none can be.
-    fn check_time(&self, left: Duration) -> Result<(), Error> {
-        if left <= self.rules.attempt {
-            return Err("ATTEMPT_TIMEOUT_SECONDS leaves the function no time".into());
-        }
-        if left > self.rules.lease {
-            return Err("LEASE_SECONDS is shorter than the time-out of the function".into());
-        }
-        Ok(())
     }
 }

@@ -7,11 +7,13 @@ mod batch;
 mod delivery;
 mod queue;
 mod send;
+mod time;
 
 pub use batch::{Outcome, drive};
 pub use delivery::{DeliveryQueue, DeliveryTask};
 pub use queue::{LONGEST_DELAY, NoQueue, NotQueued, PATIENCE, Queue, Task, Wake};
 pub use send::{SendQueue, SendTask};
+pub use time::{Time, WrongTime};
 
 /// A message's body is not one that this service writes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

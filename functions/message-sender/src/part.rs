@@ -1,0 +1,222 @@
+//! One message: its parts, each by calls that are recorded before they are made.
+
+use std::error::Error;
+use std::time::Duration;
+
+use domain::media::SentAs;
+use domain::message::{Content, PartError};
+use domain::retry::Jitter;
+use domain::sending::{End, Known, Letter, Turn, Words};
+use domain::{Cellphone, ChannelId, Message, Recipient, Secret, causes};
+use provider::{Call, Ending, Meaning, Outgoing, Provider, Sent, meaning};
+use store::{Lane, Outbound, StoreError};
+
+use crate::Run;
+use crate::conversation::Stop;
+
+/// Sends the parts of a message one after another; why the rest of them, if there is one, must wait.
+pub(crate) async fn send_all<P: Provider>(
+    run: &Run<'_, P>,
+    lane: &Lane,
+    mut outbound: Outbound,
+) -> Result<Option<Stop>, StoreError> {
+    loop {
+        let now = run.store.now();
+        let recorded = match outbound.message.turn(now) {
+            Turn::Finished => return Ok(None),
+            Turn::NotBefore(at) => return Ok(Some(Stop::Waits(at))),
+            Turn::Interrupted => {
+                let end = End::Unknown(PartError::of(PartError::INTERRUPTED));
+                record(run, lane, &outbound, end).await?
+            }
+            Turn::Due(_) if !run.time.may_begin(now) => return Ok(Some(Stop::TimeUp)),
+            Turn::Due(part) => send(run, lane, &outbound, part).await?,
+        };
+        match recorded {
+            Some(recorded) => outbound = recorded,
+            None => return Ok(Some(Stop::Lost)),
+        }
+    }
+}
+
+/// Sends one part, or says that it cannot be sent; the message as it is then, unless somebody else sends it.
+async fn send<P: Provider>(
+    run: &Run<'_, P>,
+    lane: &Lane,
+    outbound: &Outbound,
+    part: usize,
+) -> Result<Option<Outbound>, StoreError> {
+    let ready = match prepare(run, &outbound.message, part).await {
+        Ok(ready) => ready,
+        Err(Unready::Never(error)) => return record(run, lane, outbound, End::Failed(error)).await,
+        Err(Unready::NotNow(cause)) => {
+            let (message, cause) = (outbound.message.id, causes(&*cause));
+            tracing::error!(workspace = %lane.workspace_id, %message, part, cause, "part not ready to be sent");
+            return record(run, lane, outbound, End::NotTaken).await;
+        }
+    };
+    let now = run.store.now();
+    let begun = run.store.record(outbound, BEGIN, |message| message.begun(lane.lease, now)).await?;
+    let Some(begun) = begun else { return Ok(None) };
+    // To begin took so long that the call could outlast this invocation, and nobody would know how it ended.
+    if !run.time.fits(run.store.now()) {
+        return record(run, lane, &begun, End::NotCalled).await;
+    }
+    let sent = run.provider.send(ready.call()).await;
+    record(run, lane, &begun, end_of(sent)).await
+}
+
+/// For how long it is tried to record that a call begins. Afterwards the lane is left to its lease's end.
+const BEGIN: Duration = Duration::from_secs(2);
+
+/// Everything of a call.
+struct Ready {
+    channel: ChannelId,
+    token: Secret,
+    to: Cellphone,
+    what: Outgoing,
+    answers: Option<String>,
+}
+
+impl Ready {
+    fn call(&self) -> Call<'_> {
+        let Self { channel, token, to, what, answers } = self;
+        Call { channel, token, to, what, answers: answers.as_deref() }
+    }
+}
+
+/// Why a part is not sent.
+enum Unready {
+    /// It cannot be.
+    Never(PartError),
+    /// What is needed could not be had.
+    NotNow(Box<dyn Error + Send + Sync>),
+}
+
+/// Reads what a part needs, all at the same time and strongly: what has changed since the message was made counts.
+async fn prepare<P>(run: &Run<'_, P>, message: &Message, part: usize) -> Result<Ready, Unready> {
+    let (store, workspace) = (run.store, message.workspace_id);
+    let Some(Recipient { contact, channel }) = message.recipient_of(part) else {
+        return Err(Unready::Never(PartError::of(PartError::NO_ADDRESS)));
+    };
+    let template = match &message.content {
+        Content::Template(requested) => Some(requested.template),
+        Content::Written { .. } => None,
+    };
+    let answered = async || match message.answers(part) {
+        Some(id) => store.message(workspace, message.conversation, id).await,
+        None => Ok(None),
+    };
+    let (conversation, person, line, token, templates, answered) = tokio::try_join!(
+        store.conversation(workspace, message.conversation),
+        store.contact(workspace, *contact),
+        store.line(workspace, channel),
+        store.line_token(workspace, channel),
+        store.templates(workspace, template.as_slice()),
+        answered(),
+    )?;
+    let known = Known {
+        conversation: conversation.as_ref(),
+        contact: person.as_ref(),
+        line: line.as_ref(),
+        template: template.and_then(|id| templates.get(&id)),
+    };
+    let Letter { to, words } = message.letter(part, &known).map_err(Unready::Never)?;
+    let token = token.ok_or_else(|| Unready::NotNow(format!("line {channel:?} has no token").into()))?;
+    Ok(Ready {
+        channel: channel.clone(),
+        token,
+        to: to.clone(),
+        what: outgoing(run, message, words).await?,
+        answers: answered.and_then(|answered| answered.provider_id_for(*contact).map(str::to_owned)),
+    })
+}
+
+impl From<StoreError> for Unready {
+    fn from(error: StoreError) -> Self {
+        Self::NotNow(error.into())
+    }
+}
+
+/// What a part says as the provider is told; a file's link is signed now, as it does not last.
+async fn outgoing<P>(run: &Run<'_, P>, message: &Message, words: Words<'_>) -> Result<Outgoing, StoreError> {
+    Ok(match words {
+        Words::Text(body) => Outgoing::Text(body.as_str().to_owned()),
+        Words::Media(file, caption) => {
+            let sent_as = file.sent_as();
+            Outgoing::Media {
+                sent_as,
+                link: run.bucket.presign_get(message.workspace_id, file.media).await?,
+                caption: caption.map(|body| body.as_str().to_owned()),
+                filename: (sent_as == SentAs::Document).then(|| file.name.clone()),
+            }
+        }
+        Words::Template(template, values) => {
+            Outgoing::Template { name: template.name.clone(), language: template.language.clone(), values }
+        }
+    })
+}
+
+/// What the end of a call makes of the part.
+fn end_of(sent: Sent) -> End {
+    let unknown = End::Unknown(PartError::of(PartError::NO_ANSWER));
+    match meaning(sent.ending) {
+        Meaning::Accepted => sent.message_id.map_or(unknown, End::Sent),
+        Meaning::Failed => End::Failed(PartError::of(code(sent.ending))),
+        Meaning::Unknown => unknown,
+        Meaning::Retry => End::NotTaken,
+        Meaning::Throttled => End::Throttled,
+    }
+}
+
+/// The provider's code; where it gave none, the status it gave instead.
+fn code(ending: Ending) -> String {
+    match ending {
+        Ending::Answered { code: Some(code), .. } => code.to_string(),
+        Ending::Answered { status, code: None } => format!("HTTP_{status}"),
+        Ending::NeverConnected | Ending::NoAnswer => PartError::NO_ANSWER.to_owned(),
+    }
+}
+
+/// Writes down what became of the part at hand, for as long as there is time: what is not recorded is UNKNOWN to
+/// whoever comes next.
+async fn record<P>(
+    run: &Run<'_, P>,
+    lane: &Lane,
+    outbound: &Outbound,
+    end: End,
+) -> Result<Option<Outbound>, StoreError> {
+    let (now, jitter) = (run.store.now(), Jitter::of(&lane.lease));
+    let step = |message: &Message| message.ended(end.clone(), &run.rules.schedule, jitter, now);
+    let recorded = run.store.record(outbound, run.time.left(now), step).await?;
+    told(outbound, &end, recorded.as_ref());
+    Ok(recorded)
+}
+
+/// One line for each end but the good one.
+fn told(before: &Outbound, end: &End, after: Option<&Outbound>) {
+    // What the provider took is told by its status. Its id holds the customer's number and is in no log.
+    let what = match end {
+        End::Sent(_) if after.is_some() => return,
+        End::Sent(_) => "Sent",
+        End::Failed(_) => "Failed",
+        End::Unknown(_) => "Unknown",
+        End::NotTaken => "NotTaken",
+        End::Throttled => "Throttled",
+        End::NotCalled => "NotCalled",
+    };
+    let Some(at) = before.message.part_at_hand() else { return };
+    let part = after.and_then(|after| after.message.parts.get(at));
+    tracing::info!(
+        workspace = %before.message.workspace_id,
+        conversation = %before.message.conversation,
+        message = %before.message.id,
+        part = at,
+        end = what,
+        status = part.map(|part| part.status.as_str()),
+        error = part.and_then(|part| part.error.as_ref()).map(PartError::as_str),
+        next_at = after.and_then(|after| after.message.progress.next_at).map(|at| at.to_string()),
+        lost = after.is_none(),
+        "part not sent",
+    );
+}

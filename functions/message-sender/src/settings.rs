@@ -1,0 +1,71 @@
+use std::time::Duration;
+
+use domain::RetrySchedule;
+use domain::sending::SendSchedule;
+use runtime::{SettingError, Settings};
+
+/// What a deployment decides about sending.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// When a part that was not taken is tried again.
+    pub schedule: SendSchedule,
+    /// How long a call of the provider may take in all.
+    pub call: Duration,
+    /// How long a sender has a conversation for itself.
+    pub lease: Duration,
+}
+
+impl Rules {
+    /// Reads and checks the settings. That a lease outlasts the function's own time-out as well, and that a call's, can
+    /// only be seen when it is called.
+    pub fn read(settings: &Settings) -> Result<Self, SettingError> {
+        let call = settings.read_with("SEND_TIMEOUT_SECONDS", |text| match seconds(text, 10)? {
+            Duration::ZERO => Err("a call takes some time".to_owned()),
+            call => Ok(call),
+        })?;
+        let lease = settings.read_with("SEND_LEASE_SECONDS", |text| match seconds(text, 90)? {
+            lease if lease > call => Ok(lease),
+            _ => Err("a lease is longer than SEND_TIMEOUT_SECONDS".to_owned()),
+        })?;
+        let schedule = SendSchedule {
+            retries: settings.parsed("SEND_RETRY_SCHEDULE", RetrySchedule::of(&provider::RETRIES))?,
+            throttled: settings.parsed("SEND_THROTTLE_SCHEDULE", RetrySchedule::of(&provider::THROTTLED))?,
+            give_up: provider::GIVE_UP,
+        };
+        Ok(Self { schedule, call, lease })
+    }
+}
+
+/// Whole seconds, or the default where nothing is said.
+fn seconds(text: &str, default: u64) -> Result<Duration, String> {
+    let seconds = if text.is_empty() { Ok(default) } else { text.parse() };
+    seconds.map(Duration::from_secs).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deployment_that_says_nothing_gets_what_is_decided() {
+        let rules = Rules::read(&Settings::from_pairs(&[])).unwrap();
+        assert_eq!((rules.call.as_secs(), rules.lease.as_secs()), (10, 90));
+        assert_eq!(rules.schedule.retries, "30,120,600,3600,14400".parse().unwrap());
+        assert_eq!(rules.schedule.throttled, "5,10,30,60,300".parse().unwrap());
+        assert_eq!(rules.schedule.give_up.as_secs(), 86_400);
+    }
+
+    #[test]
+    fn settings_that_cannot_work_together_stop_the_start() {
+        for (name, value) in [
+            ("SEND_LEASE_SECONDS", "10"),
+            ("SEND_LEASE_SECONDS", "x"),
+            ("SEND_TIMEOUT_SECONDS", "90"),
+            ("SEND_TIMEOUT_SECONDS", "0"),
+            ("SEND_RETRY_SCHEDULE", "5;6"),
+            ("SEND_THROTTLE_SCHEDULE", "soon"),
+        ] {
+            assert!(Rules::read(&Settings::from_pairs(&[(name, value)])).is_err(), "{name}={value}");
+        }
+    }
+}
