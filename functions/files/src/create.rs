@@ -21,8 +21,8 @@ pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, Ap
         return again(call, bucket, once, answered, &files).await;
     }
     let now = store.now();
-    let media: Vec<Media> =
-        files.iter().map(|file| Media::ready(file, MediaId::generate(store.ids()), workspace, now)).collect();
+    let ready = |file| Media::ready(file, workspace, store.ids(), now);
+    let media: Vec<Media> = files.iter().map(ready).collect();
     let ids: Vec<MediaId> = media.iter().map(|media| media.id).collect();
     // First, as rows of files that nobody can upload would be of no use.
     let reply = signed(call, bucket, &ids, &files).await?;

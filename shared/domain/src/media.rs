@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::ids::{MediaId, WorkspaceId};
+use crate::ids::{Ids, MediaId, WorkspaceId};
 use crate::message::Attached;
 use crate::refused::{MediaFault, Refused};
 use crate::text::{Unfit, within};
@@ -295,9 +295,9 @@ impl Media {
     pub const KEPT: Duration = Duration::from_secs(24 * 60 * 60 + Self::UPLOAD_VALID.as_secs());
 
     /// A declared file, ready for upload.
-    pub fn ready(file: &Declared, id: MediaId, workspace: WorkspaceId, now: Timestamp) -> Self {
+    pub fn ready(file: &Declared, workspace: WorkspaceId, ids: &dyn Ids, now: Timestamp) -> Self {
         Self {
-            id,
+            id: MediaId::generate(ids),
             workspace_id: workspace,
             file_type: file.file_type,
             content_type: file.content_type.to_owned(),

@@ -218,7 +218,7 @@ async fn what_was_uploaded_is_told_with_size_and_digest_and_can_be_deleted() {
     let db = TestDb::start().await;
     let s3 = TestBucket::beside(&db);
     let bucket = s3.bucket_of(&db, "messages");
-    let media = Media::ready(&file(None), MediaId::generate(&**db.ids()), WORKSPACE, db.store().now());
+    let media = Media::ready(&file(None), WORKSPACE, &**db.ids(), db.store().now());
     assert_eq!(bucket.head(WORKSPACE, media.id).await.unwrap(), None);
     s3.upload(&media, 7);
     let uploaded = Uploaded { size: 7, digest: MediaDigest::parse(DIGEST).ok() };

@@ -23,7 +23,7 @@ fn media(db: &TestDb) -> Media {
         digest: MediaDigest::parse(DIGEST).unwrap(),
         size: Some(7),
     };
-    Media::ready(&file, MediaId::generate(&**db.ids()), WORKSPACE, db.store().now())
+    Media::ready(&file, WORKSPACE, &**db.ids(), db.store().now())
 }
 
 /// As it is read: a row expires at a second.
