@@ -16,8 +16,299 @@ fn comparable(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
     (answer.status, answer.text.clone(), headers)
 }
 
+/// A place where an id can stand: what it is, the method, path and body with a foreign id and with one that nobody
+/// has, and the status of both answers.
+type Row = (&'static str, Method, String, String, Option<Value>, Option<Value>, u16);
+
+/// Sends each row's two requests. The answers name the id that was sent; but for that they are the same bytes.
+async fn all_answer_alike(stack: &Stack, mine: &Workspace, rows: Vec<Row>, named: &[&str]) {
+    for (what, method, foreign_path, unknown_path, foreign_body, unknown_body, status) in rows {
+        let foreign = stack.api(method.clone(), mine, &foreign_path, foreign_body).await;
+        let unknown = stack.api(method, mine, &unknown_path, unknown_body).await;
+        let blind = |answer: &Answer| {
+            let (status, mut text, headers) = comparable(answer);
+            for id in named {
+                text = text.replace(id, "<id>");
+            }
+            (status, text, headers)
+        };
+        assert_eq!(blind(&foreign), blind(&unknown), "{what}");
+        assert_eq!(foreign.status, status, "{what}: {}", foreign.text);
+    }
+}
+
 #[tokio::test]
-async fn ids_of_another_workspace_answer_like_unknown_ones_on_every_endpoint() {
+async fn ids_of_another_workspace_answer_like_unknown_ones_for_conversations_files_and_messages() {
+    let stack = Stack::start("matrix-talk", &[]).await;
+    let (mine, theirs) = (stack.workspace("Mine"), stack.workspace("Theirs"));
+    let mut made_of = vec![];
+    for (workspace, channel, email) in
+        [(&mine, "1066600001", "ana@example.com"), (&theirs, "1066600002", "eve@example.com")]
+    {
+        let id = workspace.id.as_str();
+        let brand = made(&stack, &["brand", "create", "--workspace", id, "--name", "Brand"], "brandId");
+        stack.console(&[
+            "line",
+            "create",
+            "--workspace",
+            id,
+            "--channel",
+            channel,
+            "--brand",
+            &brand,
+            "--business-account",
+            "2066600001",
+            "--token",
+            "token",
+        ]);
+        let template = made(
+            &stack,
+            &[
+                "template",
+                "create",
+                "--workspace",
+                id,
+                "--name",
+                "hello",
+                "--language",
+                "es",
+                "--approved",
+                "2066600001",
+            ],
+            "templateId",
+        );
+        let agent = format!("agent.{email}");
+        let user = made(&stack, &["user", "create", "--workspace", id, "--email", &agent], "id");
+        let team =
+            made(&stack, &["team", "create", "--workspace", id, "--name", "Team", "--user", &user], "teamId");
+        let contact = stack.contact(workspace, "Ana", email, &format!("+3460077{}", &channel[6..]));
+        let external = json!([{"identifier": contact, "identifierType": "ID"}]);
+        let body = json!({"participants": {"externals": external, "internals": [{"identifier": user, "identifierType": "ID"}]}});
+        let conversation = stack.api(Method::POST, workspace, "/conversations", Some(body)).await;
+        assert_eq!(conversation.status, 201, "{}", conversation.text);
+        let conversation = conversation.json["id"].as_str().unwrap().to_owned();
+        let body =
+            json!({"conversationId": conversation, "messageBody": "note", "enableExternalBroadcast": false});
+        let message = stack.api(Method::POST, workspace, "/messages", Some(body)).await;
+        let message = message.json["messageId"].as_str().unwrap().to_owned();
+        let file = json!([{
+            "name": "a.txt", "fileType": "DOCUMENT", "contentType": "text/plain",
+            "checksumBase64": "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=",
+        }]);
+        let file = stack.api(Method::POST, workspace, "/files", Some(file)).await;
+        let presigned = &file.json[0]["presignUrl"];
+        let put = reqwest::Client::new().put(presigned["url"].as_str().unwrap()).body("hello");
+        let put = presigned["headers"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .fold(put, |put, (name, value)| put.header(name, value.as_str().unwrap()));
+        assert!(put.send().await.unwrap().status().is_success());
+        let media = file.json[0]["mediaId"].as_str().unwrap().to_owned();
+        made_of.push((
+            conversation,
+            message,
+            media,
+            contact,
+            user,
+            team,
+            template,
+            brand,
+            agent,
+            channel.to_owned(),
+        ));
+    }
+    let (mine_made, made) = (&made_of[0], &made_of[1]);
+    let (conversation, message, media, contact, user, team, template, brand, agent, channel) = made;
+    let (my_conversation, my_contact) = (&mine_made.0, &mine_made.3);
+    let random = "7a1c1f6e-6f0e-4d55-9a5e-6d1d8d3d2c11";
+    let (nobody, no_channel) = ("nobody@example.com", "1066600009");
+
+    let post = |what: &'static str, path: &str, foreign: Value, unknown: Value, status: u16| -> Row {
+        (what, Method::POST, path.to_owned(), path.to_owned(), Some(foreign), Some(unknown), status)
+    };
+    let get = |what: &'static str, path: &str, foreign: &str, unknown: &str, status: u16| -> Row {
+        (what, Method::GET, path.replace("<id>", foreign), path.replace("<id>", unknown), None, None, status)
+    };
+    let my_path = format!("/conversations/{my_conversation}");
+    let patch = |what: &'static str, foreign: Value, unknown: Value, status: u16| -> Row {
+        (what, Method::PATCH, my_path.clone(), my_path.clone(), Some(foreign), Some(unknown), status)
+    };
+    let person = |id: &str, kind: &str| json!({"identifier": id, "identifierType": kind});
+    let me = || person(my_contact, "ID");
+    let create = |externals: Value, more: Value| {
+        let mut body = json!({"participants": {"externals": [externals]}});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let with_internal = |one: Value| json!({"participants": {"externals": [me()], "internals": [one]}});
+    let by_line = |field: &str, id: &str| {
+        let mut external = me();
+        external[field] = json!(id);
+        create(external, json!({}))
+    };
+    let templated = |id: &str| create(me(), json!({"onboardingTemplates": [{"templateId": id}]}));
+    let joining = |side: &str, verb: &str, one: Value| json!({"participants": {side: {verb: [one]}}});
+    let say = |conversation: &str, more: Value| {
+        let mut body = json!({"conversationId": conversation, "messageBody": "hello"});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body
+    };
+    let rename = Some(json!({"name": "X"}));
+    let rows: Vec<Row> = vec![
+        get("GET conversation", "/conversations/<id>", conversation, random, 404),
+        (
+            "PATCH conversation",
+            Method::PATCH,
+            format!("/conversations/{conversation}"),
+            format!("/conversations/{random}"),
+            rename.clone(),
+            rename,
+            404,
+        ),
+        get(
+            "list by external id",
+            "/conversations?externalIdentifierType=ID&externalUserIdentifier=<id>",
+            contact,
+            random,
+            200,
+        ),
+        get(
+            "list by external e-mail",
+            "/conversations?externalIdentifierType=EMAIL&externalUserIdentifier=<id>",
+            "eve@example.com",
+            nobody,
+            200,
+        ),
+        get(
+            "list by external phone",
+            "/conversations?externalIdentifierType=PHONE&externalUserIdentifier=<id>",
+            "%2B34600770002",
+            "%2B34600770009",
+            200,
+        ),
+        get(
+            "list by internal id",
+            "/conversations?internalIdentifierType=ID&internalUserIdentifier=<id>",
+            user,
+            random,
+            200,
+        ),
+        get(
+            "list by internal e-mail",
+            "/conversations?internalIdentifierType=EMAIL&internalUserIdentifier=<id>",
+            agent,
+            nobody,
+            200,
+        ),
+        post(
+            "external",
+            "/conversations",
+            create(person(contact, "ID"), json!({})),
+            create(person(random, "ID"), json!({})),
+            422,
+        ),
+        post(
+            "internal by id",
+            "/conversations",
+            with_internal(person(user, "ID")),
+            with_internal(person(random, "ID")),
+            422,
+        ),
+        post(
+            "internal by e-mail",
+            "/conversations",
+            with_internal(person(agent, "EMAIL")),
+            with_internal(person(nobody, "EMAIL")),
+            422,
+        ),
+        post(
+            "team",
+            "/conversations",
+            create(me(), json!({"teamId": team})),
+            create(me(), json!({"teamId": random})),
+            422,
+        ),
+        post(
+            "line",
+            "/conversations",
+            by_line("providerChannelId", channel),
+            by_line("providerChannelId", no_channel),
+            422,
+        ),
+        post("brand", "/conversations", by_line("brandId", brand), by_line("brandId", random), 422),
+        post("template", "/conversations", templated(template), templated(random), 422),
+        patch(
+            "add external",
+            joining("externals", "add", person(contact, "ID")),
+            joining("externals", "add", person(random, "ID")),
+            422,
+        ),
+        patch(
+            "remove external",
+            joining("externals", "remove", person(contact, "ID")),
+            joining("externals", "remove", person(random, "ID")),
+            200,
+        ),
+        patch(
+            "add internal",
+            joining("internals", "add", person(user, "ID")),
+            joining("internals", "add", person(random, "ID")),
+            422,
+        ),
+        patch(
+            "remove internal",
+            joining("internals", "remove", person(user, "ID")),
+            joining("internals", "remove", person(random, "ID")),
+            200,
+        ),
+        patch(
+            "remove internal by e-mail",
+            joining("internals", "remove", person(agent, "EMAIL")),
+            joining("internals", "remove", person(nobody, "EMAIL")),
+            200,
+        ),
+        post("message into", "/messages", say(conversation, json!({})), say(random, json!({})), 422),
+        post(
+            "reply to",
+            "/messages",
+            say(my_conversation, json!({"replyToMessageId": message})),
+            say(my_conversation, json!({"replyToMessageId": random})),
+            422,
+        ),
+        post(
+            "media",
+            "/messages",
+            say(my_conversation, json!({"mediaIds": [media]})),
+            say(my_conversation, json!({"mediaIds": [random]})),
+            422,
+        ),
+    ];
+    let named = [
+        conversation.as_str(),
+        message,
+        media,
+        contact,
+        user,
+        team,
+        template,
+        brand,
+        agent,
+        channel,
+        random,
+        nobody,
+        no_channel,
+    ];
+    all_answer_alike(&stack, &mine, rows, &named).await;
+
+    let theirs_now = stack.api(Method::GET, &theirs, &format!("/conversations/{conversation}"), None).await;
+    assert_eq!(theirs_now.json["updatedAt"], theirs_now.json["createdAt"], "nothing of theirs changed");
+    let mine_now = stack.api(Method::GET, &mine, "/conversations", None).await;
+    assert_eq!(mine_now.json["conversations"].as_array().unwrap().len(), 1, "nothing was left behind");
+}
+
+#[tokio::test]
+async fn ids_of_another_workspace_answer_like_unknown_ones_for_contacts_users_and_attributes() {
     let stack = Stack::start("matrix", &[]).await;
     let (mine, theirs) = (stack.workspace("Mine"), stack.workspace("Theirs"));
     let my_contact = stack.contact(&mine, "Ana", "ana@example.com", "+12025550101");
@@ -68,7 +359,6 @@ async fn ids_of_another_workspace_answer_like_unknown_ones_on_every_endpoint() {
         |email: &str| json!({"ownerIdentifier": {"identifier": email, "identifierType": "EMAIL"}});
     let open_entry = |id: &str| json!({"customAttributes": {"openAttributes": [{"customAttributeId": id, "content": "x"}]}});
     let closed_entry = |id: &str, value: &str| json!({"customAttributes": {"closedAttributes": [{"customAttributeId": id, "closedCustomAttributeIds": [value]}]}});
-    type Row = (&'static str, Method, String, String, Option<Value>, Option<Value>, u16);
     let at = |method: Method, path: &str| (method, path.to_owned());
     let body = |what: &'static str, foreign: Value, unknown: Value| -> Row {
         let (method, path) = at(Method::PATCH, &mine_path);
@@ -98,20 +388,8 @@ async fn ids_of_another_workspace_answer_like_unknown_ones_on_every_endpoint() {
         body("closed attribute", closed_entry(&closed_id, &value_id), closed_entry(&random, &value_id)),
         body("closed value", closed_entry(&my_closed_id, &value_id), closed_entry(&my_closed_id, &random)),
     ];
-    for (what, method, foreign_path, unknown_path, foreign_body, unknown_body, status) in rows {
-        let foreign = stack.api(method.clone(), &mine, &foreign_path, foreign_body).await;
-        let unknown = stack.api(method, &mine, &unknown_path, unknown_body).await;
-        // The answers name the id that was sent; but for that they are the same bytes.
-        let blind = |answer: &Answer| {
-            let (status, mut text, headers) = comparable(answer);
-            for id in [&contact, &user, &attribute, &closed_id, &value_id, &random] {
-                text = text.replace(id.as_str(), "<id>");
-            }
-            (status, text, headers)
-        };
-        assert_eq!(blind(&foreign), blind(&unknown), "{what}");
-        assert_eq!(foreign.status, status, "{what}: {}", foreign.text);
-    }
+    let named = [&contact, &user, &attribute, &closed_id, &value_id, &random].map(String::as_str);
+    all_answer_alike(&stack, &mine, rows, &named).await;
 
     let definitions = stack.api(Method::GET, &mine, "/settings/attributes", None).await;
     assert!(!definitions.text.contains(&attribute) && !definitions.text.contains(&closed_id));

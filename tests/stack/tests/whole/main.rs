@@ -4,5 +4,6 @@
 
 mod deliveries;
 mod isolation;
+mod sending;
 mod stack;
 mod surface;
