@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use crate::rights::Rights;
 use crate::stand_ins::{TestClock, TestIds};
 use crate::template::{STACK, tables};
-use crate::wire::{Call, Fault, Wire};
+use crate::wire::{Call, Death, Fault, Wire};
 
 /// A database of its own for one test: embedded, in memory, served on a free loopback port and reached by a
 /// real SDK client. It ends with this value.
@@ -116,6 +116,17 @@ impl TestDb {
     /// Holds the next attempt of an operation back until what is returned is dropped.
     pub fn hold(&self, operation: &str) -> oneshot::Sender<()> {
         self.wire.hold(operation)
+    }
+
+    /// Lets whoever calls die: so many calls go on as ever, at the next one it dies, and no later one ever returns.
+    /// What is returned ends when it is dead; then the test drops it and lets others live ([`TestDb::revive`]).
+    pub fn die_after(&self, calls: usize, death: Death) -> oneshot::Receiver<()> {
+        self.wire.die_after(calls, death)
+    }
+
+    /// From now on calls go on as ever.
+    pub fn revive(&self) {
+        self.wire.revive();
     }
 
     /// Every row of a table, as DynamoDB's JSON.
@@ -247,6 +258,25 @@ mod tests {
         db.fail("PutItem", Fault::Unreachable, 3);
         assert!(put(&db, "b").await.is_err());
         assert!(!is_there(&db, "b").await);
+    }
+
+    #[tokio::test]
+    async fn whoever_dies_at_a_call_has_had_it_carried_out_or_not() {
+        for (death, carried_out) in [(Death::Before, false), (Death::After, true)] {
+            let db = TestDb::start().await;
+            let mut dead = db.die_after(1, death);
+            let two = async {
+                put(&db, "a").await.unwrap();
+                put(&db, "b").await.unwrap();
+            };
+            tokio::select! {
+                () = two => panic!("nobody died"),
+                _ = &mut dead => {}
+            }
+            db.revive();
+            assert!(is_there(&db, "a").await);
+            assert_eq!(is_there(&db, "b").await, carried_out, "{death:?}");
+        }
     }
 
     #[tokio::test]

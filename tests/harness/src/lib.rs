@@ -24,5 +24,5 @@ pub use fixtures::{fixture, fixture_text};
 pub use gateway::{Answer, GatewayEvent};
 pub use queue::{Queued, TestQueue};
 pub use stand_ins::{TestClock, TestIds};
-pub use wire::{Call, Fault, trips};
+pub use wire::{Call, Death, Fault, trips};
 pub use world::World;

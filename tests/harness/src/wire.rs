@@ -52,6 +52,15 @@ pub enum Fault {
     Unprocessed,
 }
 
+/// Where a process dies: at a call of the database that it never learns the end of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Death {
+    /// The call is not carried out.
+    Before,
+    /// The call is carried out.
+    After,
+}
+
 /// The round trips one after another: the longest chain of calls of which none overlaps another in time.
 pub fn trips(calls: &[Call]) -> usize {
     let mut calls: Vec<&Call> = calls.iter().collect();
@@ -79,9 +88,45 @@ struct State {
     forgotten: usize,
     faults: Vec<(String, Fault)>,
     held: Vec<(String, oneshot::Receiver<()>)>,
+    dying: Option<Dying>,
+}
+
+#[derive(Debug)]
+struct Dying {
+    /// Calls that go on as ever before it.
+    calls_left: usize,
+    death: Death,
+    /// Told when it is dead.
+    told: Option<oneshot::Sender<()>>,
 }
 
 impl Wire {
+    pub(crate) fn die_after(&self, calls: usize, death: Death) -> oneshot::Receiver<()> {
+        let (told, dead) = oneshot::channel();
+        self.state().dying = Some(Dying { calls_left: calls, death, told: Some(told) });
+        dead
+    }
+
+    pub(crate) fn revive(&self) {
+        self.state().dying = None;
+    }
+
+    /// Whether the next call goes on as ever; otherwise whether it is still carried out, and who is to be told.
+    fn dies(&self) -> Option<(Death, Option<oneshot::Sender<()>>)> {
+        let mut state = self.state();
+        let dying = state.dying.as_mut()?;
+        match dying.calls_left.checked_sub(1) {
+            Some(left) => {
+                dying.calls_left = left;
+                None
+            }
+            None => match dying.told.take() {
+                Some(told) => Some((dying.death, Some(told))),
+                None => Some((Death::Before, None)),
+            },
+        }
+    }
+
     pub(crate) fn calls(&self) -> Vec<Call> {
         self.state().calls.clone()
     }
@@ -200,7 +245,7 @@ impl HttpConnector for WiredConnector {
             rights.check(&operation, &body);
         }
         let (number, fault) = self.wire.begin(&operation, &body);
-        let held = self.wire.held(&operation);
+        let (held, dies) = (self.wire.held(&operation), self.wire.dies());
         // Tests read what a call cost; the service does not ask.
         body["ReturnConsumedCapacity"] = json!("TOTAL");
         let text = body.to_string();
@@ -209,6 +254,13 @@ impl HttpConnector for WiredConnector {
 
         let (inner, wire) = (self.inner.clone(), self.wire.clone());
         HttpConnectorFuture::new(async move {
+            if let Some((death, told)) = dies {
+                if death == Death::After {
+                    let _ = inner.call(request).await;
+                }
+                drop(told);
+                return std::future::pending().await;
+            }
             if let Some(released) = held {
                 let _ = released.await;
             }
