@@ -1,18 +1,23 @@
 //! A workspace with a key, and what tests put into it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use domain::api_key::RateLimit;
+use domain::conversation::{ContactRef, Opening};
+use domain::media::{Declared, FileName};
+use domain::onboarding::Requested;
 use domain::template::NewTemplate;
 use domain::{
     ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand, BrandId,
-    BusinessAccountId, ChannelId, ClosedValue, ClosedValueId, Contact, ContactId, Email, KeyId, Line, Lines,
-    Onboarding, Override, Provider, Scopes, Secret, Team, TeamId, Template, TemplateId, TemplateScope, User,
-    UserId, Workspace, WorkspaceId,
+    BusinessAccountId, ChannelId, ClosedValue, ClosedValueId, Contact, ContactId, Conversation,
+    ConversationId, ConversationStatus, Email, External, FileType, KeyId, Line, Lines, Media, MediaDigest,
+    Onboarding, OnboardingPlan, Override, Provider, Recipient, Scopes, Secret, Team, TeamId, Template,
+    TemplateId, TemplateScope, User, UserId, Workspace, WorkspaceId,
 };
-use store::Created;
+use store::{Created, MediaCreated, Opened};
 
-use crate::{GatewayEvent, TestDb};
+use crate::{GatewayEvent, TestClock, TestDb};
 
 /// A database with one workspace and one key that may do everything in it.
 pub struct World {
@@ -272,6 +277,100 @@ impl World {
         change(&mut contact);
         assert_eq!(done(store.create_contact(&contact, "seed").await), Created::Done);
         contact
+    }
+
+    /// Makes an ACTIVE conversation with one customer, a contact made for it, changed as the test likes.
+    pub async fn conversation(&self, change: impl FnOnce(&mut Conversation)) -> Conversation {
+        self.conversation_of(self.workspace, change).await
+    }
+
+    /// Makes a conversation of another workspace.
+    pub async fn conversation_of(
+        &self,
+        workspace: WorkspaceId,
+        change: impl FnOnce(&mut Conversation),
+    ) -> Conversation {
+        self.opened(workspace, vec![], change).await
+    }
+
+    /// Makes a conversation that begins with these templates, to all who take part.
+    pub async fn onboarded_conversation(
+        &self,
+        steps: Vec<Requested>,
+        change: impl FnOnce(&mut Conversation),
+    ) -> Conversation {
+        self.opened(self.workspace, steps, change).await
+    }
+
+    async fn opened(
+        &self,
+        workspace: WorkspaceId,
+        steps: Vec<Requested>,
+        change: impl FnOnce(&mut Conversation),
+    ) -> Conversation {
+        let store = self.db.store();
+        let customer = self.contact_of(workspace, |_| ()).await;
+        let mut conversation = Conversation {
+            id: ConversationId::generate(store.ids()),
+            workspace_id: workspace,
+            name: None,
+            status: ConversationStatus::Active,
+            externals: vec![Self::external(customer.id, "line")],
+            internals: vec![],
+            created_at: store.now(),
+            updated_at: store.now(),
+            list_shard: 0,
+            version: 1,
+        };
+        change(&mut conversation);
+        let recipient =
+            |external: &External| Recipient { contact: external.contact, channel: external.channel.clone() };
+        let plan = (!steps.is_empty()).then(|| OnboardingPlan {
+            workspace_id: workspace,
+            conversation: conversation.id,
+            recipients: conversation.externals.iter().map(recipient).collect(),
+            steps,
+            done: 0,
+            created_at: conversation.created_at,
+        });
+        let opening = Opening { conversation, strangers: vec![], plan };
+        let opened = store.open_conversation(&opening, Duration::ZERO, None, "seed").await;
+        assert_eq!(done(opened), Opened::Done);
+        opening.conversation
+    }
+
+    /// A customer of a conversation, reached on that line.
+    pub fn external(contact: ContactId, channel: &str) -> External {
+        External {
+            contact,
+            shown: ContactRef::Id(contact),
+            channel: done(ChannelId::parse(channel)),
+            brand: done(BrandId::parse(Self::BRAND)),
+            joined_at: TestClock::START,
+            last_seen_at: None,
+        }
+    }
+
+    /// Makes a picture ready for upload, changed as the test likes.
+    pub async fn media(&self, change: impl FnOnce(&mut Media)) -> Media {
+        self.media_of(self.workspace, change).await
+    }
+
+    /// Makes a file of another workspace ready for upload.
+    pub async fn media_of(&self, workspace: WorkspaceId, change: impl FnOnce(&mut Media)) -> Media {
+        let store = self.db.store();
+        let picture = Declared {
+            name: done(FileName::parse("picture.png")),
+            file_type: FileType::Image,
+            content_type: "image/png",
+            digest: done(MediaDigest::parse("47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")),
+            size: None,
+        };
+        let mut media = Media::ready(&picture, workspace, store.ids(), store.now());
+        change(&mut media);
+        let made = store.create_media(std::slice::from_ref(&media), None, "seed").await;
+        assert_eq!(done(made), MediaCreated::Done);
+        media
     }
 
     /// The event of a file of `events/`, sent with this world's key as a request of its own.
