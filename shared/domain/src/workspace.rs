@@ -152,6 +152,7 @@ pub struct TeamFull;
 mod tests {
     use super::*;
     use crate::onboarding::Override;
+    use crate::text::Email;
 
     fn user(n: u128) -> UserId {
         UserId::from_uuid(Uuid::from_u128(n))
@@ -178,6 +179,31 @@ mod tests {
         let all: Vec<UserId> = (1..=201).map(user).collect();
         assert_eq!(team().with(&all[..200]).unwrap().unwrap().members.len(), 200);
         assert_eq!(team().with(&all), Err(TeamFull));
+    }
+
+    #[test]
+    fn turns_go_round_the_active_members_in_the_order_they_joined() {
+        let someone = |n: u128, status: UserStatus| {
+            let email = Email::parse(&format!("u{n}@x.io")).unwrap();
+            User { status, ..User::new(user(n), team().workspace_id, email, Timestamp::from_millis(0)) }
+        };
+        let team = team().with(&[user(3), user(1), user(4), user(2)]).unwrap().unwrap();
+        let mut users = vec![
+            someone(1, UserStatus::Disabled),
+            someone(2, UserStatus::Active),
+            someone(3, UserStatus::Active),
+            someone(4, UserStatus::Active),
+            someone(9, UserStatus::Active),
+        ];
+        let turns = |users: &[User]| {
+            [0, 1, 2, 3, 4, u64::MAX].map(|turn| team.whose_turn(users, turn).map(|user| user.id))
+        };
+        assert_eq!(turns(&users), [3, 4, 2, 3, 4, 3].map(|n| Some(user(n))));
+        // A member who is no user any more is passed over, too.
+        users.remove(3);
+        assert_eq!(turns(&users), [3, 2, 3, 2, 3, 2].map(|n| Some(user(n))));
+        users.truncate(1);
+        assert_eq!(turns(&users), [None; 6]);
     }
 
     #[test]
