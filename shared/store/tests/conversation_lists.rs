@@ -291,6 +291,26 @@ async fn every_combination_of_filters_lists_what_it_names_newest_first() {
 }
 
 #[tokio::test]
+async fn a_list_is_whole_where_chance_puts_what_is_newest_into_one_shard() {
+    let office = Office::start(4).await;
+    let mut dice = Dice::new(10);
+    let mut conversations = vec![];
+    for n in 0..120 {
+        let conversation = Conversation { list_shard: n / 30, ..office.conversation(&mut dice) };
+        office.open(&conversation).await;
+        conversations.push(conversation);
+    }
+    let active = office.query(Filter { status: Some(ConversationStatus::Active), ..ALL }, Naming::Id);
+    for _ in 0..6 {
+        let pages = office.pages(everything(1), || 1 + dice.below(100)).await;
+        assert_eq!(shown(&pages), in_order(&conversations));
+        let pages = office.pages(active.clone(), || 1 + dice.below(20)).await;
+        let expected = conversations.iter().filter(|one| one.status == ConversationStatus::Active);
+        assert_eq!(shown(&pages), in_order(expected));
+    }
+}
+
+#[tokio::test]
 async fn each_way_to_name_somebody_lists_the_same() {
     let office = Office::start(1).await;
     office.some(&mut Dice::new(3), 40).await;
