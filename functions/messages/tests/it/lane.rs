@@ -1,0 +1,167 @@
+//! A conversation's numbers and when it is due; what a message costs.
+
+use std::time::Duration;
+
+use domain::api_key::RateLimit;
+use domain::conversation::Change;
+use domain::onboarding::Requested;
+use domain::{Conversation, ConversationStatus, TemplateId};
+use futures::future::join_all;
+use harness::trips;
+use serde_json::{Value, json};
+use store::Changed;
+
+use crate::{FIRST_DUE, Function, operations, text};
+
+impl Function {
+    /// Changes a conversation as somebody else would.
+    pub(crate) async fn change(&self, old: &Conversation, conversation: Conversation) {
+        let change = Change { conversation, strangers: vec![] };
+        let changed = self.world.db.store().change_conversation(old, &change, "another request").await;
+        assert_eq!(changed.unwrap(), Changed::Done);
+    }
+}
+
+fn note(conversation: &Conversation) -> Value {
+    let mut note = text(conversation, "Note");
+    note["enableExternalBroadcast"] = json!(false);
+    note
+}
+
+#[tokio::test]
+async fn messages_and_notes_take_the_numbers_of_their_conversation_one_after_another() {
+    let f = Function::start().await;
+    let (one, other) = (f.world.conversation(|_| ()).await, f.world.conversation(|_| ()).await);
+    let mut seqs = vec![];
+    for body in [text(&one, "A"), note(&one), text(&other, "B"), text(&one, "C")] {
+        seqs.push(f.take(&body).await.seq);
+    }
+    assert_eq!(seqs, [1, 2, 1, 3]);
+    let open: Vec<Value> = f.rows_of(&one, "Q#").into_iter().map(|row| row["sk"]["S"].clone()).collect();
+    assert_eq!(open, ["Q#000000000001", "Q#000000000003"]);
+}
+
+#[tokio::test]
+async fn fifty_concurrent_messages_into_one_conversation_take_fifty_consecutive_numbers() {
+    let f = Function::start().await;
+    let fast = RateLimit::new(500, 500).unwrap();
+    let key = f.world.key_with(f.world.workspace, &["*"], |key| key.rate = fast).await;
+    let conversation = f.world.conversation(|_| ()).await;
+    let bodies: Vec<Value> = (0..50).map(|n| text(&conversation, &format!("message {n}"))).collect();
+    let answers = join_all(bodies.iter().map(|body| f.send(f.event(body).header("x-api-key", &key)))).await;
+    let mut seqs = vec![];
+    for answer in &answers {
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        seqs.push(f.stored(conversation.id, answer).await.seq);
+    }
+    seqs.sort_unstable();
+    assert_eq!(seqs, (1..=50).collect::<Vec<u64>>());
+    assert_eq!(f.rows_of(&conversation, "Q#").len(), 50);
+    assert_eq!(f.lane(&conversation)["seq"]["N"], "50");
+}
+
+#[tokio::test]
+async fn a_message_whose_number_was_taken_meanwhile_takes_the_next_without_another_look() {
+    let f = Function::start().await;
+    let conversation = f.world.conversation(|_| ()).await;
+    let other = async {
+        f.take(&text(&conversation, "the other")).await;
+        f.world.db.forget_calls();
+    };
+    let answer = f.meanwhile("TransactWriteItems", f.post(&text(&conversation, "Hello")), other).await;
+    assert_eq!(f.stored(conversation.id, &answer).await.seq, 2);
+    assert_eq!(operations(&f.world), ["GetItem messages", "TransactWriteItems messages"]);
+    let open = f.rows_of(&conversation, "Q#");
+    assert_eq!(open.len(), 2);
+    assert_eq!(open[1]["messageId"]["S"], answer.json["messageId"]);
+}
+
+#[tokio::test]
+async fn what_is_said_later_comes_after_the_onboarding() {
+    let f = Function::start().await;
+    let template = TemplateId::generate(f.world.db.store().ids());
+    let steps = vec![Requested { template, parameters: Default::default() }; 3];
+    let conversation = f.world.onboarded_conversation(steps, |_| ()).await;
+    let due = f.lane(&conversation)["dueAt"].clone();
+    assert_eq!(f.take(&text(&conversation, "Hello")).await.seq, 4);
+    assert_eq!(f.lane(&conversation)["dueAt"], due);
+}
+
+#[tokio::test]
+async fn a_lane_that_is_due_already_stays_due_when_it_was() {
+    let f = Function::start().await;
+    let conversation = f.world.conversation(|_| ()).await;
+    let due = |f: &Function| f.lane(&conversation)["dueAt"]["N"].clone();
+    f.take(&text(&conversation, "A")).await;
+    let first = json!(f.world.db.store().now().plus(FIRST_DUE).as_millis().to_string());
+    assert_eq!(due(&f), first);
+    for body in [text(&conversation, "B"), note(&conversation)] {
+        f.world.db.clock().advance(Duration::from_secs(60));
+        f.take(&body).await;
+        assert_eq!(due(&f), first);
+    }
+}
+
+#[tokio::test]
+async fn a_message_never_goes_into_a_conversation_that_was_changed_from_the_ghost_it_read() {
+    let f = Function::start().await;
+    for (status, expected) in [(ConversationStatus::Blocked, 409), (ConversationStatus::Released, 201)] {
+        let ghost =
+            f.world.conversation(|conversation| conversation.status = ConversationStatus::Ghost).await;
+        let changed = Conversation { status, version: 2, ..ghost.clone() };
+        let body = text(&ghost, "Hello");
+        let change = f.change(&ghost, changed.clone());
+        let answer = f.meanwhile("TransactWriteItems", f.post(&body), change).await;
+        assert_eq!(answer.status, expected, "{}", answer.text);
+        assert_eq!(f.rows_of(&ghost, "M#").len(), usize::from(expected == 201));
+        let found = f.world.db.store().conversation(ghost.workspace_id, ghost.id).await;
+        assert_eq!(found.unwrap(), Some(changed), "what the other made of it stays");
+    }
+}
+
+#[tokio::test]
+async fn a_request_over_the_rate_limit_writes_nothing() {
+    let f = Function::start().await;
+    let slow = RateLimit::new(1, 1).unwrap();
+    let key = f.world.key_with(f.world.workspace, &["*"], |key| key.rate = slow).await;
+    let conversation = f.world.conversation(|_| ()).await;
+    let post = || f.send(f.event(&text(&conversation, "Hello")).header("x-api-key", &key));
+    assert_eq!(post().await.status, 201);
+    let before = f.everything();
+    let answer = post().await;
+    assert_eq!((answer.status, &answer.json["code"]), (429, &json!("SERVICE_RATE_LIMIT_0001")));
+    assert_eq!(f.everything(), before);
+}
+
+#[tokio::test]
+async fn a_warm_message_is_two_round_trips() {
+    let f = Function::start().await;
+    let conversation = f.world.conversation(|_| ()).await;
+    let first = f.take(&text(&conversation, "warm")).await;
+    let mut reply = text(&conversation, "Hello");
+    reply["replyToMessageId"] = json!(first.id.to_string());
+    let idle = f.world.conversation(|_| ()).await;
+    let ghost = f.world.conversation(|conversation| conversation.status = ConversationStatus::Ghost).await;
+    let rows = [
+        // Two units a row: the message, its entry, the lane.
+        ("a text", f.event(&text(&conversation, "Hello")), 1, 6.0),
+        ("a note", f.event(&note(&conversation)), 1, 4.0),
+        ("a reply", f.event(&reply), 2, 6.0),
+        ("a reply under a key", f.event(&reply).header("idempotency-key", "k"), 3, 8.0),
+        // And where the lane was idle its place in the index.
+        ("the first text", f.event(&text(&idle, "Hello")), 1, 7.0),
+        // And the conversation, itself and in two lists, with its places by status taken and given up.
+        ("a ghost's first", f.event(&text(&ghost, "Hello")), 1, 17.0),
+    ];
+    for (what, event, gets, units) in rows {
+        f.world.db.forget_calls();
+        assert_eq!(f.send(event).await.status, 201, "{what}");
+        let calls = f.world.db.calls();
+        assert_eq!(trips(&calls), 2, "{what}");
+        let reads = calls.iter().filter(|call| call.operation == "GetItem" && call.table == "test-messages");
+        assert_eq!(reads.count(), gets, "{what}");
+        let writes: f64 =
+            calls.iter().filter(|call| call.table != "test-limits").map(|call| call.write_units).sum();
+        assert_eq!(writes, units, "{what}");
+    }
+}

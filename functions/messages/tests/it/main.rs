@@ -1,0 +1,135 @@
+//! The messages function in process: real handlers, real SDK clients, an embedded DynamoDB and a bucket in memory.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+mod create;
+mod files;
+mod lane;
+mod once;
+
+use std::time::Duration;
+
+use domain::{Conversation, ConversationId, Message, MessageId};
+use edge::{Api, ApiRequest};
+use harness::{Answer, GatewayEvent, TestBucket, World};
+use messages::Messages;
+use serde_json::{Value, json};
+use store::Table;
+
+const FIRST_DUE: Duration = Duration::from_secs(120);
+
+/// A world, a bucket, and the function over both.
+struct Function {
+    world: World,
+    bucket: TestBucket,
+    messages: Messages,
+}
+
+impl Function {
+    async fn start() -> Self {
+        let world = World::start().await;
+        let bucket = TestBucket::beside(&world.db);
+        let messages = Messages {
+            api: Api::new(world.db.store_of("messages")),
+            bucket: bucket.bucket_of(&world.db, "messages"),
+            first_due: FIRST_DUE,
+        };
+        Self { world, bucket, messages }
+    }
+
+    async fn send(&self, event: GatewayEvent) -> Answer {
+        messages::handle(&self.messages, &ApiRequest::new(event.request())).await.into()
+    }
+
+    /// A request with this body, under no idempotency key.
+    fn event(&self, body: &Value) -> GatewayEvent {
+        self.world.event("messages-create.json").without_header("idempotency-key").body(body)
+    }
+
+    async fn post(&self, body: &Value) -> Answer {
+        self.send(self.event(body)).await
+    }
+
+    /// Posts what must be taken: the message as it is stored.
+    async fn take(&self, body: &Value) -> Message {
+        let answer = self.post(body).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        self.stored(id_of(&body["conversationId"]), &answer).await
+    }
+
+    /// Sends a request, and lets something happen while its first call of that operation is on its way.
+    async fn meanwhile(
+        &self,
+        operation: &str,
+        request: impl Future<Output = Answer>,
+        happens: impl Future<Output = ()>,
+    ) -> Answer {
+        let held = self.world.db.hold(operation);
+        self.world.db.forget_calls();
+        let happens = async {
+            while !self.world.db.calls().iter().any(|call| call.operation == operation) {
+                tokio::task::yield_now().await;
+            }
+            happens.await;
+            drop(held);
+        };
+        futures::future::join(request, happens).await.0
+    }
+
+    /// The message that an answer names.
+    async fn stored(&self, conversation: ConversationId, answer: &Answer) -> Message {
+        let id = MessageId::parse(answer.json["messageId"].as_str().unwrap()).unwrap();
+        let found = self.world.db.store().message(self.world.workspace, conversation, id).await;
+        found.unwrap().unwrap()
+    }
+
+    /// The conversation's lane, as DynamoDB's JSON.
+    fn lane(&self, conversation: &Conversation) -> Value {
+        let mut rows = self.rows_of(conversation, "L");
+        assert_eq!(rows.len(), 1);
+        rows.remove(0)
+    }
+
+    /// The rows of a conversation's partition whose sort keys begin so, in their order.
+    fn rows_of(&self, conversation: &Conversation, prefix: &str) -> Vec<Value> {
+        let pk = format!("{}#C#{}", conversation.workspace_id, conversation.id);
+        let mut rows = self.world.db.rows(Table::Messages);
+        let sk = |row: &Value| row["sk"]["S"].as_str().unwrap().to_owned();
+        rows.retain(|row| row["pk"]["S"] == pk && sk(row).starts_with(prefix));
+        rows.sort_by_key(sk);
+        rows
+    }
+
+    /// Everything that is stored, but for the limiter's buckets.
+    fn everything(&self) -> Vec<Value> {
+        let tables = Table::ALL.into_iter().filter(|table| *table != Table::Limits);
+        let mut rows: Vec<Value> = tables
+            .flat_map(|table| {
+                self.world.db.rows(table).into_iter().map(move |row| json!([table.suffix(), row]))
+            })
+            .collect();
+        rows.sort_by_key(Value::to_string);
+        rows
+    }
+}
+
+fn id_of(value: &Value) -> ConversationId {
+    ConversationId::parse(value.as_str().unwrap()).unwrap()
+}
+
+/// A text into a conversation.
+fn text(conversation: &Conversation, body: &str) -> Value {
+    json!({"conversationId": conversation.id.to_string(), "messageBody": body})
+}
+
+/// The operations called since the last look, as `Operation table`, sorted.
+fn operations(world: &World) -> Vec<String> {
+    let mut operations: Vec<String> = world
+        .db
+        .calls()
+        .iter()
+        .map(|call| format!("{} {}", call.operation, call.table.replace("test-", "")))
+        .collect();
+    operations.sort();
+    operations
+}
