@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::arguments::InWorkspace;
 use crate::output::{Output, Shown};
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -70,9 +70,6 @@ impl Verb {
         }
     }
 }
-
-/// How often a change is tried again when others change the workspace at the same time.
-const TRIES: usize = 20;
 
 async fn create(console: &Console, wanted: &Create) -> Result<AttributeDefinition, Refusal> {
     let store = &console.store;

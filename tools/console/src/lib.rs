@@ -10,14 +10,18 @@
 
 mod arguments;
 mod attribute;
+mod brand;
 mod connect;
 mod contacts;
 mod cursor_key;
 mod delivery;
 mod key;
+mod line;
+mod onboarding;
 mod output;
 mod refusal;
 mod team;
+mod template;
 mod user;
 mod webhook;
 mod workspace;
@@ -49,7 +53,10 @@ pub struct Console {
     pub trusted: TrustedReceivers,
 }
 
-/// Operates workspaces of the messaging service: keys, users, teams, attributes, contacts, webhooks.
+/// How often a change is tried again when others change the same thing at the same time.
+const TRIES: usize = 20;
+
+/// Operates workspaces of the messaging service: keys, users, teams, attributes, contacts, lines, templates, webhooks.
 #[derive(Parser)]
 #[command(name = "console", version, max_term_width = 110)]
 struct Cli {
@@ -83,6 +90,18 @@ enum Noun {
     /// Contacts, from and to CSV files.
     #[command(subcommand)]
     Contacts(contacts::Verb),
+    /// Brands in whose names workspaces write.
+    #[command(subcommand)]
+    Brand(brand::Verb),
+    /// Lines: numbers of the messaging provider's from which workspaces write.
+    #[command(subcommand)]
+    Line(line::Verb),
+    /// Message templates, of a workspace or of the platform.
+    #[command(subcommand)]
+    Template(template::Verb),
+    /// The templates that open a workspace's conversations.
+    #[command(subcommand)]
+    Onboarding(onboarding::Verb),
     /// Customers' webhook endpoints.
     #[command(subcommand)]
     Webhook(webhook::Verb),
@@ -136,6 +155,10 @@ impl Console {
             Noun::Team(verb) => verb.run(self, output).await,
             Noun::Attribute(verb) => verb.run(self, output).await,
             Noun::Contacts(verb) => verb.run(self, output).await,
+            Noun::Brand(verb) => verb.run(self, output).await,
+            Noun::Line(verb) => verb.run(self, output).await,
+            Noun::Template(verb) => verb.run(self, output).await,
+            Noun::Onboarding(verb) => verb.run(self, output).await,
             Noun::Webhook(verb) => verb.run(self, output).await,
             Noun::Delivery(verb) => verb.run(self, output).await,
             Noun::CursorKey(verb) => verb.run(self, output).await,

@@ -1,14 +1,17 @@
-//! What a command shows: one JSON value for machines, aligned tables for people.
+//! What a command shows: one JSON value for machines, aligned tables for people; and what it is given to read.
 
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Read, Write};
+use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::Refusal;
 
-/// Where a command writes.
+/// Where a command writes, and reads what is not to stand among its arguments.
 pub struct Terminal {
+    /// Standard input.
+    pub input: Box<dyn Read>,
     /// Standard output.
     pub out: Box<dyn Write>,
     /// Standard error.
@@ -21,7 +24,12 @@ impl Terminal {
     /// This process's.
     pub fn real() -> Self {
         let is_watched = std::io::stderr().is_terminal();
-        Self { out: Box::new(std::io::stdout()), err: Box::new(std::io::stderr()), is_watched }
+        Self {
+            input: Box::new(std::io::stdin()),
+            out: Box::new(std::io::stdout()),
+            err: Box::new(std::io::stderr()),
+            is_watched,
+        }
     }
 }
 
@@ -91,6 +99,16 @@ impl<'a> Output<'a> {
     /// Whether JSON was asked for.
     pub(crate) fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// The text of a file; `-` is standard input.
+    pub(crate) fn read(&mut self, file: &Path) -> Result<String, Refusal> {
+        let text = if file == Path::new("-") {
+            std::io::read_to_string(&mut self.terminal.input)
+        } else {
+            std::fs::read_to_string(file)
+        };
+        text.map_err(|error| Refusal::File { path: file.display().to_string(), reason: error.to_string() })
     }
 
     /// Standard output, for what is neither a value nor a table: a CSV file.

@@ -3,10 +3,14 @@
 use std::error::Error;
 
 use domain::attribute::{DefinitionRefused, DefinitionUnfit};
+use domain::line::LinesRefused;
+use domain::onboarding::SequenceTooLong;
+use domain::template::TemplateUnfit;
 use domain::webhook::UrlRefused;
 use domain::workspace::TeamFull;
 use domain::{
-    AttributeId, DeliveryId, EndpointId, KeyId, TeamId, Unfit, UserRef, WebhookEndpoint, WorkspaceId,
+    AttributeId, ChannelId, DeliveryId, EndpointId, KeyId, TeamId, TemplateId, Unfit, UserRef,
+    WebhookEndpoint, WorkspaceId,
 };
 use store::StoreError;
 
@@ -71,6 +75,21 @@ pub enum Refusal {
     /// No such attribute.
     #[error("The workspace has no attribute {0}.")]
     UnknownAttribute(AttributeId),
+    /// The workspace does not take the line or the brand.
+    #[error("This cannot be made: {0}.")]
+    Lines(#[from] LinesRefused),
+    /// No such line.
+    #[error("The workspace has no line {0:?}.")]
+    UnknownLine(ChannelId),
+    /// The template breaks a rule.
+    #[error("The template is refused: {0}.")]
+    Template(#[from] TemplateUnfit),
+    /// No such template.
+    #[error("There is no template {0} here.")]
+    UnknownTemplate(TemplateId),
+    /// More templates than open a conversation.
+    #[error("The onboarding cannot be set up: {0}.")]
+    Onboarding(#[from] SequenceTooLong),
     /// The URL may not be an endpoint's.
     #[error("The URL is refused: {0}.")]
     Url(#[from] UrlRefused),

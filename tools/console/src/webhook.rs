@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::arguments::InWorkspace;
 use crate::output::{Output, Shown, or_dash};
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -87,9 +87,6 @@ impl Verb {
         }
     }
 }
-
-/// How often a change is tried again when others change the same thing at the same time.
-const TRIES: usize = 20;
 
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;

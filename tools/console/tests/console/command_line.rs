@@ -1,9 +1,9 @@
 use std::ffi::OsString;
 
-use console::{Refusal, Terminal};
+use console::Refusal;
 use harness::Fault;
 
-use crate::{Desk, Pipe};
+use crate::{Desk, Pipe, terminal};
 
 #[tokio::test]
 async fn what_cannot_be_read_is_a_usage_error_on_standard_error() {
@@ -22,6 +22,24 @@ async fn what_cannot_be_read_is_a_usage_error_on_standard_error() {
         &["webhook", "create", "--workspace", &workspace, "--url", "https://example.com"],
         &["webhook", "create", "--workspace", &workspace, "--url", "u", "--api-key", "k", "--event", "x.y"],
         &["delivery", "list", "--workspace", &workspace, "--state", "LOST"],
+        &["line", "token", "--workspace", &workspace, "--channel", "1"],
+        &["line", "token", "--workspace", &workspace, "--channel", "1", "--token", "t", "--token-file", "-"],
+        &["template", "list"],
+        &["template", "list", "--workspace", &workspace, "--platform"],
+        &[
+            "template",
+            "create",
+            "--platform",
+            "--name",
+            "n",
+            "--language",
+            "es",
+            "--variable",
+            "n=CONTACT.id",
+        ],
+        &["template", "create", "--platform", "--name", "n", "--language", "es", "--provider", "SMS"],
+        &["onboarding", "set", "--workspace", &workspace, "--override", "NONE"],
+        &["onboarding", "set", "--workspace", &workspace, "--override", "ENTIRE", "--sequence", "not-an-id"],
     ] {
         let ran = desk.run(wrong).await;
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{wrong:?}");
@@ -55,8 +73,7 @@ async fn json_may_be_asked_for_before_or_behind_the_verb() {
 #[tokio::test]
 async fn the_stacks_name_reaches_the_connection_and_its_refusal_the_person() {
     let err = Pipe::default();
-    let mut terminal =
-        Terminal { out: Box::new(Pipe::default()), err: Box::new(err.clone()), is_watched: false };
+    let mut terminal = terminal("", &Pipe::default(), &err);
     let line = ["console", "workspace", "create", "--name", "n", "--stack", "nowhere"].map(OsString::from);
     let connect = async |stack: Option<String>| {
         assert_eq!(stack.as_deref(), Some("nowhere"));

@@ -7,7 +7,9 @@ mod command_line;
 mod contacts;
 mod deliveries;
 mod keys;
+mod lines;
 mod teams;
+mod templates;
 mod users;
 mod webhooks;
 mod workspaces;
@@ -28,6 +30,8 @@ struct Desk {
     db: TestDb,
     queue: TestQueue,
     random: Arc<dyn Randomness>,
+    /// What each command finds on standard input.
+    input: String,
 }
 
 /// What a command came to.
@@ -40,7 +44,12 @@ struct Ran {
 
 impl Desk {
     async fn new() -> Self {
-        Self { db: TestDb::start().await, queue: TestQueue::default(), random: Arc::new(Counting::default()) }
+        Self {
+            db: TestDb::start().await,
+            queue: TestQueue::default(),
+            random: Arc::new(Counting::default()),
+            input: String::new(),
+        }
     }
 
     /// With a workspace, whose id is returned.
@@ -53,8 +62,7 @@ impl Desk {
     /// Runs a command line as a person types it.
     async fn run(&self, arguments: &[&str]) -> Ran {
         let (out, err) = (Pipe::default(), Pipe::default());
-        let mut terminal =
-            Terminal { out: Box::new(out.clone()), err: Box::new(err.clone()), is_watched: false };
+        let mut terminal = terminal(&self.input, &out, &err);
         let line = std::iter::once("console").chain(arguments.iter().copied()).map(OsString::from);
         let connect = async |_stack| {
             let trusted = TrustedReceivers::parse("https://127.0.0.1:9443").unwrap();
@@ -78,6 +86,16 @@ impl Desk {
         assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{arguments:?}: {ran:?}");
         assert_eq!(ran.err.lines().count(), 1, "one sentence: {}", ran.err);
         ran.err.trim_end().to_owned()
+    }
+}
+
+/// A terminal that nobody watches.
+fn terminal(input: &str, out: &Pipe, err: &Pipe) -> Terminal {
+    Terminal {
+        input: Box::new(io::Cursor::new(input.to_owned())),
+        out: Box::new(out.clone()),
+        err: Box::new(err.clone()),
+        is_watched: false,
     }
 }
 

@@ -1,0 +1,274 @@
+//! `console template ...`
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use domain::template::{ContactField, NewTemplate, ParameterValue, Source, TemplateUnfit, Variable};
+use domain::{BusinessAccountId, Provider, Template, TemplateId, TemplateScope, WorkspaceId};
+use serde::Serialize;
+
+use crate::output::{Output, Shown};
+use crate::{Console, Refusal, TRIES};
+
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    /// Make a template that the provider knows.
+    #[command(
+        after_help = "A variable is NAME=CALLER, or NAME=CONTACT.field with firstName, lastName, email or cellphone, \
+        behind a colon what stands there for a contact who has none: name=CONTACT.firstName:friend. Without it such a \
+        contact is not written to."
+    )]
+    Create(Create),
+    /// List the templates of a scope, oldest first.
+    List(InScope),
+    /// Say that the provider approved a template for an account.
+    Approve(Approval),
+    /// Say that a template is no longer approved for an account.
+    Revoke(Approval),
+}
+
+#[derive(Args)]
+pub(crate) struct Create {
+    #[command(flatten)]
+    within: InScope,
+    /// Its name at the provider.
+    #[arg(long)]
+    name: String,
+    /// Its language at the provider, such as es or en_US.
+    #[arg(long)]
+    language: String,
+    /// The provider.
+    #[arg(long, default_value = "WHATSAPP", value_parser = PossibleValuesParser::new(Provider::NAMES))]
+    provider: String,
+    /// A variable of its body, in their order; repeat for several.
+    #[arg(long = "variable", value_name = "NAME=SOURCE", value_parser = variable)]
+    variables: Vec<Variable>,
+    /// An account for which the provider approved it; repeat for several.
+    #[arg(long = "approved", value_name = "ID", value_parser = BusinessAccountId::parse)]
+    approved: Vec<BusinessAccountId>,
+}
+
+/// Whose templates a verb is about.
+#[derive(Args)]
+#[group(id = "scope", required = true, multiple = false)]
+pub(crate) struct InScope {
+    /// The workspace's own.
+    #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
+    workspace: Option<WorkspaceId>,
+    /// Those that all workspaces may use.
+    #[arg(long)]
+    platform: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Approval {
+    #[command(flatten)]
+    within: InScope,
+    /// The template's id.
+    #[arg(long, value_name = "ID", value_parser = TemplateId::parse)]
+    template: TemplateId,
+    /// The account at the provider.
+    #[arg(long, value_name = "ID", value_parser = BusinessAccountId::parse)]
+    business_account: BusinessAccountId,
+}
+
+impl Verb {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        match self {
+            Self::Create(wanted) => create(console, wanted, output).await,
+            Self::List(within) => {
+                let scope = within.scope(console).await?;
+                let templates = console.store.templates_of(scope).await?;
+                output.list(&templates.iter().map(TemplateView::from).collect::<Vec<_>>())
+            }
+            Self::Approve(approval) => {
+                let approve = |template: &Template| template.approved_for(&approval.business_account);
+                output.one(&TemplateView::from(&approval.change(console, approve).await?))
+            }
+            Self::Revoke(approval) => {
+                let revoke = |template: &Template| Ok(template.revoked_for(&approval.business_account));
+                output.one(&TemplateView::from(&approval.change(console, revoke).await?))
+            }
+        }
+    }
+}
+
+async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let store = &console.store;
+    let new = NewTemplate {
+        scope: wanted.within.scope(console).await?,
+        provider: Provider::parse(&wanted.provider)
+            .map_err(|reason| Refusal::Unfit { what: "The template cannot be made", reason })?,
+        name: &wanted.name,
+        language: &wanted.language,
+        variables: wanted.variables,
+        approved_by: wanted.approved.into_iter().collect(),
+    };
+    let template = Template::new(new, store.ids(), store.now())?;
+    if !store.create_template(&template).await? {
+        return Err(Refusal::Contended);
+    }
+    output.one(&TemplateView::from(&template))
+}
+
+impl InScope {
+    async fn scope(&self, console: &Console) -> Result<TemplateScope, Refusal> {
+        match self.workspace {
+            Some(id) => Ok(TemplateScope::Workspace(console.workspace(id).await?.id)),
+            None => Ok(TemplateScope::Platform),
+        }
+    }
+}
+
+impl Approval {
+    /// A change that changes nothing is a success: commands can be repeated.
+    async fn change(
+        &self,
+        console: &Console,
+        change: impl Fn(&Template) -> Result<Option<Template>, TemplateUnfit>,
+    ) -> Result<Template, Refusal> {
+        let scope = self.within.scope(console).await?;
+        for _ in 0..TRIES {
+            let found = console.store.template(scope, self.template).await?;
+            let template = found.ok_or(Refusal::UnknownTemplate(self.template))?;
+            let Some(next) = change(&template)? else { return Ok(template) };
+            if console.store.replace_template(&next).await? {
+                return Ok(next);
+            }
+        }
+        Err(Refusal::Contended)
+    }
+}
+
+/// `NAME=CALLER` or `NAME=CONTACT.field[:fallback]`.
+fn variable(text: &str) -> Result<Variable, String> {
+    let (name, source) = text.split_once('=').ok_or("should be NAME=CALLER or NAME=CONTACT.field")?;
+    Variable::new(name, self::source(source)?).map_err(|reason| format!("the name {reason}"))
+}
+
+fn source(text: &str) -> Result<Source, String> {
+    if text == CALLER {
+        return Ok(Source::Caller);
+    }
+    let field = text.strip_prefix(CONTACT).ok_or("the source should be CALLER or CONTACT.field")?;
+    let (field, fallback) = field.split_once(':').map_or((field, None), |(field, text)| (field, Some(text)));
+    let fallback = fallback.map(ParameterValue::parse).transpose();
+    Ok(Source::Contact {
+        field: ContactField::parse(field).map_err(|reason| format!("the field {reason}"))?,
+        fallback: fallback.map_err(|reason| format!("the fallback: {reason}"))?,
+    })
+}
+
+/// The words by which sources are written.
+const CALLER: &str = "CALLER";
+const CONTACT: &str = "CONTACT.";
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TemplateView {
+    template_id: String,
+    scope: &'static str,
+    provider: &'static str,
+    name: String,
+    language: String,
+    variables: Vec<VariableView>,
+    /// Those of the variables that a caller has to fill.
+    caller_parameters: Vec<String>,
+    /// The accounts.
+    approved: Vec<String>,
+    created_at: String,
+}
+
+#[derive(Serialize)]
+struct VariableView {
+    name: String,
+    /// As it is written on the command line, without its fallback.
+    source: String,
+    fallback: Option<String>,
+}
+
+impl From<&Template> for TemplateView {
+    fn from(template: &Template) -> Self {
+        Self {
+            template_id: template.id.to_string(),
+            scope: match template.scope {
+                TemplateScope::Workspace(_) => "WORKSPACE",
+                TemplateScope::Platform => "PLATFORM",
+            },
+            provider: template.provider.as_str(),
+            name: template.name.clone(),
+            language: template.language.clone(),
+            variables: template.variables.iter().map(VariableView::from).collect(),
+            caller_parameters: template.caller_parameters().map(str::to_owned).collect(),
+            approved: template.approved_by.iter().map(|account| account.as_str().to_owned()).collect(),
+            created_at: template.created_at.to_string(),
+        }
+    }
+}
+
+impl From<&Variable> for VariableView {
+    fn from(variable: &Variable) -> Self {
+        let (source, fallback) = match &variable.source {
+            Source::Caller => (CALLER.to_owned(), None),
+            Source::Contact { field, fallback } => {
+                let fallback = fallback.as_ref().map(|value| value.as_str().to_owned());
+                (format!("{CONTACT}{}", field.as_str()), fallback)
+            }
+        };
+        Self { name: variable.name.clone(), source, fallback }
+    }
+}
+
+impl Shown for TemplateView {
+    const HEADINGS: &'static [&'static str] =
+        &["template", "scope", "name", "language", "variables", "approved for"];
+
+    fn cells(&self) -> Vec<String> {
+        let variable = |variable: &VariableView| {
+            let fallback = variable.fallback.as_ref().map(|text| format!(":{text}")).unwrap_or_default();
+            format!("{}={}{fallback}", variable.name, variable.source)
+        };
+        vec![
+            self.template_id.clone(),
+            self.scope.to_owned(),
+            self.name.clone(),
+            self.language.clone(),
+            self.variables.iter().map(variable).collect::<Vec<_>>().join("; "),
+            self.approved.join(" "),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_is_written_with_its_source() {
+        let contact = |field, fallback: Option<&str>| Source::Contact {
+            field,
+            fallback: fallback.map(|text| ParameterValue::parse(text).unwrap()),
+        };
+        for (text, name, source) in [
+            ("code=CALLER", "code", Source::Caller),
+            ("1=CONTACT.firstName", "1", contact(ContactField::FirstName, None)),
+            ("n=CONTACT.lastName:friend", "n", contact(ContactField::LastName, Some("friend"))),
+            ("m=CONTACT.email:a: b=c", "m", contact(ContactField::Email, Some("a: b=c"))),
+        ] {
+            assert_eq!(variable(text), Ok(Variable { name: name.to_owned(), source }), "{text}");
+        }
+        for wrong in [
+            "code",
+            "=CALLER",
+            "a b=CALLER",
+            "code=",
+            "code=caller",
+            "code=CONTACT",
+            "code=CONTACT.",
+            "code=CONTACT.ownerId",
+            "code=CONTACT.firstName:",
+            "code=CONTACT.firstName: ",
+        ] {
+            assert!(variable(wrong).is_err(), "{wrong}");
+        }
+    }
+}

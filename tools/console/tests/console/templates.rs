@@ -1,0 +1,204 @@
+use insta::{assert_json_snapshot, assert_snapshot};
+use serde_json::json;
+
+use crate::Desk;
+
+const NOBODY: &str = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
+
+/// Makes a template and returns its id.
+async fn template(desk: &Desk, scope: &[&str], more: &[&str]) -> String {
+    let create = ["template", "create", "--name", "welcome", "--language", "es"];
+    let made = desk.json(&[&create, scope, more].concat()).await;
+    made["templateId"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_template_has_a_scope_variables_and_approvals() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let made = desk
+        .json(&[
+            "template",
+            "create",
+            "--workspace",
+            &workspace,
+            "--name",
+            "order_update",
+            "--language",
+            "en_US",
+            "--variable",
+            "name=CONTACT.firstName:friend",
+            "--variable",
+            "order=CALLER",
+            "--variable",
+            "mail=CONTACT.email",
+            "--approved",
+            "2055500002",
+            "--approved",
+            "2055500001",
+        ])
+        .await;
+    assert_json_snapshot!(made, @r#"
+    {
+      "approved": [
+        "2055500001",
+        "2055500002"
+      ],
+      "callerParameters": [
+        "order"
+      ],
+      "createdAt": "2026-01-02T03:04:05.678Z",
+      "language": "en_US",
+      "name": "order_update",
+      "provider": "WHATSAPP",
+      "scope": "WORKSPACE",
+      "templateId": "00000000-0000-4000-8000-000000000004",
+      "variables": [
+        {
+          "fallback": "friend",
+          "name": "name",
+          "source": "CONTACT.firstName"
+        },
+        {
+          "fallback": null,
+          "name": "order",
+          "source": "CALLER"
+        },
+        {
+          "fallback": null,
+          "name": "mail",
+          "source": "CONTACT.email"
+        }
+      ]
+    }
+    "#);
+    template(&desk, &["--platform"], &[]).await;
+    assert_snapshot!(desk.run(&["template", "list", "--workspace", &workspace]).await.out, @"
+    TEMPLATE                              SCOPE      NAME          LANGUAGE  VARIABLES                                                        APPROVED FOR
+    00000000-0000-4000-8000-000000000004  WORKSPACE  order_update  en_US     name=CONTACT.firstName:friend; order=CALLER; mail=CONTACT.email  2055500001 2055500002
+    ");
+    assert_snapshot!(desk.run(&["template", "list", "--platform"]).await.out, @"
+    TEMPLATE                              SCOPE     NAME     LANGUAGE  VARIABLES  APPROVED FOR
+    00000000-0000-4000-8000-000000000006  PLATFORM  welcome  es
+    ");
+}
+
+#[tokio::test]
+async fn an_approval_is_given_and_taken_in_its_scope_and_a_repeated_command_changes_nothing() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let own = template(&desk, &["--workspace", &workspace], &["--approved", "1"]).await;
+    let platforms = template(&desk, &["--platform"], &[]).await;
+    let change = |verb: &'static str, scope: &[&str], id: &str| {
+        let line = ["template", verb, "--template", id, "--business-account", "2"];
+        [&line, scope].concat().iter().map(|word| (*word).to_owned()).collect::<Vec<String>>()
+    };
+    let changed = async |line: Vec<String>| {
+        let line: Vec<&str> = line.iter().map(String::as_str).collect();
+        desk.json(&line).await["approved"].clone()
+    };
+    let in_workspace = ["--workspace", workspace.as_str()];
+    for _ in 0..2 {
+        assert_eq!(changed(change("approve", &in_workspace, &own)).await, json!(["1", "2"]));
+    }
+    for _ in 0..2 {
+        assert_eq!(changed(change("approve", &["--platform"], &platforms)).await, json!(["2"]));
+    }
+    for _ in 0..2 {
+        assert_eq!(changed(change("revoke", &in_workspace, &own)).await, json!(["1"]));
+    }
+    assert_eq!(changed(change("revoke", &["--platform"], &platforms)).await, json!([]));
+
+    // The platform's is not the workspace's, nor the reverse.
+    for line in [change("approve", &in_workspace, &platforms), change("revoke", &["--platform"], &own)] {
+        let line: Vec<&str> = line.iter().map(String::as_str).collect();
+        let id = line[3];
+        assert_eq!(desk.refused(&line).await, format!("There is no template {id} here."));
+    }
+}
+
+#[tokio::test]
+async fn approvals_given_at_the_same_time_are_all_kept() {
+    let (desk, _) = Desk::with_workspace().await;
+    let id = template(&desk, &["--platform"], &[]).await;
+    let approve = async |account: &str| {
+        let line = ["template", "approve", "--platform", "--template", &id, "--business-account", account];
+        desk.json(&line).await
+    };
+    tokio::join!(approve("1"), approve("2"), approve("3"), approve("4"));
+    let all = desk.json(&["template", "list", "--platform"]).await;
+    assert_eq!(all[0]["approved"], json!(["1", "2", "3", "4"]));
+}
+
+#[tokio::test]
+async fn a_template_that_does_not_fit_is_refused() {
+    let (desk, _) = Desk::with_workspace().await;
+    let refused = async |name: &str, language: &str, more: &[&str]| {
+        let create = ["template", "create", "--platform", "--name", name, "--language", language];
+        desk.refused(&[&create, more].concat()).await
+    };
+    assert_snapshot!(refused("Welcome", "es", &[]).await, @"The template is refused: the name should match ^[a-z0-9_]{1,512}$.");
+    assert_snapshot!(refused("welcome", "es-ES", &[]).await, @"The template is refused: the language should match ^[a-z]{2,3}(_[A-Z]{2})?$.");
+    let twice = ["--variable", "a=CALLER", "--variable", "a=CONTACT.email"];
+    assert_snapshot!(refused("welcome", "es", &twice).await, @"The template is refused: the variable a is given twice.");
+    let many: Vec<String> = (0..21).flat_map(|n| ["--variable".to_owned(), format!("v{n}=CALLER")]).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    assert_snapshot!(refused("welcome", "es", &many).await, @"The template is refused: a template has at most 20 variables.");
+    assert_eq!(desk.json(&["template", "list", "--platform"]).await, json!([]));
+}
+
+#[tokio::test]
+async fn an_onboarding_is_set_up_of_templates_of_either_scope() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let show = ["onboarding", "show", "--workspace", &workspace];
+    assert_eq!(desk.json(&show).await, json!({"override": "ENTIRE", "sequence": []}));
+
+    let own = template(&desk, &["--workspace", &workspace], &[]).await;
+    let platforms = template(&desk, &["--platform"], &[]).await;
+    let sequence = format!("{platforms},{own},{platforms}");
+    let set = ["onboarding", "set", "--workspace", &workspace, "--override", "FIRST_ONLY"];
+    let set_up = desk.json(&[&set[..], &["--sequence", &sequence]].concat()).await;
+    assert_eq!(set_up, json!({"override": "FIRST_ONLY", "sequence": [platforms, own, platforms]}));
+    assert_eq!(desk.json(&show).await, set_up);
+    assert_eq!(
+        desk.run(&show).await.out,
+        format!("override  FIRST_ONLY\nsequence  {platforms}\n          {own}\n          {platforms}\n")
+    );
+
+    // Without a sequence there is none.
+    assert_eq!(desk.json(&set).await, json!({"override": "FIRST_ONLY", "sequence": []}));
+}
+
+#[tokio::test]
+async fn a_sequence_of_templates_that_are_not_there_or_too_many_is_refused() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let other = desk.json(&["workspace", "create", "--name", "Other"]).await;
+    let foreign = template(&desk, &["--workspace", other["workspaceId"].as_str().unwrap()], &[]).await;
+    let own = template(&desk, &["--workspace", &workspace], &[]).await;
+    let set = ["onboarding", "set", "--workspace", &workspace, "--override", "ENTIRE", "--sequence"];
+    for missing in [NOBODY, &foreign] {
+        let sequence = format!("{own},{missing}");
+        let refused = desk.refused(&[&set[..], &[&sequence]].concat()).await;
+        assert_eq!(refused, format!("There is no template {missing} here."));
+    }
+    let eleven = [own.as_str(); 11].join(",");
+    let refused = desk.refused(&[&set[..], &[&eleven]].concat()).await;
+    assert_eq!(refused, "The onboarding cannot be set up: a sequence has at most 10 templates.");
+    let left = desk.json(&["onboarding", "show", "--workspace", &workspace]).await;
+    assert_eq!(left, json!({"override": "ENTIRE", "sequence": []}));
+    let ten = [own.as_str(); 10].join(",");
+    desk.json(&[&set[..], &[&ten]].concat()).await;
+}
+
+#[tokio::test]
+async fn people_are_told_of_a_sequence_that_asks_what_only_a_caller_knows() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let asking = template(&desk, &["--platform"], &["--variable", "code=CALLER"]).await;
+    let set = ["onboarding", "set", "--workspace", &workspace, "--override", "ENTIRE", "--sequence", &asking];
+    let ran = desk.run(&set).await;
+    assert_eq!(ran.status, 0);
+    let remark = format!(
+        "Template {asking} needs values that only a caller has: a conversation into which it would be sent by this \
+         sequence is refused.\n"
+    );
+    assert_eq!(ran.err, remark);
+    desk.json(&set).await;
+}
