@@ -30,8 +30,8 @@ pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, Ap
     call.caller.admitted().await?;
     let write_id = store.ids().next().to_string();
     let answer = kept(&ids);
-    let kept = once.as_ref().map(|once| (once, answer.as_str()));
-    match (store.create_media(&media, kept, &write_id).await?, &once) {
+    let guarded = once.as_ref().map(|once| (once, answer.as_str()));
+    match (store.create_media(&media, guarded, &write_id).await?, &once) {
         // Somebody sent the same at the same time, and came first.
         (MediaCreated::Answered(answered), Some(once)) => again(call, bucket, once, answered, &files).await,
         _ => Ok(reply),

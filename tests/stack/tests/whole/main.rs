@@ -3,6 +3,7 @@
 //! Each test starts a stack of its own on free ports in a folder of its own, and all of it ends with the test.
 
 mod deliveries;
+mod files;
 mod isolation;
 mod sending;
 mod stack;

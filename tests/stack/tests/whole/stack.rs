@@ -107,6 +107,13 @@ impl Stack {
         self.file[field].as_str().unwrap_or_else(|| panic!("stack.json has no {field}"))
     }
 
+    /// Writes a file of that name into the folder of this stack; its path.
+    pub(crate) fn file_with(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.folder.join(name);
+        std::fs::write(&path, bytes).expect("a file");
+        path.to_string_lossy().into_owned()
+    }
+
     /// Everything the functions and the emulator logged so far.
     pub(crate) fn logs(&self) -> String {
         let mut text = String::new();
@@ -213,7 +220,8 @@ impl Stack {
             .await
     }
 
-    async fn answer(request: reqwest::RequestBuilder) -> Answer {
+    /// Sends a request that was made ready.
+    pub(crate) async fn answer(request: reqwest::RequestBuilder) -> Answer {
         let response = request.send().await.expect("an answer");
         let status = response.status().as_u16();
         let header =
