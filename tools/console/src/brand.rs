@@ -85,6 +85,11 @@ impl Shown for BrandView {
     const HEADINGS: &'static [&'static str] = &["brand", "name", "writes from", "created"];
 
     fn cells(&self) -> Vec<String> {
-        vec![self.brand_id.clone(), self.name.clone(), or_dash(&self.provider_channel_id), self.created_at.clone()]
+        vec![
+            self.brand_id.clone(),
+            self.name.clone(),
+            or_dash(&self.provider_channel_id),
+            self.created_at.clone(),
+        ]
     }
 }

@@ -1,8 +1,10 @@
-//! The demo: two workspaces with something in them, made through the console as an operator would.
+//! The demo: workspaces with something in them, made through the console as an operator would.
+
+mod data;
 
 use std::time::Duration;
 
-use futures::future::try_join_all;
+use futures::future::{try_join, try_join_all};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::time::timeout;
@@ -12,92 +14,14 @@ use crate::checkout::Checkout;
 use crate::console::Console;
 use crate::progress::Progress;
 use crate::simulator::Receiver;
-use crate::stack_file::{Attribute, Contact, User, Webhook, Workspace};
+use crate::stack_file::{Attribute, Brand, Contact, Line, Onboarding, Template, User, Webhook, Workspace};
 
-const DEMOS: [Demo; 2] = [
-    Demo {
-        name: "Aster Travel",
-        users: [
-            ("ada.okafor@aster.example.com", "Ada", "Okafor"),
-            ("bram.visser@aster.example.com", "Bram", "Visser"),
-            ("chloe.marchand@aster.example.com", "Chloé", "Marchand"),
-            ("diego.salas@aster.example.com", "Diego", "Salas"),
-        ],
-        former_user: ("erik.holm@aster.example.com", "Erik", "Holm"),
-        team: "Travel desk",
-        contacts: "tools/local/demo/aster-travel.csv",
-    },
-    Demo {
-        name: "Borealis Insurance",
-        users: [
-            ("freya.nilsen@borealis.example.com", "Freya", "Nilsen"),
-            ("goran.babic@borealis.example.com", "Goran", "Babić"),
-            ("hanna.virtanen@borealis.example.com", "Hanna", "Virtanen"),
-            ("imran.shah@borealis.example.com", "Imran", "Shah"),
-        ],
-        former_user: ("june.adler@borealis.example.com", "June", "Adler"),
-        team: "Claims",
-        contacts: "tools/local/demo/borealis-insurance.csv",
-    },
-];
-
-/// The same in both workspaces; the CSV files have a column for each but the archived one.
-const ATTRIBUTES: [Definition; 8] = [
-    Definition { key: "company", r#type: "TEXT", values: &[], required: true, archived: false },
-    Definition { key: "customerSince", r#type: "DATE", values: &[], required: false, archived: false },
-    Definition { key: "seats", r#type: "NUMBER", values: &[], required: false, archived: false },
-    Definition { key: "newsletter", r#type: "BOOLEAN", values: &[], required: false, archived: false },
-    Definition {
-        key: "plan",
-        r#type: "TEXT",
-        values: &["Free", "Team", "Enterprise"],
-        required: true,
-        archived: false,
-    },
-    Definition {
-        key: "interests",
-        r#type: "TEXT",
-        values: &["Offers", "Events", "Product news", "Surveys"],
-        required: false,
-        archived: false,
-    },
-    Definition {
-        key: "priority",
-        r#type: "NUMBER",
-        values: &["1", "2", "3"],
-        required: false,
-        archived: false,
-    },
-    Definition { key: "fax", r#type: "TEXT", values: &[], required: false, archived: true },
-];
-
-const READ_ONLY: [&str; 4] = ["conversations:read", "contacts:read", "settings:read", "users:read"];
-
-struct Demo {
-    name: &'static str,
-    users: [Person; 4],
-    /// Made and then disabled.
-    former_user: Person,
-    team: &'static str,
-    contacts: &'static str,
-}
-
-/// E-mail, first and last name.
-type Person = (&'static str, &'static str, &'static str);
-
-/// CLOSED when there are values to choose from, else OPEN.
-struct Definition {
-    key: &'static str,
-    r#type: &'static str,
-    values: &'static [&'static str],
-    required: bool,
-    archived: bool,
-}
+use data::{ATTRIBUTES, DEMOS, Definition, Demo, PLATFORM, Person, READ_ONLY};
 
 /// How long the first webhook may take before something is wrong.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Makes both workspaces, at the same time, and then their webhook endpoints.
+/// Makes the workspaces, at the same time, and then their webhook endpoints.
 pub(crate) async fn provision(
     progress: &Progress,
     checkout: &Checkout,
@@ -105,7 +29,8 @@ pub(crate) async fn provision(
     receiver: &Receiver,
 ) -> Result<Vec<Workspace>, Problem> {
     let step = progress.step("Provisioning the demo");
-    let filled = try_join_all(DEMOS.iter().map(|demo| fill(demo, checkout, console))).await?;
+    let platforms = platform_templates(console).await?;
+    let filled = try_join_all(DEMOS.iter().map(|demo| fill(demo, &platforms, checkout, console))).await?;
     step.done();
 
     // The receiver is to hear of what is done with the demo, not of its making, and a change goes to the endpoints
@@ -122,6 +47,12 @@ pub(crate) async fn provision(
 /// A workspace that has everything but its endpoint.
 struct Filled {
     workspace_id: String,
+    office: Office,
+    sending: Sending,
+}
+
+/// Whom and what it knows.
+struct Office {
     api_key: String,
     read_only_api_key: String,
     users: Vec<User>,
@@ -130,34 +61,64 @@ struct Filled {
     contacts: Vec<Contact>,
 }
 
-async fn fill(demo: &Demo, checkout: &Checkout, console: &Console) -> Result<Filled, Problem> {
+/// What it sends from and what it may send.
+struct Sending {
+    brands: Vec<Brand>,
+    lines: Vec<Line>,
+    templates: Vec<Template>,
+    onboarding: Onboarding,
+}
+
+async fn fill(
+    demo: &Demo,
+    platforms: &[Template],
+    checkout: &Checkout,
+    console: &Console,
+) -> Result<Filled, Problem> {
     let workspace_id = create_workspace(console, demo.name).await?;
     let operator = Operator { console, workspace_id: &workspace_id };
-    let api_key = operator.key("demo", &["*"]).await?;
-    let read_only_api_key = operator.key("demo, read only", &READ_ONLY).await?;
-    let users = operator.users(demo).await?;
-    let team_id = operator.team(demo).await?;
-    let attributes = operator.attributes().await?;
-    operator.import(checkout, demo.contacts).await?;
-    let contacts = operator.run(["contacts", "export"], &[]).await?;
-    Ok(Filled { api_key, read_only_api_key, users, team_id, attributes, contacts, workspace_id })
+    let (office, sending) =
+        try_join(operator.office(demo, checkout), operator.sending(demo, platforms)).await?;
+    Ok(Filled { workspace_id, office, sending })
 }
 
 impl Filled {
     async fn with_webhook(self, console: &Console, receiver: &Receiver) -> Result<Workspace, Problem> {
         let operator = Operator { console, workspace_id: &self.workspace_id };
         let webhook = operator.webhook(receiver).await?;
+        let Self { workspace_id, office, sending } = self;
         Ok(Workspace {
-            workspace_id: self.workspace_id,
-            api_key: self.api_key,
-            read_only_api_key: self.read_only_api_key,
-            users: self.users,
-            team_id: self.team_id,
-            attributes: self.attributes,
-            contacts: self.contacts,
+            workspace_id,
+            api_key: office.api_key,
+            read_only_api_key: office.read_only_api_key,
+            users: office.users,
+            team_id: office.team_id,
+            attributes: office.attributes,
+            contacts: office.contacts,
+            brands: sending.brands,
+            lines: sending.lines,
+            templates: sending.templates,
+            onboarding: sending.onboarding,
             webhook,
         })
     }
+}
+
+async fn platform_templates(console: &Console) -> Result<Vec<Template>, Problem> {
+    try_join_all(PLATFORM.iter().map(|template| create_template(console, &["--platform"], template))).await
+}
+
+async fn create_template(
+    console: &Console,
+    scope: &[&str],
+    template: &data::Template,
+) -> Result<Template, Problem> {
+    let mut arguments = vec!["template", "create"];
+    arguments.extend(scope);
+    arguments.extend(["--name", template.name, "--language", template.language]);
+    arguments.extend(template.variables.iter().flat_map(|variable| ["--variable", variable]));
+    arguments.extend(template.approved.iter().flat_map(|account| ["--approved", account]));
+    console.run(&arguments).await
 }
 
 /// From a workspace of its own, which nobody hears of afterwards.
@@ -193,6 +154,53 @@ struct Operator<'a> {
 }
 
 impl Operator<'_> {
+    async fn office(&self, demo: &Demo, checkout: &Checkout) -> Result<Office, Problem> {
+        let api_key = self.key("demo", &["*"]).await?;
+        let read_only_api_key = self.key("demo, read only", &READ_ONLY).await?;
+        let users = self.users(demo).await?;
+        let team_id = self.team(demo).await?;
+        let attributes = self.attributes().await?;
+        self.import(checkout, demo.contacts).await?;
+        let contacts = self.run(["contacts", "export"], &[]).await?;
+        Ok(Office { api_key, read_only_api_key, users, team_id, attributes, contacts })
+    }
+
+    async fn sending(&self, demo: &Demo, platforms: &[Template]) -> Result<Sending, Problem> {
+        let (mut brands, mut lines) = (vec![], vec![]);
+        for brand in demo.brands {
+            let made: Brand = self.run(["brand", "create"], &["--name", brand.name]).await?;
+            for line in brand.lines {
+                lines.push(self.line(&made.id, line).await?);
+            }
+            brands.push(made);
+        }
+        let mut templates = vec![];
+        for template in demo.templates {
+            templates.push(create_template(self.console, &["--workspace", self.workspace_id], template).await?);
+        }
+        templates.extend_from_slice(platforms);
+        let onboarding = self.onboarding(&demo.onboarding, &templates).await?;
+        Ok(Sending { brands, lines, templates, onboarding })
+    }
+
+    async fn line(&self, brand_id: &str, line: &data::Line) -> Result<Line, Problem> {
+        let token = format!("demo-token-of-{}", line.channel);
+        let mut arguments = vec!["--channel", line.channel, "--brand", brand_id, "--token", &token];
+        arguments.extend(["--business-account", line.business_account]);
+        self.run(["line", "create"], &arguments).await
+    }
+
+    async fn onboarding(
+        &self,
+        onboarding: &data::Onboarding,
+        templates: &[Template],
+    ) -> Result<Onboarding, Problem> {
+        let id = |name: &&str| templates.iter().find(|template| template.name == *name).map(|found| &*found.id);
+        let ids: Vec<&str> = onboarding.sequence.iter().filter_map(id).collect();
+        let arguments = ["--override", onboarding.overriding, "--sequence", &ids.join(",")];
+        self.run(["onboarding", "set"], &arguments).await
+    }
+
     /// Runs `console <noun> <verb> --workspace <id> <rest>`.
     async fn run<T: DeserializeOwned>(&self, verb: [&str; 2], rest: &[&str]) -> Result<T, Problem> {
         self.console.run(&[&verb, ["--workspace", self.workspace_id].as_slice(), rest].concat()).await

@@ -32,6 +32,11 @@ pub(crate) struct Workspace {
     pub(crate) team_id: String,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) contacts: Vec<Contact>,
+    pub(crate) brands: Vec<Brand>,
+    pub(crate) lines: Vec<Line>,
+    /// Its own and the platform's, also those that are not approved.
+    pub(crate) templates: Vec<Template>,
+    pub(crate) onboarding: Onboarding,
     pub(crate) webhook: Webhook,
 }
 
@@ -69,6 +74,40 @@ pub(crate) struct Contact {
     pub(crate) cellphone: Option<String>,
     pub(crate) first_name: Option<String>,
     pub(crate) last_name: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Brand {
+    #[serde(rename(deserialize = "brandId"))]
+    pub(crate) id: String,
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Line {
+    pub(crate) provider_channel_id: String,
+    pub(crate) brand_id: String,
+    pub(crate) business_account_id: String,
+    pub(crate) is_default: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Template {
+    #[serde(rename(deserialize = "templateId"))]
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) scope: String,
+    /// Business accounts.
+    pub(crate) approved: Vec<String>,
+    pub(crate) caller_parameters: Vec<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Onboarding {
+    pub(crate) r#override: String,
+    pub(crate) sequence: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
