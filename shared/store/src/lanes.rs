@@ -52,6 +52,19 @@ pub struct Open {
     pub more: bool,
 }
 
+/// How a lane stands, for whoever looks after the deployment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneState {
+    /// The last number that was taken.
+    pub seq: u64,
+    /// Under which lease it is sent into, and until when that lasts.
+    pub lease: Option<(Uuid, Timestamp)>,
+    /// From when on it is looked after, if something is to be sent.
+    pub due_at: Option<Timestamp>,
+    /// What is to be sent.
+    pub open: Open,
+}
+
 /// A message that is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -108,14 +121,39 @@ impl Store {
     /// What is to be sent in a lane, in its order, up to the last number that the lane knows of: of what was taken
     /// later a query may show the second and not the first. One trip.
     pub async fn open_in(&self, lane: &Lane) -> Result<Open, StoreError> {
+        self.open_up_to(lane.workspace_id, lane.conversation, lane.seq).await
+    }
+
+    /// How a conversation's lane stands, under whosever lease. Two trips.
+    pub async fn lane_state(
+        &self,
+        workspace: WorkspaceId,
+        conversation: ConversationId,
+    ) -> Result<Option<LaneState>, StoreError> {
+        let row: Option<LaneRow> = self.get_row(Table::Messages, keys::lane(workspace, conversation)).await?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(LaneState {
+            seq: row.seq,
+            lease: row.lease.zip(row.lease_until.map(Timestamp::from_millis)),
+            due_at: row.due_at.map(Timestamp::from_millis),
+            open: self.open_up_to(workspace, conversation, row.seq).await?,
+        }))
+    }
+
+    async fn open_up_to(
+        &self,
+        workspace: WorkspaceId,
+        conversation: ConversationId,
+        seq: u64,
+    ) -> Result<Open, StoreError> {
         let answer = self
             .db
             .query()
             .table_name(self.tables.name(Table::Messages))
             .key_condition_expression("pk = :pk AND sk BETWEEN :plan AND :last")
-            .expression_attribute_values(":pk", s(keys::messages(lane.workspace_id, lane.conversation)))
+            .expression_attribute_values(":pk", s(keys::messages(workspace, conversation)))
             .expression_attribute_values(":plan", s(keys::PLAN))
-            .expression_attribute_values(":last", s(keys::open_entry(lane.seq)))
+            .expression_attribute_values(":last", s(keys::open_entry(seq)))
             .consistent_read(true)
             .limit(Self::OPEN_PAGE)
             .send()
@@ -124,7 +162,7 @@ impl Store {
         for item in answer.items.unwrap_or_default() {
             match keys::read_open_entry(text(&item, SK)) {
                 Some(seq) => open.entries.push(Entry { seq, message: read::<EntryRow>(item)?.message_id }),
-                None => open.plan = Some(read::<PlanRow>(item)?.plan(lane.workspace_id, lane.conversation)),
+                None => open.plan = Some(read::<PlanRow>(item)?.plan(workspace, conversation)),
             }
         }
         Ok(open)

@@ -62,7 +62,7 @@ pub use deliveries::{DeliveryPage, DeliveryPosition, Lease, Leased, Settled};
 pub use due::{Due, DueLane, DueRow};
 pub use error::StoreError;
 pub use events::{Recorded, RecordedEvent};
-pub use lanes::{Entry, Lane, LaneLease, Open, Outbound};
+pub use lanes::{Entry, Lane, LaneLease, LaneState, Open, Outbound};
 pub use limiter::{Admission, Limiter};
 pub use lists::Page;
 pub use media::MediaCreated;

@@ -10,7 +10,7 @@ use domain::{
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
-use crate::output::{Output, Shown, or_dash};
+use crate::output::{Output, Shown, or_dash, stacked};
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -192,8 +192,7 @@ impl Shown for DeliveryDetails {
     fn cells(&self) -> Vec<String> {
         let mut cells = self.delivery.cells();
         cells.push(self.created_at.clone());
-        let log: Vec<String> = self.attempt_log.iter().map(AttemptView::line).collect();
-        cells.push(if log.is_empty() { "-".to_owned() } else { log.join("\n") });
+        cells.push(stacked(self.attempt_log.iter().map(AttemptView::line)));
         cells
     }
 }

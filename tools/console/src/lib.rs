@@ -13,10 +13,12 @@ mod attribute;
 mod brand;
 mod connect;
 mod contacts;
+mod conversation;
 mod cursor_key;
 mod delivery;
 mod key;
 mod line;
+mod message;
 mod onboarding;
 mod output;
 mod refusal;
@@ -102,6 +104,12 @@ enum Noun {
     /// The templates that open a workspace's conversations.
     #[command(subcommand)]
     Onboarding(onboarding::Verb),
+    /// Conversations, and what is to be sent into them.
+    #[command(subcommand)]
+    Conversation(conversation::Verb),
+    /// Messages, and how far they have come.
+    #[command(subcommand)]
+    Message(message::Verb),
     /// Customers' webhook endpoints.
     #[command(subcommand)]
     Webhook(webhook::Verb),
@@ -159,6 +167,8 @@ impl Console {
             Noun::Line(verb) => verb.run(self, output).await,
             Noun::Template(verb) => verb.run(self, output).await,
             Noun::Onboarding(verb) => verb.run(self, output).await,
+            Noun::Conversation(verb) => verb.run(self, output).await,
+            Noun::Message(verb) => verb.run(self, output).await,
             Noun::Webhook(verb) => verb.run(self, output).await,
             Noun::Delivery(verb) => verb.run(self, output).await,
             Noun::CursorKey(verb) => verb.run(self, output).await,

@@ -6,7 +6,7 @@ use domain::{Onboarding, Override, TemplateId};
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
-use crate::output::{Output, Shown};
+use crate::output::{Output, Shown, stacked};
 use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
@@ -92,6 +92,6 @@ impl Shown for OnboardingView {
     const HEADINGS: &'static [&'static str] = &["override", "sequence"];
 
     fn cells(&self) -> Vec<String> {
-        vec![self.r#override.to_owned(), self.sequence.join("\n")]
+        vec![self.r#override.to_owned(), stacked(self.sequence.clone())]
     }
 }

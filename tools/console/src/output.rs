@@ -142,3 +142,9 @@ impl<'a> Output<'a> {
 pub(crate) fn or_dash(value: &Option<String>) -> String {
     value.clone().unwrap_or_else(|| "-".to_owned())
 }
+
+/// A cell for a list: one below the other.
+pub(crate) fn stacked(texts: impl IntoIterator<Item = String>) -> String {
+    let texts: Vec<String> = texts.into_iter().collect();
+    or_dash(&(!texts.is_empty()).then(|| texts.join("\n")))
+}

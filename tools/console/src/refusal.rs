@@ -9,8 +9,8 @@ use domain::template::TemplateUnfit;
 use domain::webhook::UrlRefused;
 use domain::workspace::TeamFull;
 use domain::{
-    AttributeId, ChannelId, DeliveryId, EndpointId, KeyId, TeamId, TemplateId, Unfit, UserRef,
-    WebhookEndpoint, WorkspaceId,
+    AttributeId, ChannelId, ConversationId, DeliveryId, EndpointId, KeyId, MessageId, TeamId, TemplateId,
+    Unfit, UserRef, WebhookEndpoint, WorkspaceId,
 };
 use store::StoreError;
 
@@ -90,6 +90,12 @@ pub enum Refusal {
     /// More templates than open a conversation.
     #[error("The onboarding cannot be set up: {0}.")]
     Onboarding(#[from] SequenceTooLong),
+    /// No such conversation.
+    #[error("The workspace has no conversation {0}.")]
+    UnknownConversation(ConversationId),
+    /// No such message.
+    #[error("The conversation has no message {0}.")]
+    UnknownMessage(MessageId),
     /// The URL may not be an endpoint's.
     #[error("The URL is refused: {0}.")]
     Url(#[from] UrlRefused),
