@@ -113,6 +113,11 @@ impl TestDb {
         self.wire.fail(operation, fault, times);
     }
 
+    /// Takes back what is left of the failures that [`TestDb::fail`] asked for.
+    pub fn heal(&self) {
+        self.wire.heal();
+    }
+
     /// Holds the next attempt of an operation back until what is returned is dropped.
     pub fn hold(&self, operation: &str) -> oneshot::Sender<()> {
         self.wire.hold(operation)

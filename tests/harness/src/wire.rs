@@ -141,6 +141,10 @@ impl Wire {
         self.state().faults.extend((0..times).map(|_| (operation.to_owned(), fault)));
     }
 
+    pub(crate) fn heal(&self) {
+        self.state().faults.clear();
+    }
+
     pub(crate) fn hold(&self, operation: &str) -> oneshot::Sender<()> {
         let (release, released) = oneshot::channel();
         self.state().held.push((operation.to_owned(), released));

@@ -1,0 +1,264 @@
+//! This function in process, over an embedded DynamoDB, with a stand-in for the provider.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+mod ends;
+mod kills;
+mod order;
+mod provider;
+mod random;
+mod simulated;
+mod words;
+
+use std::time::Duration;
+
+use ::provider::Provider;
+use aws_lambda_events::sqs::SqsEvent;
+use domain::conversation::{ContactRef, ConversationStatus, Opening};
+use domain::message::{Attached, Draft, PartError};
+use domain::onboarding::Requested;
+use domain::sending::SendSchedule;
+use domain::{
+    Cellphone, Contact, Conversation, ConversationId, External, Message, MessageBody, MessageId,
+    MessageStatus, OnboardingPlan, Recipient, RetrySchedule,
+};
+use harness::{TestBucket, TestQueue, World, fixture};
+use lambda_runtime::{Context, LambdaEvent};
+use message_sender::{Engine, Rules};
+use queue::SendQueue;
+use serde_json::json;
+use store::{MessageTaken, NewMessage, Opened, Store, Table};
+
+pub(crate) use crate::provider::Whatsapp;
+
+pub(crate) const LEASE: Duration = Duration::from_secs(90);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const FIRST_DUE: Duration = Duration::from_secs(120);
+pub(crate) const LINE: &str = "1045551234567";
+/// The conversation of `events/message-sender.json`.
+pub(crate) const CONVERSATION: &str = "9b1d3f5a-7c9e-4b2d-8f4a-6c8e0a2b4d6f";
+
+/// A world, a provider, and the function over both.
+pub(crate) struct Sender<P = Whatsapp> {
+    pub(crate) world: World,
+    pub(crate) sqs: TestQueue,
+    pub(crate) provider: P,
+    pub(crate) engine: Engine<P>,
+}
+
+impl Sender {
+    /// A workspace with a line, and a provider that accepts everything.
+    pub(crate) async fn start() -> Self {
+        Self::with(Whatsapp::default()).await
+    }
+}
+
+impl<P: Provider + Clone> Sender<P> {
+    pub(crate) async fn with(provider: P) -> Self {
+        let world = World::start().await;
+        world.line(LINE, |_| ()).await;
+        let (sqs, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
+        let engine = Engine {
+            store: world.db.store_of("message-sender"),
+            bucket: bucket.bucket_of(&world.db, "message-sender"),
+            queue: SendQueue::new(sqs.client(), "http://queue.invalid/1/sends"),
+            provider: provider.clone(),
+            rules: rules(),
+        };
+        Self { world, sqs, provider, engine }
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        self.world.db.store()
+    }
+
+    /// A customer with this number.
+    pub(crate) async fn customer(&self, cellphone: &str) -> Contact {
+        self.world.contact(|contact| contact.cellphone = Cellphone::parse(cellphone).ok()).await
+    }
+
+    /// The conversation of the events, with these customers.
+    pub(crate) async fn conversation(&self, customers: &[&Contact]) -> Conversation {
+        self.conversation_with(ConversationId::parse(CONVERSATION).unwrap(), customers, &[]).await
+    }
+
+    /// A conversation with these customers, into which these templates are to be sent first.
+    pub(crate) async fn conversation_with(
+        &self,
+        id: ConversationId,
+        customers: &[&Contact],
+        steps: &[Requested],
+    ) -> Conversation {
+        let now = self.store().now();
+        let externals: Vec<External> =
+            customers.iter().map(|contact| World::external(contact.id, LINE)).collect();
+        let recipients: Vec<Recipient> = externals
+            .iter()
+            .map(|external| Recipient { contact: external.contact, channel: external.channel.clone() })
+            .collect();
+        assert!(externals.iter().all(|external| matches!(external.shown, ContactRef::Id(_))));
+        let conversation = Conversation {
+            id,
+            workspace_id: self.world.workspace,
+            name: None,
+            status: ConversationStatus::Active,
+            externals,
+            internals: vec![],
+            created_at: now,
+            updated_at: now,
+            list_shard: 0,
+            version: 1,
+        };
+        let plan = OnboardingPlan {
+            workspace_id: self.world.workspace,
+            conversation: id,
+            recipients,
+            steps: steps.to_vec(),
+            done: 0,
+            created_at: now,
+        };
+        let plan = (!steps.is_empty()).then_some(plan);
+        let opening = Opening { conversation, strangers: vec![], plan };
+        let opened = self.store().open_conversation(&opening, FIRST_DUE, None, "seed").await;
+        assert_eq!(opened.unwrap(), Opened::Done);
+        opening.conversation
+    }
+
+    /// Takes a text into a conversation.
+    pub(crate) async fn say(&self, conversation: &Conversation, text: &str) -> MessageId {
+        self.take(conversation, Some(text), vec![], |_| ()).await
+    }
+
+    /// Takes a message into a conversation, as the API does.
+    pub(crate) async fn take(
+        &self,
+        conversation: &Conversation,
+        text: Option<&str>,
+        files: Vec<Attached>,
+        change: impl FnOnce(&mut Draft),
+    ) -> MessageId {
+        let store = self.store();
+        let mut draft = Draft {
+            conversation: conversation.id,
+            body: text.map(|text| MessageBody::parse(text).unwrap()),
+            media: files.iter().map(|file| file.media).collect(),
+            broadcast: true,
+            reply_to: None,
+        };
+        change(&mut draft);
+        let seq = store.last_seq(conversation.workspace_id, conversation.id).await.unwrap() + 1;
+        let id = MessageId::generate(store.ids());
+        let message = draft.message(id, conversation, seq, files, store.now());
+        let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
+        let taken = store.take_message(&new, FIRST_DUE, &format!("take {id}")).await.unwrap();
+        assert_eq!(taken, MessageTaken::Done);
+        id
+    }
+
+    /// A message of the conversation of the events, as it is stored.
+    pub(crate) async fn message(&self, id: MessageId) -> Message {
+        let conversation = ConversationId::parse(CONVERSATION).unwrap();
+        self.message_in(conversation, id).await
+    }
+
+    pub(crate) async fn message_in(&self, conversation: ConversationId, id: MessageId) -> Message {
+        self.store().message(self.world.workspace, conversation, id).await.unwrap().unwrap()
+    }
+
+    /// What became of the parts of a message of the conversation of the events: status and error.
+    pub(crate) async fn parts(&self, id: MessageId) -> Vec<(MessageStatus, Option<String>)> {
+        let parts = self.message(id).await.parts.into_iter();
+        parts.map(|part| (part.status, part.error.as_ref().map(|error| error.as_str().to_owned()))).collect()
+    }
+
+    /// Runs the function with the event of `events/`; it must not come again.
+    pub(crate) async fn wake(&self) {
+        assert_eq!(self.run(&[task(CONVERSATION)]).await, Vec::<String>::new());
+    }
+
+    /// Runs the function with these messages; the numbers of those that are to come again.
+    pub(crate) async fn run(&self, bodies: &[String]) -> Vec<String> {
+        let response = self.engine.handle(self.event(bodies)).await.unwrap();
+        response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect()
+    }
+
+    pub(crate) fn event(&self, bodies: &[String]) -> LambdaEvent<SqsEvent> {
+        let mut event = fixture("message-sender.json");
+        let record = event["Records"][0].clone();
+        let records = bodies.iter().enumerate().map(|(number, body)| {
+            let mut record = record.clone();
+            record["body"] = json!(body);
+            record["messageId"] = json!(number.to_string());
+            record
+        });
+        event["Records"] = records.collect();
+        LambdaEvent::new(serde_json::from_value(event).unwrap(), self.context(TIMEOUT))
+    }
+
+    /// The function may run for so long from now on.
+    pub(crate) fn context(&self, time: Duration) -> Context {
+        let mut context = Context::default();
+        context.deadline = u64::try_from(self.store().now().plus(time).as_millis()).unwrap();
+        context
+    }
+
+    /// The conversations that are due, as the sweeper finds them.
+    pub(crate) async fn due(&self) -> Vec<String> {
+        let mut due = vec![];
+        for shard in 0..Store::DUE_SHARDS {
+            due.extend(self.store().due_lanes(shard, 100).await.unwrap());
+        }
+        due.iter().map(|lane| lane.id().to_string()).collect()
+    }
+
+    /// The attributes of the lane of the conversation of the events, without those that every row has.
+    pub(crate) fn lane(&self) -> serde_json::Value {
+        let rows = self.world.db.rows(Table::Messages);
+        let mut lane = rows.into_iter().find(|row| row["sk"]["S"] == "L").unwrap();
+        for name in ["pk", "sk", "kind", "sv", "lastRequest"] {
+            lane.as_object_mut().unwrap().remove(name);
+        }
+        lane
+    }
+
+    /// How many rows of the messages table have sort keys that begin so.
+    pub(crate) fn rows(&self, prefix: &str) -> usize {
+        let rows = self.world.db.rows(Table::Messages);
+        rows.iter().filter(|row| row["sk"]["S"].as_str().unwrap().starts_with(prefix)).count()
+    }
+
+    /// Nothing is left to be done, and nobody comes to look.
+    pub(crate) fn assert_idle(&self, seq: u64) {
+        assert_eq!(self.lane(), json!({ "seq": { "N": seq.to_string() } }));
+        assert_eq!((self.rows("Q#"), self.rows("P")), (0, 0));
+        assert_eq!(self.sqs.take(), []);
+    }
+}
+
+pub(crate) fn rules() -> Rules {
+    let schedule = SendSchedule {
+        retries: RetrySchedule::of(&::provider::RETRIES),
+        throttled: RetrySchedule::of(&::provider::THROTTLED),
+        give_up: ::provider::GIVE_UP,
+    };
+    Rules { schedule, call: Duration::from_secs(10), lease: LEASE }
+}
+
+/// The message that wakes a conversation.
+pub(crate) fn task(conversation: &str) -> String {
+    format!(r#"{{"workspaceId":"{}","conversationId":"{conversation}"}}"#, World::WORKSPACE)
+}
+
+pub(crate) fn sent(parts: usize) -> Vec<(MessageStatus, Option<String>)> {
+    vec![(MessageStatus::Sent, None); parts]
+}
+
+pub(crate) fn unknown(word: &str) -> (MessageStatus, Option<String>) {
+    (MessageStatus::Unknown, Some(word.to_owned()))
+}
+
+pub(crate) fn failed(word: &str) -> (MessageStatus, Option<String>) {
+    (MessageStatus::Failed, Some(word.to_owned()))
+}
+
+pub(crate) const INTERRUPTED: &str = PartError::INTERRUPTED;

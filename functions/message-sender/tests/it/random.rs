@@ -1,0 +1,217 @@
+//! Random weeks of a conversation: messages come at any time, the provider and the database fail as they like, senders
+//! die, two come at once. Whatever happens, nobody is written to twice, nothing is lost silently, and the order is kept.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use domain::{Message, MessageId, MessageStatus};
+use harness::{Death, Fault};
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use provider::{Call, Ending, Meaning, Outgoing, Provider, Sent, meaning};
+
+use crate::{Sender, task};
+
+/// What happens next.
+#[derive(Clone, Debug)]
+enum Happens {
+    /// A caller says something; an internal note, if it is not to be broadcast.
+    Said { broadcast: bool },
+    /// A sender comes, and may die at one of its calls. Calls of the provider end so, then well.
+    Wake { dies: Option<(usize, bool)>, endings: Vec<Ending> },
+    /// Two senders come at the same time.
+    TwoWakes { endings: Vec<Ending> },
+    /// The database fails so often.
+    Fails { operation: &'static str, fault: Fault, times: usize },
+    /// Time goes by, in seconds.
+    Later(u64),
+}
+
+fn endings() -> impl Strategy<Value = Vec<Ending>> {
+    let answered = |status, code| Ending::Answered { status, code };
+    let ending = prop::sample::select(vec![
+        Ending::NeverConnected,
+        Ending::NoAnswer,
+        answered(200, None),
+        answered(429, Some(130_429)),
+        answered(500, Some(1)),
+        answered(500, Some(99)),
+        answered(400, Some(131_026)),
+    ]);
+    prop::collection::vec(ending, 0..5)
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    let operation = prop::sample::select(vec!["GetItem", "UpdateItem", "TransactWriteItems", "Query"]);
+    let fault =
+        prop::sample::select(vec![Fault::Throttled, Fault::AnswerLost, Fault::Unreachable, Fault::Conflict]);
+    prop_oneof![
+        3 => any::<bool>().prop_map(|note| Happens::Said { broadcast: !note }),
+        3 => (prop::option::of((0..25_usize, any::<bool>())), endings())
+            .prop_map(|(dies, endings)| Happens::Wake { dies, endings }),
+        1 => endings().prop_map(|endings| Happens::TwoWakes { endings }),
+        1 => (operation, fault, 1..6_usize)
+            .prop_map(|(operation, fault, times)| Happens::Fails { operation, fault, times }),
+        3 => prop::sample::select(vec![1, 6, 31, 95, 130, 700, 4_000, 20_000]).prop_map(Happens::Later),
+    ]
+}
+
+/// A provider that remembers how each call ended, if it did.
+#[derive(Clone, Default)]
+struct Remembers(Arc<Mutex<Memory>>);
+
+#[derive(Default)]
+struct Memory {
+    next: Vec<Ending>,
+    calls: Vec<(String, String, Option<Ending>)>,
+}
+
+impl Provider for Remembers {
+    async fn send(&self, call: Call<'_>) -> Sent {
+        let Outgoing::Text(text) = call.what else { panic!("{:?}", call.what) };
+        let (number, ending) = {
+            let mut memory = self.0.lock().unwrap();
+            memory.calls.push((call.to.as_str().to_owned(), text.clone(), None));
+            (
+                memory.calls.len() - 1,
+                memory.next.pop().unwrap_or(Ending::Answered { status: 200, code: None }),
+            )
+        };
+        tokio::task::yield_now().await;
+        self.0.lock().unwrap().calls[number].2 = Some(ending);
+        let message_id = (meaning(ending) == Meaning::Accepted).then(|| format!("wamid.{number}"));
+        Sent { ending, message_id }
+    }
+
+    fn afresh(&self) -> Self {
+        self.clone()
+    }
+}
+
+const CUSTOMERS: [&str; 2] = ["+12025550101", "+12025550102"];
+
+async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
+    let sender = Sender::with(Remembers::default()).await;
+    let (one, other) = (sender.customer(CUSTOMERS[0]).await, sender.customer(CUSTOMERS[1]).await);
+    let conversation = sender.conversation(&[&one, &other]).await;
+    let mut said: Vec<(MessageId, bool)> = vec![];
+    let (mut troubled, db, wake) = (false, &sender.world.db, [task(crate::CONVERSATION)]);
+    for happens in history {
+        match happens {
+            Happens::Said { broadcast } => {
+                let text = format!("message {:03}", said.len());
+                let id = sender
+                    .take(&conversation, Some(&text), vec![], |draft| draft.broadcast = broadcast)
+                    .await;
+                said.push((id, broadcast));
+            }
+            Happens::Wake { dies, endings } => {
+                sender.provider.0.lock().unwrap().next = endings;
+                let Some((calls, carried_out)) = dies else {
+                    sender.run(&wake).await;
+                    continue;
+                };
+                troubled = true;
+                let death = if carried_out { Death::After } else { Death::Before };
+                let mut dead = db.die_after(calls, death);
+                tokio::select! {
+                    _ = sender.run(&wake) => {}
+                    _ = &mut dead => {}
+                }
+                db.revive();
+            }
+            Happens::TwoWakes { endings } => {
+                sender.provider.0.lock().unwrap().next = endings;
+                tokio::join!(sender.run(&wake), sender.run(&wake));
+            }
+            Happens::Fails { operation, fault, times } => {
+                troubled = true;
+                db.fail(operation, fault, times);
+                sender.run(&wake).await;
+                db.heal();
+            }
+            Happens::Later(seconds) => db.clock().advance(Duration::from_secs(seconds)),
+        }
+    }
+    // Then all is well again, and the sweeper looks after the rest.
+    sender.provider.0.lock().unwrap().next.clear();
+    for _ in 0..6 {
+        db.clock().advance(Duration::from_secs(86_400));
+        if sender.due().await.is_empty() {
+            break;
+        }
+        sender.wake().await;
+    }
+    prop_assert!(sender.due().await.is_empty(), "{}", sender.lane());
+    prop_assert_eq!(sender.rows("Q#"), 0);
+
+    let calls = std::mem::take(&mut sender.provider.0.lock().unwrap().calls);
+    in_order_and_never_blindly_again(&calls)?;
+    for (number, (id, broadcast)) in said.into_iter().enumerate() {
+        let message = sender.message(id).await;
+        if broadcast {
+            as_it_was(&message, &format!("message {number:03}"), &calls, troubled)?;
+        } else {
+            prop_assert_eq!((message.status(), message.version), (MessageStatus::Queued, 1));
+        }
+    }
+    Ok(())
+}
+
+/// Calls follow the order of the messages, and of the customers in each; one is made again only if the one before it
+/// was surely not taken.
+fn in_order_and_never_blindly_again(calls: &[(String, String, Option<Ending>)]) -> Result<(), TestCaseError> {
+    for pair in calls.windows(2) {
+        let [(to, text, ended), (next_to, next_text, _)] = pair else { continue };
+        prop_assert!((text, to) <= (next_text, next_to), "{:?}", pair);
+        if (text, to) == (next_text, next_to) {
+            let again = ended.map(meaning);
+            prop_assert!(matches!(again, Some(Meaning::Retry | Meaning::Throttled)), "{:?}", pair);
+        }
+    }
+    Ok(())
+}
+
+/// Each part says what became of its last call.
+fn as_it_was(
+    message: &Message,
+    text: &str,
+    calls: &[(String, String, Option<Ending>)],
+    troubled: bool,
+) -> Result<(), TestCaseError> {
+    for (part, to) in message.parts.iter().zip(CUSTOMERS) {
+        let of_it = calls.iter().filter(|(called, what, _)| called == to && what == text);
+        let last = of_it.last().and_then(|(_, _, ended)| *ended).map(meaning);
+        let error = part.error.as_ref().map(|error| error.as_str());
+        let expected = match part.status {
+            MessageStatus::Sent => last == Some(Meaning::Accepted) && part.provider_message_id.is_some(),
+            MessageStatus::Failed => match error {
+                Some("131026") => last == Some(Meaning::Failed),
+                Some("GIVEN_UP") => {
+                    last.is_none_or(|last| matches!(last, Meaning::Retry | Meaning::Throttled))
+                }
+                _ => false,
+            },
+            MessageStatus::Unknown => match error {
+                Some("NO_ANSWER") => last == Some(Meaning::Unknown),
+                Some("INTERRUPTED") => troubled,
+                _ => false,
+            },
+            _ => false,
+        };
+        prop_assert!(expected, "{} to {}: {:?}, last call {:?}", text, to, part, last);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 48, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn nobody_is_written_to_twice_nothing_is_lost_and_the_order_is_kept(
+        history in prop::collection::vec(happens(), 1..30)
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(live(history))?;
+    }
+}

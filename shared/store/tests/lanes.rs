@@ -1,0 +1,412 @@
+//! Lanes: leases, what stands open, steps recorded, lanes given back, what is due.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+use std::time::Duration;
+
+use domain::conversation::Opening;
+use domain::message::{Draft, PartError};
+use domain::onboarding::Requested;
+use domain::retry::Jitter;
+use domain::sending::{End, SendSchedule};
+use domain::template::Parameters;
+use domain::{
+    Cellphone, Conversation, ConversationId, ConversationStatus, Message, MessageBody, MessageId,
+    MessageStatus, OnboardingPlan, Recipient, RetrySchedule, TemplateId, WorkspaceId,
+};
+use harness::{Fault, TestClock, TestDb, World, trips};
+use store::{Lane, LaneLease, MessageTaken, NewMessage, Outbound, Store, Table};
+use uuid::Uuid;
+
+const LEASE: Duration = Duration::from_secs(90);
+const FIRST_DUE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::ZERO;
+
+struct Lanes {
+    world: World,
+    conversation: Conversation,
+}
+
+impl Lanes {
+    /// A conversation with two customers, and so many templates to be sent into it.
+    async fn start(steps: usize) -> Self {
+        let world = World::start().await;
+        let mut externals = vec![];
+        for phone in ["+12025550101", "+12025550102"] {
+            let contact = world.contact(|contact| contact.cellphone = Cellphone::parse(phone).ok()).await;
+            externals.push(World::external(contact.id, "line"));
+        }
+        let recipients = externals
+            .iter()
+            .map(|external| Recipient { contact: external.contact, channel: external.channel.clone() })
+            .collect();
+        let conversation = Conversation {
+            id: ConversationId::from_uuid(Uuid::from_u128(0xc)),
+            workspace_id: world.workspace,
+            name: None,
+            status: ConversationStatus::Active,
+            externals,
+            internals: vec![],
+            created_at: TestClock::START,
+            updated_at: TestClock::START,
+            list_shard: 0,
+            version: 1,
+        };
+        let step = |n| Requested {
+            template: TemplateId::from_uuid(Uuid::from_u128(n as u128)),
+            parameters: Parameters::new(),
+        };
+        let plan = OnboardingPlan {
+            workspace_id: world.workspace,
+            conversation: conversation.id,
+            recipients,
+            steps: (0..steps).map(step).collect(),
+            done: 0,
+            created_at: TestClock::START,
+        };
+        let plan = (steps > 0).then_some(plan);
+        let opening = Opening { conversation: conversation.clone(), strangers: vec![], plan };
+        world.db.store().open_conversation(&opening, FIRST_DUE, None, "seed").await.unwrap();
+        Self { world, conversation }
+    }
+
+    fn db(&self) -> &TestDb {
+        &self.world.db
+    }
+
+    fn store(&self) -> &Store {
+        self.world.db.store()
+    }
+
+    async fn say(&self, text: &str) -> MessageId {
+        let (store, conversation) = (self.store(), &self.conversation);
+        let draft = Draft {
+            conversation: conversation.id,
+            body: MessageBody::parse(text).ok(),
+            media: vec![],
+            broadcast: true,
+            reply_to: None,
+        };
+        let seq = store.last_seq(conversation.workspace_id, conversation.id).await.unwrap() + 1;
+        let id = MessageId::generate(store.ids());
+        let message = draft.message(id, conversation, seq, vec![], store.now());
+        let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
+        let taken = store.take_message(&new, FIRST_DUE, &format!("take {id}")).await.unwrap();
+        assert_eq!(taken, MessageTaken::Done);
+        id
+    }
+
+    async fn lease(&self) -> LaneLease {
+        let conversation = &self.conversation;
+        self.store().lease_lane(conversation.workspace_id, conversation.id, LEASE).await.unwrap()
+    }
+
+    async fn taken(&self) -> Lane {
+        match self.lease().await {
+            LaneLease::Taken(lane) => lane,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The numbers of what stands open in a lane.
+    async fn open(&self, lane: &Lane) -> Vec<u64> {
+        self.store().open_in(lane).await.unwrap().entries.iter().map(|entry| entry.seq).collect()
+    }
+
+    async fn message(&self, id: MessageId) -> Message {
+        let conversation = &self.conversation;
+        self.store().message(conversation.workspace_id, conversation.id, id).await.unwrap().unwrap()
+    }
+
+    async fn due(&self) -> usize {
+        let mut due = 0;
+        for shard in 0..Store::DUE_SHARDS {
+            due += self.store().due_lanes(shard, 100).await.unwrap().len();
+        }
+        due
+    }
+}
+
+fn schedule() -> SendSchedule {
+    let waits = RetrySchedule::of(&[Duration::from_secs(30)]);
+    SendSchedule { retries: waits.clone(), throttled: waits, give_up: Duration::from_secs(86_400) }
+}
+
+fn begun(lane: &Lane) -> impl Fn(&Message) -> Message {
+    let lease = lane.lease;
+    move |message| message.begun(lease, TestClock::START)
+}
+
+fn ended(end: End) -> impl Fn(&Message) -> Message {
+    move |message| message.ended(end.clone(), &schedule(), Jitter::NONE, TestClock::START)
+}
+
+fn sent(id: &str) -> impl Fn(&Message) -> Message {
+    ended(End::Sent(id.to_owned()))
+}
+
+async fn record(lanes: &Lanes, seen: &Outbound, step: impl Fn(&Message) -> Message) -> Option<Outbound> {
+    lanes.store().record(seen, PATIENCE, step).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_lane_is_one_senders_until_its_lease_ends() {
+    let lanes = Lanes::start(0).await;
+    lanes.db().forget_calls();
+    let lane = lanes.taken().await;
+    assert_eq!(trips(&lanes.db().calls()), 1);
+    assert_eq!(lanes.lease().await, LaneLease::Held);
+    lanes.db().clock().advance(LEASE);
+    assert_eq!(lanes.lease().await, LaneLease::Held, "to the last millisecond");
+    assert_eq!(lanes.due().await, 1, "whoever died is come after");
+    lanes.db().clock().advance(Duration::from_millis(1));
+    let next = lanes.taken().await;
+    assert_ne!(next.lease, lane.lease);
+    assert_eq!(lanes.due().await, 0);
+}
+
+#[tokio::test]
+async fn of_many_who_ask_for_a_lane_one_gets_it() {
+    let lanes = Lanes::start(0).await;
+    for _ in 0..10 {
+        let asked = futures::future::join_all((0..16).map(|_| lanes.lease())).await;
+        let taken = asked.iter().filter(|lease| matches!(lease, LaneLease::Taken(_))).count();
+        assert_eq!(taken, 1);
+        lanes.db().clock().advance(LEASE + Duration::from_millis(1));
+    }
+}
+
+#[tokio::test]
+async fn a_lease_whose_answer_is_lost_is_recognised() {
+    let lanes = Lanes::start(0).await;
+    lanes.db().fail("UpdateItem", Fault::AnswerLost, 1);
+    assert!(matches!(lanes.lease().await, LaneLease::Taken(_)));
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_not_there_has_no_lane() {
+    let lanes = Lanes::start(0).await;
+    let (workspace, nobody) = (lanes.world.workspace, ConversationId::from_uuid(Uuid::from_u128(1)));
+    let lease = lanes.store().lease_lane(workspace, nobody, LEASE).await.unwrap();
+    assert_eq!(lease, LaneLease::Unknown);
+    let elsewhere = WorkspaceId::from_uuid(Uuid::from_u128(1));
+    let lease = lanes.store().lease_lane(elsewhere, lanes.conversation.id, LEASE).await.unwrap();
+    assert_eq!(lease, LaneLease::Unknown);
+    assert_eq!(lanes.db().rows(Table::Messages).len(), 1, "and none is made by asking");
+}
+
+#[tokio::test]
+async fn what_stands_open_is_the_plan_and_the_messages_in_their_order_up_to_what_the_lane_knows() {
+    let lanes = Lanes::start(2).await;
+    let first = lanes.say("first").await;
+    let lane = lanes.taken().await;
+    lanes.say("second").await;
+    lanes.db().forget_calls();
+    let open = lanes.store().open_in(&lane).await.unwrap();
+    let calls = lanes.db().calls();
+    assert_eq!((calls.len(), calls[0].read_units), (1, 1.0));
+    assert_eq!(open.plan.map(|plan| plan.steps_left().collect::<Vec<_>>()), Some(vec![1, 2]));
+    assert_eq!((open.entries.len(), open.entries[0].seq, open.entries[0].message), (1, 3, first));
+    assert!(!open.more);
+    let moved = lanes.store().release_lane(&lane).await.unwrap().unwrap();
+    assert_eq!(lanes.open(&moved).await, [3, 4]);
+}
+
+#[tokio::test]
+async fn a_page_of_what_stands_open_says_whether_there_is_more() {
+    let lanes = Lanes::start(0).await;
+    for number in 0..51 {
+        lanes.say(&format!("message {number}")).await;
+    }
+    let open = lanes.store().open_in(&lanes.taken().await).await.unwrap();
+    assert_eq!((open.entries.len(), open.more), (50, true));
+    assert!(open.entries.is_sorted_by_key(|entry| entry.seq));
+}
+
+#[tokio::test]
+async fn a_step_is_made_a_message_once_and_the_last_one_uses_the_plan_up() {
+    let lanes = Lanes::start(2).await;
+    let lane = lanes.taken().await;
+    let plan = lanes.store().open_in(&lane).await.unwrap().plan.unwrap();
+    let next = |plan: &OnboardingPlan| {
+        plan.next_message(MessageId::generate(lanes.store().ids()), lanes.store().now()).unwrap()
+    };
+    let (message, after) = next(&plan);
+    lanes.db().forget_calls();
+    let made = lanes.store().make_step(&message, &after).await.unwrap().unwrap();
+    assert_eq!((trips(&lanes.db().calls()), &made.message), (1, &message));
+    assert_eq!(lanes.message(message.id).await, message);
+
+    let (again, once_more) = next(&plan);
+    assert_eq!(lanes.store().make_step(&again, &once_more).await.unwrap(), None, "somebody else has");
+    assert_eq!(lanes.open(&lane).await, [1]);
+
+    let (last, used_up) = next(&after);
+    assert!(lanes.store().make_step(&last, &used_up).await.unwrap().is_some());
+    let open = lanes.store().open_in(&lane).await.unwrap();
+    assert_eq!((open.plan, open.entries.len()), (None, 2));
+    assert_eq!(lanes.store().make_step(&again, &once_more).await.unwrap(), None, "there is no plan any more");
+}
+
+#[tokio::test]
+async fn a_message_is_recorded_step_by_step_and_its_entry_goes_with_its_last_parts_end() {
+    let lanes = Lanes::start(0).await;
+    let id = lanes.say("hello").await;
+    let lane = lanes.taken().await;
+    let outbound = lanes.store().outbound(&lane, id).await.unwrap().unwrap();
+    lanes.db().forget_calls();
+    let one = record(&lanes, &outbound, begun(&lane)).await.unwrap();
+    let one = record(&lanes, &one, sent("wamid.1")).await.unwrap();
+    assert_eq!(lanes.open(&lane).await, [1]);
+    let two = record(&lanes, &one, begun(&lane)).await.unwrap();
+    let two = record(&lanes, &two, sent("wamid.2")).await.unwrap();
+    assert_eq!(lanes.open(&lane).await, Vec::<u64>::new());
+    let stored = lanes.message(id).await;
+    assert_eq!(stored, two.message);
+    assert_eq!((stored.status(), stored.version), (MessageStatus::Sent, 5));
+    let writes: Vec<(String, f64)> = lanes
+        .db()
+        .calls()
+        .into_iter()
+        .filter(|call| call.write_units > 0.0)
+        .map(|call| (call.operation, call.write_units))
+        .collect();
+    let wrote = |operation: &str, units| (operation.to_owned(), units);
+    let update = wrote("UpdateItem", 1.0);
+    assert_eq!(writes, [update.clone(), update.clone(), update, wrote("TransactWriteItems", 4.0)]);
+}
+
+#[tokio::test]
+async fn of_two_who_think_the_lane_theirs_one_begins() {
+    let lanes = Lanes::start(0).await;
+    let id = lanes.say("hello").await;
+    let (late, lane) = (lanes.taken().await, {
+        lanes.db().clock().advance(LEASE + Duration::from_millis(1));
+        lanes.taken().await
+    });
+    let seen_late = lanes.store().outbound(&late, id).await.unwrap().unwrap();
+    let seen = lanes.store().outbound(&lane, id).await.unwrap().unwrap();
+    let mine = record(&lanes, &seen, begun(&lane)).await.unwrap();
+    assert_eq!(record(&lanes, &seen_late, begun(&late)).await, None);
+
+    // Nor does whoever is late begin what was tried meanwhile and looks as before.
+    let tried = record(&lanes, &mine, ended(End::NotTaken)).await.unwrap();
+    assert_eq!(tried.message.version, 2);
+    assert_eq!(record(&lanes, &mine, sent("wamid.1")).await, None);
+    assert_eq!(record(&lanes, &seen_late, begun(&late)).await, None);
+    assert_eq!(lanes.message(id).await, tried.message);
+}
+
+#[tokio::test]
+async fn what_else_changes_in_a_message_meanwhile_is_kept() {
+    let lanes = Lanes::start(0).await;
+    let id = lanes.say("hello").await;
+    let lane = lanes.taken().await;
+    let outbound = lanes.store().outbound(&lane, id).await.unwrap().unwrap();
+    let one = record(&lanes, &outbound, begun(&lane)).await.unwrap();
+    let one = record(&lanes, &one, sent("wamid.1")).await.unwrap();
+    let two = record(&lanes, &one, begun(&lane)).await.unwrap();
+    // The first part is delivered while the second is sent.
+    let delivered = record(&lanes, &two, |message| {
+        let mut next = message.clone();
+        next.parts[0].status = MessageStatus::Delivered;
+        next.version += 1;
+        next
+    });
+    delivered.await.unwrap();
+    lanes.db().forget_calls();
+    let end = record(&lanes, &two, ended(End::Failed(PartError::of("131026")))).await.unwrap();
+    assert_eq!(lanes.db().calls().len(), 2, "as it was seen, and as it is");
+    assert_eq!(
+        end.message.parts.iter().map(|part| part.status).collect::<Vec<_>>(),
+        [MessageStatus::Delivered, MessageStatus::Failed]
+    );
+    assert_eq!((end.message.version, lanes.message(id).await), (6, end.message.clone()));
+    assert_eq!(lanes.open(&lane).await, Vec::<u64>::new());
+}
+
+#[tokio::test]
+async fn a_record_whose_answer_is_lost_is_recognised_whether_alone_or_in_a_transaction() {
+    let lanes = Lanes::start(0).await;
+    let id = lanes.say("hello").await;
+    let lane = lanes.taken().await;
+    let mut outbound = lanes.store().outbound(&lane, id).await.unwrap().unwrap();
+    for operation in ["UpdateItem", "UpdateItem", "UpdateItem", "TransactWriteItems"] {
+        // Three attempts by the SDK, and the next by patience.
+        lanes.db().fail(operation, Fault::AnswerLost, 4);
+        let step: Box<dyn Fn(&Message) -> Message> = match outbound.message.progress.calling {
+            Some(_) => Box::new(sent("wamid.1")),
+            None => Box::new(begun(&lane)),
+        };
+        outbound = lanes.store().record(&outbound, Duration::from_secs(5), step).await.unwrap().unwrap();
+        lanes.db().heal();
+    }
+    assert_eq!((outbound.message.status(), outbound.message.version), (MessageStatus::Sent, 5));
+    assert_eq!(lanes.message(id).await, outbound.message);
+}
+
+#[tokio::test]
+async fn a_lane_is_given_back_only_if_nothing_came_meanwhile() {
+    let lanes = Lanes::start(0).await;
+    let lane = lanes.taken().await;
+    lanes.say("hello").await;
+    let moved = lanes.store().release_lane(&lane).await.unwrap().expect("it is still held");
+    assert_eq!((moved.lease, lanes.lease().await), (lane.lease, LaneLease::Held));
+    assert_eq!(lanes.store().release_lane(&moved).await.unwrap(), None);
+    lanes.db().clock().advance(FIRST_DUE + LEASE);
+    assert_eq!(lanes.due().await, 0, "whoever gives back says that nothing is left");
+
+    let other = lanes.taken().await;
+    assert_eq!(lanes.store().release_lane(&moved).await.unwrap(), None, "it is somebody else's");
+    lanes.store().release_lane_until(&moved, TestClock::START).await.unwrap();
+    assert_eq!(lanes.lease().await, LaneLease::Held);
+    assert_eq!(lanes.store().release_lane(&other).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_lane_in_which_something_waits_is_due_again_then() {
+    let lanes = Lanes::start(0).await;
+    let lane = lanes.taken().await;
+    lanes.say("it waits behind another").await;
+    let at = TestClock::START.plus(Duration::from_secs(600));
+    lanes.store().release_lane_until(&lane, at).await.unwrap();
+    lanes.db().clock().set(at.plus(Duration::ZERO));
+    assert_eq!(lanes.due().await, 1);
+    assert!(matches!(lanes.lease().await, LaneLease::Taken(_)));
+}
+
+#[tokio::test]
+async fn of_several_sweepers_one_claims_a_lane_and_nobody_one_that_was_worked_on_since() {
+    let lanes = Lanes::start(1).await;
+    assert_eq!(lanes.due().await, 0);
+    lanes.db().clock().advance(FIRST_DUE);
+    let mut due = vec![];
+    for shard in 0..Store::DUE_SHARDS {
+        due.extend(lanes.store().due_lanes(shard, 100).await.unwrap());
+    }
+    assert_eq!(
+        (due.len(), due[0].workspace(), due[0].id()),
+        (1, lanes.world.workspace, lanes.conversation.id)
+    );
+    let until = lanes.store().now().plus(Duration::from_secs(300));
+    let store = lanes.store();
+    let (one, other) = tokio::join!(store.claim_lane(&due[0], until), store.claim_lane(&due[0], until));
+    assert_eq!([one.unwrap(), other.unwrap()].iter().filter(|claimed| **claimed).count(), 1);
+    assert_eq!(lanes.due().await, 0);
+    lanes.db().clock().set(until);
+    assert_eq!(lanes.due().await, 1);
+    lanes.taken().await;
+    assert!(!store.claim_lane(&due[0], until).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_claim_whose_answer_is_lost_is_recognised() {
+    let lanes = Lanes::start(1).await;
+    lanes.db().clock().advance(FIRST_DUE);
+    for shard in 0..Store::DUE_SHARDS {
+        for due in lanes.store().due_lanes(shard, 100).await.unwrap() {
+            lanes.db().fail("UpdateItem", Fault::AnswerLost, 1);
+            assert!(lanes.store().claim_lane(&due, lanes.store().now().plus(LEASE)).await.unwrap());
+        }
+    }
+}
