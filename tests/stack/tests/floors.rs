@@ -14,6 +14,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("attributes", &["domain", "edge", "runtime", "store"]),
         ("contacts", &["domain", "edge", "runtime", "store"]),
         ("event-relay", &["domain", "edge", "queue", "runtime", "store"]),
+        ("files", &["domain", "edge", "runtime", "store"]),
         ("messages", &["domain", "edge", "runtime", "store"]),
         ("sweeper", &["domain", "queue", "runtime", "store"]),
         ("users", &["domain", "edge", "runtime", "store"]),
