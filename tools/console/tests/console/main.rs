@@ -5,6 +5,7 @@
 mod attributes;
 mod command_line;
 mod contacts;
+mod conversations;
 mod deliveries;
 mod keys;
 mod lines;
@@ -44,12 +45,12 @@ struct Ran {
 
 impl Desk {
     async fn new() -> Self {
-        Self {
-            db: TestDb::start().await,
-            queue: TestQueue::default(),
-            random: Arc::new(Counting::default()),
-            input: String::new(),
-        }
+        Self::over(TestDb::start().await)
+    }
+
+    /// Over a database that holds something already.
+    fn over(db: TestDb) -> Self {
+        Self { db, queue: TestQueue::default(), random: Arc::new(Counting::default()), input: String::new() }
     }
 
     /// With a workspace, whose id is returned.

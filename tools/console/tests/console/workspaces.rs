@@ -74,6 +74,8 @@ async fn a_name_that_does_not_fit_and_an_unknown_workspace_are_refused() {
         &["template", "revoke", "--template", nobody, "--business-account", "2"],
         &["onboarding", "show"],
         &["onboarding", "set", "--override", "ENTIRE"],
+        &["conversation", "show", "--conversation", nobody],
+        &["message", "show", "--conversation", nobody, "--message", nobody],
         &["webhook", "list"],
         &["webhook", "create", "--url", "https://example.com", "--api-key", "k"],
         &["webhook", "delete", "--endpoint", nobody],

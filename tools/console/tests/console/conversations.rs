@@ -1,0 +1,206 @@
+use std::time::Duration;
+
+use domain::message::{Draft, MessageBody, Progress};
+use domain::onboarding::Requested;
+use domain::template::Parameters;
+use domain::{Conversation, Message, MessageId, TemplateId, UserRef};
+use harness::World;
+use insta::{assert_json_snapshot, assert_snapshot};
+use serde_json::json;
+use store::{LaneLease, MessageTaken, NewMessage};
+
+use crate::Desk;
+
+/// A conversation of two, into which a template and a message are to be sent.
+async fn conversation() -> (World, Conversation, Message) {
+    let world = World::start().await;
+    let agent = world.user("ada@example.com", |_| ()).await;
+    let template = TemplateId::generate(world.db.store().ids());
+    let steps = vec![Requested { template, parameters: Parameters::new() }];
+    let joined_at = world.db.store().now();
+    let conversation = world
+        .onboarded_conversation(steps, |conversation| {
+            let shown = UserRef::Id(agent.id);
+            conversation.internals =
+                vec![domain::Internal { user: agent.id, shown, joined_at, last_seen_at: None }];
+        })
+        .await;
+    let store = world.db.store();
+    let draft = Draft {
+        conversation: conversation.id,
+        body: MessageBody::parse("a text that is nobody else's").ok(),
+        media: vec![],
+        broadcast: true,
+        reply_to: None,
+    };
+    let message = draft.message(MessageId::generate(store.ids()), &conversation, 2, vec![], store.now());
+    let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
+    let taken = store.take_message(&new, Duration::from_secs(120), "seed").await;
+    assert_eq!(taken.unwrap(), MessageTaken::Done);
+    (world, conversation, message)
+}
+
+#[tokio::test]
+async fn a_conversation_is_shown_by_ids_with_what_is_to_be_sent_into_it() {
+    let (world, conversation, message) = conversation().await;
+    let desk = Desk::over(world.db);
+    let (workspace, id) = (conversation.workspace_id.to_string(), conversation.id.to_string());
+    let show = ["conversation", "show", "--workspace", &workspace, "--conversation", &id];
+    let shown = desk.json(&show).await;
+    assert_json_snapshot!(shown, @r#"
+    {
+      "conversationId": "00000000-0000-4000-8000-000000000008",
+      "createdAt": "2026-01-02T03:04:05.678Z",
+      "externals": [
+        {
+          "brandId": "brand",
+          "contactId": "00000000-0000-4000-8000-000000000007",
+          "joinedAt": "2026-01-02T03:04:05.678Z",
+          "providerChannelId": "line"
+        }
+      ],
+      "internals": [
+        {
+          "joinedAt": "2026-01-02T03:04:05.678Z",
+          "userId": "00000000-0000-4000-8000-000000000005"
+        }
+      ],
+      "lane": {
+        "dueAt": "2026-01-02T03:04:05.678Z",
+        "lease": null,
+        "leaseUntil": null,
+        "more": false,
+        "open": [
+          {
+            "messageId": "00000000-0000-4000-8000-000000000009",
+            "seq": 2
+          }
+        ],
+        "plan": {
+          "done": 0,
+          "templates": [
+            "00000000-0000-4000-8000-000000000006"
+          ]
+        },
+        "seq": 2
+      },
+      "status": "ACTIVE",
+      "updatedAt": "2026-01-02T03:04:05.678Z",
+      "version": 1
+    }
+    "#);
+    assert_eq!(shown["lane"]["open"][0]["messageId"], message.id.to_string());
+
+    let lane =
+        desk.db.store().lease_lane(conversation.workspace_id, conversation.id, Duration::from_secs(90));
+    assert!(matches!(lane.await.unwrap(), LaneLease::Taken(_)));
+    let leased = desk.json(&show).await["lane"].clone();
+    assert_eq!(
+        (&leased["leaseUntil"], &leased["dueAt"]),
+        (&json!("2026-01-02T03:05:35.678Z"), &leased["leaseUntil"])
+    );
+    assert_snapshot!(desk.run(&show).await.out, @"
+    conversation    00000000-0000-4000-8000-000000000008
+    status          ACTIVE
+    externals       00000000-0000-4000-8000-000000000007 on line line
+    internals       00000000-0000-4000-8000-000000000005
+    messages        2
+    leased until    2026-01-02T03:05:35.678Z
+    due             2026-01-02T03:05:35.678Z
+    open            2. 00000000-0000-4000-8000-000000000009
+    templates left  00000000-0000-4000-8000-000000000006
+    created         2026-01-02T03:04:05.678Z
+    updated         2026-01-02T03:04:05.678Z
+    ");
+}
+
+#[tokio::test]
+async fn a_message_is_shown_with_its_parts_and_without_its_text() {
+    let (world, conversation, message) = conversation().await;
+    let store = world.db.store();
+    let LaneLease::Taken(lane) =
+        store.lease_lane(conversation.workspace_id, conversation.id, Duration::from_secs(90)).await.unwrap()
+    else {
+        panic!("the lane is free")
+    };
+    let outbound = store.outbound(&lane, message.id).await.unwrap().unwrap();
+    let now = store.now();
+    let put_off = |message: &Message| Message {
+        progress: Progress { failures: 2, throttled: 1, since: Some(now), next_at: Some(now), calling: None },
+        ..message.clone()
+    };
+    store.record(&outbound, Duration::ZERO, put_off).await.unwrap().unwrap();
+
+    let desk = Desk::over(world.db);
+    let (workspace, of, id) =
+        (conversation.workspace_id.to_string(), conversation.id.to_string(), message.id.to_string());
+    let show = ["message", "show", "--workspace", &workspace, "--conversation", &of, "--message", &id];
+    let shown = desk.json(&show).await;
+    assert_json_snapshot!(shown, @r#"
+    {
+      "broadcast": true,
+      "conversationId": "00000000-0000-4000-8000-000000000008",
+      "createdAt": "2026-01-02T03:04:05.678Z",
+      "mediaIds": [],
+      "messageId": "00000000-0000-4000-8000-000000000009",
+      "parts": [
+        {
+          "error": null,
+          "index": 0,
+          "providerMessageId": null,
+          "recipient": "00000000-0000-4000-8000-000000000007",
+          "status": "QUEUED"
+        }
+      ],
+      "progress": {
+        "calling": null,
+        "failures": 2,
+        "nextAt": "2026-01-02T03:04:05.678Z",
+        "since": "2026-01-02T03:04:05.678Z",
+        "throttled": 1
+      },
+      "replyToMessageId": null,
+      "sentBy": "API",
+      "seq": 2,
+      "status": "QUEUED",
+      "templateId": null,
+      "updatedAt": "2026-01-02T03:04:05.678Z",
+      "version": 1
+    }
+    "#);
+    let table = desk.run(&show).await.out;
+    assert_snapshot!(table, @"
+    message       00000000-0000-4000-8000-000000000009
+    conversation  00000000-0000-4000-8000-000000000008
+    number        2
+    sent by       API
+    status        QUEUED
+    template      -
+    media         -
+    parts         00000000-0000-4000-8000-000000000007 #0 QUEUED
+    tries         2 failed, 1 put off
+    next at       2026-01-02T03:04:05.678Z
+    created       2026-01-02T03:04:05.678Z
+    updated       2026-01-02T03:04:05.678Z
+    ");
+    assert!(!table.contains("nobody else's") && !shown.to_string().contains("nobody else's"));
+}
+
+#[tokio::test]
+async fn an_unknown_conversation_and_an_unknown_message_are_refused() {
+    let (world, conversation, _) = conversation().await;
+    let desk = Desk::over(world.db);
+    let nobody = "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f";
+    let (workspace, id) = (conversation.workspace_id.to_string(), conversation.id.to_string());
+    let show = ["conversation", "show", "--workspace", &workspace, "--conversation", nobody];
+    assert_eq!(desk.refused(&show).await, format!("The workspace has no conversation {nobody}."));
+    for of in [nobody, &id] {
+        let show = ["message", "show", "--workspace", &workspace, "--conversation", of, "--message", nobody];
+        assert_eq!(desk.refused(&show).await, format!("The conversation has no message {nobody}."));
+    }
+    // Another workspace's is nobody's.
+    let other = desk.json(&["workspace", "create", "--name", "Other"]).await;
+    let other = other["workspaceId"].as_str().unwrap();
+    let show = ["conversation", "show", "--workspace", other, "--conversation", &id];
+    assert_eq!(desk.refused(&show).await, format!("The workspace has no conversation {id}."));
+}
