@@ -407,3 +407,139 @@ pub fn event_body(event: &Event, payload: &impl Serialize) -> Result<Vec<u8>, se
         payload,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::message::{Attached, Draft, PartError};
+    use domain::onboarding::Requested;
+    use domain::{
+        BrandId, ChannelId, ContactId, ContactRef, ConversationId, ConversationStatus, FileType, MediaId,
+        MessageBody, MessageStatus, TemplateId, WorkspaceId,
+    };
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn uuid(n: u128) -> Uuid {
+        Uuid::from_u128(n)
+    }
+
+    /// A message with a file to one customer, which replies to another.
+    fn said() -> Message {
+        let at = Timestamp::from_millis(1_767_323_045_678);
+        let contact = ContactId::from_uuid(uuid(4));
+        let conversation = Conversation {
+            id: ConversationId::from_uuid(uuid(2)),
+            workspace_id: WorkspaceId::from_uuid(uuid(3)),
+            name: None,
+            status: ConversationStatus::Active,
+            externals: vec![External {
+                contact,
+                shown: ContactRef::Id(contact),
+                channel: ChannelId::parse("line").unwrap(),
+                brand: BrandId::parse("brand").unwrap(),
+                joined_at: at,
+                last_seen_at: None,
+            }],
+            internals: vec![],
+            created_at: at,
+            updated_at: at,
+            list_shard: 0,
+            version: 1,
+        };
+        let sound = Attached {
+            media: MediaId::from_uuid(uuid(5)),
+            file_type: FileType::Audio,
+            content_type: "audio/ogg".to_owned(),
+            name: "a.ogg".to_owned(),
+            size: 1,
+        };
+        let draft = Draft {
+            conversation: conversation.id,
+            body: MessageBody::parse("Hello").ok(),
+            media: vec![sound.media],
+            broadcast: true,
+            reply_to: Some(MessageId::from_uuid(uuid(6))),
+        };
+        draft.message(MessageId::from_uuid(uuid(1)), &conversation, 1, vec![sound], at)
+    }
+
+    fn shown(message: &Message) -> String {
+        serde_json::to_string_pretty(&super::message(message)).unwrap()
+    }
+
+    #[test]
+    fn a_message_shows_its_parts_and_how_far_the_least_advanced_has_come() {
+        let mut said = said();
+        said.parts[0].status = MessageStatus::Sent;
+        said.parts[0].provider_message_id = Some("wamid.1".to_owned());
+        said.parts[1].status = MessageStatus::Failed;
+        said.parts[1].error = Some(PartError::of("131026"));
+        insta::assert_snapshot!(shown(&said), @r#"
+        {
+          "id": "00000000-0000-0000-0000-000000000001",
+          "conversationId": "00000000-0000-0000-0000-000000000002",
+          "workspaceId": "00000000-0000-0000-0000-000000000003",
+          "messageBody": "Hello",
+          "mediaIds": [
+            "00000000-0000-0000-0000-000000000005"
+          ],
+          "replyToMessageId": "00000000-0000-0000-0000-000000000006",
+          "enableExternalBroadcast": true,
+          "status": "FAILED",
+          "parts": [
+            {
+              "recipient": "00000000-0000-0000-0000-000000000004",
+              "index": 0,
+              "status": "SENT",
+              "providerMessageId": "wamid.1",
+              "error": null
+            },
+            {
+              "recipient": "00000000-0000-0000-0000-000000000004",
+              "index": 1,
+              "status": "FAILED",
+              "providerMessageId": null,
+              "error": "131026"
+            }
+          ],
+          "createdAt": "2026-01-02T03:04:05.678Z",
+          "updatedAt": "2026-01-02T03:04:05.678Z"
+        }
+        "#);
+    }
+
+    #[test]
+    fn an_internal_note_shows_that_it_is_none_of_the_customers() {
+        let content = Content::Written { body: None, media: vec![], broadcast: false };
+        let note = Message { content, reply_to: None, recipients: vec![], parts: vec![], ..said() };
+        insta::assert_snapshot!(shown(&note), @r#"
+        {
+          "id": "00000000-0000-0000-0000-000000000001",
+          "conversationId": "00000000-0000-0000-0000-000000000002",
+          "workspaceId": "00000000-0000-0000-0000-000000000003",
+          "messageBody": null,
+          "mediaIds": [],
+          "replyToMessageId": null,
+          "enableExternalBroadcast": false,
+          "status": "QUEUED",
+          "parts": [],
+          "createdAt": "2026-01-02T03:04:05.678Z",
+          "updatedAt": "2026-01-02T03:04:05.678Z"
+        }
+        "#);
+    }
+
+    #[test]
+    fn a_template_shows_neither_text_nor_files() {
+        let requested =
+            Requested { template: TemplateId::from_uuid(uuid(7)), parameters: Default::default() };
+        let template = Message { content: Content::Template(requested), ..said() };
+        let shown: serde_json::Value = serde_json::from_str(&shown(&template)).unwrap();
+        assert_eq!(
+            (&shown["messageBody"], &shown["mediaIds"]),
+            (&serde_json::Value::Null, &serde_json::json!([]))
+        );
+        assert_eq!(shown["enableExternalBroadcast"], true);
+    }
+}

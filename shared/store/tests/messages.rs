@@ -1,0 +1,163 @@
+//! Taking messages: what a refusal means.
+
+use std::time::Duration;
+
+use domain::message::Draft;
+use domain::{Conversation, ConversationStatus, Media, Message, MessageBody, MessageId};
+use harness::{World, trips};
+use serde_json::Value;
+use store::{MessageTaken, NewMessage, StoreError, Table};
+
+const FIRST_DUE: Duration = Duration::from_secs(120);
+
+/// The next message of a conversation, after so many.
+fn message(world: &World, conversation: &Conversation, after: u64) -> Message {
+    let draft = Draft {
+        conversation: conversation.id,
+        body: MessageBody::parse("Hello").ok(),
+        media: vec![],
+        broadcast: true,
+        reply_to: None,
+    };
+    let store = world.db.store();
+    draft.message(MessageId::generate(store.ids()), conversation, after + 1, vec![], store.now())
+}
+
+fn alone(message: &Message) -> NewMessage<'_> {
+    NewMessage { message, first_references: &[], conversation: None, kept: None }
+}
+
+async fn take(world: &World, new: &NewMessage<'_>) -> Result<MessageTaken, StoreError> {
+    world.db.store().take_message(new, FIRST_DUE, "request").await
+}
+
+async fn stored(world: &World, message: &Message) -> Option<Message> {
+    let found = world.db.store().message(message.workspace_id, message.conversation, message.id).await;
+    found.unwrap()
+}
+
+/// Every row that is not the limiter's.
+fn rows(world: &World) -> Vec<Value> {
+    let tables = [Table::Conversations, Table::Messages, Table::Media].into_iter();
+    tables.flat_map(|table| world.db.rows(table)).collect()
+}
+
+#[tokio::test]
+async fn a_message_is_read_back_from_its_conversation_alone() {
+    let world = World::start().await;
+    let (one, other) = (world.conversation(|_| ()).await, world.conversation(|_| ()).await);
+    let said = message(&world, &one, 0);
+    world.db.forget_calls();
+    assert_eq!(take(&world, &alone(&said)).await.unwrap(), MessageTaken::Done);
+    assert_eq!(trips(&world.db.calls()), 1);
+    assert_eq!(stored(&world, &said).await, Some(said.clone()));
+    let elsewhere = Message { conversation: other.id, ..said.clone() };
+    assert_eq!(stored(&world, &elsewhere).await, None);
+    let store = world.db.store();
+    assert_eq!(store.last_seq(one.workspace_id, one.id).await.unwrap(), 1);
+    assert_eq!(store.last_seq(other.workspace_id, other.id).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_message_that_is_there_was_stored_by_an_earlier_attempt_whoever_wrote_it_since() {
+    let world = World::start().await;
+    let conversation =
+        world.conversation(|conversation| conversation.status = ConversationStatus::Ghost).await;
+    let active = conversation.at_interaction(world.db.store().now()).unwrap();
+    let media = world.media(|_| ()).await;
+    let said = message(&world, &conversation, 0);
+    let files = [(media, 1_000)];
+    let new =
+        NewMessage { first_references: &files, conversation: Some((&conversation, &active)), ..alone(&said) };
+    assert_eq!(take(&world, &new).await.unwrap(), MessageTaken::Done);
+    let later = message(&world, &conversation, 1);
+    assert_eq!(take(&world, &alone(&later)).await.unwrap(), MessageTaken::Done);
+    let sent = world.db.client().update_item().table_name(world.db.table(Table::Messages));
+    let sent = sent
+        .set_key(Some(
+            [
+                ("pk", format!("{}#C#{}", said.workspace_id, said.conversation)),
+                ("sk", format!("M#{}", said.id)),
+            ]
+            .map(|(name, value)| (name.to_owned(), aws_sdk_dynamodb::types::AttributeValue::S(value)))
+            .into(),
+        ))
+        .update_expression("SET lastRequest = :sender")
+        .expression_attribute_values(":sender", aws_sdk_dynamodb::types::AttributeValue::S("sender".into()));
+    sent.send().await.unwrap();
+    let before = rows(&world);
+    assert_eq!(take(&world, &new).await.unwrap(), MessageTaken::Done);
+    assert_eq!(rows(&world), before);
+}
+
+#[tokio::test]
+async fn a_message_is_put_under_another_number_once_and_then_is_stale() {
+    let world = World::start().await;
+    let conversation = world.conversation(|_| ()).await;
+    for after in 0..3 {
+        let said = message(&world, &conversation, after);
+        assert_eq!(take(&world, &alone(&said)).await.unwrap(), MessageTaken::Done);
+    }
+    let late = message(&world, &conversation, 0);
+    let before = rows(&world);
+    // Between its two tries somebody takes the number that the first one named.
+    world.db.forget_calls();
+    let second = async {
+        while world.db.calls().iter().filter(|call| call.operation == "TransactWriteItems").count() < 1 {
+            tokio::task::yield_now().await;
+        }
+        let held = world.db.hold("TransactWriteItems");
+        while world.db.calls().iter().filter(|call| call.operation == "TransactWriteItems").count() < 2 {
+            tokio::task::yield_now().await;
+        }
+        let said = message(&world, &conversation, 3);
+        assert_eq!(take(&world, &alone(&said)).await.unwrap(), MessageTaken::Done);
+        drop(held);
+    };
+    let new = alone(&late);
+    let (taken, ()) = tokio::join!(take(&world, &new), second);
+    assert_eq!(taken.unwrap(), MessageTaken::Stale);
+    assert_eq!(stored(&world, &late).await, None);
+    assert_eq!(rows(&world).len(), before.len() + 2, "the other's message and entry");
+
+    assert_eq!(take(&world, &new).await.unwrap(), MessageTaken::Done);
+    assert_eq!(stored(&world, &late).await.unwrap().seq, 5);
+}
+
+#[tokio::test]
+async fn a_message_is_stale_when_its_conversation_or_a_file_is_not_as_it_was_read() {
+    let world = World::start().await;
+    let conversation = world.conversation(|_| ()).await;
+    let said = message(&world, &conversation, 0);
+    let (newer, newest) = (
+        Conversation { version: 2, ..conversation.clone() },
+        Conversation { version: 3, ..conversation.clone() },
+    );
+    let media = world.media(|_| ()).await;
+    let unknown = Media { id: domain::MediaId::generate(world.db.store().ids()), ..media.clone() };
+    let before = rows(&world);
+    let changed = NewMessage { conversation: Some((&newer, &newest)), ..alone(&said) };
+    assert_eq!(take(&world, &changed).await.unwrap(), MessageTaken::Stale);
+    let gone = [(unknown, 1_000)];
+    let without = NewMessage { first_references: &gone, ..alone(&said) };
+    assert_eq!(take(&world, &without).await.unwrap(), MessageTaken::Stale);
+    world.db.clock().advance(Media::KEPT + Duration::from_secs(1));
+    let expired = [(media, 1_000)];
+    let late = NewMessage { first_references: &expired, ..alone(&said) };
+    assert_eq!(take(&world, &late).await.unwrap(), MessageTaken::Stale);
+    assert_eq!(rows(&world), before);
+}
+
+#[tokio::test]
+async fn a_conversation_without_a_lane_is_a_fault_and_takes_no_message() {
+    let world = World::start().await;
+    let conversation = world.conversation(|_| ()).await;
+    let nowhere =
+        Conversation { id: domain::ConversationId::generate(world.db.store().ids()), ..conversation };
+    let said = message(&world, &nowhere, 0);
+    let before = rows(&world);
+    let refused = take(&world, &alone(&said)).await.unwrap_err();
+    let key = format!("{}#C#{}", said.workspace_id, said.conversation);
+    assert_eq!(refused.to_string(), format!("row {key} cannot be read: the conversation has no lane"));
+    assert_eq!(rows(&world), before);
+}
