@@ -16,6 +16,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("event-relay", &["domain", "edge", "queue", "runtime", "store"]),
         ("files", &["domain", "edge", "runtime", "store"]),
         ("messages", &["domain", "edge", "runtime", "store"]),
+        ("message-sender", &["domain", "provider", "queue", "runtime", "store"]),
         ("sweeper", &["domain", "queue", "runtime", "store"]),
         ("users", &["domain", "edge", "runtime", "store"]),
         ("webhook-delivery", &["domain", "queue", "runtime", "store"]),
