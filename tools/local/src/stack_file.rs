@@ -133,33 +133,35 @@ impl StackFile {
              \n\
              API        {}\n\
              Console    {} --help\n\
-             Received   {}/ledger\n\
+             Sent       {}/ledger (to the simulated provider)\n\
+             Received   {}/ledger (by the simulated customer)\n\
              Logs       {}\n\
              All of it  {}\n",
             self.base_url,
             self.console,
+            self.provider_url,
             self.receiver_ledger_url,
             checkout.path_text("logs"),
             checkout.path_text("stack.json"),
         );
-        if let Some((workspace, contact)) =
-            self.workspaces.first().and_then(|workspace| Some((workspace, workspace.contacts.first()?)))
-        {
+        if let Some(workspace) = self.workspaces.first() {
             text.push_str(&format!(
                 "\n\
-                 Change a contact:\n\
+                 Open a conversation:\n\
                  \n\
-                 curl -X PATCH {}/service/api/v1/workspaces/{}/contacts/{} \\\n  \
+                 curl -X POST {}/service/api/v1/workspaces/{}/conversations \\\n  \
                    -H 'x-api-key: {}' -H 'content-type: application/json' \\\n  \
-                   -d '{{\"firstName\": \"Grace\"}}'\n\
+                   -d '{{\"participants\": {{\"externals\": [{{\"identifier\": \"+34600111222\", \
+                   \"identifierType\": \"PHONE\"}}]}}}}'\n\
                  \n\
-                 and see the signed webhook that it caused:\n\
+                 and see the templates that it sent, and the signed webhooks that all of it caused:\n\
                  \n\
+                 curl -s {}/ledger | python3 -m json.tool\n\
                  curl -s {}/ledger | python3 -m json.tool\n",
                 self.base_url,
                 workspace.workspace_id,
-                contact.id,
                 workspace.api_key,
+                self.provider_url,
                 self.receiver_ledger_url,
             ));
         }

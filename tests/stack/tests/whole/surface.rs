@@ -11,7 +11,7 @@ use crate::stack::{Stack, Workspace, descendants, runs, terminate};
 async fn the_demo_is_as_stack_json_says() {
     let stack = Stack::start_with("demo", &[]).await;
     let workspaces = stack.file["workspaces"].as_array().unwrap();
-    assert!(workspaces.len() >= 2);
+    assert!(workspaces.len() >= 3);
     for demo in workspaces {
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
         let workspace = Workspace { id: text(&demo["workspaceId"]), key: text(&demo["apiKey"]) };
@@ -48,6 +48,8 @@ async fn the_demo_is_as_stack_json_says() {
         };
         assert_eq!(ids(&shown.json["customAttributes"]), ids(&demo["attributes"]));
 
+        can_send(&stack, demo);
+
         let contact = text(&contacts[0]["id"]);
         let refused =
             stack.api(Method::PATCH, &reading, &format!("/contacts/{contact}"), Some(json!({}))).await;
@@ -64,6 +66,37 @@ async fn the_demo_is_as_stack_json_says() {
     for field in ["captchaUrl", "providerUrl", "receiverCaFile", "emulatorUrl", "captureUrl", "region"] {
         assert!(!stack.text(field).is_empty(), "{field}");
     }
+}
+
+/// What a workspace of the demo sends from and may send is as the console tells.
+fn can_send(stack: &Stack, demo: &Value) {
+    let within = |noun: &str, verb: &str| {
+        stack.console(&[noun, verb, "--workspace", demo["workspaceId"].as_str().expect("an id")])
+    };
+    let picked = |list: &Value, fields: &[&str]| -> Vec<Value> {
+        let pick = |entry: &Value| fields.iter().map(|field| entry[*field].clone()).collect::<Value>();
+        list.as_array().expect("a list").iter().map(pick).collect()
+    };
+    let line = ["providerChannelId", "brandId", "businessAccountId", "isDefault"];
+    let lines = within("line", "list");
+    assert_eq!(picked(&demo["lines"], &line), picked(&lines, &line));
+    assert_eq!(picked(&lines, &["isDefault"]).iter().filter(|is| is[0] == true).count(), 1);
+    assert_eq!(
+        picked(&demo["brands"], &["id", "name"]),
+        picked(&within("brand", "list"), &["brandId", "name"])
+    );
+    assert_eq!(demo["onboarding"], within("onboarding", "show"));
+
+    let mut templates =
+        picked(&within("template", "list"), &["templateId", "scope", "approved", "callerParameters"]);
+    let platforms = stack.console(&["template", "list", "--platform"]);
+    templates.extend(picked(&platforms, &["templateId", "scope", "approved", "callerParameters"]));
+    let mut told = picked(&demo["templates"], &["id", "scope", "approved", "callerParameters"]);
+    // The platform's were made at the same time.
+    for list in [&mut templates, &mut told] {
+        list.sort_by_key(Value::to_string);
+    }
+    assert_eq!(told, templates);
 }
 
 #[tokio::test]
