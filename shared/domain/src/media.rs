@@ -524,6 +524,8 @@ mod tests {
             ("only filling", "=".into()),
             ("31 bytes", format!("{}==", "A".repeat(42))),
             ("33 bytes", "A".repeat(44)),
+            ("a digit less", format!("{}=", "A".repeat(42))),
+            ("a digit more", format!("{}=", "A".repeat(44))),
             ("without filling", DIGEST.trim_end_matches('=').to_owned()),
             ("filled twice", format!("{DIGEST}=")),
             ("bits behind the end", format!("{}B=", "A".repeat(42))),
