@@ -1,0 +1,150 @@
+//! The conversations function in process: real handlers, a real SDK client, an embedded DynamoDB.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+mod create;
+mod faults;
+mod get;
+mod idempotency;
+mod list;
+mod refusals;
+mod teams;
+mod update;
+
+use std::time::Duration;
+
+use domain::api_key::RateLimit;
+use domain::{Conversation, ConversationId};
+use edge::{Api, ApiRequest};
+use harness::{Answer, GatewayEvent, World};
+use serde_json::{Value, json};
+use store::Table;
+
+const FIRST_DUE: Duration = Duration::from_secs(120);
+/// The workspace's default line.
+const LINE: &str = "1045551234567";
+
+/// A world with a line, and the function over it.
+struct Conversations {
+    world: World,
+    api: Api,
+}
+
+impl Conversations {
+    async fn start() -> Self {
+        let f = Self::without_lines().await;
+        f.world.line(LINE, |_| ()).await;
+        f
+    }
+
+    async fn without_lines() -> Self {
+        let mut world = World::start().await;
+        // Some of these tests make a thousand conversations in no time.
+        let rate = RateLimit::new(RateLimit::MAX_PER_SECOND, RateLimit::MAX_BURST).unwrap();
+        world.key = world.key_with(world.workspace, &["*"], |key| key.rate = rate).await;
+        let api = Api::new(world.db.store_of("conversations"));
+        Self { world, api }
+    }
+
+    async fn send(&self, event: GatewayEvent) -> Answer {
+        self.send_to(&self.api, event).await
+    }
+
+    /// Sends to a function started anew, which remembers nothing.
+    async fn send_to(&self, api: &Api, event: GatewayEvent) -> Answer {
+        conversations::handle(api, FIRST_DUE, &ApiRequest::new(event.request())).await.into()
+    }
+
+    /// A request to make a conversation, under no idempotency key.
+    fn posted(&self, body: &Value) -> GatewayEvent {
+        self.world.event("conversations-create.json").without_header("idempotency-key").body(body)
+    }
+
+    async fn post(&self, body: &Value) -> Answer {
+        self.send(self.posted(body)).await
+    }
+
+    /// Posts what must be taken: the conversation as it is shown.
+    async fn made(&self, body: &Value) -> Value {
+        let answer = self.post(body).await;
+        assert_eq!(answer.status, 201, "{}", answer.text);
+        answer.json
+    }
+
+    /// A request to change a conversation.
+    fn patched(&self, id: impl ToString, body: &Value) -> GatewayEvent {
+        self.world.event("conversations-update.json").path("conversationId", id).body(body)
+    }
+
+    async fn patch(&self, id: impl ToString, body: &Value) -> Answer {
+        self.send(self.patched(id, body)).await
+    }
+
+    async fn get(&self, id: impl ToString) -> Answer {
+        self.send(self.world.event("conversations-get.json").path("conversationId", id)).await
+    }
+
+    /// The conversation of that id as it is stored.
+    async fn stored(&self, id: &Value) -> Conversation {
+        let id = ConversationId::parse(id.as_str().unwrap()).unwrap();
+        self.world.db.store().conversation(self.world.workspace, id).await.unwrap().unwrap()
+    }
+
+    /// The rows of one kind, as DynamoDB's JSON.
+    fn rows(&self, table: Table, kind: &str) -> Vec<Value> {
+        let mut rows = self.world.db.rows(table);
+        rows.retain(|row| row["kind"]["S"] == kind);
+        rows
+    }
+
+    /// Everything that is stored, but for the limiter's buckets.
+    fn everything(&self) -> Vec<Value> {
+        let tables = Table::ALL.into_iter().filter(|table| *table != Table::Limits);
+        let mut rows: Vec<Value> = tables
+            .flat_map(|table| {
+                self.world.db.rows(table).into_iter().map(move |row| json!([table.suffix(), row]))
+            })
+            .collect();
+        rows.sort_by_key(Value::to_string);
+        rows
+    }
+}
+
+fn named(identifier: impl ToString, identifier_type: &str) -> Value {
+    json!({"identifier": identifier.to_string(), "identifierType": identifier_type})
+}
+
+fn phone(number: &str) -> Value {
+    named(number, "PHONE")
+}
+
+fn email(address: &str) -> Value {
+    named(address, "EMAIL")
+}
+
+/// A body with one customer, by phone, and these other fields.
+fn with(number: &str, more: Value) -> Value {
+    let mut body = json!({"participants": {"externals": [phone(number)]}});
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body
+}
+
+/// Place and type of each entry of a validation failure.
+fn failures(answer: &Answer) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let place = |loc: &Value| loc.as_array().unwrap().iter().map(text).collect::<Vec<_>>().join(".");
+    let entries = answer.json["detail"].as_array().unwrap().iter();
+    entries.map(|entry| (place(&entry["loc"]), text(&entry["type"]))).collect()
+}
+
+/// The operations called since the last look, as `Operation table`, sorted.
+fn operations(world: &World) -> Vec<String> {
+    let mut operations: Vec<String> = world
+        .db
+        .calls()
+        .iter()
+        .map(|call| format!("{} {}", call.operation, call.table.replace("test-", "")))
+        .collect();
+    operations.sort();
+    operations
+}
