@@ -4,7 +4,7 @@ use domain::{ConversationId, Media, MediaId, Message, MessageBody, MessageId, Re
 use edge::form::{Fault, Form, Node};
 use edge::{ApiError, Call, Reply, replay, view};
 use futures::future::{try_join_all, try_join5};
-use store::{Answered, Bucket, MessageTaken, NewMessage, Once, Patience, StoreError, Table};
+use store::{Answered, Bucket, MessageTaken, NewMessage, Once, StoreError, Table};
 
 use crate::Messages;
 
@@ -20,7 +20,7 @@ pub(crate) async fn create(messages: &Messages, call: &Call<'_>) -> Result<Reply
     // Ids of our own, the same for each try: by them the write knows its own repeats.
     let ids = call.store().ids();
     let (id, write_id) = (MessageId::generate(ids), ids.next().to_string());
-    let mut patience = Patience::for_merges(call.store());
+    let mut patience = call.patience();
     loop {
         if let Some(reply) = take(messages, call, &draft, once.as_ref(), id, &write_id).await? {
             return Ok(reply);

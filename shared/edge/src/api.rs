@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::{Scope, Unfit, WorkspaceId, causes};
 use lambda_http::{Body, Response};
-use store::{CursorKeys, Once, Store, StoreError};
+use store::{CursorKeys, Once, Patience, Store, StoreError};
 use tracing::{Instrument, Span, error, info, info_span};
 
 use crate::auth::{Authenticator, Caller};
@@ -105,6 +105,12 @@ impl Call<'_> {
     /// The store.
     pub fn store(&self) -> &Store {
         &self.api.store
+    }
+
+    /// Waits between the tries of a whole read and write that others keep coming before: for two thirds of the time
+    /// that the request has, so that the last try can still end.
+    pub fn patience(&self) -> Patience<'_> {
+        Patience::lasting(self.store(), self.api.longest * 2 / 3)
     }
 
     /// The request's `Idempotency-Key` for this route, if it sent one; one that is no key is noted.
