@@ -7,7 +7,6 @@ use domain::message::Progress;
 use domain::{MessageStatus, Timestamp};
 use harness::{Fault, TestClock};
 use provider::Ending;
-use store::Store;
 
 use crate::provider::{ACCEPTED, NO_ANSWER, Reaction, answered};
 use crate::{CONVERSATION, LEASE, Sender, failed, sent, task, unknown};
@@ -198,18 +197,13 @@ async fn what_is_needed_and_cannot_be_read_counts_as_not_taken() {
     let id = sender.say(&conversation, "hello").await;
     // The message itself is read first.
     let held = sender.world.db.hold("GetItem");
-    let reads_on = async {
-        while sender.world.db.calls().iter().filter(|call| call.operation == "Query").count() == 0 {
-            tokio::task::yield_now().await;
-        }
-        while !sender.world.db.calls().last().is_some_and(|call| call.operation == "GetItem") {
-            tokio::task::yield_now().await;
-        }
+    let then_fails = async {
+        sender.calls("GetItem", 1).await;
         sender.world.db.fail("GetItem", Fault::Throttled, 12);
         drop(held);
     };
     sender.world.db.forget_calls();
-    tokio::join!(sender.wake(), reads_on);
+    tokio::join!(sender.wake(), then_fails);
     sender.world.db.heal();
     let message = sender.message(id).await;
     assert_eq!((message.parts[0].status, message.progress.failures), (MessageStatus::Sending, 1));
@@ -242,16 +236,9 @@ async fn a_beginning_whose_answer_is_lost_is_recognised_and_called_once() {
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
     let id = sender.say(&conversation, "hello").await;
-    let barrier = sender.world.db.hold("UpdateItem");
     let lose = async {
         // The lane's lease is the first update; the beginning of the call is the next.
-        while sender.world.db.calls().is_empty() {
-            tokio::task::yield_now().await;
-        }
-        drop(barrier);
-        while !sender.world.db.calls().iter().any(|call| call.operation == "GetItem") {
-            tokio::task::yield_now().await;
-        }
+        sender.calls("GetItem", 1).await;
         sender.world.db.fail("UpdateItem", Fault::AnswerLost, 4);
     };
     sender.world.db.forget_calls();
@@ -311,14 +298,10 @@ async fn a_call_is_not_made_when_its_beginning_took_the_time_it_needs() {
     let id = sender.say(&conversation, "hello").await;
     let lease = sender.world.db.hold("UpdateItem");
     let slow = async {
-        while sender.world.db.calls().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        sender.calls("UpdateItem", 1).await;
         let beginning = sender.world.db.hold("UpdateItem");
         drop(lease);
-        while sender.world.db.calls().iter().filter(|call| call.operation == "UpdateItem").count() < 2 {
-            tokio::task::yield_now().await;
-        }
+        sender.calls("UpdateItem", 2).await;
         sender.world.db.clock().advance(secs(50));
         drop(beginning);
     };
@@ -369,5 +352,4 @@ async fn a_sender_that_stood_still_beyond_its_lease_neither_repeats_nor_overwrit
     assert_eq!(sender.parts(id).await, [unknown("INTERRUPTED"), sent(1).remove(0)]);
     assert_eq!(sender.provider.calls().len(), 2, "one call a part");
     sender.assert_idle(1);
-    assert_eq!(Store::DUE_SHARDS, 16);
 }

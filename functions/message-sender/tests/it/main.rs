@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use ::provider::Provider;
 use aws_lambda_events::sqs::SqsEvent;
-use domain::conversation::{ContactRef, ConversationStatus, Opening};
+use domain::conversation::{ConversationStatus, Opening};
 use domain::message::{Attached, Draft, PartError};
 use domain::onboarding::Requested;
 use domain::sending::SendSchedule;
@@ -96,7 +96,6 @@ impl<P: Provider + Clone> Sender<P> {
             .iter()
             .map(|external| Recipient { contact: external.contact, channel: external.channel.clone() })
             .collect();
-        assert!(externals.iter().all(|external| matches!(external.shown, ContactRef::Id(_))));
         let conversation = Conversation {
             id,
             workspace_id: self.world.workspace,
@@ -200,6 +199,13 @@ impl<P: Provider + Clone> Sender<P> {
         let mut context = Context::default();
         context.deadline = u64::try_from(self.store().now().plus(time).as_millis()).unwrap();
         context
+    }
+
+    /// Waits for so many calls of an operation to be begun.
+    pub(crate) async fn calls(&self, operation: &str, count: usize) {
+        while self.world.db.calls().iter().filter(|call| call.operation == operation).count() < count {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// The conversations that are due, as the sweeper finds them.

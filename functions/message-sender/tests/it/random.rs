@@ -180,8 +180,8 @@ fn as_it_was(
     troubled: bool,
 ) -> Result<(), TestCaseError> {
     for (part, to) in message.parts.iter().zip(CUSTOMERS) {
-        let of_it = calls.iter().filter(|(called, what, _)| called == to && what == text);
-        let last = of_it.last().and_then(|(_, _, ended)| *ended).map(meaning);
+        let mut of_it = calls.iter().filter(|(called, what, _)| called == to && what == text);
+        let last = of_it.next_back().and_then(|(_, _, ended)| *ended).map(meaning);
         let error = part.error.as_ref().map(|error| error.as_str());
         let expected = match part.status {
             MessageStatus::Sent => last == Some(Meaning::Accepted) && part.provider_message_id.is_some(),
