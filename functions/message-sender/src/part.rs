@@ -148,7 +148,7 @@ async fn outgoing<P>(run: &Run<'_, P>, message: &Message, words: Words<'_>) -> R
                 sent_as,
                 link: run.bucket.presign_get(message.workspace_id, file.media).await?,
                 caption: caption.map(|body| body.as_str().to_owned()),
-                filename: (sent_as == SentAs::Document).then(|| file.name.clone()),
+                filename: (sent_as == SentAs::Document).then(|| file.name.as_str().to_owned()),
             }
         }
         Words::Template(template, values) => {

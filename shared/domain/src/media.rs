@@ -335,7 +335,7 @@ impl Media {
             media: self.id,
             file_type: self.file_type,
             content_type: self.content_type.clone(),
-            name: self.name.as_str().to_owned(),
+            name: self.name.clone(),
             size,
         }
     }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::conversation::{Conversation, ConversationStatus, External};
 use crate::ids::{ContactId, ConversationId, MediaId, MessageId, WorkspaceId};
 use crate::line::ChannelId;
-use crate::media::FileType;
+use crate::media::{FileName, FileType};
 use crate::onboarding::Requested;
 use crate::refused::Refused;
 use crate::text::{Unfit, within};
@@ -98,7 +98,7 @@ pub struct Attached {
     /// Its MIME type.
     pub content_type: String,
     /// Its original name.
-    pub name: String,
+    pub name: FileName,
     /// Its size in bytes.
     pub size: u64,
 }
@@ -405,7 +405,7 @@ mod tests {
             media: id(MediaId::from_uuid, 1),
             file_type,
             content_type: content_type.to_owned(),
-            name: "file".to_owned(),
+            name: FileName::parse("file").unwrap(),
             size: 1_000,
         }
     }

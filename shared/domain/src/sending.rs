@@ -281,7 +281,7 @@ mod tests {
     use crate::conversation::{ContactRef, External};
     use crate::ids::{ConversationId, MediaId, TemplateId, WorkspaceId};
     use crate::line::{BrandId, BusinessAccountId, ChannelId, Provider};
-    use crate::media::FileType;
+    use crate::media::{FileName, FileType};
     use crate::onboarding::Requested;
     use crate::template::{ContactField, ParameterValue, Parameters, Source, TemplateScope, Variable};
     use crate::text::PersonName;
@@ -327,7 +327,7 @@ mod tests {
             media: id(MediaId::from_uuid, 5),
             file_type: FileType::Audio,
             content_type: "audio/ogg".to_owned(),
-            name: "a.ogg".to_owned(),
+            name: FileName::parse("a.ogg").unwrap(),
             size: 1_000,
         }
     }

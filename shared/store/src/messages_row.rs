@@ -1,5 +1,6 @@
 //! The row of a message, and the entry by which it stays in its conversation's lane while it is to be sent.
 
+use domain::media::FileName;
 use domain::message::{Attached, Content, PartError, Progress, SentBy};
 use domain::onboarding::Requested;
 use domain::template::Parameters;
@@ -102,7 +103,8 @@ struct AttachedField {
     #[serde(with = "fields::text")]
     file_type: FileType,
     content_type: String,
-    name: String,
+    #[serde(with = "fields::text")]
+    name: FileName,
     size: u64,
 }
 
@@ -347,7 +349,7 @@ mod tests {
             media: id(MediaId::from_uuid, 8),
             file_type: FileType::Image,
             content_type: "image/png".to_owned(),
-            name: "a b.png".to_owned(),
+            name: FileName::parse("a b.png").unwrap(),
             size: 1_234,
         };
         Content::Written { body: MessageBody::parse("hello").ok(), media: vec![file], broadcast: true }

@@ -1,5 +1,6 @@
 //! What is sent: texts, files, templates, answers; and what cannot be sent at all.
 
+use domain::media::FileName;
 use domain::message::Attached;
 use domain::onboarding::Requested;
 use domain::template::{ContactField, ParameterValue, Parameters, Source, Variable};
@@ -22,7 +23,7 @@ fn file(file_type: FileType, content_type: &str, name: &str, n: u128) -> Attache
         media: MediaId::from_uuid(uuid::Uuid::from_u128(n)),
         file_type,
         content_type: content_type.to_owned(),
-        name: name.to_owned(),
+        name: FileName::parse(name).unwrap(),
         size: 1_000,
     }
 }
