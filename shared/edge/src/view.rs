@@ -410,6 +410,7 @@ pub fn event_body(event: &Event, payload: &impl Serialize) -> Result<Vec<u8>, se
 
 #[cfg(test)]
 mod tests {
+    use domain::media::FileName;
     use domain::message::{Attached, Draft, PartError};
     use domain::onboarding::Requested;
     use domain::{
@@ -451,7 +452,7 @@ mod tests {
             media: MediaId::from_uuid(uuid(5)),
             file_type: FileType::Audio,
             content_type: "audio/ogg".to_owned(),
-            name: "a.ogg".to_owned(),
+            name: FileName::parse("a.ogg").unwrap(),
             size: 1,
         };
         let draft = Draft {
