@@ -206,3 +206,96 @@ impl From<InternalField> for Internal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::item::text;
+
+    const AT: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+
+    fn external(n: u128, shown: ContactRef) -> External {
+        External {
+            contact: ContactId::from_uuid(Uuid::from_u128(n)),
+            shown,
+            channel: ChannelId::parse("1045551234567").unwrap(),
+            brand: BrandId::parse("a brand").unwrap(),
+            joined_at: AT,
+            last_seen_at: (n == 3).then_some(AT),
+        }
+    }
+
+    fn internal(n: u128, email: Option<&str>) -> Internal {
+        let user = UserId::from_uuid(Uuid::from_u128(n));
+        let email = email.map(|email| UserRef::Email(Email::parse(email).unwrap()));
+        Internal {
+            user,
+            shown: email.unwrap_or(UserRef::Id(user)),
+            joined_at: AT,
+            last_seen_at: (n == 6).then_some(AT),
+        }
+    }
+
+    /// Everybody named in each way there is.
+    fn full() -> Conversation {
+        let three = ContactId::from_uuid(Uuid::from_u128(3));
+        Conversation {
+            id: ConversationId::from_uuid(Uuid::from_u128(1)),
+            workspace_id: WorkspaceId::from_uuid(Uuid::from_u128(2)),
+            name: ConversationName::parse("Order 7\n").ok(),
+            status: ConversationStatus::NotAssignedToHuman,
+            externals: vec![
+                external(3, ContactRef::Id(three)),
+                external(4, ContactRef::Email(Email::parse("Ann@X.io").unwrap())),
+                external(5, ContactRef::Cellphone(Cellphone::parse("+34600111222").unwrap())),
+            ],
+            internals: vec![internal(6, None), internal(7, Some("Agent@X.io"))],
+            created_at: AT,
+            updated_at: Timestamp::from_millis(AT.as_millis() + 1),
+            list_shard: 15,
+            version: 9,
+        }
+    }
+
+    fn bare() -> Conversation {
+        Conversation { name: None, internals: vec![], ..full() }
+    }
+
+    #[test]
+    fn a_conversation_reads_back_as_it_was_written_from_its_home_and_from_each_list() {
+        for kept in [full(), bare()] {
+            assert_eq!(conversation(home_item(&kept, "r").unwrap()).unwrap(), kept);
+            for list in lists(&kept) {
+                assert_eq!(conversation(listed_item(&kept, &list).unwrap()).unwrap(), kept);
+            }
+        }
+    }
+
+    #[test]
+    fn a_conversation_stands_in_the_list_of_all_and_in_each_participants() {
+        let id = |n: u128| Uuid::from_u128(n).to_string();
+        let workspace = id(2);
+        let all = format!("{workspace}#A#15");
+        let contacts = [3, 4, 5].map(|n| format!("{workspace}#X#{}", id(n)));
+        let users = [6, 7].map(|n| format!("{workspace}#I#{}", id(n)));
+        let expected: Vec<String> = [all].into_iter().chain(contacts).chain(users).collect();
+        assert_eq!(lists(&full()), expected);
+        assert_eq!(lists(&bare()), expected[..4]);
+    }
+
+    #[test]
+    fn a_row_in_a_list_stands_by_time_and_under_its_status_and_names_the_users() {
+        let list = "list";
+        let item = listed_item(&full(), list).unwrap();
+        let text_of = ["pk", "sk", "kind", STATUS_PK].map(|name| text(&item, name));
+        let sk = "8232676954321#00000000-0000-0000-0000-000000000001";
+        assert_eq!(text_of, ["list", sk, "listedConversation", "list#NOT_ASSIGNED_TO_HUMAN"]);
+        let users = [6, 7].map(|n| Uuid::from_u128(n).to_string());
+        assert_eq!(item[INTERNAL_IDS], AttributeValue::Ss(users.into()));
+        // A set cannot be empty.
+        assert!(!listed_item(&bare(), list).unwrap().contains_key(INTERNAL_IDS));
+        assert!(!home_item(&full(), "r").unwrap().contains_key(STATUS_PK), "the home is in no list");
+    }
+}
