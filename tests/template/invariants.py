@@ -156,7 +156,7 @@ RELAYED = {
     "conversations": [{"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}}],
     "messages": [
         {"dynamodb": {"Keys": {"sk": {"S": [{"prefix": "M#"}]}}}},
-        {"dynamodb": {"Keys": {"sk": {"S": ["P"]}}}},
+        {"eventName": ["INSERT"], "dynamodb": {"Keys": {"sk": {"S": ["P"]}}}},
     ],
     "media": [{"eventName": ["REMOVE"], "dynamodb": {"Keys": {"sk": {"S": ["M"]}}}}],
 }

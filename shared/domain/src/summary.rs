@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::conversation::Conversation;
-use crate::message::{Message, SentBy};
+use crate::message::SentBy;
 use crate::time::Timestamp;
 
 /// The messages of a conversation, counted by direction.
@@ -23,13 +23,12 @@ pub struct Tally {
 
 impl Tally {
     /// Counts a message.
-    pub fn count(&mut self, message: &Message) {
-        match (message.sent_by, message.is_broadcast()) {
+    pub fn count(&mut self, sent_by: SentBy, broadcast: bool, at: Timestamp) {
+        match (sent_by, broadcast) {
             (SentBy::Customer, _) => self.inbound += 1,
             (_, true) => self.outbound += 1,
             (_, false) => self.internal += 1,
         }
-        let at = message.created_at;
         self.first = Some(self.first.map_or(at, |first| first.min(at)));
         self.last = Some(self.last.map_or(at, |last| last.max(at)));
     }
@@ -53,30 +52,7 @@ impl Summary {
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::*;
-    use crate::ids::{ConversationId, MessageId, WorkspaceId};
-    use crate::message::{Content, MessageBody, Progress};
-
-    fn message(sent_by: SentBy, broadcast: bool, millis: i64) -> Message {
-        let at = Timestamp::from_millis(millis);
-        Message {
-            id: MessageId::from_uuid(Uuid::nil()),
-            workspace_id: WorkspaceId::from_uuid(Uuid::nil()),
-            conversation: ConversationId::from_uuid(Uuid::nil()),
-            seq: 1,
-            sent_by,
-            content: Content::Written { body: MessageBody::parse("x").ok(), media: vec![], broadcast },
-            reply_to: None,
-            recipients: vec![],
-            parts: vec![],
-            progress: Progress::default(),
-            created_at: at,
-            updated_at: at,
-            version: 1,
-        }
-    }
 
     #[test]
     fn messages_count_by_direction_whatever_their_order() {
@@ -89,7 +65,7 @@ mod tests {
             (SentBy::Customer, true, 40),
             (SentBy::Customer, false, 60),
         ] {
-            tally.count(&message(sent_by, broadcast, at));
+            tally.count(sent_by, broadcast, Timestamp::from_millis(at));
         }
         let (first, last) = (Some(Timestamp::from_millis(10)), Some(Timestamp::from_millis(90)));
         assert_eq!(tally, Tally { inbound: 2, outbound: 3, internal: 1, first, last });

@@ -113,7 +113,7 @@ impl Template {
     /// The greatest number of variables, and of parameters in a request.
     pub const MAX_VARIABLES: usize = 20;
     /// The greatest number of accounts for which one is approved, so that its row stays far below 400 KB.
-    pub const MAX_APPROVALS: usize = 1_000;
+    pub const MAX_APPROVALS: usize = 250;
     /// The greatest number of characters of a name.
     pub const MAX_NAME: usize = 512;
 
@@ -451,9 +451,12 @@ mod tests {
     fn a_template_is_approved_for_a_thousand_accounts_at_most() {
         let all: BTreeSet<BusinessAccountId> = (0..Template::MAX_APPROVALS).map(account).collect();
         let full = made(NewTemplate { approved_by: all.clone(), ..wanted() }).unwrap();
-        assert_eq!(full.approved_for(&account(1_000)), Err(TemplateUnfit::TooManyApprovals));
+        assert_eq!(
+            full.approved_for(&account(Template::MAX_APPROVALS)),
+            Err(TemplateUnfit::TooManyApprovals)
+        );
         assert_eq!(full.approved_for(&account(999)), Ok(None));
-        let over = all.into_iter().chain([account(1_000)]).collect();
+        let over = all.into_iter().chain([account(Template::MAX_APPROVALS)]).collect();
         let refused = made(NewTemplate { approved_by: over, ..wanted() });
         assert_eq!(refused, Err(TemplateUnfit::TooManyApprovals));
     }

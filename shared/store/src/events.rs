@@ -7,6 +7,7 @@ use domain::{EndpointId, Event, EventId, EventType, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::deliveries::first_row;
+use crate::item::n;
 use crate::transact::{Transacted, Write};
 use crate::{Store, StoreError, Table, fields, item, keys};
 
@@ -50,10 +51,15 @@ impl Store {
             expires_at: now.plus(KEPT).as_seconds(),
         };
         let (pk, sk) = keys::event(event.workspace_id, event.id);
-        let mut writes = vec![Write::put(Table::Deliveries, item::row(pk, sk, "event", &row)?).when_absent()];
+        // DynamoDB deletes expired rows late; a record that is driven again after a month is recorded anew.
+        let put = |row| {
+            Write::put(Table::Deliveries, row)
+                .when("attribute_not_exists(pk) OR expiresAt < :seconds")
+                .bind(":seconds", n(now.as_seconds()))
+        };
+        let mut writes = vec![put(item::row(pk, sk, "event", &row)?)];
         for endpoint in endpoints {
-            let delivery = first_row(event, *endpoint, now, first_due)?;
-            writes.push(Write::put(Table::Deliveries, delivery).when_absent());
+            writes.push(put(first_row(event, *endpoint, now, first_due)?));
         }
         match self.transact(writes).await? {
             Transacted::Done => Ok(Recorded::New),

@@ -47,6 +47,37 @@ pub(crate) struct EntryRow {
     pub(crate) message_id: MessageId,
 }
 
+/// What of a message's row counts for a summary; the rest is not even read.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Counted {
+    #[serde(with = "fields::text")]
+    pub(crate) sent_by: SentBy,
+    #[serde(default)]
+    content: CountedContent,
+    #[serde(with = "fields::text")]
+    pub(crate) created_at: Timestamp,
+}
+
+#[derive(Default, Deserialize)]
+struct CountedContent {
+    written: Option<CountedText>,
+}
+
+#[derive(Deserialize)]
+struct CountedText {
+    broadcast: bool,
+}
+
+impl Counted {
+    /// A projection of the row. (A template has none of the content's: it goes to customers as it is.)
+    pub(crate) const ATTRIBUTES: &str = "pk, sk, sv, sentBy, content.written.broadcast, createdAt";
+
+    pub(crate) fn is_broadcast(&self) -> bool {
+        self.content.written.as_ref().is_none_or(|text| text.broadcast)
+    }
+}
+
 /// `W#C#<conversation id>` / `M#<id>`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

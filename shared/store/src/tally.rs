@@ -3,8 +3,8 @@
 use domain::summary::Tally;
 use domain::{ConversationId, Timestamp, WorkspaceId};
 
-use crate::item::s;
-use crate::messages_row::message;
+use crate::item::{read, s};
+use crate::messages_row::Counted;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -24,14 +24,15 @@ impl Store {
                 .key_condition_expression("pk = :pk AND begins_with(sk, :messages)")
                 .expression_attribute_values(":pk", s(keys::messages(workspace, conversation)))
                 .expression_attribute_values(":messages", s(keys::MESSAGES))
+                .projection_expression(Counted::ATTRIBUTES)
                 .set_exclusive_start_key(from)
                 .consistent_read(true)
                 .send()
                 .await?;
             for item in page.items.unwrap_or_default() {
-                let message = message(item)?;
+                let message: Counted = read(item)?;
                 if message.created_at <= until {
-                    tally.count(&message);
+                    tally.count(message.sent_by, message.is_broadcast(), message.created_at);
                 }
             }
             from = page.last_evaluated_key;
