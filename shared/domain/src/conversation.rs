@@ -723,7 +723,7 @@ mod tests {
         let five = TeamId::from_uuid(Uuid::from_u128(5));
         let off = |named| ConversationCreate { internals: vec![named], ..ann() };
         let rows = [
-            (request(&[nobody.clone()]), unknown_participant(contact(9), "ID")),
+            (request(std::slice::from_ref(&nobody)), unknown_participant(contact(9), "ID")),
             (
                 ConversationCreate { externals: vec![nowhere.clone()], ..ann() },
                 Refused::UnknownLine { channel: Some(channel("9")), brand: None },
@@ -738,7 +738,7 @@ mod tests {
                 ConversationCreate {
                     team: Some(five),
                     internals: vec![UserRef::Id(user_id(1))],
-                    ..request(&[nobody.clone()])
+                    ..request(std::slice::from_ref(&nobody))
                 },
                 Refused::TeamWithInternals { team: five },
             ),

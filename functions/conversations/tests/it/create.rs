@@ -304,11 +304,12 @@ async fn a_new_conversation_stands_in_every_list_it_belongs_to() {
         f.world.db.store().conversations_page(f.world.workspace, wanted).await.unwrap().items
     };
     let ann = ContactRef::Email(Email::parse("ann@x.io").unwrap());
-    assert_eq!(listed(None, None).await, [stored.clone()]);
-    assert_eq!(listed(Some(ann.clone()), None).await, [stored.clone()]);
-    assert_eq!(listed(Some(ContactRef::Id(stored.externals[0].contact)), None).await, [stored.clone()]);
-    assert_eq!(listed(None, Some(agent.id)).await, [stored.clone()]);
-    assert_eq!(listed(Some(ann), Some(agent.id)).await, [stored]);
+    let alone = std::slice::from_ref(&stored);
+    assert_eq!(listed(None, None).await, alone);
+    assert_eq!(listed(Some(ann.clone()), None).await, alone);
+    assert_eq!(listed(Some(ContactRef::Id(stored.externals[0].contact)), None).await, alone);
+    assert_eq!(listed(None, Some(agent.id)).await, alone);
+    assert_eq!(listed(Some(ann), Some(agent.id)).await, alone);
     assert_eq!(listed(None, Some(other.id)).await, []);
 }
 
