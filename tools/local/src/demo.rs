@@ -176,7 +176,8 @@ impl Operator<'_> {
         }
         let mut templates = vec![];
         for template in demo.templates {
-            templates.push(create_template(self.console, &["--workspace", self.workspace_id], template).await?);
+            templates
+                .push(create_template(self.console, &["--workspace", self.workspace_id], template).await?);
         }
         templates.extend_from_slice(platforms);
         let onboarding = self.onboarding(&demo.onboarding, &templates).await?;
@@ -195,7 +196,8 @@ impl Operator<'_> {
         onboarding: &data::Onboarding,
         templates: &[Template],
     ) -> Result<Onboarding, Problem> {
-        let id = |name: &&str| templates.iter().find(|template| template.name == *name).map(|found| &*found.id);
+        let id =
+            |name: &&str| templates.iter().find(|template| template.name == *name).map(|found| &*found.id);
         let ids: Vec<&str> = onboarding.sequence.iter().filter_map(id).collect();
         let arguments = ["--override", onboarding.overriding, "--sequence", &ids.join(",")];
         self.run(["onboarding", "set"], &arguments).await

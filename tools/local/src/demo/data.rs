@@ -145,7 +145,12 @@ pub(super) const DEMOS: [Demo; 3] = [
         }],
         templates: &[
             Template { name: "gym_hello", language: "en", variables: &[HELLO], approved: &[COBALT] },
-            Template { name: "gym_course", language: "en", variables: &["course=CALLER"], approved: &[COBALT] },
+            Template {
+                name: "gym_course",
+                language: "en",
+                variables: &["course=CALLER"],
+                approved: &[COBALT],
+            },
             Template { name: "gym_survey", language: "en", variables: &[], approved: &[] },
         ],
         onboarding: Onboarding { overriding: "FIRST_ONLY", sequence: &["gym_hello", "gym_course"] },
@@ -238,8 +243,14 @@ mod tests {
     fn the_last_workspace_alone_asks_in_a_later_template_what_only_callers_know() {
         for (at, demo) in DEMOS.iter().enumerate() {
             let asking = |name: &&str| asks(templates(demo).find(|template| template.name == *name).unwrap());
-            let places: Vec<usize> =
-                demo.onboarding.sequence.iter().enumerate().filter(|(_, name)| asking(name)).map(|(at, _)| at).collect();
+            let places: Vec<usize> = demo
+                .onboarding
+                .sequence
+                .iter()
+                .enumerate()
+                .filter(|(_, name)| asking(name))
+                .map(|(at, _)| at)
+                .collect();
             assert_eq!(places, if at == 2 { vec![1] } else { vec![] }, "{}", demo.name);
         }
         let overriding = DEMOS.map(|demo| demo.onboarding.overriding);
