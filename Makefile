@@ -6,7 +6,7 @@ SAM := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
 ARCHITECTURES ?= x86_64 arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test build engine python-is-there
+.PHONY: help run check test bench build engine python-is-there
 
 help: ## this list
 	@echo "make <target>:"
@@ -22,6 +22,9 @@ check: python-is-there ## format, lints and the tests of the crates
 
 test: $(VENV)/installed ## everything: also the whole stack, the template, sam build and sam local
 	@python3 tests/run.py test
+
+bench: ## what reads cost where there is little and where there is much, as tables (a few minutes)
+	@cargo run --quiet --locked --package bench --example reads
 
 build: $(VENV)/installed ## all functions as they are shipped, for both processors (ARCHITECTURES=arm64 for one)
 	@for architecture in $(ARCHITECTURES); do \

@@ -15,8 +15,7 @@ use domain::{
     ConversationStatus, Email, External, Internal, Timestamp, User, UserId, UserRef,
 };
 use futures::future::{join, join_all};
-use harness::{Call, TestDb, trips};
-use serde_json::Value;
+use harness::{Call, Stencil, TestDb, trips};
 use store::{Changed, ConversationQuery, Opened, Page, Table, UserCreated};
 use support::{Dice, OTHER, WORKSPACE, contact, create, shards};
 use uuid::Uuid;
@@ -140,30 +139,19 @@ impl Office {
         conversations
     }
 
-    /// The rows of one conversation again and again, as if the store had written each: a second apart, of another id,
-    /// the oldest first. More of them than a test would write one by one. `kept` is in each of the rows.
-    async fn many_like(&self, conversation: &Conversation, count: usize, kept: &str) -> Vec<ConversationId> {
-        assert_eq!(conversation.list_shard, 0, "copies stay in the shard of their original");
-        self.open(conversation).await;
-        let of_it = |row: &Value| {
-            [&conversation.id.to_string(), kept].iter().all(|text| row.to_string().contains(*text))
-        };
-        let rows: Vec<Value> = self.db.rows(Table::Conversations).into_iter().filter(of_it).collect();
-        let rows = Value::from(rows).to_string();
-        let place = |at: Timestamp| format!("{:013}#", 9_999_999_999_999 - at.as_millis());
-        let (first, mut made) = (conversation.created_at, vec![conversation.id]);
+    /// The same conversation again and again, each a second after the one before, in those of its lists whose keys
+    /// hold this text.
+    async fn many_like(&self, first: &Conversation, count: usize, lists: &str) -> Vec<ConversationId> {
+        self.open(first).await;
+        let stencil = Stencil::of(&self.db, first, lists);
+        let mut made = vec![first.id];
         for n in 1..count {
-            let at = first.plus(Duration::from_secs(n as u64));
-            let id = ConversationId::from_uuid(Uuid::from_u64_pair(0x4000, 0x9000_0000_0000_0000 | n as u64));
-            let copy = rows
-                .replace(&conversation.id.to_string(), &id.to_string())
-                .replace(&place(first), &place(at))
-                .replace(&first.to_string(), &at.to_string());
-            self.db
-                .import(Table::Conversations, serde_json::from_str::<Vec<Value>>(&copy).unwrap().as_slice());
+            let at = first.created_at.plus(Duration::from_secs(n as u64));
+            let id = ConversationId::generate(&**self.db.ids());
+            let copy = Conversation { id, created_at: at, updated_at: at, ..first.clone() };
+            self.db.import(Table::Conversations, &stencil.rows(&copy));
             made.push(id);
         }
-        self.db.clock().advance(Duration::from_secs(count as u64));
         made
     }
 

@@ -13,6 +13,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[
         ("attributes", &["domain", "edge", "runtime", "store"]),
         ("contacts", &["domain", "edge", "runtime", "store"]),
+        ("conversations", &["domain", "edge", "runtime", "store"]),
         ("event-relay", &["domain", "edge", "queue", "runtime", "store"]),
         ("files", &["domain", "edge", "runtime", "store"]),
         ("messages", &["domain", "edge", "runtime", "store"]),
@@ -27,6 +28,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("local", &["domain"]),
         ("stack-tests", &[]),
     ],
+    &[("bench", &["domain", "harness", "store"])],
 ];
 
 /// What the functions' and rooms' own tests may be built from besides.

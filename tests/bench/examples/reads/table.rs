@@ -1,0 +1,66 @@
+//! A table of measurements, in Markdown.
+
+use std::fmt;
+
+use harness::{TestDb, trips};
+
+/// What one read cost.
+pub(crate) struct Cost {
+    trips: usize,
+    read_units: f64,
+}
+
+impl Cost {
+    /// Of the calls made since the last look.
+    pub(crate) fn of_calls(db: &TestDb) -> Self {
+        let calls = db.calls();
+        Self { trips: trips(&calls), read_units: calls.iter().map(|call| call.read_units).sum() }
+    }
+}
+
+impl fmt::Display for Cost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} / {:.1}", self.trips, self.read_units)
+    }
+}
+
+/// Reads by name, each measured under several conditions.
+pub(crate) struct Table {
+    title: &'static str,
+    /// The name of each read, and behind it what it cost in each column.
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table whose first column holds these names.
+    pub(crate) fn new(title: &'static str, head: &str, names: impl IntoIterator<Item = String>) -> Self {
+        let first = std::iter::once(head.to_owned()).chain(names);
+        Self { title, rows: first.map(|name| vec![name]).collect() }
+    }
+
+    /// One condition more: its name, and what each read cost under it.
+    pub(crate) fn column(&mut self, head: String, costs: impl IntoIterator<Item = Cost>) {
+        let cells = std::iter::once(head).chain(costs.into_iter().map(|cost| cost.to_string()));
+        for (row, cell) in self.rows.iter_mut().zip(cells) {
+            row.push(cell);
+        }
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let widths: Vec<usize> = (0..self.rows[0].len())
+            .map(|column| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default())
+            .collect();
+        writeln!(f, "{}\n", self.title)?;
+        for (at, row) in self.rows.iter().enumerate() {
+            let cells = row.iter().zip(&widths).map(|(cell, width)| format!("| {cell:<width$} "));
+            writeln!(f, "{}|", cells.collect::<String>())?;
+            if at == 0 {
+                let rule = widths.iter().map(|width| format!("|{}", "-".repeat(width + 2)));
+                writeln!(f, "{}|", rule.collect::<String>())?;
+            }
+        }
+        Ok(())
+    }
+}
