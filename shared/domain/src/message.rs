@@ -474,7 +474,8 @@ mod tests {
     fn a_text_is_the_first_files_caption_where_it_fits_and_goes_before_the_files_otherwise() {
         let sticker = file(FileType::Sticker, "image/webp");
         let document = file(FileType::Document, "application/pdf");
-        let rows: &[(&str, Option<MessageBody>, Vec<Attached>, &[&str])] = &[
+        type Row<'a> = (&'a str, Option<MessageBody>, Vec<Attached>, &'a [&'a str]);
+        let rows: &[Row<'_>] = &[
             ("text alone", body("hello"), vec![], &["text"]),
             ("a file alone", None, vec![image()], &["IMAGE"]),
             ("a file that takes captions", body("hello"), vec![image()], &["IMAGE captioned"]),

@@ -33,7 +33,7 @@ async fn take(world: &World, new: &NewMessage<'_>) -> Result<MessageTaken, Store
 
 async fn stored(world: &World, message: &Message) -> Option<Message> {
     let found = world.db.store().message(message.workspace_id, message.conversation, message.id).await;
-    found.unwrap()
+    found.expect("the row is one of a message")
 }
 
 /// Every row that is not the limiter's.

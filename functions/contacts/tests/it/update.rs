@@ -6,6 +6,7 @@ use domain::{
 };
 use harness::{Answer, Fault, trips};
 use serde_json::{Value, json};
+use store::Table;
 
 use crate::{Contacts, operations};
 

@@ -26,7 +26,7 @@ impl Sending {
         let workspace = stack.workspace(name);
         let id = workspace.id.as_str();
         let brand = stack.console(&["brand", "create", "--workspace", id, "--name", name]);
-        let brand = brand["brandId"].as_str().unwrap();
+        let brand = brand["brandId"].as_str().expect("an id");
         stack.console(&[
             "line",
             "create",
@@ -60,14 +60,14 @@ impl Sending {
         for variable in variables {
             arguments.extend(["--variable", variable]);
         }
-        stack.console(&arguments)["templateId"].as_str().unwrap().to_owned()
+        stack.console(&arguments)["templateId"].as_str().expect("an id").to_owned()
     }
 
     async fn converse(&self, stack: &Stack, phone: &str, more: Value) -> Value {
         let mut body = json!({
             "participants": {"externals": [{"identifier": phone, "identifierType": "PHONE"}]},
         });
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
         let made = stack.api(Method::POST, &self.workspace, "/conversations", Some(body)).await;
         assert_eq!(made.status, 201, "{}", made.text);
         made.json
@@ -77,14 +77,14 @@ impl Sending {
         let body = json!({"conversationId": conversation["id"], "messageBody": text});
         let made = stack.api(Method::POST, &self.workspace, "/messages", Some(body)).await;
         assert_eq!(made.status, 201, "{}", made.text);
-        made.json["messageId"].as_str().unwrap().to_owned()
+        made.json["messageId"].as_str().expect("an id").to_owned()
     }
 }
 
 /// What the provider was asked to send to this number, oldest first.
 async fn sent_to(stack: &Stack, phone: &str) -> Vec<Value> {
     let ledger = stack.request(Method::GET, &format!("{}/ledger", stack.text("providerUrl")), &[]).await;
-    let entries = ledger.json.as_array().unwrap().clone();
+    let entries = ledger.json.as_array().expect("a list").clone();
     entries.into_iter().filter(|entry| entry["body"]["to"] == phone).collect()
 }
 
