@@ -1,4 +1,7 @@
 //! Pages of conversations, newest first: all of them, one contact's, one user's, each also of one status.
+//!
+//! A list holds full copies, so that a page needs no second read. A hundred of the largest conversations there can be
+//! are shown in 4 MB, and Lambda answers with 6 at most.
 
 use domain::{ContactId, ContactRef, Conversation, ConversationStatus, UserId, UserRef, WorkspaceId};
 use futures::future::try_join;
