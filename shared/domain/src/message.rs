@@ -265,10 +265,7 @@ impl Draft {
         media: Vec<Attached>,
         now: Timestamp,
     ) -> Message {
-        let recipient =
-            |external: &External| Recipient { contact: external.contact, channel: external.channel.clone() };
-        let externals = if self.broadcast { conversation.externals.as_slice() } else { &[] };
-        let recipients: Vec<Recipient> = externals.iter().map(recipient).collect();
+        let recipients = if self.broadcast { conversation.recipients() } else { vec![] };
         let content = Content::Written { body: self.body.clone(), media, broadcast: self.broadcast };
         Message {
             id,
