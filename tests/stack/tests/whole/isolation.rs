@@ -122,7 +122,8 @@ async fn ids_of_another_workspace_answer_like_unknown_ones_for_conversations_fil
     let (conversation, message, media, contact, user, team, template, brand, agent, channel) = made;
     let (my_conversation, my_contact) = (&mine_made.0, &mine_made.3);
     let random = "7a1c1f6e-6f0e-4d55-9a5e-6d1d8d3d2c11";
-    let (nobody, no_channel) = ("nobody@example.com", "1066600009");
+    // As long as the agent's, so that the answers are.
+    let (nobody, no_channel) = ("agent.xyz@example.com", "1066600009");
 
     let post = |what: &'static str, path: &str, foreign: Value, unknown: Value, status: u16| -> Row {
         (what, Method::POST, path.to_owned(), path.to_owned(), Some(foreign), Some(unknown), status)
