@@ -4,7 +4,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::conversation::{Conversation, ConversationStatus, External};
+use crate::conversation::{Conversation, ConversationStatus};
 use crate::ids::{ContactId, ConversationId, MediaId, MessageId, WorkspaceId};
 use crate::line::ChannelId;
 use crate::media::{FileName, FileType};
@@ -385,7 +385,7 @@ impl MessageStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conversation::ContactRef;
+    use crate::conversation::{ContactRef, External};
     use crate::ids::TemplateId;
     use crate::line::BrandId;
 
