@@ -7,7 +7,7 @@ use domain::{
 use edge::form::{Fault, Form, Node};
 use edge::{ApiError, Call, Reply, Resource, people, view};
 use futures::future::try_join3;
-use store::{Patience, Replaced};
+use store::Replaced;
 
 /// PATCH /contacts/{contactId}: two round trips. What the body does not name stays as it is.
 pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
@@ -20,7 +20,7 @@ pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
 
     // An id of our own, as a gateway's may repeat (a replayed event): by it the write knows its own repeats.
     let write_id = call.store().ids().next().to_string();
-    let mut patience = Patience::for_merges(call.store());
+    let mut patience = call.patience();
     loop {
         if let Some(reply) = merge(call, id, &update, &write_id).await? {
             return Ok(reply);

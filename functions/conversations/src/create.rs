@@ -11,7 +11,7 @@ use domain::{
 use edge::form::{Form, Node};
 use edge::{ApiError, Call, Reply, replay, view};
 use futures::future::{try_join, try_join5};
-use store::{Answered, Once, Opened, Patience, StoreError, Table};
+use store::{Answered, Once, Opened, StoreError, Table};
 
 use crate::people::{known, read_all, read_external, read_internal};
 
@@ -29,7 +29,7 @@ pub(crate) async fn create(call: &Call<'_>, first_due: Duration) -> Result<Reply
     let ids = call.store().ids();
     let (id, write_id) = (ConversationId::generate(ids), ids.next().to_string());
     let mut creation = Creation { call, request, once, first_due, id, write_id, turn: None };
-    let mut patience = Patience::for_merges(call.store());
+    let mut patience = call.patience();
     loop {
         if let Some(reply) = creation.attempt().await? {
             return Ok(reply);
