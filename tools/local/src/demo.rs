@@ -100,6 +100,7 @@ impl Filled {
             templates: sending.templates,
             onboarding: sending.onboarding,
             webhook,
+            capture: None,
         })
     }
 }

@@ -11,6 +11,7 @@ mod demo;
 mod deployment;
 mod emulator;
 mod group;
+pub mod landing;
 mod ports;
 mod prerequisites;
 mod progress;

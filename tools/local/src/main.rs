@@ -22,8 +22,8 @@ enum Command {
 
 #[derive(clap::Args)]
 struct Run {
-    /// First of the five ports used, in this order: emulator (APIs), receiver (HTTPS), receiver's ledger, captcha,
-    /// provider. 0 takes free ones.
+    /// First of the seven ports used, in this order: emulator (APIs), receiver (HTTPS), receiver's ledger, captcha,
+    /// provider, landing page, foreign landing page. 0 takes free ones.
     #[arg(long, env = "PORT", default_value_t = Ports::DEFAULT_BASE, value_name = "PORT")]
     port: u16,
     /// Where stack.json, the logs and everything else about this run are kept; relative to the checkout.

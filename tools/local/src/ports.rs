@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use crate::Problem;
 
-/// Five ports in a row from a base, or free ones. 0 stands for "whichever is free when it is opened".
+/// Seven ports in a row from a base, or free ones. 0 stands for "whichever is free when it is opened".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ports {
     /// The emulator and with it both APIs: the base itself.
@@ -18,6 +18,10 @@ pub struct Ports {
     pub captcha: u16,
     /// The provider simulator.
     pub provider: u16,
+    /// The demo's landing page, at the origin that may send leads.
+    pub landing: u16,
+    /// The same page at an origin that may not.
+    pub foreign_landing: u16,
 }
 
 impl Ports {
@@ -40,10 +44,10 @@ impl Ports {
     }
 
     fn from_base(base: u16) -> Result<Self, Problem> {
-        if base > u16::MAX - 4 {
+        if base > u16::MAX - 6 {
             return Err(Problem::new(format!(
-                "PORT={base} leaves no room for the four ports after it: choose one up to {}.",
-                u16::MAX - 4
+                "PORT={base} leaves no room for the six ports after it: choose one up to {}.",
+                u16::MAX - 6
             )));
         }
         Ok(Self {
@@ -52,25 +56,37 @@ impl Ports {
             receiver_ledger: base + 2,
             captcha: base + 3,
             provider: base + 4,
+            landing: base + 5,
+            foreign_landing: base + 6,
         })
     }
 
-    /// The emulator is another process and must be told its port; the simulators find theirs as they open them.
+    /// The emulator is another process and must be told its port; the others find theirs as they open them.
     fn free() -> Result<Self, Problem> {
         let emulator = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .and_then(|listener| listener.local_addr())
             .map_err(|error| Problem::of("No free port can be found", error))?
             .port();
-        Ok(Self { emulator, receiver: 0, receiver_ledger: 0, captcha: 0, provider: 0 })
+        Ok(Self {
+            emulator,
+            receiver: 0,
+            receiver_ledger: 0,
+            captcha: 0,
+            provider: 0,
+            landing: 0,
+            foreign_landing: 0,
+        })
     }
 
-    const fn named(&self) -> [(u16, &'static str); 5] {
+    const fn named(&self) -> [(u16, &'static str); 7] {
         [
             (self.emulator, "the emulator"),
             (self.receiver, "the webhook receiver"),
             (self.receiver_ledger, "the receiver's ledger"),
             (self.captcha, "the captcha simulator"),
             (self.provider, "the provider simulator"),
+            (self.landing, "the landing page"),
+            (self.foreign_landing, "the foreign landing page"),
         ]
     }
 }
@@ -79,7 +95,7 @@ fn check_free(port: u16, user: &str, base: u16) -> Result<(), Problem> {
     match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(Problem::new(format!(
-            "Port {port} ({user}) is taken: end what uses it, or choose five others, as in PORT={}.",
+            "Port {port} ({user}) is taken: end what uses it, or choose seven others, as in PORT={}.",
             another(base)
         ))),
         Err(error) => Err(Problem::of(&format!("Port {port} ({user}) cannot be opened"), error)),
@@ -98,13 +114,13 @@ mod tests {
     #[test]
     fn ports_follow_each_other_from_the_base() {
         let ports = Ports::from_base(9000).unwrap();
-        assert_eq!(ports.named().map(|(port, _)| port), [9000, 9001, 9002, 9003, 9004]);
+        assert_eq!(ports.named().map(|(port, _)| port), [9000, 9001, 9002, 9003, 9004, 9005, 9006]);
     }
 
     #[test]
     fn a_base_without_room_after_it_is_refused() {
-        assert!(Ports::from_base(u16::MAX - 4).is_ok());
-        assert!(Ports::from_base(u16::MAX - 3).is_err());
+        assert!(Ports::from_base(u16::MAX - 6).is_ok());
+        assert!(Ports::from_base(u16::MAX - 5).is_err());
     }
 
     #[test]
@@ -115,7 +131,7 @@ mod tests {
         assert_eq!(
             problem.to_string(),
             format!(
-                "Port {port} (the emulator) is taken: end what uses it, or choose five others, as in PORT=8887."
+                "Port {port} (the emulator) is taken: end what uses it, or choose seven others, as in PORT=8887."
             )
         );
     }

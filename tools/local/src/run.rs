@@ -10,6 +10,7 @@ use crate::checkout::Checkout;
 use crate::console::Console;
 use crate::deployment::{self, Deployment};
 use crate::emulator::Emulator;
+use crate::landing::{Landing, Settings};
 use crate::ports::Ports;
 use crate::progress::Progress;
 use crate::simulator::{Captcha, Provider, Receiver};
@@ -19,7 +20,7 @@ use crate::{Problem, build, demo, prerequisites, venv};
 /// What can be chosen about a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// First of the five ports, see [`Ports`]; 0 takes free ones.
+    /// First of the seven ports, see [`Ports`]; 0 takes free ones.
     pub base_port: u16,
     /// Where stack.json, logs and everything else about this run are kept.
     pub state_dir: PathBuf,
@@ -69,6 +70,8 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     let receiver = Receiver::start(ports.receiver, ports.receiver_ledger).await.map_err(no_simulator)?;
     let captcha = Captcha::start(ports.captcha).await.map_err(no_simulator)?;
     let provider = Provider::start(ports.provider).await.map_err(no_simulator)?;
+    // Before the demo, as its address is one of the demo's allowed origins.
+    let landing = Landing::start(ports.landing, ports.foreign_landing).await.map_err(no_simulator)?;
     checkout.write("receiver-ca.pem", receiver.ca_pem())?;
     step.done();
 
@@ -80,6 +83,16 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     } else {
         Vec::new()
     };
+    if let Some((workspace, capture)) = workspaces.first().and_then(|first| Some((first, first.capture.as_ref()?)))
+    {
+        landing.open(Settings {
+            capture_url: urls.capture_url.clone(),
+            workspace_id: workspace.workspace_id.clone(),
+            capture_key: capture.capture_key.clone(),
+            brand_id: capture.brand_id.clone(),
+            captcha: "simulated",
+        });
+    }
 
     let stack = StackFile {
         base_url: urls.api_url,
@@ -91,6 +104,8 @@ async fn stand(options: &Options) -> Result<(), Problem> {
         receiver_url: receiver.url(),
         receiver_ledger_url: receiver.ledger_url(),
         receiver_ca_file: checkout.path_text("receiver-ca.pem"),
+        landing_url: landing.url(),
+        foreign_landing_url: landing.foreign_url(),
         console: console.command_line(),
         workspaces,
     };

@@ -18,6 +18,10 @@ pub(crate) struct StackFile {
     pub(crate) receiver_url: String,
     pub(crate) receiver_ledger_url: String,
     pub(crate) receiver_ca_file: String,
+    /// The first workspace's landing page; its origin may send leads.
+    pub(crate) landing_url: String,
+    /// The same page where it may not.
+    pub(crate) foreign_landing_url: String,
     pub(crate) console: String,
     pub(crate) workspaces: Vec<Workspace>,
 }
@@ -38,6 +42,8 @@ pub(crate) struct Workspace {
     pub(crate) templates: Vec<Template>,
     pub(crate) onboarding: Onboarding,
     pub(crate) webhook: Webhook,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) capture: Option<Capture>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -119,6 +125,18 @@ pub(crate) struct Webhook {
     pub(crate) secret: String,
 }
 
+/// How a workspace takes leads.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Capture {
+    pub(crate) enabled: bool,
+    pub(crate) capture_key: String,
+    pub(crate) origins: Vec<String>,
+    /// The brand of leads that name none.
+    pub(crate) brand_id: Option<String>,
+    pub(crate) lead_template_id: Option<String>,
+}
+
 impl StackFile {
     pub(crate) fn write(&self, checkout: &Checkout) -> Result<(), Problem> {
         let text = serde_json::to_string_pretty(self)
@@ -135,12 +153,14 @@ impl StackFile {
              Console    {} --help\n\
              Sent       {}/ledger (to the simulated provider)\n\
              Received   {}/ledger (by the simulated customer)\n\
+             Landing    {} (a page that sends leads)\n\
              Logs       {}\n\
              All of it  {}\n",
             self.base_url,
             self.console,
             self.provider_url,
             self.receiver_ledger_url,
+            self.landing_url,
             checkout.path_text("logs"),
             checkout.path_text("stack.json"),
         );

@@ -1,4 +1,4 @@
-//! The small HTTP/1.1 server under every simulator, with or without TLS.
+//! The small HTTP/1.1 server under every simulator and the landing page, with or without TLS.
 
 use std::future::Future;
 use std::io;
@@ -20,28 +20,28 @@ use tokio_rustls::TlsAcceptor;
 use super::ledger::{Entry, Ledger};
 
 /// A request, read whole.
-pub(super) struct Asked {
-    pub(super) method: Method,
-    pub(super) uri: Uri,
+pub(crate) struct Asked {
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
 }
 
-pub(super) type Answer = Response<Full<Bytes>>;
+pub(crate) type Answer = Response<Full<Bytes>>;
 
 /// What is done about a request: an answer, or none and the connection is closed.
-pub(super) type Reaction = Option<Answer>;
+pub(crate) type Reaction = Option<Answer>;
 
 /// A server that listens until it is dropped; its open connections end with it.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     accepting: JoinHandle<()>,
 }
 
 impl Server {
     /// Serves plain HTTP on 127.0.0.1; port 0 takes a free one.
-    pub(super) async fn plain<H, F>(port: u16, handler: H) -> io::Result<Self>
+    pub(crate) async fn plain<H, F>(port: u16, handler: H) -> io::Result<Self>
     where
         H: Fn(Asked) -> F + Send + Sync + 'static,
         F: Future<Output = Reaction> + Send + 'static,
@@ -58,7 +58,7 @@ impl Server {
         Self::start(port, Some(tls), handler).await
     }
 
-    pub(super) const fn port(&self) -> u16 {
+    pub(crate) const fn port(&self) -> u16 {
         self.address.port()
     }
 
@@ -156,14 +156,14 @@ pub(super) fn show_ledger<E: Clone + Serialize>(ledger: &Ledger<E>, method: &Met
     }
 }
 
-pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Answer {
+pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Answer {
     match serde_json::to_string(body) {
         Ok(body) => answer(status, "application/json", body),
         Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }
 
-pub(super) fn text(status: StatusCode, body: &str) -> Answer {
+pub(crate) fn text(status: StatusCode, body: &str) -> Answer {
     answer(status, "text/plain; charset=utf-8", format!("{body}\n"))
 }
 
@@ -173,7 +173,7 @@ pub(super) fn empty(status: StatusCode) -> Answer {
     answer
 }
 
-fn answer(status: StatusCode, content_type: &'static str, body: String) -> Answer {
+pub(crate) fn answer(status: StatusCode, content_type: &'static str, body: String) -> Answer {
     let mut answer = Response::new(Full::new(Bytes::from(body)));
     *answer.status_mut() = status;
     answer.headers_mut().insert(http::header::CONTENT_TYPE, http::HeaderValue::from_static(content_type));

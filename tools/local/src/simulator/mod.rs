@@ -5,7 +5,7 @@
 
 mod captcha;
 mod certificate;
-mod http_server;
+pub(crate) mod http_server;
 mod ledger;
 mod provider;
 mod receiver;

@@ -1,0 +1,112 @@
+// The demo's landing page: reads the form, sends the lead and shows what became of it.
+
+import { phoneFrom, sendLead } from './lead-capture.js';
+
+const form = document.querySelector('#lead');
+const { name, phone, consent } = form.elements;
+const button = form.querySelector('button');
+const action = form.querySelector('#action');
+const status = document.querySelector('#status');
+
+const SAY = {
+  rejected: {
+    title: 'We could not take your request',
+    text: 'Please check your phone number, or write to us at hello@aster.example.com.',
+  },
+  'try-again': {
+    title: 'That did not work',
+    text: 'Nothing was lost: please try again in a moment.',
+  },
+  unavailable: {
+    title: 'This form is closed at the moment',
+    text: 'Please come back later, or write to us at hello@aster.example.com.',
+  },
+};
+
+let consentedAt = null;
+consent.addEventListener('change', () => {
+  consentedAt = consent.checked ? new Date() : null;
+  if (consent.checked) complain(consent, '');
+});
+phone.addEventListener('input', () => complain(phone, ''));
+
+form.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  show(null);
+  const cellphone = phoneFrom(phone.value);
+  complain(phone, cellphone ? '' : 'Please give your number with its country code, beginning with +.');
+  complain(consent, consent.checked ? '' : 'Please agree, or we may not write to you.');
+  const wrong = form.querySelector('[aria-invalid="true"]');
+  if (wrong) return wrong.focus();
+
+  busy(true);
+  const settings = await settingsOfThisPage();
+  const { outcome, requestId } = settings
+    ? await sendLead(settings, { cellphone, name: name.value, consentedAt })
+    : { outcome: 'unavailable' };
+  busy(false);
+
+  if (outcome === 'accepted') {
+    accepted(cellphone, requestId);
+    return;
+  }
+  action.textContent = outcome === 'try-again' ? 'Try again' : 'Write to me';
+  show(outcome, SAY[outcome].title, SAY[outcome].text);
+  // The focus was lost with the disabled button.
+  (outcome === 'rejected' ? phone : button).focus();
+});
+
+/** Where leads go; a page of your own has this written into it. */
+async function settingsOfThisPage() {
+  const answer = await fetch('settings.json').catch(() => null);
+  if (!answer?.ok) return null;
+  return { ...(await answer.json()), token: simulatedToken };
+}
+
+/**
+ * What `recaptchaV3(siteKey)` is to a real page. The local captcha simulator judges a token by how it begins, and the
+ * page's `?captcha=` chooses that: `score-0.1`, `status-500`, `hang` and so on.
+ */
+async function simulatedToken() {
+  const kind = new URLSearchParams(location.search).get('captcha') ?? 'pass';
+  return `${kind}-${crypto.randomUUID()}`;
+}
+
+function complain(field, message) {
+  document.querySelector(`#${field.id}-error`).textContent = message;
+  if (message) field.setAttribute('aria-invalid', 'true');
+  else field.removeAttribute('aria-invalid');
+}
+
+function busy(sending) {
+  button.disabled = sending;
+  form.setAttribute('aria-busy', String(sending));
+  if (sending) {
+    action.textContent = 'Sending…';
+  }
+}
+
+function accepted(cellphone, requestId) {
+  form.hidden = true;
+  const note = show('accepted', 'Thank you!', `We will write to ${cellphone} on WhatsApp in a moment.`);
+  if (requestId) note.append(element('p', `Reference: ${requestId}`, 'reference'));
+  const title = note.querySelector('h2');
+  title.tabIndex = -1;
+  title.focus();
+}
+
+function show(kind, title, text) {
+  status.replaceChildren();
+  if (!kind) return null;
+  const note = element('div', '', `note ${kind}`);
+  note.append(element('h2', title), element('p', text));
+  status.append(note);
+  return note;
+}
+
+function element(tag, text, className = '') {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  made.className = className;
+  return made;
+}

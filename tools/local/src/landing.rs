@@ -1,0 +1,124 @@
+//! A tenant's landing page, at two origins: one from which the demo's first workspace takes leads, and a foreign one.
+//!
+//! The page is an example to copy from (`tools/local/landing`): what it does with the lead capture API is all in
+//! `lead-capture.js`.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use serde::Serialize;
+use url::Url;
+
+use crate::simulator::http_server::{Answer, Asked, Server, answer, json, text};
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// Path, content type, content.
+const FILES: [(&str, &str, &str); 4] = [
+    ("/", HTML, include_str!("../landing/index.html")),
+    ("/landing.css", CSS, include_str!("../landing/landing.css")),
+    ("/landing.js", SCRIPT, include_str!("../landing/landing.js")),
+    ("/lead-capture.js", SCRIPT, include_str!("../landing/lead-capture.js")),
+];
+
+/// The running page; it ends when it is dropped.
+#[derive(Debug)]
+pub struct Landing {
+    allowed: Server,
+    foreign: Server,
+    settings: Arc<OnceLock<Settings>>,
+}
+
+/// What the page asks its own server for: where its leads go, and as whose.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settings {
+    /// Where the lead capture API is.
+    pub capture_url: String,
+    /// Whose leads these are.
+    pub workspace_id: String,
+    /// The capture key of that workspace; it is no secret.
+    pub capture_key: String,
+    /// The brand of the leads; none leaves it to the workspace's default.
+    pub brand_id: Option<String>,
+    /// `simulated`: the page makes its tokens up, as the captcha simulator takes them.
+    pub captcha: &'static str,
+}
+
+impl Landing {
+    /// Starts it on these ports of 127.0.0.1 (0 takes a free one). Until [`open`](Self::open) its settings are
+    /// answered by 503.
+    ///
+    /// # Errors
+    /// When a port is taken.
+    pub async fn start(port: u16, foreign_port: u16) -> io::Result<Self> {
+        let settings = Arc::new(OnceLock::new());
+        let allowed = serve(port, &settings).await?;
+        let foreign = serve(foreign_port, &settings).await?;
+        Ok(Self { allowed, foreign, settings })
+    }
+
+    /// The origin from which leads are to be taken, without a slash at its end.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.allowed.port())
+    }
+
+    /// An origin of which the workspace knows nothing.
+    pub fn foreign_url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.foreign.port())
+    }
+
+    /// Lets the page send leads, from both origins; what was said first holds.
+    pub fn open(&self, settings: Settings) {
+        let _ = self.settings.set(settings);
+    }
+}
+
+async fn serve(port: u16, settings: &Arc<OnceLock<Settings>>) -> io::Result<Server> {
+    let settings = Arc::clone(settings);
+    Server::plain(port, move |asked| {
+        let answer = respond(&asked, settings.get());
+        async move { Some(answer) }
+    })
+    .await
+}
+
+fn respond(asked: &Asked, settings: Option<&Settings>) -> Answer {
+    let mut answer = content(asked, settings);
+    protect(answer.headers_mut(), settings);
+    answer
+}
+
+fn content(asked: &Asked, settings: Option<&Settings>) -> Answer {
+    if asked.method != Method::GET {
+        return text(StatusCode::METHOD_NOT_ALLOWED, "the landing page knows GET");
+    }
+    match (asked.uri.path(), settings) {
+        ("/settings.json", Some(settings)) => json(StatusCode::OK, settings),
+        ("/settings.json", None) => text(StatusCode::SERVICE_UNAVAILABLE, "there is no demo, or none yet"),
+        (path, _) => match FILES.iter().find(|(known, ..)| *known == path) {
+            Some((_, content_type, content)) => answer(StatusCode::OK, content_type, (*content).to_owned()),
+            None => text(StatusCode::NOT_FOUND, "there is no such file"),
+        },
+    }
+}
+
+/// The page needs nothing but itself and the lead capture API: nothing else is let in.
+fn protect(headers: &mut HeaderMap, settings: Option<&Settings>) {
+    let capture = settings.and_then(|settings| Url::parse(&settings.capture_url).ok());
+    let capture = capture.map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+    let policy = format!(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self' {capture}; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    if let Ok(policy) = HeaderValue::try_from(policy) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+}
