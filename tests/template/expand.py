@@ -120,6 +120,8 @@ class Stack:
         def one(match):
             name = match.group(1)
             value = self._evaluate(names[name]) if name in names else self._reference(name)
+            if isinstance(value, dict) and set(value) == {"Ref"}:
+                return f"${{{value['Ref']}}}"
             return str(value) if isinstance(value, (str, int)) else match.group(0)
 
         return re.sub(r"\$\{([^!}][^}]*)}", one, text)

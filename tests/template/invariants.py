@@ -31,9 +31,10 @@ FUNCTIONS = {
     ),
     "attributes": (set(), {"api-keys", "limits", "workspaces"}),
     "users": (set(), {"api-keys", "limits", "workspaces"}),
+    "leads": ({"CAPTCHA_URL", "FIRST_DUE_SECONDS"}, {"workspaces", "leads", "secrets"}),
     "event-relay": (
-        {"DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "FIRST_DUE_SECONDS", "MEDIA_BUCKET"},
-        {"contacts", "conversations", "messages", "media", "workspaces", "deliveries"},
+        {"DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "LEAD_QUEUE_URL", "FIRST_DUE_SECONDS", "MEDIA_BUCKET"},
+        {"contacts", "conversations", "messages", "media", "leads", "workspaces", "deliveries"},
     ),
     "message-sender": (
         {
@@ -48,6 +49,18 @@ FUNCTIONS = {
         },
         {"workspaces", "contacts", "conversations", "messages", "secrets"},
     ),
+    "lead-sender": (
+        {
+            "LEAD_QUEUE_URL",
+            "SEND_RETRY_SCHEDULE",
+            "SEND_THROTTLE_SCHEDULE",
+            "SEND_TIMEOUT_SECONDS",
+            "SEND_LEASE_SECONDS",
+            "GRAPH_URL",
+            "GRAPH_VERSION",
+        },
+        {"workspaces", "contacts", "conversations", "messages", "leads", "secrets"},
+    ),
     "webhook-delivery": (
         {
             "DELIVERY_QUEUE_URL",
@@ -60,7 +73,7 @@ FUNCTIONS = {
         },
         {"workspaces", "deliveries", "secrets"},
     ),
-    "sweeper": ({"DELIVERY_QUEUE_URL", "SEND_QUEUE_URL"}, {"deliveries", "messages"}),
+    "sweeper": ({"DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "LEAD_QUEUE_URL"}, {"deliveries", "messages", "leads"}),
 }
 
 # table -> (attribute of time to live, stream view, {index: (keys, projection)})
@@ -76,6 +89,11 @@ TABLES = {
     "conversations": ("expiresAt", "NEW_AND_OLD_IMAGES", {"byStatus": (["statusPk S", "sk S"], "ALL")}),
     "messages": ("expiresAt", "NEW_AND_OLD_IMAGES", {"due": (["dueShard S", "dueAt N"], "KEYS_ONLY")}),
     "media": ("expiresAt", "OLD_IMAGE", {}),
+    "leads": (
+        "expiresAt",
+        "NEW_AND_OLD_IMAGES",
+        {"due": (["dueShard S", "dueAt N"], "KEYS_ONLY"), "byTime": (["timePk S", "timeSk S"], "INCLUDE state")},
+    ),
     "deliveries": (
         "expiresAt",
         None,
@@ -103,7 +121,11 @@ ROUTES = {
         ("post", f"{WORKSPACE}/files"): "files",
         ("post", f"{WORKSPACE}/messages"): "messages",
     },
-    "CaptureApi": {("get", "/health"): None},
+    "CaptureApi": {
+        ("get", "/health"): None,
+        ("post", "/api/v1/leadscout/campaign-leads"): "leads",
+        ("options", "/api/v1/leadscout/campaign-leads"): "leads",
+    },
 }
 
 # What the gateway answers by itself: response type -> (status, code, title) and (status, type, title).
@@ -113,6 +135,7 @@ FORBIDDEN = (403, "SERVICE_CORE_0301", "Forbidden"), (403, "REJECTED", "Forbidde
 TOO_LARGE = (413, "SERVICE_CORE_0413", "Payload Too Large"), (400, "INVALID_REQUEST", "Bad Request")
 NOT_JSON = (415, "SERVICE_CORE_0415", "Unsupported Media Type"), (400, "INVALID_REQUEST", "Bad Request")
 TOO_MANY = (429, "SERVICE_RATE_LIMIT_0001", "Too Many Requests"), (429, "RATE_LIMITED", "Too Many Requests")
+BLOCKED = FORBIDDEN[0], TOO_MANY[1]  # the web ACL of the capture API blocks too many requests, and nothing else
 FAILED = (500, "SERVICE_CORE_0500", "Internal Server Error"), (500, "INTERNAL_ERROR", "Internal Server Error")
 TIMED_OUT = (503, "SERVICE_CORE_0503", "Service Unavailable"), (500, "INTERNAL_ERROR", "Internal Server Error")
 GATEWAY_RESPONSES = {
@@ -136,7 +159,7 @@ GATEWAY_RESPONSES = {
     "THROTTLED": TOO_MANY,
     "UNAUTHORIZED": FORBIDDEN,
     "UNSUPPORTED_MEDIA_TYPE": NOT_JSON,
-    "WAF_FILTERED": FORBIDDEN,
+    "WAF_FILTERED": BLOCKED,
 }
 
 OUTPUTS = {
@@ -146,6 +169,8 @@ OUTPUTS = {
     "DeliveryDlqUrl",
     "SendQueueUrl",
     "SendDlqUrl",
+    "LeadQueueUrl",
+    "LeadDlqUrl",
     "MediaBucketName",
     "FailureBucketName",
 }
@@ -159,6 +184,7 @@ RELAYED = {
         {"eventName": ["INSERT"], "dynamodb": {"Keys": {"sk": {"S": ["P"]}}}},
     ],
     "media": [{"eventName": ["REMOVE"], "dynamodb": {"Keys": {"sk": {"S": ["M"]}}}}],
+    "leads": [{"eventName": ["INSERT", "MODIFY"], "dynamodb": {"Keys": {"sk": {"S": ["L"]}}}}],
 }
 
 
@@ -360,6 +386,9 @@ def tables_have_the_agreed_shape(template):
             ordered = sorted(schema, key=lambda key: key["KeyType"])
             return [f"{key['AttributeName']} {kinds[key['AttributeName']]}" for key in ordered]
 
+        def projection(spec):
+            return " ".join([spec["ProjectionType"], *spec.get("NonKeyAttributes", [])])
+
         if table.get("BillingMode") != "PAY_PER_REQUEST":
             yield f"{name} is not on demand"
         if keys(table["KeySchema"]) != ["pk S", "sk S"]:
@@ -369,7 +398,7 @@ def tables_have_the_agreed_shape(template):
             time_to_live.get("AttributeName") if time_to_live.get("Enabled") else None,
             (table.get("StreamSpecification") or {}).get("StreamViewType"),
             {
-                index["IndexName"]: (keys(index["KeySchema"]), index["Projection"]["ProjectionType"])
+                index["IndexName"]: (keys(index["KeySchema"]), projection(index["Projection"]))
                 for index in table.get("GlobalSecondaryIndexes", [])
             },
         )
@@ -488,6 +517,94 @@ def routes_are_listed_one_by_one(template):
 
 
 @invariant
+def the_gateway_hands_requests_on_whole_and_may_do_so(template):
+    stack = Stack(template)
+    allowed = sorted(
+        (_name_of(stack.resources[permission["FunctionName"]["Ref"]]), permission["SourceArn"])
+        for permission in stack.of_type("AWS::Lambda::Permission").values()
+        if permission["Principal"] == "apigateway.amazonaws.com"
+    )
+    routed = []
+    for api, method, path, operation, function in _operations(stack):
+        if function is None:
+            continue
+        integration = operation["x-amazon-apigateway-integration"]
+        if (integration["type"], integration["httpMethod"]) != ("aws_proxy", "POST"):
+            yield f"{api}: {method} {path} does not reach {function} as it was sent"
+        generic = re.sub(r"\{\w+}", "*", path)
+        routed.append((function, f"arn:aws:execute-api:eu-west-1:123456789012:${{{api}}}/*/{method.upper()}{generic}"))
+    if allowed != sorted(routed):
+        yield f"the gateway may call {allowed}, but is to call {sorted(routed)}"
+
+
+@invariant
+def preflights_are_answered_by_the_function(template):
+    stack = Stack(template)
+    operations = {(api, method, path): (operation, function) for api, method, path, operation, function in _operations(stack)}
+    for (api, method, path), (_, function) in operations.items():
+        if api == "CaptureApi" and method == "post" and operations.get((api, "options", path), (None, None))[1] != function:
+            yield f"the preflight of {path} does not reach {function}"
+    for (api, method, path), (operation, function) in operations.items():
+        if method == "options" and (api != "CaptureApi" or function is None):
+            yield f"{api} answers preflights of {path} by itself"
+        if "access-control-" in json.dumps(operation).lower():
+            yield f"{api}: {method} {path} says by itself who may read its answers"
+    for api in stack.of_type("AWS::ApiGateway::RestApi"):
+        responses = stack.resources[api]["Properties"]["Body"].get("x-amazon-apigateway-gateway-responses", {})
+        if "access-control-" in json.dumps(responses).lower():
+            yield f"{api} says by itself who may read its errors"
+
+
+@invariant
+def in_production_one_address_cannot_flood_the_capture_api(template):
+    for stage, choice, wanted in (
+        ("production", "auto", True),
+        ("staging", "auto", False),
+        ("development", "auto", False),
+        ("development", "on", True),
+        ("production", "off", False),
+    ):
+        stack = Stack(template, Stage=stage, CaptureFirewall=choice)
+        kinds = ("AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation")
+        if [len(stack.of_type(kind)) for kind in kinds] != [int(wanted)] * 2:
+            yield f"CaptureFirewall {choice} in {stage} gives {'no' if wanted else 'a'} web ACL"
+    if template["Parameters"]["CaptureFirewall"]["Default"] != "auto":
+        yield "the web ACL is not there in production, or elsewhere too, unless asked for"
+
+
+@invariant
+def the_web_acl_counts_the_requests_of_an_address_to_the_capture_api(template):
+    stack = Stack(template, CaptureFirewall="on", CaptureRequestsPerAddress="10")
+    stages = stack.of_type("AWS::ApiGateway::Stage")
+    for name, acl in stack.of_type("AWS::WAFv2::WebACL").items():
+        attached = [
+            association["ResourceArn"]
+            for association in stack.of_type("AWS::WAFv2::WebACLAssociation").values()
+            if association["WebACLArn"] == {"Fn::GetAtt": [name, "Arn"]}
+        ]
+        # A reference to the stage, not its name: without it the association could come before the stage.
+        ours = [
+            f"arn:aws:apigateway:eu-west-1::/restapis/${{CaptureApi}}/stages/${{{logical_id}}}"
+            for logical_id, stage in stages.items()
+            if stage["RestApiId"] == {"Ref": "CaptureApi"}
+        ]
+        if attached != ours or len(ours) != 1:
+            yield f"{name} guards {attached}"
+        if (acl["Scope"], acl["DefaultAction"]) != ("REGIONAL", {"Allow": {}}):
+            yield f"{name} does not let through what no rule blocks"
+        rules = [(rule["Statement"], rule.get("Action")) for rule in acl["Rules"]]
+        rate = {"RateBasedStatement": {"AggregateKeyType": "IP", "EvaluationWindowSec": 300, "Limit": "10"}}
+        # Blocked without an answer of its own, so that the gateway's is sent; it speaks of too many requests only.
+        if rules != [(rate, {"Block": {}})]:
+            yield f"{name} has other rules than the one of addresses: {rules}"
+        seen = [part["VisibilityConfig"] for part in (acl, *acl["Rules"])]
+        if not all(config["CloudWatchMetricsEnabled"] for config in seen) or len({config["MetricName"] for config in seen}) != len(seen):
+            yield f"{name} has no metrics"
+        if any(config["SampledRequestsEnabled"] for config in seen):
+            yield f"{name} keeps visitors' addresses"
+
+
+@invariant
 def the_gateway_answers_in_our_shapes(template):
     stack = Stack(template)
     for api, surface in (("IntegrationsApi", 0), ("CaptureApi", 1)):
@@ -500,10 +617,10 @@ def the_gateway_answers_in_our_shapes(template):
                 headers = {"X-Request-Id": "context.requestId"}
             else:
                 body = {"type": f"SERVICE.CAMPAIGN_LEADS.{code}", "title": title, "status": status}
-                headers = {"Content-Type": "'application/problem+json'"}
+                headers = {"Content-Type": "'application/problem+json'", "Vary": "'Origin'"}
             headers |= {"Cache-Control": "'no-store'", "X-Content-Type-Options": "'nosniff'"}
             if status == 429:
-                headers["Retry-After"] = "'1'"
+                headers["Retry-After"] = "'60'" if kind == "WAF_FILTERED" else "'1'"
             sent = response.get("responseParameters", {})
             if {key.removeprefix("gatewayresponse.header."): value for key, value in sent.items()} != headers:
                 yield f"{api}: headers of {kind}"
@@ -586,14 +703,19 @@ def _stream_mappings(stack):
 def _routes(stack):
     """Per API, (method, path) -> name of the function, or None where the gateway answers by itself."""
     routes = {}
+    for api, method, path, _, function in _operations(stack):
+        routes.setdefault(api, {})[(method, path)] = function
+    return routes
+
+
+def _operations(stack):
+    """API, method, path, definition, name of the function or None where the gateway answers by itself."""
     for api, definition in stack.of_type("AWS::ApiGateway::RestApi").items():
         for path, methods in definition["Body"]["paths"].items():
             for method, operation in methods.items():
                 uri = operation["x-amazon-apigateway-integration"].get("uri", "")
                 target = re.search(r"functions/\$\{(\w+)\.Arn}", uri)
-                name = _name_of(stack.resources[target.group(1)]) if target else None
-                routes.setdefault(api, {})[(method, path)] = name
-    return routes
+                yield api, method, path, operation, _name_of(stack.resources[target.group(1)]) if target else None
 
 
 def _raw_timeouts(template, stack, name):

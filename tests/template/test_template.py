@@ -78,6 +78,43 @@ def any_method(template):
     resource(template, "UsersFunction")["Events"]["Get"]["Properties"]["Method"] = "ANY"
 
 
+def by_hand(**changes):
+    """The capture route written into the API's own definition, with an integration that differs."""
+
+    def change(template):
+        function = resource(template, "LeadsFunction")
+        path = function["Events"].pop("Accept")["Properties"]["Path"]
+        integration = {
+            "type": "aws_proxy",
+            "httpMethod": "POST",
+            "uri": {"Fn::Sub": "arn:aws:apigateway:eu-west-1:lambda:path/2015-03-31/functions/${LeadsFunction.Arn}/invocations"},
+        }
+        operation = {"responses": {}, "x-amazon-apigateway-integration": integration | changes}
+        resource(template, "CaptureApi")["DefinitionBody"]["paths"][path] = {"post": operation}
+        template["Resources"]["Permission"] = permission("LeadsFunction", f"${{CaptureApi}}/*/POST{path}")
+
+    return change
+
+
+def permission(function, source):
+    properties = {
+        "Action": "lambda:InvokeFunction",
+        "FunctionName": {"Ref": function},
+        "Principal": "apigateway.amazonaws.com",
+        "SourceArn": {"Fn::Sub": f"arn:${{AWS::Partition}}:execute-api:${{AWS::Region}}:${{AWS::AccountId}}:{source}"},
+    }
+    return {"Type": "AWS::Lambda::Permission", "Properties": properties}
+
+
+def another_permission(template):
+    template["Resources"]["Permission"] = permission("SweeperFunction", "${CaptureApi}/*/POST/sweep")
+
+
+def guarding(api, stage):
+    arn = f"arn:${{AWS::Partition}}:apigateway:${{AWS::Region}}::/restapis/{api}/stages/{stage}"
+    return set_in("CaptureWebAclAssociation", "ResourceArn", to={"Fn::Sub": arn})
+
+
 TABLE = {"Fn::GetAtt": ["ContactsTable", "Arn"]}
 SECRETS = {"Fn::GetAtt": ["SecretsTable", "Arn"]}
 RELAY_EVENT = ("Events", "Contacts", "Properties")
@@ -122,6 +159,13 @@ MUTATIONS = [
     ),
     ("helper_rows_never_wake_the_relay", remove("EventRelayFunction", *RELAY_EVENT, "FilterCriteria")),
     ("helper_rows_never_wake_the_relay", remove("EventRelayFunction", "Events", "Messages")),
+    (
+        "helper_rows_never_wake_the_relay",
+        set_in(
+            "EventRelayFunction", "Events", "Leads", "Properties", "FilterCriteria", "Filters", 0, "Pattern",
+            to='{"dynamodb":{"Keys":{"sk":{"S":["L"]}}}}',
+        ),
+    ),
     ("leases_cover_the_function_and_the_function_a_call", parameter("SenderTimeoutSeconds", AllowedValues=[5, 60])),
     ("leases_cover_the_function_and_the_function_a_call", lambda template: template["Rules"].pop("SenderWithin60Seconds")),
     ("leases_cover_the_function_and_the_function_a_call", lambda template: template.pop("Rules")),
@@ -169,6 +213,10 @@ MUTATIONS = [
         set_in("ContactsTable", "GlobalSecondaryIndexes", 0, "Projection", "ProjectionType", to="ALL"),
     ),
     ("tables_have_the_agreed_shape", set_in("LimitsTable", "TableName", to="limits")),
+    (
+        "tables_have_the_agreed_shape",
+        set_in("LeadsTable", "GlobalSecondaryIndexes", 1, "Projection", "NonKeyAttributes", to=["phone"]),
+    ),
     (
         "buckets_are_private_encrypted_and_tls_only",
         lambda template: template["Resources"].pop("MediaBucketPolicy"),
@@ -218,6 +266,75 @@ MUTATIONS = [
     ),
     ("routes_are_listed_one_by_one", any_method),
     ("routes_are_listed_one_by_one", remove("ContactsFunction", "Events", "Update")),
+    ("routes_are_listed_one_by_one", remove("LeadsFunction", "Events", "Preflight")),
+    ("routes_are_listed_one_by_one", remove("CaptureApi", "MergeDefinitions")),
+    ("routes_are_listed_one_by_one", set_in("CaptureApi", "Cors", to="'*'")),
+    ("the_gateway_hands_requests_on_whole_and_may_do_so", by_hand(type="mock")),
+    ("the_gateway_hands_requests_on_whole_and_may_do_so", by_hand(httpMethod="OPTIONS")),
+    ("the_gateway_hands_requests_on_whole_and_may_do_so", another_permission),
+    ("preflights_are_answered_by_the_function", remove("LeadsFunction", "Events", "Preflight")),
+    ("preflights_are_answered_by_the_function", set_in("CaptureApi", "Cors", to="'*'")),
+    ("preflights_are_answered_by_the_function", set_in("IntegrationsApi", "Cors", to="'*'")),
+    (
+        "preflights_are_answered_by_the_function",
+        set_in(
+            "CaptureApi", "DefinitionBody", "paths", "/health", "get", "x-amazon-apigateway-integration",
+            "responses", "default", "responseParameters",
+            to={"method.response.header.Access-Control-Allow-Origin": "'*'"},
+        ),
+    ),
+    (
+        "preflights_are_answered_by_the_function",
+        set_in(
+            "CaptureApi", "GatewayResponses", "WAF_FILTERED", "ResponseParameters", "Headers",
+            "Access-Control-Allow-Origin", to="'*'",
+        ),
+    ),
+    ("in_production_one_address_cannot_flood_the_capture_api", parameter("CaptureFirewall", Default="off")),
+    (
+        "in_production_one_address_cannot_flood_the_capture_api",
+        lambda template: template["Resources"]["CaptureWebAcl"].pop("Condition"),
+    ),
+    (
+        "in_production_one_address_cannot_flood_the_capture_api",
+        lambda template: template["Resources"].pop("CaptureWebAclAssociation"),
+    ),
+    (
+        "in_production_one_address_cannot_flood_the_capture_api",
+        lambda template: template["Conditions"].update(HasCaptureFirewall=template["Conditions"]["IsProduction"]),
+    ),
+    ("the_web_acl_counts_the_requests_of_an_address_to_the_capture_api", guarding("${IntegrationsApi}", "${IntegrationsApi.Stage}")),
+    ("the_web_acl_counts_the_requests_of_an_address_to_the_capture_api", guarding("${CaptureApi}", "live")),
+    (
+        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        set_in("CaptureWebAcl", "DefaultAction", to={"Block": {}}),
+    ),
+    (
+        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        set_in("CaptureWebAcl", "Rules", 0, "Statement", "RateBasedStatement", "Limit", to=300),
+    ),
+    (
+        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        set_in("CaptureWebAcl", "Rules", 0, "Action", to={"Count": {}}),
+    ),
+    (
+        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        set_in("CaptureWebAcl", "Rules", 0, "Action", "Block", "CustomResponse", to={"ResponseCode": 403}),
+    ),
+    (
+        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        lambda template: resource(template, "CaptureWebAcl")["Rules"].append(
+            resource(template, "CaptureWebAcl")["Rules"][0]
+        ),
+    ),
+    (
+        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        set_in("CaptureWebAcl", "VisibilityConfig", "CloudWatchMetricsEnabled", to=False),
+    ),
+    (
+        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        set_in("CaptureWebAcl", "Rules", 0, "VisibilityConfig", "SampledRequestsEnabled", to=True),
+    ),
     ("the_gateway_answers_in_our_shapes", remove("IntegrationsApi", "GatewayResponses", "THROTTLED")),
     (
         "the_gateway_answers_in_our_shapes",
@@ -229,6 +346,11 @@ MUTATIONS = [
             "CaptureApi", "GatewayResponses", "DEFAULT_4XX", "ResponseParameters", "Headers", "X-Request-Id",
             to="context.requestId",
         ),
+    ),
+    ("the_gateway_answers_in_our_shapes", remove("CaptureApi", "GatewayResponses", "WAF_FILTERED")),
+    (
+        "the_gateway_answers_in_our_shapes",
+        remove("CaptureApi", "GatewayResponses", "DEFAULT_5XX", "ResponseParameters", "Headers", "Vary"),
     ),
     ("one_stage_called_live", without_open_api_3),
     (
