@@ -15,7 +15,7 @@ RECORDS = [(name, record) for name, event in EVENTS.items() for record in event.
 
 def test_every_route_has_an_event():
     shown = {(event["httpMethod"].lower(), event["resource"]) for event in REQUESTS.values()}
-    assert shown == set(ROUTES["IntegrationsApi"])
+    assert shown == {route for routes in ROUTES.values() for route, function in routes.items() if function}
 
 
 def test_every_trigger_has_an_event():
@@ -61,6 +61,8 @@ def test_the_relays_events_pass_its_filters_and_come_from_its_streams():
         ("messaging-messages", "MODIFY", "M"),
         ("messaging-messages", "INSERT", "P"),
         ("messaging-media", "REMOVE", "M"),
+        ("messaging-leads", "INSERT", "L"),
+        ("messaging-leads", "MODIFY", "L"),
     }
 
 
@@ -87,4 +89,5 @@ def test_the_queues_events_name_what_to_look_after():
     assert bodies == {
         "messaging-webhook-deliveries": {"workspaceId", "deliveryId"},
         "messaging-message-sends": {"workspaceId", "conversationId"},
+        "messaging-lead-sends": {"workspaceId", "leadId"},
     }
