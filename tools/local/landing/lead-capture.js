@@ -8,9 +8,11 @@ const PATH = '/api/v1/leadscout/campaign-leads';
 // The API answers within seconds; a visitor who waits longer than this has a connection that is gone.
 const TIMEOUT_MS = 20_000;
 
-// More than this the API does not take; it is the page's address that visitors can alter, so it is cut, not refused.
+// More than this the API does not take. All of it comes from the page's address, which whoever made the link chose:
+// no visitor shall be turned away for it, so it is cut.
 const MAX_UTM = 20;
 const MAX_UTM_LENGTH = 256;
+const MAX_ADDRESS = 2048;
 
 /**
  * Sends one lead, and says what became of it. It does not throw for whatever the network or the API may answer.
@@ -97,15 +99,13 @@ function urlOf({ captureUrl, workspaceId }) {
 
 function bodyOf(settings, lead, token) {
   const page = new URL(location.href);
-  // What follows the # never leaves a browser by itself, so it does not here.
-  page.hash = '';
   return {
     workspaceId: settings.workspaceId,
     captureKey: settings.captureKey,
     cellphone: lead.cellphone,
     name: lead.name?.trim() || null,
     brandId: settings.brandId || null,
-    landingUri: page.href,
+    landingUri: addressOf(page),
     utm: utmOf(page.searchParams),
     consent: {
       status: lead.consentedAt ? 'GRANTED' : 'NOT_PROVIDED',
@@ -113,6 +113,12 @@ function bodyOf(settings, lead, token) {
     },
     recaptchaToken: token,
   };
+}
+
+/** Without what follows the #: that never leaves a browser by itself, so it does not here. */
+function addressOf({ origin, pathname, search }) {
+  const fits = [origin + pathname + search, origin + pathname].find((address) => address.length <= MAX_ADDRESS);
+  return fits ?? `${origin}/`;
 }
 
 /** The campaign's parameters, under their names; of one that is repeated the first. */

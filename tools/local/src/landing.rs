@@ -110,9 +110,9 @@ fn content(asked: &Asked, settings: Option<&Settings>) -> Answer {
 /// The page needs nothing but itself and the lead capture API: nothing else is let in.
 fn protect(headers: &mut HeaderMap, settings: Option<&Settings>) {
     let capture = settings.and_then(|settings| Url::parse(&settings.capture_url).ok());
-    let capture = capture.map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+    let capture = capture.map(|url| format!(" {}", url.origin().ascii_serialization())).unwrap_or_default();
     let policy = format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self' {capture}; \
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'{capture}; \
          base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     );
     if let Ok(policy) = HeaderValue::try_from(policy) {

@@ -14,7 +14,7 @@ use crate::landing::{Landing, Settings};
 use crate::ports::Ports;
 use crate::progress::Progress;
 use crate::simulator::{Captcha, Provider, Receiver};
-use crate::stack_file::StackFile;
+use crate::stack_file::{StackFile, Workspace};
 use crate::{Problem, build, demo, prerequisites, venv};
 
 /// What can be chosen about a run.
@@ -83,16 +83,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     } else {
         Vec::new()
     };
-    if let Some((workspace, capture)) = workspaces.first().and_then(|first| Some((first, first.capture.as_ref()?)))
-    {
-        landing.open(Settings {
-            capture_url: urls.capture_url.clone(),
-            workspace_id: workspace.workspace_id.clone(),
-            capture_key: capture.capture_key.clone(),
-            brand_id: capture.brand_id.clone(),
-            captcha: "simulated",
-        });
-    }
+    open(&landing, &urls.capture_url, &workspaces);
 
     let stack = StackFile {
         base_url: urls.api_url,
@@ -114,6 +105,19 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     print(&stack.summary(&checkout));
 
     emulator.ended().await
+}
+
+/// The landing page sends its leads as the first workspace.
+fn open(landing: &Landing, capture_url: &str, workspaces: &[Workspace]) {
+    let Some(workspace) = workspaces.first() else { return };
+    let Some(capture) = &workspace.capture else { return };
+    landing.open(Settings {
+        capture_url: capture_url.to_owned(),
+        workspace_id: workspace.workspace_id.clone(),
+        capture_key: capture.capture_key.clone(),
+        brand_id: capture.brand_id.clone(),
+        captcha: "simulated",
+    });
 }
 
 /// Ends at the first Ctrl-C, SIGTERM or closed terminal from now on.

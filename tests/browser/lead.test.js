@@ -1,0 +1,290 @@
+// The landing page against the lead capture API, as a visitor's browser lets it happen.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { launch, look, open, stack, tokensSeen, workspace } from './stack.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const LEADS = `${stack.captureUrl}/api/v1/leadscout/campaign-leads`;
+
+let browser;
+before(async () => (browser = await launch()));
+after(() => browser?.close());
+
+// The same number is the same lead for a day, so each test takes one of its own.
+let numbers = 100;
+const nextPhone = () => `+34600200${(numbers += 1)}`;
+
+const parts = (page) => ({
+  name: page.getByRole('textbox', { name: 'Name (optional)' }),
+  phone: page.getByRole('textbox', { name: 'Phone number' }),
+  consent: page.getByRole('checkbox', { name: 'I agree that Aster Travel writes to me on WhatsApp about my trip.' }),
+  button: page.getByRole('button'),
+  status: page.getByRole('status'),
+});
+
+async function fill(page, phone) {
+  const { name, phone: field, consent } = parts(page);
+  await name.fill('Ana García');
+  await field.fill(phone);
+  await consent.check();
+}
+
+/** Every request to the lead capture API with its answer, preflights too, as the browser's network layer has them. */
+async function recorded(page) {
+  const requests = [];
+  const session = await page.context().newCDPSession(page);
+  await session.send('Network.enable');
+  const known = new Map();
+  session.on('Network.requestWillBeSent', ({ requestId, request }) => {
+    if (!request.url.startsWith(LEADS)) return;
+    const entry = { method: request.method, url: new URL(request.url), body: request.postData, headers: {} };
+    known.set(requestId, entry);
+    requests.push(entry);
+  });
+  session.on('Network.responseReceived', ({ requestId, response }) => {
+    const entry = known.get(requestId);
+    if (entry) entry.status = response.status;
+  });
+  session.on('Network.requestWillBeSentExtraInfo', ({ requestId, headers }) => {
+    const entry = known.get(requestId);
+    if (entry) entry.headers = headers;
+  });
+  return requests;
+}
+
+/** Until the page shows what became of the lead. */
+async function outcome(page, title) {
+  await parts(page).status.getByRole('heading', { name: title }).waitFor();
+}
+
+const ACCEPTED = 'Thank you!';
+const REJECTED = 'We could not take your request';
+const TRY_AGAIN = 'That did not work';
+
+test('a lead from the allowed origin passes the preflight and is accepted', async () => {
+  const page = await open(browser, `${stack.landingUrl}/?utm_source=news&utm_campaign=summer&other=1#top`);
+  const requests = await recorded(page);
+  await look(page, 'idle');
+  const before = Date.now();
+  const phone = nextPhone();
+  await fill(page, phone.replace(/^(...)(...)(...)/, '$1 $2 $3 '));
+  await parts(page).button.click();
+  await outcome(page, ACCEPTED);
+  await look(page, 'accepted');
+
+  const [preflight, post, ...others] = requests.sort((one, other) => one.method.localeCompare(other.method));
+  assert.deepEqual(others, []);
+  assert.deepEqual([preflight.method, preflight.status], ['OPTIONS', 204]);
+  assert.deepEqual([post.method, post.status], ['POST', 202]);
+  for (const { url } of [preflight, post]) {
+    assert.equal(url.href, `${LEADS}?workspaceId=${workspace.workspaceId}`);
+  }
+  assert.ok(!Object.keys(post.headers).some((name) => name.toLowerCase() === 'cookie'));
+
+  const { recaptchaToken, consent, ...body } = JSON.parse(post.body);
+  assert.deepEqual(body, {
+    workspaceId: workspace.workspaceId,
+    captureKey: workspace.capture.captureKey,
+    cellphone: phone,
+    name: 'Ana García',
+    brandId: workspace.capture.brandId,
+    landingUri: `${stack.landingUrl}/?utm_source=news&utm_campaign=summer&other=1`,
+    utm: { utm_source: 'news', utm_campaign: 'summer' },
+  });
+  assert.match(recaptchaToken, /^pass-/);
+  assert.equal(consent.status, 'GRANTED');
+  const agreed = Date.parse(consent.capturedAt);
+  assert.ok(before <= agreed && agreed <= Date.now(), consent.capturedAt);
+
+  const { status } = parts(page);
+  assert.match(await status.innerText(), new RegExp(`We will write to \\${phone} on WhatsApp`));
+  const reference = await status.getByText('Reference: ').innerText();
+  assert.match(reference.replace('Reference: ', ''), UUID);
+  assert.equal(await parts(page).button.count(), 0, 'the form is gone');
+});
+
+test('from a foreign origin the browser sends nothing, and the page says so', async () => {
+  const page = await open(browser, stack.foreignLandingUrl);
+  const requests = await recorded(page);
+  const complaints = [];
+  page.on('console', (message) => complaints.push(message.text()));
+  const seen = await tokensSeen();
+  await fill(page, nextPhone());
+  await parts(page).button.click();
+  await outcome(page, TRY_AGAIN);
+  await look(page, 'foreign');
+
+  assert.ok(complaints.some((text) => text.includes('blocked by CORS policy')), complaints.join('\n'));
+  const preflight = requests.find(({ method }) => method === 'OPTIONS');
+  assert.equal(preflight.status, 204);
+  const post = requests.find(({ method }) => method === 'POST');
+  assert.equal(post?.status, undefined, 'it got an answer');
+  assert.deepEqual(await tokensSeen(), seen, 'it came as far as the captcha');
+});
+
+test('a lead that the captcha takes for a machine is rejected', async () => {
+  const page = await open(browser, `${stack.landingUrl}/?captcha=score-0.1`);
+  const requests = await recorded(page);
+  await fill(page, nextPhone());
+  await parts(page).button.click();
+  await outcome(page, REJECTED);
+  await look(page, 'rejected');
+  assert.equal(requests.find(({ method }) => method === 'POST').status, 403);
+
+  // The form stays as it was filled, at the field that the visitor can do something about.
+  const { button, name, phone, consent } = parts(page);
+  assert.equal(await name.inputValue(), 'Ana García');
+  assert.ok(await consent.isChecked());
+  assert.ok(await button.isEnabled());
+  assert.equal(await button.innerText(), 'Write to me');
+  assert.ok(await hasFocus(phone));
+});
+
+test('while the captcha provider is away a lead can be tried again, with a new token each time', async () => {
+  const page = await open(browser, `${stack.landingUrl}/?captcha=status-500`);
+  const requests = await recorded(page);
+  await fill(page, nextPhone());
+  await parts(page).button.click();
+  await outcome(page, TRY_AGAIN);
+  await look(page, 'try-again');
+  const again = page.getByRole('button', { name: 'Try again' });
+  assert.ok(await hasFocus(again));
+
+  await page.evaluate(() => history.replaceState(null, '', '/?captcha=pass'));
+  await page.keyboard.press('Enter');
+  await outcome(page, ACCEPTED);
+  const posts = requests.filter(({ method }) => method === 'POST');
+  assert.deepEqual(posts.map(({ status }) => status), [422, 202]);
+  const [first, second] = posts.map(({ body }) => JSON.parse(body));
+  assert.notEqual(first.recaptchaToken, second.recaptchaToken);
+  const constant = ({ workspaceId, captureKey, cellphone, name, consent }) => [
+    workspaceId, captureKey, cellphone, name, consent,
+  ];
+  assert.deepEqual(constant(first), constant(second));
+});
+
+test('while a lead is being sent, the button waits with it', async () => {
+  // The captcha provider says nothing, until the API has waited long enough.
+  const page = await open(browser, `${stack.landingUrl}/?captcha=hang`);
+  await fill(page, nextPhone());
+  const { button } = parts(page);
+  await button.click();
+  await page.getByRole('button', { name: 'Sending…' }).waitFor();
+  assert.ok(await button.isDisabled());
+  await look(page, 'sending');
+  await outcome(page, TRY_AGAIN);
+  assert.ok(await button.isEnabled());
+});
+
+test('a number without its country code is asked for again, and nothing is sent', async () => {
+  const page = await open(browser, stack.landingUrl);
+  const requests = await recorded(page);
+  const { phone, consent, button } = parts(page);
+  for (const wrong of ['', '600111222', '+34 600', '+34 600 111 222 333 444', 'call me']) {
+    await phone.fill(wrong);
+    await consent.check();
+    await button.click();
+    const message = 'Please give your number with its country code, beginning with +.';
+    assert.deepEqual(await described(phone), ['With country code, for instance +34 600 111 222', message], wrong);
+    assert.equal(await phone.getAttribute('aria-invalid'), 'true', wrong);
+    assert.ok(await hasFocus(phone), wrong);
+  }
+  await look(page, 'wrong-number');
+
+  await phone.fill(nextPhone());
+  assert.equal(await phone.getAttribute('aria-invalid'), null, 'it complains no longer than there is reason');
+  assert.deepEqual(requests, []);
+});
+
+test('a number in no numbering plan is rejected by the API', async () => {
+  const page = await open(browser, stack.landingUrl);
+  const requests = await recorded(page);
+  await fill(page, '+34 100 000 000');
+  await parts(page).button.click();
+  await outcome(page, REJECTED);
+  assert.equal(requests.find(({ method }) => method === 'POST').status, 400);
+});
+
+test('without consent nothing is sent', async () => {
+  const page = await open(browser, stack.landingUrl);
+  const requests = await recorded(page);
+  const { phone, consent, button } = parts(page);
+  await phone.fill(nextPhone());
+  await button.click();
+  assert.deepEqual(await described(consent), ['Please agree, or we may not write to you.']);
+  assert.ok(await hasFocus(consent));
+  await look(page, 'no-consent');
+  assert.deepEqual(requests, []);
+});
+
+test('the keyboard is enough', async () => {
+  const page = await open(browser, stack.landingUrl);
+  const { name, phone, consent, button, status } = parts(page);
+  const press = (key) => page.keyboard.press(key);
+
+  await press('Tab');
+  assert.ok(await hasFocus(name));
+  await page.keyboard.type('Ana');
+  await press('Tab');
+  assert.ok(await hasFocus(phone));
+  await page.keyboard.type(nextPhone());
+  await press('Tab');
+  assert.ok(await hasFocus(consent));
+  assert.match(await consent.evaluate((field) => getComputedStyle(field).outline), /3px/, 'the focus is seen');
+  await look(page, 'focus');
+  await press('Space');
+  assert.ok(await consent.isChecked());
+  await press('Tab');
+  assert.ok(await hasFocus(button));
+  await press('Enter');
+  await outcome(page, ACCEPTED);
+  assert.ok(await hasFocus(status.getByRole('heading')));
+});
+
+test('assistive technology finds the page in order', async () => {
+  const page = await open(browser, stack.landingUrl);
+  assert.equal(await page.locator('html').getAttribute('lang'), 'en');
+  assert.equal(
+    await page.getByRole('region', { name: 'Start with a message' }).ariaSnapshot(),
+    [
+      '- region "Start with a message":',
+      '  - heading "Start with a message" [level=2]',
+      '  - text: Name (optional)',
+      '  - textbox "Name (optional)"',
+      '  - text: Phone number',
+      '  - textbox "Phone number"',
+      '  - paragraph: With country code, for instance +34 600 111 222',
+      '  - checkbox "I agree that Aster Travel writes to me on WhatsApp about my trip."',
+      '  - text: I agree that Aster Travel writes to me on WhatsApp about my trip.',
+      '  - button "Write to me"',
+      '  - status',
+    ].join('\n'),
+  );
+  assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1);
+});
+
+test('a page whose settings are not there says that it is closed', async () => {
+  const page = await open(browser, stack.landingUrl);
+  await page.route('**/settings.json', (route) => route.fulfill({ status: 503, body: '' }));
+  await fill(page, nextPhone());
+  await parts(page).button.click();
+  await outcome(page, 'This form is closed at the moment');
+  await look(page, 'closed');
+});
+
+async function hasFocus(element) {
+  return element.evaluate((field) => field === document.activeElement);
+}
+
+/** What is read out after the field's name. */
+async function described(field) {
+  return field.evaluate((element) =>
+    element
+      .getAttribute('aria-describedby')
+      .split(' ')
+      .map((id) => document.getElementById(id).textContent)
+      .filter((text) => text !== ''),
+  );
+}

@@ -1,0 +1,151 @@
+// lead-capture.js by itself, in a page of its own origin whose API is made up: what tenants may rely on.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { launch, open, stack } from './stack.js';
+
+let browser;
+before(async () => (browser = await launch()));
+after(() => browser?.close());
+
+/**
+ * Sends a lead to an API that answers `reply` (a status, 'hang' or 'cut'); returns the outcome and what was sent.
+ * `given` is a function that runs in the page before, and may return settings.
+ */
+async function sent(reply, { query = '', settings = {}, lead = {}, given = () => ({}) } = {}) {
+  const page = await open(browser, `${stack.landingUrl}/${query}`);
+  let body = null;
+  await page.route('**/campaign-leads**', (route) => {
+    body = route.request().postDataJSON();
+    if (reply === 'hang') return undefined;
+    if (reply === 'cut') return route.abort();
+    return route.fulfill(typeof reply === 'number' ? { status: reply, body: 'no JSON' } : reply);
+  });
+  await page.evaluate(`window.given = ${given}`);
+  const outcome = await page.evaluate(
+    async ({ settings, lead }) => {
+      const script = await import('/lead-capture.js');
+      return script.sendLead(
+        {
+          captureUrl: `${location.origin}/`,
+          workspaceId: 'one & only',
+          captureKey: 'key',
+          token: async () => 'token',
+          ...settings,
+          ...window.given(script),
+        },
+        { cellphone: '+34600111222', consentedAt: new Date(0), ...lead },
+      );
+    },
+    { settings, lead },
+  );
+  await page.context().close();
+  return { outcome, body };
+}
+
+test('each answer has its outcome', async () => {
+  const json = { status: 202, contentType: 'application/json', body: '{"requestId":"r-1"}' };
+  assert.deepEqual((await sent(json)).outcome, { outcome: 'accepted', requestId: 'r-1' });
+  for (const [reply, outcome] of [
+    [400, { outcome: 'rejected' }],
+    [403, { outcome: 'rejected' }],
+    [413, { outcome: 'rejected' }],
+    [422, { outcome: 'try-again' }],
+    [429, { outcome: 'try-again' }],
+    [500, { outcome: 'try-again' }],
+    [504, { outcome: 'try-again' }],
+    ['cut', { outcome: 'try-again' }],
+    // The lead stands, whatever became of the rest of the answer.
+    [202, { outcome: 'accepted', requestId: null }],
+  ]) {
+    assert.deepEqual((await sent(reply)).outcome, outcome, String(reply));
+  }
+});
+
+test('neither an API nor a captcha that says nothing is waited for longer than allowed', async () => {
+  assert.deepEqual((await sent('hang', { settings: { timeoutMs: 200 } })).outcome, { outcome: 'try-again' });
+  const given = () => ({ token: () => new Promise(() => {}) });
+  const { outcome, body } = await sent(202, { settings: { timeoutMs: 200 }, given });
+  assert.deepEqual([outcome, body], [{ outcome: 'try-again' }, null]);
+});
+
+test('the token is made by reCAPTCHA v3 for the action of leads', async () => {
+  const given = ({ recaptchaV3 }) => {
+    window.grecaptcha = {
+      ready: (then) => setTimeout(then, 10),
+      execute: async (siteKey, options) => JSON.stringify([siteKey, options]),
+    };
+    return { token: recaptchaV3('site-key') };
+  };
+  const { body } = await sent(202, { given });
+  assert.deepEqual(JSON.parse(body.recaptchaToken), ['site-key', { action: 'campaign_lead' }]);
+});
+
+test('a captcha that is kept out is no reason to throw', async () => {
+  for (const given of [
+    ({ recaptchaV3 }) => ({ token: recaptchaV3('site-key') }),
+    () => ({ token: () => Promise.reject(new Error('no network')) }),
+    () => ({ token: () => { throw new Error('no network'); } }),
+  ]) {
+    const { outcome, body } = await sent(202, { given });
+    assert.deepEqual([outcome, body], [{ outcome: 'try-again' }, null], String(given));
+  }
+});
+
+test('a setting that is missing is a mistake of the page, and is named', async () => {
+  for (const name of ['captureUrl', 'workspaceId', 'captureKey', 'token']) {
+    await assert.rejects(sent(202, { given: `() => ({ ${name}: '' })` }), new RegExp(`settings\\.${name} is missing`));
+  }
+});
+
+test('what the visitor left out is null', async () => {
+  for (const name of [undefined, null, '', '  ']) {
+    const { body } = await sent(202, { lead: { name, consentedAt: null } });
+    assert.deepEqual(body, {
+      workspaceId: 'one & only',
+      captureKey: 'key',
+      cellphone: '+34600111222',
+      name: null,
+      brandId: null,
+      landingUri: `${stack.landingUrl}/`,
+      utm: {},
+      consent: { status: 'NOT_PROVIDED', capturedAt: null },
+      recaptchaToken: 'token',
+    });
+  }
+});
+
+test('the campaign comes from the address: its own keys, as they come, and no more than the API takes', async () => {
+  const one = await sent(202, { query: '?utm_source=a%20b&utm_source=second&utm_x-Y=%F0%9F%8C%8D&utm_=x&utm_term=&source=c' });
+  assert.deepEqual(one.body.utm, { utm_source: 'a b', 'utm_x-Y': '🌍' });
+
+  const many = Array.from({ length: 30 }, (_, index) => `utm_${index}=${'%F0%9F%8C%8D'.repeat(index === 0 ? 300 : 1)}`);
+  const { utm, landingUri } = (await sent(202, { query: `?${many.join('&')}` })).body;
+  assert.equal(Object.keys(utm).length, 20);
+  assert.equal(utm.utm_0, '🌍'.repeat(256));
+  assert.equal(landingUri, `${stack.landingUrl}/`, 'an address that is too long goes without its query');
+});
+
+test('a number is understood as people write it', async () => {
+  const page = await open(browser, stack.landingUrl);
+  const phoneFrom = (text) => page.evaluate(async (text) => (await import('/lead-capture.js')).phoneFrom(text), text);
+  for (const [text, number] of [
+    ['+34600111222', '+34600111222'],
+    [' +34 600 11 12 22 ', '+34600111222'],
+    ['0034 (600) 111-222', '+34600111222'],
+    ['+34\u00a0600.111/222', '+34600111222'],
+    ['\u202a+34 600\u2011111\u2011222\u202c', '+34600111222'],
+    ['+12345678', '+12345678'],
+    ['+1234567', null],
+    ['+123456789012345', '+123456789012345'],
+    ['+1234567890123456', null],
+    ['600111222', null],
+    ['+034600111222', null],
+    ['+34 600 111 22a', null],
+    ['+٣٤٦٠٠١١١٢٢٢', null],
+    ['', null],
+  ]) {
+    assert.equal(await phoneFrom(text), number, text);
+  }
+});

@@ -1,0 +1,102 @@
+//! The landing page's servers: the page at both origins, its settings once they are known, and what it lets in.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends by a panic")]
+
+use local::landing::{Landing, Settings};
+use reqwest::{Client, Response};
+use serde_json::{Value, json};
+
+fn client() -> Client {
+    // Fails when another test of this process was first, which is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder().no_proxy().build().unwrap()
+}
+
+async fn get(url: String) -> Response {
+    client().get(url).send().await.unwrap()
+}
+
+fn header<'a>(response: &'a Response, name: &str) -> &'a str {
+    response.headers()[name].to_str().unwrap()
+}
+
+async fn landing() -> Landing {
+    Landing::start(0, 0).await.unwrap()
+}
+
+fn settings() -> Settings {
+    Settings {
+        capture_url: "http://127.0.0.1:8787/_aws/execute-api/abc/v1".to_owned(),
+        workspace_id: "8d0e1f6a-5d2c-4c35-9d0e-0b7f4a7b1c11".to_owned(),
+        capture_key: "key".to_owned(),
+        brand_id: None,
+        captcha: "simulated",
+    }
+}
+
+#[tokio::test]
+async fn the_same_page_stands_at_both_origins() {
+    let landing = landing().await;
+    assert_ne!(landing.url(), landing.foreign_url());
+    for origin in [landing.url(), landing.foreign_url()] {
+        for (path, content_type, contained) in [
+            ("/?utm_source=mail", "text/html; charset=utf-8", "<form"),
+            ("/landing.css", "text/css; charset=utf-8", ":focus-visible"),
+            ("/landing.js", "text/javascript; charset=utf-8", "./lead-capture.js"),
+            ("/lead-capture.js", "text/javascript; charset=utf-8", "export async function sendLead"),
+        ] {
+            let response = get(format!("{origin}{path}")).await;
+            assert_eq!(response.status(), 200, "{path}");
+            assert_eq!(header(&response, "content-type"), content_type, "{path}");
+            assert!(response.text().await.unwrap().contains(contained), "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn settings_are_there_once_the_demo_is() {
+    let landing = landing().await;
+    let url = format!("{}/settings.json", landing.url());
+    assert_eq!(get(url.clone()).await.status(), 503);
+
+    landing.open(settings());
+    for origin in [landing.url(), landing.foreign_url()] {
+        let response = get(format!("{origin}/settings.json")).await;
+        assert_eq!(header(&response, "content-type"), "application/json");
+        let shown: Value = serde_json::from_slice(&response.bytes().await.unwrap()).unwrap();
+        assert_eq!(
+            shown,
+            json!({
+                "captureUrl": "http://127.0.0.1:8787/_aws/execute-api/abc/v1",
+                "workspaceId": "8d0e1f6a-5d2c-4c35-9d0e-0b7f4a7b1c11",
+                "captureKey": "key",
+                "brandId": null,
+                "captcha": "simulated",
+            })
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_page_reaches_itself_and_the_lead_capture_api_and_nothing_else() {
+    let landing = landing().await;
+    let response = get(landing.url()).await;
+    assert!(header(&response, "content-security-policy").contains("connect-src 'self';"));
+
+    landing.open(settings());
+    let response = get(landing.url()).await;
+    assert_eq!(
+        header(&response, "content-security-policy"),
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
+         connect-src 'self' http://127.0.0.1:8787; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    assert_eq!(header(&response, "x-content-type-options"), "nosniff");
+    assert_eq!(header(&response, "cache-control"), "no-store");
+}
+
+#[tokio::test]
+async fn other_paths_and_methods_are_refused() {
+    let landing = landing().await;
+    assert_eq!(get(format!("{}/landing", landing.url())).await.status(), 404);
+    assert_eq!(client().post(landing.url()).body("{}").send().await.unwrap().status(), 405);
+}
