@@ -76,6 +76,18 @@ FUNCTIONS = {
     "sweeper": ({"DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "LEAD_QUEUE_URL"}, {"deliveries", "messages", "leads"}),
 }
 
+# (function, table) -> the keys of the partitions it may read: of secrets for all, of settings for the public function
+CURSOR_KEYS = {"00000000-0000-0000-0000-000000000000#X"}
+LEADING_KEYS = {
+    ("contacts", "secrets"): CURSOR_KEYS,
+    ("conversations", "secrets"): CURSOR_KEYS,
+    ("leads", "secrets"): {"*#K"},
+    ("leads", "workspaces"): {"*#K", "*#L"},
+    ("lead-sender", "secrets"): {"*#L#*"},
+    ("message-sender", "secrets"): {"*#L#*"},
+    ("webhook-delivery", "secrets"): {"*#H#*"},
+}
+
 # table -> (attribute of time to live, stream view, {index: (keys, projection)})
 TABLES = {
     "workspaces": (None, None, {}),
@@ -353,6 +365,28 @@ def functions_touch_only_their_own_tables(template):
         allowed = FUNCTIONS.get(name, (set(), set()))[1]
         if touched != allowed:
             yield f"{name} touches {sorted(touched)}, not {sorted(allowed)}"
+
+
+@invariant
+def secrets_and_settings_are_reached_by_their_keys_only(template):
+    stack = _with_everything(template)
+    tables = {name: table["TableName"].removeprefix("messaging-") for name, table in stack.of_type("AWS::DynamoDB::Table").items()}
+    found = {}
+    for function in stack.of_type("AWS::Lambda::Function").values():
+        name = function["FunctionName"].removeprefix("messaging-")
+        for statement in _statements(stack.resources[function["Role"]["Fn::GetAtt"][0]]["Properties"]):
+            keys = {
+                key
+                for operator in ("ForAllValues:StringEquals", "ForAllValues:StringLike")
+                for key in statement.get("Condition", {}).get(operator, {}).get("dynamodb:LeadingKeys", [])
+            }
+            for resource in _list(statement["Resource"]):
+                place = (name, tables.get(_owner(resource)))
+                if place in LEADING_KEYS or place[1] == "secrets":
+                    found.setdefault(place, set()).update(keys or {"any"})
+    for place in sorted(set(found) | set(LEADING_KEYS)):
+        if found.get(place) != LEADING_KEYS.get(place):
+            yield f"{place[0]} reaches {found.get(place)} of {place[1]}, not {LEADING_KEYS.get(place)}"
 
 
 # --- What is kept --------------------------------------------------------------------------------------------------

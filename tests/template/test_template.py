@@ -199,6 +199,12 @@ MUTATIONS = [
         "functions_touch_only_their_own_tables",
         grant("SweeperRole", "dynamodb:Query", {"Fn::Sub": "${ContactsTable.Arn}/index/list"}),
     ),
+    ("secrets_and_settings_are_reached_by_their_keys_only", grant("SweeperRole", "dynamodb:GetItem", SECRETS)),
+    ("secrets_and_settings_are_reached_by_their_keys_only", grant("LeadsRole", "dynamodb:GetItem", SECRETS)),
+    (
+        "secrets_and_settings_are_reached_by_their_keys_only",
+        grant("LeadsRole", "dynamodb:Query", {"Fn::GetAtt": ["WorkspacesTable", "Arn"]}),
+    ),
     ("production_data_outlives_the_stack", in_resource("ContactsTable", "DeletionPolicy", "Delete")),
     ("production_data_outlives_the_stack", in_resource("ContactsTable", "UpdateReplacePolicy", "Delete")),
     ("production_data_outlives_the_stack", in_resource("MediaBucket", "DeletionPolicy", "Delete")),
