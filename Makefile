@@ -4,9 +4,10 @@ VENV := .venv
 # SAM finds cargo-lambda and zig in the environment of the first python3.
 SAM := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
 ARCHITECTURES ?= x86_64 arm64
+BROWSER := tests/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench build engine python-is-there
+.PHONY: help run check test bench build engine python-is-there browser-is-there
 
 help: ## this list
 	@echo "make <target>:"
@@ -20,7 +21,7 @@ run: python-is-there ## the whole service on this machine, until Ctrl-C (PORT=90
 check: python-is-there ## format, lints and the tests of the crates
 	@python3 tests/run.py check
 
-test: $(VENV)/installed ## everything: also the whole stack, the template, sam build and sam local
+test: browser-is-there $(VENV)/installed $(BROWSER)/node_modules/installed ## everything: also the whole stack, a browser, the template, SAM
 	@python3 tests/run.py test
 
 bench: ## what reads cost where there is little and where there is much, as tables (a few minutes)
@@ -41,6 +42,16 @@ $(VENV)/installed: tests/requirements.txt tests/constraints.txt | python-is-ther
 	@python3 -m venv --clear $(VENV)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/requirements.txt --constraint tests/constraints.txt
 	@touch $@
+
+$(BROWSER)/node_modules/installed: $(BROWSER)/package.json $(BROWSER)/package-lock.json | browser-is-there
+	@npm ci --prefix $(BROWSER) --no-audit --no-fund --loglevel=error
+	@touch $@
+
+browser-is-there:
+	@node -e 'process.exit(Number(parseInt(process.versions.node) < 18))' 2>/dev/null \
+	  || { echo "node is missing or too old: install Node.js 18 or later (Debian: apt-get install nodejs)."; exit 1; }
+	@command -v npm >/dev/null || { echo "npm is missing: install it (Debian: apt-get install npm)."; exit 1; }
+	@node $(BROWSER)/chromium.js >/dev/null
 
 python-is-there:
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \

@@ -1,7 +1,7 @@
 """What `make check` and `make test` run, step by step: each named, timed and, at the end, counted.
 
     run.py check    format, lints, tests of the crates
-    run.py test     everything: these, the whole stack, the dependencies, the template, SAM
+    run.py test     everything: these, the whole stack, a browser, the dependencies, the template, SAM
 """
 
 import os
@@ -20,6 +20,7 @@ COUNTS = [
     re.compile(r"Summary \[.*?\]\s+\d+ tests? run: (\d+) passed"),  # nextest
     re.compile(r"test result: ok\. (\d+) passed"),  # cargo test
     re.compile(r"^=*\s*(\d+) passed.* in [\d.]+s"),  # pytest
+    re.compile(r"^ℹ pass (\d+)"),  # node
 ]
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -55,6 +56,7 @@ STEPS = {
         ("build", ["cargo", "build", "--workspace", "--all-targets", "--locked"]),
         CRATES,
         ("tests of the whole stack", tests_of_crates("--package", "stack-tests")),
+        ("browser", [sys.executable, "tests/browser/run.py"]),
         ("SAM: both processors, sam local", pytest("sam")),
     ],
 }

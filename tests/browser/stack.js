@@ -1,9 +1,11 @@
 // The running stack that the tests drive, and a browser that sees it as visitors do.
 
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-import { chromium } from 'playwright-core';
+import { chromium as playwright } from 'playwright-core';
+
+import { chromium } from './chromium.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PICTURES = `${ROOT}.local/screenshots`;
@@ -11,21 +13,12 @@ const PICTURES = `${ROOT}.local/screenshots`;
 // A small phone, a desktop.
 const SIZES = { phone: { width: 360, height: 740 }, desktop: { width: 1280, height: 800 } };
 
-const PLACES = [
-  '/usr/bin/chromium',
-  '/usr/bin/chromium-browser',
-  '/usr/bin/google-chrome',
-  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
-];
-
 export const stack = JSON.parse(readFileSync(process.env.STACK_FILE ?? `${ROOT}.local/stack.json`, 'utf8'));
 export const workspace = stack.workspaces[0];
 
 export function launch() {
-  const executablePath = process.env.CHROMIUM ?? PLACES.find(existsSync);
-  if (!executablePath) throw new Error('chromium is missing (Debian: apt-get install chromium)');
-  return chromium.launch({
-    executablePath,
+  return playwright.launch({
+    executablePath: chromium(),
     args: ['--headless', '--no-sandbox', '--disable-background-networking'],
   });
 }

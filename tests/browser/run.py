@@ -1,0 +1,39 @@
+"""Starts a stack as `make run` does, on free ports and with what was built last, runs the browser's tests against it,
+and ends it.
+
+    run.py [argument of node --test]...
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parents[1]
+STATE = ROOT / "target" / "stacks" / "browser"
+# One after the other, as a browser takes more than one processor; verbose enough to tell which test failed where.
+NODE = ["node", "--test", "--test-concurrency=1", "--test-reporter=spec"]
+
+
+def main(arguments):
+    command = [ROOT / "target" / "debug" / "local", "run", "--no-build", "--port", "0", "--state-dir", STATE]
+    stack = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    try:
+        for line in stack.stdout:
+            if line.startswith("The stack is up."):
+                break
+        else:
+            return "The stack did not come up."
+        # What it says from now on is nobody's business, but must not fill the pipe.
+        threading.Thread(target=stack.stdout.read, daemon=True).start()
+        environment = os.environ | {"STACK_FILE": str(STATE / "stack.json")}
+        return subprocess.run([*NODE, *arguments], cwd=HERE, env=environment).returncode
+    finally:
+        stack.terminate()
+        stack.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
