@@ -1,5 +1,6 @@
 // The running stack that the tests drive, and a browser that sees it as visitors do.
 
+import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -36,10 +37,11 @@ export async function look(page, state) {
   mkdirSync(PICTURES, { recursive: true });
   for (const [device, size] of Object.entries(SIZES)) {
     await page.setViewportSize(size);
-    const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);
-    if (scrollWidth > clientWidth) {
-      throw new Error(`${state} on a ${device}: ${scrollWidth} pixels wide in ${clientWidth}`);
-    }
+    const beyond = await page.evaluate(() => {
+      const { scrollWidth, clientWidth } = document.documentElement;
+      return scrollWidth - clientWidth;
+    });
+    assert.equal(beyond, 0, `${state} on a ${device} is so many pixels too wide`);
     await page.screenshot({ path: `${PICTURES}/${state}-${device}.png`, fullPage: true });
   }
 }
