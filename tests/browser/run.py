@@ -13,8 +13,7 @@ import threading
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
 STATE = ROOT / "target" / "stacks" / "browser"
-# One after the other, as a browser takes more than one processor; verbose enough to tell which test failed where.
-NODE = ["node", "--test", "--test-concurrency=1", "--test-reporter=spec"]
+NODE = ["node", "--test", "--test-reporter=spec"]
 
 
 def main(arguments):

@@ -17,11 +17,9 @@ const SIZES = { phone: { width: 360, height: 740 }, desktop: { width: 1280, heig
 export const stack = JSON.parse(readFileSync(process.env.STACK_FILE ?? `${ROOT}.local/stack.json`, 'utf8'));
 export const workspace = stack.workspaces[0];
 
+/** Without a window, a sandbox (containers have none) or traffic of its own: Playwright's defaults. */
 export function launch() {
-  return playwright.launch({
-    executablePath: chromium(),
-    args: ['--headless', '--no-sandbox', '--disable-background-networking'],
-  });
+  return playwright.launch({ executablePath: chromium() });
 }
 
 /** A page of a browser that knows nothing yet: no preflight is remembered. */
