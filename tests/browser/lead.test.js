@@ -219,6 +219,14 @@ test('without consent nothing is sent', async () => {
   assert.deepEqual(requests, []);
 });
 
+test('consent is given anew whenever the page is loaded', async () => {
+  const page = await open(browser, stack.landingUrl);
+  await fill(page, nextPhone());
+  await page.goto(stack.foreignLandingUrl);
+  await page.goBack();
+  assert.ok(!(await parts(page).consent.isChecked()));
+});
+
 test('the keyboard is enough', async () => {
   const page = await open(browser, stack.landingUrl);
   const { name, phone, consent, button, status } = parts(page);
