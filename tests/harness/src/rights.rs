@@ -1,7 +1,5 @@
 //! What the roles of `template.yaml` allow, so that a call which AWS would refuse fails its test here.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use crate::template;
@@ -10,7 +8,26 @@ use crate::template;
 #[derive(Debug)]
 pub(crate) struct Rights {
     function: String,
-    allowed: BTreeSet<(String, String)>,
+    allowed: Vec<Right>,
+}
+
+/// An action on a table, an index or the bucket; of a table, perhaps only on partitions with such keys.
+#[derive(Debug)]
+struct Right {
+    action: String,
+    resource: String,
+    leading_keys: Option<Vec<String>>,
+}
+
+impl Right {
+    /// Whether it covers this: `ForAllValues` asks that every key fits.
+    fn covers(&self, action: &str, resource: &str, keys: &[String]) -> bool {
+        let fits = |patterns: &Vec<String>| {
+            let fits = |key: &String| patterns.iter().any(|pattern| like(pattern, key));
+            !keys.is_empty() && keys.iter().all(fits)
+        };
+        self.action == action && self.resource == resource && self.leading_keys.as_ref().is_none_or(fits)
+    }
 }
 
 impl Rights {
@@ -18,22 +35,26 @@ impl Rights {
     pub(crate) fn of(function: &str) -> Self {
         let statements = template::statements(function);
         assert!(!statements.is_empty(), "template.yaml has no role for {function}");
-        let allowed = statements
-            .iter()
-            .flat_map(|statement| {
-                let resources = texts(&statement["Resource"]);
-                texts(&statement["Action"]).into_iter().flat_map(move |action| {
-                    resources.clone().into_iter().map(move |resource| (action.clone(), resource))
-                })
-            })
-            .collect();
+        let mut allowed = vec![];
+        for statement in &statements {
+            let condition = &statement["Condition"];
+            let keys = ["ForAllValues:StringEquals", "ForAllValues:StringLike"]
+                .map(|operator| &condition[operator]["dynamodb:LeadingKeys"])
+                .into_iter()
+                .find(|keys| !keys.is_null());
+            for action in texts(&statement["Action"]) {
+                for resource in texts(&statement["Resource"]) {
+                    allowed.push(Right { action: action.clone(), resource, leading_keys: keys.map(texts) });
+                }
+            }
+        }
         Self { function: function.to_owned(), allowed }
     }
 
     /// Panics when the role does not allow a call of DynamoDB.
     pub(crate) fn check(&self, operation: &str, body: &Value) {
-        for (action, resource) in needed(operation, body) {
-            self.demand(&format!("dynamodb:{action}"), &resource);
+        for (action, resource, keys) in needed(operation, body) {
+            self.demand(&format!("dynamodb:{action}"), &resource, &keys);
         }
     }
 
@@ -42,41 +63,76 @@ impl Rights {
         let (all, objects) = ("${MediaBucket.Arn}", "${MediaBucket.Arn}/*");
         match operation {
             "HeadObject" => {
-                self.demand("s3:GetObject", objects);
+                self.demand("s3:GetObject", objects, &[]);
                 // Without it an object that is not there is answered like one that is forbidden.
-                self.demand("s3:ListBucket", all);
+                self.demand("s3:ListBucket", all, &[]);
             }
-            _ => self.demand(&format!("s3:{operation}"), objects),
+            _ => self.demand(&format!("s3:{operation}"), objects, &[]),
         }
     }
 
-    fn demand(&self, action: &str, resource: &str) {
+    fn demand(&self, action: &str, resource: &str, keys: &[String]) {
         assert!(
-            self.allowed.contains(&(action.to_owned(), resource.to_owned())),
-            "the role of {} in template.yaml does not allow {action} on {resource}",
+            self.allowed.iter().any(|right| right.covers(action, resource, keys)),
+            "the role of {} in template.yaml does not allow {action} on {resource} {keys:?}",
             self.function,
         );
     }
 }
 
-/// The actions a call is authorised by: a transaction by those it is made of.
-fn needed(operation: &str, body: &Value) -> Vec<(String, String)> {
-    let on = |action: &str, table: &str| (action.to_owned(), table.to_owned());
+/// The actions a call is authorised by, each with its table and partition keys: a transaction by those it is made of.
+fn needed(operation: &str, body: &Value) -> Vec<(String, String, Vec<String>)> {
+    let on = |action: &str, table: &str, keys| (action.to_owned(), table.to_owned(), keys);
     match (&body["TransactItems"], &body["RequestItems"]) {
         (Value::Array(items), _) => items
             .iter()
             .filter_map(Value::as_object)
             .flatten()
-            .map(|(kind, item)| on(&format!("{kind}Item"), item["TableName"].as_str().unwrap_or_default()))
+            .map(|(kind, item)| {
+                let table = item["TableName"].as_str().unwrap_or_default();
+                on(&format!("{kind}Item"), table, leading_keys(item))
+            })
             .collect(),
-        (_, Value::Object(tables)) => tables.keys().map(|table| on(operation, table)).collect(),
+        (_, Value::Object(tables)) => tables
+            .iter()
+            .map(|(table, request)| {
+                let keys = request["Keys"].as_array().into_iter().flatten();
+                on(operation, table, keys.filter_map(partition).collect())
+            })
+            .collect(),
         _ => {
             let table = body["TableName"].as_str().unwrap_or_default();
-            match body["IndexName"].as_str() {
-                Some(index) => vec![on(operation, &format!("{table}/index/{index}"))],
-                None => vec![on(operation, table)],
-            }
+            let resource = match body["IndexName"].as_str() {
+                Some(index) => format!("{table}/index/{index}"),
+                None => table.to_owned(),
+            };
+            vec![on(operation, &resource, leading_keys(body))]
         }
+    }
+}
+
+/// The partition keys of one read, write or query. A query's is what its first condition compares with.
+fn leading_keys(call: &Value) -> Vec<String> {
+    let queried = call["KeyConditionExpression"].as_str().and_then(|condition| {
+        let (_, rest) = condition.split_once("= :")?;
+        let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        call["ExpressionAttributeValues"][format!(":{name}")]["S"].as_str().map(str::to_owned)
+    });
+    [partition(&call["Key"]), partition(&call["Item"]), queried].into_iter().flatten().collect()
+}
+
+fn partition(item: &Value) -> Option<String> {
+    item["pk"]["S"].as_str().map(str::to_owned)
+}
+
+/// Whether a text is like a pattern, in which `*` stands for any text.
+fn like(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == text,
+        Some((start, rest)) => text.strip_prefix(start).is_some_and(|text| {
+            let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+            ends.into_iter().any(|at| like(rest, &text[at..]))
+        }),
     }
 }
 
@@ -109,6 +165,53 @@ mod tests {
     fn and_nothing_besides() {
         let body = json!({"TransactItems": [{"Put": {"TableName": "test-workspaces"}}]});
         Rights::of("contacts").check("TransactWriteItems", &body);
+    }
+
+    #[test]
+    fn a_role_reaches_partitions_of_the_keys_that_the_template_names() {
+        let leads = Rights::of("leads");
+        let of =
+            |pk: &str| json!({"TableName": "test-workspaces", "Key": {"pk": {"S": pk}, "sk": {"S": "K"}}});
+        leads.check("GetItem", &of("w#K"));
+        let lines = json!({
+            "TableName": "test-workspaces",
+            "KeyConditionExpression": "pk = :pk AND begins_with(sk, :sk)",
+            "ExpressionAttributeValues": {":pk": {"S": "w#L"}, ":sk": {"S": "B#"}},
+        });
+        leads.check("Query", &lines);
+        let all = [
+            ("*#H", "w#H", true),
+            ("*#H", "w#H#x", false),
+            ("*#L#*", "w#L#1#2", true),
+            ("*#L#*", "w#L", false),
+        ];
+        for (pattern, key, fits) in all.into_iter().chain([("x#X", "x#X", true), ("x#X", "w#x#X", false)]) {
+            assert_eq!(like(pattern, key), fits, "{pattern} {key}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "does not allow dynamodb:GetItem on test-secrets [\"w#H#endpoint\"]")]
+    fn and_no_others() {
+        let body =
+            json!({"TableName": "test-secrets", "Key": {"pk": {"S": "w#H#endpoint"}, "sk": {"S": "S"}}});
+        Rights::of("leads").check("GetItem", &body);
+    }
+
+    #[test]
+    #[should_panic(expected = "does not allow dynamodb:BatchGetItem on test-workspaces [\"w#M\", \"w#U\"]")]
+    fn and_no_others_in_a_batch() {
+        let key = |pk: &str| json!({"pk": {"S": pk}, "sk": {"S": "x"}});
+        let body = json!({"RequestItems": {"test-workspaces": {"Keys": [key("w#M"), key("w#U")]}}});
+        Rights::of("message-sender").check("BatchGetItem", &body);
+    }
+
+    #[test]
+    #[should_panic(expected = "does not allow dynamodb:UpdateItem on test-workspaces [\"w#W\"]")]
+    fn and_no_others_in_a_transaction() {
+        let write = json!({"TableName": "test-workspaces", "Key": {"pk": {"S": "w#W"}, "sk": {"S": "W"}}});
+        let body = json!({"TransactItems": [{"Update": write}]});
+        Rights::of("conversations").check("TransactWriteItems", &body);
     }
 
     #[test]
