@@ -1,7 +1,6 @@
 //! What a captcha's verdict on a visitor means for the lead: Google reCAPTCHA v3.
 
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 use crate::text::Unfit;
@@ -54,11 +53,9 @@ impl Default for Threshold {
     }
 }
 
-impl FromStr for Threshold {
-    type Err = Unfit;
-
+impl Threshold {
     /// Reads `0`, `1` and what lies between, with at most two decimals: `0.5`, `0.75`.
-    fn from_str(text: &str) -> Result<Self, Unfit> {
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
         const WRONG: Unfit = Unfit::Value { reason: "a score is 0 to 1, with at most two decimals (0.5)" };
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
         let digits = |part: &str, most| {
@@ -238,7 +235,7 @@ mod tests {
             ("1", 100, "1"),
             ("1.00", 100, "1"),
         ] {
-            let threshold: Threshold = text.parse().unwrap();
+            let threshold = Threshold::parse(text).unwrap();
             assert_eq!(
                 (threshold.hundredths(), threshold.to_string().as_str()),
                 (hundredths, printed),
@@ -249,7 +246,7 @@ mod tests {
             "", ".", ".5", "1.", "0.500", "1.01", "2", "01", "-0.5", "+1", "0,5", "0.5 ", "NaN", "5e-1",
             "٠.٥",
         ] {
-            assert!(bad.parse::<Threshold>().is_err(), "{bad}");
+            assert!(Threshold::parse(bad).is_err(), "{bad}");
         }
         assert_eq!(Threshold::default().to_string(), "0.5");
         assert_eq!(Threshold::from_hundredths(100).map(Threshold::hundredths), Some(100));
