@@ -169,39 +169,138 @@ async fn a_dropped_receiver_frees_its_ports() {
     }
 }
 
+/// What siteverify answers to this form: status and body.
+async fn siteverify(captcha: &Captcha, form: &str) -> (u16, String) {
+    let answer = plain_client()
+        .post(format!("{}/recaptcha/api/siteverify", captcha.url()))
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(form.to_owned())
+        .send()
+        .await
+        .unwrap();
+    let status = answer.status().as_u16();
+    (status, String::from_utf8(answer.bytes().await.unwrap().to_vec()).unwrap())
+}
+
+/// The verdict on this form, without its moment, which must be the present.
+async fn captchas_verdict(captcha: &Captcha, form: &str) -> Value {
+    let (status, body) = siteverify(captcha, form).await;
+    assert_eq!(status, 200);
+    let mut verdict: Value = serde_json::from_str(&body).unwrap();
+    if let Some(at) = verdict.as_object_mut().unwrap().remove("challenge_ts") {
+        let at = domain::Timestamp::parse(at.as_str().unwrap()).unwrap().as_seconds();
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        assert!((0..=60).contains(&(i64::try_from(since.as_secs()).unwrap() - at)), "{verdict}");
+    }
+    verdict
+}
+
+fn solved(score: f64, action: &str, hostname: &str) -> Value {
+    json!({ "success": true, "score": score, "action": action, "hostname": hostname })
+}
+
+fn unsolved(codes: &[&str]) -> Value {
+    json!({ "success": false, "error-codes": codes })
+}
+
 #[tokio::test]
-async fn captcha_accepts_a_token_and_names_what_is_missing() {
+async fn a_token_chooses_what_captcha_says() {
     let captcha = Captcha::start(0).await.unwrap();
-    let verify = async |form: &'static str| -> Value {
-        let url = format!("{}/recaptcha/api/siteverify", captcha.url());
-        let answer = plain_client()
-            .post(url)
-            .header("content-type", "application/x-www-form-urlencoded")
-            .body(form)
-            .send()
-            .await
-            .unwrap();
-        assert_eq!(answer.status(), 200);
-        serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap()
-    };
+    let uuid = "0c8f6dd2-93a1-4a3b-9d5a-2f6a1f0f7c11";
+    for (token, expected) in [
+        ("pass-1".to_owned(), solved(0.9, "campaign_lead", "localhost")),
+        (format!("pass-{uuid}"), solved(0.9, "campaign_lead", "localhost")),
+        (format!("score-0.3-{uuid}"), solved(0.3, "campaign_lead", "localhost")),
+        (format!("action-sign-up-{uuid}"), solved(0.9, "sign-up", "localhost")),
+        (format!("host-my-shop.example-{uuid}"), solved(0.9, "campaign_lead", "my-shop.example")),
+        ("error-timeout-or-duplicate-1".to_owned(), unsolved(&["timeout-or-duplicate"])),
+        ("error-invalid-input-secret-1".to_owned(), unsolved(&["invalid-input-secret"])),
+        ("error-browser-error-1".to_owned(), unsolved(&["browser-error"])),
+        ("token".to_owned(), unsolved(&["invalid-input-response"])),
+    ] {
+        let form = format!("secret=s&response={token}&remoteip=192.0.2.1");
+        assert_eq!(captchas_verdict(&captcha, &form).await, expected, "{token}");
+    }
+}
 
-    let mut accepted = verify("secret=s&response=token").await;
-    let challenged = accepted["challenge_ts"].take();
-    assert!(challenged.as_str().and_then(domain::Timestamp::parse).is_some(), "{challenged}");
-    assert_eq!(
-        accepted,
-        json!({
-            "success": true, "score": 0.9, "action": "submit", "hostname": "localhost", "challenge_ts": null
-        })
-    );
-    assert_eq!(
-        verify("secret=&remoteip=1").await,
-        json!({ "success": false, "error-codes": ["missing-input-secret", "missing-input-response"] })
-    );
+#[tokio::test]
+async fn a_secret_chooses_the_page_that_captcha_names() {
+    let captcha = Captcha::start(0).await.unwrap();
+    for (secret, expected) in [
+        ("secret-for-www.example.com", solved(0.9, "campaign_lead", "www.example.com")),
+        ("anything", solved(0.9, "campaign_lead", "localhost")),
+        ("wrong-secret", unsolved(&["invalid-input-secret"])),
+        ("", unsolved(&["missing-input-secret"])),
+    ] {
+        let form = format!("secret={secret}&response=pass-{secret}");
+        assert_eq!(captchas_verdict(&captcha, &form).await, expected, "{secret}");
+    }
+    for (form, codes) in [
+        ("", &["missing-input-secret", "missing-input-response"][..]),
+        ("secret=&remoteip=1", &["missing-input-secret", "missing-input-response"]),
+        ("secret=s&response=", &["missing-input-response"]),
+        ("secret=wrong&response=", &["invalid-input-secret", "missing-input-response"]),
+    ] {
+        assert_eq!(captchas_verdict(&captcha, form).await, unsolved(codes), "{form}");
+    }
+}
 
-    let ledger = read_ledger(&format!("{}/ledger", captcha.url())).await;
+#[tokio::test]
+async fn captcha_solves_a_token_but_once() {
+    let captcha = Captcha::start(0).await.unwrap();
+    let twice = unsolved(&["timeout-or-duplicate"]);
+    for token in ["pass-1", "score-0.1-1", "action-x-1", "host-x-1"] {
+        let refused = captchas_verdict(&captcha, &format!("secret=wrong&response={token}")).await;
+        assert_eq!(refused, unsolved(&["invalid-input-secret"]), "a wrong secret uses nothing up");
+        let form = format!("secret=s&response={token}");
+        assert_eq!(captchas_verdict(&captcha, &form).await["success"], true, "{token}");
+        assert_eq!(captchas_verdict(&captcha, &form).await, twice, "{token}");
+        assert_eq!(captchas_verdict(&captcha, &form.replace("=s&", "=other&")).await, twice, "{token}");
+    }
+    assert_eq!(captchas_verdict(&captcha, "secret=s&response=pass-2").await["success"], true);
+    for _ in 0..2 {
+        let refused = captchas_verdict(&captcha, "secret=s&response=error-bad-request-1").await;
+        assert_eq!(refused, unsolved(&["bad-request"]));
+    }
+}
+
+#[tokio::test]
+async fn captcha_fails_as_asked() {
+    let captcha = Captcha::start(0).await.unwrap();
+    for _ in 0..2 {
+        for (token, status) in
+            [("status-503-1", 503), ("status-429-1", 429), ("status-302-1", 302), ("garbage-1", 200)]
+        {
+            let (answered, body) = siteverify(&captcha, &format!("secret=s&response={token}")).await;
+            assert_eq!(answered, status, "{token}");
+            assert!(!body.is_empty() && serde_json::from_str::<Value>(&body).is_err(), "{body}");
+        }
+    }
+    captcha.ledger().clear();
+    tokio::select! {
+        answer = siteverify(&captcha, "secret=s&response=hang-1") => panic!("answered: {answer:?}"),
+        asked = captcha.ledger().reaches(1) => {
+            assert_eq!(asked[0].body_bytes().unwrap(), b"secret=s&response=hang-1");
+        }
+    }
+}
+
+#[tokio::test]
+async fn captchas_ledger_shows_what_was_asked() {
+    let captcha = Captcha::start(0).await.unwrap();
+    for form in ["secret=s&response=pass-1", "secret=&remoteip=1"] {
+        siteverify(&captcha, form).await;
+    }
+    let url = captcha.url();
+    assert_eq!(
+        plain_client().get(format!("{url}/recaptcha/api/siteverify")).send().await.unwrap().status(),
+        404
+    );
+    assert_eq!(plain_client().post(format!("{url}/recaptcha/api")).send().await.unwrap().status(), 404);
+    let ledger = read_ledger(&format!("{url}/ledger")).await;
     assert_eq!(ledger.len(), 2);
-    assert_eq!(ledger[0].body_bytes().unwrap(), b"secret=s&response=token");
+    assert_eq!(ledger[0].body_bytes().unwrap(), b"secret=s&response=pass-1");
+    assert_eq!(ledger[0].path, "/recaptcha/api/siteverify");
 }
 
 /// What became of a POST: status and answer, or nothing where the connection was closed.
