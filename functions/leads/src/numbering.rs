@@ -1,56 +1,61 @@
 //! Whether a phone number is one that its country's numbering plan can have given out.
 
 use domain::Cellphone;
-use phonenumber::metadata::{DATABASE, Descriptor, Metadata};
-use regex::{Regex, RegexBuilder};
+use regex::RegexBuilder;
+
+/// The plans of the world by country calling code, as of the version of the crate `phonenumber` that `Cargo.lock` names.
+const PLANS: &[(&str, &[Plan])] = include!(concat!(env!("OUT_DIR"), "/plans.rs"));
+
+/// How one of the countries that share a calling code numbers.
+struct Plan {
+    /// What every number has in common.
+    all: Kind,
+    /// Mobiles, fixed lines and services of all sorts.
+    given_out: &'static [Kind],
+}
+
+/// Numbers of a kind, without their calling code.
+struct Kind {
+    /// How many digits they have; any if there are none.
+    lengths: &'static [usize],
+    /// A regular expression for the whole number.
+    pattern: &'static str,
+}
 
 /// Whether the plan behind the number's country calling code knows numbers like this: fixed lines and services as well
 /// as mobiles, as many plans cannot tell them apart.
 ///
-/// The first call reads the plans of the world, which takes milliseconds and is remembered; it must not happen when the
-/// process starts.
-//
-// The number is in E.164 already, so the plans are asked directly: the crate's parser would take the first digits of
-// some for a trunk prefix (the 8 of Russia's 800), and a trunk prefix that does not belong there for none.
+/// A number in E.164 holds neither a trunk prefix nor anything to be guessed: the plans are asked as they stand.
 pub fn is_valid(phone: &Cellphone) -> bool {
-    let digits = phone.digits();
     // No calling code begins with another.
-    (1..=3).filter_map(|length| digits.split_at_checked(length)).any(|(code, national)| {
-        let plans = code.parse::<u16>().ok().and_then(|code| DATABASE.by_code(&code));
-        plans.into_iter().flatten().any(|plan| knows(plan, national))
-    })
+    PLANS
+        .iter()
+        .find_map(|(code, plans)| Some((plans, phone.digits().strip_prefix(code)?)))
+        .is_some_and(|(plans, national)| plans.iter().any(|plan| plan.knows(national)))
 }
 
-fn knows(plan: &Metadata, national: &str) -> bool {
-    let kinds = plan.descriptors();
-    let given_out = [
-        kinds.mobile(),
-        kinds.fixed_line(),
-        kinds.toll_free(),
-        kinds.premium_rate(),
-        kinds.shared_cost(),
-        kinds.personal_number(),
-        kinds.voip(),
-        kinds.pager(),
-        kinds.uan(),
-        kinds.voicemail(),
-    ];
-    fits(kinds.general(), national) && given_out.into_iter().flatten().any(|kind| fits(kind, national))
+impl Plan {
+    fn knows(&self, national: &str) -> bool {
+        self.all.fits(national) && self.given_out.iter().any(|kind| kind.fits(national))
+    }
 }
 
-/// Whether the whole number is as described. The crate itself is content with a fitting beginning.
-fn fits(kind: &Descriptor, national: &str) -> bool {
-    kind.is_match(national) && whole(kind).is_ok_and(|pattern| pattern.is_match(national))
-}
+impl Kind {
+    fn fits(&self, national: &str) -> bool {
+        (self.lengths.is_empty() || self.lengths.contains(&national.len())) && self.matches(national)
+    }
 
-fn whole(kind: &Descriptor) -> Result<Regex, regex::Error> {
-    let pattern = format!("^(?:{})$", kind.national_number().as_str());
-    // Digits of other scripts, which no number here has, would make it ten times as dear to prepare.
-    RegexBuilder::new(&pattern).ignore_whitespace(true).unicode(false).build()
+    fn matches(&self, national: &str) -> bool {
+        // Without the digits of other scripts, which no number here has and which are dear to prepare.
+        let pattern = RegexBuilder::new(&format!("^(?:{})$", self.pattern)).unicode(false).build();
+        pattern.is_ok_and(|pattern| pattern.is_match(national))
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use phonenumber::metadata::DATABASE;
+
     use super::*;
 
     fn valid(number: &str) -> bool {
@@ -138,6 +143,26 @@ mod tests {
             "+999999999999999",
         ] {
             assert!(!valid(number), "{number}");
+        }
+    }
+
+    #[test]
+    fn every_pattern_can_be_used() {
+        let plans = || PLANS.iter().flat_map(|(_, plans)| plans.iter());
+        let kinds = plans().flat_map(|plan| plan.given_out.iter().chain([&plan.all]));
+        for Kind { pattern, .. } in kinds {
+            assert!(
+                RegexBuilder::new(&format!("^(?:{pattern})$")).unicode(false).build().is_ok(),
+                "{pattern}"
+            );
+        }
+        assert!(plans().count() > 240, "{}", plans().count());
+    }
+
+    #[test]
+    fn no_calling_code_begins_with_another() {
+        for (code, _) in PLANS {
+            assert_eq!(PLANS.iter().filter(|(other, _)| code.starts_with(other)).count(), 1, "{code}");
         }
     }
 

@@ -16,6 +16,8 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("conversations", &["domain", "edge", "runtime", "store"]),
         ("event-relay", &["domain", "edge", "queue", "runtime", "store"]),
         ("files", &["domain", "edge", "runtime", "store"]),
+        ("leads", &["domain", "edge", "runtime", "store"]),
+        ("lead-sender", &["domain", "provider", "queue", "runtime", "store"]),
         ("messages", &["domain", "edge", "runtime", "store"]),
         ("message-sender", &["domain", "provider", "queue", "runtime", "store"]),
         ("sweeper", &["domain", "queue", "runtime", "store"]),
