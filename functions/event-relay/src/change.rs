@@ -3,10 +3,10 @@
 use aws_lambda_events::dynamodb::EventRecord;
 use domain::message::SentBy;
 use domain::{
-    Contact, Conversation, ConversationId, ConversationStatus, Event, EventType, MediaId, Message,
-    WorkspaceId,
+    Contact, Conversation, ConversationId, ConversationStatus, Event, EventType, Lead, LeadState, MediaId,
+    Message, WorkspaceId,
 };
-use queue::SendTask;
+use queue::{LeadTask, SendTask};
 use store::{Image, StoreError};
 
 /// What records ask for.
@@ -16,6 +16,8 @@ pub(crate) struct Asked {
     pub(crate) changes: Vec<Change>,
     /// Conversations in which something is to be sent.
     pub(crate) sends: Vec<SendTask>,
+    /// Leads that are to be written to.
+    pub(crate) leads: Vec<LeadTask>,
     /// Files that no message referred to in time.
     pub(crate) forgotten: Vec<(WorkspaceId, MediaId)>,
 }
@@ -35,6 +37,7 @@ pub(crate) enum About {
     /// A conversation that was released, to be summed up.
     Release(Conversation),
     Message(Message),
+    Lead(Box<Lead>),
 }
 
 impl Asked {
@@ -46,8 +49,10 @@ impl Asked {
         match record.event_name.as_str() {
             "INSERT" => self.add_inserted(image(&change.new_image)?),
             "MODIFY" => {
-                let images = image(&change.old_image)?.zip(image(&change.new_image)?);
-                self.changes.extend(images.map(modified).unwrap_or_default());
+                if let Some((old, new)) = image(&change.old_image)?.zip(image(&change.new_image)?) {
+                    self.add_requeued(&old, &new);
+                    self.changes.extend(modified((old, new)));
+                }
             }
             "REMOVE" => {
                 if let Some(Image::Media(workspace, media)) = image(&change.old_image)? {
@@ -76,7 +81,28 @@ impl Asked {
                 self.changes.push(of_message(EventType::MessageCreated, message));
             }
             Some(Image::Plan(workspace, conversation)) => self.send(workspace, conversation),
+            Some(Image::Lead(lead)) => {
+                self.write_to(&lead);
+                self.changes.push(of_lead(EventType::LeadAccepted, lead));
+            }
             Some(Image::Media(..)) | None => {}
+        }
+    }
+
+    /// A lead that an operator wants tried once more is queued like a new one.
+    fn add_requeued(&mut self, old: &Image, new: &Image) {
+        if let (Image::Lead(old), Image::Lead(new)) = (old, new)
+            && new.version > old.version
+            && new.state == LeadState::Queued
+        {
+            self.write_to(new);
+        }
+    }
+
+    fn write_to(&mut self, lead: &Lead) {
+        let task = LeadTask { workspace_id: lead.workspace_id, lead_id: lead.id };
+        if !self.leads.contains(&task) {
+            self.leads.push(task);
         }
     }
 
@@ -108,6 +134,14 @@ fn modified(images: (Image, Image)) -> Vec<Change> {
         {
             vec![of_message(EventType::MessageUpdated, new)]
         }
+        (Image::Lead(old), Image::Lead(new)) if new.version > old.version => match new.state {
+            LeadState::Queued | LeadState::Sending => vec![],
+            LeadState::Sent => vec![of_lead(EventType::LeadSent, new)],
+            // What became of it is told by its state.
+            LeadState::Failed | LeadState::Unknown | LeadState::Suppressed => {
+                vec![of_lead(EventType::LeadFailed, new)]
+            }
+        },
         _ => vec![],
     }
 }
@@ -127,4 +161,10 @@ fn of_message(event_type: EventType, message: Message) -> Change {
     let (id, version) = (message.id, message.version);
     let event = Event::of_change(event_type, message.workspace_id, id.as_uuid(), version, message.updated_at);
     Change { event, about: About::Message(message) }
+}
+
+fn of_lead(event_type: EventType, lead: Box<Lead>) -> Change {
+    let (id, version) = (lead.id, lead.version);
+    let event = Event::of_change(event_type, lead.workspace_id, id.as_uuid(), version, lead.updated_at);
+    Change { event, about: About::Lead(lead) }
 }

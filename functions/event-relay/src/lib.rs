@@ -3,6 +3,7 @@
 //! ```text
 //! stream record -> change -> who wants it? -> { event, deliveries } in one transaction -> queue
 //!               -> a message to be sent, an onboarding plan -> the queue of conversations
+//!               -> a lead that is to be written to -> the queue of leads
 //!               -> a file that no message referred to in time -> its bytes are deleted
 //! ```
 //!
@@ -18,7 +19,7 @@ mod relay;
 use std::time::Duration;
 
 use aws_lambda_events::dynamodb::Event as StreamEvent;
-use queue::{DeliveryQueue, SendQueue};
+use queue::{DeliveryQueue, LeadQueue, SendQueue};
 use store::{Bucket, Store};
 
 pub use relay::NotRelayed;
@@ -31,6 +32,8 @@ pub struct Relay {
     pub deliveries: DeliveryQueue,
     /// Where conversations are queued in which something is to be sent.
     pub sends: SendQueue,
+    /// Where leads are queued that are to be written to.
+    pub leads: LeadQueue,
     /// Where the bytes of files are.
     pub bucket: Bucket,
     /// How long after its event a delivery whose message was lost is taken up by the sweeper.

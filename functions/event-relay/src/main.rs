@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use event_relay::Relay;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use queue::{DeliveryQueue, SendQueue};
+use queue::{DeliveryQueue, LeadQueue, SendQueue};
 use store::{Bucket, Store, Tables};
 
 #[tokio::main(flavor = "current_thread")]
@@ -19,6 +19,7 @@ async fn main() -> Result<(), Error> {
         ),
         deliveries: DeliveryQueue::new(process.sqs(), process.settings.required("DELIVERY_QUEUE_URL")?),
         sends: SendQueue::new(process.sqs(), process.settings.required("SEND_QUEUE_URL")?),
+        leads: LeadQueue::new(process.sqs(), process.settings.required("LEAD_QUEUE_URL")?),
         bucket: Bucket::new(process.s3(), process.settings.required("MEDIA_BUCKET")?, process.clock()),
         first_due: Duration::from_secs(process.settings.parsed("FIRST_DUE_SECONDS", 120)?),
     };

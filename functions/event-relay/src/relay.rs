@@ -11,7 +11,7 @@ use domain::{
 use edge::view;
 use futures::StreamExt;
 use futures::future::{join, join_all, try_join};
-use queue::{DeliveryTask, SendTask, Wake};
+use queue::{DeliveryTask, LeadTask, SendTask, Wake};
 use store::StoreError;
 
 use crate::Relay;
@@ -41,7 +41,7 @@ pub(crate) async fn relay(relay: &Relay, records: &[EventRecord]) -> Result<(), 
 
     let (unrecorded, kept) =
         join(record_all(relay, &asked.changes), forget_all(relay, &asked.forgotten)).await;
-    wake_all(relay, &asked.sends).await;
+    join(wake_conversations(relay, &asked.sends), wake_leads(relay, &asked.leads)).await;
     failed += unrecorded + kept;
     if failed == 0 { Ok(()) } else { Err(NotRelayed { records: failed }) }
 }
@@ -75,10 +75,18 @@ async fn record_all(relay: &Relay, changes: &[Change]) -> usize {
 }
 
 /// Wakes the conversations in which something is to be sent. Those too stand in a due index.
-async fn wake_all(relay: &Relay, sends: &[SendTask]) {
+async fn wake_conversations(relay: &Relay, sends: &[SendTask]) {
     let wakes: Vec<Wake<SendTask>> = sends.iter().map(|task| task.wake(Duration::ZERO)).collect();
     if let Err(error) = relay.sends.enqueue(&wakes).await {
         tracing::warn!(cause = causes(&error), "conversations not queued, left to the sweeper");
+    }
+}
+
+/// Queues the leads that are to be written to. Those too stand in a due index.
+async fn wake_leads(relay: &Relay, leads: &[LeadTask]) {
+    let wakes: Vec<Wake<LeadTask>> = leads.iter().map(|task| task.wake(Duration::ZERO)).collect();
+    if let Err(error) = relay.leads.enqueue(&wakes).await {
+        tracing::warn!(cause = causes(&error), "leads not queued, left to the sweeper");
     }
 }
 
@@ -147,6 +155,7 @@ async fn record(
             view::event_body(event, &view::summary(&summary(relay, conversation).await?))?
         }
         About::Message(message) => view::event_body(event, &view::message(message))?,
+        About::Lead(lead) => view::event_body(event, &view::lead(lead))?,
     };
     // Seen before: it stands as it was recorded then. Its messages may be lost, so they are queued again.
     relay.store.record_event(event, body, &wanting, relay.first_due).await?;

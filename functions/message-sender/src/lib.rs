@@ -10,16 +10,14 @@
 
 mod conversation;
 mod part;
-mod settings;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use domain::Timestamp;
 use lambda_runtime::{Error, LambdaEvent};
 use provider::Provider;
 use queue::{SendQueue, SendTask, Time};
+use runtime::SendRules;
 use store::{Bucket, Store};
-
-pub use settings::Rules;
 
 /// Everything this function works with.
 pub struct Engine<P> {
@@ -32,7 +30,7 @@ pub struct Engine<P> {
     /// Takes the messages.
     pub provider: P,
     /// When and how often.
-    pub rules: Rules,
+    pub rules: SendRules,
 }
 
 /// One invocation.
@@ -41,7 +39,7 @@ struct Run<'a, P> {
     bucket: &'a Bucket,
     queue: &'a SendQueue,
     provider: P,
-    rules: &'a Rules,
+    rules: &'a SendRules,
     time: Time,
 }
 

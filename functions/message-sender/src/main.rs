@@ -1,16 +1,17 @@
 //! The `message-sender` function: settings and clients once, then batches until the environment ends.
 
 use lambda_runtime::{Error, service_fn};
-use message_sender::{Engine, Rules};
+use message_sender::Engine;
 use provider::Client;
 use queue::SendQueue;
+use runtime::SendRules;
 use store::{Bucket, Store, Tables};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let process = runtime::Process::start().await?;
     let settings = &process.settings;
-    let rules = Rules::read(settings)?;
+    let rules = SendRules::read(settings)?;
     let (graph, version) = (settings.required("GRAPH_URL")?, settings.required("GRAPH_VERSION")?);
     let engine = Engine {
         store: Store::new(

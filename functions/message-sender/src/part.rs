@@ -8,7 +8,7 @@ use domain::message::{Content, PartError};
 use domain::retry::Jitter;
 use domain::sending::{End, Known, Letter, Turn, Words};
 use domain::{Cellphone, ChannelId, Message, Recipient, Secret, causes};
-use provider::{Call, Ending, Meaning, Outgoing, Provider, Sent, meaning};
+use provider::{Call, Outgoing, Provider};
 use store::{Lane, Outbound, StoreError};
 
 use crate::Run;
@@ -63,7 +63,7 @@ async fn send<P: Provider>(
         return record(run, lane, &begun, End::NotCalled).await;
     }
     let sent = run.provider.send(ready.call()).await;
-    record(run, lane, &begun, end_of(sent)).await
+    record(run, lane, &begun, sent.end()).await
 }
 
 /// For how long it is tried to record that a call begins. Afterwards the lane is left to its lease's end.
@@ -155,27 +155,6 @@ async fn outgoing<P>(run: &Run<'_, P>, message: &Message, words: Words<'_>) -> R
             Outgoing::Template { name: template.name.clone(), language: template.language.clone(), values }
         }
     })
-}
-
-/// What the end of a call makes of the part.
-fn end_of(sent: Sent) -> End {
-    let unknown = End::Unknown(PartError::of(PartError::NO_ANSWER));
-    match meaning(sent.ending) {
-        Meaning::Accepted => sent.message_id.map_or(unknown, End::Sent),
-        Meaning::Failed => End::Failed(PartError::of(code(sent.ending))),
-        Meaning::Unknown => unknown,
-        Meaning::Retry => End::NotTaken,
-        Meaning::Throttled => End::Throttled,
-    }
-}
-
-/// The provider's code; where it gave none, the status it gave instead.
-fn code(ending: Ending) -> String {
-    match ending {
-        Ending::Answered { code: Some(code), .. } => code.to_string(),
-        Ending::Answered { status, code: None } => format!("HTTP_{status}"),
-        Ending::NeverConnected | Ending::NoAnswer => PartError::NO_ANSWER.to_owned(),
-    }
 }
 
 /// Writes down what became of the part at hand, for as long as there is time: what is not recorded is UNKNOWN to

@@ -1,18 +1,18 @@
 //! Queues what is due: deliveries whose retry is later than a quarter of an hour, conversations in which a message is
-//! to be tried again, and of both those whose message was lost or whose worker died under its lease. All look alike
-//! here: a row that is due.
+//! to be tried again, leads that are, and of all three those whose message was lost or whose worker died under its
+//! lease. All look alike here: a row that is due.
 
 mod work;
 
 use std::time::Duration;
 
 use domain::{Timestamp, causes};
-use futures::future::{join, join_all};
-use queue::{DeliveryQueue, SendQueue, Wake};
+use futures::future::{join_all, join3};
+use queue::{DeliveryQueue, LeadQueue, SendQueue, Wake};
 use store::{DueRow, Store, StoreError};
 use tokio::time::Instant;
 
-use crate::work::{Conversations, Deliveries, Work};
+use crate::work::{Conversations, Deliveries, Leads, Work};
 
 /// Everything this function works with.
 pub struct Sweeper {
@@ -22,6 +22,8 @@ pub struct Sweeper {
     pub deliveries: DeliveryQueue,
     /// Where conversations are queued in which something is to be sent.
     pub sends: SendQueue,
+    /// Where leads are queued that are to be written to.
+    pub leads: LeadQueue,
     /// When to stop for this time, so that the next minute's run does not meet this one.
     pub budget: Duration,
 }
@@ -64,12 +66,16 @@ impl Sweeper {
     /// How many rows of a part are looked at before the next look at the clock, and claimed at the same time.
     const PAGE: u16 = 50;
 
-    /// Sweeps both indexes whole, all their parts at the same time. Several sweepers may run: a row is claimed by one.
+    /// Sweeps the indexes whole, all their parts at the same time. Several sweepers may run: a row is claimed by one.
     pub async fn run(&self) -> Result<Swept, NotSwept> {
         let until = Instant::now() + self.budget;
-        let (deliveries, conversations) =
-            join(self.sweep(&Deliveries(self), until), self.sweep(&Conversations(self), until)).await;
-        let swept = deliveries.and(conversations);
+        let (deliveries, conversations, leads) = join3(
+            self.sweep(&Deliveries(self), until),
+            self.sweep(&Conversations(self), until),
+            self.sweep(&Leads(self), until),
+        )
+        .await;
+        let swept = deliveries.and(conversations).and(leads);
         if swept.failed == 0 { Ok(swept) } else { Err(NotSwept { failed: swept.failed }) }
     }
 

@@ -2,7 +2,7 @@
 
 use aws_lambda_events::cloudwatch_events::CloudWatchEvent;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use queue::{DeliveryQueue, SendQueue};
+use queue::{DeliveryQueue, LeadQueue, SendQueue};
 use store::{Store, Tables};
 use sweeper::Sweeper;
 
@@ -18,6 +18,7 @@ async fn main() -> Result<(), Error> {
         ),
         deliveries: DeliveryQueue::new(process.sqs(), process.settings.required("DELIVERY_QUEUE_URL")?),
         sends: SendQueue::new(process.sqs(), process.settings.required("SEND_QUEUE_URL")?),
+        leads: LeadQueue::new(process.sqs(), process.settings.required("LEAD_QUEUE_URL")?),
         budget: Sweeper::BUDGET,
     };
     lambda_runtime::run(service_fn(async |_: LambdaEvent<CloudWatchEvent>| {

@@ -1,10 +1,10 @@
-//! The two kinds of rows that are due.
+//! The three kinds of rows that are due.
 
 use std::fmt::Debug;
 use std::time::Duration;
 
-use domain::{ConversationId, DeliveryId, Timestamp};
-use queue::{DeliveryTask, Queue, SendTask, Task, Wake};
+use domain::{ConversationId, DeliveryId, LeadId, Timestamp};
+use queue::{DeliveryTask, LeadTask, Queue, SendTask, Task, Wake};
 use store::{DueRow, StoreError};
 
 use crate::Sweeper;
@@ -81,5 +81,31 @@ impl Work for Conversations<'_> {
 
     fn queue(&self) -> &Queue<SendTask> {
         &self.0.sends
+    }
+}
+
+/// Leads that are to be written to.
+pub(crate) struct Leads<'a>(pub(crate) &'a Sweeper);
+
+impl Work for Leads<'_> {
+    type Id = LeadId;
+    type Task = LeadTask;
+    const WHAT: &'static str = "leads";
+
+    async fn due(&self, shard: u8, limit: u16) -> Result<Vec<DueRow<LeadId>>, StoreError> {
+        self.0.store.due_leads(shard, limit).await
+    }
+
+    async fn claim(
+        &self,
+        due: &DueRow<LeadId>,
+        until: Timestamp,
+    ) -> Result<Option<Wake<LeadTask>>, StoreError> {
+        let task = LeadTask { workspace_id: due.workspace(), lead_id: due.id() };
+        Ok(self.0.store.claim_lead(due, until).await?.then(|| task.wake(Duration::ZERO)))
+    }
+
+    fn queue(&self) -> &Queue<LeadTask> {
+        &self.0.leads
     }
 }

@@ -12,7 +12,7 @@ use domain::{
     Attempt, AttemptOutcome, ConversationId, DeliveryId, EndpointId, Event, EventType, Timestamp, WorkspaceId,
 };
 use harness::{Fault, TestClock, TestDb, TestQueue, fixture};
-use queue::{DeliveryQueue, DeliveryTask, SendQueue, SendTask};
+use queue::{DeliveryQueue, DeliveryTask, LeadQueue, SendQueue, SendTask};
 use store::{Lease, Leased, Table};
 use sweeper::{Sweeper, Swept};
 use uuid::Uuid;
@@ -108,8 +108,9 @@ impl Scene {
 
 fn sweeper(db: &TestDb, sqs: &TestQueue, sends: &TestQueue) -> Sweeper {
     let deliveries = DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries");
+    let leads = LeadQueue::new(sends.client(), "http://queue.invalid/1/leads");
     let sends = SendQueue::new(sends.client(), "http://queue.invalid/1/sends");
-    Sweeper { store: db.store_of("sweeper"), deliveries, sends, budget: Sweeper::BUDGET }
+    Sweeper { store: db.store_of("sweeper"), deliveries, sends, leads, budget: Sweeper::BUDGET }
 }
 
 fn event(version: u64) -> Event {

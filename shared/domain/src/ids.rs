@@ -82,6 +82,8 @@ uuid_ids! {
     MediaId;
     /// A message template, of a workspace or of the platform.
     TemplateId;
+    /// A captured lead: the `requestId` that a visitor's browser is answered.
+    LeadId;
 }
 
 fn parse_uuid(text: &str) -> Result<Uuid, Unfit> {

@@ -7,12 +7,15 @@
 pub mod address;
 pub mod api_key;
 pub mod attribute;
+pub mod captcha;
+pub mod capture;
 mod causes;
 pub mod contact;
 pub mod conversation;
 pub mod delivery;
 pub mod event;
 pub mod ids;
+pub mod lead;
 pub mod line;
 pub mod media;
 pub mod message;
@@ -36,6 +39,7 @@ pub mod workspace;
 
 pub use api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
+pub use capture::{Capture, CaptureKey, SentOrigin, WebOrigin};
 pub use causes::causes;
 pub use contact::{Contact, ContactType, ContactUpdate};
 pub use conversation::{ContactRef, Conversation, ConversationName, ConversationStatus, External, Internal};
@@ -43,8 +47,9 @@ pub use delivery::{Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryStat
 pub use event::{Event, EventType};
 pub use ids::{
     AttributeId, ClosedValueId, ContactId, ConversationId, DeliveryId, EndpointId, EventId, Ids, KeyId,
-    MediaId, MessageId, TeamId, TemplateId, UserId, WorkspaceId,
+    LeadId, MediaId, MessageId, TeamId, TemplateId, UserId, WorkspaceId,
 };
+pub use lead::{Consent, Lead, LeadRequest, LeadState};
 pub use line::{Brand, BrandId, BusinessAccountId, ChannelId, Line, Lines, Provider};
 pub use media::{FileType, Media, MediaDigest};
 pub use message::{Message, MessageBody, MessageStatus, Part, Recipient};

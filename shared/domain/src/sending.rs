@@ -72,15 +72,102 @@ pub struct SendSchedule {
 }
 
 impl SendSchedule {
-    /// When the part is tried again, if it still is. What throttles comes from all senders together, so that they come
+    /// As decided, where a deployment says nothing: given up after a day.
+    pub fn decided() -> Self {
+        let waits = |waits: &[u64]| {
+            RetrySchedule::of(&waits.iter().copied().map(Duration::from_secs).collect::<Vec<_>>())
+        };
+        Self { retries: waits(&RETRIES), throttled: waits(&THROTTLED), give_up: GIVE_UP }
+    }
+
+    /// When it is tried again, if it still is. What throttles comes from all senders together, so that they come
     /// back at different times; failures have their own times already.
-    fn next(&self, progress: &Progress, end: &End, jitter: Jitter, now: Timestamp) -> Option<Timestamp> {
+    fn next(
+        &self,
+        progress: &Progress,
+        throttled: bool,
+        jitter: Jitter,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let last = progress.since.unwrap_or(now).plus(self.give_up);
-        let next = match end {
-            End::Throttled => self.throttled.repeating(progress.throttled, jitter, now),
-            _ => self.retries.repeating(progress.failures, Jitter::NONE, now),
+        let next = if throttled {
+            self.throttled.repeating(progress.throttled, jitter, now)
+        } else {
+            self.retries.repeating(progress.failures, Jitter::NONE, now)
         };
         (now < last).then_some(next.min(last))
+    }
+}
+
+/// Seconds before each further try of a send that was surely not taken, the last wait repeating.
+const RETRIES: [u64; 5] = [30, 2 * 60, 10 * 60, 3_600, 4 * 3_600];
+/// Seconds to wait each time the provider asks us to slow down, the last wait repeating.
+const THROTTLED: [u64; 5] = [5, 10, 30, 60, 5 * 60];
+/// Since its first call a send is tried for so long.
+const GIVE_UP: Duration = Duration::from_secs(24 * 3_600);
+
+/// Whether a send may be made now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// A call was begun of which nobody said how it ended. Whoever made it is gone, as one sends at a time.
+    Interrupted,
+    /// Not before then.
+    NotBefore(Timestamp),
+    /// It may.
+    Due,
+}
+
+/// What follows from the end of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The provider accepted it, under this id.
+    Sent(String),
+    /// It is not sent, and not tried any more.
+    Failed(PartError),
+    /// Nobody knows; it is not tried again by itself.
+    Unknown(PartError),
+    /// It is tried again.
+    Waits(Progress),
+}
+
+impl Progress {
+    /// Whether a call may be made now.
+    pub fn standing(&self, now: Timestamp) -> Standing {
+        match self {
+            Self { calling: Some(_), .. } => Standing::Interrupted,
+            Self { next_at: Some(next_at), .. } if *next_at > now => Standing::NotBefore(*next_at),
+            _ => Standing::Due,
+        }
+    }
+
+    /// With a call begun under this lease.
+    pub fn begun(&self, lease: Uuid, now: Timestamp) -> Self {
+        Self { since: self.since.or(Some(now)), next_at: None, calling: Some(lease), ..self.clone() }
+    }
+
+    /// What follows from the end of a call, whether one was begun or not.
+    pub fn after(&self, end: End, schedule: &SendSchedule, jitter: Jitter, now: Timestamp) -> Outcome {
+        let not_calling = || Self { calling: None, ..self.clone() };
+        match end {
+            End::Sent(id) => Outcome::Sent(id),
+            End::Failed(error) => Outcome::Failed(error),
+            End::Unknown(error) => Outcome::Unknown(error),
+            End::NotCalled => Outcome::Waits(not_calling()),
+            End::NotTaken | End::Throttled => {
+                let mut progress = Self { since: self.since.or(Some(now)), ..not_calling() };
+                let throttled = end == End::Throttled;
+                if throttled {
+                    progress.throttled += 1;
+                } else {
+                    progress.failures += 1;
+                }
+                progress.next_at = schedule.next(&progress, throttled, jitter, now);
+                match progress.next_at {
+                    Some(_) => Outcome::Waits(progress),
+                    None => Outcome::Failed(PartError::of(PartError::GIVEN_UP)),
+                }
+            }
+        }
     }
 }
 
@@ -131,10 +218,10 @@ impl Message {
     /// What is to be done about it now.
     pub fn turn(&self, now: Timestamp) -> Turn {
         let Some(at) = self.part_at_hand() else { return Turn::Finished };
-        match self.progress {
-            Progress { calling: Some(_), .. } => Turn::Interrupted,
-            Progress { next_at: Some(next_at), .. } if next_at > now => Turn::NotBefore(next_at),
-            _ => Turn::Due(at),
+        match self.progress.standing(now) {
+            Standing::Interrupted => Turn::Interrupted,
+            Standing::NotBefore(next_at) => Turn::NotBefore(next_at),
+            Standing::Due => Turn::Due(at),
         }
     }
 
@@ -187,38 +274,17 @@ impl Message {
 
     /// The message with a call begun for its part at hand, under this lease.
     pub fn begun(&self, lease: Uuid, now: Timestamp) -> Self {
-        let since = self.progress.since.or(Some(now));
-        let progress = Progress { since, next_at: None, calling: Some(lease), ..self.progress.clone() };
-        self.moved(MessageStatus::Sending, None, None, progress, now)
+        self.moved(MessageStatus::Sending, None, None, self.progress.begun(lease, now), now)
     }
 
     /// The message with what became of its part at hand, whether a call was begun for it or not.
     pub fn ended(&self, end: End, schedule: &SendSchedule, jitter: Jitter, now: Timestamp) -> Self {
         let done = Progress::default();
-        match end {
-            End::Sent(id) => self.moved(MessageStatus::Sent, Some(id), None, done, now),
-            End::Failed(error) => self.moved(MessageStatus::Failed, None, Some(error), done, now),
-            End::Unknown(error) => self.moved(MessageStatus::Unknown, None, Some(error), done, now),
-            End::NotCalled => {
-                let progress = Progress { calling: None, ..self.progress.clone() };
-                self.moved(MessageStatus::Sending, None, None, progress, now)
-            }
-            End::NotTaken | End::Throttled => {
-                let mut progress = Progress { calling: None, ..self.progress.clone() };
-                progress.since = progress.since.or(Some(now));
-                match end {
-                    End::Throttled => progress.throttled += 1,
-                    _ => progress.failures += 1,
-                }
-                progress.next_at = schedule.next(&progress, &end, jitter, now);
-                match progress.next_at {
-                    Some(_) => self.moved(MessageStatus::Sending, None, None, progress, now),
-                    None => {
-                        let error = PartError::of(PartError::GIVEN_UP);
-                        self.moved(MessageStatus::Failed, None, Some(error), done, now)
-                    }
-                }
-            }
+        match self.progress.after(end, schedule, jitter, now) {
+            Outcome::Sent(id) => self.moved(MessageStatus::Sent, Some(id), None, done, now),
+            Outcome::Failed(error) => self.moved(MessageStatus::Failed, None, Some(error), done, now),
+            Outcome::Unknown(error) => self.moved(MessageStatus::Unknown, None, Some(error), done, now),
+            Outcome::Waits(progress) => self.moved(MessageStatus::Sending, None, None, progress, now),
         }
     }
 

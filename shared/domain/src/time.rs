@@ -62,6 +62,11 @@ impl Timestamp {
         self.print("%Y-%m-%dT%H:%M:%SZ")
     }
 
+    /// Its day: `2026-01-02`.
+    pub fn to_day_string(self) -> String {
+        self.print("%Y-%m-%d")
+    }
+
     fn print(self, format: &str) -> String {
         jiff::Timestamp::from_millisecond(self.0)
             .unwrap_or_default()
@@ -92,6 +97,7 @@ mod tests {
         assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
         assert_eq!(Timestamp::from_millis(1_767_323_045_070).to_string(), "2026-01-02T03:04:05.070Z");
         assert_eq!(Timestamp::from_millis(1_767_323_045_678).to_seconds_string(), "2026-01-02T03:04:05Z");
+        assert_eq!(Timestamp::from_millis(1_767_323_045_678).to_day_string(), "2026-01-02");
     }
 
     #[test]

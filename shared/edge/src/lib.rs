@@ -6,6 +6,7 @@
 
 mod api;
 mod auth;
+pub mod capture;
 mod cursor;
 mod error;
 mod etag;

@@ -107,7 +107,7 @@ impl ApiRequest {
 }
 
 /// `application/json`, in any case, with no charset or UTF-8.
-fn declares_json(content_type: &str) -> bool {
+pub(crate) fn declares_json(content_type: &str) -> bool {
     let mut parts = content_type.split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default();
     essence.eq_ignore_ascii_case("application/json")

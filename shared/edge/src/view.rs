@@ -1,12 +1,14 @@
 //! Resources as the API and the webhooks show them: every documented field is present, no value is `null`.
 
+use std::collections::BTreeMap;
+
 use domain::attribute::AttributeDefinition;
 use domain::contact::AttributeContent;
 use domain::media::Declared;
 use domain::message::Content;
 use domain::{
-    Contact, Conversation, Definitions, Event, External, Internal, MediaId, Message, MessageId, PLATFORM,
-    Part, Summary, Timestamp, User,
+    Contact, Conversation, Definitions, Event, External, Internal, Lead, MediaId, Message, MessageId,
+    PLATFORM, Part, Summary, Timestamp, User,
 };
 use serde::Serialize;
 
@@ -274,6 +276,32 @@ pub fn summary(summary: &Summary) -> SummaryView {
         last_message_at: tally.last.map(|at| at.to_string()),
         participants: participants(&summary.conversation),
         duration_seconds: summary.duration().as_secs(),
+    }
+}
+
+/// A lead of the `lead.*` events.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeadView<'a> {
+    request_id: String,
+    state: &'static str,
+    contact_id: Option<String>,
+    conversation_id: Option<String>,
+    brand_id: &'a str,
+    landing_uri: &'a str,
+    utm: &'a BTreeMap<String, String>,
+}
+
+/// Shows a lead. Contact and conversation are named once they stand.
+pub fn lead(lead: &Lead) -> LeadView<'_> {
+    LeadView {
+        request_id: lead.id.to_string(),
+        state: lead.state.as_str(),
+        contact_id: lead.opened.then(|| lead.contact.to_string()),
+        conversation_id: lead.opened.then(|| lead.conversation.to_string()),
+        brand_id: lead.brand.as_str(),
+        landing_uri: lead.landing_uri.as_str(),
+        utm: lead.utm.values(),
     }
 }
 

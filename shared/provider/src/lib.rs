@@ -9,11 +9,13 @@ mod meaning;
 
 use std::future::Future;
 
+use domain::message::PartError;
+use domain::sending::End;
 use domain::{Cellphone, ChannelId, Secret};
 
 pub use body::Outgoing;
 pub use client::{Client, ClientError};
-pub use meaning::{Ending, GIVE_UP, Meaning, RETRIES, THROTTLED, meaning};
+pub use meaning::{Ending, Meaning, meaning};
 
 /// One call: a message, or a part of one.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +39,29 @@ pub struct Sent {
     pub ending: Ending,
     /// The provider's id of the message, if it took it.
     pub message_id: Option<String>,
+}
+
+impl Sent {
+    /// What the end of the call makes of what was sent.
+    pub fn end(self) -> End {
+        let unknown = End::Unknown(PartError::of(PartError::NO_ANSWER));
+        match meaning(self.ending) {
+            Meaning::Accepted => self.message_id.map_or(unknown, End::Sent),
+            Meaning::Failed => End::Failed(PartError::of(code(self.ending))),
+            Meaning::Unknown => unknown,
+            Meaning::Retry => End::NotTaken,
+            Meaning::Throttled => End::Throttled,
+        }
+    }
+}
+
+/// The provider's code; where it gave none, the status it gave instead.
+fn code(ending: Ending) -> String {
+    match ending {
+        Ending::Answered { code: Some(code), .. } => code.to_string(),
+        Ending::Answered { status, code: None } => format!("HTTP_{status}"),
+        Ending::NeverConnected | Ending::NoAnswer => PartError::NO_ANSWER.to_owned(),
+    }
 }
 
 /// Sends messages. The one place where a sender leaves our own network, so tests stand in for it.

@@ -1,7 +1,5 @@
 //! How a call can end, and what that means for the message.
 
-use std::time::Duration;
-
 /// How a call ended, as far as we can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
@@ -25,38 +23,13 @@ pub enum Meaning {
     Accepted,
     /// The provider asks us to slow down: wait, and count no attempt.
     Throttled,
-    /// It was surely not taken: try again by [`RETRIES`].
+    /// It was surely not taken: try again by the schedule.
     Retry,
     /// It was refused for good.
     Failed,
     /// It may have been taken: never sent again but by an operator.
     Unknown,
 }
-
-const MINUTE: u64 = 60;
-const HOUR: u64 = 60 * MINUTE;
-
-/// Waits before each further try of a send that was surely not taken, the last one repeating; given up at
-/// [`GIVE_UP`].
-pub const RETRIES: [Duration; 5] = [
-    Duration::from_secs(30),
-    Duration::from_secs(2 * MINUTE),
-    Duration::from_secs(10 * MINUTE),
-    Duration::from_secs(HOUR),
-    Duration::from_secs(4 * HOUR),
-];
-
-/// Waits each time the provider asks us to slow down, the last one repeating.
-pub const THROTTLED: [Duration; 5] = [
-    Duration::from_secs(5),
-    Duration::from_secs(10),
-    Duration::from_secs(30),
-    Duration::from_secs(MINUTE),
-    Duration::from_secs(5 * MINUTE),
-];
-
-/// Since its first try a send is tried for so long.
-pub const GIVE_UP: Duration = Duration::from_secs(24 * HOUR);
 
 /// Graph codes that throttle, whatever the status they come with.
 const THROTTLES: &[u32] = &[4, 80_007, 130_429, 131_056];

@@ -5,12 +5,14 @@
 
 mod batch;
 mod delivery;
+mod lead;
 mod queue;
 mod send;
 mod time;
 
 pub use batch::{Outcome, drive};
 pub use delivery::{DeliveryQueue, DeliveryTask};
+pub use lead::{LeadQueue, LeadTask};
 pub use queue::{LONGEST_DELAY, NoQueue, NotQueued, PATIENCE, Queue, Task, Wake};
 pub use send::{SendQueue, SendTask};
 pub use time::{Time, WrongTime};

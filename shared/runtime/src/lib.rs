@@ -3,6 +3,7 @@
 //! The only room that reads the environment. Everything here is made once, at start, and passed in.
 
 mod aws;
+mod sending;
 pub mod settings;
 pub mod system;
 mod telemetry;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use aws_config::SdkConfig;
 use domain::{Clock, Ids};
 
+pub use sending::SendRules;
 pub use settings::{SettingError, Settings};
 pub use system::{OsRandomness, RandomIds, SystemClock};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::conversation::{Change, Opening};
-use domain::{Contact, Conversation};
+use domain::{Contact, Conversation, Timestamp};
 
 use crate::contacts_plan::Plan;
 use crate::conversations_row::{home_item, listed_item, lists};
@@ -34,14 +34,10 @@ pub(crate) fn opening_writes(
     request_id: &str,
 ) -> Result<OpeningPlan, StoreError> {
     let new = &opening.conversation;
-    let home = Write::put(Table::Conversations, home_item(new, request_id)?).when_absent();
-    let mut writes = with_lists(home, &[], new)?;
-
     // The numbers of the plan's steps are taken from the beginning: what is said later is sent after them.
     let steps = opening.plan.as_ref().map_or(0, |plan| plan.steps.len() as u64);
     let due_at = opening.plan.as_ref().map(|plan| plan.created_at.plus(first_due));
-    let lane = first_lane(new.workspace_id, new.id, steps, due_at, request_id)?;
-    writes.push(Write::put(Table::Messages, lane));
+    let mut writes = first_writes(new, steps, due_at, request_id)?;
     if let Some(plan) = &opening.plan {
         writes.push(Write::put(Table::Messages, plan_item(plan, request_id)?));
     }
@@ -53,6 +49,21 @@ pub(crate) fn opening_writes(
     }
     writes.extend(strangers_writes(&opening.strangers, shards, request_id)?);
     Ok(OpeningPlan { writes, once: answer_at })
+}
+
+/// The writes of a conversation that is not there yet, home first, with its lane, in which `seq` numbers are taken and
+/// which is looked after from `due_at` on.
+pub(crate) fn first_writes(
+    new: &Conversation,
+    seq: u64,
+    due_at: Option<Timestamp>,
+    request_id: &str,
+) -> Result<Vec<Write>, StoreError> {
+    let home = Write::put(Table::Conversations, home_item(new, request_id)?).when_absent();
+    let mut writes = with_lists(home, &[], new)?;
+    let lane = first_lane(new.workspace_id, new.id, seq, due_at, request_id)?;
+    writes.push(Write::put(Table::Messages, lane));
+    Ok(writes)
 }
 
 /// The writes of a change with the contacts that come with it, home first; or, when they are too many for one
@@ -106,7 +117,7 @@ mod tests {
     use domain::template::Parameters;
     use domain::{
         BrandId, Cellphone, ChannelId, ContactId, ContactRef, ConversationId, ConversationStatus, Email,
-        External, Internal, OnboardingPlan, TemplateId, Timestamp, UserId, UserRef, WorkspaceId,
+        External, Internal, OnboardingPlan, TemplateId, UserId, UserRef, WorkspaceId,
     };
     use uuid::Uuid;
 

@@ -1,7 +1,7 @@
 //! What is due: the sparse index `due` of tables whose rows are worked on under leases, and claims on it.
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{ConversationId, DeliveryId, Timestamp, WorkspaceId};
+use domain::{ConversationId, DeliveryId, LeadId, Timestamp, WorkspaceId};
 
 use crate::item::{Item, PK, SK, key, n, s, text};
 use crate::transact::{Write, Wrote, is_by};
@@ -19,6 +19,8 @@ pub struct DueRow<Id> {
 pub type Due = DueRow<DeliveryId>;
 /// A conversation whose lane is due.
 pub type DueLane = DueRow<ConversationId>;
+/// A lead that is due.
+pub type DueLead = DueRow<LeadId>;
 
 impl<Id: Copy> DueRow<Id> {
     /// Whose it is.

@@ -2,6 +2,8 @@
 //!
 //! A row whose text no longer parses is [`crate::StoreError::Unreadable`], named by its keys.
 
+use domain::captcha::Threshold;
+use domain::lead::{ConsentStatus, LandingUri, LeadName};
 use domain::line::Provider;
 use domain::media::FileName;
 use domain::message::SentBy;
@@ -9,11 +11,11 @@ use domain::onboarding::Override;
 use domain::template::{ContactField, ParameterValue};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
-    AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, Cellphone, ChannelId,
-    ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryId,
-    DeliveryState, Email, EndpointId, EndpointUrl, EventId, EventType, FileType, KeyId, Language,
-    MediaDigest, MediaId, MessageBody, MessageId, MessageStatus, PersonName, TeamId, TemplateId, Timestamp,
-    Unfit, UserId, UserStatus, WorkspaceId,
+    AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, CaptureKey, Cellphone,
+    ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryId,
+    DeliveryState, Email, EndpointId, EndpointUrl, EventId, EventType, FileType, KeyId, Language, LeadId,
+    LeadState, MediaDigest, MediaId, MessageBody, MessageId, MessageStatus, PersonName, TeamId, TemplateId,
+    Timestamp, Unfit, UserId, UserStatus, WebOrigin, WorkspaceId,
 };
 use uuid::Uuid;
 
@@ -52,13 +54,23 @@ macro_rules! worded_fields {
 }
 
 displayed_fields! {
-    AttributeId ClosedValueId ContactId ConversationId DeliveryId EndpointId EventId KeyId MediaId MessageId TeamId
+    AttributeId ClosedValueId ContactId ConversationId DeliveryId EndpointId EventId KeyId LeadId MediaId MessageId TeamId
     TemplateId UserId WorkspaceId
 }
 worded_fields! {
-    AttributeCategory AttributeType BrandId BusinessAccountId Cellphone ChannelId ContactField ConversationName
-    ConversationStatus DeliveryState DisabledReason Email EventType FileName FileType Language MediaDigest
-    MessageBody MessageStatus Override ParameterValue PersonName Provider SentBy UserStatus
+    AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId ConsentStatus ContactField ConversationName
+    ConversationStatus DeliveryState DisabledReason Email EventType FileName FileType LandingUri Language LeadName LeadState MediaDigest
+    MessageBody MessageStatus Override ParameterValue PersonName Provider SentBy UserStatus WebOrigin
+}
+
+impl Field for Threshold {
+    fn from_text(text: &str) -> Result<Self, Unfit> {
+        Self::parse(text)
+    }
+
+    fn to_text(&self) -> String {
+        self.to_string()
+    }
 }
 
 impl Field for Timestamp {

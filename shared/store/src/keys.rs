@@ -9,8 +9,8 @@
 use domain::search::PHONE_PREFIX;
 use domain::{
     AttributeId, BrandId, Cellphone, ChannelId, ContactId, ConversationId, ConversationStatus, DeliveryId,
-    DeliveryState, Email, EndpointId, EventId, KeyId, MediaId, MessageId, TeamId, TemplateId, TemplateScope,
-    Timestamp, UserId, WorkspaceId,
+    DeliveryState, Email, EndpointId, EventId, KeyId, LeadId, MediaId, MessageId, TeamId, TemplateId,
+    TemplateScope, Timestamp, UserId, WorkspaceId,
 };
 
 /// The "workspace" of rows that belong to the platform.
@@ -280,6 +280,70 @@ pub(crate) fn media_object(workspace: WorkspaceId, media: MediaId) -> String {
 /// The partition of the `due` index of table `messages` in which a lane stands. (Ids of version 4 are random.)
 pub(crate) fn due_of_lane(conversation: ConversationId) -> String {
     due(conversation.as_uuid().as_bytes()[0] % DUE_SHARDS)
+}
+
+/// A workspace's lead capture.
+pub(crate) fn capture(workspace: WorkspaceId) -> (String, &'static str) {
+    (format!("{workspace}#K"), "K")
+}
+
+/// What is secret of a workspace's lead capture (table `secrets`).
+pub(crate) fn capture_secret(workspace: WorkspaceId) -> (String, &'static str) {
+    (format!("{workspace}#K"), "S")
+}
+
+/// A lead (table `leads`).
+pub(crate) fn lead(workspace: WorkspaceId, lead: LeadId) -> (String, &'static str) {
+    (format!("{workspace}#L#{lead}"), "L")
+}
+
+/// Which lead a partition holds: reads back what [`lead`] made.
+pub(crate) fn read_lead(pk: &str) -> Option<(WorkspaceId, LeadId)> {
+    let (workspace, lead) = pk.split_once("#L#")?;
+    Some((WorkspaceId::parse(workspace).ok()?, LeadId::parse(lead).ok()?))
+}
+
+/// The row by which a number's next lead of a brand is known to be the same as its last.
+pub(crate) fn lead_repeat(
+    workspace: WorkspaceId,
+    cellphone: &Cellphone,
+    brand: &BrandId,
+) -> (String, &'static str) {
+    (format!("{workspace}#D#{}#{}", cellphone.as_str(), brand.as_str()), "D")
+}
+
+/// The row by which a captcha token is accepted once.
+pub(crate) fn captcha_token(workspace: WorkspaceId, token_sha256_hex: &str) -> (String, &'static str) {
+    (format!("{workspace}#K#{token_sha256_hex}"), "K")
+}
+
+/// How many leads a workspace had on a day (`2026-01-02`).
+pub(crate) fn leads_of_day(workspace: WorkspaceId, day: &str) -> (String, &'static str) {
+    (format!("{workspace}#N#{day}"), "N")
+}
+
+/// How many leads a number had on a day.
+pub(crate) fn leads_of_phone(
+    workspace: WorkspaceId,
+    cellphone: &Cellphone,
+    day: &str,
+) -> (String, &'static str) {
+    (format!("{workspace}#Q#{}#{day}", cellphone.as_str()), "Q")
+}
+
+/// The partition of the numbers whose owners asked not to be written to; each is its row's sort key.
+pub(crate) fn opt_outs(workspace: WorkspaceId) -> String {
+    format!("{workspace}#O")
+}
+
+/// The partition of the `due` index of table `leads` in which a lead stands. (Ids of version 4 are random.)
+pub(crate) fn due_of_lead(lead: LeadId) -> String {
+    due(lead.as_uuid().as_bytes()[0] % DUE_SHARDS)
+}
+
+/// The newest-first list of a workspace's leads (index `byTime`).
+pub(crate) fn leads_by_time(workspace: WorkspaceId) -> String {
+    workspace.to_string()
 }
 
 /// What is secret of a webhook endpoint (table `secrets`).

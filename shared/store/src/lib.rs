@@ -8,6 +8,7 @@
 mod api_keys;
 mod attributes;
 mod bucket;
+mod captures;
 mod contacts;
 mod contacts_page;
 mod contacts_plan;
@@ -27,6 +28,10 @@ mod item;
 pub mod keys;
 mod lanes;
 mod lanes_row;
+mod leads;
+mod leads_page;
+mod leads_row;
+mod leads_sending;
 mod limiter;
 mod lines;
 mod lists;
@@ -35,6 +40,7 @@ mod memory;
 mod messages;
 mod messages_row;
 mod once;
+mod opt_outs;
 mod rows;
 mod search;
 mod secrets;
@@ -59,16 +65,20 @@ pub use conversations::{Changed, Opened};
 pub use conversations_page::ConversationQuery;
 pub use cursor_keys::{CursorKey, CursorKeys};
 pub use deliveries::{DeliveryPage, DeliveryPosition, Lease, Leased, Settled};
-pub use due::{Due, DueLane, DueRow};
+pub use due::{Due, DueLane, DueLead, DueRow};
 pub use error::StoreError;
 pub use events::{Recorded, RecordedEvent};
 pub use lanes::{Entry, Lane, LaneLease, LaneState, Open, Outbound};
+pub use leads::{LeadAccepted, LeadTraces, UsedToken};
+pub use leads_page::LeadPage;
+pub use leads_sending::{LeadLease, LeadOpened, LeadRecorded, LeadStep, LeasedLead};
 pub use limiter::{Admission, Limiter};
 pub use lists::Page;
 pub use media::MediaCreated;
 pub use memory::Memory;
 pub use messages::{MessageTaken, NewMessage};
 pub use once::{Answered, Once};
+pub use opt_outs::OptOut;
 pub use stream::Image;
 pub use tables::{Table, Tables};
 pub use transact::Patience;
@@ -86,6 +96,7 @@ pub struct Store {
 
 /// What a process remembers of rows that seldom change.
 struct Memories {
+    captcha_secrets: Memory<domain::WorkspaceId, domain::Secret>,
     cursor_keys: Memory<(), Arc<CursorKeys>>,
     line_tokens: Memory<(domain::WorkspaceId, domain::ChannelId), domain::Secret>,
     onboardings: Memory<domain::WorkspaceId, domain::Onboarding>,
@@ -101,6 +112,7 @@ impl Store {
         ids: Arc<dyn Ids>,
     ) -> Self {
         let memories = Memories {
+            captcha_secrets: Memory::new(captures::CAPTCHA_SECRET_MEMORY),
             cursor_keys: Memory::new(cursor_keys::CURSOR_KEY_MEMORY),
             line_tokens: Memory::new(lines::LINE_TOKEN_MEMORY),
             onboardings: Memory::new(workspaces::ONBOARDING_MEMORY),

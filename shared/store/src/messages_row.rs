@@ -163,9 +163,10 @@ struct PartField {
     error: Option<String>,
 }
 
+/// How sending stands, in a message and in a lead.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ProgressField {
+pub(crate) struct ProgressField {
     failures: u32,
     throttled: u32,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
@@ -178,7 +179,6 @@ struct ProgressField {
 
 impl From<&Message> for MessageRow {
     fn from(message: &Message) -> Self {
-        let progress = &message.progress;
         Self {
             id: message.id,
             workspace_id: message.workspace_id,
@@ -189,13 +189,7 @@ impl From<&Message> for MessageRow {
             reply_to: message.reply_to,
             recipients: message.recipients.iter().map(RecipientField::from).collect(),
             parts: message.parts.iter().map(PartField::from).collect(),
-            progress: ProgressField {
-                failures: progress.failures,
-                throttled: progress.throttled,
-                since: progress.since,
-                next_at: progress.next_at,
-                calling: progress.calling,
-            },
+            progress: ProgressField::from(&message.progress),
             created_at: message.created_at,
             updated_at: message.updated_at,
             version: message.version,
@@ -215,13 +209,7 @@ impl From<MessageRow> for Message {
             reply_to: row.reply_to,
             recipients: row.recipients.into_iter().map(Recipient::from).collect(),
             parts: row.parts.into_iter().map(Part::from).collect(),
-            progress: Progress {
-                failures: row.progress.failures,
-                throttled: row.progress.throttled,
-                since: row.progress.since,
-                next_at: row.progress.next_at,
-                calling: row.progress.calling,
-            },
+            progress: row.progress.into(),
             created_at: row.created_at,
             updated_at: row.updated_at,
             version: row.version,
@@ -298,6 +286,20 @@ impl From<AttachedField> for Attached {
             name: field.name,
             size: field.size,
         }
+    }
+}
+
+impl From<&Progress> for ProgressField {
+    fn from(progress: &Progress) -> Self {
+        let Progress { failures, throttled, since, next_at, calling } = *progress;
+        Self { failures, throttled, since, next_at, calling }
+    }
+}
+
+impl From<ProgressField> for Progress {
+    fn from(field: ProgressField) -> Self {
+        let ProgressField { failures, throttled, since, next_at, calling } = field;
+        Self { failures, throttled, since, next_at, calling }
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use domain::{Contact, Conversation, ConversationId, MediaId, Message, WorkspaceId};
+use domain::{Contact, Conversation, ConversationId, Lead, MediaId, Message, WorkspaceId};
 
 use crate::contacts_row::contact;
 use crate::conversations_row::conversation;
 use crate::item::{Item, PK, text};
+use crate::leads_row::lead;
 use crate::messages_row::message;
 use crate::{StoreError, keys};
 
@@ -21,6 +22,8 @@ pub enum Image {
     Message(Message),
     /// An onboarding plan of that conversation.
     Plan(WorkspaceId, ConversationId),
+    /// A lead.
+    Lead(Box<Lead>),
     /// A file made ready for upload.
     Media(WorkspaceId, MediaId),
 }
@@ -42,6 +45,7 @@ impl Image {
             "contact" => Ok(Some(Self::Contact(contact(item)?))),
             "conversation" => Ok(Some(Self::Conversation(conversation(item)?))),
             "message" => Ok(Some(Self::Message(message(item)?))),
+            "lead" => Ok(Some(Self::Lead(Box::new(lead(item)?)))),
             "plan" => {
                 named(keys::read_messages(text(&item, PK)).map(|(workspace, of)| Self::Plan(workspace, of)))
             }

@@ -19,6 +19,8 @@ pub enum Table {
     Messages,
     /// Files made ready for upload.
     Media,
+    /// Leads, and what keeps each from being taken twice.
+    Leads,
     /// Events, their deliveries and attempts.
     Deliveries,
     /// Secrets of the service and of webhook endpoints.
@@ -27,7 +29,7 @@ pub enum Table {
 
 impl Table {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Workspaces,
         Self::ApiKeys,
         Self::Limits,
@@ -35,6 +37,7 @@ impl Table {
         Self::Conversations,
         Self::Messages,
         Self::Media,
+        Self::Leads,
         Self::Deliveries,
         Self::Secrets,
     ];
@@ -49,6 +52,7 @@ impl Table {
             Self::Conversations => "conversations",
             Self::Messages => "messages",
             Self::Media => "media",
+            Self::Leads => "leads",
             Self::Deliveries => "deliveries",
             Self::Secrets => "secrets",
         }
@@ -58,7 +62,7 @@ impl Table {
 /// The tables of one deployment.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    names: Arc<[String; 9]>,
+    names: Arc<[String; 10]>,
 }
 
 impl Tables {
@@ -91,6 +95,7 @@ mod tests {
                 "messaging-conversations",
                 "messaging-messages",
                 "messaging-media",
+                "messaging-leads",
                 "messaging-deliveries",
                 "messaging-secrets"
             ]

@@ -39,6 +39,19 @@ impl GatewayEvent {
         self.set_header(name, Some(value))
     }
 
+    /// Sends a header once more, as the gateway shows it: the last one alone, and all of them.
+    pub fn header_again(mut self, name: &str, value: &str) -> Self {
+        let all = self.0["multiValueHeaders"].as_object().into_iter().flatten();
+        let sent = all
+            .filter(|(known, _)| known.eq_ignore_ascii_case(name))
+            .flat_map(|(_, values)| values.as_array());
+        let mut values: Vec<Value> = sent.flatten().cloned().collect();
+        values.push(json!(value));
+        self = self.header(name, value);
+        self.0["multiValueHeaders"][name] = json!(values);
+        self
+    }
+
     /// Removes a header.
     pub fn without_header(self, name: &str) -> Self {
         self.set_header(name, None)
@@ -78,6 +91,11 @@ impl GatewayEvent {
     pub fn request_id(mut self, id: &str) -> Self {
         self.0["requestContext"]["requestId"] = json!(id);
         self
+    }
+
+    /// The event itself, for functions that read it themselves.
+    pub fn json(&self) -> &Value {
+        &self.0
     }
 
     /// The request as a function's handler receives it.

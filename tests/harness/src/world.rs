@@ -4,18 +4,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use domain::api_key::RateLimit;
+use domain::captcha::Score;
 use domain::conversation::{ContactRef, Opening};
+use domain::lead::{LandingUri, LeadName, Seen, Utm};
 use domain::media::{Declared, FileName};
 use domain::onboarding::Requested;
 use domain::template::NewTemplate;
 use domain::{
     ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand, BrandId,
-    BusinessAccountId, ChannelId, ClosedValue, ClosedValueId, Contact, ContactId, Conversation,
-    ConversationId, ConversationStatus, Email, External, FileType, KeyId, Line, Lines, Media, MediaDigest,
-    Onboarding, OnboardingPlan, Override, Provider, Recipient, Scopes, Secret, Team, TeamId, Template,
-    TemplateId, TemplateScope, User, UserId, Workspace, WorkspaceId,
+    BusinessAccountId, Capture, CaptureKey, Cellphone, ChannelId, ClosedValue, ClosedValueId, Contact,
+    ContactId, Conversation, ConversationId, ConversationStatus, Email, External, FileType, KeyId, Lead,
+    LeadRequest, Line, Lines, Media, MediaDigest, Onboarding, OnboardingPlan, Override, Provider, Recipient,
+    Scopes, Secret, Team, TeamId, Template, TemplateId, TemplateScope, User, UserId, WebOrigin, Workspace,
+    WorkspaceId,
 };
-use store::{Created, MediaCreated, Opened};
+use store::{Created, LeadAccepted, MediaCreated, Opened};
 
 use crate::{GatewayEvent, TestClock, TestDb};
 
@@ -349,6 +352,60 @@ impl World {
             joined_at: TestClock::START,
             last_seen_at: None,
         }
+    }
+
+    /// The page from which leads come, unless a test says otherwise.
+    pub const PAGE: &str = "https://www.example.com";
+    /// The captcha secret of a capture that was made here.
+    pub const CAPTCHA_SECRET: &str = "captcha-secret";
+
+    /// Sets lead capture up, enabled and with its captcha secret, changed as the test likes: from [`World::PAGE`], in
+    /// the name of [`World::BRAND`] where a lead names none, without a template.
+    pub async fn capture(&self, change: impl FnOnce(&mut Capture)) -> Capture {
+        self.capture_of(self.workspace, change).await
+    }
+
+    /// The same of another workspace.
+    pub async fn capture_of(&self, workspace: WorkspaceId, change: impl FnOnce(&mut Capture)) -> Capture {
+        let store = self.db.store();
+        let key = CaptureKey::from_entropy([self.entropy.fetch_add(1, Ordering::SeqCst); 6]);
+        let mut capture = Capture {
+            enabled: true,
+            origins: vec![done(WebOrigin::parse(Self::PAGE))],
+            brand: Some(done(BrandId::parse(Self::BRAND))),
+            ..Capture::new(workspace, key, store.now())
+        };
+        change(&mut capture);
+        assert!(done(store.create_capture(&capture).await));
+        done(store.set_captcha_secret(workspace, &Secret::new(Self::CAPTCHA_SECRET)).await);
+        capture
+    }
+
+    /// Accepts a lead of this number, changed as the test likes, under a captcha token of its own.
+    pub async fn lead(&self, cellphone: &str, change: impl FnOnce(&mut Lead)) -> Lead {
+        let store = self.db.store();
+        let request = LeadRequest {
+            workspace_id: self.workspace,
+            capture_key: String::new(),
+            cellphone: done(Cellphone::parse(cellphone)),
+            name: done(LeadName::read("Ana Pérez")),
+            brand: None,
+            landing_uri: done(LandingUri::parse("https://www.example.com/spring?utm_source=search")),
+            utm: done(Utm::of([("utm_source".to_owned(), "search".to_owned())].into())),
+            consented_at: None,
+            captcha: Secret::new("token"),
+        };
+        let seen = Seen {
+            brand: done(BrandId::parse(Self::BRAND)),
+            score: done(Score::from_hundredths(90).ok_or("no score")),
+            address: "203.0.113.7",
+            user_agent: Some("Browser/1.0"),
+        };
+        let mut lead = request.accepted(seen, store.ids(), store.now());
+        change(&mut lead);
+        let accepted = done(store.accept_lead(&lead, &lead.id.to_string(), Duration::from_secs(120)).await);
+        assert_eq!(accepted, LeadAccepted::Done);
+        lead
     }
 
     /// Makes a picture ready for upload, changed as the test likes.

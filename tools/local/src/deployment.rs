@@ -11,7 +11,7 @@ use crate::checkout::Checkout;
 use crate::group::Group;
 use crate::progress::{Progress, Step};
 use crate::run::Options;
-use crate::simulator::{Provider, Receiver};
+use crate::simulator::{Captcha, Provider, Receiver};
 
 pub(crate) const REGION: &str = "us-east-1";
 /// The emulator's root credentials; they open nothing else.
@@ -34,9 +34,10 @@ pub(crate) struct Urls {
 
 impl Deployment {
     /// The local stack's parameters; those of the command line win.
-    pub(crate) fn of(options: &Options, provider: &Provider, receiver: &Receiver) -> Self {
+    pub(crate) fn of(options: &Options, provider: &Provider, captcha: &Captcha, receiver: &Receiver) -> Self {
         let mut parameters = vec![
             ("Architecture".to_owned(), architecture().to_owned()),
+            ("CaptchaUrl".to_owned(), captcha.url()),
             ("GraphUrl".to_owned(), provider.url()),
             ("TrustedReceivers".to_owned(), receiver.url()),
             ("TrustedCaPem".to_owned(), receiver.ca_pem().to_owned()),

@@ -75,7 +75,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     checkout.write("receiver-ca.pem", receiver.ca_pem())?;
     step.done();
 
-    let deployment = Deployment::of(options, &provider, &receiver);
+    let deployment = Deployment::of(options, &provider, &captcha, &receiver);
     let urls = deployment::deploy(&progress, &checkout, emulator.url(), &deployment).await?;
     let console = Console::of(&checkout, emulator.url(), &options.stack_name, &receiver)?;
     let workspaces = if options.demo {

@@ -17,7 +17,7 @@ use domain::{
 };
 use event_relay::Relay;
 use harness::{TestBucket, TestQueue, World, fixture};
-use queue::{DeliveryQueue, SendQueue};
+use queue::{DeliveryQueue, LeadQueue, SendQueue};
 use serde_json::{Value, json};
 use store::Table;
 
@@ -32,6 +32,8 @@ struct Scene {
     sqs: TestQueue,
     /// Conversations in which something is to be sent.
     sends: TestQueue,
+    /// Leads that are to be written to.
+    leads: TestQueue,
     bucket: TestBucket,
     relay: Relay,
 }
@@ -39,15 +41,16 @@ struct Scene {
 impl Scene {
     async fn start() -> Self {
         let (world, sqs, sends) = (World::start().await, TestQueue::default(), TestQueue::default());
-        let bucket = TestBucket::beside(&world.db);
+        let (leads, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
         let relay = Relay {
             store: world.db.store_of("event-relay"),
             deliveries: DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries"),
             sends: SendQueue::new(sends.client(), "http://queue.invalid/1/sends"),
+            leads: LeadQueue::new(leads.client(), "http://queue.invalid/1/leads"),
             bucket: bucket.bucket_of(&world.db, "event-relay"),
             first_due: FIRST_DUE,
         };
-        Self { world, sqs, sends, bucket, relay }
+        Self { world, sqs, sends, leads, bucket, relay }
     }
 
     /// The same with an endpoint that wants everything.

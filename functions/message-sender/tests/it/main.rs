@@ -20,12 +20,13 @@ use domain::onboarding::Requested;
 use domain::sending::SendSchedule;
 use domain::{
     Cellphone, Contact, Conversation, ConversationId, External, Message, MessageBody, MessageId,
-    MessageStatus, OnboardingPlan, Recipient, RetrySchedule,
+    MessageStatus, OnboardingPlan, Recipient,
 };
 use harness::{TestBucket, TestQueue, World, fixture};
 use lambda_runtime::{Context, LambdaEvent};
-use message_sender::{Engine, Rules};
+use message_sender::Engine;
 use queue::SendQueue;
+use runtime::SendRules;
 use serde_json::json;
 use store::{MessageTaken, NewMessage, Opened, Store, Table};
 
@@ -241,13 +242,8 @@ impl<P: Provider + Clone> Sender<P> {
     }
 }
 
-pub(crate) fn rules() -> Rules {
-    let schedule = SendSchedule {
-        retries: RetrySchedule::of(&::provider::RETRIES),
-        throttled: RetrySchedule::of(&::provider::THROTTLED),
-        give_up: ::provider::GIVE_UP,
-    };
-    Rules { schedule, call: Duration::from_secs(10), lease: LEASE }
+pub(crate) fn rules() -> SendRules {
+    SendRules { schedule: SendSchedule::decided(), call: Duration::from_secs(10), lease: LEASE }
 }
 
 /// The message that wakes a conversation.

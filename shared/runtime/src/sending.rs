@@ -1,21 +1,23 @@
+//! What a deployment decides about sending, for both functions that send.
+
 use std::time::Duration;
 
-use domain::RetrySchedule;
 use domain::sending::SendSchedule;
-use runtime::{SettingError, Settings};
+
+use crate::{SettingError, Settings};
 
 /// What a deployment decides about sending.
 #[derive(Clone, Debug)]
-pub struct Rules {
-    /// When a part that was not taken is tried again.
+pub struct SendRules {
+    /// When what was not taken is tried again.
     pub schedule: SendSchedule,
     /// How long a call of the provider may take in all.
     pub call: Duration,
-    /// How long a sender has a conversation for itself.
+    /// How long a sender has a conversation, or a lead, for itself.
     pub lease: Duration,
 }
 
-impl Rules {
+impl SendRules {
     /// Reads and checks the settings. That a lease outlasts the function's own time-out as well, and that a call's, can
     /// only be seen when it is called.
     pub fn read(settings: &Settings) -> Result<Self, SettingError> {
@@ -27,10 +29,11 @@ impl Rules {
             lease if lease > call => Ok(lease),
             _ => Err("a lease is longer than SEND_TIMEOUT_SECONDS".to_owned()),
         })?;
+        let decided = SendSchedule::decided();
         let schedule = SendSchedule {
-            retries: settings.parsed("SEND_RETRY_SCHEDULE", RetrySchedule::of(&provider::RETRIES))?,
-            throttled: settings.parsed("SEND_THROTTLE_SCHEDULE", RetrySchedule::of(&provider::THROTTLED))?,
-            give_up: provider::GIVE_UP,
+            retries: settings.parsed("SEND_RETRY_SCHEDULE", decided.retries)?,
+            throttled: settings.parsed("SEND_THROTTLE_SCHEDULE", decided.throttled)?,
+            give_up: decided.give_up,
         };
         Ok(Self { schedule, call, lease })
     }
@@ -48,7 +51,7 @@ mod tests {
 
     #[test]
     fn a_deployment_that_says_nothing_gets_what_is_decided() {
-        let rules = Rules::read(&Settings::from_pairs(&[])).unwrap();
+        let rules = SendRules::read(&Settings::from_pairs(&[])).unwrap();
         assert_eq!((rules.call.as_secs(), rules.lease.as_secs()), (10, 90));
         assert_eq!(rules.schedule.retries, "30,120,600,3600,14400".parse().unwrap());
         assert_eq!(rules.schedule.throttled, "5,10,30,60,300".parse().unwrap());
@@ -65,7 +68,7 @@ mod tests {
             ("SEND_RETRY_SCHEDULE", "5;6"),
             ("SEND_THROTTLE_SCHEDULE", "soon"),
         ] {
-            assert!(Rules::read(&Settings::from_pairs(&[(name, value)])).is_err(), "{name}={value}");
+            assert!(SendRules::read(&Settings::from_pairs(&[(name, value)])).is_err(), "{name}={value}");
         }
     }
 }

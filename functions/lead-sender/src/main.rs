@@ -1,0 +1,24 @@
+//! The `lead-sender` function: settings and clients once, then batches until the environment ends.
+
+use lambda_runtime::{Error, service_fn};
+use lead_sender::Engine;
+use provider::Client;
+use queue::LeadQueue;
+use runtime::SendRules;
+use store::{Store, Tables};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    let process = runtime::Process::start().await?;
+    let settings = &process.settings;
+    let rules = SendRules::read(settings)?;
+    let (graph, version) = (settings.required("GRAPH_URL")?, settings.required("GRAPH_VERSION")?);
+    let tables = Tables::of_stack(&process.stack);
+    let engine = Engine {
+        store: Store::new(process.dynamodb(), tables, process.clock(), process.ids()),
+        queue: LeadQueue::new(process.sqs(), settings.required("LEAD_QUEUE_URL")?),
+        provider: Client::new(&graph, &version, rules.call)?,
+        rules,
+    };
+    lambda_runtime::run(service_fn(async |event| engine.handle(event).await)).await
+}

@@ -1,0 +1,131 @@
+//! What a lead needs to be written to, as things stand now.
+
+use std::error::Error;
+
+use domain::lead::{LeadKnown, LeadOpening, NotSent};
+use domain::message::Content;
+use domain::sending::{Known, Words};
+use domain::{ChannelId, Contact, Lead, Lines, Message, Secret, Template, TemplateId};
+use provider::Outgoing;
+use store::StoreError;
+
+use crate::Run;
+
+/// Everything of a call.
+pub(crate) struct Ready {
+    /// From which line.
+    pub(crate) channel: ChannelId,
+    /// What proves that the line is ours.
+    pub(crate) token: Secret,
+    /// What is sent.
+    pub(crate) what: Outgoing,
+    /// The conversation with its contact and message, whether they stand or are to be made.
+    pub(crate) opening: LeadOpening,
+    /// The contact as it was read, if there is one.
+    pub(crate) found: Option<Contact>,
+}
+
+/// Why a lead is not written to now.
+pub(crate) enum Unready {
+    /// It is not to be, or cannot be.
+    Never(NotSent),
+    /// What is needed could not be had.
+    NotNow(Box<dyn Error + Send + Sync>),
+    /// The tables do not answer.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Unready {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Reads what a lead needs, strongly, in two trips, and looks again whether it may be written to: what has changed
+/// since it was accepted counts. `message` is its message, once it has one.
+pub(crate) async fn prepare<P>(
+    run: &Run<'_, P>,
+    lead: &Lead,
+    message: Option<&Message>,
+) -> Result<Ready, Unready> {
+    let (store, workspace) = (run.store, lead.workspace_id);
+    let conversation =
+        async { if lead.opened { store.conversation(workspace, lead.conversation).await } else { Ok(None) } };
+    let holder = async {
+        match lead.opened {
+            true => Ok(Some(lead.contact)),
+            false => store.contact_holding_cellphone(workspace, &lead.cellphone).await,
+        }
+    };
+    let (capture, opted_out, settings, lines, conversation, holder) = tokio::try_join!(
+        store.capture(workspace),
+        store.opted_out(workspace, &lead.cellphone),
+        store.workspace(workspace),
+        store.lines(workspace),
+        conversation,
+        holder,
+    )?;
+    let settings = settings.ok_or_else(|| Unready::NotNow("the workspace is not there".into()))?;
+    let lines = Lines { default: settings.default_line.clone(), ..lines };
+    let line = lead.line(message, &lines);
+    let template = message.map_or(capture.as_ref().and_then(|capture| capture.template), template_of);
+
+    let contact = async {
+        match holder {
+            Some(contact) => store.contact(workspace, contact).await,
+            None => Ok(None),
+        }
+    };
+    let token = async {
+        match line {
+            Some(line) => store.line_token(workspace, &line.channel).await,
+            None => Ok(None),
+        }
+    };
+    let (found, token, templates) =
+        tokio::try_join!(contact, token, store.templates(workspace, template.as_slice()))?;
+
+    let known = LeadKnown {
+        capture: capture.as_ref(),
+        opted_out,
+        line,
+        template: template.and_then(|id| templates.get(&id)),
+    };
+    let (line, template) = lead.check(&known).map_err(Unready::Never)?;
+    let mut opening =
+        lead.opening(found.as_ref(), line, template.id, settings.list_shards_write, store.now());
+    if let Some(message) = message {
+        opening.message = message.clone();
+    }
+    opening.conversation = conversation.unwrap_or(opening.conversation);
+    let what = outgoing(
+        &opening,
+        &Known {
+            conversation: Some(&opening.conversation),
+            contact: Some(&opening.contact),
+            line: Some(line),
+            template: Some(template),
+        },
+    )?;
+    let channel = line.channel.clone();
+    let token = token.ok_or_else(|| Unready::NotNow(format!("line {channel:?} has no token").into()))?;
+    Ok(Ready { channel, token, what, opening, found })
+}
+
+fn template_of(message: &Message) -> Option<TemplateId> {
+    match &message.content {
+        Content::Template(requested) => Some(requested.template),
+        Content::Written { .. } => None,
+    }
+}
+
+fn outgoing(opening: &LeadOpening, known: &Known<'_>) -> Result<Outgoing, Unready> {
+    let failed = |error| Unready::Never(NotSent::Failed(error));
+    let letter = opening.message.letter(0, known).map_err(failed)?;
+    match letter.words {
+        Words::Template(Template { name, language, .. }, values) => {
+            Ok(Outgoing::Template { name: name.clone(), language: language.clone(), values })
+        }
+        Words::Text(_) | Words::Media(..) => Err(Unready::NotNow("a lead's message is a template".into())),
+    }
+}

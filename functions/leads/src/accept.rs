@@ -1,0 +1,138 @@
+//! From what a landing page sends to a lead that is durably queued.
+
+use domain::captcha::{Rejection, Score, Verdict, judge};
+use domain::lead::Seen;
+use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, Lines, SentOrigin};
+use edge::capture::{CaptureRequest, LeadProblem};
+use sha2::{Digest, Sha256};
+use store::{LeadAccepted, LeadTraces, UsedToken};
+
+use crate::Leads;
+use crate::captcha::{Unreachable, Verifier};
+
+/// A lead that may be accepted, of a sender who may send it.
+struct Candidate<'a> {
+    request: &'a LeadRequest,
+    capture: &'a Capture,
+    brand: BrandId,
+    token: String,
+}
+
+/// Accepts a lead of a workspace whose set-up and brands were read, or says what of it is not right: who sent it,
+/// then its brand, then the captcha.
+///
+/// The captcha is asked while it is looked up what there is already of the lead. A second trip counts it, where the
+/// operator set caps; the last one stores it. A token or a lead that others are storing at this moment is met there.
+pub(crate) async fn accept<V: Verifier>(
+    leads: &Leads<V>,
+    request: LeadRequest,
+    capture: Option<&Capture>,
+    lines: &Lines,
+    sent: &CaptureRequest,
+    origin: &SentOrigin,
+) -> Result<LeadId, LeadProblem> {
+    let admitted = Capture::admits(capture, &request.capture_key, origin);
+    let capture = admitted.map_err(|objection| LeadProblem::Rejected(objection.as_str()))?;
+    let brand = capture.brand_of(request.brand.as_ref(), lines);
+    let brand =
+        brand.ok_or_else(|| LeadProblem::Invalid("body.brandId: no such brand, or none".to_owned()))?;
+    let candidate =
+        Candidate { token: sha256_hex(request.captcha.expose()), request: &request, capture, brand };
+
+    let (verdict, traces) =
+        futures::future::try_join(verdict(leads, &candidate), traces(leads, &candidate)).await?;
+    if let Some(used) = traces.token {
+        return candidate.met(used);
+    }
+    let score = match verdict {
+        Ok(Verdict::Passed { score }) => score,
+        Ok(Verdict::Rejected(rejection)) => return rejected(leads, &candidate, rejection).await,
+        Ok(Verdict::Unavailable(reason)) => return Err(LeadProblem::CaptchaUnavailable(reason)),
+        Err(unreachable) => return Err(LeadProblem::CaptchaUnavailable(unreachable.as_str())),
+        Ok(Verdict::SecretRefused) => {
+            leads.store.forget_captcha_secret(capture.workspace_id);
+            return Err(LeadProblem::unexpected("the captcha's provider refuses the workspace's secret"));
+        }
+    };
+    if let Some(first) = traces.repeated {
+        return repeated(leads, &candidate, first).await;
+    }
+    if !leads.store.count_lead(capture.workspace_id, &request.cellphone, capture.caps).await? {
+        return Err(LeadProblem::Rejected("as many as the operator lets in"));
+    }
+    store(leads, &candidate, score, sent).await
+}
+
+/// Asks the captcha's provider, and judges its answer.
+async fn verdict<V: Verifier>(
+    leads: &Leads<V>,
+    candidate: &Candidate<'_>,
+) -> Result<Result<Verdict, Unreachable>, LeadProblem> {
+    let Candidate { request, capture, .. } = candidate;
+    let secret = leads.store.captcha_secret(capture.workspace_id).await?;
+    let secret = secret.ok_or_else(|| LeadProblem::unexpected("the workspace has no captcha secret"))?;
+    let answer = leads.captcha.verify(&secret, &request.captcha).await;
+    Ok(answer.map(|answer| judge(&answer, capture.threshold, &capture.hosts(), leads.store.now())))
+}
+
+async fn traces<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadTraces, LeadProblem> {
+    let Candidate { request, brand, token, .. } = candidate;
+    Ok(leads.store.lead_traces(request.workspace_id, &request.cellphone, brand, token).await?)
+}
+
+/// A token that was shown before may have been shown for this very lead, by a request that was under way until now.
+async fn rejected<V>(
+    leads: &Leads<V>,
+    candidate: &Candidate<'_>,
+    rejection: Rejection,
+) -> Result<LeadId, LeadProblem> {
+    if rejection == Rejection::Duplicate
+        && let Some(used) = traces(leads, candidate).await?.token
+    {
+        return candidate.met(used);
+    }
+    Err(LeadProblem::Rejected(rejection.as_str()))
+}
+
+/// Answers a lead that was accepted before under another token, which is used up by that.
+async fn repeated<V>(
+    leads: &Leads<V>,
+    candidate: &Candidate<'_>,
+    first: LeadId,
+) -> Result<LeadId, LeadProblem> {
+    let Candidate { request, brand, token, .. } = candidate;
+    let used = leads.store.use_token(request.workspace_id, token, first, &request.cellphone, brand).await?;
+    used.map_or(Ok(first), |used| candidate.met(used))
+}
+
+/// Stores the lead with its consent: accepted from now on.
+async fn store<V>(
+    leads: &Leads<V>,
+    candidate: &Candidate<'_>,
+    score: Score,
+    sent: &CaptureRequest,
+) -> Result<LeadId, LeadProblem> {
+    let Candidate { request, brand, token, .. } = candidate;
+    let seen = Seen { brand: brand.clone(), score, address: sent.address(), user_agent: sent.user_agent() };
+    let lead: Lead = (*request).clone().accepted(seen, leads.store.ids(), leads.store.now());
+    match leads.store.accept_lead(&lead, token, leads.first_due).await? {
+        LeadAccepted::Done => Ok(lead.id),
+        LeadAccepted::Repeats(first) => repeated(leads, candidate, first).await,
+        LeadAccepted::TokenUsed(used) => candidate.met(used),
+    }
+}
+
+impl Candidate<'_> {
+    /// A token is accepted once; the same lead again, whose answer was lost, gets its first answer.
+    fn met(&self, used: UsedToken) -> Result<LeadId, LeadProblem> {
+        if used.is_of(&self.request.cellphone, &self.brand) {
+            Ok(used.lead)
+        } else {
+            Err(LeadProblem::Rejected("token used for another lead"))
+        }
+    }
+}
+
+fn sha256_hex(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,93 @@
+//! Endpoint 12: leads captured on landing pages.
+//!
+//! ```text
+//! event -> { set-up, brands } -> shape, number, consent -> workspace, enabled, key, origin -> brand
+//!       -> { captcha, what there is already } -> caps -> { lead, captcha token, repeats } in one transaction -> 202
+//! ```
+//!
+//! Every request makes the same first trip, whatever is wrong with it, so that nothing shows which check failed.
+
+mod accept;
+pub mod captcha;
+pub mod numbering;
+
+use std::time::Duration;
+
+use domain::{Capture, LeadId, SentOrigin, WorkspaceId, causes};
+use edge::capture::{Asked, CaptureAnswer, CaptureRequest, LeadProblem};
+use futures::future::try_join;
+use store::Store;
+use tokio::time::timeout;
+
+use crate::captcha::Verifier;
+
+/// Everything this function works with.
+pub struct Leads<V> {
+    /// The tables.
+    pub store: Store,
+    /// Tells people from machines.
+    pub captcha: V,
+    /// How long after it was accepted a lead whose message was lost is taken up by the sweeper.
+    pub first_due: Duration,
+    /// How long a request may take: less than the function's time-out (template.yaml), behind which the gateway could
+    /// only say that something failed.
+    pub longest: Duration,
+}
+
+/// What [`Leads::longest`] is where nothing else is said.
+pub const LONGEST: Duration = Duration::from_secs(9);
+
+impl<V: Verifier> Leads<V> {
+    /// Answers one request of this function's routes.
+    pub async fn handle(&self, request: &CaptureRequest) -> CaptureAnswer {
+        match request.method() {
+            "OPTIONS" => self.preflight(request).await,
+            _ => self.post(request).await,
+        }
+    }
+
+    /// Whatever happens, a preflight is answered: a page that may not read answers learns that from what is missing.
+    async fn preflight(&self, request: &CaptureRequest) -> CaptureAnswer {
+        let workspace = request.workspace();
+        let capture = match timeout(self.longest, self.store.capture(workspace)).await {
+            Ok(Ok(capture)) => capture,
+            Ok(Err(error)) => {
+                tracing::error!(%workspace, cause = causes(&error), "set-up not read");
+                None
+            }
+            Err(_) => {
+                tracing::error!(%workspace, "set-up not read in time");
+                None
+            }
+        };
+        CaptureAnswer::preflight(&readable_by(capture.as_ref(), request.origin()))
+    }
+
+    async fn post(&self, request: &CaptureRequest) -> CaptureAnswer {
+        let Asked { workspace, lead } = request.asked(numbering::is_valid);
+        // Known as soon as the set-up is read; answers of what goes wrong afterwards can be read by the page too.
+        let mut readable = SentOrigin::Absent;
+        let work = async {
+            let (capture, lines) =
+                try_join(self.store.capture(workspace), self.store.lines(workspace)).await?;
+            readable = readable_by(capture.as_ref(), request.origin());
+            accept::accept(self, lead?, capture.as_ref(), &lines, request, &request.origin()).await
+        };
+        let late = || LeadProblem::unexpected("the request took too long");
+        let outcome = timeout(self.longest, work).await.unwrap_or_else(|_| Err(late()));
+        told(workspace, &outcome);
+        CaptureAnswer::of(&outcome, &readable)
+    }
+}
+
+/// The page that may read the answer, if it is one of the workspace's.
+fn readable_by(capture: Option<&Capture>, origin: SentOrigin) -> SentOrigin {
+    if capture.is_some_and(|capture| capture.allows(&origin)) { origin } else { SentOrigin::Absent }
+}
+
+fn told(workspace: WorkspaceId, outcome: &Result<LeadId, LeadProblem>) {
+    match outcome {
+        Ok(lead) => tracing::info!(%workspace, %lead, "lead accepted"),
+        Err(problem) => problem.log(workspace),
+    }
+}

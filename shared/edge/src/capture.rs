@@ -1,0 +1,381 @@
+//! The surface of lead capture: a gateway's event read, a lead's answer or problem shown.
+//!
+//! Apart from the Integrations API in everything: other errors ([`LeadProblem`]), no request id, and answers that name
+//! the page which may read them.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::sync::Arc;
+
+use base64::Engine;
+use domain::capture::SentOrigin;
+use domain::lead::{ConsentStatus, LandingUri, LeadName, LeadRequest, Utm};
+use domain::text::within;
+use domain::{BrandId, Cellphone, LeadId, Secret, Timestamp, Unfit, WorkspaceId, causes};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::StoreError;
+
+use crate::error::ApiError;
+use crate::form::{Fault, Form, Node};
+use crate::json;
+use crate::request::declares_json;
+
+/// One request as the gateway hands it over. Read from the event itself: of a header sent twice, an HTTP request made
+/// of it would hold one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CaptureRequest {
+    http_method: String,
+    multi_value_headers: Option<BTreeMap<String, Vec<String>>>,
+    multi_value_query_string_parameters: Option<BTreeMap<String, Vec<String>>>,
+    body: Option<String>,
+    is_base64_encoded: bool,
+    request_context: Context,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Context {
+    identity: Identity,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Identity {
+    source_ip: Option<String>,
+}
+
+/// What a request asks for.
+#[derive(Debug)]
+pub struct Asked {
+    /// The workspace whose settings decide: the one on the URL, else the body's, else nobody's.
+    pub workspace: WorkspaceId,
+    /// The lead, if all of it has the right shape.
+    pub lead: Result<LeadRequest, LeadProblem>,
+}
+
+impl CaptureRequest {
+    /// The method, in upper case.
+    pub fn method(&self) -> &str {
+        &self.http_method
+    }
+
+    /// What it says of the page it comes from.
+    pub fn origin(&self) -> SentOrigin {
+        match self.header("origin").as_slice() {
+            [] => SentOrigin::Absent,
+            [origin] if origin.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                SentOrigin::One((*origin).to_owned())
+            }
+            _ => SentOrigin::Unclear,
+        }
+    }
+
+    /// The visitor's address; empty if the gateway does not know it.
+    pub fn address(&self) -> &str {
+        self.request_context.identity.source_ip.as_deref().unwrap_or_default()
+    }
+
+    /// What the visitor's browser calls itself.
+    pub fn user_agent(&self) -> Option<&str> {
+        self.header("user-agent").first().copied()
+    }
+
+    /// The workspace on the URL, for a preflight; nobody's if there is none.
+    pub fn workspace(&self) -> WorkspaceId {
+        self.on_url().unwrap_or_default().unwrap_or(NOBODY)
+    }
+
+    /// Reads a lead. `valid` says whether a number is one of its numbering plan.
+    pub fn asked(&self, valid: impl Fn(&Cellphone) -> bool) -> Asked {
+        let (on_url, body) = (self.on_url(), self.json());
+        let in_body = body.as_ref().ok().and_then(|body| body.get("workspaceId")).and_then(Value::as_str);
+        let in_body = in_body.and_then(|id| WorkspaceId::parse(id).ok());
+        let named = on_url.as_ref().ok().copied().flatten();
+        let lead = on_url.and_then(|on_url| {
+            let lead = read_lead(&body?, valid)?;
+            match on_url {
+                Some(on_url) if on_url != lead.workspace_id => Err(invalid("query.workspaceId: another one")),
+                _ => Ok(lead),
+            }
+        });
+        Asked { workspace: named.or(in_body).unwrap_or(NOBODY), lead }
+    }
+
+    /// The workspace on the URL, if one is named there.
+    fn on_url(&self) -> Result<Option<WorkspaceId>, LeadProblem> {
+        let query = self.multi_value_query_string_parameters.as_ref();
+        match query.and_then(|query| query.get("workspaceId")).map(Vec::as_slice) {
+            None | Some([]) => Ok(None),
+            Some([id]) => {
+                WorkspaceId::parse(id).map(Some).map_err(|_| invalid("query.workspaceId: not a UUID"))
+            }
+            Some(_) => Err(invalid("query.workspaceId: repeated")),
+        }
+    }
+
+    /// The JSON of the body: within the size, declared as JSON, and JSON.
+    fn json(&self) -> Result<Value, LeadProblem> {
+        let text = self.body.as_deref().unwrap_or_default();
+        let body = if self.is_base64_encoded {
+            let decoded = base64::engine::general_purpose::STANDARD.decode(text);
+            decoded.map_err(|_| invalid("body: not base64"))?
+        } else {
+            text.as_bytes().to_vec()
+        };
+        if body.len() > LeadRequest::MAX_BODY {
+            return Err(invalid("body: too large"));
+        }
+        if !matches!(self.header("content-type").as_slice(), [one] if declares_json(one)) {
+            return Err(invalid("content-type: not application/json"));
+        }
+        json::parse(&body).map_err(|not_json| LeadProblem::Invalid(format!("body: {}", not_json.reason)))
+    }
+
+    fn header(&self, name: &str) -> Vec<&str> {
+        let headers = self.multi_value_headers.iter().flatten();
+        let named = headers.filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        named.flat_map(|(_, values)| values.iter().map(String::as_str)).collect()
+    }
+}
+
+/// The workspace that is nobody's.
+const NOBODY: WorkspaceId = store::keys::PLATFORM;
+
+/// Reads a body. Fields that are not known are ignored.
+fn read_lead(body: &Value, valid: impl Fn(&Cellphone) -> bool) -> Result<LeadRequest, LeadProblem> {
+    let (mut form, body) = (Form::default(), Node::root("body", Some(body)));
+    let read = lead(&mut form, &body, valid);
+    form.finish(read).map_err(|error| match error {
+        ApiError::Invalid(failures) => {
+            let places =
+                failures.iter().map(|failure| format!("{}: {}", failure.loc.join("."), failure.kind));
+            LeadProblem::Invalid(places.collect::<Vec<_>>().join(", "))
+        }
+        other => LeadProblem::Unexpected(Arc::new(other)),
+    })
+}
+
+fn lead(form: &mut Form, body: &Node<'_>, valid: impl Fn(&Cellphone) -> bool) -> Option<LeadRequest> {
+    let body = body.clone().object(form)?;
+    let capture_key = |text: &str| within(text, 1, LeadRequest::MAX_KEY).map(|()| text.to_owned());
+    let token = |text: &str| within(text, 1, LeadRequest::MAX_TOKEN).map(|()| Secret::new(text));
+    let cellphone = |text: &str| match Cellphone::parse(text)? {
+        cellphone if valid(&cellphone) => Ok(cellphone),
+        _ => Err(Unfit::Value { reason: "no number of its numbering plan" }),
+    };
+
+    let workspace_id = required(form, &body, "workspaceId", WorkspaceId::parse);
+    let capture_key = required(form, &body, "captureKey", capture_key);
+    let cellphone = required(form, &body, "cellphone", cellphone);
+    let name = optional(form, &body, "name", LeadName::read).flatten();
+    let brand = optional(form, &body, "brandId", BrandId::parse);
+    let landing_uri = required(form, &body, "landingUri", LandingUri::parse);
+    let utm = utm(form, &body.field("utm"));
+    let consented_at = consent(form, &body.field("consent"));
+    let captcha = required(form, &body, "recaptchaToken", token);
+    Some(LeadRequest {
+        workspace_id: workspace_id?,
+        capture_key: capture_key?,
+        cellphone: cellphone?,
+        name,
+        brand,
+        landing_uri: landing_uri?,
+        utm: utm?,
+        consented_at: consented_at?,
+        captcha: captcha?,
+    })
+}
+
+fn required<T>(
+    form: &mut Form,
+    body: &Node<'_>,
+    name: &str,
+    parse: impl FnOnce(&str) -> Result<T, Unfit>,
+) -> Option<T> {
+    body.field(name).required(form)?.text(form, parse)
+}
+
+fn optional<T>(
+    form: &mut Form,
+    body: &Node<'_>,
+    name: &str,
+    parse: impl FnOnce(&str) -> Result<T, Unfit>,
+) -> Option<T> {
+    body.field(name).given()?.text(form, parse)
+}
+
+fn utm(form: &mut Form, at: &Node<'_>) -> Option<Utm> {
+    let Some(at) = at.clone().given() else { return Some(Utm::default()) };
+    let mut values = BTreeMap::new();
+    for (key, value) in at.entries(form, Utm::MAX) {
+        if let Some(text) = value.text(form, |text| Ok(text.to_owned())) {
+            values.insert(key.to_owned(), text);
+        }
+    }
+    Utm::of(values).map_err(|unfit| form.fail(&at, Fault::Unfit(unfit))).ok()
+}
+
+/// When permission was given, as far as the tenant says so; a failure unless it was.
+fn consent(form: &mut Form, at: &Node<'_>) -> Option<Option<Timestamp>> {
+    let consent = at.clone().required(form)?.object(form)?;
+    let granted = |text: &str| match ConsentStatus::parse(text)? {
+        ConsentStatus::Granted => Ok(()),
+        ConsentStatus::NotProvided => Err(Unfit::Value { reason: "no permission to write" }),
+    };
+    let moment = |text: &str| Timestamp::parse(text).ok_or(Unfit::Value { reason: "not a date-time" });
+    let status = required(form, &consent, "status", granted);
+    let captured_at = optional(form, &consent, "capturedAt", moment);
+    status.map(|()| captured_at)
+}
+
+fn invalid(reason: &str) -> LeadProblem {
+    LeadProblem::Invalid(reason.to_owned())
+}
+
+/// Why a lead is not accepted. What is said here is for the log: callers are told one of four things.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum LeadProblem {
+    /// The request has not the shape of a lead, its number is none, permission was not given, or no brand is resolved;
+    /// which fields, without their values.
+    #[error("not a lead: {0}")]
+    Invalid(String),
+    /// Whoever sent it may not, or is no human, or sent too many.
+    #[error("rejected: {0}")]
+    Rejected(&'static str),
+    /// The captcha's provider could not be asked.
+    #[error("captcha unavailable: {0}")]
+    CaptchaUnavailable(&'static str),
+    /// Anything that is ours to mend.
+    #[error("unexpected")]
+    Unexpected(#[source] Arc<dyn Error + Send + Sync>),
+}
+
+impl From<StoreError> for LeadProblem {
+    fn from(error: StoreError) -> Self {
+        Self::Unexpected(Arc::new(error))
+    }
+}
+
+/// One kind of problem as callers see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProblemType {
+    /// HTTP status.
+    pub status: u16,
+    /// `SERVICE.CAMPAIGN_LEADS.<NAME>`.
+    pub name: &'static str,
+    /// Short summary for people.
+    pub title: &'static str,
+}
+
+/// The table, whole; the last one is the gateway's to say. The README shows it and a test holds the two together.
+pub const PROBLEMS: &[ProblemType] = &[INVALID, REJECTED, CAPTCHA_UNAVAILABLE, RATE_LIMITED, INTERNAL];
+
+const INVALID: ProblemType = problem(400, "SERVICE.CAMPAIGN_LEADS.INVALID_REQUEST", "Bad Request");
+const REJECTED: ProblemType = problem(403, "SERVICE.CAMPAIGN_LEADS.REJECTED", "Forbidden");
+const CAPTCHA_UNAVAILABLE: ProblemType =
+    problem(422, "SERVICE.CAMPAIGN_LEADS.CAPTCHA_UNAVAILABLE", "Captcha Unavailable");
+const RATE_LIMITED: ProblemType = problem(429, "SERVICE.CAMPAIGN_LEADS.RATE_LIMITED", "Too Many Requests");
+const INTERNAL: ProblemType = problem(500, "SERVICE.CAMPAIGN_LEADS.INTERNAL_ERROR", "Internal Server Error");
+
+const fn problem(status: u16, name: &'static str, title: &'static str) -> ProblemType {
+    ProblemType { status, name, title }
+}
+
+impl LeadProblem {
+    /// A fault of ours that has no error value of its own.
+    pub fn unexpected(reason: &'static str) -> Self {
+        Self::Unexpected(Arc::from(Box::<dyn Error + Send + Sync>::from(reason)))
+    }
+
+    /// What callers are told.
+    pub fn kind(&self) -> ProblemType {
+        match self {
+            Self::Invalid(_) => INVALID,
+            Self::Rejected(_) => REJECTED,
+            Self::CaptchaUnavailable(_) => CAPTCHA_UNAVAILABLE,
+            Self::Unexpected(_) => INTERNAL,
+        }
+    }
+
+    /// One line for the log: what callers are not told, and nothing of the visitor.
+    pub fn log(&self, workspace: WorkspaceId) {
+        let (status, cause) = (self.kind().status, causes(self));
+        if status >= 500 {
+            tracing::error!(%workspace, status, cause, "lead failed");
+        } else {
+            tracing::info!(%workspace, status, cause, "lead refused");
+        }
+    }
+}
+
+/// An answer as the gateway takes it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CaptureAnswer {
+    status_code: u16,
+    headers: BTreeMap<&'static str, String>,
+    body: String,
+    is_base64_encoded: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AcceptedBody {
+    request_id: String,
+}
+
+#[derive(Serialize)]
+struct ProblemBody {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    status: u16,
+}
+
+impl CaptureAnswer {
+    /// 202 with the lead's id, or the problem; `readable_by` is the page that may read it, if that is one of the
+    /// workspace's.
+    pub fn of(outcome: &Result<LeadId, LeadProblem>, readable_by: &SentOrigin) -> Self {
+        let (status, content_type, body) = match outcome {
+            Ok(lead) => (202, "application/json", json_text(&AcceptedBody { request_id: lead.to_string() })),
+            Err(problem) => {
+                let ProblemType { status, name, title } = problem.kind();
+                let body = json_text(&ProblemBody { kind: name, title, status });
+                (status, "application/problem+json", body)
+            }
+        };
+        let mut answer = Self::bare(status, body, readable_by);
+        answer.headers.insert("content-type", content_type.to_owned());
+        answer
+    }
+
+    /// The answer to a preflight: 204, whoever asks.
+    pub fn preflight(readable_by: &SentOrigin) -> Self {
+        let mut answer = Self::bare(204, String::new(), readable_by);
+        answer.headers.extend([
+            ("access-control-allow-methods", "POST".to_owned()),
+            ("access-control-allow-headers", "content-type".to_owned()),
+            ("access-control-max-age", "600".to_owned()),
+        ]);
+        answer
+    }
+
+    fn bare(status_code: u16, body: String, readable_by: &SentOrigin) -> Self {
+        let mut headers = BTreeMap::from([
+            ("cache-control", "no-store".to_owned()),
+            ("vary", "Origin".to_owned()),
+            ("x-content-type-options", "nosniff".to_owned()),
+        ]);
+        if let SentOrigin::One(origin) = readable_by {
+            headers.insert("access-control-allow-origin", origin.clone());
+        }
+        Self { status_code, headers, body, is_base64_encoded: false }
+    }
+}
+
+/// JSON of what always is some.
+fn json_text(body: &impl Serialize) -> String {
+    serde_json::to_string(body).unwrap_or_default()
+}

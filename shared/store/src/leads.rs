@@ -1,0 +1,236 @@
+//! Leads: accepted once, with what keeps each from being accepted again.
+
+use std::time::Duration;
+
+use domain::capture::Caps;
+use domain::{BrandId, Cellphone, Lead, LeadId, Timestamp, WorkspaceId};
+use serde::{Deserialize, Serialize};
+
+use crate::item::{Item, PK, key, n, read, row, s, text};
+use crate::leads_row::{lead, lead_item};
+use crate::transact::{Transacted, Write, Wrote, is_by};
+use crate::{Store, StoreError, Table, fields, keys};
+
+/// For how long a captcha token is known to be used: its provider does not let it be older than two minutes.
+const TOKEN_KEPT: Duration = Duration::from_secs(24 * 3_600);
+/// For how long a day's count is kept.
+const COUNT_KEPT: Duration = Duration::from_secs(2 * 24 * 3_600);
+
+/// What there is already of a lead that is about to be accepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeadTraces {
+    /// The lead of the same number and brand, of the last 24 hours.
+    pub repeated: Option<LeadId>,
+    /// What the captcha token was accepted for.
+    pub token: Option<UsedToken>,
+}
+
+/// What a captcha token was accepted for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsedToken {
+    /// The lead that was answered.
+    pub lead: LeadId,
+    cellphone: Cellphone,
+    brand: BrandId,
+}
+
+impl UsedToken {
+    /// Whether it was accepted for a lead of this number and brand.
+    pub fn is_of(&self, cellphone: &Cellphone, brand: &BrandId) -> bool {
+        self.cellphone == *cellphone && self.brand == *brand
+    }
+}
+
+/// What became of a lead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LeadAccepted {
+    /// It is stored.
+    Done,
+    /// It is not: another of the same number and brand was, within 24 hours.
+    Repeats(LeadId),
+    /// It is not: its captcha token was accepted before.
+    TokenUsed(UsedToken),
+}
+
+impl Store {
+    /// The lead of that id, read strongly. One trip.
+    pub async fn lead(&self, workspace: WorkspaceId, id: LeadId) -> Result<Option<Lead>, StoreError> {
+        self.get_item(Table::Leads, keys::lead(workspace, id)).await?.map(lead).transpose()
+    }
+
+    /// What there is already of a lead of this number and brand, that comes with this captcha token (the SHA-256 of
+    /// it, in hexadecimal digits), read strongly. One trip.
+    pub async fn lead_traces(
+        &self,
+        workspace: WorkspaceId,
+        cellphone: &Cellphone,
+        brand: &BrandId,
+        token_sha256_hex: &str,
+    ) -> Result<LeadTraces, StoreError> {
+        let (repeat, token) = (
+            keys::lead_repeat(workspace, cellphone, brand),
+            keys::captcha_token(workspace, token_sha256_hex),
+        );
+        let wanted = [&repeat, &token].map(|(pk, sk)| key(pk, *sk)).to_vec();
+        let rows = self.batch_items(Table::Leads, wanted).await?;
+        // DynamoDB deletes expired rows late.
+        let now = self.now().as_seconds();
+        let mut traces = LeadTraces::default();
+        for item in rows {
+            let of_token = text(&item, PK) == token.0;
+            let row: TraceRow = read(item)?;
+            match row {
+                row if row.expires_at < now => {}
+                row if of_token => traces.token = Some(row.into()),
+                row => traces.repeated = Some(row.lead_id),
+            }
+        }
+        Ok(traces)
+    }
+
+    /// Accepts a lead, with its consent, its captcha token and what makes later ones of the same number and brand its
+    /// repeats: all or nothing. It is looked after from `first_due` on, should nobody come to it before. One trip.
+    pub async fn accept_lead(
+        &self,
+        lead: &Lead,
+        token_sha256_hex: &str,
+        first_due: Duration,
+    ) -> Result<LeadAccepted, StoreError> {
+        let request = self.ids.next().to_string();
+        let now = lead.created_at;
+        let mut item = lead_item(lead, &request)?;
+        item.insert("dueShard".to_owned(), s(keys::due_of_lead(lead.id)));
+        item.insert("dueAt".to_owned(), n(now.plus(first_due).as_millis()));
+        let repeat = keys::lead_repeat(lead.workspace_id, &lead.cellphone, &lead.brand);
+        let writes = vec![
+            Write::put(Table::Leads, item).when_absent(),
+            token_write(lead.workspace_id, token_sha256_hex, lead.id, &lead.cellphone, &lead.brand, now)?,
+            first_of(trace_row(repeat, "leadRepeat", trace(lead, now.plus(Lead::REPEATS)))?, now),
+        ];
+        let Transacted::Refused(refusals) = self.transact(writes).await? else {
+            return Ok(LeadAccepted::Done);
+        };
+        // The writes stand in the order in which they decide.
+        let found = refusals.into_iter().next().and_then(|refusal| Some((refusal.at, refusal.found?)));
+        match found {
+            Some((LEAD, row)) if is_by(&row, &request) => Ok(LeadAccepted::Done),
+            Some((TOKEN, row)) => Ok(LeadAccepted::TokenUsed(read::<TraceRow>(row)?.into())),
+            Some((REPEAT, row)) => Ok(LeadAccepted::Repeats(read::<TraceRow>(row)?.lead_id)),
+            _ => Err(StoreError::Failed(format!("there is a lead {} already", lead.id).into())),
+        }
+    }
+
+    /// Uses a captcha token up for a lead that was accepted before. `Some` if it is used up already, and for what. One
+    /// trip.
+    pub async fn use_token(
+        &self,
+        workspace: WorkspaceId,
+        token_sha256_hex: &str,
+        lead: LeadId,
+        cellphone: &Cellphone,
+        brand: &BrandId,
+    ) -> Result<Option<UsedToken>, StoreError> {
+        let write = token_write(workspace, token_sha256_hex, lead, cellphone, brand, self.now())?;
+        match self.write(write).await? {
+            Wrote::Done(_) | Wrote::Refused(None) => Ok(None),
+            Wrote::Refused(Some(row)) => Ok(Some(read::<TraceRow>(row)?.into())),
+        }
+    }
+
+    /// Counts a lead of today; `false`, and nothing is counted, when there were as many as `caps` let in. One trip,
+    /// none without caps.
+    ///
+    /// Counted before the lead is accepted, and not with it: so many leads at once would stand in each other's way.
+    /// One that is then not accepted stays counted.
+    pub async fn count_lead(
+        &self,
+        workspace: WorkspaceId,
+        cellphone: &Cellphone,
+        caps: Caps,
+    ) -> Result<bool, StoreError> {
+        let now = self.now();
+        let day = now.to_day_string();
+        let of_phone = caps.per_phone.map(|cap| (keys::leads_of_phone(workspace, cellphone, &day), cap));
+        let of_day = caps.daily.map(|cap| (keys::leads_of_day(workspace, &day), cap));
+        let mut writes: Vec<Write> =
+            of_phone.into_iter().chain(of_day).map(|(key, cap)| count(key, cap, now)).collect();
+        Ok(match writes.len() {
+            0 => true,
+            1 => matches!(self.write(writes.remove(0)).await?, Wrote::Done(_)),
+            _ => self.transact(writes).await? == Transacted::Done,
+        })
+    }
+}
+
+/// The places of the writes of [`Store::accept_lead`].
+const LEAD: usize = 0;
+const TOKEN: usize = 1;
+const REPEAT: usize = 2;
+
+fn count((pk, sk): (String, &'static str), cap: u32, now: Timestamp) -> Write {
+    Write::update(Table::Leads, key(pk, sk), "SET expiresAt = :expires ADD leads :one")
+        .when("attribute_not_exists(leads) OR leads < :cap")
+        .bind(":one", n(1))
+        .bind(":cap", n(cap))
+        .bind(":expires", n(now.plus(COUNT_KEPT).as_seconds()))
+}
+
+fn token_write(
+    workspace: WorkspaceId,
+    token_sha256_hex: &str,
+    lead: LeadId,
+    cellphone: &Cellphone,
+    brand: &BrandId,
+    now: Timestamp,
+) -> Result<Write, StoreError> {
+    let body = TraceRow {
+        lead_id: lead,
+        cellphone: cellphone.clone(),
+        brand_id: brand.clone(),
+        expires_at: now.plus(TOKEN_KEPT).as_seconds(),
+    };
+    let key = keys::captcha_token(workspace, token_sha256_hex);
+    Ok(first_of(trace_row(key, "captchaToken", body)?, now))
+}
+
+fn trace(lead: &Lead, until: Timestamp) -> TraceRow {
+    TraceRow {
+        lead_id: lead.id,
+        cellphone: lead.cellphone.clone(),
+        brand_id: lead.brand.clone(),
+        expires_at: until.as_seconds(),
+    }
+}
+
+fn trace_row(
+    (pk, sk): (String, &'static str),
+    kind: &'static str,
+    body: TraceRow,
+) -> Result<Item, StoreError> {
+    row(pk, sk, kind, &body)
+}
+
+/// Put unless there is one that has not expired.
+fn first_of(row: Item, now: Timestamp) -> Write {
+    let write = Write::put(Table::Leads, row);
+    write.when("attribute_not_exists(pk) OR expiresAt < :seconds").bind(":seconds", n(now.as_seconds()))
+}
+
+/// `W#D#<phone>#<brand>` / `D` and `W#K#<SHA-256 of the token>` / `K`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TraceRow {
+    #[serde(with = "fields::text")]
+    lead_id: LeadId,
+    #[serde(with = "fields::text")]
+    cellphone: Cellphone,
+    #[serde(with = "fields::text")]
+    brand_id: BrandId,
+    expires_at: i64,
+}
+
+impl From<TraceRow> for UsedToken {
+    fn from(row: TraceRow) -> Self {
+        Self { lead: row.lead_id, cellphone: row.cellphone, brand: row.brand_id }
+    }
+}
