@@ -8,7 +8,7 @@ const PLANS: &[(&str, &[Plan])] = include!(concat!(env!("OUT_DIR"), "/plans.rs")
 
 /// How one of the countries that share a calling code numbers.
 struct Plan {
-    /// What every number has in common.
+    /// What every number has in common: asked first, so that of 25 plans behind one code only few are asked further.
     all: Kind,
     /// Mobiles, fixed lines and services of all sorts.
     given_out: &'static [Kind],
