@@ -4,6 +4,7 @@
 
 mod contacts;
 mod conversations;
+mod leads;
 mod messages;
 
 use std::time::Duration;

@@ -1,0 +1,112 @@
+//! Leads' records.
+
+use harness::{World, fixture};
+use serde_json::{Value, json};
+
+use crate::{ENDPOINT, Scene, record, stream_event};
+
+const ACCEPTED: &str = "event-relay-lead-accepted.json";
+const SENT: &str = "event-relay-lead-sent.json";
+const LEAD: &str = "c7e9f1a3-5b7d-4e9f-8a1c-3e5d7f9b1a2c";
+
+/// The record of a lead that was sent, as if it had come to another state.
+fn ended(state: &str) -> Value {
+    let mut record = record(SENT);
+    record["dynamodb"]["NewImage"]["state"] = json!({ "S": state });
+    record
+}
+
+fn task() -> String {
+    format!(r#"{{"workspaceId":"{}","leadId":"{LEAD}"}}"#, World::WORKSPACE)
+}
+
+#[tokio::test]
+async fn a_new_lead_becomes_an_event_and_is_queued() {
+    let scene = Scene::with_endpoint().await;
+    assert!(scene.relayed(&fixture(ACCEPTED)).await);
+    let bodies = scene.bodies(ENDPOINT).await;
+    assert_eq!(bodies.len(), 1);
+    assert_eq!(
+        (&bodies[0]["eventType"], &bodies[0]["entity"]),
+        (&json!("lead.accepted"), &json!("lead_acceptances"))
+    );
+    assert_eq!(
+        bodies[0]["payload"],
+        json!({
+            "requestId": LEAD,
+            "state": "QUEUED",
+            "contactId": null,
+            "conversationId": null,
+            "brandId": "brand",
+            "landingUri": "https://www.example.com/engines?utm_source=newsletter",
+            "utm": {"campaign": "autumn", "source": "newsletter"},
+        })
+    );
+    let queued = scene.leads.take();
+    assert_eq!(queued.len(), 1);
+    assert_eq!((queued[0].body.clone(), queued[0].delay), (task(), 0));
+    assert!(scene.sends.take().is_empty(), "no conversation is woken for it");
+}
+
+#[tokio::test]
+async fn a_lead_is_queued_even_if_nobody_wants_its_events_and_once_a_batch() {
+    let scene = Scene::start().await;
+    assert!(scene.relayed(&stream_event(&[record(ACCEPTED), record(ACCEPTED)])).await);
+    assert_eq!(scene.leads.take().len(), 1);
+}
+
+#[tokio::test]
+async fn what_became_of_a_lead_is_told_once_it_is_final() {
+    let rows = [
+        ("SENT", Some(("lead.sent", "lead_sends"))),
+        ("FAILED", Some(("lead.failed", "lead_failures"))),
+        ("UNKNOWN", Some(("lead.failed", "lead_failures"))),
+        ("SUPPRESSED", Some(("lead.failed", "lead_failures"))),
+        ("SENDING", None),
+    ];
+    for (state, expected) in rows {
+        let scene = Scene::with_endpoint().await;
+        assert!(scene.relayed(&stream_event(&[ended(state)])).await);
+        let bodies = scene.bodies(ENDPOINT).await;
+        let told: Vec<Value> = bodies.iter().map(|body| json!([body["eventType"], body["entity"]])).collect();
+        let expected: Vec<Value> =
+            expected.iter().map(|(event_type, entity)| json!([event_type, entity])).collect();
+        assert_eq!(told, expected, "{state}");
+        for body in bodies {
+            assert_eq!(body["payload"]["state"], state);
+            assert!(body["payload"]["contactId"].is_string(), "{body}");
+            assert!(body["payload"]["conversationId"].is_string(), "{body}");
+        }
+        assert!(scene.leads.take().is_empty(), "{state}: nothing is left to be done");
+    }
+}
+
+#[tokio::test]
+async fn a_lead_that_an_operator_wants_tried_once_more_is_queued_and_no_event() {
+    let scene = Scene::with_endpoint().await;
+    assert!(scene.relayed(&stream_event(&[ended("QUEUED")])).await);
+    assert_eq!(scene.leads.take()[0].body, task());
+    assert!(scene.nothing_happened().await);
+}
+
+#[tokio::test]
+async fn leases_waits_and_claims_of_a_lead_are_nothing() {
+    let scene = Scene::with_endpoint().await;
+    for state in ["QUEUED", "SENDING", "SENT"] {
+        let mut same = ended(state);
+        let (new, old) = (same["dynamodb"]["NewImage"].clone(), &mut same["dynamodb"]["OldImage"]);
+        *old = new;
+        same["dynamodb"]["NewImage"]["lease"] = json!({ "S": "0d4c3f2e-1b0a-4f9e-8d7c-6b5a4f3e2d1c" });
+        assert!(scene.relayed(&stream_event(&[same])).await);
+        assert!(scene.leads.take().is_empty(), "{state}");
+        assert!(scene.nothing_happened().await, "{state}");
+    }
+}
+
+#[tokio::test]
+async fn a_lead_whose_task_cannot_be_queued_is_left_to_the_sweeper() {
+    let scene = Scene::with_endpoint().await;
+    scene.leads.close(true);
+    assert!(scene.relayed(&fixture(ACCEPTED)).await, "its event is recorded all the same");
+    assert_eq!(scene.bodies(ENDPOINT).await.len(), 1);
+}
