@@ -21,7 +21,7 @@ pub(crate) struct Ready {
     pub(crate) what: Outgoing,
     /// The conversation with its contact and message, whether they stand or are to be made.
     pub(crate) opening: LeadOpening,
-    /// The contact as it was read, if there is one.
+    /// The contact that has the number as it was read, if there is one.
     pub(crate) found: Option<Contact>,
 }
 
@@ -31,13 +31,11 @@ pub(crate) enum Unready {
     Never(NotSent),
     /// What is needed could not be had.
     NotNow(Box<dyn Error + Send + Sync>),
-    /// The tables do not answer.
-    Store(StoreError),
 }
 
 impl From<StoreError> for Unready {
     fn from(error: StoreError) -> Self {
-        Self::Store(error)
+        Self::NotNow(error.into())
     }
 }
 
@@ -84,6 +82,8 @@ pub(crate) async fn prepare<P>(
     };
     let (found, token, templates) =
         tokio::try_join!(contact, token, store.templates(workspace, template.as_slice()))?;
+    // The permission is for the number: a contact who has it no longer, even since the last try, is not who is meant.
+    let found = found.filter(|contact| contact.cellphone.as_ref() == Some(&lead.cellphone));
 
     let known = LeadKnown {
         capture: capture.as_ref(),

@@ -1,5 +1,6 @@
 //! One lead: what is to be done about it, and the call that is recorded before it is made and after.
 
+use std::error::Error;
 use std::time::Duration;
 
 use domain::lead::LeadWord;
@@ -9,7 +10,7 @@ use domain::sending::{End, Standing};
 use domain::{Lead, LeadState, Message, causes};
 use provider::{Call, Provider};
 use queue::{LONGEST_DELAY, LeadTask, Outcome};
-use store::{LeadLease, LeadOpened, LeadRecorded, LeadStep, LeasedLead, StoreError};
+use store::{LeadLease, LeadRecorded, LeadStep, LeasedLead, StoreError};
 
 use crate::Run;
 use crate::ready::{Ready, Unready, prepare};
@@ -65,27 +66,35 @@ async fn try_once<P: Provider>(
                 let (next, word) = leased.lead.not_sent(why, run.store.now());
                 return recorded(run, &leased, message, next, word).await;
             }
-            Err(Unready::NotNow(cause)) => {
-                let Lead { workspace_id, id, .. } = &leased.lead;
-                tracing::error!(workspace = %workspace_id, lead = %id, cause = causes(&*cause), "lead not ready");
-                return ended(run, &leased, message, End::NotTaken).await;
-            }
-            Err(Unready::Store(error)) => return Err(error),
+            Err(Unready::NotNow(cause)) => return not_now(run, &leased, message, &*cause).await,
         };
         let begun = leased.lead.begun(ready.opening.contact.id, leased.lease, run.store.now());
         match begin(run, &leased, &begun, &ready).await? {
-            LeadOpened::Done => {
+            LeadRecorded::Done => {
                 leased.lead = begun;
                 return call(run, &leased, ready).await;
             }
-            LeadOpened::Stale => {}
-            LeadOpened::Lost => {
+            LeadRecorded::Stale => {}
+            LeadRecorded::Lost => {
                 lost(&leased.lead);
                 return Ok(());
             }
         }
     }
-    Err(StoreError::Busy("others keep changing the lead's contact".into()))
+    let busy = StoreError::Busy("others keep changing the lead's contact".into());
+    not_now(run, &leased, message, &busy).await
+}
+
+/// What is needed cannot be had: as with a provider who is not there, it is tried again.
+async fn not_now<P>(
+    run: &Run<'_, P>,
+    leased: &LeasedLead,
+    message: Option<Message>,
+    cause: &(dyn Error + Send + Sync + 'static),
+) -> Result<(), StoreError> {
+    let Lead { workspace_id, id, .. } = &leased.lead;
+    tracing::error!(workspace = %workspace_id, lead = %id, cause = causes(cause), "lead not ready");
+    ended(run, leased, message, End::NotTaken).await
 }
 
 /// Records that a call begins; the first time with contact, conversation and message.
@@ -94,16 +103,12 @@ async fn begin<P>(
     leased: &LeasedLead,
     begun: &Lead,
     ready: &Ready,
-) -> Result<LeadOpened, StoreError> {
-    if !leased.lead.opened {
-        return run.store.open_lead(leased, begun, &ready.opening, ready.found.as_ref()).await;
+) -> Result<LeadRecorded, StoreError> {
+    if leased.lead.opened {
+        run.store.record_lead(leased, begun, None, LeadStep::Goes, BEGIN).await
+    } else {
+        run.store.open_lead(leased, begun, &ready.opening, ready.found.as_ref(), BEGIN).await
     }
-    let recorded = run.store.record_lead(leased, begun, None, LeadStep::Goes, BEGIN).await?;
-    Ok(match recorded {
-        LeadRecorded::Done => LeadOpened::Done,
-        LeadRecorded::Stale => LeadOpened::Stale,
-        LeadRecorded::Lost => LeadOpened::Lost,
-    })
 }
 
 async fn call<P: Provider>(run: &Run<'_, P>, leased: &LeasedLead, ready: Ready) -> Result<(), StoreError> {

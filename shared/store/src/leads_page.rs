@@ -22,7 +22,7 @@ impl Store {
     pub const MOST_LEADS: u16 = 100;
 
     /// At most `limit` (1 to [`Store::MOST_LEADS`]) of a workspace's leads, of one state or of all, the newest first,
-    /// behind `from`. The list lags a moment behind. Two trips; more where few are of that state.
+    /// behind `from`. The list lags a moment behind, so that a page may hold fewer. Two trips; more where few are of that state.
     pub async fn leads(
         &self,
         workspace: WorkspaceId,
@@ -64,6 +64,7 @@ impl Store {
         let next = if cut { places.last().map(|(place, _)| place.clone()) } else { after };
         let rows = self.batch_items(Table::Leads, places.into_iter().map(|(_, key)| key).collect()).await?;
         let mut leads = rows.into_iter().map(lead).collect::<Result<Vec<_>, _>>()?;
+        leads.retain(|lead| state.is_none_or(|state| lead.state == state));
         leads.sort_by_key(|lead| keys::newest_first(lead.created_at, lead.id));
         Ok(LeadPage { leads, next })
     }

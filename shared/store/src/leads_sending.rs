@@ -53,23 +53,13 @@ pub enum LeadStep {
     Ends,
 }
 
-/// What became of a lead's opening.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LeadOpened {
-    /// All of it stands.
-    Done,
-    /// The contact changed meanwhile, or the number has become another one's: look again, and repeat.
-    Stale,
-    /// The lead is somebody else's by now; nothing was written.
-    Lost,
-}
-
 /// What became of a lead's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeadRecorded {
     /// It stands.
     Done,
-    /// The message changed meanwhile: read it again, and repeat.
+    /// What is written with it (the contact or its number, the message) changed meanwhile; nothing was written. Look
+    /// again, and repeat.
     Stale,
     /// The lead is somebody else's by now; nothing was written.
     Lost,
@@ -116,14 +106,16 @@ impl Store {
     }
 
     /// Records that the first call for a lead begins, and writes what it opens; `found` is the contact as it was read,
-    /// if there was one. One trip; one more when the workspace's shards are not in memory.
+    /// if there was one. Tried again for as long as `patience` lasts. One trip; more while others hold the rows, and
+    /// when the workspace's shards are not in memory.
     pub async fn open_lead(
         &self,
         leased: &LeasedLead,
         begun: &Lead,
         opening: &LeadOpening,
         found: Option<&Contact>,
-    ) -> Result<LeadOpened, StoreError> {
+        patience: Duration,
+    ) -> Result<LeadRecorded, StoreError> {
         let request = self.ids.next().to_string();
         let mut writes = vec![lead_write(leased, begun, LeadStep::Goes, &request)?];
         match found {
@@ -139,13 +131,14 @@ impl Store {
         let of_contact = 1..writes.len();
         writes.extend(first_writes(&opening.conversation, opening.message.seq, None, &request)?);
         writes.push(Write::put(Table::Messages, message_item(&opening.message, &request)?).when_absent());
-        let Transacted::Refused(refusals) = self.transact(writes).await? else {
-            return Ok(LeadOpened::Done);
+        let once = async || self.transact(writes.clone()).await;
+        let Transacted::Refused(refusals) = while_busy(Patience::lasting(self, patience), once).await? else {
+            return Ok(LeadRecorded::Done);
         };
         match refusals.first() {
-            Some(Refusal { at: 0, found: Some(row) }) if is_by(row, &request) => Ok(LeadOpened::Done),
-            Some(Refusal { at: 0, .. }) => Ok(LeadOpened::Lost),
-            Some(refusal) if of_contact.contains(&refusal.at) => Ok(LeadOpened::Stale),
+            Some(Refusal { at: 0, found: Some(row) }) if is_by(row, &request) => Ok(LeadRecorded::Done),
+            Some(Refusal { at: 0, .. }) => Ok(LeadRecorded::Lost),
+            Some(refusal) if of_contact.contains(&refusal.at) => Ok(LeadRecorded::Stale),
             _ => Err(StoreError::Failed(format!("what the lead {} opens is there already", begun.id).into())),
         }
     }
@@ -229,8 +222,13 @@ fn lead_write(leased: &LeasedLead, next: &Lead, step: LeadStep, request: &str) -
     if !remove.is_empty() {
         set = format!("{set} REMOVE {}", remove.join(", "));
     }
+    // A call begins once under a lease: whoever repeats that, as the answer was lost, finds what they wrote.
+    let condition = match step {
+        LeadStep::Goes => "lease = :mine AND attribute_not_exists(#progress.calling)",
+        LeadStep::Waits(_) | LeadStep::Ends => "lease = :mine",
+    };
     let mut write = Write::update(Table::Leads, key(pk, sk), set)
-        .when("lease = :mine")
+        .when(condition)
         .bind(":mine", s(leased.lease.to_string()))
         .name("#error", "error");
     if let LeadStep::Waits(at) = step {

@@ -71,7 +71,7 @@ pub use events::{Recorded, RecordedEvent};
 pub use lanes::{Entry, Lane, LaneLease, LaneState, Open, Outbound};
 pub use leads::{LeadAccepted, LeadTraces, UsedToken};
 pub use leads_page::LeadPage;
-pub use leads_sending::{LeadLease, LeadOpened, LeadRecorded, LeadStep, LeasedLead};
+pub use leads_sending::{LeadLease, LeadRecorded, LeadStep, LeasedLead};
 pub use limiter::{Admission, Limiter};
 pub use lists::Page;
 pub use media::MediaCreated;
