@@ -7,7 +7,7 @@ ARCHITECTURES ?= x86_64 arm64
 BROWSER := tests/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench build engine python-is-there browser-is-there
+.PHONY: help run check test bench soak build engine python-is-there browser-is-there
 
 help: ## this list
 	@echo "make <target>:"
@@ -26,6 +26,10 @@ test: browser-is-there $(VENV)/installed $(BROWSER)/node_modules/installed ## ev
 
 bench: ## what reads cost where there is little and where there is much, as tables (a few minutes)
 	@cargo run --quiet --locked --package bench --example reads
+
+soak: $(VENV)/installed ## a thousand leads while senders are killed, and tasks lost and repeated
+	@cargo build --workspace --all-targets --locked
+	@SOAK_LEADS=1000 cargo nextest run --locked --profile soak --package stack-tests -E 'test(leads_outlive)'
 
 build: $(VENV)/installed ## all functions as they are shipped, for both processors (ARCHITECTURES=arm64 for one)
 	@for architecture in $(ARCHITECTURES); do \

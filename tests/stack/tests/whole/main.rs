@@ -5,6 +5,7 @@
 mod deliveries;
 mod files;
 mod isolation;
+mod leads;
 mod sending;
 mod stack;
 mod surface;
