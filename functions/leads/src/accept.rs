@@ -31,7 +31,7 @@ pub(crate) async fn accept<V: Verifier>(
     sent: &CaptureRequest,
     origin: &SentOrigin,
 ) -> Result<LeadId, LeadProblem> {
-    let admitted = Capture::admits(capture, &request.capture_key, origin);
+    let admitted = Capture::admits(capture, request.capture_key.expose(), origin);
     let capture = admitted.map_err(|objection| LeadProblem::Rejected(objection.as_str()))?;
     let brand = capture.brand_of(request.brand.as_ref(), lines);
     let brand =

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use domain::{Capture, LeadId, SentOrigin, WorkspaceId, causes};
 use edge::capture::{Asked, CaptureAnswer, CaptureRequest, LeadProblem};
-use futures::future::try_join;
+use futures::future::join;
 use store::Store;
 use tokio::time::timeout;
 
@@ -69,9 +69,10 @@ impl<V: Verifier> Leads<V> {
         let mut readable = SentOrigin::Absent;
         let work = async {
             let (capture, lines) =
-                try_join(self.store.capture(workspace), self.store.lines(workspace)).await?;
+                join(self.store.capture(workspace), self.store.lines(workspace)).await;
+            let capture = capture?;
             readable = readable_by(capture.as_ref(), request.origin());
-            accept::accept(self, lead?, capture.as_ref(), &lines, request, &request.origin()).await
+            accept::accept(self, lead?, capture.as_ref(), &lines?, request, &request.origin()).await
         };
         let late = || LeadProblem::unexpected("the request took too long");
         let outcome = timeout(self.longest, work).await.unwrap_or_else(|_| Err(late()));

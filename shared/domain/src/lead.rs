@@ -38,8 +38,9 @@ use crate::workspace::list_shard;
 pub struct LeadRequest {
     /// The workspace it is meant for.
     pub workspace_id: WorkspaceId,
-    /// What the page says is the workspace's capture key: 1 to 128 characters.
-    pub capture_key: String,
+    /// What the page says is the workspace's capture key: 1 to [`LeadRequest::MAX_KEY`] characters. That one is no
+    /// secret, but by mistake it may be another key.
+    pub capture_key: Secret,
     /// The visitor's number.
     pub cellphone: Cellphone,
     /// The visitor's name.
@@ -273,8 +274,9 @@ impl fmt::Debug for LandingUri {
     }
 }
 
-/// What campaign brought a visitor: up to 20 keys of 1 to 256 characters, values of up to 256.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What campaign brought a visitor: up to 20 keys of 1 to 256 characters, values of up to 256. Prints redacted, as
+/// pages put into it what they like.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Utm(BTreeMap<String, String>);
 
 impl Utm {
@@ -298,6 +300,12 @@ impl Utm {
     /// Keys and values, by key.
     pub fn values(&self) -> &BTreeMap<String, String> {
         &self.0
+    }
+}
+
+impl fmt::Debug for Utm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[Utm]")
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -23,7 +24,7 @@ use crate::request::declares_json;
 
 /// One request as the gateway hands it over. Read from the event itself: of a header sent twice, an HTTP request made
 /// of it would hold one.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CaptureRequest {
     http_method: String,
@@ -34,16 +35,23 @@ pub struct CaptureRequest {
     request_context: Context,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Context {
     identity: Identity,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Identity {
     source_ip: Option<String>,
+}
+
+/// All but the method is the visitor's, or a secret of the page.
+impl fmt::Debug for CaptureRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CaptureRequest").field("http_method", &self.http_method).finish_non_exhaustive()
+    }
 }
 
 /// What a request asks for.
@@ -149,17 +157,23 @@ fn read_lead(body: &Value, valid: impl Fn(&Cellphone) -> bool) -> Result<LeadReq
     let read = lead(&mut form, &body, valid);
     form.finish(read).map_err(|error| match error {
         ApiError::Invalid(failures) => {
-            let places =
-                failures.iter().map(|failure| format!("{}: {}", failure.loc.join("."), failure.kind));
-            LeadProblem::Invalid(places.collect::<Vec<_>>().join(", "))
+            let failures =
+                failures.iter().map(|failure| format!("{}: {}", known(&failure.loc), failure.kind));
+            LeadProblem::Invalid(failures.collect::<Vec<_>>().join(", "))
         }
         other => LeadProblem::Unexpected(Arc::new(other)),
     })
 }
 
+/// A place without what the sender chose: the keys of `utm` are theirs.
+fn known(place: &[String]) -> String {
+    let known = if place.get(1).is_some_and(|field| field == "utm") { 2 } else { place.len() };
+    place[..known].join(".")
+}
+
 fn lead(form: &mut Form, body: &Node<'_>, valid: impl Fn(&Cellphone) -> bool) -> Option<LeadRequest> {
     let body = body.clone().object(form)?;
-    let capture_key = |text: &str| within(text, 1, LeadRequest::MAX_KEY).map(|()| text.to_owned());
+    let capture_key = |text: &str| within(text, 1, LeadRequest::MAX_KEY).map(|()| Secret::new(text));
     let token = |text: &str| within(text, 1, LeadRequest::MAX_TOKEN).map(|()| Secret::new(text));
     let cellphone = |text: &str| match Cellphone::parse(text)? {
         cellphone if valid(&cellphone) => Ok(cellphone),

@@ -5,8 +5,8 @@ use tracing_subscriber::EnvFilter;
 /// Starts logging at `LOG_LEVEL` (default `info`); dependencies speak from `warn` up.
 pub(crate) fn start(settings: &crate::Settings) {
     let level = settings.optional("LOG_LEVEL").unwrap_or_else(|| "info".to_owned());
-    let ours = "attributes,contacts,conversations,edge,event_relay,files,message_sender,messages,provider,\
-                queue,store,sweeper,users,webhook_delivery";
+    let ours = "attributes,contacts,conversations,edge,event_relay,files,lead_sender,leads,message_sender,messages,\
+                provider,queue,store,sweeper,users,webhook_delivery";
     let filter =
         ours.split(',').fold(String::from("warn"), |filter, room| format!("{filter},{room}={level}"));
     let subscriber = tracing_subscriber::fmt()

@@ -6,7 +6,7 @@ use domain::capture::Caps;
 use domain::{BrandId, Cellphone, Lead, LeadId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::item::{Item, PK, key, n, read, row, s, text};
+use crate::item::{PK, key, n, read, row, s, text};
 use crate::leads_row::{lead, lead_item};
 use crate::transact::{Transacted, Write, Wrote, is_by};
 use crate::{Store, StoreError, Table, fields, keys};
@@ -101,11 +101,18 @@ impl Store {
         let mut item = lead_item(lead, &request)?;
         item.insert("dueShard".to_owned(), s(keys::due_of_lead(lead.id)));
         item.insert("dueAt".to_owned(), n(now.plus(first_due).as_millis()));
+        let trace = |kept| TraceRow {
+            lead_id: lead.id,
+            cellphone: lead.cellphone.clone(),
+            brand_id: lead.brand.clone(),
+            expires_at: now.plus(kept).as_seconds(),
+        };
+        let token = keys::captcha_token(lead.workspace_id, token_sha256_hex);
         let repeat = keys::lead_repeat(lead.workspace_id, &lead.cellphone, &lead.brand);
         let writes = vec![
             Write::put(Table::Leads, item).when_absent(),
-            token_write(lead.workspace_id, token_sha256_hex, lead.id, &lead.cellphone, &lead.brand, now)?,
-            first_of(trace_row(repeat, "leadRepeat", trace(lead, now.plus(Lead::REPEATS)))?, now),
+            first_of(token, OF_TOKEN, &trace(TOKEN_KEPT), now)?,
+            first_of(repeat, "leadRepeat", &trace(Lead::REPEATS), now)?,
         ];
         let Transacted::Refused(refusals) = self.transact(writes).await? else {
             return Ok(LeadAccepted::Done);
@@ -130,8 +137,15 @@ impl Store {
         cellphone: &Cellphone,
         brand: &BrandId,
     ) -> Result<Option<UsedToken>, StoreError> {
-        let write = token_write(workspace, token_sha256_hex, lead, cellphone, brand, self.now())?;
-        match self.write(write).await? {
+        let now = self.now();
+        let trace = TraceRow {
+            lead_id: lead,
+            cellphone: cellphone.clone(),
+            brand_id: brand.clone(),
+            expires_at: now.plus(TOKEN_KEPT).as_seconds(),
+        };
+        let token = keys::captcha_token(workspace, token_sha256_hex);
+        match self.write(first_of(token, OF_TOKEN, &trace, now)?).await? {
             Wrote::Done(_) | Wrote::Refused(None) => Ok(None),
             Wrote::Refused(Some(row)) => Ok(Some(read::<TraceRow>(row)?.into())),
         }
@@ -148,6 +162,9 @@ impl Store {
         cellphone: &Cellphone,
         caps: Caps,
     ) -> Result<bool, StoreError> {
+        if [caps.daily, caps.per_phone].contains(&Some(0)) {
+            return Ok(false);
+        }
         let now = self.now();
         let day = now.to_day_string();
         let of_phone = caps.per_phone.map(|cap| (keys::leads_of_phone(workspace, cellphone, &day), cap));
@@ -166,6 +183,8 @@ impl Store {
 const LEAD: usize = 0;
 const TOKEN: usize = 1;
 const REPEAT: usize = 2;
+/// The kind of the rows of captcha tokens.
+const OF_TOKEN: &str = "captchaToken";
 
 fn count((pk, sk): (String, &'static str), cap: u32, now: Timestamp) -> Write {
     Write::update(Table::Leads, key(pk, sk), "SET expiresAt = :expires ADD leads :one")
@@ -175,45 +194,15 @@ fn count((pk, sk): (String, &'static str), cap: u32, now: Timestamp) -> Write {
         .bind(":expires", n(now.plus(COUNT_KEPT).as_seconds()))
 }
 
-fn token_write(
-    workspace: WorkspaceId,
-    token_sha256_hex: &str,
-    lead: LeadId,
-    cellphone: &Cellphone,
-    brand: &BrandId,
-    now: Timestamp,
-) -> Result<Write, StoreError> {
-    let body = TraceRow {
-        lead_id: lead,
-        cellphone: cellphone.clone(),
-        brand_id: brand.clone(),
-        expires_at: now.plus(TOKEN_KEPT).as_seconds(),
-    };
-    let key = keys::captcha_token(workspace, token_sha256_hex);
-    Ok(first_of(trace_row(key, "captchaToken", body)?, now))
-}
-
-fn trace(lead: &Lead, until: Timestamp) -> TraceRow {
-    TraceRow {
-        lead_id: lead.id,
-        cellphone: lead.cellphone.clone(),
-        brand_id: lead.brand.clone(),
-        expires_at: until.as_seconds(),
-    }
-}
-
-fn trace_row(
+/// Put unless there is one that has not expired.
+fn first_of(
     (pk, sk): (String, &'static str),
     kind: &'static str,
-    body: TraceRow,
-) -> Result<Item, StoreError> {
-    row(pk, sk, kind, &body)
-}
-
-/// Put unless there is one that has not expired.
-fn first_of(row: Item, now: Timestamp) -> Write {
-    let write = Write::put(Table::Leads, row);
-    write.when("attribute_not_exists(pk) OR expiresAt < :seconds").bind(":seconds", n(now.as_seconds()))
+    trace: &TraceRow,
+    now: Timestamp,
+) -> Result<Write, StoreError> {
+    let write = Write::put(Table::Leads, row(pk, sk, kind, trace)?);
+    Ok(write.when("attribute_not_exists(pk) OR expiresAt < :seconds").bind(":seconds", n(now.as_seconds())))
 }
 
 /// `W#D#<phone>#<brand>` / `D` and `W#K#<SHA-256 of the token>` / `K`.

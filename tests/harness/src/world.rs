@@ -386,7 +386,7 @@ impl World {
         let store = self.db.store();
         let request = LeadRequest {
             workspace_id: self.workspace,
-            capture_key: String::new(),
+            capture_key: Secret::new(""),
             cellphone: done(Cellphone::parse(cellphone)),
             name: done(LeadName::read("Ana Pérez")),
             brand: None,
