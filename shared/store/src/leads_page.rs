@@ -17,6 +17,13 @@ pub struct LeadPage {
     pub next: Option<String>,
 }
 
+impl LeadPage {
+    /// Where the page begins whose first lead is the one after this one.
+    pub fn behind(lead: &Lead) -> String {
+        keys::newest_first(lead.created_at, lead.id)
+    }
+}
+
 impl Store {
     /// The greatest number of leads of a page.
     pub const MOST_LEADS: u16 = 100;

@@ -11,15 +11,18 @@
 mod arguments;
 mod attribute;
 mod brand;
+mod capture;
 mod connect;
 mod contacts;
 mod conversation;
 mod cursor_key;
 mod delivery;
 mod key;
+mod lead;
 mod line;
 mod message;
 mod onboarding;
+mod opt_out;
 mod output;
 mod refusal;
 mod team;
@@ -58,7 +61,7 @@ pub struct Console {
 /// How often a change is tried again when others change the same thing at the same time.
 const TRIES: usize = 20;
 
-/// Operates workspaces of the messaging service: keys, users, teams, attributes, contacts, lines, templates, webhooks.
+/// Operates workspaces of the messaging service: keys, users, contacts, lines, templates, leads, webhooks.
 #[derive(Parser)]
 #[command(name = "console", version, max_term_width = 110)]
 struct Cli {
@@ -110,6 +113,15 @@ enum Noun {
     /// Messages, and how far they have come.
     #[command(subcommand)]
     Message(message::Verb),
+    /// How a workspace's landing pages leave leads.
+    #[command(subcommand)]
+    Capture(capture::Verb),
+    /// Leads, and how far they have come.
+    #[command(subcommand)]
+    Lead(lead::Verb),
+    /// Numbers whose owners asked that no lead of theirs be written to.
+    #[command(subcommand)]
+    OptOut(opt_out::Verb),
     /// Customers' webhook endpoints.
     #[command(subcommand)]
     Webhook(webhook::Verb),
@@ -169,6 +181,9 @@ impl Console {
             Noun::Onboarding(verb) => verb.run(self, output).await,
             Noun::Conversation(verb) => verb.run(self, output).await,
             Noun::Message(verb) => verb.run(self, output).await,
+            Noun::Capture(verb) => verb.run(self, output).await,
+            Noun::Lead(verb) => verb.run(self, output).await,
+            Noun::OptOut(verb) => verb.run(self, output).await,
             Noun::Webhook(verb) => verb.run(self, output).await,
             Noun::Delivery(verb) => verb.run(self, output).await,
             Noun::CursorKey(verb) => verb.run(self, output).await,

@@ -67,11 +67,11 @@ struct PartView {
 /// How the first part that is not final stands.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ProgressView {
+pub(crate) struct ProgressView {
     failures: u32,
     throttled: u32,
     since: Option<String>,
-    next_at: Option<String>,
+    pub(crate) next_at: Option<String>,
     /// The lease under which the provider is being called.
     calling: Option<String>,
 }
@@ -127,6 +127,13 @@ impl From<&Progress> for ProgressView {
     }
 }
 
+impl ProgressView {
+    /// As a cell.
+    pub(crate) fn tries(&self) -> String {
+        format!("{} failed, {} put off", self.failures, self.throttled)
+    }
+}
+
 impl Shown for MessageView {
     const HEADINGS: &'static [&'static str] = &[
         "message",
@@ -144,7 +151,6 @@ impl Shown for MessageView {
     ];
 
     fn cells(&self) -> Vec<String> {
-        let ProgressView { failures, throttled, .. } = self.progress;
         vec![
             self.message_id.clone(),
             self.conversation_id.clone(),
@@ -154,7 +160,7 @@ impl Shown for MessageView {
             or_dash(&self.template_id),
             stacked(self.media_ids.clone()),
             stacked(self.parts.iter().map(PartView::line)),
-            format!("{failures} failed, {throttled} put off"),
+            self.progress.tries(),
             or_dash(&self.progress.next_at),
             self.created_at.clone(),
             self.updated_at.clone(),

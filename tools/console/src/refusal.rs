@@ -3,14 +3,15 @@
 use std::error::Error;
 
 use domain::attribute::{DefinitionRefused, DefinitionUnfit};
+use domain::capture::{Lack, TooManyOrigins};
 use domain::line::LinesRefused;
 use domain::onboarding::SequenceTooLong;
 use domain::template::TemplateUnfit;
 use domain::webhook::UrlRefused;
 use domain::workspace::TeamFull;
 use domain::{
-    AttributeId, ChannelId, ConversationId, DeliveryId, EndpointId, KeyId, MessageId, TeamId, TemplateId,
-    Unfit, UserRef, WebhookEndpoint, WorkspaceId,
+    AttributeId, BrandId, ChannelId, ConversationId, DeliveryId, EndpointId, KeyId, LeadId, LeadState,
+    MessageId, TeamId, TemplateId, Unfit, UserRef, WebhookEndpoint, WorkspaceId,
 };
 use store::StoreError;
 
@@ -81,6 +82,9 @@ pub enum Refusal {
     /// No such line.
     #[error("The workspace has no line {0:?}.")]
     UnknownLine(ChannelId),
+    /// No such brand.
+    #[error("The workspace has no brand {0:?}.")]
+    UnknownBrand(BrandId),
     /// The template breaks a rule.
     #[error("The template is refused: {0}.")]
     Template(#[from] TemplateUnfit),
@@ -96,6 +100,30 @@ pub enum Refusal {
     /// No such message.
     #[error("The conversation has no message {0}.")]
     UnknownMessage(MessageId),
+    /// Nobody has set capture up.
+    #[error("The workspace has no lead capture set up: `capture set` or `capture enable` does it.")]
+    NoCapture,
+    /// More origins than a set-up may have.
+    #[error("The origin is refused: {0}.")]
+    TooManyOrigins(#[from] TooManyOrigins),
+    /// Leads could be taken and not be written to.
+    #[error("Lead capture cannot be enabled: {}.", listed(.0))]
+    CannotEnable(Vec<Lack>),
+    /// The same of a set-up that is enabled and would be changed.
+    #[error("Lead capture is enabled and could not work so: {}.", listed(.0))]
+    CannotStayEnabled(Vec<Lack>),
+    /// No such lead.
+    #[error("The workspace has no lead {0}.")]
+    UnknownLead(LeadId),
+    /// It is on its way, has arrived or must not be sent.
+    #[error("The lead is {}: one that is FAILED or UNKNOWN can be tried once more.", .0.as_str())]
+    NotRetried(LeadState),
+    /// Only the operator can decide that.
+    #[error(
+        "Nobody knows whether the lead's message was sent: to try once more may send it twice, give \
+        --may-send-twice if it may."
+    )]
+    MaySendTwice,
     /// The URL may not be an endpoint's.
     #[error("The URL is refused: {0}.")]
     Url(#[from] UrlRefused),
@@ -157,6 +185,10 @@ pub(crate) fn deepest(error: &(dyn Error + 'static)) -> String {
     let story = cause.to_string();
     let sentence = story.split(['\n', '\r']).next().unwrap_or_default();
     sentence.split(". ").next().unwrap_or_default().trim_end_matches(['.', ':']).to_owned()
+}
+
+fn listed(lacks: &[Lack]) -> String {
+    lacks.iter().map(Lack::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn named(user: &UserRef) -> String {

@@ -1,0 +1,392 @@
+//! `console capture ...`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use domain::captcha::Threshold;
+use domain::capture::{CaptureChange, CaptureKnown};
+use domain::template::{ContactField, Source, Variable};
+use domain::{
+    BrandId, Capture, CaptureKey, Lines, Patch, Secret, Template, TemplateId, WebOrigin, WorkspaceId,
+};
+use futures::try_join;
+use serde::Serialize;
+
+use crate::arguments::InWorkspace;
+use crate::output::{Output, Shown, or_dash, stacked};
+use crate::{Console, Refusal, TRIES};
+
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    /// Take leads from the workspace's pages; makes the set-up, with a capture key, if there is none.
+    ///
+    /// It needs a captcha secret, an origin, and a template that asks no caller for values and is approved for the
+    /// account from which the default brand writes.
+    Enable {
+        #[command(flatten)]
+        within: InWorkspace,
+        #[command(flatten)]
+        settings: Settings,
+    },
+    /// Change settings, or make a set-up that takes no leads yet.
+    Set {
+        #[command(flatten)]
+        within: InWorkspace,
+        #[command(flatten)]
+        settings: Settings,
+        #[command(flatten)]
+        removals: Removals,
+    },
+    /// Take no more leads. Those accepted before and not yet written to are not written to any more.
+    Disable(InWorkspace),
+    /// Show how the workspace takes leads.
+    Show(InWorkspace),
+    /// Make a new capture key. Pages that send the one before are refused from then on: give them the new one at once.
+    RotateKey(InWorkspace),
+}
+
+#[derive(Args)]
+pub(crate) struct Settings {
+    /// The origin of pages that may send leads, added to those there are: https://www.example.com; repeat for several.
+    #[arg(long = "origin", value_name = "ORIGIN", value_parser = WebOrigin::parse)]
+    origins: Vec<WebOrigin>,
+    /// The brand of leads that name none.
+    #[arg(long, value_name = "ID", value_parser = BrandId::parse)]
+    brand: Option<BrandId>,
+    /// The template that is sent to a lead first, of the workspace or the platform.
+    #[arg(long, value_name = "ID", value_parser = TemplateId::parse)]
+    template: Option<TemplateId>,
+    #[command(flatten)]
+    secret: CaptchaSecret,
+    /// The least captcha score that is let in, 0 to 1 [a new set-up: 0.5].
+    #[arg(long, value_name = "SCORE", value_parser = Threshold::parse)]
+    threshold: Option<Threshold>,
+    /// The most leads that are taken in a day of UTC [a new set-up: no limit].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    daily_cap: Option<u32>,
+    /// The most of them with one phone number [a new set-up: no limit].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    phone_cap: Option<u32>,
+}
+
+/// Processes show their arguments to other users of a machine, files need not.
+#[derive(Args)]
+#[group(id = "the_secret", multiple = false)]
+pub(crate) struct CaptchaSecret {
+    /// The secret by which the captcha's provider knows the pages' site. The one before is used for up to 5 minutes
+    /// more.
+    #[arg(long, value_name = "SECRET")]
+    secret: Option<String>,
+    /// A file that holds the secret alone; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Removals {
+    /// An origin whose pages may no longer send leads; repeat for several.
+    #[arg(long = "remove-origin", value_name = "ORIGIN", value_parser = WebOrigin::parse)]
+    remove_origins: Vec<WebOrigin>,
+    /// Refuse leads that name no brand.
+    #[arg(long, conflicts_with = "brand")]
+    no_brand: bool,
+    /// Take any number of leads a day.
+    #[arg(long, conflicts_with = "daily_cap")]
+    no_daily_cap: bool,
+    /// Take any number of leads with one phone number.
+    #[arg(long, conflicts_with = "phone_cap")]
+    no_phone_cap: bool,
+}
+
+impl Verb {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        match self {
+            Self::Enable { within, settings } => {
+                let secret = settings.secret.read(output)?;
+                let change = CaptureChange { enabled: Some(true), ..settings.change() };
+                change_settings(console, within.workspace, &change, secret, output).await
+            }
+            Self::Set { within, settings, removals } => {
+                let secret = settings.secret.read(output)?;
+                let change = removals.also(settings.change());
+                change_settings(console, within.workspace, &change, secret, output).await
+            }
+            Self::Disable(within) => disable(console, within.workspace, output).await,
+            Self::Show(within) => {
+                let around = Around::read(console, within.workspace).await?;
+                let capture = around.capture.as_ref().ok_or(Refusal::NoCapture)?;
+                output.one(&around.view(capture, console).await?)
+            }
+            Self::RotateKey(within) => rotate_key(console, within.workspace, output).await,
+        }
+    }
+}
+
+impl Settings {
+    fn change(self) -> CaptureChange {
+        CaptureChange {
+            enabled: None,
+            add_origins: self.origins,
+            remove_origins: vec![],
+            brand: given(self.brand),
+            template: self.template,
+            threshold: self.threshold,
+            daily_cap: given(self.daily_cap),
+            phone_cap: given(self.phone_cap),
+        }
+    }
+}
+
+fn given<T>(value: Option<T>) -> Patch<T> {
+    value.map_or(Patch::Keep, Patch::Set)
+}
+
+impl Removals {
+    fn also(self, change: CaptureChange) -> CaptureChange {
+        fn cleared<T>(clears: bool, otherwise: Patch<T>) -> Patch<T> {
+            if clears { Patch::Clear } else { otherwise }
+        }
+        CaptureChange {
+            remove_origins: self.remove_origins,
+            brand: cleared(self.no_brand, change.brand),
+            daily_cap: cleared(self.no_daily_cap, change.daily_cap),
+            phone_cap: cleared(self.no_phone_cap, change.phone_cap),
+            ..change
+        }
+    }
+}
+
+impl CaptchaSecret {
+    fn read(&self, output: &mut Output<'_>) -> Result<Option<Secret>, Refusal> {
+        let text = match (&self.secret, &self.secret_file) {
+            (Some(secret), _) => secret.clone(),
+            (None, Some(file)) => output.read(file)?.trim_end_matches(['\r', '\n']).to_owned(),
+            (None, None) => return Ok(None),
+        };
+        let secret = Capture::secret(&text);
+        secret.map(Some).map_err(|reason| Refusal::Unfit { what: "The captcha secret does not fit", reason })
+    }
+}
+
+/// A set-up and what decides whether it would do.
+struct Around {
+    workspace: WorkspaceId,
+    capture: Option<Capture>,
+    has_secret: bool,
+    lines: Lines,
+}
+
+impl Around {
+    async fn read(console: &Console, id: WorkspaceId) -> Result<Self, Refusal> {
+        let workspace = console.workspace(id).await?;
+        let store = &console.store;
+        let (capture, secret, lines) =
+            try_join!(store.capture(id), store.captcha_secret(id), store.lines(id))?;
+        let lines = Lines { default: workspace.default_line, ..lines };
+        Ok(Self { workspace: id, capture, has_secret: secret.is_some(), lines })
+    }
+
+    async fn template(&self, capture: &Capture, console: &Console) -> Result<Option<Template>, Refusal> {
+        let Some(id) = capture.template else { return Ok(None) };
+        Ok(console.store.templates(self.workspace, &[id]).await?.remove(&id))
+    }
+
+    fn known<'a>(&'a self, template: Option<&'a Template>) -> CaptureKnown<'a> {
+        CaptureKnown { has_secret: self.has_secret, lines: &self.lines, template }
+    }
+
+    async fn view(&self, capture: &Capture, console: &Console) -> Result<CaptureView, Refusal> {
+        let template = self.template(capture, console).await?;
+        Ok(CaptureView::of(capture, &self.known(template.as_ref())))
+    }
+}
+
+/// A change that changes nothing is a success: commands can be repeated. What is enabled must be able to do its work;
+/// anything else need not yet, but a brand and a template that are given must be there.
+async fn change_settings(
+    console: &Console,
+    id: WorkspaceId,
+    change: &CaptureChange,
+    secret: Option<Secret>,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    let store = &console.store;
+    let mut unwritten = secret.as_ref();
+    for _ in 0..TRIES {
+        let mut around = Around::read(console, id).await?;
+        around.has_secret |= secret.is_some();
+        let next = match &around.capture {
+            Some(capture) => capture.changed(change, store.now())?.unwrap_or_else(|| capture.clone()),
+            None => Capture::new(id, console.capture_key(), store.now()).with(change)?,
+        };
+        let template = around.template(&next, console).await?;
+        let known = around.known(template.as_ref());
+        check(change, &next, &known)?;
+        // The secret first: what is enabled never lacks one.
+        if let Some(secret) = unwritten.take() {
+            store.set_captcha_secret(id, secret).await?;
+        }
+        let done = match &around.capture {
+            Some(capture) if *capture == next => true,
+            Some(_) => store.replace_capture(&next).await?,
+            None => store.create_capture(&next).await?,
+        };
+        if done {
+            output.one(&CaptureView::of(&next, &known))?;
+            return match template.as_ref().and_then(asked_of_visitors) {
+                Some(remark) => output.remark(&remark),
+                None => Ok(()),
+            };
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+fn check(change: &CaptureChange, next: &Capture, known: &CaptureKnown<'_>) -> Result<(), Refusal> {
+    if let (Some(id), None) = (change.template, known.template) {
+        return Err(Refusal::UnknownTemplate(id));
+    }
+    if let Some(brand) = change.brand.as_set().filter(|brand| known.lines.brand(brand).is_none()) {
+        return Err(Refusal::UnknownBrand(brand.clone()));
+    }
+    match (change.enabled, next.lacks(known)) {
+        (_, lacks) if lacks.is_empty() || !next.enabled => Ok(()),
+        (Some(_), lacks) => Err(Refusal::CannotEnable(lacks)),
+        (None, lacks) => Err(Refusal::CannotStayEnabled(lacks)),
+    }
+}
+
+/// What to know about a template that shows more of a contact than a visitor may have told.
+fn asked_of_visitors(template: &Template) -> Option<String> {
+    let asked = |variable: &Variable| match variable.source {
+        Source::Contact { field: ContactField::Cellphone, .. } | Source::Caller => None,
+        Source::Contact { field, fallback: None } => Some(field.as_str()),
+        Source::Contact { fallback: Some(_), .. } => None,
+    };
+    let asked: Vec<&str> = template.variables.iter().filter_map(asked).collect();
+    (!asked.is_empty()).then(|| {
+        format!(
+            "Template {} has no fallback for {}: visitors of whom that is not known are not written to.",
+            template.id,
+            asked.join(", ")
+        )
+    })
+}
+
+async fn disable(console: &Console, id: WorkspaceId, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let change = CaptureChange { enabled: Some(false), ..CaptureChange::default() };
+    for _ in 0..TRIES {
+        let around = Around::read(console, id).await?;
+        let capture = around.capture.as_ref().ok_or(Refusal::NoCapture)?;
+        let Some(next) = capture.changed(&change, console.store.now())? else {
+            return output.one(&around.view(capture, console).await?);
+        };
+        if console.store.replace_capture(&next).await? {
+            return output.one(&around.view(&next, console).await?);
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+async fn rotate_key(console: &Console, id: WorkspaceId, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let key = console.capture_key();
+    for _ in 0..TRIES {
+        let around = Around::read(console, id).await?;
+        let capture = around.capture.as_ref().ok_or(Refusal::NoCapture)?;
+        let next = capture.rekeyed(key.clone(), console.store.now());
+        if console.store.replace_capture(&next).await? {
+            output.one(&around.view(&next, console).await?)?;
+            return output
+                .remark("Give the pages the new key now: leads that come with the one before are refused.");
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+impl Console {
+    fn capture_key(&self) -> CaptureKey {
+        let number = || {
+            let mut bytes = [0; 8];
+            self.random.fill(&mut bytes);
+            u64::from_le_bytes(bytes)
+        };
+        CaptureKey::from_entropy(std::array::from_fn(|_| number()))
+    }
+}
+
+/// A set-up, without its captcha secret.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CaptureView {
+    workspace_id: String,
+    enabled: bool,
+    capture_key: String,
+    origins: Vec<String>,
+    brand_id: Option<String>,
+    lead_template_id: Option<String>,
+    threshold: f64,
+    daily_cap: Option<u32>,
+    phone_cap: Option<u32>,
+    has_secret: bool,
+    /// Brands whose leads could not be written to: no line, or none for whose account the template is approved.
+    unreachable_brands: Vec<String>,
+    created_at: String,
+    updated_at: String,
+}
+
+impl CaptureView {
+    fn of(capture: &Capture, known: &CaptureKnown<'_>) -> Self {
+        let brand = |brand: &BrandId| brand.as_str().to_owned();
+        Self {
+            workspace_id: capture.workspace_id.to_string(),
+            enabled: capture.enabled,
+            capture_key: capture.key.as_str().to_owned(),
+            origins: capture.origins.iter().map(|origin| origin.as_str().to_owned()).collect(),
+            brand_id: capture.brand.as_ref().map(brand),
+            lead_template_id: capture.template.map(|id| id.to_string()),
+            threshold: f64::from(capture.threshold.hundredths()) / 100.0,
+            daily_cap: capture.caps.daily,
+            phone_cap: capture.caps.per_phone,
+            has_secret: known.has_secret,
+            unreachable_brands: capture.unreachable(known).into_iter().map(brand).collect(),
+            created_at: capture.created_at.to_string(),
+            updated_at: capture.updated_at.to_string(),
+        }
+    }
+}
+
+impl Shown for CaptureView {
+    const HEADINGS: &'static [&'static str] = &[
+        "enabled",
+        "capture key",
+        "origins",
+        "brand",
+        "template",
+        "threshold",
+        "leads a day",
+        "leads of a number",
+        "captcha secret",
+        "brands not reached",
+        "created",
+        "updated",
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        let yes_or_dash = |yes| if yes { "yes" } else { "-" }.to_owned();
+        let cap = |cap: Option<u32>| cap.map_or("any number".to_owned(), |cap| format!("at most {cap}"));
+        vec![
+            yes_or_dash(self.enabled),
+            self.capture_key.clone(),
+            stacked(self.origins.clone()),
+            or_dash(&self.brand_id),
+            or_dash(&self.lead_template_id),
+            self.threshold.to_string(),
+            cap(self.daily_cap),
+            cap(self.phone_cap),
+            yes_or_dash(self.has_secret),
+            stacked(self.unreachable_brands.clone()),
+            self.created_at.clone(),
+            self.updated_at.clone(),
+        ]
+    }
+}

@@ -1,0 +1,273 @@
+//! `console lead ...`
+
+use std::collections::BTreeMap;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use domain::{Consent, Lead, LeadId, LeadState};
+use serde::Serialize;
+use store::{LeadPage, Store};
+
+use crate::arguments::InWorkspace;
+use crate::message::ProgressView;
+use crate::output::{Output, Shown, or_dash, stacked};
+use crate::{Console, Refusal, TRIES};
+
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    /// List leads, newest first. One that has just come may be missing for a moment.
+    List(List),
+    /// Show a lead: its consent, and how far it has come.
+    Show(OneLead),
+    /// Have a lead that is FAILED or UNKNOWN tried once more, at once.
+    Retry {
+        #[command(flatten)]
+        one: OneLead,
+        /// Needed for one that is UNKNOWN: a call was made for it and nobody knows its outcome, so the visitor may get
+        /// the message a second time.
+        #[arg(long)]
+        may_send_twice: bool,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    within: InWorkspace,
+    /// Only those in this state.
+    #[arg(long, value_parser = PossibleValuesParser::new(LeadState::NAMES))]
+    state: Option<String>,
+    /// At most so many, up to 1000.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
+    /// Only those behind this one: the last of the list before.
+    #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
+    after: Option<LeadId>,
+}
+
+#[derive(Args)]
+pub(crate) struct OneLead {
+    #[command(flatten)]
+    within: InWorkspace,
+    /// The lead's id: the requestId that was answered.
+    #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
+    lead: LeadId,
+}
+
+impl Verb {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        match self {
+            Self::List(wanted) => {
+                let leads = wanted.find(console).await?;
+                output.list(&leads.iter().map(LeadView::from).collect::<Vec<_>>())
+            }
+            Self::Show(one) => output.one(&LeadDetails::from(&one.read(console).await?)),
+            Self::Retry { one, may_send_twice } => {
+                output.one(&LeadDetails::from(&retry(console, &one, may_send_twice).await?))
+            }
+        }
+    }
+}
+
+impl List {
+    async fn find(&self, console: &Console) -> Result<Vec<Lead>, Refusal> {
+        let workspace = console.workspace(self.within.workspace).await?.id;
+        let state = self
+            .state
+            .as_deref()
+            .map(LeadState::parse)
+            .transpose()
+            .map_err(|reason| Refusal::Unfit { what: "The state does not fit", reason })?;
+        let mut from = match self.after {
+            None => None,
+            Some(id) => {
+                let last = console.store.lead(workspace, id).await?.ok_or(Refusal::UnknownLead(id))?;
+                Some(LeadPage::behind(&last))
+            }
+        };
+        let mut leads = vec![];
+        let mut left = self.limit;
+        while left > 0 {
+            let most = left.min(Store::MOST_LEADS);
+            let page = console.store.leads(workspace, state, from.as_deref(), most).await?;
+            left = left.saturating_sub(u16::try_from(page.leads.len()).unwrap_or(left));
+            leads.extend(page.leads);
+            from = page.next;
+            if from.is_none() {
+                break;
+            }
+        }
+        Ok(leads)
+    }
+}
+
+impl OneLead {
+    async fn read(&self, console: &Console) -> Result<Lead, Refusal> {
+        let workspace = console.workspace(self.within.workspace).await?;
+        let lead = console.store.lead(workspace.id, self.lead).await?;
+        lead.ok_or(Refusal::UnknownLead(self.lead))
+    }
+}
+
+/// What the operator allowed holds for the state that the lead is in when it is written.
+async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result<Lead, Refusal> {
+    for _ in 0..TRIES {
+        let lead = one.read(console).await?;
+        let next = lead.retried(console.store.now()).ok_or(Refusal::NotRetried(lead.state))?;
+        if lead.state == LeadState::Unknown && !may_send_twice {
+            return Err(Refusal::MaySendTwice);
+        }
+        if console.store.retry_lead(&lead, &next).await? {
+            return Ok(next);
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LeadView {
+    request_id: String,
+    state: &'static str,
+    error: Option<String>,
+    cellphone: String,
+    brand_id: String,
+    created_at: String,
+    updated_at: String,
+}
+
+impl From<&Lead> for LeadView {
+    fn from(lead: &Lead) -> Self {
+        Self {
+            request_id: lead.id.to_string(),
+            state: lead.state.as_str(),
+            error: lead.error.as_ref().map(|error| error.as_str().to_owned()),
+            cellphone: lead.cellphone.as_str().to_owned(),
+            brand_id: lead.brand.as_str().to_owned(),
+            created_at: lead.created_at.to_string(),
+            updated_at: lead.updated_at.to_string(),
+        }
+    }
+}
+
+impl Shown for LeadView {
+    const HEADINGS: &'static [&'static str] =
+        &["lead", "state", "error", "number", "brand", "created", "updated"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.request_id.clone(),
+            self.state.to_owned(),
+            or_dash(&self.error),
+            self.cellphone.clone(),
+            self.brand_id.clone(),
+            self.created_at.clone(),
+            self.updated_at.clone(),
+        ]
+    }
+}
+
+/// All of a lead. Contact, conversation and message are shown once they stand.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LeadDetails {
+    #[serde(flatten)]
+    lead: LeadView,
+    name: Option<String>,
+    landing_uri: String,
+    utm: BTreeMap<String, String>,
+    consent: ConsentView,
+    contact_id: Option<String>,
+    conversation_id: Option<String>,
+    message_id: Option<String>,
+    progress: ProgressView,
+    version: u64,
+}
+
+/// The record of the visitor's permission.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ConsentView {
+    status: &'static str,
+    captured_at: Option<String>,
+    received_at: String,
+    landing_uri: String,
+    address_hash: String,
+    user_agent: Option<String>,
+    score: f64,
+}
+
+impl From<&Lead> for LeadDetails {
+    fn from(lead: &Lead) -> Self {
+        Self {
+            lead: LeadView::from(lead),
+            name: lead.name.as_ref().map(|name| name.as_str().to_owned()),
+            landing_uri: lead.landing_uri.as_str().to_owned(),
+            utm: lead.utm.values().clone(),
+            consent: ConsentView::from(&lead.consent),
+            contact_id: lead.opened.then(|| lead.contact.to_string()),
+            conversation_id: lead.opened.then(|| lead.conversation.to_string()),
+            message_id: lead.opened.then(|| lead.message.to_string()),
+            progress: ProgressView::from(&lead.progress),
+            version: lead.version,
+        }
+    }
+}
+
+impl From<&Consent> for ConsentView {
+    fn from(consent: &Consent) -> Self {
+        Self {
+            status: consent.status.as_str(),
+            captured_at: consent.captured_at.map(|at| at.to_string()),
+            received_at: consent.received_at.to_string(),
+            landing_uri: consent.landing_uri.as_str().to_owned(),
+            address_hash: consent.address_hash.clone(),
+            user_agent: consent.user_agent.clone(),
+            score: f64::from(consent.score.hundredths()) / 100.0,
+        }
+    }
+}
+
+impl Shown for LeadDetails {
+    const HEADINGS: &'static [&'static str] = &[
+        "lead",
+        "state",
+        "error",
+        "number",
+        "brand",
+        "created",
+        "updated",
+        "name",
+        "page",
+        "campaign",
+        "consent",
+        "captcha score",
+        "browser",
+        "address, hashed",
+        "contact",
+        "conversation",
+        "message",
+        "tries",
+        "next at",
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        let captured = self.consent.captured_at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
+        let mut cells = self.lead.cells();
+        cells.extend([
+            or_dash(&self.name),
+            self.landing_uri.clone(),
+            stacked(self.utm.iter().map(|(key, value)| format!("{key}={value}"))),
+            format!("{}{captured}, received at {}", self.consent.status, self.consent.received_at),
+            self.consent.score.to_string(),
+            or_dash(&self.consent.user_agent),
+            self.consent.address_hash.clone(),
+            or_dash(&self.contact_id),
+            or_dash(&self.conversation_id),
+            or_dash(&self.message_id),
+            self.progress.tries(),
+            or_dash(&self.progress.next_at),
+        ]);
+        cells
+    }
+}

@@ -1,0 +1,100 @@
+//! `console opt-out ...`
+
+use clap::{Args, Subcommand};
+use domain::{Cellphone, WorkspaceId};
+use serde::Serialize;
+use store::OptOut;
+
+use crate::arguments::InWorkspace;
+use crate::output::{Output, Shown};
+use crate::{Console, Refusal, TRIES};
+
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    /// Put a number down: leads that it leaves are accepted, and not written to.
+    Add(OneNumber),
+    /// Strike a number off.
+    Remove(OneNumber),
+    /// List the numbers that are down.
+    List(InWorkspace),
+}
+
+#[derive(Args)]
+pub(crate) struct OneNumber {
+    #[command(flatten)]
+    within: InWorkspace,
+    /// The number with its country's code: +34600111222.
+    #[arg(long, value_name = "NUMBER", value_parser = Cellphone::parse)]
+    cellphone: Cellphone,
+}
+
+impl Verb {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        match self {
+            Self::Add(OneNumber { within, cellphone }) => {
+                let workspace = console.workspace(within.workspace).await?.id;
+                output.one(&OptOutView::from(&add(console, workspace, cellphone).await?))
+            }
+            Self::Remove(OneNumber { within, cellphone }) => {
+                let workspace = console.workspace(within.workspace).await?.id;
+                console.store.opt_in(workspace, &cellphone).await?;
+                output.one(&RemovedView { cellphone: cellphone.as_str().to_owned(), removed: true })
+            }
+            Self::List(within) => {
+                let workspace = console.workspace(within.workspace).await?.id;
+                let opt_outs = console.store.opt_outs(workspace).await?;
+                output.list(&opt_outs.iter().map(OptOutView::from).collect::<Vec<_>>())
+            }
+        }
+    }
+}
+
+/// A number that is down already stays as it is: when it was first put down counts.
+async fn add(console: &Console, workspace: WorkspaceId, cellphone: Cellphone) -> Result<OptOut, Refusal> {
+    let store = &console.store;
+    let wanted = OptOut { cellphone, since: store.now() };
+    for _ in 0..TRIES {
+        if store.opt_out(workspace, &wanted).await? {
+            return Ok(wanted);
+        }
+        let present = store.opt_outs(workspace).await?;
+        if let Some(found) = present.into_iter().find(|found| found.cellphone == wanted.cellphone) {
+            return Ok(found);
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+#[derive(Serialize)]
+struct OptOutView {
+    cellphone: String,
+    since: String,
+}
+
+impl From<&OptOut> for OptOutView {
+    fn from(opt_out: &OptOut) -> Self {
+        Self { cellphone: opt_out.cellphone.as_str().to_owned(), since: opt_out.since.to_string() }
+    }
+}
+
+impl Shown for OptOutView {
+    const HEADINGS: &'static [&'static str] = &["number", "since"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![self.cellphone.clone(), self.since.clone()]
+    }
+}
+
+#[derive(Serialize)]
+struct RemovedView {
+    cellphone: String,
+    removed: bool,
+}
+
+impl Shown for RemovedView {
+    const HEADINGS: &'static [&'static str] = &["removed number"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![self.cellphone.clone()]
+    }
+}
