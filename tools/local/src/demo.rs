@@ -14,23 +14,28 @@ use crate::checkout::Checkout;
 use crate::console::Console;
 use crate::progress::Progress;
 use crate::simulator::Receiver;
-use crate::stack_file::{Attribute, Brand, Contact, Line, Onboarding, Template, User, Webhook, Workspace};
+use crate::stack_file::{
+    Attribute, Brand, Capture, Contact, Line, Onboarding, Template, User, Webhook, Workspace,
+};
 
 use data::{ATTRIBUTES, DEMOS, Definition, Demo, PLATFORM, Person, READ_ONLY};
 
 /// How long the first webhook may take before something is wrong.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Makes the workspaces, at the same time, and then their webhook endpoints.
+/// Makes the workspaces, at the same time, and then their webhook endpoints. The first takes leads from the landing
+/// page of that origin.
 pub(crate) async fn provision(
     progress: &Progress,
     checkout: &Checkout,
     console: &Console,
     receiver: &Receiver,
+    landing_page: &str,
 ) -> Result<Vec<Workspace>, Problem> {
     let step = progress.step("Provisioning the demo");
     let platforms = platform_templates(console).await?;
-    let filled = try_join_all(DEMOS.iter().map(|demo| fill(demo, &platforms, checkout, console))).await?;
+    let fill = |demo| fill(demo, &platforms, landing_page, checkout, console);
+    let filled = try_join_all(DEMOS.iter().map(fill)).await?;
     step.done();
 
     // The receiver is to hear of what is done with the demo, not of its making, and a change goes to the endpoints
@@ -67,18 +72,20 @@ struct Sending {
     lines: Vec<Line>,
     templates: Vec<Template>,
     onboarding: Onboarding,
+    capture: Capture,
 }
 
 async fn fill(
     demo: &Demo,
     platforms: &[Template],
+    landing_page: &str,
     checkout: &Checkout,
     console: &Console,
 ) -> Result<Filled, Problem> {
     let workspace_id = create_workspace(console, demo.name).await?;
     let operator = Operator { console, workspace_id: &workspace_id };
     let (office, sending) =
-        try_join(operator.office(demo, checkout), operator.sending(demo, platforms)).await?;
+        try_join(operator.office(demo, checkout), operator.sending(demo, platforms, landing_page)).await?;
     Ok(Filled { workspace_id, office, sending })
 }
 
@@ -100,7 +107,7 @@ impl Filled {
             templates: sending.templates,
             onboarding: sending.onboarding,
             webhook,
-            capture: None,
+            capture: sending.capture,
         })
     }
 }
@@ -166,7 +173,12 @@ impl Operator<'_> {
         Ok(Office { api_key, read_only_api_key, users, team_id, attributes, contacts })
     }
 
-    async fn sending(&self, demo: &Demo, platforms: &[Template]) -> Result<Sending, Problem> {
+    async fn sending(
+        &self,
+        demo: &Demo,
+        platforms: &[Template],
+        landing_page: &str,
+    ) -> Result<Sending, Problem> {
         let (mut brands, mut lines) = (vec![], vec![]);
         for brand in demo.brands {
             let made: Brand = self.run(["brand", "create"], &["--name", brand.name]).await?;
@@ -182,7 +194,8 @@ impl Operator<'_> {
         }
         templates.extend_from_slice(platforms);
         let onboarding = self.onboarding(&demo.onboarding, &templates).await?;
-        Ok(Sending { brands, lines, templates, onboarding })
+        let capture = self.capture(&demo.capture, &brands, &templates, landing_page).await?;
+        Ok(Sending { brands, lines, templates, onboarding, capture })
     }
 
     async fn line(&self, brand_id: &str, line: &data::Line) -> Result<Line, Problem> {
@@ -202,6 +215,24 @@ impl Operator<'_> {
         let ids: Vec<&str> = onboarding.sequence.iter().filter_map(id).collect();
         let arguments = ["--override", onboarding.overriding, "--sequence", &ids.join(",")];
         self.run(["onboarding", "set"], &arguments).await
+    }
+
+    async fn capture(
+        &self,
+        capture: &data::Capture,
+        brands: &[Brand],
+        templates: &[Template],
+        landing_page: &str,
+    ) -> Result<Capture, Problem> {
+        let mut arguments = vec!["--origin", capture.origin, "--secret", capture.secret];
+        if capture.landing_page {
+            arguments.extend(["--origin", landing_page]);
+        }
+        arguments.extend(brands.first().iter().flat_map(|brand| ["--brand", &brand.id]));
+        let template = templates.iter().find(|template| template.name == capture.template);
+        arguments.extend(template.iter().flat_map(|template| ["--template", &template.id]));
+        let verb = if capture.enabled { "enable" } else { "set" };
+        self.run(["capture", verb], &arguments).await
     }
 
     /// Runs `console <noun> <verb> --workspace <id> <rest>`.

@@ -79,7 +79,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     let urls = deployment::deploy(&progress, &checkout, emulator.url(), &deployment).await?;
     let console = Console::of(&checkout, emulator.url(), &options.stack_name, &receiver)?;
     let workspaces = if options.demo {
-        demo::provision(&progress, &checkout, &console, &receiver).await?
+        demo::provision(&progress, &checkout, &console, &receiver, &landing.url()).await?
     } else {
         Vec::new()
     };
@@ -110,7 +110,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
 /// The landing page sends its leads as the first workspace.
 fn open(landing: &Landing, capture_url: &str, workspaces: &[Workspace]) {
     let Some(workspace) = workspaces.first() else { return };
-    let Some(capture) = &workspace.capture else { return };
+    let capture = &workspace.capture;
     landing.open(Settings {
         capture_url: capture_url.to_owned(),
         workspace_id: workspace.workspace_id.clone(),

@@ -42,8 +42,7 @@ pub(crate) struct Workspace {
     pub(crate) templates: Vec<Template>,
     pub(crate) onboarding: Onboarding,
     pub(crate) webhook: Webhook,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) capture: Option<Capture>,
+    pub(crate) capture: Capture,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -134,6 +133,7 @@ pub(crate) struct Capture {
     pub(crate) origins: Vec<String>,
     /// The brand of leads that name none.
     pub(crate) brand_id: Option<String>,
+    /// What is sent to a lead first.
     pub(crate) lead_template_id: Option<String>,
 }
 

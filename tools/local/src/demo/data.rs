@@ -12,6 +12,7 @@ pub(super) struct Demo {
     /// Its own; those of the platform come besides.
     pub(super) templates: &'static [Template],
     pub(super) onboarding: Onboarding,
+    pub(super) capture: Capture,
 }
 
 /// E-mail, first and last name.
@@ -52,7 +53,21 @@ pub(super) struct Onboarding {
     pub(super) sequence: &'static [&'static str],
 }
 
-/// Two to work with, and one whose own set-up is at fault.
+/// How leads are taken: for the workspace's first brand.
+pub(super) struct Capture {
+    /// Whether they are; all else is set up in any case.
+    pub(super) enabled: bool,
+    /// Whether the demo's landing page is one of its pages.
+    pub(super) landing_page: bool,
+    /// Where its pages are said to be.
+    pub(super) origin: &'static str,
+    /// The captcha simulator takes a secret for that of the host that it names.
+    pub(super) secret: &'static str,
+    /// What is sent to a lead: a template by its name.
+    pub(super) template: &'static str,
+}
+
+/// Two to work with, and one whose own set-up is at fault and that takes no leads.
 pub(super) const DEMOS: [Demo; 3] = [
     Demo {
         name: "Aster Travel",
@@ -92,6 +107,13 @@ pub(super) const DEMOS: [Demo; 3] = [
             Template { name: "trip_survey", language: "en", variables: &[], approved: &[] },
         ],
         onboarding: Onboarding { overriding: "ENTIRE", sequence: &["trip_hello", "welcome"] },
+        capture: Capture {
+            enabled: true,
+            landing_page: true,
+            origin: "https://www.aster.example",
+            secret: "secret-for-127.0.0.1",
+            template: "trip_hello",
+        },
     },
     Demo {
         name: "Borealis Insurance",
@@ -126,6 +148,13 @@ pub(super) const DEMOS: [Demo; 3] = [
             overriding: "FIRST_ONLY",
             sequence: &["claim_hello", "welcome", "claim_hours"],
         },
+        capture: Capture {
+            enabled: true,
+            landing_page: false,
+            origin: "https://www.borealis.example",
+            secret: "secret-for-www.borealis.example",
+            template: "claim_hello",
+        },
     },
     // Its sequence has a later template that only a caller could fill: no conversation can be opened (0608).
     Demo {
@@ -154,6 +183,13 @@ pub(super) const DEMOS: [Demo; 3] = [
             Template { name: "gym_survey", language: "en", variables: &[], approved: &[] },
         ],
         onboarding: Onboarding { overriding: "FIRST_ONLY", sequence: &["gym_hello", "gym_course"] },
+        capture: Capture {
+            enabled: false,
+            landing_page: false,
+            origin: "https://www.cobalt.example",
+            secret: "secret-for-www.cobalt.example",
+            template: "gym_hello",
+        },
     },
 ];
 
@@ -268,6 +304,25 @@ mod tests {
                 assert!(scope.iter().any(|template| template.approved.is_empty()), "{}", demo.name);
             }
         }
+    }
+
+    #[test]
+    fn leads_are_sent_a_template_that_asks_nobody_and_is_approved_for_the_first_brands_line() {
+        for demo in &DEMOS {
+            let template = templates(demo).find(|template| template.name == demo.capture.template).unwrap();
+            assert!(!asks(template), "{}", demo.name);
+            assert!(template.approved.contains(&demo.brands[0].lines[0].business_account), "{}", demo.name);
+        }
+    }
+
+    #[test]
+    fn the_captchas_host_is_that_of_a_page_of_the_workspace() {
+        for demo in &DEMOS {
+            let page = if demo.capture.landing_page { "https://127.0.0.1" } else { demo.capture.origin };
+            assert_eq!(demo.capture.secret.strip_prefix("secret-for-"), page.strip_prefix("https://"));
+        }
+        assert_eq!(DEMOS.map(|demo| demo.capture.landing_page), [true, false, false]);
+        assert_eq!(DEMOS.map(|demo| demo.capture.enabled), [true, true, false]);
     }
 
     #[test]
