@@ -224,13 +224,16 @@ fn lead_write(leased: &LeasedLead, next: &Lead, step: LeadStep, request: &str) -
     }
     // A call begins once under a lease: whoever repeats that, as the answer was lost, finds what they wrote.
     let condition = match step {
-        LeadStep::Goes => "lease = :mine AND attribute_not_exists(#progress.calling)",
+        LeadStep::Goes => "lease = :mine AND attribute_not_exists(#progress.#calling)",
         LeadStep::Waits(_) | LeadStep::Ends => "lease = :mine",
     };
     let mut write = Write::update(Table::Leads, key(pk, sk), set)
         .when(condition)
         .bind(":mine", s(leased.lease.to_string()))
         .name("#error", "error");
+    if step == LeadStep::Goes {
+        write = write.name("#calling", "calling");
+    }
     if let LeadStep::Waits(at) = step {
         write = write.bind(":due", n(at.as_millis())).bind(":shard", s(keys::due_of_lead(next.id)));
     }
