@@ -1,0 +1,137 @@
+//! A sender that dies at any of its calls of the database: nobody is written to twice, and no lead is lost silently.
+
+use domain::{Cellphone, LeadId, LeadState};
+use harness::Death;
+use provider::Ending;
+use store::Table;
+
+use crate::provider::NO_ANSWER;
+use crate::{FIRST_DUE, INTERRUPTED, LEASE, PHONE, SENT, Sender, said, secs, unknown};
+
+/// Lets a sender die at each of its calls in turn, and looks at what others make of what it left.
+async fn at_each_call(prepare: impl AsyncFn(&Sender) -> LeadId) {
+    for death in [Death::Before, Death::After] {
+        let (mut survived, mut unknowns) = (false, 0);
+        for calls in 0.. {
+            let sender = Sender::start().await;
+            let id = prepare(&sender).await;
+            let called = sender.provider.calls().len();
+            let mut dead = sender.world.db.die_after(calls, death);
+            tokio::select! {
+                () = sender.wake(id) => survived = true,
+                _ = &mut dead => {}
+            }
+            sender.world.db.revive();
+            sender.sqs.take();
+            let at = format!("{death:?} call {calls}");
+            recover(&sender, id, &at).await;
+
+            let called = sender.provider.calls().len() - called;
+            match sender.state(id).await {
+                SENT => assert_eq!(called, 1, "{at}"),
+                (LeadState::Unknown, Some(error)) => {
+                    assert_eq!((error.as_str(), survived), (INTERRUPTED, false), "{at}");
+                    assert_eq!(called, usize::from(death == Death::Before), "{at}");
+                    unknowns += 1;
+                }
+                other => panic!("{at}: {other:?}"),
+            }
+            whole(&sender, id, &at).await;
+            if survived {
+                break;
+            }
+        }
+        // Before its call, as its beginning was recorded, or after it, as its end was not.
+        assert_eq!(unknowns, 1, "{death:?}");
+    }
+}
+
+/// The lease ends, and the sweeper wakes others until nothing is due.
+async fn recover(sender: &Sender, id: LeadId, at: &str) {
+    for _ in 0..3 {
+        sender.world.db.clock().advance(LEASE + FIRST_DUE);
+        if sender.due().await.is_empty() {
+            return;
+        }
+        sender.wake(id).await;
+    }
+    panic!("{at}: it is due for ever: {}", sender.row(id));
+}
+
+/// What the lead opened stands once and says what the lead does.
+async fn whole(sender: &Sender, id: LeadId, at: &str) {
+    let lead = sender.stored(id).await;
+    let (part, expected) = (sender.part(id).await.unwrap(), said(sender.state(id).await).unwrap());
+    assert_eq!(part.0, expected.0, "{at}");
+    // A message that was UNKNOWN before stays so, for the reason it has.
+    assert!(part == expected || part.1.as_deref() == Some("NO_ANSWER"), "{at}: {part:?}");
+    assert_eq!(sender.kinds(Table::Contacts, "contact"), 1, "{at}");
+    assert_eq!(sender.rows(Table::Conversations, "C").len(), 1, "{at}");
+    assert_eq!(sender.rows(Table::Messages, "M#").len(), 1, "{at}");
+    let conversation = sender.store().conversation(lead.workspace_id, lead.conversation).await;
+    assert_eq!(conversation.unwrap().unwrap().externals[0].contact, lead.contact, "{at}");
+    sender.assert_idle(id);
+}
+
+#[tokio::test]
+async fn with_a_stranger() {
+    at_each_call(async |sender| sender.lead().await).await;
+}
+
+#[tokio::test]
+async fn with_a_contact_whose_blanks_are_filled() {
+    at_each_call(async |sender| {
+        sender.world.contact(|contact| contact.cellphone = Cellphone::parse(PHONE).ok()).await;
+        sender.lead().await
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn at_a_later_try() {
+    at_each_call(async |sender| {
+        let id = sender.lead().await;
+        sender.provider.ends(Ending::NeverConnected);
+        sender.wake(id).await;
+        sender.world.db.clock().advance(secs(30));
+        id
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn when_an_operator_wanted_it_tried_again() {
+    at_each_call(async |sender| {
+        let id = sender.lead().await;
+        sender.provider.ends(NO_ANSWER);
+        sender.wake(id).await;
+        assert_eq!(sender.state(id).await, unknown("NO_ANSWER"));
+        sender.try_again(id).await.unwrap();
+        id
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_who_dies_on_saying_that_a_lead_is_not_written_to_calls_nobody() {
+    for death in [Death::Before, Death::After] {
+        for calls in 0.. {
+            let sender = Sender::start().await;
+            let id = sender.lead().await;
+            sender.change_capture(|capture| capture.enabled = false).await;
+            let mut dead = sender.world.db.die_after(calls, death);
+            let survived = tokio::select! {
+                () = sender.wake(id) => true,
+                _ = &mut dead => false,
+            };
+            sender.world.db.revive();
+            recover(&sender, id, &format!("{death:?} call {calls}")).await;
+            assert_eq!(sender.state(id).await, crate::suppressed("CAPTURE_DISABLED"));
+            assert_eq!(sender.provider.calls(), []);
+            sender.assert_idle(id);
+            if survived {
+                break;
+            }
+        }
+    }
+}

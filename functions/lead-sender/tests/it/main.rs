@@ -1,0 +1,271 @@
+//! This function in process, over an embedded DynamoDB, with a stand-in for the provider.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+mod again;
+mod contacts;
+mod ends;
+mod happy;
+mod kills;
+mod provider;
+mod random;
+mod rechecks;
+mod simulated;
+
+use std::time::Duration;
+
+use ::provider::Provider;
+use aws_lambda_events::sqs::SqsEvent;
+use domain::message::PartError;
+use domain::sending::SendSchedule;
+use domain::template::{ContactField, ParameterValue, Source, Variable};
+use domain::{Capture, Lead, LeadId, LeadState, Message, MessageStatus, Template};
+use harness::{TestQueue, World, fixture};
+use lambda_runtime::{Context, LambdaEvent};
+use lead_sender::Engine;
+use queue::LeadQueue;
+use runtime::SendRules;
+use serde_json::{Value, json};
+use store::{Store, Table};
+
+pub(crate) use crate::provider::Whatsapp;
+
+pub(crate) const LEASE: Duration = Duration::from_secs(90);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
+/// How long after it was accepted the sweeper looks after a lead.
+pub(crate) const FIRST_DUE: Duration = Duration::from_secs(120);
+pub(crate) const LINE: &str = "1045551234567";
+/// The number that leads leave, unless a test says otherwise.
+pub(crate) const PHONE: &str = "+12025550101";
+
+/// A world whose capture is set up, a provider, and the function over both.
+pub(crate) struct Sender<P = Whatsapp> {
+    pub(crate) world: World,
+    pub(crate) sqs: TestQueue,
+    pub(crate) provider: P,
+    pub(crate) engine: Engine<P>,
+    /// What is sent to leads: a template with both of a contact's names.
+    pub(crate) template: Template,
+}
+
+impl Sender {
+    /// A workspace with a line and capture set up, and a provider that accepts everything.
+    pub(crate) async fn start() -> Self {
+        Self::with(Whatsapp::default()).await
+    }
+}
+
+impl<P: Provider + Clone> Sender<P> {
+    pub(crate) async fn with(provider: P) -> Self {
+        let world = World::start().await;
+        world.line(LINE, |_| ()).await;
+        let template = world
+            .template(|template| {
+                template.name = "lead_hello".to_owned();
+                template.variables = vec![
+                    of_contact("first", ContactField::FirstName, Some("friend")),
+                    of_contact("last", ContactField::LastName, Some("of ours")),
+                ];
+            })
+            .await;
+        world.capture(|capture| capture.template = Some(template.id)).await;
+        let sqs = TestQueue::default();
+        let engine = Engine {
+            store: world.db.store_of("lead-sender"),
+            queue: LeadQueue::new(sqs.client(), "http://queue.invalid/1/lead-sends"),
+            provider: provider.clone(),
+            rules: SendRules {
+                schedule: SendSchedule::decided(),
+                call: Duration::from_secs(10),
+                lease: LEASE,
+            },
+        };
+        Self { world, sqs, provider, engine, template }
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        self.world.db.store()
+    }
+
+    /// Accepts a lead of [`PHONE`], by Ana Pérez.
+    pub(crate) async fn lead(&self) -> LeadId {
+        self.lead_of(PHONE).await
+    }
+
+    /// Accepts a lead of that number.
+    pub(crate) async fn lead_of(&self, cellphone: &str) -> LeadId {
+        self.world.lead(cellphone, |_| ()).await.id
+    }
+
+    /// A lead as it is stored.
+    pub(crate) async fn stored(&self, id: LeadId) -> Lead {
+        self.store().lead(self.world.workspace, id).await.unwrap().unwrap()
+    }
+
+    /// How a lead stands, and why.
+    pub(crate) async fn state(&self, id: LeadId) -> (LeadState, Option<String>) {
+        let lead = self.stored(id).await;
+        (lead.state, lead.error.map(|error| error.as_str().to_owned()))
+    }
+
+    /// A lead's message.
+    pub(crate) async fn message(&self, id: LeadId) -> Option<Message> {
+        let lead = self.stored(id).await;
+        self.store().message(lead.workspace_id, lead.conversation, lead.message).await.unwrap()
+    }
+
+    /// What became of a lead's message, if there is one.
+    pub(crate) async fn part(&self, id: LeadId) -> Option<(MessageStatus, Option<String>)> {
+        let part = self.message(id).await?.parts.remove(0);
+        Some((part.status, part.error.map(|error| error.as_str().to_owned())))
+    }
+
+    /// Has the operator try a lead once more.
+    pub(crate) async fn try_again(&self, id: LeadId) -> Option<Lead> {
+        let lead = self.stored(id).await;
+        let next = lead.retried(self.store().now())?;
+        assert!(self.store().retry_lead(&lead, &next).await.unwrap());
+        Some(next)
+    }
+
+    /// Changes the workspace's set-up.
+    pub(crate) async fn change_capture(&self, change: impl FnOnce(&mut Capture)) {
+        let mut capture = self.store().capture(self.world.workspace).await.unwrap().unwrap();
+        change(&mut capture);
+        capture.version += 1;
+        assert!(self.store().replace_capture(&capture).await.unwrap());
+    }
+
+    /// Changes the template.
+    pub(crate) async fn change_template(&self, change: impl FnOnce(&mut Template)) {
+        let mut template = self.template.clone();
+        change(&mut template);
+        template.version += 1;
+        assert!(self.store().replace_template(&template).await.unwrap());
+    }
+
+    /// Removes a row behind everybody's back.
+    pub(crate) async fn remove(&self, table: Table, pk: &str, sk: &str) {
+        let db = &self.world.db;
+        let s = |text: &str| aws_sdk_dynamodb::types::AttributeValue::S(text.to_owned());
+        let delete = db.client().delete_item().table_name(db.table(table));
+        delete.key("pk", s(pk)).key("sk", s(sk)).send().await.unwrap();
+    }
+
+    /// Runs the function for a lead; its task must not come again.
+    pub(crate) async fn wake(&self, id: LeadId) {
+        assert_eq!(self.run(&[task(id)]).await, Vec::<String>::new());
+    }
+
+    /// Runs the function with these messages; the numbers of those that are to come again.
+    pub(crate) async fn run(&self, bodies: &[String]) -> Vec<String> {
+        let response = self.engine.handle(self.event(bodies)).await.unwrap();
+        response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect()
+    }
+
+    pub(crate) fn event(&self, bodies: &[String]) -> LambdaEvent<SqsEvent> {
+        let mut event = fixture("lead-sender.json");
+        let record = event["Records"][0].clone();
+        let records = bodies.iter().enumerate().map(|(number, body)| {
+            let mut record = record.clone();
+            record["body"] = json!(body);
+            record["messageId"] = json!(number.to_string());
+            record
+        });
+        event["Records"] = records.collect();
+        LambdaEvent::new(serde_json::from_value(event).unwrap(), self.context())
+    }
+
+    /// The function may run for as long as its time-out from now on.
+    pub(crate) fn context(&self) -> Context {
+        let mut context = Context::default();
+        context.deadline = u64::try_from(self.store().now().plus(TIMEOUT).as_millis()).unwrap();
+        context
+    }
+
+    /// Waits for so many calls of an operation to be begun.
+    pub(crate) async fn calls(&self, operation: &str, count: usize) {
+        while self.world.db.calls().iter().filter(|call| call.operation == operation).count() < count {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The leads that are due, as the sweeper finds them.
+    pub(crate) async fn due(&self) -> Vec<LeadId> {
+        let mut due = vec![];
+        for shard in 0..Store::DUE_SHARDS {
+            due.extend(self.store().due_leads(shard, 100).await.unwrap());
+        }
+        due.iter().map(|lead| lead.id()).collect()
+    }
+
+    /// The rows of a table whose sort keys begin so.
+    pub(crate) fn rows(&self, table: Table, prefix: &str) -> Vec<Value> {
+        let rows = self.world.db.rows(table).into_iter();
+        rows.filter(|row| row["sk"]["S"].as_str().unwrap().starts_with(prefix)).collect()
+    }
+
+    /// How many rows of a kind a table has.
+    pub(crate) fn kinds(&self, table: Table, kind: &str) -> usize {
+        self.world.db.rows(table).iter().filter(|row| row["kind"]["S"] == kind).count()
+    }
+
+    /// A lead's row.
+    pub(crate) fn row(&self, id: LeadId) -> Value {
+        let pk = format!("{}#L#{id}", World::WORKSPACE);
+        self.world.db.rows(Table::Leads).into_iter().find(|row| row["pk"]["S"] == pk).unwrap()
+    }
+
+    /// Nothing is left to be done about a lead, and nobody comes to look: neither after it nor into its conversation.
+    pub(crate) fn assert_idle(&self, id: LeadId) {
+        let row = self.row(id);
+        for name in ["dueAt", "dueShard", "lease", "leaseUntil"] {
+            assert!(row.get(name).is_none(), "{row}");
+        }
+        assert_eq!(row["progress"]["M"], json!({ "failures": { "N": "0" }, "throttled": { "N": "0" } }));
+        assert_eq!(self.rows(Table::Messages, "Q#"), Vec::<Value>::new());
+        assert!(self.rows(Table::Messages, "L").iter().all(|lane| lane.get("dueAt").is_none()));
+        assert_eq!(self.sqs.take(), []);
+    }
+}
+
+/// The message that wakes a lead.
+pub(crate) fn task(id: LeadId) -> String {
+    format!(r#"{{"workspaceId":"{}","leadId":"{id}"}}"#, World::WORKSPACE)
+}
+
+pub(crate) fn of_contact(name: &str, field: ContactField, fallback: Option<&str>) -> Variable {
+    let fallback = fallback.map(|text| ParameterValue::parse(text).unwrap());
+    Variable { name: name.to_owned(), source: Source::Contact { field, fallback } }
+}
+
+pub(crate) fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+pub(crate) const SENT: (LeadState, Option<String>) = (LeadState::Sent, None);
+
+pub(crate) fn failed(word: &str) -> (LeadState, Option<String>) {
+    (LeadState::Failed, Some(word.to_owned()))
+}
+
+pub(crate) fn unknown(word: &str) -> (LeadState, Option<String>) {
+    (LeadState::Unknown, Some(word.to_owned()))
+}
+
+pub(crate) fn suppressed(word: &str) -> (LeadState, Option<String>) {
+    (LeadState::Suppressed, Some(word.to_owned()))
+}
+
+/// How a lead's message stands when its lead stands so.
+pub(crate) fn said((state, error): (LeadState, Option<String>)) -> Option<(MessageStatus, Option<String>)> {
+    let status = match state {
+        LeadState::Queued | LeadState::Sending => MessageStatus::Sending,
+        LeadState::Sent => MessageStatus::Sent,
+        LeadState::Failed | LeadState::Suppressed => MessageStatus::Failed,
+        LeadState::Unknown => MessageStatus::Unknown,
+    };
+    Some((status, error))
+}
+
+pub(crate) const INTERRUPTED: &str = PartError::INTERRUPTED;

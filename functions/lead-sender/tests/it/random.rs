@@ -1,0 +1,265 @@
+//! Random days of some leads: the provider and the database fail as they like, senders die, two come at once, contacts
+//! come up and change, an operator has some tried again. Whatever happens, nobody is written to twice but by the
+//! operator's will, and nothing is lost silently.
+
+use std::sync::{Arc, Mutex};
+
+use domain::{Cellphone, Contact, LeadId, LeadState, PersonName};
+use harness::{Death, Fault};
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use provider::{Call, Ending, Meaning, Provider, Sent, meaning};
+use store::Table;
+
+use crate::{Sender, said, secs, task};
+
+/// What happens next.
+#[derive(Clone, Debug)]
+enum Happens {
+    /// A sender comes to a lead, and may die at one of its calls. Calls of the provider end so, then well.
+    Wake { lead: usize, dies: Option<(usize, bool)>, endings: Vec<Ending> },
+    /// Tasks of all leads come in one batch, that of one of them twice, and another batch at the same time.
+    Storm { twice: usize, endings: Vec<Ending> },
+    /// The database fails so often.
+    Fails { lead: usize, operation: &'static str, fault: Fault, times: usize },
+    /// Somebody makes a contact of a lead's number, or gives that contact a name.
+    Contact { lead: usize },
+    /// An operator has a lead tried again, if that may be.
+    Again { lead: usize },
+    /// Capture is disabled, or enabled again.
+    Switched,
+    /// The sweeper wakes a sender for whatever is due.
+    Sweep,
+    /// Time goes by, in seconds.
+    Later(u64),
+}
+
+const PHONES: [&str; 3] = ["+12025550101", "+12025550102", "+12025550103"];
+
+fn endings() -> impl Strategy<Value = Vec<Ending>> {
+    let answered = |status, code| Ending::Answered { status, code };
+    let ending = prop::sample::select(vec![
+        Ending::NeverConnected,
+        Ending::NoAnswer,
+        answered(200, None),
+        answered(429, Some(130_429)),
+        answered(500, Some(1)),
+        answered(500, Some(99)),
+        answered(400, Some(131_026)),
+    ]);
+    prop::collection::vec(ending, 0..3)
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    let operation =
+        prop::sample::select(vec!["GetItem", "UpdateItem", "TransactWriteItems", "Query", "BatchGetItem"]);
+    let fault =
+        prop::sample::select(vec![Fault::Throttled, Fault::AnswerLost, Fault::Unreachable, Fault::Conflict]);
+    let lead = || 0..PHONES.len();
+    prop_oneof![
+        4 => (lead(), prop::option::of((0..13_usize, any::<bool>())), endings())
+            .prop_map(|(lead, dies, endings)| Happens::Wake { lead, dies, endings }),
+        1 => (lead(), endings()).prop_map(|(twice, endings)| Happens::Storm { twice, endings }),
+        1 => (lead(), operation, fault, 1..6_usize)
+            .prop_map(|(lead, operation, fault, times)| Happens::Fails { lead, operation, fault, times }),
+        1 => lead().prop_map(|lead| Happens::Contact { lead }),
+        1 => lead().prop_map(|lead| Happens::Again { lead }),
+        1 => Just(Happens::Switched),
+        1 => Just(Happens::Sweep),
+        3 => prop::sample::select(vec![1, 6, 31, 95, 130, 700, 4_000, 20_000]).prop_map(Happens::Later),
+    ]
+}
+
+/// A provider that remembers how each call ended, if it did.
+#[derive(Clone, Default)]
+struct Remembers(Arc<Mutex<Memory>>);
+
+#[derive(Default)]
+struct Memory {
+    next: Vec<Ending>,
+    calls: Vec<(String, Option<Ending>)>,
+}
+
+impl Provider for Remembers {
+    async fn send(&self, call: Call<'_>) -> Sent {
+        let (number, ending) = {
+            let mut memory = self.0.lock().unwrap();
+            memory.calls.push((call.to.as_str().to_owned(), None));
+            let ending = memory.next.pop().unwrap_or(Ending::Answered { status: 200, code: None });
+            (memory.calls.len() - 1, ending)
+        };
+        tokio::task::yield_now().await;
+        self.0.lock().unwrap().calls[number].1 = Some(ending);
+        let message_id = (meaning(ending) == Meaning::Accepted).then(|| format!("wamid.{number}"));
+        Sent { ending, message_id }
+    }
+
+    fn afresh(&self) -> Self {
+        self.clone()
+    }
+}
+
+struct Days {
+    sender: Sender<Remembers>,
+    leads: Vec<LeadId>,
+    /// At which numbers of calls an operator wanted the lead tried again.
+    again: Vec<Vec<usize>>,
+    troubled: bool,
+}
+
+impl Days {
+    async fn start() -> Self {
+        let sender = Sender::with(Remembers::default()).await;
+        let mut leads = vec![];
+        for phone in PHONES {
+            leads.push(sender.lead_of(phone).await);
+        }
+        Self { sender, leads, again: vec![vec![]; PHONES.len()], troubled: false }
+    }
+
+    fn calls_of(&self, lead: usize) -> Vec<Option<Ending>> {
+        let memory = self.sender.provider.0.lock().unwrap();
+        let of_it = memory.calls.iter().filter(|(to, _)| to == PHONES[lead]);
+        of_it.map(|(_, ending)| *ending).collect()
+    }
+
+    fn provider_ends(&self, endings: Vec<Ending>) {
+        self.sender.provider.0.lock().unwrap().next = endings;
+    }
+
+    async fn happens(&mut self, happens: Happens) {
+        let (sender, db) = (&self.sender, &self.sender.world.db);
+        match happens {
+            Happens::Wake { lead, dies, endings } => {
+                self.provider_ends(endings);
+                let wake = [task(self.leads[lead])];
+                let Some((calls, carried_out)) = dies else {
+                    sender.run(&wake).await;
+                    return;
+                };
+                let mut dead = db.die_after(calls, if carried_out { Death::After } else { Death::Before });
+                tokio::select! {
+                    _ = sender.run(&wake) => {}
+                    _ = &mut dead => {}
+                }
+                db.revive();
+                self.troubled = true;
+            }
+            Happens::Storm { twice, endings } => {
+                self.provider_ends(endings);
+                let mut tasks: Vec<String> = self.leads.iter().map(|lead| task(*lead)).collect();
+                tasks.push(task(self.leads[twice]));
+                tokio::join!(sender.run(&tasks), sender.run(&tasks));
+            }
+            Happens::Fails { lead, operation, fault, times } => {
+                db.fail(operation, fault, times);
+                sender.run(&[task(self.leads[lead])]).await;
+                db.heal();
+                self.troubled = true;
+            }
+            Happens::Contact { lead } => self.contact(lead).await,
+            Happens::Again { lead } => {
+                if sender.try_again(self.leads[lead]).await.is_some() {
+                    let calls = self.calls_of(lead).len();
+                    self.again[lead].push(calls);
+                }
+            }
+            Happens::Switched => {
+                sender.change_capture(|capture| capture.enabled = !capture.enabled).await;
+            }
+            Happens::Sweep => {
+                for id in sender.due().await {
+                    sender.run(&[task(id)]).await;
+                }
+            }
+            Happens::Later(seconds) => db.clock().advance(secs(seconds)),
+        }
+    }
+
+    async fn contact(&self, lead: usize) {
+        let (store, workspace) = (self.sender.store(), self.sender.world.workspace);
+        let cellphone = Cellphone::parse(PHONES[lead]).unwrap();
+        match store.contact_holding_cellphone(workspace, &cellphone).await.unwrap() {
+            None => {
+                self.sender.world.contact(|contact| contact.cellphone = Some(cellphone)).await;
+            }
+            Some(id) => {
+                let seen = store.contact(workspace, id).await.unwrap().unwrap();
+                let first_name = PersonName::parse("María").ok();
+                let next = Contact { first_name, version: seen.version + 1, ..seen.clone() };
+                let request = store.ids().next().to_string();
+                store.replace_contact(&seen, &next, &request).await.unwrap();
+            }
+        }
+    }
+
+    /// All is well again, and the sweeper looks after the rest.
+    async fn end(&self) {
+        self.provider_ends(vec![]);
+        for _ in 0..4 {
+            self.sender.world.db.clock().advance(secs(86_400));
+            for id in self.sender.due().await {
+                self.sender.wake(id).await;
+            }
+        }
+    }
+
+    async fn check(&self) -> Result<(), TestCaseError> {
+        prop_assert_eq!(self.sender.due().await, vec![]);
+        for (at, id) in self.leads.iter().enumerate() {
+            let (calls, lead) = (self.calls_of(at), self.sender.stored(*id).await);
+            for (number, pair) in calls.windows(2).enumerate() {
+                let before = pair[0].map(meaning);
+                let surely_not_taken = matches!(before, Some(Meaning::Retry | Meaning::Throttled));
+                let wanted = self.again[at].contains(&(number + 1));
+                prop_assert!(surely_not_taken || wanted, "{:?} {:?}", lead, calls);
+            }
+            let last = calls.last().copied().flatten().map(meaning);
+            let error = lead.error.as_ref().map(|error| error.as_str());
+            let not_taken = last.is_none_or(|last| matches!(last, Meaning::Retry | Meaning::Throttled));
+            // What was tried again may have ended before it came to a call.
+            let tried_again = self.again[at].contains(&calls.len());
+            let expected = match (lead.state, error) {
+                (LeadState::Sent, None) => last == Some(Meaning::Accepted),
+                (LeadState::Failed, Some("131026")) => last == Some(Meaning::Failed),
+                (LeadState::Failed, Some("GIVEN_UP")) | (LeadState::Suppressed, Some("CAPTURE_DISABLED")) => {
+                    not_taken || tried_again
+                }
+                (LeadState::Unknown, Some("NO_ANSWER")) => last == Some(Meaning::Unknown),
+                (LeadState::Unknown, Some("INTERRUPTED")) => self.troubled,
+                _ => false,
+            };
+            prop_assert!(expected, "{:?} {:?}", lead, calls);
+            prop_assert!(lead.opened || calls.is_empty());
+            let part = self.sender.part(*id).await;
+            prop_assert_eq!(part.is_some(), lead.opened);
+            if lead.opened && self.again[at].is_empty() {
+                let state = self.sender.state(*id).await;
+                prop_assert_eq!(part, said(state));
+            }
+        }
+        let opened = self.sender.rows(Table::Conversations, "C").len();
+        prop_assert_eq!(self.sender.rows(Table::Messages, "M#").len(), opened);
+        prop_assert!(self.sender.kinds(Table::Contacts, "contact") <= PHONES.len());
+        Ok(())
+    }
+}
+
+async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
+    let mut days = Days::start().await;
+    for happens in history {
+        days.happens(happens).await;
+    }
+    days.end().await;
+    days.check().await
+}
+
+proptest! {
+    #![proptest_config(Config { cases: 48, failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn nobody_is_written_to_twice_and_nothing_is_lost(history in prop::collection::vec(happens(), 1..40)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(live(history))?;
+    }
+}
