@@ -68,8 +68,7 @@ impl<V: Verifier> Leads<V> {
         // Known as soon as the set-up is read; answers of what goes wrong afterwards can be read by the page too.
         let mut readable = SentOrigin::Absent;
         let work = async {
-            let (capture, lines) =
-                join(self.store.capture(workspace), self.store.lines(workspace)).await;
+            let (capture, lines) = join(self.store.capture(workspace), self.store.lines(workspace)).await;
             let capture = capture?;
             readable = readable_by(capture.as_ref(), request.origin());
             accept::accept(self, lead?, capture.as_ref(), &lines?, request, &request.origin()).await

@@ -1,0 +1,145 @@
+//! What is told of requests, and what of nobody.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use edge::capture::CaptureRequest;
+use harness::{Fault, World};
+use leads::captcha::Unreachable;
+use serde_json::{Value, json};
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::{Site, with};
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// Takes down what this thread tells from now on, whichever room it is of.
+    fn listen(&self) -> impl Drop + use<> {
+        let log = self.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .json()
+            .with_max_level(LevelFilter::INFO)
+            .with_writer(move || log.clone())
+            .finish();
+        tracing_subscriber::util::SubscriberInitExt::set_default(subscriber)
+    }
+
+    fn lines(&self) -> Vec<Value> {
+        let text = String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn each_request_is_one_line_that_tells_the_cause_and_nothing_of_the_visitor() {
+    let mut site = Site::start().await;
+    let mut body = site.body();
+    body["name"] = json!("Very Personal");
+    body["landingUri"] = json!("https://www.example.com/very-personal");
+    body["utm"] = json!({"very-personal-key": "very-personal-value"});
+    body["recaptchaToken"] = json!("very-personal-token");
+    body["consent"]["capturedAt"] = json!("2025-05-05T05:05:05Z");
+    let secrets = [
+        "ersonal", // name, landing page, campaign and token
+        "600111222",
+        "2025-05-05",
+        "203.0.113.7",
+        "Firefox",
+        "evil",
+        World::CAPTCHA_SECRET,
+        site.capture.key.as_str(),
+    ]
+    .map(str::to_owned);
+    let log = Log::default();
+    let listening = log.listen();
+    let told = |what: &str, level: &str, word: &str| {
+        let lines = log.lines();
+        assert_eq!(lines.len(), 1, "{what}: {lines:?}");
+        let text = lines[0].to_string();
+        assert_eq!(lines[0]["level"], level, "{what}: {text}");
+        assert!(text.contains(word) && text.contains(World::WORKSPACE), "{what}: {text}");
+        for secret in &secrets {
+            assert!(!text.contains(secret), "{what}: {secret} stands in {text}");
+        }
+    };
+    let id = site.accepted(&body).await;
+    told("accepted", "INFO", &id.to_string());
+
+    for (what, changed, word) in [
+        ("number", with(&body, "cellphone", json!("+34600111222600111222")), "body.cellphone"),
+        ("consent", with(&body, "consent", json!({"status": "evil"})), "body.consent.status: enum"),
+        ("utm value", with(&body, "utm", json!({"very-personal-key": 7})), "body.utm: string_type"),
+        ("utm key", with(&body, "utm", json!({"very-personal\u{0}": "x"})), "body.utm: value_error"),
+        ("landing page", with(&body, "landingUri", json!("very personal")), "body.landingUri: value_error"),
+        ("brand", with(&body, "brandId", json!("personal")), "body.brandId"),
+        ("key", with(&body, "captureKey", json!("ersonal")), "capture key"),
+    ] {
+        site.post(&changed).await;
+        told(what, "INFO", word);
+    }
+    for (what, text, word) in [
+        ("no JSON", "{\"Very Personal\":evil}", "expected value"),
+        ("twice", "{\"Personal\":1,\"Personal\":2}", "same key twice"),
+        ("cut off", "{\"Personal", "EOF"),
+    ] {
+        site.send(site.event(&body).raw_body(text)).await;
+        told(what, "INFO", word);
+    }
+    site.send(site.event(&body).header("origin", "https://evil.example")).await;
+    told("origin", "INFO", "origin");
+    let other = with(&body, "cellphone", json!("+34600111223"));
+    site.post(&other).await;
+    told("token", "INFO", "token used");
+    let other = with(&other, "recaptchaToken", json!("very-personal-2"));
+    site.captcha().says.replace(Some(Err(Unreachable::Status(503))));
+    site.post(&other).await;
+    told("captcha", "INFO", "status_503");
+    site.captcha().refuses("invalid-input-secret");
+    site.post(&other).await;
+    told("secret", "ERROR", "refuses the workspace's secret");
+    site.captcha().says.replace(None);
+    site.world.db.fail("TransactWriteItems", Fault::Throttled, 3);
+    site.post(&other).await;
+    told("transaction", "ERROR", "500");
+    site.world.db.fail("GetItem", Fault::Unreachable, 3);
+    site.send(site.preflight()).await;
+    told("preflight", "ERROR", "set-up not read");
+    site.change(|capture| capture.caps.daily = Some(0)).await;
+    site.post(&other).await;
+    told("cap", "INFO", "operator");
+    site.without_secret().await;
+    site.world.db.clock().advance(std::time::Duration::from_secs(300));
+    site.post(&other).await;
+    told("no secret", "ERROR", "no captcha secret");
+    drop(listening);
+}
+
+#[tokio::test]
+async fn what_a_request_holds_is_not_printed() {
+    let site = Site::start().await;
+    let mut body = site.body();
+    body["name"] = json!("Personal");
+    body["utm"] = json!({"Personal": "Personal"});
+    body["landingUri"] = json!("https://www.example.com/Personal");
+    body["recaptchaToken"] = json!("Personal");
+    let event = site.event(&body).json().clone();
+    let request: CaptureRequest = serde_json::from_value(event).unwrap();
+    assert_eq!(format!("{request:?}"), "CaptureRequest { http_method: \"POST\", .. }");
+    let asked = format!("{:?}", request.asked(|_| true).lead.unwrap());
+    for secret in ["Personal", "600111222", "www.example.com", site.capture.key.as_str()] {
+        assert!(!asked.contains(secret), "{asked}");
+    }
+}

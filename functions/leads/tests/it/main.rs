@@ -1,0 +1,252 @@
+//! The leads function in process: a real handler, real SDK clients with the rights of its role, an embedded DynamoDB,
+//! and a captcha's provider that says what the test wants.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+mod answers;
+mod anything;
+mod caps;
+mod consent;
+mod logs;
+mod once;
+mod order;
+mod origins;
+mod provider;
+mod shape;
+mod trips;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::captcha::{ACTION, Answer as Solution};
+use domain::{Capture, Clock, Lead, LeadId, Secret, WorkspaceId};
+use edge::capture::CaptureRequest;
+use harness::{Answer, GatewayEvent, TestClock, World};
+use leads::Leads;
+use leads::captcha::{Unreachable, Verifier};
+use serde_json::{Value, json};
+use store::Table;
+
+pub const PHONE: &str = "+34600111222";
+pub const LONG: Duration = Duration::from_secs(60);
+
+/// The captcha's provider.
+pub struct StandIn {
+    clock: Arc<TestClock>,
+    /// What it says of every token; if nothing, that it is a visitor's who seems human.
+    pub says: RefCell<Option<Result<Solution, Unreachable>>>,
+    /// Whether it knows a token that it was asked about before, as the real one does.
+    pub once: Cell<bool>,
+    /// Whether it never answers.
+    pub hangs: Cell<bool>,
+    /// The secrets and tokens it was asked about.
+    pub asked: RefCell<Vec<(String, String)>>,
+}
+
+impl StandIn {
+    /// What it says of a visitor of [`World::PAGE`] who seems human.
+    pub fn solved(&self) -> Solution {
+        let hostname = "www.example.com".to_owned();
+        Solution::Solved { score: 0.9, action: ACTION.to_owned(), hostname, at: self.clock.now() }
+    }
+
+    pub fn refuses(&self, code: &str) {
+        self.says.replace(Some(Ok(Solution::Refused(vec![code.to_owned()]))));
+    }
+}
+
+impl Verifier for StandIn {
+    async fn verify(&self, secret: &Secret, token: &Secret) -> Result<Solution, Unreachable> {
+        let token = token.expose().to_owned();
+        let known = self.asked.borrow().iter().any(|(_, asked)| *asked == token);
+        self.asked.borrow_mut().push((secret.expose().to_owned(), token));
+        tokio::task::yield_now().await;
+        if self.hangs.get() {
+            std::future::pending::<()>().await;
+        }
+        if known && self.once.get() {
+            return Ok(Solution::Refused(vec!["timeout-or-duplicate".to_owned()]));
+        }
+        self.says.borrow().clone().unwrap_or_else(|| Ok(self.solved()))
+    }
+}
+
+/// A workspace that takes leads from [`World::PAGE`], and the function.
+pub struct Site {
+    pub world: World,
+    pub capture: Capture,
+    pub leads: Leads<StandIn>,
+}
+
+impl Site {
+    pub async fn start() -> Self {
+        Self::with(|_| ()).await
+    }
+
+    /// The same with its set-up changed.
+    pub async fn with(change: impl FnOnce(&mut Capture)) -> Self {
+        let world = World::start().await;
+        world.brand(World::BRAND, |_| ()).await;
+        let capture = world.capture(change).await;
+        let captcha = StandIn {
+            clock: world.db.clock().clone(),
+            says: RefCell::default(),
+            once: Cell::default(),
+            hangs: Cell::default(),
+            asked: RefCell::default(),
+        };
+        let store = world.db.store_of("leads");
+        let leads = Leads { store, captcha, first_due: Duration::from_secs(120), longest: LONG };
+        Self { world, capture, leads }
+    }
+
+    /// A second workspace that takes leads, from this page.
+    pub async fn other(&self, page: &str) -> Capture {
+        let (workspace, _) = self.world.second_workspace().await;
+        self.world.brand_of(workspace, World::BRAND, |_| ()).await;
+        let page = domain::WebOrigin::parse(page).unwrap();
+        self.world.capture_of(workspace, |capture| capture.origins = vec![page]).await
+    }
+
+    pub fn captcha(&self) -> &StandIn {
+        &self.leads.captcha
+    }
+
+    /// The body of a lead that is accepted.
+    pub fn body(&self) -> Value {
+        self.body_of(&self.capture)
+    }
+
+    pub fn body_of(&self, capture: &Capture) -> Value {
+        json!({
+            "workspaceId": capture.workspace_id.to_string(),
+            "captureKey": capture.key.as_str(),
+            "cellphone": PHONE,
+            "landingUri": "https://www.example.com/spring",
+            "consent": {"status": "GRANTED"},
+            "recaptchaToken": "token",
+        })
+    }
+
+    /// The same of another visitor: with a number and a token of its own.
+    pub fn visitor(&self, number: usize) -> Value {
+        let mut body = self.body();
+        body["cellphone"] = json!(format!("+34600{number:06}"));
+        body["recaptchaToken"] = json!(format!("token of {number}"));
+        body
+    }
+
+    /// A request from [`World::PAGE`].
+    pub fn event(&self, body: &Value) -> GatewayEvent {
+        GatewayEvent::of("leads-accept.json").body(body)
+    }
+
+    /// A preflight from there.
+    pub fn preflight(&self) -> GatewayEvent {
+        GatewayEvent::of("leads-preflight.json")
+    }
+
+    pub async fn send(&self, event: GatewayEvent) -> Answer {
+        answered(&self.leads, &event).await
+    }
+
+    pub async fn post(&self, body: &Value) -> Answer {
+        self.send(self.event(body)).await
+    }
+
+    /// Posts a lead that is accepted.
+    pub async fn accepted(&self, body: &Value) -> LeadId {
+        let answer = self.post(body).await;
+        assert_eq!(answer.status, 202, "{} {body}", answer.text);
+        id(&answer)
+    }
+
+    pub async fn lead(&self, id: LeadId) -> Lead {
+        self.world.db.store().lead(self.world.workspace, id).await.unwrap().unwrap()
+    }
+
+    /// How many rows of that kind the table has: `lead`, `captchaToken`, `leadRepeat`.
+    pub fn rows(&self, kind: &str) -> usize {
+        self.world.db.rows(Table::Leads).iter().filter(|row| row["kind"]["S"] == kind).count()
+    }
+
+    /// How many rows of any kind.
+    pub fn all_rows(&self) -> usize {
+        self.world.db.rows(Table::Leads).len()
+    }
+
+    pub fn operations(&self) -> Vec<String> {
+        let name = |call: harness::Call| format!("{} {}", call.operation, call.table.replace("test-", ""));
+        self.world.db.calls().into_iter().map(name).collect()
+    }
+
+    /// Changes the set-up.
+    pub async fn change(&mut self, change: impl FnOnce(&mut Capture)) {
+        change(&mut self.capture);
+        self.capture.version += 1;
+        assert!(self.world.db.store().replace_capture(&self.capture).await.unwrap());
+    }
+
+    /// Takes the captcha secret away.
+    pub async fn without_secret(&self) {
+        let db = &self.world.db;
+        let delete = db.client().delete_item().table_name(db.table(Table::Secrets));
+        let pk = AttributeValue::S(format!("{}#K", self.world.workspace));
+        delete.key("pk", pk).key("sk", AttributeValue::S("S".to_owned())).send().await.unwrap();
+    }
+}
+
+/// A body with one field changed.
+pub fn with(body: &Value, field: &str, value: Value) -> Value {
+    let mut body = body.clone();
+    body[field] = value;
+    body
+}
+
+/// A body without a field.
+pub fn without(body: &Value, field: &str) -> Value {
+    let mut body = body.clone();
+    body.as_object_mut().unwrap().remove(field);
+    body
+}
+
+pub async fn answered<V: Verifier>(leads: &Leads<V>, event: &GatewayEvent) -> Answer {
+    let request: CaptureRequest = serde_json::from_value(event.json().clone()).unwrap();
+    let answer = serde_json::to_value(leads.handle(&request).await).unwrap();
+    assert_eq!(answer["isBase64Encoded"], false);
+    let text = answer["body"].as_str().unwrap().to_owned();
+    let headers: HashMap<String, String> = serde_json::from_value(answer["headers"].clone()).unwrap();
+    assert_eq!(answer.as_object().unwrap().len(), 4, "what the gateway knows, and no more");
+    Answer {
+        status: u16::try_from(answer["statusCode"].as_u64().unwrap()).unwrap(),
+        headers,
+        json: serde_json::from_str(&text).unwrap_or_default(),
+        text,
+    }
+}
+
+/// The page that may read an answer.
+pub fn readable_by(answer: &Answer) -> Option<&str> {
+    answer.headers.get("access-control-allow-origin").map(String::as_str)
+}
+
+pub fn id(answer: &Answer) -> LeadId {
+    LeadId::parse(answer.json["requestId"].as_str().unwrap()).unwrap()
+}
+
+/// How many answers there are of each status.
+pub fn statuses(answers: &[Answer]) -> BTreeMap<u16, usize> {
+    let mut counts = BTreeMap::new();
+    for answer in answers {
+        *counts.entry(answer.status).or_default() += 1;
+    }
+    counts
+}
+
+/// An id that no workspace has.
+pub fn nobody() -> WorkspaceId {
+    WorkspaceId::parse("11111111-1111-4111-8111-111111111111").unwrap()
+}

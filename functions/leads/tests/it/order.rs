@@ -1,0 +1,115 @@
+//! What is looked at first, and that whoever is refused cannot tell how far he came.
+
+use serde_json::{Value, json};
+
+use crate::{Site, nobody, with};
+
+/// What a request calls before anything is looked at.
+const FIRST_TRIP: [&str; 2] = ["GetItem workspaces", "Query workspaces"];
+
+#[tokio::test]
+async fn of_several_things_that_are_wrong_the_first_decides() {
+    let mut site = Site::start().await;
+    site.captcha().refuses("bad-request");
+    let mut body = site.body();
+    // From the last that is looked at to the first: each one more hides those before it.
+    assert_eq!(site.post(&body).await.status, 422, "captcha");
+    body["brandId"] = json!("another");
+    assert_eq!(site.post(&body).await.status, 400, "brand before captcha");
+    assert_eq!(site.captcha().asked.borrow().len(), 1);
+    for what in ["origin", "key", "disabled", "unknown workspace"] {
+        let mut event = site.event(&body);
+        match what {
+            "origin" => event = event.header("origin", "https://evil.example"),
+            "key" => body["captureKey"] = json!("lck_wrong"),
+            "disabled" => site.change(|capture| capture.enabled = false).await,
+            _ => body["workspaceId"] = json!(nobody().to_string()),
+        }
+        if what != "origin" {
+            event = site.event(&body).query(&[]);
+        }
+        assert_eq!(site.send(event).await.status, 403, "{what} before brand");
+    }
+    let unnamed = |body: &Value| site.event(body).query(&[]).header("origin", "https://evil.example");
+    for (field, value) in [
+        ("consent", json!({"status": "NOT_PROVIDED"})),
+        ("cellphone", json!("+34100111222")),
+        ("landingUri", json!("nowhere")),
+        ("recaptchaToken", json!("")),
+    ] {
+        let answer = site.send(unnamed(&with(&body, field, value))).await;
+        assert_eq!(answer.status, 400, "{field} before who sent it");
+    }
+    assert_eq!(site.send(unnamed(&body)).await.status, 403);
+    assert_eq!(site.captcha().asked.borrow().len(), 1, "nobody else was asked about");
+    assert_eq!(site.all_rows(), 0);
+}
+
+#[tokio::test]
+async fn whoever_is_refused_before_the_captcha_caused_the_same_calls() {
+    let mut site = Site::start().await;
+    let other = site.other("https://other.example").await;
+    let body = site.body();
+    let unknown = with(&body, "workspaceId", json!(nobody().to_string()));
+    let no_uuid = with(&body, "workspaceId", json!("x"));
+    let of = |site: &Site, body: &Value| site.event(body).query(&[]);
+    let mut rows = vec![
+        ("empty", 400, site.event(&body).raw_body("")),
+        ("empty, nowhere", 400, of(&site, &body).raw_body("")),
+        ("no JSON", 400, site.event(&body).raw_body("{")),
+        ("too large", 400, site.event(&body).raw_body(&" ".repeat(20_000))),
+        ("content type", 400, site.event(&body).header("content-type", "text/plain")),
+        ("no workspace", 400, of(&site, &no_uuid)),
+        (
+            "another workspace",
+            400,
+            site.event(&with(&body, "workspaceId", json!(other.workspace_id.to_string()))),
+        ),
+        (
+            "unknown workspace on the URL",
+            400,
+            site.event(&body).query(&[("workspaceId", &nobody().to_string())]),
+        ),
+        ("no workspace on the URL", 400, site.event(&body).query(&[("workspaceId", "x")])),
+        (
+            "two workspaces on the URL",
+            400,
+            site.event(&body).query(&[("workspaceId", "x"), ("workspaceId", "y")]),
+        ),
+        ("unknown workspace", 403, of(&site, &unknown)),
+        (
+            "unknown workspace, key of a known one",
+            403,
+            of(&site, &with(&unknown, "captureKey", json!(other.key.as_str()))),
+        ),
+        ("key", 403, site.event(&with(&body, "captureKey", json!("x")))),
+        ("key of another", 403, site.event(&with(&body, "captureKey", json!(other.key.as_str())))),
+        ("origin", 403, site.event(&body).header("origin", "https://evil.example")),
+        ("brand", 400, site.event(&with(&body, "brandId", json!("another")))),
+    ];
+    for (name, value) in
+        [("cellphone", json!("+34100111222")), ("consent", json!({"status": "NOT_PROVIDED"}))]
+    {
+        rows.push((name, 400, site.event(&with(&body, name, value.clone()))));
+        rows.push((name, 400, of(&site, &with(&unknown, name, value.clone()))));
+        rows.push((name, 400, of(&site, &with(&no_uuid, name, value))));
+    }
+    for (what, status, event) in rows {
+        refused_alike(&site, what, status, event).await;
+    }
+    site.change(|capture| capture.enabled = false).await;
+    refused_alike(&site, "disabled", 403, site.event(&body)).await;
+    assert!(site.captcha().asked.borrow().is_empty());
+    assert_eq!(site.all_rows(), 0);
+}
+
+async fn refused_alike(site: &Site, what: &str, status: u16, event: harness::GatewayEvent) {
+    site.world.db.forget_calls();
+    let answer = site.send(event).await;
+    assert_eq!(
+        (answer.status, site.operations()),
+        (status, FIRST_TRIP.map(str::to_owned).to_vec()),
+        "{what}"
+    );
+    assert_eq!(harness::trips(&site.world.db.calls()), 1, "{what}: both at the same time");
+}

@@ -1,0 +1,127 @@
+//! What a lead costs, and what becomes of it when a call fails.
+
+use std::time::Duration;
+
+use harness::{Fault, trips};
+
+use crate::Site;
+
+const FIRST: [&str; 2] = ["GetItem workspaces", "Query workspaces"];
+
+fn called(operations: &[&[&str]]) -> Vec<String> {
+    operations.concat().into_iter().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn a_lead_is_three_trips_of_which_one_is_taken_beside_the_captcha() {
+    let site = Site::start().await;
+    let (secret, traces, store) = ("GetItem secrets", "BatchGetItem leads", "TransactWriteItems leads");
+    site.world.db.forget_calls();
+    site.accepted(&site.body()).await;
+    let cold = site.world.db.calls();
+    assert_eq!(site.operations(), called(&[&FIRST, &[secret, traces, store]]));
+    assert_eq!(trips(&cold), 3);
+
+    site.world.db.forget_calls();
+    site.accepted(&site.visitor(1)).await;
+    let warm = site.world.db.calls();
+    assert_eq!(site.operations(), called(&[&FIRST, &[traces, store]]));
+    assert_eq!(trips(&warm), 3);
+    let units = |pick: fn(&harness::Call) -> f64| warm.iter().map(pick).sum::<f64>();
+    assert_eq!((units(|call| call.read_units), units(|call| call.write_units)), (0.0, 0.0));
+}
+
+#[tokio::test]
+async fn caps_are_one_trip_more() {
+    for (daily, per_phone, count) in [
+        (Some(9), None, "UpdateItem leads"),
+        (None, Some(9), "UpdateItem leads"),
+        (Some(9), Some(9), "TransactWriteItems leads"),
+    ] {
+        let site = Site::with(|capture| capture.caps = domain::capture::Caps { daily, per_phone }).await;
+        site.accepted(&site.body()).await;
+        site.world.db.forget_calls();
+        site.accepted(&site.visitor(1)).await;
+        let expected = called(&[&FIRST, &["BatchGetItem leads", count, "TransactWriteItems leads"]]);
+        assert_eq!(site.operations(), expected);
+        assert_eq!(trips(&site.world.db.calls()), 4);
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_lead_writes_its_token_and_nothing_else() {
+    let site = Site::start().await;
+    let first = site.accepted(&site.body()).await;
+    let rows = site.all_rows();
+    site.world.db.forget_calls();
+    let again = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
+    assert_eq!(site.accepted(&again).await, first);
+    assert_eq!(site.operations(), called(&[&FIRST, &["BatchGetItem leads", "PutItem leads"]]));
+    assert_eq!(site.all_rows(), rows + 1);
+}
+
+#[tokio::test]
+async fn a_lead_is_accepted_only_when_it_is_stored() {
+    for fault in [Fault::Throttled, Fault::Unreachable] {
+        let site = Site::start().await;
+        for operation in ["GetItem", "Query", "BatchGetItem", "TransactWriteItems"] {
+            site.world.db.fail(operation, fault, 3);
+            let answer = site.post(&site.body()).await;
+            assert_eq!(answer.status, 500, "{operation} {fault:?}");
+            assert_eq!(site.all_rows(), 0, "{operation} {fault:?}");
+            site.world.db.heal();
+        }
+        site.accepted(&site.body()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_fails_once_or_twice_is_tried_again() {
+    for (operation, fault) in [
+        ("GetItem", Fault::Throttled),
+        ("Query", Fault::Unreachable),
+        ("BatchGetItem", Fault::Throttled),
+        ("BatchGetItem", Fault::Unprocessed),
+        ("TransactWriteItems", Fault::Throttled),
+        ("TransactWriteItems", Fault::Unreachable),
+        ("TransactWriteItems", Fault::Conflict),
+        ("TransactWriteItems", Fault::ItemThrottled),
+        ("TransactWriteItems", Fault::AnswerLost),
+    ] {
+        let site = Site::start().await;
+        site.world.db.fail(operation, fault, 2);
+        site.accepted(&site.body()).await;
+        assert_eq!((site.rows("lead"), site.all_rows()), (1, 3), "{operation} {fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_lead_whose_answer_was_lost_is_accepted_once_and_answered_when_it_is_sent_again() {
+    let site = Site::start().await;
+    site.captcha().once.set(true);
+    site.world.db.fail("TransactWriteItems", Fault::AnswerLost, 3);
+    assert_eq!(site.post(&site.body()).await.status, 500);
+    assert_eq!(site.rows("lead"), 1, "nobody knows, but it is stored");
+    let same_token = site.accepted(&site.body()).await;
+    let new_token = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
+    assert_eq!(site.accepted(&new_token).await, same_token);
+    assert_eq!(site.rows("lead"), 1);
+    assert_eq!(site.lead(same_token).await.id, same_token);
+}
+
+#[tokio::test]
+async fn a_request_that_takes_too_long_is_our_failure() {
+    let mut site = Site::start().await;
+    site.leads.longest = Duration::from_millis(150);
+    for operation in ["GetItem", "Query", "BatchGetItem", "TransactWriteItems"] {
+        let held = site.world.db.hold(operation);
+        let answer = site.post(&site.body()).await;
+        assert_eq!(answer.status, 500, "{operation}");
+        assert_eq!(answer.json["type"], "SERVICE.CAMPAIGN_LEADS.INTERNAL_ERROR");
+        drop(held);
+    }
+    site.captcha().hangs.set(true);
+    assert_eq!(site.post(&site.body()).await.status, 500, "captcha");
+    assert_eq!(site.rows("lead"), 0);
+    assert!(leads::LONGEST < Duration::from_secs(10), "the function's time-out in template.yaml");
+}
