@@ -40,6 +40,21 @@ async fn what_cannot_be_read_is_a_usage_error_on_standard_error() {
         &["template", "create", "--platform", "--name", "n", "--language", "es", "--provider", "SMS"],
         &["onboarding", "set", "--workspace", &workspace, "--override", "NONE"],
         &["onboarding", "set", "--workspace", &workspace, "--override", "ENTIRE", "--sequence", "not-an-id"],
+        &["capture", "set", "--workspace", &workspace, "--origin", "https://www.example.com/"],
+        &["capture", "set", "--workspace", &workspace, "--threshold", "1.5"],
+        &["capture", "set", "--workspace", &workspace, "--daily-cap", "0"],
+        &["capture", "set", "--workspace", &workspace, "--brand", "b", "--no-brand"],
+        &["capture", "set", "--workspace", &workspace, "--daily-cap", "1", "--no-daily-cap"],
+        &["capture", "set", "--workspace", &workspace, "--phone-cap", "1", "--no-phone-cap"],
+        &["capture", "set", "--workspace", &workspace, "--secret", "s", "--secret-file", "-"],
+        &["capture", "enable", "--workspace", &workspace, "--no-brand"],
+        &["capture", "rotate-key"],
+        &["lead", "list", "--workspace", &workspace, "--state", "LOST"],
+        &["lead", "list", "--workspace", &workspace, "--limit", "0"],
+        &["lead", "list", "--workspace", &workspace, "--limit", "1001"],
+        &["lead", "list", "--workspace", &workspace, "--after", "not-an-id"],
+        &["lead", "show", "--workspace", &workspace],
+        &["opt-out", "add", "--workspace", &workspace, "--cellphone", "600111222"],
     ] {
         let ran = desk.run(wrong).await;
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{wrong:?}");

@@ -3,12 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod attributes;
+mod captures;
 mod command_line;
 mod contacts;
 mod conversations;
 mod deliveries;
 mod keys;
+mod leads;
 mod lines;
+mod opt_outs;
 mod teams;
 mod templates;
 mod users;

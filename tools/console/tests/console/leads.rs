@@ -1,0 +1,269 @@
+use std::time::Duration;
+
+use domain::message::{PartError, Progress};
+use domain::{Lead, LeadState, Timestamp};
+use harness::World;
+use insta::{assert_json_snapshot, assert_snapshot};
+use serde_json::{Value, json};
+
+use crate::Desk;
+
+const NOBODY: &str = "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f";
+
+/// A workspace with leads, made as the test likes.
+struct Leads {
+    desk: Desk,
+    workspace: String,
+}
+
+impl Leads {
+    /// With a lead for each change, the first the oldest.
+    async fn with(changes: &[&dyn Fn(&mut Lead)]) -> (Self, Vec<String>) {
+        let world = World::start().await;
+        let mut leads = vec![];
+        for (at, change) in changes.iter().enumerate() {
+            let lead = world.lead(&format!("+346001112{at:02}"), |lead| change(lead)).await;
+            world.db.clock().advance(Duration::from_secs(1));
+            leads.push(lead.id.to_string());
+        }
+        let workspace = world.workspace.to_string();
+        (Self { desk: Desk::over(world.db), workspace }, leads)
+    }
+
+    fn within<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        [arguments, &["--workspace", &self.workspace]].concat()
+    }
+
+    async fn json(&self, arguments: &[&str]) -> Value {
+        self.desk.json(&self.within(arguments)).await
+    }
+
+    async fn refused(&self, arguments: &[&str]) -> String {
+        self.desk.refused(&self.within(arguments)).await
+    }
+
+    async fn listed(&self, more: &[&str]) -> Vec<String> {
+        let listed = self.json(&[&["lead", "list"], more].concat()).await;
+        let id = |lead: &Value| lead["requestId"].as_str().unwrap().to_owned();
+        listed.as_array().unwrap().iter().map(id).collect()
+    }
+}
+
+/// A lead that has come so far, because of that.
+fn ended(state: LeadState, error: Option<&'static str>) -> impl Fn(&mut Lead) {
+    move |lead| {
+        lead.state = state;
+        lead.error = error.map(PartError::of);
+        lead.opened = error.is_none_or(|error| error != PartError::OPTED_OUT);
+    }
+}
+
+#[tokio::test]
+async fn leads_are_listed_newest_first_of_one_state_or_of_all_and_so_many() {
+    let unknown = ended(LeadState::Unknown, Some(PartError::NO_ANSWER));
+    let sent = ended(LeadState::Sent, None);
+    let (leads, ids) = Leads::with(&[&unknown, &|_| (), &sent, &unknown]).await;
+    let of = |places: &[usize]| places.iter().map(|&at| ids[at].clone()).collect::<Vec<_>>();
+    assert_eq!(leads.listed(&[]).await, of(&[3, 2, 1, 0]));
+    assert_eq!(leads.listed(&["--state", "UNKNOWN"]).await, of(&[3, 0]));
+    assert_eq!(leads.listed(&["--state", "SUPPRESSED"]).await, of(&[]));
+    assert_eq!(leads.listed(&["--limit", "2"]).await, of(&[3, 2]));
+    assert_eq!(leads.listed(&["--limit", "2", "--after", &ids[2]]).await, of(&[1, 0]));
+    assert_eq!(leads.listed(&["--state", "UNKNOWN", "--after", &ids[2]]).await, of(&[0]));
+    assert_eq!(leads.listed(&["--after", &ids[0]]).await, of(&[]));
+    let shown = leads.json(&["lead", "list", "--limit", "1"]).await;
+    assert_json_snapshot!(shown, @r#"
+    [
+      {
+        "brandId": "brand",
+        "cellphone": "+34600111203",
+        "createdAt": "2026-01-02T03:04:08.678Z",
+        "error": "NO_ANSWER",
+        "requestId": "00000000-0000-4000-8000-000000000014",
+        "state": "UNKNOWN",
+        "updatedAt": "2026-01-02T03:04:08.678Z"
+      }
+    ]
+    "#);
+    assert_snapshot!(leads.desk.run(&leads.within(&["lead", "list"])).await.out, @"
+    LEAD                                  STATE    ERROR      NUMBER        BRAND  CREATED                   UPDATED
+    00000000-0000-4000-8000-000000000014  UNKNOWN  NO_ANSWER  +34600111203  brand  2026-01-02T03:04:08.678Z  2026-01-02T03:04:08.678Z
+    00000000-0000-4000-8000-00000000000f  SENT     -          +34600111202  brand  2026-01-02T03:04:07.678Z  2026-01-02T03:04:07.678Z
+    00000000-0000-4000-8000-00000000000a  QUEUED   -          +34600111201  brand  2026-01-02T03:04:06.678Z  2026-01-02T03:04:06.678Z
+    00000000-0000-4000-8000-000000000005  UNKNOWN  NO_ANSWER  +34600111200  brand  2026-01-02T03:04:05.678Z  2026-01-02T03:04:05.678Z
+    ");
+}
+
+#[tokio::test]
+async fn a_list_may_be_longer_than_a_page_of_the_table() {
+    let world = World::start().await;
+    for at in 0..105 {
+        world.lead(&format!("+34600112{at:03}"), |_| ()).await;
+        world.db.clock().advance(Duration::from_millis(1));
+    }
+    let workspace = world.workspace.to_string();
+    let leads = Leads { desk: Desk::over(world.db), workspace };
+    let all = leads.listed(&["--limit", "1000"]).await;
+    assert_eq!(all.len(), 105);
+    assert_eq!(leads.listed(&[]).await, all[..50]);
+    assert_eq!(leads.listed(&["--limit", "103"]).await, all[..103]);
+    assert_eq!(leads.listed(&["--after", &all[99]]).await, all[100..]);
+}
+
+#[tokio::test]
+async fn a_lead_is_shown_with_its_consent_and_how_it_stands() {
+    let waiting = |lead: &mut Lead| {
+        lead.state = LeadState::Sending;
+        lead.opened = true;
+        lead.consent.captured_at = Some(Timestamp::from_millis(1_767_323_000_000));
+        let (since, next_at) = (Some(lead.created_at), Some(lead.created_at.plus(Duration::from_secs(30))));
+        lead.progress = Progress { failures: 1, throttled: 2, since, next_at, calling: None };
+    };
+    let (leads, ids) = Leads::with(&[&waiting, &ended(LeadState::Failed, Some("131026"))]).await;
+    let show = ["lead", "show", "--lead", &ids[0]];
+    assert_json_snapshot!(leads.json(&show).await, @r#"
+    {
+      "brandId": "brand",
+      "cellphone": "+34600111200",
+      "consent": {
+        "addressHash": "d341915284dc65f3c42475dff047095318e78531edf5d9505d393bdf63fe4614",
+        "capturedAt": "2026-01-02T03:03:20.000Z",
+        "landingUri": "https://www.example.com/spring?utm_source=search",
+        "receivedAt": "2026-01-02T03:04:05.678Z",
+        "score": 0.9,
+        "status": "GRANTED",
+        "userAgent": "Browser/1.0"
+      },
+      "contactId": "00000000-0000-4000-8000-000000000006",
+      "conversationId": "00000000-0000-4000-8000-000000000007",
+      "createdAt": "2026-01-02T03:04:05.678Z",
+      "error": null,
+      "landingUri": "https://www.example.com/spring?utm_source=search",
+      "messageId": "00000000-0000-4000-8000-000000000008",
+      "name": "Ana Pérez",
+      "progress": {
+        "calling": null,
+        "failures": 1,
+        "nextAt": "2026-01-02T03:04:35.678Z",
+        "since": "2026-01-02T03:04:05.678Z",
+        "throttled": 2
+      },
+      "requestId": "00000000-0000-4000-8000-000000000005",
+      "state": "SENDING",
+      "updatedAt": "2026-01-02T03:04:05.678Z",
+      "utm": {
+        "utm_source": "search"
+      },
+      "version": 1
+    }
+    "#);
+    assert_snapshot!(leads.desk.run(&leads.within(&show)).await.out, @"
+    lead             00000000-0000-4000-8000-000000000005
+    state            SENDING
+    error            -
+    number           +34600111200
+    brand            brand
+    created          2026-01-02T03:04:05.678Z
+    updated          2026-01-02T03:04:05.678Z
+    name             Ana Pérez
+    page             https://www.example.com/spring?utm_source=search
+    campaign         utm_source=search
+    consent          GRANTED at 2026-01-02T03:03:20.000Z, received at 2026-01-02T03:04:05.678Z
+    captcha score    0.9
+    browser          Browser/1.0
+    address, hashed  d341915284dc65f3c42475dff047095318e78531edf5d9505d393bdf63fe4614
+    contact          00000000-0000-4000-8000-000000000006
+    conversation     00000000-0000-4000-8000-000000000007
+    message          00000000-0000-4000-8000-000000000008
+    tries            1 failed, 2 put off
+    next at          2026-01-02T03:04:35.678Z
+    ");
+    let failed = leads.json(&["lead", "show", "--lead", &ids[1]]).await;
+    assert_eq!((&failed["state"], &failed["error"]), (&json!("FAILED"), &json!("131026")));
+}
+
+#[tokio::test]
+async fn a_lead_that_has_opened_nothing_yet_shows_none_of_the_ids_it_is_to_have() {
+    let (leads, ids) = Leads::with(&[&|_| ()]).await;
+    let shown = leads.json(&["lead", "show", "--lead", &ids[0]]).await;
+    for field in ["contactId", "conversationId", "messageId"] {
+        assert_eq!(shown[field], Value::Null, "{field}");
+    }
+}
+
+#[tokio::test]
+async fn a_failed_lead_is_tried_once_more_and_due_at_once() {
+    let (leads, ids) = Leads::with(&[&ended(LeadState::Failed, Some(PartError::NO_LINE))]).await;
+    let retried = leads.json(&["lead", "retry", "--lead", &ids[0]]).await;
+    assert_eq!(
+        (&retried["state"], &retried["error"], &retried["version"]),
+        (&json!("QUEUED"), &Value::Null, &json!(2))
+    );
+    assert_eq!(leads.json(&["lead", "show", "--lead", &ids[0]]).await, retried);
+    let rows = leads.desk.db.rows(store::Table::Leads);
+    let row = rows.iter().find(|row| row["id"]["S"] == ids[0].as_str()).unwrap();
+    let now = leads.desk.db.store().now().as_millis().to_string();
+    assert_eq!(row["dueAt"]["N"], now.as_str(), "the sweeper finds it");
+}
+
+#[tokio::test]
+async fn what_may_be_sent_twice_is_tried_once_more_only_if_the_operator_says_so() {
+    let (leads, ids) = Leads::with(&[&ended(LeadState::Unknown, Some(PartError::NO_ANSWER))]).await;
+    let retry = ["lead", "retry", "--lead", &ids[0]];
+    let before = leads.json(&["lead", "show", "--lead", &ids[0]]).await;
+    assert_snapshot!(leads.refused(&retry).await, @"Nobody knows whether the lead's message was sent: to try once more may send it twice, give --may-send-twice if it may.");
+    assert_eq!(leads.json(&["lead", "show", "--lead", &ids[0]]).await, before);
+    let retried = leads.json(&[&retry[..], &["--may-send-twice"]].concat()).await;
+    assert_eq!(retried["state"], "QUEUED");
+}
+
+#[tokio::test]
+async fn a_lead_on_its_way_sent_or_forbidden_is_not_tried_once_more() {
+    let states = [LeadState::Queued, LeadState::Sending, LeadState::Sent, LeadState::Suppressed];
+    let changes = states.map(|state| ended(state, None));
+    let changes = changes.each_ref().map(|change| change as &dyn Fn(&mut Lead));
+    let (leads, ids) = Leads::with(&changes).await;
+    for (state, id) in states.iter().zip(&ids) {
+        for more in [&[][..], &["--may-send-twice"]] {
+            let refused = leads.refused(&[&["lead", "retry", "--lead", id], more].concat()).await;
+            let expected = format!(
+                "The lead is {}: one that is FAILED or UNKNOWN can be tried once more.",
+                state.as_str()
+            );
+            assert_eq!(refused, expected);
+        }
+        let shown = leads.json(&["lead", "show", "--lead", id]).await;
+        assert_eq!((&shown["state"], &shown["version"]), (&json!(state.as_str()), &json!(1)));
+    }
+}
+
+#[tokio::test]
+async fn of_two_who_want_a_lead_tried_once_more_one_is_told_that_it_is_queued_already() {
+    let (leads, ids) = Leads::with(&[&ended(LeadState::Failed, Some("131026"))]).await;
+    let retry = leads.within(&["lead", "retry", "--lead", &ids[0]]);
+    let (one, other) = tokio::join!(leads.desk.run(&retry), leads.desk.run(&retry));
+    let mut statuses = [one.status, other.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [0, 1]);
+    let err = one.err + &other.err;
+    assert_eq!(err, "The lead is QUEUED: one that is FAILED or UNKNOWN can be tried once more.\n");
+    assert_eq!(leads.json(&["lead", "show", "--lead", &ids[0]]).await["version"], 2);
+}
+
+#[tokio::test]
+async fn unknown_leads_and_those_of_others_are_refused() {
+    let (leads, ids) = Leads::with(&[&ended(LeadState::Failed, Some("131026"))]).await;
+    let other = leads.desk.json(&["workspace", "create", "--name", "Other"]).await;
+    let other = other["workspaceId"].as_str().unwrap();
+    for (workspace, lead) in [(leads.workspace.as_str(), NOBODY), (other, &ids[0])] {
+        for command in
+            [&["lead", "show", "--lead"][..], &["lead", "retry", "--lead"], &["lead", "list", "--after"]]
+        {
+            let refused = leads.desk.refused(&[command, &[lead, "--workspace", workspace]].concat()).await;
+            assert_eq!(refused, format!("The workspace has no lead {lead}."), "{command:?}");
+        }
+    }
+    assert_eq!(leads.desk.json(&["lead", "list", "--workspace", other]).await, json!([]));
+    let nowhere = leads.desk.refused(&["lead", "list", "--workspace", NOBODY]).await;
+    assert_eq!(nowhere, format!("There is no workspace {NOBODY}."));
+}

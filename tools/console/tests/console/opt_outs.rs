@@ -1,0 +1,59 @@
+use std::time::Duration;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::Desk;
+
+#[tokio::test]
+async fn a_number_is_put_down_once_and_struck_off() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let add = ["opt-out", "add", "--workspace", &workspace, "--cellphone", "+34600111222"];
+    let list = ["opt-out", "list", "--workspace", &workspace];
+    assert_snapshot!(desk.run(&list).await.out, @"None.");
+    let added = desk.json(&add).await;
+    assert_eq!(added, json!({"cellphone": "+34600111222", "since": "2026-01-02T03:04:05.678Z"}));
+    desk.db.clock().advance(Duration::from_secs(60));
+    assert_eq!(desk.json(&add).await, added, "when it was first put down counts");
+    desk.json(&["opt-out", "add", "--workspace", &workspace, "--cellphone", "+33600111222"]).await;
+    assert_snapshot!(desk.run(&list).await.out, @"
+    NUMBER        SINCE
+    +33600111222  2026-01-02T03:05:05.678Z
+    +34600111222  2026-01-02T03:04:05.678Z
+    ");
+    assert_eq!(desk.json(&list).await[1], added);
+
+    let remove = ["opt-out", "remove", "--workspace", &workspace, "--cellphone", "+34600111222"];
+    let removed = json!({"cellphone": "+34600111222", "removed": true});
+    assert_eq!(desk.json(&remove).await, removed);
+    assert_eq!(desk.json(&remove).await, removed);
+    assert_eq!(desk.json(&list).await.as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn numbers_are_the_workspaces_own() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let other = desk.json(&["workspace", "create", "--name", "Other"]).await;
+    let other = other["workspaceId"].as_str().unwrap();
+    desk.json(&["opt-out", "add", "--workspace", &workspace, "--cellphone", "+34600111222"]).await;
+    desk.json(&["opt-out", "remove", "--workspace", other, "--cellphone", "+34600111222"]).await;
+    assert_eq!(desk.json(&["opt-out", "list", "--workspace", other]).await, json!([]));
+    let mine = desk.json(&["opt-out", "list", "--workspace", &workspace]).await;
+    assert_eq!(mine.as_array().unwrap().len(), 1);
+    let nobody = "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f";
+    for verb in ["add", "remove"] {
+        let command = ["opt-out", verb, "--workspace", nobody, "--cellphone", "+34600111222"];
+        assert_eq!(desk.refused(&command).await, format!("There is no workspace {nobody}."));
+    }
+    let list = ["opt-out", "list", "--workspace", nobody];
+    assert_eq!(desk.refused(&list).await, format!("There is no workspace {nobody}."));
+}
+
+#[tokio::test]
+async fn a_number_put_down_by_two_at_the_same_time_is_down_once() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let add = ["opt-out", "add", "--workspace", &workspace, "--cellphone", "+34600111222"];
+    let (one, other) = tokio::join!(desk.json(&add), desk.json(&add));
+    assert_eq!(one, other);
+    assert_eq!(desk.json(&["opt-out", "list", "--workspace", &workspace]).await, json!([one]));
+}
