@@ -63,6 +63,7 @@ async fn the_demo_is_as_stack_json_says() {
         assert_eq!(received[0].headers["x-service-api-key"], demo["webhook"]["apiKey"]);
         assert_eq!(received[0].json["payload"]["id"], contacts[0]["id"]);
     }
+    takes_leads(&stack).await;
     for field in ["captchaUrl", "providerUrl", "receiverCaFile", "emulatorUrl", "captureUrl", "region"] {
         assert!(!stack.text(field).is_empty(), "{field}");
     }
@@ -97,6 +98,38 @@ fn can_send(stack: &Stack, demo: &Value) {
         list.sort_by_key(Value::to_string);
     }
     assert_eq!(told, templates);
+}
+
+/// All of the demo's workspaces are set up to take leads, the first from the landing page, and the third does not yet.
+async fn takes_leads(stack: &Stack) {
+    let workspaces = stack.file["workspaces"].as_array().unwrap();
+    for demo in workspaces {
+        let id = demo["workspaceId"].as_str().expect("an id");
+        let shown = stack.console(&["capture", "show", "--workspace", id]);
+        for field in ["enabled", "captureKey", "origins", "brandId", "leadTemplateId"] {
+            assert_eq!(demo["capture"][field], shown[field], "{field}");
+        }
+        assert_eq!(shown["hasSecret"], true);
+        assert_eq!(shown["brandId"], demo["brands"][0]["id"]);
+    }
+    let of_all =
+        |field: &str| workspaces.iter().map(|demo| demo["capture"][field].clone()).collect::<Value>();
+    assert_eq!(of_all("enabled"), json!([true, true, false]));
+    let pages = ["aster", "borealis", "cobalt"].map(|name| format!("https://www.{name}.example"));
+    let landing_page = stack.text("landingUrl");
+    assert_eq!(of_all("origins"), json!([[pages[0], landing_page], [pages[1]], [pages[2]]]));
+
+    let settings = stack.request(Method::GET, &format!("{landing_page}/settings.json"), &[]).await.json;
+    let first = &workspaces[0];
+    assert_eq!(
+        [&settings["captureUrl"], &settings["workspaceId"], &settings["captureKey"], &settings["brandId"]],
+        [
+            &stack.file["captureUrl"],
+            &first["workspaceId"],
+            &first["capture"]["captureKey"],
+            &first["capture"]["brandId"]
+        ]
+    );
 }
 
 #[tokio::test]
