@@ -604,3 +604,650 @@ impl LeadWord {
         Some(next)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::capture::CaptureKey;
+    use crate::line::{Brand, BusinessAccountId, ChannelId, Provider};
+    use crate::retry::RetrySchedule;
+    use crate::template::TemplateScope;
+    use crate::text::Email;
+    use proptest::prelude::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+    const LEASE: Uuid = Uuid::from_u128(9);
+    const MOMENT: Duration = Duration::from_millis(1);
+
+    #[derive(Default)]
+    struct Counting(AtomicU64);
+
+    impl Ids for Counting {
+        fn next(&self) -> Uuid {
+            Uuid::from_u128(u128::from(self.0.fetch_add(1, Ordering::Relaxed)) + 1)
+        }
+    }
+
+    fn workspace() -> WorkspaceId {
+        WorkspaceId::from_uuid(Uuid::from_u128(100))
+    }
+
+    fn brand() -> BrandId {
+        BrandId::parse("brand").unwrap()
+    }
+
+    fn phone() -> Cellphone {
+        Cellphone::parse("+12025550101").unwrap()
+    }
+
+    fn person(name: &str) -> Option<PersonName> {
+        PersonName::parse(name).ok()
+    }
+
+    fn request(name: &str) -> LeadRequest {
+        LeadRequest {
+            workspace_id: workspace(),
+            capture_key: Secret::new("lck_0"),
+            cellphone: phone(),
+            name: LeadName::read(name).unwrap(),
+            brand: None,
+            landing_uri: LandingUri::parse("https://www.example.com/spring?a=1").unwrap(),
+            utm: Utm::of([("utm_source".to_owned(), "search".to_owned())].into()).unwrap(),
+            consented_at: Some(NOW.plus(MOMENT)),
+            captcha: Secret::new("token"),
+        }
+    }
+
+    fn seen(address: &str) -> Seen<'_> {
+        let score = Score::from_hundredths(70).unwrap();
+        Seen { brand: brand(), score, address, user_agent: Some("Browser/1.0") }
+    }
+
+    fn lead_of(name: &str) -> Lead {
+        request(name).accepted(seen("203.0.113.7"), &Counting::default(), NOW)
+    }
+
+    fn lead() -> Lead {
+        lead_of("Ana Pérez")
+    }
+
+    fn line() -> Line {
+        let account = BusinessAccountId::parse("2055500001").unwrap();
+        Line::new(workspace(), ChannelId::parse("1045551234567").unwrap(), brand(), account, NOW).unwrap()
+    }
+
+    fn template() -> Template {
+        Template {
+            id: TemplateId::from_uuid(Uuid::from_u128(7)),
+            scope: TemplateScope::Workspace(workspace()),
+            provider: Provider::WhatsApp,
+            name: "hello".to_owned(),
+            language: "es".to_owned(),
+            variables: vec![],
+            approved_by: [line().business_account].into(),
+            created_at: NOW,
+            version: 1,
+        }
+    }
+
+    fn opening(lead: &Lead, found: Option<&Contact>) -> LeadOpening {
+        lead.opening(found, &line(), template().id, 4, NOW)
+    }
+
+    fn stranger() -> ContactId {
+        ContactId::from_uuid(Uuid::from_u128(50))
+    }
+
+    fn ended(lead: &Lead, end: End) -> (Lead, LeadWord) {
+        lead.ended(end, &SendSchedule::decided(), Jitter::NONE, NOW)
+    }
+
+    fn begun() -> Lead {
+        lead().begun(stranger(), LEASE, NOW)
+    }
+
+    fn error(word: &str) -> PartError {
+        PartError::of(word)
+    }
+
+    #[test]
+    fn an_accepted_lead_is_queued_with_its_ids_and_its_permission() {
+        let ids = Counting::default();
+        let lead = request("Ana").accepted(seen("203.0.113.7"), &ids, NOW);
+        assert_eq!((lead.state, lead.version, lead.opened), (LeadState::Queued, 1, false));
+        assert_eq!((lead.created_at, lead.updated_at, &lead.progress), (NOW, NOW, &Progress::default()));
+        assert_eq!(
+            (lead.error.clone(), lead.brand.clone(), lead.cellphone.clone()),
+            (None, brand(), phone())
+        );
+        let minted = [
+            *lead.id.as_uuid(),
+            *lead.contact.as_uuid(),
+            *lead.conversation.as_uuid(),
+            *lead.message.as_uuid(),
+        ];
+        assert_eq!(minted, [1, 2, 3, 4].map(Uuid::from_u128), "each its own");
+        let consent = Consent {
+            status: ConsentStatus::Granted,
+            captured_at: Some(NOW.plus(MOMENT)),
+            received_at: NOW,
+            landing_uri: lead.landing_uri.clone(),
+            address_hash: Consent::hash_of(lead.id, "203.0.113.7"),
+            user_agent: Some("Browser/1.0".to_owned()),
+            score: Score::from_hundredths(70).unwrap(),
+        };
+        assert_eq!(lead.consent, consent);
+    }
+
+    #[test]
+    fn of_a_browsers_name_the_beginning_is_kept() {
+        let long = "ñ".repeat(Consent::MAX_USER_AGENT + 1);
+        let seen = Seen { user_agent: Some(&long), ..seen("") };
+        let kept = request("").accepted(seen.clone(), &Counting::default(), NOW).consent.user_agent.unwrap();
+        assert_eq!((kept.chars().count(), long.starts_with(&kept)), (512, true));
+        let silent = Seen { user_agent: None, ..seen };
+        assert_eq!(request("").accepted(silent, &Counting::default(), NOW).consent.user_agent, None);
+    }
+
+    #[test]
+    fn an_address_can_be_checked_and_put_together_with_no_other() {
+        let id = |n| LeadId::from_uuid(Uuid::from_u128(n));
+        let hash = Consent::hash_of(id(1), "203.0.113.7");
+        // printf '00000000-0000-0000-0000-000000000001|203.0.113.7' | sha256sum
+        assert_eq!(hash, "d44f806fcf925965b2ac4abfe785b4bbcfabfda230fdfdffd2aef6fec5bfa36e");
+        assert_ne!(hash, Consent::hash_of(id(2), "203.0.113.7"));
+        assert_ne!(hash, Consent::hash_of(id(1), "203.0.113.8"));
+    }
+
+    #[test]
+    fn states_and_permissions_have_their_words() {
+        for (state, word, is_final) in [
+            (LeadState::Queued, "QUEUED", false),
+            (LeadState::Sending, "SENDING", false),
+            (LeadState::Sent, "SENT", true),
+            (LeadState::Failed, "FAILED", true),
+            (LeadState::Unknown, "UNKNOWN", true),
+            (LeadState::Suppressed, "SUPPRESSED", true),
+        ] {
+            assert_eq!((state.as_str(), state.is_final()), (word, is_final));
+            assert_eq!(LeadState::parse(word), Ok(state));
+        }
+        assert_eq!(LeadState::parse("sent"), Err(Unfit::NotOneOf { expected: LeadState::NAMES }));
+        for status in [ConsentStatus::Granted, ConsentStatus::NotProvided] {
+            assert_eq!(ConsentStatus::parse(status.as_str()), Ok(status));
+        }
+        assert_eq!(ConsentStatus::parse("granted"), Err(Unfit::NotOneOf { expected: ConsentStatus::NAMES }));
+    }
+
+    #[test]
+    fn a_name_is_trimmed_and_a_blank_one_is_none() {
+        let name = |text: &str| LeadName::read(text).map(|name| name.map(|name| name.as_str().to_owned()));
+        assert_eq!(name(" Ana \n"), Ok(Some("Ana".to_owned())));
+        assert_eq!((name(""), name(" \t ")), (Ok(None), Ok(None)));
+        assert_eq!(name(&"ñ".repeat(100)), Ok(Some("ñ".repeat(100))));
+        assert_eq!(name(&"ñ".repeat(101)), Err(Unfit::TooLong { max: 100 }));
+        assert_eq!(name(&format!(" {} ", "ñ".repeat(100))), Ok(Some("ñ".repeat(100))));
+        assert_eq!(LeadName::parse(" "), Err(Unfit::TooShort { min: 1 }));
+        assert_eq!(LeadName::parse("Ana").unwrap().as_str(), "Ana");
+    }
+
+    #[test]
+    fn the_first_word_is_the_first_name_and_the_rest_the_last() {
+        for (name, first, last) in [
+            ("Ana", "Ana", ""),
+            ("Ana Pérez", "Ana", "Pérez"),
+            ("  Ana   Pérez  de Ruiz ", "Ana", "Pérez  de Ruiz"),
+            ("Ana\tPérez", "Ana", "Pérez"),
+            ("Ana\u{a0}Pérez", "Ana", "Pérez"),
+        ] {
+            assert_eq!(
+                LeadName::parse(name).unwrap().first_and_last(),
+                (person(first), person(last)),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_landing_page_is_a_web_page_kept_as_it_was_sent() {
+        let longest = format!("https://example.com/{}", "x".repeat(2_048 - 20));
+        for text in
+            ["https://example.com", "HTTP://Example.com/a?b=c#d", "http://localhost:8080/ñ", longest.as_str()]
+        {
+            assert_eq!(LandingUri::parse(text).unwrap().as_str(), text);
+        }
+        assert_eq!(LandingUri::parse(""), Err(Unfit::TooShort { min: 1 }));
+        assert_eq!(LandingUri::parse(&format!("{longest}x")), Err(Unfit::TooLong { max: 2_048 }));
+        for text in [
+            "example.com",
+            "/spring",
+            "ftp://example.com",
+            "javascript:alert(1)",
+            "mailto:a@example.com",
+            "https://",
+            "https:// example.com",
+            " https://example.com",
+            "https://example.com/a b",
+            "https://example.com/\n",
+            "https://example.com/\u{0}",
+            "data:text/html,x",
+            "file:///etc/hosts",
+        ] {
+            assert_eq!(LandingUri::parse(text), Err(Unfit::Value { reason: "not a web page" }), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_campaign_has_so_many_keys_of_such_a_length() {
+        let utm = |values: Vec<(String, String)>| Utm::of(values.into_iter().collect());
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let keys = |count: usize| (0..count).map(|n| pair(&format!("k{n}"), "")).collect::<Vec<_>>();
+        assert_eq!(utm(keys(20)).unwrap().values().len(), 20);
+        assert_eq!(utm(keys(21)), Err(Unfit::TooLong { max: 20 }));
+        let (longest, longer) = ("ñ".repeat(256), "ñ".repeat(257));
+        assert!(utm(vec![pair(&longest, &longest)]).is_ok());
+        assert_eq!(utm(vec![pair("", "x")]), Err(Unfit::TooShort { min: 1 }));
+        assert_eq!(utm(vec![pair(&longer, "")]), Err(Unfit::TooLong { max: 256 }));
+        assert_eq!(utm(vec![pair("a", &longer)]), Err(Unfit::TooLong { max: 256 }));
+    }
+
+    #[test]
+    fn what_tells_of_a_visitor_is_printed_nowhere() {
+        let printed = format!("{:?} {:?}", request("Ana Pérez"), lead());
+        for word in ["Ana", "Pérez", "spring", "+12025550101", "203.0.113.7", "token"] {
+            assert!(!printed.contains(word), "{word}: {printed}");
+        }
+    }
+
+    /// A set-up that lets leads be written to.
+    fn capture() -> Capture {
+        Capture { enabled: true, ..Capture::new(workspace(), CaptureKey::from_entropy([1; 6]), NOW) }
+    }
+
+    #[test]
+    fn what_forbids_a_lead_comes_before_what_stands_in_its_way() {
+        let (on, line, template) = (capture(), line(), template());
+        let off = Capture { enabled: false, ..on.clone() };
+        let unapproved = Template { approved_by: [].into(), ..template.clone() };
+        let nothing = LeadKnown { capture: None, opted_out: true, line: None, template: None };
+        let not_given = {
+            let mut lead = lead();
+            lead.consent.status = ConsentStatus::NotProvided;
+            lead
+        };
+        let suppressed = |word| Err(NotSent::Suppressed(error(word)));
+        let failed = |word| Err(NotSent::Failed(error(word)));
+        let enabled = LeadKnown { capture: Some(&on), ..nothing };
+        let willing = LeadKnown { opted_out: false, ..enabled };
+        let reached = LeadKnown { line: Some(&line), ..willing };
+        let rows = [
+            (&not_given, nothing, suppressed("NO_CONSENT")),
+            (&lead(), nothing, suppressed("CAPTURE_DISABLED")),
+            (&lead(), LeadKnown { capture: Some(&off), ..nothing }, suppressed("CAPTURE_DISABLED")),
+            (&lead(), enabled, suppressed("OPTED_OUT")),
+            (&lead(), willing, failed("NO_LINE")),
+            (&lead(), LeadKnown { template: Some(&unapproved), ..willing }, failed("NO_LINE")),
+            (&lead(), reached, failed("NO_TEMPLATE")),
+            (&lead(), LeadKnown { template: Some(&unapproved), ..reached }, failed("NOT_APPROVED")),
+            (&lead(), LeadKnown { template: Some(&template), ..reached }, Ok((&line, &template))),
+        ];
+        for (lead, known, expected) in rows {
+            assert_eq!(lead.check(&known), expected, "{known:?}");
+        }
+    }
+
+    #[test]
+    fn a_lead_is_reached_by_its_brands_line_and_then_by_its_messages() {
+        let other = Line { channel: ChannelId::parse("2").unwrap(), ..line() };
+        let of = |line: Option<&Line>| Brand {
+            line: line.map(|line| line.channel.clone()),
+            ..Brand::new(brand(), workspace(), "A brand", NOW).unwrap()
+        };
+        let lines = |brands, default: Option<&Line>| Lines {
+            lines: vec![line(), other.clone()],
+            brands,
+            default: default.map(|line| line.channel.clone()),
+        };
+        let by = |lines: &Lines, message: Option<&Message>| lead().line(message, lines).cloned();
+        let message = opening(&lead(), None).message;
+        for (lines, first, later) in [
+            (lines(vec![of(Some(&other))], None), Some(&other), Some(line())),
+            (lines(vec![of(None)], Some(&other)), Some(&other), Some(line())),
+            (lines(vec![of(None)], None), None, Some(line())),
+            (lines(vec![], Some(&other)), None, Some(line())),
+            (Lines { lines: vec![other.clone()], ..lines(vec![of(Some(&other))], None) }, Some(&other), None),
+        ] {
+            assert_eq!(by(&lines, None).as_ref(), first, "{lines:?}");
+            assert_eq!(by(&lines, Some(&message)), later, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_stranger_becomes_a_contact_with_the_leads_name_and_number() {
+        for (name, first, last) in [("Ana Pérez", "Ana", "Pérez"), ("Ana", "Ana", ""), ("", "", "")] {
+            let lead = lead_of(name);
+            let expected = Contact {
+                first_name: person(first),
+                last_name: person(last),
+                cellphone: Some(phone()),
+                ..Contact::blank(lead.contact, workspace(), NOW)
+            };
+            assert_eq!(opening(&lead, None).contact, expected);
+        }
+    }
+
+    #[test]
+    fn of_a_contact_that_is_there_blanks_are_filled_and_nothing_else() {
+        let later = NOW.plus(MOMENT);
+        let blank = Contact {
+            cellphone: Some(phone()),
+            email: Email::parse("ana@example.com").ok(),
+            version: 3,
+            ..Contact::blank(stranger(), workspace(), NOW)
+        };
+        let named =
+            |first, last| Contact { first_name: person(first), last_name: person(last), ..blank.clone() };
+        let filled = |first, last| Contact { updated_at: later, version: 4, ..named(first, last) };
+        for (name, found, expected) in [
+            ("Ana Pérez", named("", ""), filled("Ana", "Pérez")),
+            ("Ana", named("", ""), filled("Ana", "")),
+            ("", named("", ""), named("", "")),
+            ("Ana Pérez", named("María", "Gil"), named("María", "Gil")),
+            // Half of another name is not filled up: María Pérez is nobody.
+            ("Ana Pérez", named("María", ""), named("María", "")),
+            ("Ana Pérez", named("", "Gil"), named("", "Gil")),
+        ] {
+            let opened = opening(&lead_of(name), Some(&found));
+            assert_eq!(opened.contact, expected, "{name}");
+            assert_eq!(opened.conversation.externals[0].contact, found.id);
+            assert_eq!(opened.message.recipients[0].contact, found.id);
+        }
+        let ahead = Contact { updated_at: later, ..blank };
+        assert_eq!(opening(&lead(), Some(&ahead)).contact.updated_at, later.plus(MOMENT), "time goes on");
+    }
+
+    #[test]
+    fn what_a_lead_opens_is_for_nobody_yet_with_one_message_about_to_be_sent() {
+        let lead = lead();
+        let LeadOpening { conversation, message, .. } = opening(&lead, None);
+        let external = External {
+            contact: lead.contact,
+            shown: ContactRef::Cellphone(phone()),
+            channel: line().channel,
+            brand: brand(),
+            joined_at: NOW,
+            last_seen_at: None,
+        };
+        let expected = Conversation {
+            id: lead.conversation,
+            workspace_id: workspace(),
+            name: None,
+            status: ConversationStatus::NotAssignedToHuman,
+            externals: vec![external],
+            internals: vec![],
+            created_at: NOW,
+            updated_at: NOW,
+            list_shard: list_shard(lead.conversation.as_uuid(), 4),
+            version: 1,
+        };
+        assert_eq!(conversation, expected);
+        assert_eq!((message.id, message.conversation, message.seq), (lead.message, lead.conversation, 1));
+        assert_eq!((message.sent_by, message.reply_to, message.version), (SentBy::Lead, None, 1));
+        let template = Requested { template: template().id, parameters: Parameters::new() };
+        assert_eq!(message.content, Content::Template(template));
+        assert_eq!((message.status(), message.parts.len()), (MessageStatus::Sending, 1));
+        assert_eq!((message.created_at, &message.progress), (NOW, &Progress::default()));
+        let waits = Brand { ..Brand::new(BrandId::parse("other").unwrap(), workspace(), "x", NOW).unwrap() };
+        let of_other = Lead { brand: waits.id.clone(), ..lead };
+        let opened = opening(&of_other, None);
+        assert_eq!(opened.conversation.externals[0].brand, waits.id, "the lead's brand, not the line's");
+    }
+
+    #[test]
+    fn a_call_that_begins_makes_a_lead_sending_and_says_under_which_lease() {
+        let begun = begun();
+        let progress = Progress { since: Some(NOW), calling: Some(LEASE), ..Progress::default() };
+        let expected = Lead {
+            state: LeadState::Sending,
+            opened: true,
+            contact: stranger(),
+            progress,
+            updated_at: NOW.plus(MOMENT),
+            version: 2,
+            ..lead()
+        };
+        assert_eq!(begun, expected);
+        assert_eq!(begun.standing(NOW), Some(Standing::Interrupted));
+        assert_eq!(lead().standing(NOW), Some(Standing::Due));
+    }
+
+    #[test]
+    fn each_end_of_a_call_has_its_state_its_error_and_its_word() {
+        let id = || "wamid.1".to_owned();
+        let rows = [
+            (End::Sent(id()), LeadState::Sent, None, LeadWord::Sent(id())),
+            (
+                End::Failed(error("131026")),
+                LeadState::Failed,
+                Some("131026"),
+                LeadWord::Failed(error("131026")),
+            ),
+            (
+                End::Unknown(error("NO_ANSWER")),
+                LeadState::Unknown,
+                Some("NO_ANSWER"),
+                LeadWord::Unknown(error("NO_ANSWER")),
+            ),
+        ];
+        for (end, state, word, said) in rows {
+            let expected = Lead {
+                state,
+                error: word.map(error),
+                progress: Progress::default(),
+                updated_at: begun().updated_at.plus(MOMENT),
+                version: 3,
+                ..begun()
+            };
+            assert_eq!(ended(&begun(), end.clone()), (expected, said), "{end:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_taken_waits_in_the_state_it_has() {
+        let seconds = |seconds| Some(NOW.plus(Duration::from_secs(seconds)));
+        for (end, failures, throttled, next_at) in [
+            (End::NotTaken, 1, 0, seconds(30)),
+            (End::Throttled, 0, 1, seconds(5)),
+            (End::NotCalled, 0, 0, None),
+        ] {
+            // A call that was begun, and one that could not be.
+            for lead in [begun(), lead()] {
+                let called = lead.state == LeadState::Sending;
+                let since = (called || next_at.is_some()).then_some(NOW);
+                let progress = Progress { failures, throttled, since, next_at, calling: None };
+                let expected = Lead { progress, ..lead.clone() };
+                assert_eq!(ended(&lead, end.clone()), (expected.clone(), LeadWord::Waits), "{end:?}");
+                let standing = next_at.map_or(Standing::Due, Standing::NotBefore);
+                assert_eq!(expected.standing(NOW), Some(standing));
+                assert_eq!(expected.standing(NOW.plus(Duration::from_secs(30))), Some(Standing::Due));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_never_taken_is_given_up_a_day_after_its_first_call() {
+        let day = Duration::from_secs(86_400);
+        let last = begun().ended(End::NotTaken, &SendSchedule::decided(), Jitter::NONE, NOW.plus(day));
+        assert_eq!((last.0.state, last.0.error), (LeadState::Failed, Some(error("GIVEN_UP"))));
+        assert_eq!(last.1, LeadWord::Failed(error("GIVEN_UP")));
+        let before = NOW.plus(day - MOMENT);
+        let waits = begun().ended(End::NotTaken, &SendSchedule::decided(), Jitter::NONE, before).0;
+        assert_eq!((waits.state, waits.progress.next_at), (LeadState::Sending, Some(NOW.plus(day))));
+    }
+
+    #[test]
+    fn a_lead_that_is_not_written_to_says_why() {
+        for (why, state) in [
+            (NotSent::Suppressed(error("OPTED_OUT")), LeadState::Suppressed),
+            (NotSent::Failed(error("NO_LINE")), LeadState::Failed),
+        ] {
+            for lead in [lead(), ended(&begun(), End::NotTaken).0] {
+                let (next, word) = lead.not_sent(why.clone(), NOW);
+                let (NotSent::Suppressed(error) | NotSent::Failed(error)) = why.clone();
+                assert_eq!(
+                    (next.state, next.error, next.version),
+                    (state, Some(error.clone()), lead.version + 1)
+                );
+                assert_eq!((next.progress, next.opened), (Progress::default(), lead.opened));
+                assert_eq!(word, LeadWord::Failed(error));
+            }
+        }
+    }
+
+    #[test]
+    fn an_operator_may_have_tried_again_what_failed_or_is_unknown_and_nothing_else() {
+        for (state, may) in [
+            (LeadState::Queued, false),
+            (LeadState::Sending, false),
+            (LeadState::Sent, false),
+            (LeadState::Failed, true),
+            (LeadState::Unknown, true),
+            (LeadState::Suppressed, false),
+        ] {
+            let lead = Lead { state, error: Some(error("x")), ..begun() };
+            let expected = Lead {
+                state: LeadState::Queued,
+                error: None,
+                progress: Progress::default(),
+                updated_at: lead.updated_at.plus(MOMENT),
+                version: lead.version + 1,
+                ..lead.clone()
+            };
+            assert_eq!(lead.retried(NOW), may.then_some(expected), "{state:?}");
+            assert_eq!(lead.standing(NOW).is_none(), state.is_final());
+        }
+    }
+
+    #[test]
+    fn a_messages_status_never_goes_back() {
+        let said = |status, id: Option<&str>, word: Option<&str>| {
+            let mut message = opening(&lead(), None).message;
+            message.parts[0].status = status;
+            message.parts[0].provider_message_id = id.map(str::to_owned);
+            message.parts[0].error = word.map(error);
+            message
+        };
+        let words = [
+            (LeadWord::Unknown(error("a")), MessageStatus::Unknown, None, Some("a")),
+            (LeadWord::Failed(error("b")), MessageStatus::Failed, None, Some("b")),
+            (LeadWord::Sent("c".to_owned()), MessageStatus::Sent, Some("c"), None),
+        ];
+        for name in MessageStatus::NAMES {
+            let status = MessageStatus::parse(name).unwrap();
+            let before = said(status, None, (status == MessageStatus::Unknown).then_some("before"));
+            assert_eq!(LeadWord::Waits.of(&before, NOW), None);
+            for (word, becomes, id, why) in &words {
+                let mut expected = said(*becomes, *id, *why);
+                expected.version = 2;
+                expected.updated_at = NOW.plus(MOMENT);
+                let expected = (status < *becomes).then_some(expected);
+                assert_eq!(word.of(&before, NOW), expected, "{name} {word:?}");
+            }
+        }
+        let empty = Message { parts: vec![], ..said(MessageStatus::Sending, None, None) };
+        assert_eq!(words[2].0.of(&empty, NOW), None);
+    }
+
+    /// What happens to a lead.
+    #[derive(Clone, Debug)]
+    enum Happens {
+        Ends(End),
+        /// Nothing was begun, as something was missing.
+        Misses,
+        Forbidden,
+        Again,
+    }
+
+    fn happens() -> impl Strategy<Value = Happens> {
+        prop_oneof![
+            1 => Just(Happens::Ends(End::Sent("wamid".to_owned()))),
+            1 => Just(Happens::Ends(End::Failed(PartError::of("131026")))),
+            1 => Just(Happens::Ends(End::Unknown(PartError::of("NO_ANSWER")))),
+            3 => Just(Happens::Ends(End::NotTaken)),
+            2 => Just(Happens::Ends(End::Throttled)),
+            1 => Just(Happens::Ends(End::NotCalled)),
+            2 => Just(Happens::Misses),
+            1 => Just(Happens::Forbidden),
+            2 => Just(Happens::Again),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_happens_a_lead_is_sent_once_at_most_and_its_end_is_an_end(
+            history in prop::collection::vec((happens(), 0..40_000_u64, any::<u128>()), 0..40)
+        ) {
+            let waits = |waits: &[u64]| {
+                RetrySchedule::of(&waits.iter().copied().map(Duration::from_secs).collect::<Vec<_>>())
+            };
+            let schedule = SendSchedule {
+                retries: waits(&[30, 600]),
+                throttled: waits(&[5]),
+                give_up: Duration::from_secs(86_400),
+            };
+            let (mut lead, mut message, mut now, mut sent) = (lead(), None::<Message>, NOW, 0);
+            for (happens, seconds, random) in history {
+                now = now.plus(Duration::from_secs(seconds));
+                let (before, jitter) = (lead.clone(), Jitter::of(&Uuid::from_u128(random)));
+                let (next, word) = match (happens, lead.standing(now)) {
+                    (Happens::Again, _) => match lead.retried(now) {
+                        Some(next) => (next, LeadWord::Waits),
+                        None => continue,
+                    },
+                    // Nobody does anything about it.
+                    (_, None | Some(Standing::NotBefore(_))) => continue,
+                    (_, Some(Standing::Interrupted)) => unreachable!("each call ends here"),
+                    (Happens::Forbidden, _) => lead.not_sent(NotSent::Suppressed(PartError::of("OPTED_OUT")), now),
+                    (Happens::Misses, _) => lead.ended(End::NotTaken, &schedule, jitter, now),
+                    (Happens::Ends(end), _) => {
+                        let begun = lead.begun(lead.contact, LEASE, now);
+                        prop_assert_eq!(begun.state, LeadState::Sending);
+                        message.get_or_insert_with(|| opening(&lead, None).message);
+                        begun.ended(end, &schedule, jitter, now)
+                    }
+                };
+                sent += usize::from(next.state == LeadState::Sent);
+                if next.state == before.state {
+                    prop_assert_eq!((next.version, next.updated_at), (before.version, before.updated_at));
+                } else {
+                    prop_assert!(next.version > before.version && next.updated_at > before.updated_at);
+                }
+                prop_assert_eq!(next.error.is_some(), matches!(
+                    next.state,
+                    LeadState::Failed | LeadState::Unknown | LeadState::Suppressed
+                ));
+                prop_assert!(next.progress.calling.is_none());
+                if next.state.is_final() {
+                    prop_assert_eq!(&next.progress, &Progress::default());
+                    prop_assert!(word != LeadWord::Waits);
+                }
+                // What was promised when it was accepted stays.
+                prop_assert_eq!((next.id, &next.consent, next.message), (before.id, &before.consent, before.message));
+                if let Some(seen) = &mut message
+                    && let Some(told) = word.of(seen, now)
+                {
+                    prop_assert!(told.status() > seen.status() && told.version == seen.version + 1);
+                    *seen = told;
+                }
+                prop_assert_eq!(next.opened, message.is_some());
+                lead = next;
+            }
+            prop_assert!(sent <= 1);
+            if lead.state == LeadState::Sent {
+                prop_assert_eq!(message.map(|message| message.status()), Some(MessageStatus::Sent));
+            }
+        }
+    }
+}

@@ -430,6 +430,52 @@ mod tests {
     }
 
     #[test]
+    fn a_call_may_be_made_unless_one_is_under_way_or_it_is_too_early() {
+        let at = |millis| Timestamp::from_millis(NOW.as_millis() + millis);
+        let waits = Progress { next_at: Some(at(1)), ..Progress::default() };
+        assert_eq!(Progress::default().standing(NOW), Standing::Due);
+        assert_eq!(waits.standing(NOW), Standing::NotBefore(at(1)));
+        assert_eq!(waits.standing(at(1)), Standing::Due, "from that moment on");
+        let calling = Progress { calling: Some(LEASE), ..waits };
+        assert_eq!(calling.standing(NOW), Standing::Interrupted, "whenever that may be");
+    }
+
+    #[test]
+    fn what_begins_remembers_its_first_call_and_forgets_when_it_was_to_be_made() {
+        let first = Progress::default().begun(LEASE, NOW);
+        assert_eq!(first, Progress { since: Some(NOW), calling: Some(LEASE), ..Progress::default() });
+        let later = Progress { failures: 2, throttled: 1, next_at: Some(NOW), calling: None, ..first };
+        let other = Uuid::from_u128(10);
+        let expected = Progress { next_at: None, calling: Some(other), ..later.clone() };
+        assert_eq!(later.begun(other, NOW.plus(DAY)), expected);
+    }
+
+    #[test]
+    fn each_end_has_its_outcome() {
+        let (begun, error) = (Progress::default().begun(LEASE, NOW), PartError::of("131026"));
+        let after = |end| begun.after(end, &schedule(), Jitter::NONE, NOW);
+        assert_eq!(after(End::Sent("wamid".to_owned())), Outcome::Sent("wamid".to_owned()));
+        assert_eq!(after(End::Failed(error.clone())), Outcome::Failed(error.clone()));
+        assert_eq!(after(End::Unknown(error.clone())), Outcome::Unknown(error));
+        let ended = Progress { calling: None, ..begun.clone() };
+        assert_eq!(after(End::NotCalled), Outcome::Waits(ended.clone()));
+        let (soon, later) = (Some(NOW.plus(secs(5))), Some(NOW.plus(secs(30))));
+        let throttled = Progress { throttled: 1, next_at: soon, ..ended.clone() };
+        assert_eq!(after(End::Throttled), Outcome::Waits(throttled));
+        let not_taken = Progress { failures: 1, next_at: later, ..ended };
+        assert_eq!(after(End::NotTaken), Outcome::Waits(not_taken.clone()));
+        // What could not even be begun counts from now on.
+        assert_eq!(
+            Progress::default().after(End::NotTaken, &schedule(), Jitter::NONE, NOW),
+            Outcome::Waits(not_taken)
+        );
+        for end in [End::NotTaken, End::Throttled] {
+            let given_up = Outcome::Failed(PartError::of(PartError::GIVEN_UP));
+            assert_eq!(begun.after(end, &schedule(), Jitter::NONE, NOW.plus(DAY)), given_up);
+        }
+    }
+
+    #[test]
     fn a_part_that_was_never_called_is_due_and_a_call_is_begun_under_a_lease() {
         let message = four_parts();
         assert_eq!(message.turn(NOW), Turn::Due(0));
