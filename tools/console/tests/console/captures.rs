@@ -232,6 +232,10 @@ async fn a_brand_without_a_line_of_its_own_or_a_default_keeps_capture_from_being
         ["line", "create", "--channel", "1", "--brand", "a", "--token", "t", "--business-account", "1"];
     pages.json(&line).await;
     assert_eq!(pages.json(&enable).await["enabled"], true);
+    // The workspace's default line does for brands that have none.
+    pages.json(&["brand", "create", "--name", "Aster Kids", "--id", "b"]).await;
+    let kids = pages.json(&["capture", "set", "--brand", "b"]).await;
+    assert_eq!((&kids["brandId"], &kids["unreachableBrands"]), (&json!("b"), &json!([])));
 }
 
 #[tokio::test]
