@@ -1,0 +1,531 @@
+//! Leads as they are sent, as operators look at them, and numbers that are not to be written to.
+
+use std::time::Duration;
+
+use domain::lead::{LeadOpening, NotSent};
+use domain::message::PartError;
+use domain::retry::Jitter;
+use domain::sending::{End, SendSchedule};
+use domain::{
+    Cellphone, Contact, Conversation, Lead, LeadId, LeadState, Message, MessageStatus, PersonName,
+    TemplateId, Timestamp, WorkspaceId,
+};
+use harness::{Fault, TestClock, TestDb, World, trips};
+use serde_json::{Value, json};
+use store::{Created, LeadLease, LeadRecorded, LeadStep, LeasedLead, OptOut, Replaced, Store, Table};
+use uuid::Uuid;
+
+const LEASE: Duration = Duration::from_secs(90);
+const FIRST_DUE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(5);
+const PHONE: &str = "+12025550101";
+const LINE: &str = "1045551234567";
+
+/// A workspace with one line, and a lead.
+struct Leads {
+    world: World,
+    lead: Lead,
+}
+
+impl Leads {
+    async fn start() -> Self {
+        let world = World::start().await;
+        world.line(LINE, |_| ()).await;
+        let lead = world.lead(PHONE, |_| ()).await;
+        Self { world, lead }
+    }
+
+    fn db(&self) -> &TestDb {
+        &self.world.db
+    }
+
+    fn store(&self) -> &Store {
+        self.world.db.store()
+    }
+
+    async fn lease(&self) -> LeadLease {
+        self.store().lease_lead(self.world.workspace, self.lead.id, LEASE).await.unwrap()
+    }
+
+    async fn taken(&self) -> LeasedLead {
+        match self.lease().await {
+            LeadLease::Taken(leased) => *leased,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn opening(&self, lead: &Lead, found: Option<&Contact>) -> LeadOpening {
+        let lines = self.store().lines(self.world.workspace).await.unwrap();
+        let template = TemplateId::from_uuid(Uuid::from_u128(7));
+        lead.opening(found, &lines.lines[0], template, 1, self.store().now())
+    }
+
+    /// Opens a lead under a lease, as the contact was found.
+    async fn open(&self, leased: &LeasedLead, found: Option<&Contact>) -> (LeadRecorded, Lead) {
+        let opening = self.opening(&leased.lead, found).await;
+        let begun = leased.lead.begun(opening.contact.id, leased.lease, self.store().now());
+        let opened = self.store().open_lead(leased, &begun, &opening, found, PATIENCE).await.unwrap();
+        (opened, begun)
+    }
+
+    /// A lead that is being sent, under a lease.
+    async fn begun(&self) -> LeasedLead {
+        let mut leased = self.taken().await;
+        let (opened, begun) = self.open(&leased, None).await;
+        assert_eq!(opened, LeadRecorded::Done);
+        leased.lead = begun;
+        leased
+    }
+
+    async fn record(&self, leased: &LeasedLead, end: End) -> (LeadRecorded, Lead) {
+        let message = self.message().await;
+        let (next, word) = ended(&leased.lead, end);
+        let said = word.of(&message, self.store().now());
+        let both = said.as_ref().map(|said| (&message, said));
+        let step = match next.progress.next_at {
+            Some(at) => LeadStep::Waits(at),
+            None => LeadStep::Ends,
+        };
+        (self.store().record_lead(leased, &next, both, step, PATIENCE).await.unwrap(), next)
+    }
+
+    async fn stored(&self) -> Lead {
+        self.store().lead(self.world.workspace, self.lead.id).await.unwrap().unwrap()
+    }
+
+    async fn message(&self) -> Message {
+        let Lead { workspace_id, conversation, message, .. } = self.lead;
+        self.store().message(workspace_id, conversation, message).await.unwrap().unwrap()
+    }
+
+    async fn conversation(&self) -> Option<Conversation> {
+        self.store().conversation(self.lead.workspace_id, self.lead.conversation).await.unwrap()
+    }
+
+    fn row(&self) -> Value {
+        let rows = self.db().rows(Table::Leads);
+        rows.into_iter().find(|row| row["sk"]["S"] == "L").unwrap()
+    }
+
+    async fn due(&self) -> Vec<store::DueLead> {
+        let mut due = vec![];
+        for shard in 0..Store::DUE_SHARDS {
+            due.extend(self.store().due_leads(shard, 100).await.unwrap());
+        }
+        due
+    }
+
+    /// How many rows there are of what a lead opens.
+    fn opened(&self) -> [usize; 3] {
+        [Table::Contacts, Table::Conversations, Table::Messages].map(|table| self.db().rows(table).len())
+    }
+}
+
+fn ended(lead: &Lead, end: End) -> (Lead, domain::lead::LeadWord) {
+    lead.ended(end, &SendSchedule::decided(), Jitter::NONE, TestClock::START)
+}
+
+fn sent() -> End {
+    End::Sent("wamid.1".to_owned())
+}
+
+/// A contact row, its identity and five rows that it is searched by; a conversation and two lists; a message, a lane.
+const OPENED: [usize; 3] = [7, 3, 2];
+
+#[tokio::test]
+async fn a_lead_is_one_senders_until_its_lease_ends() {
+    let leads = Leads::start().await;
+    leads.db().forget_calls();
+    let first = leads.taken().await;
+    assert_eq!(trips(&leads.db().calls()), 1);
+    assert_eq!(first.lead, leads.lead);
+    assert_eq!(leads.lease().await, LeadLease::Held);
+    leads.db().clock().advance(LEASE);
+    assert_eq!(leads.lease().await, LeadLease::Held, "to the last millisecond");
+    assert_eq!(leads.due().await.len(), 1, "whoever died is come after");
+    leads.db().clock().advance(Duration::from_millis(1));
+    let next = leads.taken().await;
+    assert_ne!(next.lease, first.lease);
+    assert_eq!(leads.due().await, []);
+}
+
+#[tokio::test]
+async fn of_many_who_ask_for_a_lead_one_gets_it() {
+    let leads = Leads::start().await;
+    for _ in 0..5 {
+        let asked = futures::future::join_all((0..16).map(|_| leads.lease())).await;
+        assert_eq!(asked.iter().filter(|lease| matches!(lease, LeadLease::Taken(_))).count(), 1);
+        leads.db().clock().advance(LEASE + Duration::from_millis(1));
+    }
+}
+
+#[tokio::test]
+async fn a_lease_whose_answer_is_lost_is_recognised() {
+    let leads = Leads::start().await;
+    leads.db().fail("UpdateItem", Fault::AnswerLost, 1);
+    let taken = leads.taken().await;
+    assert_eq!(taken.lead, leads.lead);
+}
+
+#[tokio::test]
+async fn a_lead_that_is_nobodys_or_finished_is_not_leased() {
+    let leads = Leads::start().await;
+    let (workspace, nobody) = (leads.world.workspace, LeadId::from_uuid(Uuid::from_u128(1)));
+    let elsewhere = WorkspaceId::from_uuid(Uuid::from_u128(1));
+    for (workspace, id) in [(workspace, nobody), (elsewhere, leads.lead.id)] {
+        let lease = leads.store().lease_lead(workspace, id, LEASE).await.unwrap();
+        assert_eq!(lease, LeadLease::Unknown);
+    }
+    let rows = leads.db().rows(Table::Leads);
+    assert_eq!(rows.iter().filter(|row| row["sk"]["S"] == "L").count(), 1, "none is made by asking");
+    let leased = leads.begun().await;
+    leads.record(&leased, sent()).await;
+    assert_eq!(leads.lease().await, LeadLease::Finished);
+}
+
+#[tokio::test]
+async fn a_beginning_makes_all_that_the_lead_opens_in_one_trip() {
+    let leads = Leads::start().await;
+    let leased = leads.taken().await;
+    let opening = leads.opening(&leased.lead, None).await;
+    leads.store().workspace(leads.world.workspace).await.unwrap();
+    let begun = leased.lead.begun(opening.contact.id, leased.lease, leads.store().now());
+    leads.db().forget_calls();
+    let opened = leads.store().open_lead(&leased, &begun, &opening, None, PATIENCE).await.unwrap();
+    assert_eq!((opened, leads.db().calls().len()), (LeadRecorded::Done, 1));
+    assert_eq!((leads.stored().await, leads.opened()), (begun, OPENED));
+    assert_eq!(leads.conversation().await, Some(opening.conversation));
+    assert_eq!(leads.message().await, opening.message);
+    let contact = leads.store().contact(leads.world.workspace, opening.contact.id).await.unwrap();
+    assert_eq!(contact, Some(opening.contact));
+    let lane =
+        leads.store().lane_state(leads.world.workspace, leads.lead.conversation).await.unwrap().unwrap();
+    assert_eq!((lane.seq, lane.lease, lane.due_at, lane.open.entries), (1, None, None, vec![]));
+    assert_eq!(leads.lease().await, LeadLease::Held, "the lease stays");
+}
+
+#[tokio::test]
+async fn the_permission_and_what_was_promised_never_change() {
+    let leads = Leads::start().await;
+    let before = leads.row();
+    let leased = leads.begun().await;
+    leads.record(&leased, sent()).await;
+    let after = leads.row();
+    let constant = [
+        "consent",
+        "cellphone",
+        "name",
+        "brandId",
+        "landingUri",
+        "utm",
+        "conversationId",
+        "messageId",
+        "createdAt",
+        "timePk",
+        "timeSk",
+        "id",
+        "workspaceId",
+        "contactId",
+    ];
+    for name in constant {
+        assert!(!before[name].is_null(), "{name}");
+        assert_eq!(after[name], before[name], "{name}");
+    }
+    assert_eq!(leads.stored().await.consent, leads.lead.consent);
+}
+
+#[tokio::test]
+async fn a_beginning_whose_answer_is_lost_is_recognised_however_often() {
+    // The SDK tries three times by itself; a fourth is another transaction.
+    for (fault, times) in
+        [(Fault::AnswerLost, 1), (Fault::AnswerLost, 4), (Fault::Conflict, 3), (Fault::ItemThrottled, 3)]
+    {
+        let leads = Leads::start().await;
+        let leased = leads.taken().await;
+        leads.db().fail("TransactWriteItems", fault, times);
+        let (opened, begun) = leads.open(&leased, None).await;
+        assert_eq!((opened, leads.stored().await), (LeadRecorded::Done, begun), "{fault:?} {times}");
+        assert_eq!(leads.opened(), OPENED);
+    }
+}
+
+#[tokio::test]
+async fn of_two_who_think_a_lead_theirs_one_begins_and_one_records() {
+    let leads = Leads::start().await;
+    let late = leads.taken().await;
+    leads.db().clock().advance(LEASE + Duration::from_millis(1));
+    let mut mine = leads.taken().await;
+    assert_eq!(leads.open(&late, None).await.0, LeadRecorded::Lost);
+    assert_eq!(leads.opened(), [0, 0, 0]);
+    let (opened, begun) = leads.open(&mine, None).await;
+    assert_eq!((opened, leads.open(&late, None).await.0), (LeadRecorded::Done, LeadRecorded::Lost));
+    assert_eq!(leads.record(&late, sent()).await.0, LeadRecorded::Lost);
+    let without = late.lead.not_sent(NotSent::Failed(PartError::of("x")), TestClock::START).0;
+    let record = leads.store().record_lead(&late, &without, None, LeadStep::Ends, PATIENCE).await;
+    assert_eq!(record.unwrap(), LeadRecorded::Lost);
+    assert_eq!((leads.stored().await, leads.opened()), (begun.clone(), OPENED));
+    assert_eq!(leads.message().await.status(), MessageStatus::Sending);
+
+    mine.lead = begun;
+    let (recorded, next) = leads.record(&mine, sent()).await;
+    assert_eq!((recorded, leads.stored().await), (LeadRecorded::Done, next));
+    assert_eq!(
+        leads.record(&mine, End::Unknown(PartError::of("x"))).await.0,
+        LeadRecorded::Lost,
+        "given back"
+    );
+    assert_eq!(leads.message().await.status(), MessageStatus::Sent);
+}
+
+#[tokio::test]
+async fn under_one_lease_a_call_begins_once() {
+    let leads = Leads::start().await;
+    let leased = leads.begun().await;
+    let again = leased.lead.begun(leased.lead.contact, leased.lease, leads.store().now());
+    let record = leads.store().record_lead(&leased, &again, None, LeadStep::Goes, PATIENCE).await.unwrap();
+    assert_eq!((record, leads.stored().await), (LeadRecorded::Lost, leased.lead));
+}
+
+#[tokio::test]
+async fn an_end_is_recorded_with_its_message_and_gives_the_lead_back() {
+    let leads = Leads::start().await;
+    let leased = leads.begun().await;
+    leads.db().forget_calls();
+    let (recorded, next) = leads.record(&leased, sent()).await;
+    let writes: Vec<String> = leads.db().calls().into_iter().map(|call| call.operation).collect();
+    assert_eq!(
+        (recorded, writes),
+        (LeadRecorded::Done, vec!["GetItem".to_owned(), "TransactWriteItems".to_owned()])
+    );
+    assert_eq!(leads.stored().await, next);
+    let message = leads.message().await;
+    assert_eq!((message.status(), message.version), (MessageStatus::Sent, 2));
+    for name in ["lease", "leaseUntil", "dueAt", "dueShard", "error"] {
+        assert!(leads.row().get(name).is_none(), "{name}");
+    }
+    leads.db().clock().advance(FIRST_DUE + LEASE);
+    assert_eq!(leads.due().await, []);
+}
+
+#[tokio::test]
+async fn what_waits_is_given_back_until_then() {
+    let leads = Leads::start().await;
+    let leased = leads.begun().await;
+    let (recorded, next) = leads.record(&leased, End::NotTaken).await;
+    assert_eq!((recorded, leads.stored().await), (LeadRecorded::Done, next.clone()));
+    assert!(leads.row().get("lease").is_none() && leads.row().get("leaseUntil").is_none());
+    let at = next.progress.next_at.unwrap();
+    leads.db().clock().set(Timestamp::from_millis(at.as_millis() - 1));
+    assert_eq!(leads.due().await, []);
+    leads.db().clock().set(at);
+    assert_eq!(leads.due().await.len(), 1);
+    assert_eq!(leads.taken().await.lead, next);
+}
+
+#[tokio::test]
+async fn a_record_whose_answer_is_lost_is_recognised_with_and_without_a_message() {
+    for end in [sent(), End::NotTaken, End::NotCalled] {
+        let leads = Leads::start().await;
+        let leased = leads.begun().await;
+        let operation = if end == sent() { "TransactWriteItems" } else { "UpdateItem" };
+        leads.db().fail(operation, Fault::AnswerLost, 4);
+        let (recorded, next) = leads.record(&leased, end.clone()).await;
+        assert_eq!((recorded, leads.stored().await), (LeadRecorded::Done, next), "{end:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_changed_meanwhile_is_stale_and_the_lead_stays_as_it_was() {
+    let leads = Leads::start().await;
+    let leased = leads.begun().await;
+    let message = leads.message().await;
+    let (next, word) = ended(&leased.lead, sent());
+    let said = word.of(&message, leads.store().now()).unwrap();
+    let older = Message { version: 7, ..message };
+    let both = Some((&older, &said));
+    let record = leads.store().record_lead(&leased, &next, both, LeadStep::Ends, PATIENCE).await.unwrap();
+    assert_eq!((record, leads.stored().await), (LeadRecorded::Stale, leased.lead));
+}
+
+#[tokio::test]
+async fn a_contact_that_changed_or_came_up_meanwhile_is_stale_and_nothing_is_opened() {
+    let leads = Leads::start().await;
+    let leased = leads.taken().await;
+    let blank = |id: u128| {
+        let id = domain::ContactId::from_uuid(Uuid::from_u128(id));
+        let cellphone = Some(leads.lead.cellphone.clone());
+        Contact { cellphone, ..Contact::blank(id, leads.world.workspace, TestClock::START) }
+    };
+    let contact = blank(1);
+    assert_eq!(leads.store().create_contact(&contact, "seed").await.unwrap(), Created::Done);
+    let rows = leads.opened();
+    assert_eq!(leads.open(&leased, None).await.0, LeadRecorded::Stale, "the number is taken");
+
+    let next = Contact { first_name: PersonName::parse("María").ok(), version: 2, ..contact.clone() };
+    assert_eq!(leads.store().replace_contact(&contact, &next, "next").await.unwrap(), Replaced::Done);
+    assert_eq!(leads.open(&leased, Some(&contact)).await.0, LeadRecorded::Stale, "it has a name");
+    assert_eq!(leads.open(&leased, Some(&blank(2))).await.0, LeadRecorded::Stale, "it is no more");
+    assert_eq!(leads.stored().await, leased.lead);
+    assert_eq!(leads.opened()[1..], rows[1..]);
+
+    let (opened, begun) = leads.open(&leased, Some(&next)).await;
+    assert_eq!((opened, begun.contact), (LeadRecorded::Done, next.id));
+    let stored = leads.store().contact(leads.world.workspace, next.id).await.unwrap();
+    assert_eq!(stored, Some(next), "whoever has a name is not written");
+}
+
+#[tokio::test]
+async fn of_several_sweepers_one_claims_a_lead_and_nobody_one_that_was_worked_on_since() {
+    let leads = Leads::start().await;
+    assert_eq!(leads.due().await, []);
+    leads.db().clock().advance(FIRST_DUE);
+    let due = leads.due().await;
+    assert_eq!((due.len(), due[0].workspace(), due[0].id()), (1, leads.world.workspace, leads.lead.id));
+    let (store, until) = (leads.store(), leads.store().now().plus(Duration::from_secs(300)));
+    let (one, other) = tokio::join!(store.claim_lead(&due[0], until), store.claim_lead(&due[0], until));
+    assert_ne!(one.unwrap(), other.unwrap());
+    assert_eq!(leads.due().await, []);
+    leads.db().clock().set(until);
+    let due = leads.due().await;
+    leads.db().fail("UpdateItem", Fault::AnswerLost, 1);
+    assert!(store.claim_lead(&due[0], until.plus(LEASE)).await.unwrap(), "its answer was lost");
+    leads.begun().await;
+    assert!(!store.claim_lead(&due[0], until).await.unwrap());
+    assert_eq!(leads.lease().await, LeadLease::Held, "a claim takes no lease away");
+}
+
+#[tokio::test]
+async fn a_lead_that_is_to_be_tried_again_is_due_at_once_if_it_is_as_it_was_read() {
+    let leads = Leads::start().await;
+    let leased = leads.begun().await;
+    let (_, failed) = leads.record(&leased, End::Failed(PartError::of("131026"))).await;
+    leads.db().clock().advance(Duration::from_secs(60));
+    let next = failed.retried(leads.store().now()).unwrap();
+    leads.db().forget_calls();
+    leads.db().fail("UpdateItem", Fault::AnswerLost, 1);
+    assert!(leads.store().retry_lead(&failed, &next).await.unwrap());
+    assert_eq!(leads.db().calls().len(), 2, "the SDK repeats what was lost");
+    assert_eq!((leads.stored().await, leads.due().await.len()), (next.clone(), 1));
+    assert!(leads.row().get("error").is_none() && leads.row()["timeSk"]["S"].is_string());
+    assert!(!leads.store().retry_lead(&failed, &next).await.unwrap(), "it is another version");
+    assert_eq!(leads.taken().await.lead, next);
+}
+
+#[tokio::test]
+async fn numbers_are_put_down_and_struck_off() {
+    let leads = Leads::start().await;
+    let (store, workspace) = (leads.store(), leads.world.workspace);
+    let opt_out = |phone: &str, millis| OptOut {
+        cellphone: Cellphone::parse(phone).unwrap(),
+        since: Timestamp::from_millis(millis),
+    };
+    let (one, other) = (opt_out(PHONE, 1), opt_out("+12025550102", 2));
+    assert!(!store.opted_out(workspace, &one.cellphone).await.unwrap());
+    assert!(store.opt_out(workspace, &other).await.unwrap() && store.opt_out(workspace, &one).await.unwrap());
+    assert!(!store.opt_out(workspace, &opt_out(PHONE, 3)).await.unwrap(), "it stays since when it was");
+    leads.db().fail("PutItem", Fault::AnswerLost, 1);
+    let third = opt_out("+12025550103", 4);
+    assert!(store.opt_out(workspace, &third).await.unwrap(), "its answer was lost");
+    assert!(store.opted_out(workspace, &one.cellphone).await.unwrap());
+    assert_eq!(store.opt_outs(workspace).await.unwrap(), [one.clone(), other.clone(), third]);
+    let elsewhere = WorkspaceId::from_uuid(Uuid::from_u128(1));
+    assert!(!store.opted_out(elsewhere, &one.cellphone).await.unwrap());
+    assert_eq!(store.opt_outs(elsewhere).await.unwrap(), []);
+
+    store.opt_in(workspace, &one.cellphone).await.unwrap();
+    store.opt_in(workspace, &one.cellphone).await.unwrap();
+    assert!(!store.opted_out(workspace, &one.cellphone).await.unwrap());
+    assert!(store.opted_out(workspace, &other.cellphone).await.unwrap());
+    assert!(store.lead(workspace, leads.lead.id).await.unwrap().is_some(), "leads are no numbers");
+}
+
+/// Leads of a workspace whose numbers say in which order they came, every third of them FAILED; some at one moment.
+async fn many(count: usize) -> (World, Vec<LeadId>) {
+    let world = World::start().await;
+    let first = world.lead(PHONE, |_| ()).await;
+    let rows = world.db.rows(Table::Leads);
+    let row = rows.into_iter().find(|row| row["sk"]["S"] == "L").unwrap();
+    let mut ids = vec![first.id];
+    let mut imported = vec![];
+    for number in 1..count {
+        let id = Uuid::from_u64_pair(0x4000, 0x8000_0000_0001_0000 + number as u64);
+        let at = TestClock::START.plus(Duration::from_secs(number as u64 / 2));
+        let (workspace, mut row) = (World::WORKSPACE, row.clone());
+        row["pk"] = json!({ "S": format!("{workspace}#L#{id}") });
+        row["id"] = json!({ "S": id.to_string() });
+        row["createdAt"] = json!({ "S": at.to_string() });
+        row["timeSk"] = json!({ "S": format!("{:013}#{id}", 9_999_999_999_999 - at.as_millis()) });
+        if number % 3 == 0 {
+            row["state"] = json!({ "S": "FAILED" });
+        }
+        imported.push(row);
+        ids.push(LeadId::from_uuid(id));
+    }
+    world.db.import(Table::Leads, &imported);
+    (world, ids)
+}
+
+/// All pages of that size.
+async fn pages(world: &World, state: Option<LeadState>, limit: u16) -> Vec<Vec<Lead>> {
+    let (mut pages, mut from) = (vec![], None::<String>);
+    loop {
+        let page = world.db.store().leads(world.workspace, state, from.as_deref(), limit).await.unwrap();
+        assert!(page.leads.len() <= usize::from(limit.clamp(1, Store::MOST_LEADS)));
+        pages.push(page.leads);
+        from = page.next;
+        if from.is_none() {
+            return pages;
+        }
+    }
+}
+
+#[tokio::test]
+async fn leads_are_listed_newest_first_page_by_page_each_once() {
+    let (world, ids) = many(251).await;
+    for limit in [1, 7, 100, 1_000] {
+        let pages = pages(&world, None, limit).await;
+        let whole = usize::from(limit.min(Store::MOST_LEADS));
+        assert_eq!(pages.len(), ids.len().div_ceil(whole), "{limit}");
+        let leads: Vec<Lead> = pages.concat();
+        let mut listed: Vec<LeadId> = leads.iter().map(|lead| lead.id).collect();
+        assert!(leads.is_sorted_by_key(|lead| (std::cmp::Reverse(lead.created_at), lead.id.to_string())));
+        listed.sort_unstable_by_key(ToString::to_string);
+        let mut expected = ids.clone();
+        expected.sort_unstable_by_key(ToString::to_string);
+        assert_eq!(listed, expected, "{limit}");
+    }
+    world.db.forget_calls();
+    world.db.store().leads(world.workspace, None, None, 100).await.unwrap();
+    assert_eq!(trips(&world.db.calls()), 2);
+}
+
+#[tokio::test]
+async fn leads_of_one_state_are_listed_without_the_others() {
+    let (world, ids) = many(251).await;
+    for limit in [5, 83, 100] {
+        let pages = pages(&world, Some(LeadState::Failed), limit).await;
+        assert!(pages[..pages.len() - 1].iter().all(|page| page.len() == usize::from(limit)), "{limit}");
+        let leads = pages.concat();
+        assert!(leads.iter().all(|lead| lead.state == LeadState::Failed));
+        assert!(leads.is_sorted_by_key(|lead| std::cmp::Reverse(lead.created_at)));
+        assert_eq!(leads.len(), ids.len() / 3, "{limit}");
+    }
+    assert_eq!(pages(&world, Some(LeadState::Sent), 20).await.concat(), []);
+    let (elsewhere, _) = world.second_workspace().await;
+    let page = world.db.store().leads(elsewhere, None, None, 20).await.unwrap();
+    assert_eq!((page.leads, page.next), (vec![], None));
+}
+
+#[tokio::test]
+async fn a_lead_that_comes_while_pages_are_turned_repeats_none() {
+    let (world, _) = many(20).await;
+    let store = world.db.store();
+    let page = store.leads(world.workspace, None, None, 10).await.unwrap();
+    world.db.clock().advance(Duration::from_secs(3_600));
+    let new = world.lead("+12025550199", |_| ()).await;
+    let rest = store.leads(world.workspace, None, page.next.as_deref(), 10).await.unwrap();
+    assert_eq!((rest.leads.len(), rest.next), (10, None));
+    assert!(rest.leads.iter().all(|lead| lead.id != new.id && !page.leads.contains(lead)));
+    let first = store.leads(world.workspace, None, None, 1).await.unwrap();
+    assert_eq!(first.leads[0], new);
+}
