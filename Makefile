@@ -29,7 +29,7 @@ bench: ## what reads cost where there is little and where there is much, as tabl
 
 soak: $(VENV)/installed ## a thousand leads while senders are killed, and tasks lost and repeated
 	@cargo build --workspace --all-targets --locked
-	@SOAK_LEADS=1000 cargo nextest run --locked --profile soak --package stack-tests -E 'test(leads_outlive)'
+	@SOAK_LEADS=1000 cargo test --locked --package stack-tests --test whole leads_outlive
 
 build: $(VENV)/installed ## all functions as they are shipped, for both processors (ARCHITECTURES=arm64 for one)
 	@for architecture in $(ARCHITECTURES); do \
