@@ -283,7 +283,7 @@ pub struct ProblemType {
     pub title: &'static str,
 }
 
-/// The table, whole; the last one is the gateway's to say. The README shows it and a test holds the two together.
+/// The table, whole; 429 is the gateway's to say. The README shows it and a test holds the two together.
 pub const PROBLEMS: &[ProblemType] = &[INVALID, REJECTED, CAPTCHA_UNAVAILABLE, RATE_LIMITED, INTERNAL];
 
 const INVALID: ProblemType = problem(400, "SERVICE.CAMPAIGN_LEADS.INVALID_REQUEST", "Bad Request");
@@ -392,4 +392,196 @@ impl CaptureAnswer {
 /// JSON of what always is some.
 fn json_text(body: &impl Serialize) -> String {
     serde_json::to_string(body).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const WORKSPACE: &str = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
+
+    fn request(event: Value) -> CaptureRequest {
+        serde_json::from_value(event).unwrap()
+    }
+
+    fn body() -> Value {
+        json!({
+            "workspaceId": WORKSPACE,
+            "captureKey": "key",
+            "cellphone": "+34600111222",
+            "landingUri": "https://www.example.com/",
+            "consent": {"status": "GRANTED"},
+            "recaptchaToken": "token",
+        })
+    }
+
+    fn with_body(body: &Value) -> CaptureRequest {
+        let headers = json!({"content-type": ["application/json"]});
+        request(json!({"httpMethod": "POST", "multiValueHeaders": headers, "body": body.to_string()}))
+    }
+
+    fn refused(asked: Asked) -> String {
+        match asked.lead {
+            Err(LeadProblem::Invalid(reason)) => reason,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_origin_is_one_header_of_visible_characters() {
+        let rows = [
+            (json!(null), SentOrigin::Absent),
+            (json!({}), SentOrigin::Absent),
+            (json!({"origin": []}), SentOrigin::Absent),
+            (json!({"x-origin": ["https://a.example"]}), SentOrigin::Absent),
+            (json!({"origin": ["https://a.example"]}), SentOrigin::One("https://a.example".to_owned())),
+            (json!({"ORIGIN": ["null"]}), SentOrigin::One("null".to_owned())),
+            (json!({"origin": [""]}), SentOrigin::One(String::new())),
+            (json!({"origin": ["https://a.example", "https://a.example"]}), SentOrigin::Unclear),
+            (json!({"origin": ["https://a.example"], "Origin": ["https://a.example"]}), SentOrigin::Unclear),
+            (json!({"origin": ["https://a.example "]}), SentOrigin::Unclear),
+            (json!({"origin": ["https://a.example\u{0}"]}), SentOrigin::Unclear),
+            (json!({"origin": ["https://\u{fc}.example"]}), SentOrigin::Unclear),
+        ];
+        for (headers, expected) in rows {
+            assert_eq!(request(json!({ "multiValueHeaders": headers })).origin(), expected, "{headers}");
+        }
+    }
+
+    #[test]
+    fn an_event_may_lack_whatever_the_gateway_leaves_out() {
+        for event in [json!({}), json!({"multiValueHeaders": null, "body": null, "requestContext": {}})] {
+            let request = request(event);
+            assert_eq!((request.method(), request.address(), request.user_agent()), ("", "", None));
+            assert_eq!((request.workspace(), request.origin()), (NOBODY, SentOrigin::Absent));
+            let asked = request.asked(|_| true);
+            assert_eq!(
+                (asked.workspace, refused(asked)),
+                (NOBODY, "content-type: not application/json".to_owned())
+            );
+        }
+        let request = request(json!({
+            "httpMethod": "POST",
+            "multiValueHeaders": {"User-Agent": ["Browser", "Proxy"]},
+            "requestContext": {"identity": {"sourceIp": "203.0.113.7"}},
+        }));
+        assert_eq!((request.address(), request.user_agent()), ("203.0.113.7", Some("Browser")));
+    }
+
+    #[test]
+    fn the_workspace_that_decides_is_the_urls_else_the_bodys_else_nobodys() {
+        let (ours, theirs) = (WORKSPACE, "11111111-1111-4111-8111-111111111111");
+        let rows = [
+            (json!(null), json!(ours), ours),
+            (json!({"workspaceId": []}), json!(ours), ours),
+            (json!({"workspaceId": [ours]}), json!(ours), ours),
+            (json!({"workspaceId": [theirs]}), json!(ours), theirs),
+            (json!({"workspaceId": ["x"]}), json!(ours), ours),
+            (json!({"workspaceId": [theirs, theirs]}), json!(ours), ours),
+            (json!({"workspaceId": [theirs]}), json!(7), theirs),
+            (json!({"workspaceId": ["x"]}), json!("y"), "00000000-0000-0000-0000-000000000000"),
+            (json!(null), json!(null), "00000000-0000-0000-0000-000000000000"),
+        ];
+        for (query, id, expected) in rows {
+            let mut body = body();
+            body["workspaceId"] = id.clone();
+            let mut request = with_body(&body);
+            request.multi_value_query_string_parameters = serde_json::from_value(query.clone()).unwrap();
+            assert_eq!(request.asked(|_| true).workspace.to_string(), expected, "{query} {id}");
+        }
+    }
+
+    #[test]
+    fn all_that_is_wrong_with_a_body_is_told_at_once_without_a_value_or_a_key_of_the_senders() {
+        let bad = json!({
+            "workspaceId": "secret",
+            "cellphone": "+34600111222",
+            "name": 7,
+            "brandId": "",
+            "landingUri": "secret",
+            "utm": {"secret": 7, "secret\u{0}": "x"},
+            "consent": {"status": "secret", "capturedAt": "secret"},
+            "recaptchaToken": "",
+        });
+        let reason = refused(with_body(&bad).asked(|_| false));
+        assert!(!reason.contains("secret") && !reason.contains("600111222"), "{reason}");
+        let told: Vec<&str> = reason.split(", ").map(|told| told.split(':').next().unwrap()).collect();
+        let fields = [
+            "body.workspaceId",
+            "body.captureKey",
+            "body.cellphone",
+            "body.name",
+            "body.brandId",
+            "body.landingUri",
+            "body.utm",
+            "body.utm",
+            "body.consent.status",
+            "body.consent.capturedAt",
+            "body.recaptchaToken",
+        ];
+        assert_eq!(told, fields, "{reason}");
+    }
+
+    #[test]
+    fn a_number_is_asked_for_in_its_plan_when_it_has_the_shape() {
+        let asked = std::cell::Cell::new(0);
+        let plan = |number: &Cellphone| {
+            asked.set(asked.get() + 1);
+            number.as_str() == "+34600111222"
+        };
+        assert!(with_body(&body()).asked(plan).lead.is_ok());
+        for (number, times) in [("+34600111223", 2), ("600111222", 2)] {
+            let mut body = body();
+            body["cellphone"] = json!(number);
+            assert!(refused(with_body(&body).asked(plan)).starts_with("body.cellphone: "));
+            assert_eq!(asked.get(), times);
+        }
+    }
+
+    #[test]
+    fn each_problem_is_one_of_the_table_and_each_of_the_table_is_told_apart() {
+        let problems = [
+            (LeadProblem::Invalid("x".to_owned()), 400),
+            (LeadProblem::Rejected("x"), 403),
+            (LeadProblem::CaptchaUnavailable("x"), 422),
+            (LeadProblem::unexpected("x"), 500),
+            (StoreError::Failed("x".into()).into(), 500),
+        ];
+        for (problem, status) in problems {
+            let kind = problem.kind();
+            assert_eq!((kind.status, PROBLEMS.contains(&kind)), (status, true));
+            let answer = CaptureAnswer::of(&Err(problem), &SentOrigin::Absent);
+            let body = format!(r#"{{"type":"{}","title":"{}","status":{status}}}"#, kind.name, kind.title);
+            assert_eq!((answer.status_code, answer.body), (status, body));
+        }
+        for (index, problem) in PROBLEMS.iter().enumerate() {
+            let name = problem.name.strip_prefix("SERVICE.CAMPAIGN_LEADS.").unwrap();
+            assert!(name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'), "{name}");
+            assert!(
+                PROBLEMS[..index]
+                    .iter()
+                    .all(|other| other.name != problem.name && other.status != problem.status)
+            );
+        }
+    }
+
+    #[test]
+    fn an_answer_names_the_page_that_may_read_it_and_no_other() {
+        for (readable, expected) in [
+            (SentOrigin::One("https://a.example".to_owned()), Some("https://a.example")),
+            (SentOrigin::Absent, None),
+            (SentOrigin::Unclear, None),
+        ] {
+            let answers = [
+                CaptureAnswer::preflight(&readable),
+                CaptureAnswer::of(&Err(invalid("x")), &readable),
+                CaptureAnswer::of(&Ok(LeadId::parse(WORKSPACE).unwrap()), &readable),
+            ];
+            for answer in answers {
+                let named = answer.headers.get("access-control-allow-origin").map(String::as_str);
+                assert_eq!(named, expected);
+            }
+        }
+    }
 }

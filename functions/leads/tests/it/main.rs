@@ -30,30 +30,30 @@ use leads::captcha::{Unreachable, Verifier};
 use serde_json::{Value, json};
 use store::Table;
 
-pub const PHONE: &str = "+34600111222";
-pub const LONG: Duration = Duration::from_secs(60);
+pub(crate) const PHONE: &str = "+34600111222";
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// The captcha's provider.
-pub struct StandIn {
+pub(crate) struct StandIn {
     clock: Arc<TestClock>,
     /// What it says of every token; if nothing, that it is a visitor's who seems human.
-    pub says: RefCell<Option<Result<Solution, Unreachable>>>,
+    pub(crate) says: RefCell<Option<Result<Solution, Unreachable>>>,
     /// Whether it knows a token that it was asked about before, as the real one does.
-    pub once: Cell<bool>,
+    pub(crate) once: Cell<bool>,
     /// Whether it never answers.
-    pub hangs: Cell<bool>,
+    pub(crate) hangs: Cell<bool>,
     /// The secrets and tokens it was asked about.
-    pub asked: RefCell<Vec<(String, String)>>,
+    pub(crate) asked: RefCell<Vec<(String, String)>>,
 }
 
 impl StandIn {
     /// What it says of a visitor of [`World::PAGE`] who seems human.
-    pub fn solved(&self) -> Solution {
+    pub(crate) fn solved(&self) -> Solution {
         let hostname = "www.example.com".to_owned();
         Solution::Solved { score: 0.9, action: ACTION.to_owned(), hostname, at: self.clock.now() }
     }
 
-    pub fn refuses(&self, code: &str) {
+    pub(crate) fn refuses(&self, code: &str) {
         self.says.replace(Some(Ok(Solution::Refused(vec![code.to_owned()]))));
     }
 }
@@ -75,19 +75,19 @@ impl Verifier for StandIn {
 }
 
 /// A workspace that takes leads from [`World::PAGE`], and the function.
-pub struct Site {
-    pub world: World,
-    pub capture: Capture,
-    pub leads: Leads<StandIn>,
+pub(crate) struct Site {
+    pub(crate) world: World,
+    pub(crate) capture: Capture,
+    pub(crate) leads: Leads<StandIn>,
 }
 
 impl Site {
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::with(|_| ()).await
     }
 
     /// The same with its set-up changed.
-    pub async fn with(change: impl FnOnce(&mut Capture)) -> Self {
+    pub(crate) async fn with(change: impl FnOnce(&mut Capture)) -> Self {
         let world = World::start().await;
         world.brand(World::BRAND, |_| ()).await;
         let capture = world.capture(change).await;
@@ -104,23 +104,23 @@ impl Site {
     }
 
     /// A second workspace that takes leads, from this page.
-    pub async fn other(&self, page: &str) -> Capture {
+    pub(crate) async fn other(&self, page: &str) -> Capture {
         let (workspace, _) = self.world.second_workspace().await;
         self.world.brand_of(workspace, World::BRAND, |_| ()).await;
         let page = domain::WebOrigin::parse(page).unwrap();
         self.world.capture_of(workspace, |capture| capture.origins = vec![page]).await
     }
 
-    pub fn captcha(&self) -> &StandIn {
+    pub(crate) fn captcha(&self) -> &StandIn {
         &self.leads.captcha
     }
 
     /// The body of a lead that is accepted.
-    pub fn body(&self) -> Value {
+    pub(crate) fn body(&self) -> Value {
         self.body_of(&self.capture)
     }
 
-    pub fn body_of(&self, capture: &Capture) -> Value {
+    pub(crate) fn body_of(&self, capture: &Capture) -> Value {
         json!({
             "workspaceId": capture.workspace_id.to_string(),
             "captureKey": capture.key.as_str(),
@@ -132,7 +132,7 @@ impl Site {
     }
 
     /// The same of another visitor: with a number and a token of its own.
-    pub fn visitor(&self, number: usize) -> Value {
+    pub(crate) fn visitor(&self, number: usize) -> Value {
         let mut body = self.body();
         body["cellphone"] = json!(format!("+34600{number:06}"));
         body["recaptchaToken"] = json!(format!("token of {number}"));
@@ -140,58 +140,58 @@ impl Site {
     }
 
     /// A request from [`World::PAGE`].
-    pub fn event(&self, body: &Value) -> GatewayEvent {
+    pub(crate) fn event(&self, body: &Value) -> GatewayEvent {
         GatewayEvent::of("leads-accept.json").body(body)
     }
 
     /// A preflight from there.
-    pub fn preflight(&self) -> GatewayEvent {
+    pub(crate) fn preflight(&self) -> GatewayEvent {
         GatewayEvent::of("leads-preflight.json")
     }
 
-    pub async fn send(&self, event: GatewayEvent) -> Answer {
+    pub(crate) async fn send(&self, event: GatewayEvent) -> Answer {
         answered(&self.leads, &event).await
     }
 
-    pub async fn post(&self, body: &Value) -> Answer {
+    pub(crate) async fn post(&self, body: &Value) -> Answer {
         self.send(self.event(body)).await
     }
 
     /// Posts a lead that is accepted.
-    pub async fn accepted(&self, body: &Value) -> LeadId {
+    pub(crate) async fn accepted(&self, body: &Value) -> LeadId {
         let answer = self.post(body).await;
         assert_eq!(answer.status, 202, "{} {body}", answer.text);
         id(&answer)
     }
 
-    pub async fn lead(&self, id: LeadId) -> Lead {
+    pub(crate) async fn lead(&self, id: LeadId) -> Lead {
         self.world.db.store().lead(self.world.workspace, id).await.unwrap().unwrap()
     }
 
     /// How many rows of that kind the table has: `lead`, `captchaToken`, `leadRepeat`.
-    pub fn rows(&self, kind: &str) -> usize {
+    pub(crate) fn rows(&self, kind: &str) -> usize {
         self.world.db.rows(Table::Leads).iter().filter(|row| row["kind"]["S"] == kind).count()
     }
 
     /// How many rows of any kind.
-    pub fn all_rows(&self) -> usize {
+    pub(crate) fn all_rows(&self) -> usize {
         self.world.db.rows(Table::Leads).len()
     }
 
-    pub fn operations(&self) -> Vec<String> {
+    pub(crate) fn operations(&self) -> Vec<String> {
         let name = |call: harness::Call| format!("{} {}", call.operation, call.table.replace("test-", ""));
         self.world.db.calls().into_iter().map(name).collect()
     }
 
     /// Changes the set-up.
-    pub async fn change(&mut self, change: impl FnOnce(&mut Capture)) {
+    pub(crate) async fn change(&mut self, change: impl FnOnce(&mut Capture)) {
         change(&mut self.capture);
         self.capture.version += 1;
         assert!(self.world.db.store().replace_capture(&self.capture).await.unwrap());
     }
 
     /// Takes the captcha secret away.
-    pub async fn without_secret(&self) {
+    pub(crate) async fn without_secret(&self) {
         let db = &self.world.db;
         let delete = db.client().delete_item().table_name(db.table(Table::Secrets));
         let pk = AttributeValue::S(format!("{}#K", self.world.workspace));
@@ -200,20 +200,20 @@ impl Site {
 }
 
 /// A body with one field changed.
-pub fn with(body: &Value, field: &str, value: Value) -> Value {
+pub(crate) fn with(body: &Value, field: &str, value: Value) -> Value {
     let mut body = body.clone();
     body[field] = value;
     body
 }
 
 /// A body without a field.
-pub fn without(body: &Value, field: &str) -> Value {
+pub(crate) fn without(body: &Value, field: &str) -> Value {
     let mut body = body.clone();
     body.as_object_mut().unwrap().remove(field);
     body
 }
 
-pub async fn answered<V: Verifier>(leads: &Leads<V>, event: &GatewayEvent) -> Answer {
+pub(crate) async fn answered<V: Verifier>(leads: &Leads<V>, event: &GatewayEvent) -> Answer {
     let request: CaptureRequest = serde_json::from_value(event.json().clone()).unwrap();
     let answer = serde_json::to_value(leads.handle(&request).await).unwrap();
     assert_eq!(answer["isBase64Encoded"], false);
@@ -229,16 +229,16 @@ pub async fn answered<V: Verifier>(leads: &Leads<V>, event: &GatewayEvent) -> An
 }
 
 /// The page that may read an answer.
-pub fn readable_by(answer: &Answer) -> Option<&str> {
+pub(crate) fn readable_by(answer: &Answer) -> Option<&str> {
     answer.headers.get("access-control-allow-origin").map(String::as_str)
 }
 
-pub fn id(answer: &Answer) -> LeadId {
+pub(crate) fn id(answer: &Answer) -> LeadId {
     LeadId::parse(answer.json["requestId"].as_str().unwrap()).unwrap()
 }
 
 /// How many answers there are of each status.
-pub fn statuses(answers: &[Answer]) -> BTreeMap<u16, usize> {
+pub(crate) fn statuses(answers: &[Answer]) -> BTreeMap<u16, usize> {
     let mut counts = BTreeMap::new();
     for answer in answers {
         *counts.entry(answer.status).or_default() += 1;
@@ -247,6 +247,6 @@ pub fn statuses(answers: &[Answer]) -> BTreeMap<u16, usize> {
 }
 
 /// An id that no workspace has.
-pub fn nobody() -> WorkspaceId {
+pub(crate) fn nobody() -> WorkspaceId {
     WorkspaceId::parse("11111111-1111-4111-8111-111111111111").unwrap()
 }

@@ -117,7 +117,7 @@ async fn a_capture_key_that_is_not_the_workspaces_is_rejected_however_it_differs
 
 #[tokio::test]
 async fn a_number_is_one_of_its_plan_in_e164() {
-    let good = ["+34600111222", "+14155550123", "+442079460958", "+4915112345678", "+5215512345678"];
+    let good = ["+34600111222", "+14155550123", "+442079460958", "+4915112345678", "+525512345678"];
     let bad = [
         "34600111222",
         "0034600111222",
