@@ -1,0 +1,370 @@
+//! Leads as they are accepted: with all that keeps each from being accepted again, or not at all.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::time::Duration;
+
+use domain::captcha::{Score, Threshold};
+use domain::capture::Caps;
+use domain::lead::{LandingUri, LeadName, NotSent, Seen, Utm};
+use domain::message::PartError;
+use domain::{
+    BrandId, Capture, CaptureKey, Cellphone, Lead, LeadId, LeadRequest, LeadState, Secret, TemplateId,
+    Timestamp, WebOrigin,
+};
+use harness::{Fault, TestClock, TestDb, trips};
+use serde_json::Value;
+use store::{LeadAccepted, LeadLease, LeadRecorded, LeadStep, LeadTraces, Store, StoreError, Table};
+
+mod support;
+use support::{OTHER, WORKSPACE};
+
+const DAY: Duration = Duration::from_secs(24 * 3_600);
+const SECOND: Duration = Duration::from_secs(1);
+const DUE: Duration = Duration::from_secs(120);
+const PHONE: &str = "+34600111222";
+
+fn phone(text: &str) -> Cellphone {
+    Cellphone::parse(text).unwrap()
+}
+
+fn brand(id: &str) -> BrandId {
+    BrandId::parse(id).unwrap()
+}
+
+/// A lead with all that one can have.
+fn lead(db: &TestDb) -> Lead {
+    let request = LeadRequest {
+        workspace_id: WORKSPACE,
+        capture_key: Secret::new(""),
+        cellphone: phone(PHONE),
+        name: LeadName::read("Ada Lovelace").unwrap(),
+        brand: None,
+        landing_uri: LandingUri::parse("https://www.example.com/spring?a=b").unwrap(),
+        utm: Utm::of(
+            [("source".to_owned(), "search".to_owned()), ("empty".to_owned(), String::new())].into(),
+        )
+        .unwrap(),
+        consented_at: Timestamp::parse("2026-01-02T03:04:00.5Z"),
+        captcha: Secret::new("token"),
+    };
+    let seen = Seen {
+        brand: brand("brand"),
+        score: Score::from_hundredths(71).unwrap(),
+        address: "203.0.113.7",
+        user_agent: Some("Browser/1.0"),
+    };
+    request.accepted(seen, &**db.ids(), db.store().now())
+}
+
+/// The same of somebody else.
+fn lead_of(db: &TestDb, number: &str, of_brand: &str) -> Lead {
+    Lead { cellphone: phone(number), brand: brand(of_brand), ..lead(db) }
+}
+
+/// Of the function that accepts leads, with its rights.
+fn store(db: &TestDb) -> Store {
+    db.store_of("leads")
+}
+
+async fn accept(db: &TestDb, lead: &Lead, token: &str) -> LeadAccepted {
+    store(db).accept_lead(lead, token, DUE).await.unwrap()
+}
+
+async fn traces(db: &TestDb, lead: &Lead, token: &str) -> LeadTraces {
+    store(db).lead_traces(lead.workspace_id, &lead.cellphone, &lead.brand, token).await.unwrap()
+}
+
+/// The one row of a kind.
+fn row(db: &TestDb, kind: &str) -> Value {
+    let mut rows: Vec<Value> =
+        db.rows(Table::Leads).into_iter().filter(|row| row["kind"]["S"] == kind).collect();
+    assert_eq!(rows.len(), 1, "{kind}");
+    rows.remove(0)
+}
+
+#[tokio::test]
+async fn an_accepted_lead_reads_back_and_what_is_optional_may_be_absent() {
+    let db = TestDb::start().await;
+    let whole = lead(&db);
+    let mut bare = lead_of(&db, "+34600111223", "brand");
+    (bare.name, bare.consent.captured_at, bare.consent.user_agent) = (None, None, None);
+    bare.utm = Utm::default();
+    for (lead, token) in [(&whole, "t1"), (&bare, "t2")] {
+        assert_eq!(accept(&db, lead, token).await, LeadAccepted::Done);
+        assert_eq!(db.store().lead(WORKSPACE, lead.id).await.unwrap().as_ref(), Some(lead));
+        assert_eq!(db.store().lead(OTHER, lead.id).await.unwrap(), None);
+    }
+    assert_eq!(db.store().lead(WORKSPACE, LeadId::generate(&**db.ids())).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn with_a_lead_go_its_token_its_repeat_and_its_place_among_what_is_due() {
+    let db = TestDb::start().await;
+    let lead = lead(&db);
+    accept(&db, &lead, "t").await;
+    assert_eq!(db.rows(Table::Leads).len(), 3);
+    let (entity, token, repeat) = (row(&db, "lead"), row(&db, "captchaToken"), row(&db, "leadRepeat"));
+    let due = TestClock::START.plus(DUE).as_millis().to_string();
+    assert_eq!((entity["dueAt"]["N"].as_str(), entity["dueShard"].is_object()), (Some(due.as_str()), true));
+    assert_eq!(entity.get("expiresAt"), None, "a lead stays");
+    let tomorrow = TestClock::START.plus(DAY).as_seconds().to_string();
+    for trace in [&token, &repeat] {
+        assert_eq!(trace["expiresAt"]["N"], tomorrow);
+        assert_eq!(trace["leadId"]["S"], lead.id.to_string());
+    }
+}
+
+#[tokio::test]
+async fn traces_are_found_by_number_and_brand_or_by_token_in_their_workspace() {
+    let db = TestDb::start().await;
+    let first = lead(&db);
+    assert_eq!(traces(&db, &first, "t").await, LeadTraces::default());
+    accept(&db, &first, "t").await;
+    db.forget_calls();
+    let found = traces(&db, &first, "t").await;
+    let calls = db.calls();
+    assert_eq!((calls.len(), calls[0].operation.as_str(), calls[0].read_units), (1, "BatchGetItem", 2.0));
+    assert_eq!((found.repeated, found.token.as_ref().unwrap().lead), (Some(first.id), first.id));
+    for (number, of_brand, token, repeated, same) in [
+        (PHONE, "brand", "t", true, Some(true)),
+        (PHONE, "brand", "other", true, None),
+        ("+34600111223", "brand", "t", false, Some(false)),
+        (PHONE, "second", "t", false, Some(false)),
+        (PHONE, "second", "other", false, None),
+    ] {
+        let asked = lead_of(&db, number, of_brand);
+        let found = traces(&db, &asked, token).await;
+        assert_eq!(found.repeated.is_some(), repeated, "{number} {of_brand} {token}");
+        let of = found.token.map(|used| used.is_of(&asked.cellphone, &asked.brand));
+        assert_eq!(of, same, "{number} {of_brand} {token}");
+    }
+    let theirs = Lead { workspace_id: OTHER, ..first };
+    assert_eq!(traces(&db, &theirs, "t").await, LeadTraces::default());
+    assert_eq!(accept(&db, &Lead { id: lead(&db).id, ..theirs }, "t").await, LeadAccepted::Done);
+}
+
+#[tokio::test]
+async fn a_used_token_comes_before_a_repeat_and_then_nothing_is_written() {
+    let db = TestDb::start().await;
+    let first = lead(&db);
+    accept(&db, &first, "t").await;
+    let before = db.rows(Table::Leads);
+    let again = lead(&db);
+    assert_eq!(accept(&db, &again, "other").await, LeadAccepted::Repeats(first.id));
+    let LeadAccepted::TokenUsed(used) = accept(&db, &again, "t").await else { panic!("not used") };
+    assert_eq!((used.lead, used.is_of(&first.cellphone, &first.brand)), (first.id, true));
+    let other = lead_of(&db, "+34600111223", "brand");
+    let LeadAccepted::TokenUsed(used) = accept(&db, &other, "t").await else { panic!("not used") };
+    assert!(!used.is_of(&other.cellphone, &other.brand));
+    assert_eq!(db.rows(Table::Leads), before);
+}
+
+#[tokio::test]
+async fn what_has_expired_counts_as_absent_though_it_is_still_there() {
+    let db = TestDb::start().await;
+    let first = lead(&db);
+    accept(&db, &first, "t").await;
+    // A row expires at a second, which is still its own.
+    db.clock().advance(DAY);
+    assert_eq!(traces(&db, &first, "t").await.repeated, Some(first.id));
+    let (id, now) = (lead(&db).id, db.store().now());
+    let second = Lead { id, created_at: now, updated_at: now, ..first.clone() };
+    assert_eq!(accept(&db, &second, "other").await, LeadAccepted::Repeats(first.id));
+    let used = store(&db).use_token(WORKSPACE, "t", second.id, &second.cellphone, &second.brand).await;
+    assert_eq!(used.unwrap().unwrap().lead, first.id);
+
+    db.clock().advance(SECOND);
+    assert_eq!(traces(&db, &first, "t").await, LeadTraces::default());
+    let second = Lead { created_at: db.store().now(), ..second };
+    assert_eq!(accept(&db, &second, "t").await, LeadAccepted::Done);
+    let found = traces(&db, &first, "t").await;
+    assert_eq!((found.repeated, found.token.unwrap().lead), (Some(second.id), second.id));
+    assert_eq!(db.rows(Table::Leads).len(), 2 + 2, "in the place of those");
+}
+
+#[tokio::test]
+async fn a_token_is_used_up_once() {
+    let db = TestDb::start().await;
+    let first = lead(&db);
+    accept(&db, &first, "t").await;
+    let use_token = async |token: &str, number: &str| {
+        store(&db).use_token(WORKSPACE, token, first.id, &phone(number), &brand("brand")).await.unwrap()
+    };
+    db.forget_calls();
+    assert_eq!(use_token("second", PHONE).await, None);
+    assert_eq!((db.calls().len(), db.calls()[0].write_units), (1, 1.0));
+    assert_eq!(use_token("second", PHONE).await.unwrap().lead, first.id);
+    assert!(!use_token("t", "+34600111223").await.unwrap().is_of(&phone("+34600111223"), &brand("brand")));
+    let LeadAccepted::TokenUsed(used) = accept(&db, &lead_of(&db, "+34600111223", "brand"), "second").await
+    else {
+        panic!("not used")
+    };
+    assert_eq!(used.lead, first.id);
+    // Its own earlier attempt is met as a token that is used for this very lead.
+    db.fail("PutItem", Fault::AnswerLost, 1);
+    let used = use_token("third", PHONE).await.unwrap();
+    assert!(used.lead == first.id && used.is_of(&phone(PHONE), &brand("brand")));
+}
+
+#[tokio::test]
+async fn a_transaction_whose_answer_was_lost_is_known_again() {
+    let db = TestDb::start().await;
+    for (number, lost) in [("+34600111223", 1), ("+34600111224", 2)] {
+        let lead = lead_of(&db, number, "brand");
+        db.fail("TransactWriteItems", Fault::AnswerLost, lost);
+        assert_eq!(accept(&db, &lead, number).await, LeadAccepted::Done);
+    }
+    let lead = lead(&db);
+    db.fail("TransactWriteItems", Fault::AnswerLost, 3);
+    assert!(matches!(store(&db).accept_lead(&lead, "t", DUE).await, Err(StoreError::Busy(_))));
+    assert_eq!(traces(&db, &lead, "t").await.repeated, Some(lead.id), "it was carried out");
+    db.fail("TransactWriteItems", Fault::Conflict, 2);
+    assert_eq!(accept(&db, &lead_of(&db, "+34600111225", "brand"), "u").await, LeadAccepted::Done);
+    let twice = lead_of(&db, "+34600111226", "brand");
+    let twice = Lead { id: lead.id, ..twice };
+    assert!(matches!(store(&db).accept_lead(&twice, "v", DUE).await, Err(StoreError::Failed(_))));
+}
+
+#[tokio::test]
+async fn leads_are_counted_up_to_their_caps_by_day_and_number() {
+    let db = TestDb::start().await;
+    let count = async |number: &str, daily, per_phone| {
+        let caps = Caps { daily, per_phone };
+        store(&db).count_lead(WORKSPACE, &phone(number), caps).await.unwrap()
+    };
+    let (one, other) = (PHONE, "+34600111223");
+    db.forget_calls();
+    assert!(count(one, None, None).await);
+    assert!(!count(one, Some(0), None).await && !count(one, Some(9), Some(0)).await);
+    assert_eq!(trips(&db.calls()), 0, "nothing to count");
+    for (number, daily, per_phone, expected) in [
+        (one, Some(2), None, true),
+        (one, None, Some(2), true),
+        (one, Some(2), Some(2), true),
+        // The number has two by now, and so has the day.
+        (one, Some(9), Some(2), false),
+        (one, None, Some(2), false),
+        (other, Some(2), Some(2), false),
+        (other, Some(2), None, false),
+        // Refusals counted nothing.
+        (other, Some(3), Some(1), true),
+        (one, None, Some(3), true),
+        (one, None, Some(3), false),
+    ] {
+        assert_eq!(count(number, daily, per_phone).await, expected, "{number} {daily:?} {per_phone:?}");
+    }
+    let theirs = Caps { daily: Some(1), per_phone: Some(1) };
+    assert!(store(&db).count_lead(OTHER, &phone(one), theirs).await.unwrap());
+    let gone = TestClock::START.plus(2 * DAY).as_seconds().to_string();
+    let rows = db.rows(Table::Leads);
+    assert_eq!(rows.len(), 2 + 1 + 2);
+    assert!(rows.iter().all(|row| row["expiresAt"]["N"] == gone.as_str()), "{rows:?}");
+}
+
+#[tokio::test]
+async fn a_count_begins_anew_at_midnight_in_utc() {
+    let db = TestDb::start().await;
+    let caps = Caps { daily: Some(1), per_phone: Some(1) };
+    let count = async || store(&db).count_lead(WORKSPACE, &phone(PHONE), caps).await.unwrap();
+    for (at, expected) in [
+        ("2026-01-02T00:00:00.000Z", true),
+        ("2026-01-02T23:59:59.999Z", false),
+        ("2026-01-03T00:00:00.000Z", true),
+        ("2026-01-03T00:00:00.000Z", false),
+    ] {
+        db.clock().set(Timestamp::parse(at).unwrap());
+        assert_eq!(count().await, expected, "{at}");
+    }
+}
+
+#[tokio::test]
+async fn whatever_becomes_of_a_lead_its_consent_stays() {
+    let db = TestDb::start().await;
+    let first = lead(&db);
+    accept(&db, &first, "t").await;
+    let consent = row(&db, "lead")["consent"].clone();
+    assert_eq!(consent["M"].as_object().unwrap().len(), 7);
+    let leased = async || match db.store().lease_lead(WORKSPACE, first.id, SECOND).await.unwrap() {
+        LeadLease::Taken(leased) => *leased,
+        other => panic!("{other:?}"),
+    };
+    let stays = async |state: LeadState| {
+        let lead = db.store().lead(WORKSPACE, first.id).await.unwrap().unwrap();
+        assert_eq!((lead.state, &lead.consent), (state, &first.consent));
+        assert_eq!(row(&db, "lead")["consent"], consent, "{state:?}");
+    };
+    let held = leased().await;
+    stays(LeadState::Queued).await;
+    let (now, store) = (db.store().now(), db.store());
+    let begun = held.lead.begun(held.lead.contact, held.lease, now);
+    assert_eq!(
+        store.record_lead(&held, &begun, None, LeadStep::Goes, SECOND).await.unwrap(),
+        LeadRecorded::Done
+    );
+    stays(LeadState::Sending).await;
+    let (failed, _) = begun.not_sent(NotSent::Failed(PartError::of(PartError::NO_LINE)), now);
+    assert_eq!(
+        store.record_lead(&held, &failed, None, LeadStep::Ends, SECOND).await.unwrap(),
+        LeadRecorded::Done
+    );
+    stays(LeadState::Failed).await;
+    let seen = store.lead(WORKSPACE, first.id).await.unwrap().unwrap();
+    assert!(store.retry_lead(&seen, &seen.retried(now).unwrap()).await.unwrap());
+    stays(LeadState::Queued).await;
+    let held = leased().await;
+    let (suppressed, _) = held.lead.not_sent(NotSent::Suppressed(PartError::of(PartError::OPTED_OUT)), now);
+    store.record_lead(&held, &suppressed, None, LeadStep::Ends, SECOND).await.unwrap();
+    stays(LeadState::Suppressed).await;
+}
+
+#[tokio::test]
+async fn a_set_up_reads_back_and_is_replaced_by_its_next_version_alone() {
+    let db = TestDb::start().await;
+    let store = db.store();
+    let bare = Capture::new(WORKSPACE, CaptureKey::from_entropy([7; 6]), store.now());
+    assert_eq!(store.capture(WORKSPACE).await.unwrap(), None);
+    assert!(store.create_capture(&bare).await.unwrap());
+    assert!(!store.create_capture(&bare).await.unwrap());
+    assert_eq!(store.capture(WORKSPACE).await.unwrap(), Some(bare.clone()));
+    let whole = Capture {
+        enabled: true,
+        key: CaptureKey::from_entropy([8; 6]),
+        origins: ["https://www.example.com", "http://[::1]:8795"]
+            .map(|origin| WebOrigin::parse(origin).unwrap())
+            .to_vec(),
+        brand: Some(brand("brand")),
+        template: Some(TemplateId::generate(&**db.ids())),
+        threshold: Threshold::parse("0.07").unwrap(),
+        caps: Caps { daily: Some(1_000_000), per_phone: Some(3) },
+        updated_at: store.now().plus(SECOND),
+        version: 2,
+        ..bare.clone()
+    };
+    assert!(store.replace_capture(&whole).await.unwrap());
+    assert!(!store.replace_capture(&whole).await.unwrap(), "from a version that is no longer there");
+    assert_eq!(self::store(&db).capture(WORKSPACE).await.unwrap(), Some(whole));
+    assert_eq!(store.capture(OTHER).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_captcha_secret_is_remembered_for_five_minutes_and_its_absence_never() {
+    let db = TestDb::start().await;
+    let reader = store(&db);
+    assert_eq!(reader.captcha_secret(WORKSPACE).await.unwrap(), None);
+    let set =
+        async |secret: &str| db.store().set_captcha_secret(WORKSPACE, &Secret::new(secret)).await.unwrap();
+    let read = async || reader.captcha_secret(WORKSPACE).await.unwrap().unwrap().expose().to_owned();
+    set("first").await;
+    assert_eq!(read().await, "first");
+    set("second").await;
+    db.forget_calls();
+    db.clock().advance(Duration::from_secs(299));
+    assert_eq!((read().await.as_str(), db.calls().len()), ("first", 0));
+    db.clock().advance(SECOND);
+    assert_eq!((read().await.as_str(), db.calls().len()), ("second", 1));
+    set("third").await;
+    reader.forget_captcha_secret(WORKSPACE);
+    assert_eq!(read().await, "third");
+    assert_eq!(reader.captcha_secret(OTHER).await.unwrap(), None);
+}
