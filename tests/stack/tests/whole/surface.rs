@@ -102,7 +102,7 @@ fn can_send(stack: &Stack, demo: &Value) {
 
 /// All of the demo's workspaces are set up to take leads, the first from the landing page, and the third does not yet.
 async fn takes_leads(stack: &Stack) {
-    let workspaces = stack.file["workspaces"].as_array().unwrap();
+    let workspaces = stack.file["workspaces"].as_array().expect("a list");
     for demo in workspaces {
         let id = demo["workspaceId"].as_str().expect("an id");
         let shown = stack.console(&["capture", "show", "--workspace", id]);
