@@ -1,5 +1,7 @@
 //! Leads as they are sent, as operators look at them, and numbers that are not to be written to.
 
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
 use std::time::Duration;
 
 use domain::lead::{LeadOpening, NotSent};

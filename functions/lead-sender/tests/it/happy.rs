@@ -77,7 +77,7 @@ async fn what_it_opens_is_a_contact_a_conversation_and_a_message() {
         let search = SearchQuery::parse(words).ok();
         let query = ContactQuery { owner: None, search, page_size: 20, after: None };
         let found = store.contacts_page(workspace, query).await.unwrap();
-        assert_eq!(found.items, [contact.clone()], "{words}");
+        assert_eq!(found.items, std::slice::from_ref(&contact), "{words}");
     }
 
     let conversation = store.conversation(workspace, lead.conversation).await.unwrap().unwrap();
