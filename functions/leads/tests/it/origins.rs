@@ -139,6 +139,9 @@ const STRANGERS: &[&str] = &[
     THEIRS,
 ];
 
+/// Names and values.
+type Query<'a> = &'a [(&'a str, &'a str)];
+
 async fn site() -> Site {
     let pages = PAGES.iter().map(|page| WebOrigin::parse(page).unwrap()).collect();
     Site::with(|capture| capture.origins = pages).await
@@ -260,7 +263,7 @@ async fn a_preflight_is_204_whatever_its_url_says_and_whatever_fails() {
     let workspace = World::WORKSPACE;
     let upper = workspace.to_uppercase();
     let unknown = nobody().to_string();
-    let rows: &[(&[(&str, &str)], bool)] = &[
+    let rows: &[(Query<'_>, bool)] = &[
         (&[("workspaceId", workspace)], true),
         (&[("workspaceId", &upper)], true),
         (&[("workspaceId", workspace), ("utm_source", "x"), ("utm_source", "y")], true),
@@ -308,7 +311,7 @@ async fn the_workspace_on_the_url_is_the_bodys() {
     let other = site.other(THEIRS).await;
     let (ours, theirs) = (World::WORKSPACE, other.workspace_id.to_string());
     let upper = ours.to_uppercase();
-    let rows: &[(&[(&str, &str)], u16, bool)] = &[
+    let rows: &[(Query<'_>, u16, bool)] = &[
         (&[("workspaceId", ours)], 202, true),
         (&[("workspaceId", &upper)], 202, true),
         (&[], 202, true),
