@@ -1,23 +1,39 @@
-//! The README's table of codes is the code's table.
+//! The README's tables of codes and of lead capture's problems are the code's tables.
 
 use edge::CODES;
+use edge::capture::PROBLEMS;
 
-#[test]
-fn the_readme_lists_every_code_with_its_status_once_and_no_other() {
+/// Status and name of each row of the README's table between these marks, sorted.
+fn listed(beginning: &str, end: &str, name: &str) -> Vec<(String, String)> {
     let readme = include_str!("../../../README.md");
-    let (_, rest) = readme.split_once("<!-- codes:").expect("the table's beginning is marked");
-    let (table, _) = rest.split_once("<!-- /codes -->").expect("the table's end is marked");
+    let (_, rest) = readme.split_once(beginning).expect("the table's beginning is marked");
+    let (table, _) = rest.split_once(end).expect("the table's end is marked");
     let mut listed: Vec<(String, String)> = table
         .lines()
-        .filter(|line| line.starts_with("| ") && line.contains("SERVICE_"))
+        .filter(|line| line.starts_with("| ") && line.contains(name))
         .map(|line| {
             let mut cells = line.split('|').map(|cell| cell.trim().to_owned()).skip(1);
             (cells.next().unwrap_or_default(), cells.next().unwrap_or_default())
         })
         .collect();
+    listed.sort();
+    listed
+}
+
+#[test]
+fn the_readme_lists_every_code_with_its_status_once_and_no_other() {
     let mut known: Vec<(String, String)> =
         CODES.iter().map(|row| (row.status.to_string(), row.code.to_owned())).collect();
-    listed.sort();
     known.sort();
+    let listed = listed("<!-- codes:", "<!-- /codes -->", "SERVICE_");
     assert_eq!(listed, known, "left: README.md, right: edge::CODES");
+}
+
+#[test]
+fn the_readme_lists_every_problem_of_lead_capture_with_its_status_once_and_no_other() {
+    let mut known: Vec<(String, String)> =
+        PROBLEMS.iter().map(|row| (row.status.to_string(), row.name.to_owned())).collect();
+    known.sort();
+    let listed = listed("<!-- problems -->", "<!-- /problems -->", "SERVICE.");
+    assert_eq!(listed, known, "left: README.md, right: edge::capture::PROBLEMS");
 }

@@ -1,5 +1,8 @@
 //! Whatever is sent, there is an answer, and one of those that are documented.
 
+use domain::Timestamp;
+use domain::captcha::Answer as Solution;
+use leads::captcha::Unreachable;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
@@ -80,28 +83,50 @@ fn spoiled() -> impl Strategy<Value = Spoiled> {
         value().prop_map(|v| json!(v.to_string()))
     ];
     prop_oneof![
-        1 => Just(Spoiled::Nothing),
+        4 => Just(Spoiled::Nothing),
         4 => prop::collection::vec((field(), value()), 1..3).prop_map(Spoiled::Fields),
-        2 => (body, any::<bool>()).prop_map(|(body, encoded)| Spoiled::Body(body, encoded)),
+        1 => (body, any::<bool>()).prop_map(|(body, encoded)| Spoiled::Body(body, encoded)),
         1 => (0_usize..300).prop_map(Spoiled::Cut),
     ]
+}
+
+/// What the captcha's provider says: mostly that all is well.
+fn says() -> impl Strategy<Value = Option<Result<Solution, Unreachable>>> {
+    let codes = prop::sample::select(vec![
+        "missing-input-secret",
+        "invalid-input-response",
+        "timeout-or-duplicate",
+        "bad-request",
+        "",
+    ]);
+    let refused = prop::collection::vec(codes, 0..3)
+        .prop_map(|codes| Ok(Solution::Refused(codes.into_iter().map(str::to_owned).collect())));
+    let solved = (any::<f64>(), text(), text(), any::<i64>()).prop_map(|(score, action, hostname, at)| {
+        Ok(Solution::Solved { score, action, hostname, at: Timestamp::from_millis(at) })
+    });
+    let other = prop_oneof![2 => refused, 1 => solved, 1 => Just(Err(Unreachable::Timeout))];
+    prop::option::weighted(0.4, other)
 }
 
 #[test]
 fn whatever_is_sent_is_answered_with_a_status_of_the_specification() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let site = runtime.block_on(Site::start());
-    let good = site.body();
+    let number = std::cell::RefCell::new(0);
     let headers = || lists(vec!["origin", "Origin", "content-type", "Content-Type", "user-agent"]);
     let strategy = (
         prop_oneof![8 => Just("POST"), 2 => Just("OPTIONS"), 1 => Just("GET"), 1 => Just("")],
         spoiled(),
         prop::option::weighted(0.3, headers()),
         prop::option::weighted(0.3, lists(vec!["workspaceId", "utm_source"])),
+        says(),
     );
     let seen = std::cell::RefCell::new(std::collections::BTreeMap::<u64, usize>::new());
     let mut runner = TestRunner::new(Config { failure_persistence: None, cases: 400, ..Config::default() });
-    let outcome = runner.run(&strategy, |(method, spoiled, headers, query)| {
+    let outcome = runner.run(&strategy, |(method, spoiled, headers, query, says)| {
+        site.captcha().says.replace(says);
+        *number.borrow_mut() += 1;
+        let good = site.visitor(*number.borrow());
         let mut event = site.event(&good).method(method).json().clone();
         match spoiled {
             Spoiled::Nothing => {}
@@ -129,7 +154,7 @@ fn whatever_is_sent_is_answered_with_a_status_of_the_specification() {
         let request = serde_json::from_value(event).unwrap();
         let answer = serde_json::to_value(runtime.block_on(site.leads.handle(&request))).unwrap();
         let status = answer["statusCode"].as_u64().unwrap();
-        let expected: &[u64] = if method == "OPTIONS" { &[204] } else { &[202, 400, 403] };
+        let expected: &[u64] = if method == "OPTIONS" { &[204] } else { &[202, 400, 403, 422, 500] };
         prop_assert!(expected.contains(&status), "{}", answer);
         prop_assert_eq!(answer["headers"]["vary"].as_str(), Some("Origin"));
         let text = answer["body"].as_str().unwrap();
@@ -143,5 +168,5 @@ fn whatever_is_sent_is_answered_with_a_status_of_the_specification() {
     });
     outcome.unwrap();
     let seen: Vec<u64> = seen.borrow().keys().copied().collect();
-    assert_eq!(seen, [202, 204, 400, 403], "each of them came about");
+    assert_eq!(seen, [202, 204, 400, 403, 422, 500], "each of them came about");
 }
