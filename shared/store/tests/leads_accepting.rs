@@ -215,6 +215,10 @@ async fn a_transaction_whose_answer_was_lost_is_known_again() {
         db.fail("TransactWriteItems", Fault::AnswerLost, lost);
         assert_eq!(accept(&db, &lead, number).await, LeadAccepted::Done);
     }
+    // Behind a conflict it is sent under a new token, by which DynamoDB does not know it.
+    db.fail("TransactWriteItems", Fault::AnswerLost, 1);
+    db.fail("TransactWriteItems", Fault::Conflict, 1);
+    assert_eq!(accept(&db, &lead_of(&db, "+34600111227", "brand"), "w").await, LeadAccepted::Done);
     let lead = lead(&db);
     db.fail("TransactWriteItems", Fault::AnswerLost, 3);
     assert!(matches!(store(&db).accept_lead(&lead, "t", DUE).await, Err(StoreError::Busy(_))));
