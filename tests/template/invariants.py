@@ -76,13 +76,14 @@ FUNCTIONS = {
     "sweeper": ({"DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "LEAD_QUEUE_URL"}, {"deliveries", "messages", "leads"}),
 }
 
-# (function, table) -> the keys of the partitions it may read: of secrets for all, of settings for the public function
+# (function, table) -> the keys of the partitions it may reach: of secrets for all, of everything for the public function
 CURSOR_KEYS = {"00000000-0000-0000-0000-000000000000#X"}
 LEADING_KEYS = {
     ("contacts", "secrets"): CURSOR_KEYS,
     ("conversations", "secrets"): CURSOR_KEYS,
     ("leads", "secrets"): {"*#K"},
     ("leads", "workspaces"): {"*#K", "*#L"},
+    ("leads", "leads"): {"*#L#*", "*#D#*", "*#K#*", "*#N#*", "*#Q#*"},
     ("lead-sender", "secrets"): {"*#L#*"},
     ("message-sender", "secrets"): {"*#L#*"},
     ("webhook-delivery", "secrets"): {"*#H#*"},
@@ -587,6 +588,20 @@ def preflights_are_answered_by_the_function(template):
         responses = stack.resources[api]["Properties"]["Body"].get("x-amazon-apigateway-gateway-responses", {})
         if "access-control-" in json.dumps(responses).lower():
             yield f"{api} says by itself who may read its errors"
+
+
+@invariant
+def strangers_cannot_take_the_concurrency_of_all_functions(template):
+    stack = Stack(template, CaptureRequestsPerSecond="7", CaptureBurst="9")
+    for stage in stack.of_type("AWS::ApiGateway::Stage").values():
+        if stage["RestApiId"] != {"Ref": "CaptureApi"}:
+            continue
+        limits = [
+            (setting["HttpMethod"], setting["ResourcePath"], setting["ThrottlingRateLimit"], setting["ThrottlingBurstLimit"])
+            for setting in stage.get("MethodSettings", [])
+        ]
+        if limits != [("*", "/*", "7", "9")]:
+            yield f"the capture API is limited so: {limits}"
 
 
 @invariant

@@ -296,6 +296,7 @@ MUTATIONS = [
             "Access-Control-Allow-Origin", to="'*'",
         ),
     ),
+    ("strangers_cannot_take_the_concurrency_of_all_functions", remove("CaptureApi", "MethodSettings")),
     ("in_production_one_address_cannot_flood_the_capture_api", parameter("CaptureFirewall", Default="off")),
     (
         "in_production_one_address_cannot_flood_the_capture_api",

@@ -82,7 +82,8 @@ pub(crate) async fn prepare<P>(
     };
     let (found, token, templates) =
         tokio::try_join!(contact, token, store.templates(workspace, template.as_slice()))?;
-    // The permission is for the number: a contact who has it no longer, even since the last try, is not who is meant.
+    // The permission is for the number. A conversation that stands stays with the contact who had it then; should they
+    // have another one by now, nothing of what they are called is put into a message to somebody else.
     let found = found.filter(|contact| contact.cellphone.as_ref() == Some(&lead.cellphone));
 
     let known = LeadKnown {

@@ -5,7 +5,7 @@
 //!       -> { captcha, what there is already } -> caps -> { lead, captcha token, repeats } in one transaction -> 202
 //! ```
 //!
-//! Every request makes the same first trip, whatever is wrong with it, so that nothing shows which check failed.
+//! Every request makes the same first trip, whatever is wrong with it: nothing shows which of the first checks failed.
 
 mod accept;
 pub mod captcha;

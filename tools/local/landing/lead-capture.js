@@ -76,7 +76,14 @@ export function recaptchaV3(siteKey) {
       const captcha = globalThis.grecaptcha;
       // Not loaded yet, or kept out by a blocker.
       if (!captcha) throw new Error('grecaptcha is not there');
-      captcha.ready(() => captcha.execute(siteKey, { action: ACTION }).then(resolve, reject));
+      // What goes wrong in there is nobody's to catch otherwise, such as a site key that is none.
+      captcha.ready(async () => {
+        try {
+          resolve(await captcha.execute(siteKey, { action: ACTION }));
+        } catch (error) {
+          reject(error);
+        }
+      });
     });
 }
 
@@ -103,7 +110,7 @@ function bodyOf(settings, lead, token) {
     workspaceId: settings.workspaceId,
     captureKey: settings.captureKey,
     cellphone: lead.cellphone,
-    name: lead.name?.trim() || null,
+    name: withoutControls(lead.name ?? '').trim() || null,
     brandId: settings.brandId || null,
     landingUri: addressOf(page),
     utm: utmOf(page.searchParams),
@@ -124,13 +131,19 @@ function addressOf({ origin, pathname, search }) {
 /** The campaign's parameters, under their names; of one that is repeated the first. */
 function utmOf(query) {
   const utm = new Map();
-  for (const [name, value] of query) {
+  for (const [sentName, sentValue] of query) {
+    const [name, value] = [sentName, sentValue].map(withoutControls);
     if (/^utm_./i.test(name) && value !== '' && name.length <= MAX_UTM_LENGTH && !utm.has(name) && utm.size < MAX_UTM) {
       // By characters, so that none is cut in half.
       utm.set(name, Array.from(value).slice(0, MAX_UTM_LENGTH).join(''));
     }
   }
   return Object.fromEntries(utm);
+}
+
+/** The API takes no control characters; in a link they are a mistake or an attempt. */
+function withoutControls(text) {
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '');
 }
 
 async function outcomeOf(answer) {
