@@ -76,7 +76,8 @@ FUNCTIONS = {
     "sweeper": ({"DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "LEAD_QUEUE_URL"}, {"deliveries", "messages", "leads"}),
 }
 
-# (function, table) -> the keys of the partitions it may reach: of secrets for all, of everything for the public function
+# (function, table) -> the keys of the partitions it may reach: of secrets for all, of everything for the public function,
+# of settings and leads for who writes to leads
 CURSOR_KEYS = {"00000000-0000-0000-0000-000000000000#X"}
 LEADING_KEYS = {
     ("contacts", "secrets"): CURSOR_KEYS,
@@ -85,6 +86,8 @@ LEADING_KEYS = {
     ("leads", "workspaces"): {"*#K", "*#L"},
     ("leads", "leads"): {"*#L#*", "*#D#*", "*#K#*", "*#N#*", "*#Q#*"},
     ("lead-sender", "secrets"): {"*#L#*"},
+    ("lead-sender", "workspaces"): {"*#K", "*#L", "*#M", "*#W"},
+    ("lead-sender", "leads"): {"*#L#*", "*#O"},
     ("message-sender", "secrets"): {"*#L#*"},
     ("webhook-delivery", "secrets"): {"*#H#*"},
 }
