@@ -100,7 +100,12 @@ impl CaptureRequest {
         let (on_url, body) = (self.on_url(), self.json());
         let in_body = body.as_ref().ok().and_then(|body| body.get("workspaceId")).and_then(Value::as_str);
         let in_body = in_body.and_then(|id| WorkspaceId::parse(id).ok());
-        let named = on_url.as_ref().ok().copied().flatten();
+        // Where the URL names one, nobody else's pages may read the answer, though what is named there is none.
+        let workspace = match &on_url {
+            Ok(Some(on_url)) => *on_url,
+            Ok(None) => in_body.unwrap_or(NOBODY),
+            Err(_) => NOBODY,
+        };
         let lead = on_url.and_then(|on_url| {
             let lead = read_lead(&body?, valid)?;
             match on_url {
@@ -108,7 +113,7 @@ impl CaptureRequest {
                 _ => Ok(lead),
             }
         });
-        Asked { workspace: named.or(in_body).unwrap_or(NOBODY), lead }
+        Asked { workspace, lead }
     }
 
     /// The workspace on the URL, if one is named there.
@@ -238,7 +243,11 @@ fn consent(form: &mut Form, at: &Node<'_>) -> Option<Option<Timestamp>> {
         ConsentStatus::Granted => Ok(()),
         ConsentStatus::NotProvided => Err(Unfit::Value { reason: "no permission to write" }),
     };
-    let moment = |text: &str| Timestamp::parse(text).ok_or(Unfit::Value { reason: "not a date-time" });
+    // A moment out of the range of ours would be kept as another one than was claimed.
+    let in_range = |moment: &Timestamp| moment.as_millis() > 0;
+    let moment = |text: &str| {
+        Timestamp::parse(text).filter(in_range).ok_or(Unfit::Value { reason: "not a date-time since 1970" })
+    };
     let status = required(form, &consent, "status", granted);
     let captured_at = optional(form, &consent, "capturedAt", moment);
     status.map(|()| captured_at)
@@ -477,8 +486,12 @@ mod tests {
             (json!({"workspaceId": []}), json!(ours), ours),
             (json!({"workspaceId": [ours]}), json!(ours), ours),
             (json!({"workspaceId": [theirs]}), json!(ours), theirs),
-            (json!({"workspaceId": ["x"]}), json!(ours), ours),
-            (json!({"workspaceId": [theirs, theirs]}), json!(ours), ours),
+            (json!({"workspaceId": ["x"]}), json!(ours), "00000000-0000-0000-0000-000000000000"),
+            (
+                json!({"workspaceId": [ours, ours]}),
+                json!(ours),
+                "00000000-0000-0000-0000-000000000000",
+            ),
             (json!({"workspaceId": [theirs]}), json!(7), theirs),
             (json!({"workspaceId": ["x"]}), json!("y"), "00000000-0000-0000-0000-000000000000"),
             (json!(null), json!(null), "00000000-0000-0000-0000-000000000000"),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use domain::Timestamp;
 use domain::capture::Caps;
 use futures::future::join_all;
+use harness::Fault;
 use serde_json::{Value, json};
 
 use crate::{Site, statuses, with};
@@ -118,7 +119,7 @@ async fn a_cap_of_none_lets_nobody_in() {
     for (daily, per_phone) in [(Some(0), None), (None, Some(0)), (Some(0), Some(9))] {
         let site = site(daily, per_phone).await;
         assert_eq!(status(&site, 1, "b1").await, 403);
-        assert_eq!(site.all_rows(), 0);
+        assert_eq!(site.rows("lead"), 0);
     }
 }
 
@@ -144,5 +145,31 @@ async fn of_many_at_once_as_many_are_let_in_as_there_is_room_for() {
         let answers = join_all(bodies.iter().map(|body| site.post(body))).await;
         assert_eq!(statuses(&answers), [(202, 7), (403, 33)].into());
         assert_eq!(site.rows("lead"), 7);
+    }
+}
+
+#[tokio::test]
+async fn a_lead_that_was_counted_and_could_not_be_stored_is_counted_no_more() {
+    for (daily, per_phone) in [(Some(1), None), (None, Some(1)), (Some(1), Some(1))] {
+        let site = site(daily, per_phone).await;
+        for _ in 0..3 {
+            site.world.db.fail("TransactWriteItems", Fault::Throttled, 3);
+            assert_eq!(status(&site, 1, "b1").await, 500);
+        }
+        assert_eq!(status(&site, 1, "b1").await, 202, "{daily:?} {per_phone:?}");
+        assert_eq!(status(&site, 1, "b2").await, 403);
+    }
+}
+
+#[tokio::test]
+async fn whoever_presses_twice_is_answered_twice_though_there_is_room_for_one() {
+    for (daily, per_phone) in [(Some(1), None), (None, Some(1)), (Some(1), Some(1))] {
+        let site = site(daily, per_phone).await;
+        let token = |number: usize| with(&site.body(), "recaptchaToken", json!(format!("token {number}")));
+        let bodies: Vec<Value> = (0..20).map(token).collect();
+        let answers = join_all(bodies.iter().map(|body| site.post(body))).await;
+        assert_eq!(statuses(&answers), [(202, 20)].into());
+        assert!(answers.iter().all(|answer| answer.text == answers[0].text));
+        assert_eq!(site.rows("lead"), 1);
     }
 }

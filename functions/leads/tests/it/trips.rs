@@ -34,19 +34,16 @@ async fn a_lead_is_three_trips_of_which_one_is_taken_beside_the_captcha() {
 }
 
 #[tokio::test]
-async fn caps_are_one_trip_more() {
-    for (daily, per_phone, count) in [
-        (Some(9), None, "UpdateItem leads"),
-        (None, Some(9), "UpdateItem leads"),
-        (Some(9), Some(9), "TransactWriteItems leads"),
-    ] {
+async fn each_cap_is_one_trip_more() {
+    for (daily, per_phone, caps) in [(Some(9), None, 1), (None, Some(9), 1), (Some(9), Some(9), 2)] {
         let site = Site::with(|capture| capture.caps = domain::capture::Caps { daily, per_phone }).await;
         site.accepted(&site.body()).await;
         site.world.db.forget_calls();
         site.accepted(&site.visitor(1)).await;
-        let expected = called(&[&FIRST, &["BatchGetItem leads", count, "TransactWriteItems leads"]]);
+        let counts = vec!["UpdateItem leads"; caps];
+        let expected = called(&[&FIRST, &["BatchGetItem leads"], &counts, &["TransactWriteItems leads"]]);
         assert_eq!(site.operations(), expected);
-        assert_eq!(trips(&site.world.db.calls()), 4);
+        assert_eq!(trips(&site.world.db.calls()), 3 + caps);
     }
 }
 
