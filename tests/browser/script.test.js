@@ -87,6 +87,13 @@ test('a captcha that is kept out is no reason to throw', async () => {
     ({ recaptchaV3 }) => ({ token: recaptchaV3('site-key') }),
     () => ({ token: () => Promise.reject(new Error('no network')) }),
     () => ({ token: () => { throw new Error('no network'); } }),
+    ({ recaptchaV3 }) => {
+      window.grecaptcha = {
+        ready: (then) => setTimeout(() => { try { Promise.resolve(then()).catch(() => {}); } catch { /* as reCAPTCHA does */ } }),
+        execute: () => { throw new Error('invalid site key'); },
+      };
+      return { token: recaptchaV3('site-key') };
+    },
   ]) {
     const { outcome, body } = await sent(202, { given });
     assert.deepEqual([outcome, body], [{ outcome: 'try-again' }, null], String(given));
@@ -120,6 +127,12 @@ test('the campaign comes from the address: its own keys, as they come, and no mo
   const one = await sent(202, { query: '?utm_source=a%20b&utm_source=second&utm_x-Y=%F0%9F%8C%8D&utm_=x&utm_term=&source=c' });
   assert.deepEqual(one.body.utm, { utm_source: 'a b', 'utm_x-Y': '🌍' });
 
+  const broken = await sent(202, { query: '?utm_source=a%0D%0Ab&utm_%07campaign=%00spring', lead: { name: 'Ana\u0007 García' } });
+  assert.deepEqual(broken.body.utm, { utm_source: 'ab', utm_campaign: 'spring' }, 'what the API does not take is left out');
+  assert.equal(broken.body.name, 'Ana García');
+  const long = await sent(202, { lead: { name: 'é'.repeat(200) } });
+  assert.equal(long.body.name, 'é'.repeat(100));
+
   const many = Array.from({ length: 30 }, (_, index) => `utm_${index}=${'%F0%9F%8C%8D'.repeat(index === 0 ? 300 : 1)}`);
   const { utm, landingUri } = (await sent(202, { query: `?${many.join('&')}` })).body;
   assert.equal(Object.keys(utm).length, 20);
@@ -134,6 +147,8 @@ test('a number is understood as people write it', async () => {
     ['+34600111222', '+34600111222'],
     [' +34 600 11 12 22 ', '+34600111222'],
     ['0034 (600) 111-222', '+34600111222'],
+    ['+44 (0)20 7946 0000', '+442079460000'],
+    ['(0)600111222', null],
     ['+34\u00a0600.111/222', '+34600111222'],
     ['\u202a+34 600\u2011111\u2011222\u202c', '+34600111222'],
     ['+12345678', '+12345678'],

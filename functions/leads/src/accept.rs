@@ -1,11 +1,13 @@
 //! From what a landing page sends to a lead that is durably queued.
 
+use std::time::Duration;
+
 use domain::captcha::{Rejection, Score, Verdict, judge};
 use domain::lead::Seen;
 use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, Lines, SentOrigin};
 use edge::capture::{CaptureRequest, LeadProblem};
 use sha2::{Digest, Sha256};
-use store::{LeadAccepted, LeadTraces, UsedToken};
+use store::{CountedLead, LeadAccepted, LeadTraces, UsedToken};
 
 use crate::Leads;
 use crate::captcha::{Unreachable, Verifier};
@@ -57,10 +59,11 @@ pub(crate) async fn accept<V: Verifier>(
     if let Some(first) = traces.repeated {
         return repeated(leads, &candidate, first).await;
     }
-    if !leads.store.count_lead(capture.workspace_id, &request.cellphone, capture.caps).await? {
-        return Err(LeadProblem::Rejected("as many as the operator lets in"));
+    let counted = leads.store.count_lead(capture.workspace_id, &request.cellphone, capture.caps).await?;
+    match counted {
+        Some(counted) => store(leads, &candidate, score, sent, &counted).await,
+        None => over_cap(leads, &candidate).await,
     }
-    store(leads, &candidate, score, sent).await
 }
 
 /// Asks the captcha's provider, and judges its answer.
@@ -80,6 +83,23 @@ async fn traces<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadTr
     Ok(leads.store.lead_traces(request.workspace_id, &request.cellphone, brand, token).await?)
 }
 
+/// How long it is waited before it is looked up once more whether another request has stored this very lead: a visitor
+/// who presses twice, a browser that repeats what it got no answer to.
+const MEANWHILE: Duration = Duration::from_millis(300);
+
+/// What there is of a lead as soon as `wanted` of it is there, looked up at once and once more after a moment.
+async fn met_meanwhile<V, T>(
+    leads: &Leads<V>,
+    candidate: &Candidate<'_>,
+    wanted: impl Fn(LeadTraces) -> Option<T>,
+) -> Result<Option<T>, LeadProblem> {
+    if let Some(met) = wanted(traces(leads, candidate).await?) {
+        return Ok(Some(met));
+    }
+    tokio::time::sleep(MEANWHILE).await;
+    Ok(wanted(traces(leads, candidate).await?))
+}
+
 /// A token that was shown before may have been shown for this very lead, by a request that was under way until now.
 async fn rejected<V>(
     leads: &Leads<V>,
@@ -87,11 +107,19 @@ async fn rejected<V>(
     rejection: Rejection,
 ) -> Result<LeadId, LeadProblem> {
     if rejection == Rejection::Duplicate
-        && let Some(used) = traces(leads, candidate).await?.token
+        && let Some(used) = met_meanwhile(leads, candidate, |traces| traces.token).await?
     {
         return candidate.met(used);
     }
     Err(LeadProblem::Rejected(rejection.as_str()))
+}
+
+/// The last lead that was let in may have been this very one.
+async fn over_cap<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadId, LeadProblem> {
+    match met_meanwhile(leads, candidate, |traces| traces.repeated).await? {
+        Some(first) => repeated(leads, candidate, first).await,
+        None => Err(LeadProblem::Rejected("as many as the operator lets in")),
+    }
 }
 
 /// Answers a lead that was accepted before under another token, which is used up by that.
@@ -105,17 +133,22 @@ async fn repeated<V>(
     used.map_or(Ok(first), |used| candidate.met(used))
 }
 
-/// Stores the lead with its consent: accepted from now on.
+/// Stores the lead with its consent: accepted from now on. One that is not stored is not counted either.
 async fn store<V>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,
     score: Score,
     sent: &CaptureRequest,
+    counted: &CountedLead,
 ) -> Result<LeadId, LeadProblem> {
     let Candidate { request, brand, token, .. } = candidate;
     let seen = Seen { brand: brand.clone(), score, address: sent.address(), user_agent: sent.user_agent() };
     let lead: Lead = (*request).clone().accepted(seen, leads.store.ids(), leads.store.now());
-    match leads.store.accept_lead(&lead, token, leads.first_due).await? {
+    let stored = leads.store.accept_lead(&lead, token, leads.first_due).await;
+    if !matches!(stored, Ok(LeadAccepted::Done)) {
+        leads.store.uncount_lead(counted).await;
+    }
+    match stored? {
         LeadAccepted::Done => Ok(lead.id),
         LeadAccepted::Repeats(first) => repeated(leads, candidate, first).await,
         LeadAccepted::TokenUsed(used) => candidate.met(used),

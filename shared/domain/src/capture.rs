@@ -51,13 +51,6 @@ pub struct Caps {
     pub per_phone: Option<u32>,
 }
 
-impl Caps {
-    /// Whether anything is limited.
-    pub fn is_none(self) -> bool {
-        self.daily.is_none() && self.per_phone.is_none()
-    }
-}
-
 impl Capture {
     /// The greatest number of origins.
     pub const MAX_ORIGINS: usize = 20;

@@ -270,8 +270,11 @@ impl LandingUri {
     /// Reads an address, and keeps it as it was sent.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
-        let page =
-            Url::parse(text).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+        // The parser forgives what is no address of a page as pages have it: `https:example.com`, `http:///spring`.
+        let whole = text.split_once("://").is_some_and(|(scheme, rest)| {
+            ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) && !rest.starts_with('/')
+        });
+        let page = whole && Url::parse(text).is_ok_and(|url| url.has_host());
         let plain = !text.chars().any(|c| c.is_whitespace() || c.is_control());
         if page && plain { Ok(Self(text.to_owned())) } else { Err(Unfit::Value { reason: "not a web page" }) }
     }
@@ -841,6 +844,10 @@ mod tests {
             "javascript:alert(1)",
             "mailto:a@example.com",
             "https://",
+            "https:example.com",
+            "https:/example.com",
+            "http:///spring",
+            "https:example.com?from=http://a",
             "https:// example.com",
             " https://example.com",
             "https://example.com/a b",

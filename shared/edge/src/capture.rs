@@ -487,11 +487,7 @@ mod tests {
             (json!({"workspaceId": [ours]}), json!(ours), ours),
             (json!({"workspaceId": [theirs]}), json!(ours), theirs),
             (json!({"workspaceId": ["x"]}), json!(ours), "00000000-0000-0000-0000-000000000000"),
-            (
-                json!({"workspaceId": [ours, ours]}),
-                json!(ours),
-                "00000000-0000-0000-0000-000000000000",
-            ),
+            (json!({"workspaceId": [ours, ours]}), json!(ours), "00000000-0000-0000-0000-000000000000"),
             (json!({"workspaceId": [theirs]}), json!(7), theirs),
             (json!({"workspaceId": ["x"]}), json!("y"), "00000000-0000-0000-0000-000000000000"),
             (json!(null), json!(null), "00000000-0000-0000-0000-000000000000"),

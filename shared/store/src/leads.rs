@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::capture::Caps;
-use domain::{BrandId, Cellphone, Lead, LeadId, Timestamp, WorkspaceId};
+use domain::{BrandId, Cellphone, Lead, LeadId, Timestamp, WorkspaceId, causes};
 use serde::{Deserialize, Serialize};
 
 use crate::item::{PK, key, n, read, row, s, text};
@@ -39,6 +39,12 @@ impl UsedToken {
     pub fn is_of(&self, cellphone: &Cellphone, brand: &BrandId) -> bool {
         self.cellphone == *cellphone && self.brand == *brand
     }
+}
+
+/// Where a lead was counted, should that have to be taken back.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CountedLead {
+    rows: Vec<(String, &'static str)>,
 }
 
 /// What became of a lead.
@@ -151,31 +157,44 @@ impl Store {
         }
     }
 
-    /// Counts a lead of today; `false`, and nothing is counted, when there were as many as `caps` let in. One trip,
-    /// none without caps.
+    /// Counts a lead of today; `None`, and nothing is counted, when there were as many as `caps` let in. A trip for
+    /// each cap, the number's first; one more when the day's is reached. None where nobody is let in.
     ///
-    /// Counted before the lead is accepted, and not with it: so many leads at once would stand in each other's way.
-    /// One that is then not accepted stays counted.
+    /// Counted before the lead is accepted, and each cap in a write of its own: in a transaction so many leads at once
+    /// would stand in each other's way.
     pub async fn count_lead(
         &self,
         workspace: WorkspaceId,
         cellphone: &Cellphone,
         caps: Caps,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<CountedLead>, StoreError> {
         if [caps.daily, caps.per_phone].contains(&Some(0)) {
-            return Ok(false);
+            return Ok(None);
         }
         let now = self.now();
         let day = now.to_day_string();
         let of_phone = caps.per_phone.map(|cap| (keys::leads_of_phone(workspace, cellphone, &day), cap));
         let of_day = caps.daily.map(|cap| (keys::leads_of_day(workspace, &day), cap));
-        let mut writes: Vec<Write> =
-            of_phone.into_iter().chain(of_day).map(|(key, cap)| count(key, cap, now)).collect();
-        Ok(match writes.len() {
-            0 => true,
-            1 => matches!(self.write(writes.remove(0)).await?, Wrote::Done(_)),
-            _ => self.transact(writes).await? == Transacted::Done,
-        })
+        let mut counted = CountedLead { rows: vec![] };
+        for (key, cap) in of_phone.into_iter().chain(of_day) {
+            if matches!(self.write(count(&key, cap, now)).await?, Wrote::Refused(_)) {
+                self.uncount_lead(&counted).await;
+                return Ok(None);
+            }
+            counted.rows.push(key);
+        }
+        Ok(Some(counted))
+    }
+
+    /// Takes back that a lead was counted which is not accepted. What cannot be taken back stays counted, which is
+    /// logged. A trip for each cap.
+    pub async fn uncount_lead(&self, counted: &CountedLead) {
+        for (pk, sk) in &counted.rows {
+            let write = Write::update(Table::Leads, key(pk, *sk), "ADD leads :less").bind(":less", n(-1));
+            if let Err(error) = self.write(write).await {
+                tracing::warn!(cause = causes(&error), "a lead that was not accepted stays counted");
+            }
+        }
     }
 }
 
@@ -186,8 +205,8 @@ const REPEAT: usize = 2;
 /// The kind of the rows of captcha tokens.
 const OF_TOKEN: &str = "captchaToken";
 
-fn count((pk, sk): (String, &'static str), cap: u32, now: Timestamp) -> Write {
-    Write::update(Table::Leads, key(pk, sk), "SET expiresAt = :expires ADD leads :one")
+fn count((pk, sk): &(String, &'static str), cap: u32, now: Timestamp) -> Write {
+    Write::update(Table::Leads, key(pk, *sk), "SET expiresAt = :expires ADD leads :one")
         .when("attribute_not_exists(leads) OR leads < :cap")
         .bind(":one", n(1))
         .bind(":cap", n(cap))

@@ -69,7 +69,7 @@ pub use due::{Due, DueLane, DueLead, DueRow};
 pub use error::StoreError;
 pub use events::{Recorded, RecordedEvent};
 pub use lanes::{Entry, Lane, LaneLease, LaneState, Open, Outbound};
-pub use leads::{LeadAccepted, LeadTraces, UsedToken};
+pub use leads::{CountedLead, LeadAccepted, LeadTraces, UsedToken};
 pub use leads_page::LeadPage;
 pub use leads_sending::{LeadLease, LeadRecorded, LeadStep, LeasedLead};
 pub use limiter::{Admission, Limiter};

@@ -235,7 +235,7 @@ async fn leads_are_counted_up_to_their_caps_by_day_and_number() {
     let db = TestDb::start().await;
     let count = async |number: &str, daily, per_phone| {
         let caps = Caps { daily, per_phone };
-        store(&db).count_lead(WORKSPACE, &phone(number), caps).await.unwrap()
+        store(&db).count_lead(WORKSPACE, &phone(number), caps).await.unwrap().is_some()
     };
     let (one, other) = (PHONE, "+34600111223");
     db.forget_calls();
@@ -259,7 +259,7 @@ async fn leads_are_counted_up_to_their_caps_by_day_and_number() {
         assert_eq!(count(number, daily, per_phone).await, expected, "{number} {daily:?} {per_phone:?}");
     }
     let theirs = Caps { daily: Some(1), per_phone: Some(1) };
-    assert!(store(&db).count_lead(OTHER, &phone(one), theirs).await.unwrap());
+    assert!(store(&db).count_lead(OTHER, &phone(one), theirs).await.unwrap().is_some());
     let gone = TestClock::START.plus(2 * DAY).as_seconds().to_string();
     let rows = db.rows(Table::Leads);
     assert_eq!(rows.len(), 2 + 1 + 2);
@@ -267,10 +267,25 @@ async fn leads_are_counted_up_to_their_caps_by_day_and_number() {
 }
 
 #[tokio::test]
-async fn a_count_begins_anew_at_midnight_in_utc() {
+async fn what_was_counted_can_be_taken_back_even_on_the_next_day() {
     let db = TestDb::start().await;
     let caps = Caps { daily: Some(1), per_phone: Some(1) };
     let count = async || store(&db).count_lead(WORKSPACE, &phone(PHONE), caps).await.unwrap();
+    db.clock().set(Timestamp::parse("2026-01-02T23:59:59.999Z").unwrap());
+    let counted = count().await.unwrap();
+    assert!(count().await.is_none());
+    db.clock().set(Timestamp::parse("2026-01-03T00:00:00.001Z").unwrap());
+    store(&db).uncount_lead(&counted).await;
+    let left: Vec<String> = db.rows(Table::Leads).iter().map(|row| row["leads"]["N"].to_string()).collect();
+    assert_eq!(left, ["\"0\"", "\"0\""], "of the day on which it was counted");
+    assert!(count().await.is_some());
+}
+
+#[tokio::test]
+async fn a_count_begins_anew_at_midnight_in_utc() {
+    let db = TestDb::start().await;
+    let caps = Caps { daily: Some(1), per_phone: Some(1) };
+    let count = async || store(&db).count_lead(WORKSPACE, &phone(PHONE), caps).await.unwrap().is_some();
     for (at, expected) in [
         ("2026-01-02T00:00:00.000Z", true),
         ("2026-01-02T23:59:59.999Z", false),

@@ -117,6 +117,17 @@ async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result
         if lead.state == LeadState::Unknown && !may_send_twice {
             return Err(Refusal::MaySendTwice);
         }
+        // It would be SUPPRESSED, and that is never tried again.
+        let (workspace, store) = (lead.workspace_id, &console.store);
+        let (capture, opted_out) =
+            futures::future::try_join(store.capture(workspace), store.opted_out(workspace, &lead.cellphone))
+                .await?;
+        if !capture.is_some_and(|capture| capture.enabled) {
+            return Err(Refusal::WouldBeSuppressed("capture is disabled"));
+        }
+        if opted_out {
+            return Err(Refusal::WouldBeSuppressed("its number is among the opt-outs"));
+        }
         if console.store.retry_lead(&lead, &next).await? {
             return Ok(next);
         }

@@ -124,6 +124,9 @@ pub enum Refusal {
         --may-send-twice if it may."
     )]
     MaySendTwice,
+    /// To try the lead once more would only end it for good.
+    #[error("The lead is not tried once more: it would be SUPPRESSED for good, as {0}.")]
+    WouldBeSuppressed(&'static str),
     /// The URL may not be an endpoint's.
     #[error("The URL is refused: {0}.")]
     Url(#[from] UrlRefused),

@@ -13,6 +13,7 @@ const TIMEOUT_MS = 20_000;
 const MAX_UTM = 20;
 const MAX_UTM_LENGTH = 256;
 const MAX_ADDRESS = 2048;
+const MAX_NAME = 100;
 
 /**
  * Sends one lead, and says what became of it. It does not throw for whatever the network or the API may answer.
@@ -94,7 +95,9 @@ export function recaptchaV3(siteKey) {
  * @returns {string | null} for instance `+34600111222`
  */
 export function phoneFrom(text) {
-  const number = text.replace(/[\s().\-/\u2010-\u2015\u200e\u200f\u202a-\u202e]/g, '').replace(/^00/, '+');
+  // The (0) is dialled within the country only.
+  const abroad = text.replace(/^(\s*(?:\+|00)[^(]*)\(0\)/, '$1');
+  const number = abroad.replace(/[\s().\-/\u2010-\u2015\u200e\u200f\u202a-\u202e]/g, '').replace(/^00/, '+');
   return /^\+[1-9][0-9]{7,14}$/.test(number) ? number : null;
 }
 
@@ -110,7 +113,7 @@ function bodyOf(settings, lead, token) {
     workspaceId: settings.workspaceId,
     captureKey: settings.captureKey,
     cellphone: lead.cellphone,
-    name: withoutControls(lead.name ?? '').trim() || null,
+    name: cut(withoutControls(lead.name ?? '').trim(), MAX_NAME) || null,
     brandId: settings.brandId || null,
     landingUri: addressOf(page),
     utm: utmOf(page.searchParams),
@@ -134,11 +137,15 @@ function utmOf(query) {
   for (const [sentName, sentValue] of query) {
     const [name, value] = [sentName, sentValue].map(withoutControls);
     if (/^utm_./i.test(name) && value !== '' && name.length <= MAX_UTM_LENGTH && !utm.has(name) && utm.size < MAX_UTM) {
-      // By characters, so that none is cut in half.
-      utm.set(name, Array.from(value).slice(0, MAX_UTM_LENGTH).join(''));
+      utm.set(name, cut(value, MAX_UTM_LENGTH));
     }
   }
   return Object.fromEntries(utm);
+}
+
+/** The beginning of a text, by characters, so that none is cut in half. */
+function cut(text, most) {
+  return Array.from(text).slice(0, most).join('');
 }
 
 /** The API takes no control characters; in a link they are a mistake or an attempt. */

@@ -26,6 +26,7 @@ impl Leads {
             world.db.clock().advance(Duration::from_secs(1));
             leads.push(lead.id.to_string());
         }
+        world.capture(|_| ()).await;
         let workspace = world.workspace.to_string();
         (Self { desk: Desk::over(world.db), workspace }, leads)
     }
@@ -235,6 +236,19 @@ async fn a_lead_on_its_way_sent_or_forbidden_is_not_tried_once_more() {
         let shown = leads.json(&["lead", "show", "--lead", id]).await;
         assert_eq!((&shown["state"], &shown["version"]), (&json!(state.as_str()), &json!(1)));
     }
+}
+
+#[tokio::test]
+async fn a_lead_that_would_only_be_suppressed_is_not_tried_once_more() {
+    let failed = ended(LeadState::Failed, Some("131026"));
+    let (leads, ids) = Leads::with(&[&failed]).await;
+    let retry = ["lead", "retry", "--lead", &ids[0]];
+    leads.json(&["opt-out", "add", "--cellphone", "+34600111200"]).await;
+    assert_snapshot!(leads.refused(&retry).await, @"The lead is not tried once more: it would be SUPPRESSED for good, as its number is among the opt-outs.");
+    leads.json(&["opt-out", "remove", "--cellphone", "+34600111200"]).await;
+    leads.json(&["capture", "disable"]).await;
+    assert_snapshot!(leads.refused(&retry).await, @"The lead is not tried once more: it would be SUPPRESSED for good, as capture is disabled.");
+    assert_eq!(leads.listed(&["--state", "FAILED"]).await, ids, "nothing has changed");
 }
 
 #[tokio::test]
