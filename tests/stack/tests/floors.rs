@@ -26,7 +26,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     ],
     &[
         ("console", &["domain", "edge", "queue", "runtime", "store"]),
-        ("harness", &["domain", "store"]),
+        ("harness", &["domain", "provider", "store"]),
         ("local", &["domain"]),
         ("stack-tests", &[]),
     ],

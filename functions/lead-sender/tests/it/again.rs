@@ -4,8 +4,8 @@ use domain::{LeadState, Timestamp};
 use harness::TestClock;
 use store::Table;
 
-use crate::provider::{ACCEPTED, NO_ANSWER, answered};
 use crate::{SENT, Sender, failed, said, secs, suppressed, task, unknown};
+use harness::{ACCEPTED, NO_ANSWER, answered};
 
 #[tokio::test]
 async fn a_lead_whose_end_is_unknown_or_bad_is_sent_once_more_in_the_same_conversation() {

@@ -7,8 +7,8 @@ use domain::{LeadState, MessageStatus, Timestamp};
 use harness::{Fault, TestClock};
 use provider::Ending;
 
-use crate::provider::{ACCEPTED, NO_ANSWER, Reaction, answered};
 use crate::{INTERRUPTED, LEASE, SENT, Sender, failed, said, secs, task, unknown};
+use harness::{ACCEPTED, NO_ANSWER, Reaction, answered};
 
 const THROTTLED: Ending = Ending::Answered { status: 429, code: Some(130_429) };
 const NOT_TAKEN: Ending = Ending::NeverConnected;

@@ -15,8 +15,8 @@ use lambda_runtime::LambdaEvent;
 use provider::Outgoing;
 use store::{ContactQuery, LaneLease, MessageTaken, NewMessage, Table};
 
-use crate::provider::Called;
 use crate::{FIRST_DUE, LEASE, LINE, PHONE, SENT, Sender, secs};
+use harness::Called;
 
 fn hello(values: &[&str]) -> Outgoing {
     let values = values.iter().map(|value| (*value).to_owned()).collect();
@@ -217,7 +217,7 @@ async fn of_a_batch_only_what_cannot_be_worked_on_comes_again() {
     sender.world.db.import(Table::Leads, &[row]);
     assert_eq!(sender.run(&[crate::task(good), crate::task(bad), crate::task(nobody())]).await, ["1"]);
     assert_eq!(sender.state(good).await, SENT);
-    sender.provider.then(crate::provider::Reaction::Panics);
+    sender.provider.then(harness::Reaction::Panics);
     assert_eq!(sender.run(&[crate::task(breaks), crate::task(nobody())]).await, ["0"]);
 
     // What broke may have been sent: it is not sent again.

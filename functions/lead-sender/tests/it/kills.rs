@@ -5,8 +5,8 @@ use harness::Death;
 use provider::Ending;
 use store::Table;
 
-use crate::provider::NO_ANSWER;
 use crate::{FIRST_DUE, INTERRUPTED, LEASE, PHONE, SENT, Sender, said, secs, unknown};
+use harness::NO_ANSWER;
 
 /// Lets a sender die at each of its calls in turn, and looks at what others make of what it left.
 async fn at_each_call(prepare: impl AsyncFn(&Sender) -> LeadId) {

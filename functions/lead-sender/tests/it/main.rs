@@ -7,14 +7,12 @@ mod contacts;
 mod ends;
 mod happy;
 mod kills;
-mod provider;
 mod random;
 mod rechecks;
 mod simulated;
 
 use std::time::Duration;
 
-use ::provider::Provider;
 use aws_lambda_events::sqs::SqsEvent;
 use domain::message::PartError;
 use domain::sending::SendSchedule;
@@ -23,12 +21,13 @@ use domain::{Capture, Lead, LeadId, LeadState, Message, MessageStatus, Template}
 use harness::{TestQueue, World, fixture};
 use lambda_runtime::{Context, LambdaEvent};
 use lead_sender::Engine;
+use provider::Provider;
 use queue::LeadQueue;
 use runtime::SendRules;
 use serde_json::{Value, json};
 use store::{Store, Table};
 
-pub(crate) use crate::provider::Whatsapp;
+pub(crate) use harness::TestProvider;
 
 pub(crate) const LEASE: Duration = Duration::from_secs(90);
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
@@ -39,7 +38,7 @@ pub(crate) const LINE: &str = "1045551234567";
 pub(crate) const PHONE: &str = "+12025550101";
 
 /// A world whose capture is set up, a provider, and the function over both.
-pub(crate) struct Sender<P = Whatsapp> {
+pub(crate) struct Sender<P = TestProvider> {
     pub(crate) world: World,
     pub(crate) sqs: TestQueue,
     pub(crate) provider: P,
@@ -51,7 +50,7 @@ pub(crate) struct Sender<P = Whatsapp> {
 impl Sender {
     /// A workspace with a line and capture set up, and a provider that accepts everything.
     pub(crate) async fn start() -> Self {
-        Self::with(Whatsapp::default()).await
+        Self::with(TestProvider::default()).await
     }
 }
 

@@ -8,8 +8,8 @@ use domain::{MessageStatus, Timestamp};
 use harness::{Fault, TestClock};
 use provider::Ending;
 
-use crate::provider::{ACCEPTED, NO_ANSWER, Reaction, answered};
 use crate::{CONVERSATION, LEASE, Sender, failed, sent, task, unknown};
+use harness::{ACCEPTED, NO_ANSWER, Reaction, answered};
 
 const THROTTLED: Ending = Ending::Answered { status: 429, code: Some(130_429) };
 const NOT_TAKEN: Ending = Ending::NeverConnected;

@@ -5,14 +5,12 @@
 mod ends;
 mod kills;
 mod order;
-mod provider;
 mod random;
 mod simulated;
 mod words;
 
 use std::time::Duration;
 
-use ::provider::Provider;
 use aws_lambda_events::sqs::SqsEvent;
 use domain::conversation::{ConversationStatus, Opening};
 use domain::message::{Attached, Draft, PartError};
@@ -25,12 +23,13 @@ use domain::{
 use harness::{TestBucket, TestQueue, World, fixture};
 use lambda_runtime::{Context, LambdaEvent};
 use message_sender::Engine;
+use provider::Provider;
 use queue::SendQueue;
 use runtime::SendRules;
 use serde_json::json;
 use store::{MessageTaken, NewMessage, Opened, Store, Table};
 
-pub(crate) use crate::provider::Whatsapp;
+pub(crate) use harness::TestProvider;
 
 pub(crate) const LEASE: Duration = Duration::from_secs(90);
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
@@ -40,7 +39,7 @@ pub(crate) const LINE: &str = "1045551234567";
 pub(crate) const CONVERSATION: &str = "9b1d3f5a-7c9e-4b2d-8f4a-6c8e0a2b4d6f";
 
 /// A world, a provider, and the function over both.
-pub(crate) struct Sender<P = Whatsapp> {
+pub(crate) struct Sender<P = TestProvider> {
     pub(crate) world: World,
     pub(crate) sqs: TestQueue,
     pub(crate) provider: P,
@@ -50,7 +49,7 @@ pub(crate) struct Sender<P = Whatsapp> {
 impl Sender {
     /// A workspace with a line, and a provider that accepts everything.
     pub(crate) async fn start() -> Self {
-        Self::with(Whatsapp::default()).await
+        Self::with(TestProvider::default()).await
     }
 }
 

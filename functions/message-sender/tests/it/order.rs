@@ -9,8 +9,8 @@ use domain::{Contact, ConversationId, MessageStatus};
 use tokio::sync::{Barrier, Notify};
 use uuid::Uuid;
 
-use crate::provider::{ACCEPTED, Reaction, answered};
 use crate::{CONVERSATION, Sender, failed, sent, task};
+use harness::{ACCEPTED, Reaction, answered};
 
 /// So many customers.
 async fn customers(sender: &Sender, count: usize) -> Vec<Contact> {

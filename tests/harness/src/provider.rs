@@ -1,15 +1,17 @@
 //! A provider that does what a test lines up, and otherwise accepts.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use harness::TestClock;
 use provider::{Call, Ending, Outgoing, Provider, Sent};
 use tokio::sync::{Barrier, Notify};
 
+use crate::TestClock;
+
+/// WhatsApp as a sender under test knows it. Clones are one and the same.
 #[derive(Clone, Default)]
-pub(crate) struct Whatsapp(Arc<Mutex<State>>);
+pub struct TestProvider(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -19,11 +21,12 @@ struct State {
 }
 
 /// What is done about the next call. (It is on record before anything of this happens.)
-pub(crate) enum Reaction {
+pub enum Reaction {
     /// It ends so; an accepted one gets an id.
     Ends(Ending),
     /// It is accepted and, against all rules, gets no id.
     AcceptsNamelessly,
+    /// The sender dies with it.
     Panics,
     /// It never ends; what then happens to the sender is the test's.
     Hangs(Arc<Notify>),
@@ -33,19 +36,24 @@ pub(crate) enum Reaction {
     Takes(Arc<TestClock>, Duration, Ending),
 }
 
-/// A call.
+/// A call that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Called {
-    pub(crate) channel: String,
-    pub(crate) token: String,
-    pub(crate) to: String,
-    pub(crate) what: Outgoing,
-    pub(crate) answers: Option<String>,
+pub struct Called {
+    /// From which line.
+    pub channel: String,
+    /// With which token.
+    pub token: String,
+    /// To whom.
+    pub to: String,
+    /// What.
+    pub what: Outgoing,
+    /// In answer to which message of the provider's.
+    pub answers: Option<String>,
 }
 
 impl Called {
     /// To whom, and what it says in short.
-    pub(crate) fn short(&self) -> (String, String) {
+    pub fn short(&self) -> (String, String) {
         let what = match &self.what {
             Outgoing::Text(text) => text.clone(),
             Outgoing::Media { link, .. } => link.split('?').next().unwrap_or_default().to_owned(),
@@ -55,47 +63,62 @@ impl Called {
     }
 }
 
-pub(crate) const ACCEPTED: Ending = Ending::Answered { status: 200, code: None };
-pub(crate) const NO_ANSWER: Ending = Ending::NoAnswer;
+/// The provider took it.
+pub const ACCEPTED: Ending = Ending::Answered { status: 200, code: None };
+/// It was asked and did not answer.
+pub const NO_ANSWER: Ending = Ending::NoAnswer;
 
-pub(crate) fn answered(status: u16, code: u32) -> Ending {
+/// An error with the Graph API's code.
+pub fn answered(status: u16, code: u32) -> Ending {
     Ending::Answered { status, code: Some(code) }
 }
 
-impl Whatsapp {
-    pub(crate) fn then(&self, reaction: Reaction) -> &Self {
-        self.0.lock().unwrap().lined_up.push_back(reaction);
+impl TestProvider {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lines up what is done about the call after those lined up so far.
+    pub fn then(&self, reaction: Reaction) -> &Self {
+        self.state().lined_up.push_back(reaction);
         self
     }
 
-    pub(crate) fn ends(&self, ending: Ending) -> &Self {
+    /// Lines up how that call ends.
+    pub fn ends(&self, ending: Ending) -> &Self {
         self.then(Reaction::Ends(ending))
     }
 
-    pub(crate) fn calls(&self) -> Vec<Called> {
-        self.0.lock().unwrap().calls.clone()
+    /// All calls that were made, in order.
+    pub fn calls(&self) -> Vec<Called> {
+        self.state().calls.clone()
+    }
+
+    /// To whom each call went.
+    pub fn numbers(&self) -> Vec<String> {
+        self.calls().into_iter().map(|call| call.to).collect()
     }
 
     /// To whom each call went, and what it said in short.
-    pub(crate) fn short(&self) -> Vec<(String, String)> {
+    pub fn short(&self) -> Vec<(String, String)> {
         self.calls().iter().map(Called::short).collect()
     }
 
     /// What each call said, in short.
-    pub(crate) fn said(&self) -> Vec<String> {
+    pub fn said(&self) -> Vec<String> {
         self.calls().iter().map(|call| call.short().1).collect()
     }
 
     /// How often a fresh beginning was asked for.
-    pub(crate) fn beginnings(&self) -> usize {
-        self.0.lock().unwrap().beginnings
+    pub fn beginnings(&self) -> usize {
+        self.state().beginnings
     }
 }
 
-impl Provider for Whatsapp {
+impl Provider for TestProvider {
     async fn send(&self, call: Call<'_>) -> Sent {
         let (number, reaction) = {
-            let mut state = self.0.lock().unwrap();
+            let mut state = self.state();
             state.calls.push(Called {
                 channel: call.channel.as_str().to_owned(),
                 token: call.token.expose().to_owned(),
@@ -129,7 +152,7 @@ impl Provider for Whatsapp {
     }
 
     fn afresh(&self) -> Self {
-        self.0.lock().unwrap().beginnings += 1;
+        self.state().beginnings += 1;
         self.clone()
     }
 }
