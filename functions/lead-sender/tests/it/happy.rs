@@ -36,6 +36,10 @@ async fn a_lead_is_written_to_once_in_five_trips() {
     let calls = sender.world.db.calls();
     assert_eq!(trips(&calls), 5, "lease, what is needed in two, beginning, end: {calls:?}");
     assert_eq!(calls.len(), 10, "{calls:?}");
+    let reads: f64 = calls.iter().map(|call| call.read_units).sum();
+    let writes: f64 = calls.iter().map(|call| call.write_units).sum();
+    // Somebody who was no contact: most of it is the contact, with what it is found by.
+    assert_eq!((reads, writes), (8.0, 43.0));
     assert_eq!(sender.provider.beginnings(), 1);
 
     let expected = Called {
