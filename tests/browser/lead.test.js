@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { launch, look, open, stack, tokensSeen, workspace } from './stack.js';
+import { eventsOf, launch, look, open, sentTo, stack, tokensSeen, until, workspace } from './stack.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const LEADS = `${stack.captureUrl}/api/v1/leadscout/campaign-leads`;
@@ -103,6 +103,31 @@ test('a lead from the allowed origin passes the preflight and is accepted', asyn
   const reference = await status.getByText('Reference: ').innerText();
   assert.match(reference.replace('Reference: ', ''), UUID);
   assert.equal(await parts(page).button.count(), 0, 'the form is gone');
+});
+
+test('from the form to one WhatsApp message, and to the webhooks that tell of it', async () => {
+  const page = await open(browser, stack.landingUrl);
+  const phone = nextPhone();
+  const answered = page.waitForResponse((response) => response.url().startsWith(LEADS) && response.status() === 202);
+  await fill(page, phone);
+  await parts(page).button.click();
+  await outcome(page, ACCEPTED);
+  const { requestId } = await (await answered).json();
+
+  const events = await until('lead.sent', async () => {
+    const events = await eventsOf(requestId);
+    return events.some(({ eventType }) => eventType === 'lead.sent') && events;
+  });
+  assert.deepEqual(events.map(({ eventType }) => eventType).sort(), ['lead.accepted', 'lead.sent']);
+  const sent = events.find(({ eventType }) => eventType === 'lead.sent');
+  assert.equal(sent.workspaceId, workspace.workspaceId);
+  assert.equal(sent.payload.state, 'SENT');
+
+  const [message, ...more] = await sentTo(phone);
+  assert.deepEqual(more, [], 'one message');
+  const template = workspace.templates.find(({ id }) => id === workspace.capture.leadTemplateId);
+  assert.deepEqual([message.type, message.template.name], ['template', template.name]);
+  await page.context().close();
 });
 
 test('from a foreign origin the browser sends nothing, and the page says so', async () => {

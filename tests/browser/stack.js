@@ -44,6 +44,30 @@ export async function look(page, state) {
   }
 }
 
+/** What the WhatsApp provider was asked to send to a number. */
+export async function sentTo(phone) {
+  const ledger = await (await fetch(`${stack.providerUrl}/ledger`)).json();
+  return ledger.map(({ body }) => body).filter(({ to }) => to === phone);
+}
+
+/** The events of a lead that the workspace's webhook endpoint received. */
+export async function eventsOf(requestId) {
+  const ledger = await (await fetch(`${stack.receiverLedgerUrl}/ledger`)).json();
+  const bodies = ledger.map(({ body }) => JSON.parse(Buffer.from(body, 'base64').toString()));
+  return bodies.filter(({ payload }) => payload.requestId === requestId);
+}
+
+/** Looks again and again until there is something to see. */
+export async function until(what, look) {
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    const seen = await look();
+    if (seen) return seen;
+    assert.ok(Date.now() < deadline, `waited in vain for ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 /** The tokens that the captcha provider was asked about so far. */
 export async function tokensSeen() {
   const ledger = await (await fetch(`${stack.captchaUrl}/ledger`)).json();
