@@ -1,14 +1,12 @@
 //! The way to the captcha's provider.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use domain::captcha::Answer;
 use domain::{Secret, Timestamp};
 use reqwest::header::CONTENT_TYPE;
-use reqwest::redirect::Policy;
 use reqwest::{Response, StatusCode, Url};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::RootCertStore;
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use url::form_urlencoded;
@@ -79,24 +77,12 @@ impl Client {
     /// A client of the siteverify of that host (`https://www.google.com`), which may take so long ([`Self::TIME`]).
     /// Makes the TLS settings, which takes milliseconds and is done once.
     pub fn new(base: &str, time: Duration) -> Result<Self, ClientError> {
-        let mut url: Url = base.parse().map_err(|_| ClientError::Url)?;
-        let may_be_called = matches!(url.scheme(), "http" | "https") && url.query().is_none();
-        let mut path = url.path_segments_mut().map_err(|()| ClientError::Url)?;
-        path.pop_if_empty().extend(["recaptcha", "api", "siteverify"]);
-        drop(path);
-        if !may_be_called {
-            return Err(ClientError::Url);
-        }
-        let tls = tls().map_err(ClientError::Tls)?;
-        let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
+        let place = outbound::place(base, &["recaptcha", "api", "siteverify"]);
+        let url = place.ok_or(ClientError::Url)?;
+        let tls = outbound::tls(RootCertStore::empty()).map_err(ClientError::Tls)?;
+        let http = outbound::client(tls, "Leads")
             .https_only(url.scheme() == "https")
-            .no_proxy()
-            .redirect(Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
             .pool_idle_timeout(Self::IDLE)
-            .user_agent(format!("{}-Leads/1", domain::PLATFORM))
             .build()
             .map_err(ClientError::Client)?;
         Ok(Self { http, url, time })
@@ -169,15 +155,6 @@ fn codes(codes: &Value) -> Option<Vec<String>> {
         Value::Array(codes) => codes.iter().map(|code| code.as_str().map(str::to_owned)).collect(),
         _ => None,
     }
-}
-
-fn tls() -> Result<ClientConfig, rustls::Error> {
-    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(config)
 }
 
 /// The client cannot be made.

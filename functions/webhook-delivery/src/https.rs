@@ -8,11 +8,10 @@ use std::time::Duration;
 use domain::webhook::Reach;
 use domain::{Attempt, AttemptError, EndpointUrl, Secret, TrustedReceivers};
 use reqwest::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
-use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
+use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
 use tokio::time::{Instant, timeout_at};
 
 use crate::resolver::{Lookup, Resolver, SystemLookup, Unresolved};
@@ -153,24 +152,11 @@ fn is_tls(error: &(dyn Error + 'static)) -> bool {
 }
 
 fn client(extra: RootCertStore, resolver: Resolver) -> Result<Client, HttpsError> {
-    let mut roots = extra;
-    roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    let tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(HttpsError::Tls)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Client::builder()
-        .tls_backend_preconfigured(tls)
+    outbound::client(outbound::tls(extra).map_err(HttpsError::Tls)?, "Webhooks")
         .dns_resolver(resolver)
         .https_only(true)
-        .no_proxy()
-        .redirect(Policy::none())
-        .retry(reqwest::retry::never())
-        .referer(false)
         .connect_timeout(Https::CONNECT)
         .pool_idle_timeout(Https::IDLE)
-        .user_agent(format!("{}-Webhooks/1", domain::PLATFORM))
         .build()
         .map_err(HttpsError::Client)
 }

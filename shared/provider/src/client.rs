@@ -1,11 +1,9 @@
 //! The way to the provider.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ChannelId;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
-use reqwest::redirect::Policy;
 use reqwest::{Request, Response, Url};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
@@ -38,15 +36,8 @@ impl Client {
     /// A client of that Graph API (`https://host`) in that version (`v23.0`), a call of which may take so long. Makes
     /// the TLS settings, which takes milliseconds and is done once.
     pub fn new(graph: &str, version: &str, time: Duration) -> Result<Self, ClientError> {
-        let mut base: Url = graph.parse().map_err(|_| ClientError::Graph)?;
-        let may_be_called = matches!(base.scheme(), "http" | "https") && base.query().is_none();
-        let mut path = base.path_segments_mut().map_err(|()| ClientError::Graph)?;
-        path.pop_if_empty().push(version);
-        drop(path);
-        if !may_be_called {
-            return Err(ClientError::Graph);
-        }
-        let tls = tls().map_err(ClientError::Tls)?;
+        let base = outbound::place(graph, &[version]).ok_or(ClientError::Graph)?;
+        let tls = outbound::tls(RootCertStore::empty()).map_err(ClientError::Tls)?;
         let http = http(&tls, &base, time).map_err(ClientError::Client)?;
         Ok(Self { http, tls, base, time })
     }
@@ -131,26 +122,11 @@ fn ended(ending: Ending) -> Sent {
     Sent { ending, message_id: None }
 }
 
-fn tls() -> Result<ClientConfig, rustls::Error> {
-    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(config)
-}
-
 fn http(tls: &ClientConfig, base: &Url, time: Duration) -> reqwest::Result<reqwest::Client> {
-    reqwest::Client::builder()
-        .tls_backend_preconfigured(tls.clone())
+    outbound::client(tls.clone(), "Messages")
         .https_only(base.scheme() == "https")
-        .no_proxy()
-        .redirect(Policy::none())
-        .retry(reqwest::retry::never())
-        .referer(false)
         .connect_timeout(Client::CONNECT.min(time / 2))
         .pool_idle_timeout(Client::IDLE)
-        .user_agent(format!("{}-Messages/1", domain::PLATFORM))
         .build()
 }
 

@@ -8,7 +8,13 @@ use cargo_metadata::{DependencyKind, MetadataCommand};
 /// may only import from the floors below its own.
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("domain", &[])],
-    &[("provider", &["domain"]), ("queue", &["domain"]), ("runtime", &["domain"]), ("store", &["domain"])],
+    &[("outbound", &["domain"])],
+    &[
+        ("provider", &["domain", "outbound"]),
+        ("queue", &["domain"]),
+        ("runtime", &["domain"]),
+        ("store", &["domain"]),
+    ],
     &[("edge", &["domain", "store"])],
     &[
         ("attributes", &["domain", "edge", "runtime", "store"]),
@@ -16,13 +22,13 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("conversations", &["domain", "edge", "runtime", "store"]),
         ("event-relay", &["domain", "edge", "queue", "runtime", "store"]),
         ("files", &["domain", "edge", "runtime", "store"]),
-        ("leads", &["domain", "edge", "runtime", "store"]),
+        ("leads", &["domain", "edge", "outbound", "runtime", "store"]),
         ("lead-sender", &["domain", "provider", "queue", "runtime", "store"]),
         ("messages", &["domain", "edge", "runtime", "store"]),
         ("message-sender", &["domain", "provider", "queue", "runtime", "store"]),
         ("sweeper", &["domain", "queue", "runtime", "store"]),
         ("users", &["domain", "edge", "runtime", "store"]),
-        ("webhook-delivery", &["domain", "queue", "runtime", "store"]),
+        ("webhook-delivery", &["domain", "outbound", "queue", "runtime", "store"]),
     ],
     &[
         ("console", &["domain", "edge", "queue", "runtime", "store"]),
