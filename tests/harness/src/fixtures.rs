@@ -18,3 +18,17 @@ pub fn fixture(name: &str) -> serde_json::Value {
         Err(error) => panic!("events/{name}: {error}"),
     }
 }
+
+/// The queue's event of a file of `events/`, with these messages in place of its own: bodies, numbered from 0.
+pub fn queue_fixture(name: &str, bodies: &[String]) -> serde_json::Value {
+    let mut event = fixture(name);
+    let record = event["Records"][0].clone();
+    let records = bodies.iter().enumerate().map(|(number, body)| {
+        let mut record = record.clone();
+        record["body"] = body.as_str().into();
+        record["messageId"] = number.to_string().into();
+        record
+    });
+    event["Records"] = records.collect();
+    event
+}

@@ -22,7 +22,7 @@ mod world;
 
 pub use bucket::TestBucket;
 pub use db::TestDb;
-pub use fixtures::{fixture, fixture_text};
+pub use fixtures::{fixture, fixture_text, queue_fixture};
 pub use gateway::{Answer, GatewayEvent};
 pub use provider::{ACCEPTED, Called, NO_ANSWER, Reaction, TestProvider, answered};
 pub use queue::{Queued, TestQueue};

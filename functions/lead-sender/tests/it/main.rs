@@ -18,7 +18,7 @@ use domain::message::PartError;
 use domain::sending::SendSchedule;
 use domain::template::{ContactField, ParameterValue, Source, Variable};
 use domain::{Capture, Lead, LeadId, LeadState, Message, MessageStatus, Template};
-use harness::{TestQueue, World, fixture};
+use harness::{TestQueue, World, queue_fixture};
 use lambda_runtime::{Context, LambdaEvent};
 use lead_sender::Engine;
 use provider::Provider;
@@ -163,15 +163,7 @@ impl<P: Provider + Clone> Sender<P> {
     }
 
     pub(crate) fn event(&self, bodies: &[String]) -> LambdaEvent<SqsEvent> {
-        let mut event = fixture("lead-sender.json");
-        let record = event["Records"][0].clone();
-        let records = bodies.iter().enumerate().map(|(number, body)| {
-            let mut record = record.clone();
-            record["body"] = json!(body);
-            record["messageId"] = json!(number.to_string());
-            record
-        });
-        event["Records"] = records.collect();
+        let event = queue_fixture("lead-sender.json", bodies);
         LambdaEvent::new(serde_json::from_value(event).unwrap(), self.context())
     }
 

@@ -20,7 +20,7 @@ use domain::{
     Cellphone, Contact, Conversation, ConversationId, External, Message, MessageBody, MessageId,
     MessageStatus, OnboardingPlan, Recipient,
 };
-use harness::{TestBucket, TestQueue, World, fixture};
+use harness::{TestBucket, TestQueue, World, queue_fixture};
 use lambda_runtime::{Context, LambdaEvent};
 use message_sender::Engine;
 use provider::Provider;
@@ -182,15 +182,7 @@ impl<P: Provider + Clone> Sender<P> {
     }
 
     pub(crate) fn event(&self, bodies: &[String]) -> LambdaEvent<SqsEvent> {
-        let mut event = fixture("message-sender.json");
-        let record = event["Records"][0].clone();
-        let records = bodies.iter().enumerate().map(|(number, body)| {
-            let mut record = record.clone();
-            record["body"] = json!(body);
-            record["messageId"] = json!(number.to_string());
-            record
-        });
-        event["Records"] = records.collect();
+        let event = queue_fixture("message-sender.json", bodies);
         LambdaEvent::new(serde_json::from_value(event).unwrap(), self.context(TIMEOUT))
     }
 

@@ -13,10 +13,9 @@ use domain::{
     Event, EventFilter, EventType, RetrySchedule, Timestamp, TrustedReceivers, WebhookEndpoint, Workspace,
     WorkspaceId,
 };
-use harness::{Fault, Queued, TestClock, TestDb, TestQueue, fixture, trips};
+use harness::{Fault, Queued, TestClock, TestDb, TestQueue, fixture, queue_fixture, trips};
 use lambda_runtime::{Context, LambdaEvent};
 use queue::DeliveryQueue;
-use serde_json::json;
 use store::{Lease, Table};
 use tokio::sync::{Barrier, Notify};
 use webhook_delivery::{Answer, Engine, Post, Rules, Transport};
@@ -154,15 +153,7 @@ impl World {
     }
 
     fn messages(&self, bodies: &[String]) -> LambdaEvent<SqsEvent> {
-        let mut event = fixture("webhook-delivery.json");
-        let record = event["Records"][0].clone();
-        let records = bodies.iter().enumerate().map(|(number, body)| {
-            let mut record = record.clone();
-            record["body"] = json!(body);
-            record["messageId"] = json!(number.to_string());
-            record
-        });
-        event["Records"] = records.collect();
+        let event = queue_fixture("webhook-delivery.json", bodies);
         LambdaEvent::new(serde_json::from_value(event).unwrap(), self.context())
     }
 
