@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use domain::captcha::{Rejection, Score, Verdict, judge};
+use domain::encoding::sha256_hex;
 use domain::lead::Seen;
 use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, Lines, SentOrigin};
 use edge::capture::{CaptureRequest, LeadProblem};
-use sha2::{Digest, Sha256};
 use store::{CountedLead, LeadAccepted, LeadTraces, UsedToken};
 
 use crate::Leads;
@@ -38,8 +38,12 @@ pub(crate) async fn accept<V: Verifier>(
     let brand = capture.brand_of(request.brand.as_ref(), lines);
     let brand =
         brand.ok_or_else(|| LeadProblem::Invalid("body.brandId: no such brand, or none".to_owned()))?;
-    let candidate =
-        Candidate { token: sha256_hex(request.captcha.expose()), request: &request, capture, brand };
+    let candidate = Candidate {
+        token: sha256_hex(request.captcha.expose().as_bytes()),
+        request: &request,
+        capture,
+        brand,
+    };
 
     let (verdict, traces) =
         futures::future::try_join(verdict(leads, &candidate), traces(leads, &candidate)).await?;
@@ -164,8 +168,4 @@ impl Candidate<'_> {
             Err(LeadProblem::Rejected("token used for another lead"))
         }
     }
-}
-
-fn sha256_hex(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,7 +1,6 @@
 //! API keys: their form, their scopes, when they are good.
 
-use sha2::{Digest, Sha256};
-
+use crate::encoding::{base62, is_base62, random_base62, sha256_hex};
 use crate::ids::{KeyId, WorkspaceId};
 use crate::secret::Secret;
 use crate::text::Unfit;
@@ -18,12 +17,11 @@ impl ApiKeyToken {
     const PREFIX: &'static str = "msk_";
     const RANDOM: usize = 32;
     const CHECK: usize = 6;
-    const ALPHABET: &'static [u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
     /// Reads a key as sent; `None` for anything that was never given out.
     pub fn parse(text: &str) -> Option<Self> {
         let body = text.strip_prefix(Self::PREFIX)?;
-        let known = body.bytes().all(|byte| Self::ALPHABET.contains(&byte));
+        let known = is_base62(body);
         if body.len() != Self::RANDOM + Self::CHECK || !known {
             return None;
         }
@@ -31,16 +29,9 @@ impl ApiKeyToken {
         (check == Self::check_of(random)).then(|| Self(Secret::new(text)))
     }
 
-    /// Makes a key from random numbers, one for each four characters: 2^64 is so much more than 62^4 that the
-    /// bias of the remainder is below 2^-40.
+    /// Makes a key from random numbers, one for each four characters.
     pub fn from_entropy(entropy: [u64; 8]) -> Self {
-        let mut random = String::with_capacity(Self::RANDOM);
-        for mut number in entropy {
-            for _ in 0..4 {
-                random.push(Self::digit(number % 62));
-                number /= 62;
-            }
-        }
+        let random = random_base62(&entropy);
         let check = Self::check_of(&random);
         Self(Secret::new(format!("{}{random}{check}", Self::PREFIX)))
     }
@@ -52,21 +43,11 @@ impl ApiKeyToken {
 
     /// What is stored: the SHA-256 of the key in lower-case hex. The key has 190 bits, so no salt is needed.
     pub fn sha256_hex(&self) -> String {
-        Sha256::digest(self.expose().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+        sha256_hex(self.expose().as_bytes())
     }
 
     fn check_of(random: &str) -> String {
-        let mut sum = u64::from(crc32fast::hash(random.as_bytes()));
-        let mut check = String::with_capacity(Self::CHECK);
-        for _ in 0..Self::CHECK {
-            check.push(Self::digit(sum % 62));
-            sum /= 62;
-        }
-        check
-    }
-
-    fn digit(n: u64) -> char {
-        char::from(Self::ALPHABET[(n % 62) as usize])
+        base62(u64::from(crc32fast::hash(random.as_bytes())), Self::CHECK)
     }
 }
 

@@ -7,6 +7,7 @@ use subtle::ConstantTimeEq;
 use url::{Host, Url};
 
 use crate::captcha::Threshold;
+use crate::encoding::{is_base62, random_base62};
 use crate::ids::{TemplateId, WorkspaceId};
 use crate::line::{BrandId, BusinessAccountId, Lines};
 use crate::patch::Patch;
@@ -336,28 +337,19 @@ pub struct CaptureKey(String);
 impl CaptureKey {
     const PREFIX: &'static str = "lck_";
     const LENGTH: usize = 24;
-    const ALPHABET: &'static [u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     const PATTERN: &'static str = "^lck_[0-9A-Za-z]{24}$";
     /// What a key is compared with where there is none.
     const NOBODYS: &'static str = "lck_000000000000000000000000";
 
-    /// Makes a key from random numbers, one for each four characters: 2^64 is so much more than 62^4 that the bias of
-    /// the remainder is below 2^-40.
+    /// Makes a key from random numbers, one for each four characters.
     pub fn from_entropy(entropy: [u64; 6]) -> Self {
-        let mut key = Self::PREFIX.to_owned();
-        for mut number in entropy {
-            for _ in 0..4 {
-                key.push(char::from(Self::ALPHABET[(number % 62) as usize]));
-                number /= 62;
-            }
-        }
-        Self(key)
+        Self(format!("{}{}", Self::PREFIX, random_base62(&entropy)))
     }
 
     /// Reads a key.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let body = text.strip_prefix(Self::PREFIX).unwrap_or_default();
-        let fits = body.len() == Self::LENGTH && body.bytes().all(|byte| Self::ALPHABET.contains(&byte));
+        let fits = body.len() == Self::LENGTH && is_base62(body);
         if fits { Ok(Self(text.to_owned())) } else { Err(Unfit::Shape { pattern: Self::PATTERN }) }
     }
 

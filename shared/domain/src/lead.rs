@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
 use url::Url;
 use uuid::Uuid;
 
@@ -21,6 +20,7 @@ use crate::captcha::Score;
 use crate::capture::Capture;
 use crate::contact::Contact;
 use crate::conversation::{ContactRef, Conversation, ConversationStatus, External};
+use crate::encoding::sha256_hex;
 use crate::ids::{ContactId, ConversationId, Ids, LeadId, MessageId, TemplateId, WorkspaceId};
 use crate::line::{BrandId, Line, Lines};
 use crate::message::{Content, Message, MessageStatus, PartError, Progress, SentBy};
@@ -176,8 +176,7 @@ impl Consent {
     /// that somebody claims was the one, and equal addresses do not look equal. It hides nothing from whoever reads the
     /// table and tries all addresses.
     pub fn hash_of(lead: LeadId, address: &str) -> String {
-        let hash = Sha256::digest(format!("{lead}|{address}").as_bytes());
-        hash.iter().map(|byte| format!("{byte:02x}")).collect()
+        sha256_hex(format!("{lead}|{address}").as_bytes())
     }
 }
 

@@ -13,6 +13,7 @@ mod causes;
 pub mod contact;
 pub mod conversation;
 pub mod delivery;
+pub mod encoding;
 pub mod event;
 pub mod ids;
 pub mod lead;

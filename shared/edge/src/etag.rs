@@ -1,5 +1,6 @@
 //! Entity tags: strong, a digest of what the resource shows.
 
+use domain::encoding::hex;
 use sha2::{Digest, Sha256};
 
 /// The tag of one state of one resource.
@@ -15,7 +16,7 @@ impl ETag {
         let mut digest = Sha256::new();
         digest.update(definitions.to_be_bytes());
         digest.update(representation);
-        let short: String = digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let short = hex(&digest.finalize()[..16]);
         Self(format!("\"{short}\""))
     }
 

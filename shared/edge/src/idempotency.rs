@@ -1,8 +1,8 @@
 //! `Idempotency-Key`: a request repeated under one key is carried out once and answered alike.
 
 use domain::Unfit;
+use domain::encoding::sha256_hex;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 use store::{Answered, Once};
 
 use crate::error::ApiError;
@@ -22,14 +22,10 @@ pub(crate) fn read(request: &ApiRequest, form: &mut Form, route: &'static str) -
         let printable = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         if printable { Ok(text.to_owned()) } else { Err(Unfit::Shape { pattern: PATTERN }) }
     })?;
-    Some(Once { route, key_sha256_hex: hex(key.as_bytes()), fingerprint: hex(request.body()) })
+    Some(Once { route, key_sha256_hex: sha256_hex(key.as_bytes()), fingerprint: sha256_hex(request.body()) })
 }
 
 /// The answer a repeated request gets again. [`ApiError::KeyReused`] if the key was used for another body.
 pub fn replay(once: &Once, answered: Answered) -> Result<String, ApiError> {
     if answered.fingerprint == once.fingerprint { Ok(answered.answer) } else { Err(ApiError::KeyReused) }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

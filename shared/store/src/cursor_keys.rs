@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::Timestamp;
+use domain::encoding::hex;
 use serde::{Deserialize, Serialize};
 
 use crate::item::{Item, row};
@@ -112,7 +113,7 @@ struct KeyField {
 
 impl KeyField {
     fn new(id: u32, bytes: [u8; 32]) -> Self {
-        Self { id, hex: bytes.iter().map(|byte| format!("{byte:02x}")).collect() }
+        Self { id, hex: hex(&bytes) }
     }
 
     fn key(&self) -> Result<CursorKey, StoreError> {

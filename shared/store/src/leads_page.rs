@@ -29,7 +29,8 @@ impl Store {
     pub const MOST_LEADS: u16 = 100;
 
     /// At most `limit` (1 to [`Store::MOST_LEADS`]) of a workspace's leads, of one state or of all, the newest first,
-    /// behind `from`. The list lags a moment behind, so that a page may hold fewer. Two trips; more where few are of that state.
+    /// behind `from`. The list lags a moment behind, so that a page may hold fewer. Two trips; more where few are of that
+    /// state.
     pub async fn leads(
         &self,
         workspace: WorkspaceId,
