@@ -64,6 +64,7 @@ FUNCTIONS = {
     "webhook-delivery": (
         {
             "DELIVERY_QUEUE_URL",
+            "SLOW_DELIVERY_QUEUE_URL",
             "FIRST_DUE_SECONDS",
             "RETRY_SCHEDULE",
             "ATTEMPT_TIMEOUT_SECONDS",
@@ -73,7 +74,10 @@ FUNCTIONS = {
         },
         {"workspaces", "deliveries", "secrets"},
     ),
-    "sweeper": ({"DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "LEAD_QUEUE_URL"}, {"deliveries", "messages", "leads"}),
+    "sweeper": (
+        {"DELIVERY_QUEUE_URL", "SLOW_DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "LEAD_QUEUE_URL"},
+        {"deliveries", "messages", "leads"},
+    ),
 }
 
 # (function, table) -> the keys of the partitions it may reach: of secrets for all, of everything for the public function,
@@ -183,6 +187,8 @@ OUTPUTS = {
     "CaptureUrl",
     "DeliveryQueueUrl",
     "DeliveryDlqUrl",
+    "SlowDeliveryQueueUrl",
+    "SlowDeliveryDlqUrl",
     "SendQueueUrl",
     "SendDlqUrl",
     "LeadQueueUrl",
