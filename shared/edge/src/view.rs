@@ -7,8 +7,8 @@ use domain::contact::AttributeContent;
 use domain::media::Declared;
 use domain::message::Content;
 use domain::{
-    Contact, Conversation, Definitions, Event, External, Internal, Lead, MediaId, Message, MessageId,
-    PLATFORM, Part, Summary, Timestamp, User,
+    Contact, Conversation, Definitions, EndpointId, Event, External, Internal, Lead, MediaId, Message,
+    MessageId, PLATFORM, Part, Summary, Timestamp, User,
 };
 use serde::Serialize;
 
@@ -303,6 +303,18 @@ pub fn lead(lead: &Lead) -> LeadView<'_> {
         landing_uri: lead.landing_uri.as_str(),
         utm: lead.utm.values(),
     }
+}
+
+/// The payload of `webhook.test`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrialView {
+    endpoint_id: String,
+}
+
+/// What a trial event is about.
+pub fn trial(endpoint: EndpointId) -> TrialView {
+    TrialView { endpoint_id: endpoint.to_string() }
 }
 
 /// A message of the `message.*` events.

@@ -190,8 +190,8 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     }
     let trial = store.ids().next();
     let event = Event::of_change(EventType::WebhookTest, endpoint.workspace_id, &trial, 1, store.now());
-    let payload = TrialPayload { endpoint_id: endpoint.id.to_string() };
-    let body = view::event_body(&event, &payload).map_err(|error| Refusal::Output(error.into()))?;
+    let body =
+        view::event_body(&event, &view::trial(endpoint.id)).map_err(|error| Refusal::Output(error.into()))?;
     store.record_event(&event, body, &[endpoint.id], FIRST_DUE).await?;
     let delivery = event.delivery_to(endpoint.id);
     if wake(console, &endpoint, delivery).await.is_err() {
@@ -212,13 +212,6 @@ async fn wake(
     let task = DeliveryTask { workspace_id: endpoint.workspace_id, delivery_id };
     let wake = Wake { task, group: *endpoint.id.as_uuid(), after: Duration::ZERO };
     Ok(console.queue.open().await?.enqueue(&[wake]).await?)
-}
-
-/// What a trial event is about.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct TrialPayload {
-    endpoint_id: String,
 }
 
 #[derive(Serialize)]
