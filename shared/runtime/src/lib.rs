@@ -1,8 +1,9 @@
-//! What a process is started with: settings from the environment, SDK clients, the clock, ids, logs.
+//! What a process is started with: settings from the environment, SDK clients, the clock, ids, logs, metrics.
 //!
 //! The only room that reads the environment. Everything here is made once, at start, and passed in.
 
 mod aws;
+pub mod metrics;
 mod sending;
 pub mod settings;
 pub mod system;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use aws_config::SdkConfig;
 use domain::{Clock, Ids};
 
+pub use metrics::Metrics;
 pub use sending::SendRules;
 pub use settings::{SettingError, Settings};
 pub use system::{OsRandomness, RandomIds, SystemClock};
@@ -33,12 +35,16 @@ impl Process {
         let settings = Settings::from_env();
         telemetry::start(&settings);
         let stack = settings.required("STACK")?;
-        Ok(Self { settings, stack, aws: aws::config().await })
+        let aws = aws::of_function(&settings)?;
+        Ok(Self { settings, stack, aws })
     }
 
-    /// Starts a tool that works on the stack of that name: the same, without logs.
-    pub async fn of_stack(stack: String) -> Self {
-        Self { settings: Settings::from_env(), stack, aws: aws::config().await }
+    /// Starts a tool that works on the stack of that name: without logs, and with region and credentials from where the
+    /// tools of AWS look for them.
+    pub async fn of_stack(stack: String) -> Result<Self, SettingError> {
+        let settings = Settings::from_env();
+        let aws = aws::of_tool(&settings).await?;
+        Ok(Self { settings, stack, aws })
     }
 
     /// A DynamoDB client; to be made once.
@@ -62,6 +68,11 @@ impl Process {
     /// The operating system's clock.
     pub fn clock(&self) -> Arc<dyn Clock> {
         Arc::new(SystemClock)
+    }
+
+    /// The stack's metrics, on standard output.
+    pub fn metrics(&self) -> Metrics {
+        Metrics::new(&self.stack, self.clock())
     }
 
     /// The operating system's random ids.

@@ -15,7 +15,7 @@ pub async fn to_stack(stack: Option<String>) -> Result<Console, Refusal> {
     let settings = Settings::from_env();
     let stack = stack.or_else(|| settings.optional("STACK")).ok_or(Refusal::NoStack)?;
     let trusted = settings.read_with("TRUSTED_RECEIVERS", TrustedReceivers::parse)?;
-    let process = Process::of_stack(stack).await;
+    let process = Process::of_stack(stack).await?;
     let tables = Tables::of_stack(&process.stack);
     let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids());
     let queue = Queue::OfStack(Box::new(process));
