@@ -15,6 +15,7 @@ mod provider;
 mod queue;
 mod rights;
 mod stand_ins;
+mod statement;
 mod stencil;
 mod template;
 mod wire;

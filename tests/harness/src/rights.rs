@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::statement::Statement;
 use crate::template;
 
 /// The actions of one role on tables and the bucket, each with what it is allowed on.
@@ -80,10 +81,18 @@ impl Rights {
     }
 }
 
-/// The actions a call is authorised by, each with its table and partition keys: a transaction by those it is made of.
+/// The actions a call is authorised by, each with its table and partition keys: a transaction by those it is made of,
+/// and so is a batch of statements.
 fn needed(operation: &str, body: &Value) -> Vec<(String, String, Vec<String>)> {
     let on = |action: &str, table: &str, keys| (action.to_owned(), table.to_owned(), keys);
     match (&body["TransactItems"], &body["RequestItems"]) {
+        _ if operation == "BatchExecuteStatement" => body["Statements"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(Statement::read)
+            .map(|read| on(read.action, &read.table, read.partition.into_iter().collect()))
+            .collect(),
         (Value::Array(items), _) => items
             .iter()
             .filter_map(Value::as_object)
@@ -96,8 +105,12 @@ fn needed(operation: &str, body: &Value) -> Vec<(String, String, Vec<String>)> {
         (_, Value::Object(tables)) => tables
             .iter()
             .map(|(table, request)| {
-                let keys = request["Keys"].as_array().into_iter().flatten();
-                on(operation, table, keys.filter_map(partition).collect())
+                let read = request["Keys"].as_array().into_iter().flatten();
+                let written = request.as_array().into_iter().flatten().map(|one| {
+                    let put = &one["PutRequest"]["Item"];
+                    if put.is_null() { &one["DeleteRequest"]["Key"] } else { put }
+                });
+                on(operation, table, read.chain(written).filter_map(partition).collect())
             })
             .collect(),
         _ => {
@@ -212,6 +225,47 @@ mod tests {
         let write = json!({"TableName": "test-workspaces", "Key": {"pk": {"S": "w#W"}, "sk": {"S": "W"}}});
         let body = json!({"TransactItems": [{"Update": write}]});
         Rights::of("conversations").check("TransactWriteItems", &body);
+    }
+
+    fn statements(table: &str) -> Value {
+        let statement = format!(
+            "UPDATE \"{table}\" SET \"state\" = ? WHERE \"pk\" = ? AND \"sk\" = ? AND \"version\" = ?"
+        );
+        let parameters = json!([{"S": "DELIVERED"}, {"S": "w#1"}, {"S": "D"}, {"N": "1"}]);
+        json!({"Statements": [{"Statement": statement, "Parameters": parameters}]})
+    }
+
+    #[test]
+    fn a_batch_of_statements_is_allowed_by_what_each_of_them_does() {
+        let updates = needed("BatchExecuteStatement", &statements("test-deliveries"));
+        let one = ("PartiQLUpdate".to_owned(), "test-deliveries".to_owned(), vec!["w#1".to_owned()]);
+        assert_eq!(updates, [one]);
+        Rights::of("webhook-delivery").check("BatchExecuteStatement", &statements("test-deliveries"));
+    }
+
+    #[test]
+    #[should_panic(expected = "does not allow dynamodb:PartiQLUpdate on test-workspaces [\"w#1\"]")]
+    fn and_by_nothing_else() {
+        Rights::of("webhook-delivery").check("BatchExecuteStatement", &statements("test-workspaces"));
+    }
+
+    #[test]
+    fn a_batch_of_writes_is_on_the_partitions_of_its_items() {
+        let put = json!({"PutRequest": {"Item": {"pk": {"S": "w#1"}, "sk": {"S": "A#1"}}}});
+        let delete = json!({"DeleteRequest": {"Key": {"pk": {"S": "w#2"}, "sk": {"S": "A#1"}}}});
+        let body = json!({"RequestItems": {"test-deliveries": [put, delete]}});
+        let keys = vec!["w#1".to_owned(), "w#2".to_owned()];
+        let one = ("BatchWriteItem".to_owned(), "test-deliveries".to_owned(), keys);
+        assert_eq!(needed("BatchWriteItem", &body), [one]);
+        Rights::of("webhook-delivery").check("BatchWriteItem", &body);
+    }
+
+    #[test]
+    #[should_panic(expected = "does not allow dynamodb:BatchWriteItem on test-contacts [\"w#1\"]")]
+    fn and_on_no_other_table() {
+        let put = json!({"PutRequest": {"Item": {"pk": {"S": "w#1"}, "sk": {"S": "C"}}}});
+        let body = json!({"RequestItems": {"test-contacts": [put]}});
+        Rights::of("contacts").check("BatchWriteItem", &body);
     }
 
     #[test]

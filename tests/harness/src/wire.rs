@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::rights::Rights;
+use crate::statement::Statement;
 
 /// One attempt of one operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -330,15 +331,17 @@ fn answer(status: u16, body: &Value) -> HttpResponse {
 }
 
 fn tables(body: &Value) -> String {
-    let mut names: Vec<&str> = match (&body["TransactItems"], &body["RequestItems"]) {
-        (Value::Array(items), _) => items
+    let text = |name: &Value| name.as_str().map(str::to_owned);
+    let mut names: Vec<String> = match (&body["TransactItems"], &body["RequestItems"], &body["Statements"]) {
+        (Value::Array(items), _, _) => items
             .iter()
             .filter_map(Value::as_object)
             .flat_map(|item| item.values())
-            .filter_map(|action| action["TableName"].as_str())
+            .filter_map(|action| text(&action["TableName"]))
             .collect(),
-        (_, Value::Object(tables)) => tables.keys().map(String::as_str).collect(),
-        _ => body["TableName"].as_str().into_iter().collect(),
+        (_, Value::Object(tables), _) => tables.keys().cloned().collect(),
+        (_, _, Value::Array(statements)) => statements.iter().map(|one| Statement::read(one).table).collect(),
+        _ => text(&body["TableName"]).into_iter().collect(),
     };
     names.sort_unstable();
     names.dedup();
