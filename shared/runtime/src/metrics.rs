@@ -1,0 +1,400 @@
+//! Metrics: lines of CloudWatch's Embedded Metric Format on standard output, which cost a function no call.
+//!
+//! ```ignore
+//! let counted = metrics::Deliveries::default();
+//! counted.deliveries_failed.add(1);
+//! counted.delivery_attempt_time.took(Duration::from_millis(120));
+//! metrics.put(Lane::Fast, &counted);   // one line with both; none if nothing was counted
+//! ```
+//!
+//! What there is to count is the closed list below. A family's fields are its metrics, their types the units, and the
+//! type it is put `by` its one dimension besides `Stack`: a name, a unit or a dimension of no list does not compile.
+
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use domain::Clock;
+use serde::Serialize;
+
+/// The namespace of all metrics.
+pub const NAMESPACE: &str = "MessagingIntegrations";
+
+/// How many values of a metric a line may hold, by the format's rules.
+const MOST_VALUES: usize = 100;
+
+/// What the values of a family are told apart by, besides the stack: one dimension of few values, or none.
+pub trait Dimension: Copy {
+    /// Its name.
+    const NAME: Option<&'static str>;
+
+    /// The value.
+    fn value(self) -> &'static str;
+}
+
+impl Dimension for () {
+    const NAME: Option<&'static str> = None;
+
+    fn value(self) -> &'static str {
+        ""
+    }
+}
+
+macro_rules! dimensions {
+    ($($(#[$about:meta])* $name:ident = $dimension:literal { $($value:ident = $text:literal)* })*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs)] // each is what it is called
+        pub enum $name { $($value),* }
+
+        impl Dimension for $name {
+            const NAME: Option<&'static str> = Some($dimension);
+
+            fn value(self) -> &'static str {
+                match self { $(Self::$value => $text),* }
+            }
+        }
+    )*};
+}
+
+dimensions! {
+    /// The queue that deliveries came from.
+    Lane = "Lane" { Fast = "fast" Slow = "slow" }
+    /// What was due.
+    What = "What" { Deliveries = "deliveries" Conversations = "conversations" Leads = "leads" }
+    /// A function that sends.
+    Sender = "Function" { Messages = "message-sender" Leads = "lead-sender" }
+    /// A function of the Integrations API.
+    ApiFunction = "Function" {
+        Attributes = "attributes" Contacts = "contacts" Conversations = "conversations" Files = "files"
+        Messages = "messages" Users = "users"
+    }
+}
+
+/// A metric as CloudWatch knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Its dimension besides `Stack`.
+    pub by: Option<&'static str>,
+}
+
+/// Metrics that are put together.
+pub trait Family {
+    /// What they are told apart by.
+    type By: Dimension;
+    /// What they are.
+    const METRICS: &'static [Metric];
+
+    /// Their values, in the same order.
+    fn values(&self) -> Vec<Values>;
+}
+
+macro_rules! families {
+    ($($(#[$about:meta])* $family:ident by $by:ty {
+        $($(#[$meaning:meta])* $field:ident: $unit:ident = $name:literal,)*
+    })*) => {
+        $(
+            $(#[$about])*
+            #[derive(Debug, Default)]
+            pub struct $family { $($(#[$meaning])* pub $field: $unit,)* }
+
+            impl Family for $family {
+                type By = $by;
+                const METRICS: &'static [Metric] =
+                    &[$(Metric { name: $name, unit: $unit::UNIT, by: <$by as Dimension>::NAME }),*];
+
+                fn values(&self) -> Vec<Values> {
+                    vec![$(self.$field.values()),*]
+                }
+            }
+        )*
+
+        /// All metrics there are, family by family.
+        pub const FAMILIES: &[&[Metric]] = &[$($family::METRICS),*];
+    };
+}
+
+families! {
+    /// What became of webhooks.
+    Deliveries by Lane {
+        /// Attempts that the receiver answered with 2xx.
+        deliveries_acknowledged: Count = "DeliveriesAcknowledged",
+        /// Attempts that failed.
+        deliveries_failed: Count = "DeliveriesFailed",
+        /// Deliveries whose last attempt failed.
+        deliveries_exhausted: Count = "DeliveriesExhausted",
+        /// Deliveries that were put back without an attempt.
+        deliveries_put_back: Count = "DeliveriesPutBack",
+        /// Deliveries that wait for their endpoint to be enabled.
+        deliveries_parked: Count = "DeliveriesParked",
+        /// Endpoints that were disabled.
+        endpoints_disabled: Count = "EndpointsDisabled",
+        /// Attempts that did not leave our own network.
+        egress_failures: Count = "EgressFailures",
+        /// How long attempts took.
+        delivery_attempt_time: Milliseconds = "DeliveryAttemptTime",
+    }
+    /// What became of changes.
+    Relayed by () {
+        /// Events that were recorded for the first time.
+        events_recorded: Count = "EventsRecorded",
+        /// Records that are to come again, as they could not be relayed.
+        records_not_relayed: Count = "RecordsNotRelayed",
+        /// How old the oldest change of a batch was.
+        relay_lag: Milliseconds = "RelayLag",
+    }
+    /// What was due.
+    Swept by What {
+        /// Rows whose time had come, as planned.
+        due_swept: Count = "DueSwept",
+        /// Rows whose message was lost or whose worker died.
+        rescued: Count = "Rescued",
+        /// Parts of the index that could not be swept to the end.
+        not_swept: Count = "NotSwept",
+    }
+    /// What became of messages that the provider was to send.
+    Sends by Sender {
+        /// Accepted by the provider.
+        sends_accepted: Count = "SendsAccepted",
+        /// Failed for good.
+        sends_failed: Count = "SendsFailed",
+        /// Nobody knows.
+        sends_unknown: Count = "SendsUnknown",
+        /// Not taken, to be tried again.
+        sends_retried: Count = "SendsRetried",
+    }
+    /// What became of captured leads.
+    Captured by () {
+        /// Accepted, repeats included.
+        leads_accepted: Count = "LeadsAccepted",
+        /// Refused.
+        leads_rejected: Count = "LeadsRejected",
+        /// The workspace's captcha secret is missing, or its provider refuses it.
+        captcha_misconfigured: Count = "CaptchaMisconfigured",
+        /// The captcha's provider gave no answer.
+        captcha_unavailable: Count = "CaptchaUnavailable",
+    }
+    /// What became of requests to the Integrations API.
+    Requests by ApiFunction {
+        /// How long answering took.
+        request_time: Milliseconds = "RequestTime",
+        /// Answered with 4xx.
+        refused_4xx: Count = "Refused4xx",
+        /// Answered with 5xx.
+        failed_5xx: Count = "Failed5xx",
+        /// Answered with 429; counted among the 4xx, too.
+        rate_limited: Count = "RateLimited",
+    }
+}
+
+/// How often something happened. May be counted in from several places at the same time.
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    const UNIT: &'static str = "Count";
+
+    /// So many more.
+    pub fn add(&self, more: usize) {
+        self.0.fetch_add(more as u64, Ordering::Relaxed);
+    }
+
+    fn values(&self) -> Values {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Values(vec![]),
+            count => Values(vec![count]),
+        }
+    }
+}
+
+/// How long something took, each time.
+#[derive(Debug, Default)]
+pub struct Milliseconds(Mutex<Vec<u64>>);
+
+impl Milliseconds {
+    const UNIT: &'static str = "Milliseconds";
+
+    /// It took so long once more.
+    pub fn took(&self, time: Duration) {
+        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(millis);
+    }
+
+    fn values(&self) -> Values {
+        Values(self.0.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+}
+
+/// The values of a metric; none if there is nothing to tell.
+#[derive(Debug)]
+pub struct Values(Vec<u64>);
+
+/// Where a function's metrics go.
+#[derive(Clone)]
+pub struct Metrics {
+    /// The stack's name in JSON.
+    stack: String,
+    clock: Arc<dyn Clock>,
+    sink: Sink,
+}
+
+#[derive(Clone)]
+enum Sink {
+    StandardOutput,
+    Kept(Kept),
+}
+
+impl Metrics {
+    /// Metrics of a stack, to standard output.
+    pub(crate) fn new(stack: &str, clock: Arc<dyn Clock>) -> Self {
+        let stack = serde_json::Value::from(stack).to_string();
+        Self { stack, clock, sink: Sink::StandardOutput }
+    }
+
+    /// Metrics of the stack `test` that are kept to be looked at.
+    pub fn kept(clock: Arc<dyn Clock>) -> (Self, Kept) {
+        let kept = Kept::default();
+        (Self { sink: Sink::Kept(kept.clone()), ..Self::new("test", clock) }, kept)
+    }
+
+    /// Puts what was counted, in one line; in none if nothing was.
+    pub fn put<F: Family>(&self, by: F::By, counted: &F) {
+        let values = counted.values();
+        if values.iter().any(|values| !values.0.is_empty()) {
+            self.write::<F>(by, values, "INFO", "counted", "");
+        }
+    }
+
+    /// Puts what was counted into the line that tells of the work itself: `fields` is an object, of fields that are no
+    /// metrics.
+    pub fn tell<F: Family>(
+        &self,
+        by: F::By,
+        counted: &F,
+        level: &'static str,
+        message: &'static str,
+        fields: &impl Serialize,
+    ) {
+        let fields = serde_json::to_string(fields).unwrap_or_default();
+        let fields = fields.strip_prefix('{').and_then(|fields| fields.strip_suffix('}')).unwrap_or_default();
+        self.write::<F>(by, counted.values(), level, message, fields);
+    }
+
+    /// Writes values as lines of as many as a line may hold; the first has the fields.
+    fn write<F: Family>(
+        &self,
+        by: F::By,
+        mut values: Vec<Values>,
+        level: &'static str,
+        message: &'static str,
+        mut fields: &str,
+    ) {
+        loop {
+            let rest =
+                values.iter_mut().map(|values| Values(values.0.split_off(values.0.len().min(MOST_VALUES))));
+            let rest: Vec<Values> = rest.collect();
+            self.sink.write(&self.line::<F>(by, &values, level, message, fields));
+            if rest.iter().all(|values| values.0.is_empty()) {
+                return;
+            }
+            (values, fields) = (rest, "");
+        }
+    }
+
+    /// One line. Names of metrics, levels and the like are ours and need no escapes.
+    fn line<F: Family>(
+        &self,
+        by: F::By,
+        values: &[Values],
+        level: &'static str,
+        message: &'static str,
+        fields: &str,
+    ) -> String {
+        let now = self.clock.now();
+        let told = || F::METRICS.iter().zip(values).filter(|(_, values)| !values.0.is_empty());
+        let mut line = String::with_capacity(768);
+        let wrote = (|| {
+            write!(line, r#"{{"timestamp":"{now}","level":"{level}","message":"{message}","#)?;
+            if !fields.is_empty() {
+                write!(line, "{fields},")?;
+            }
+            write!(line, r#""_aws":{{"Timestamp":{},"CloudWatchMetrics":[{{"#, now.as_millis())?;
+            write!(line, r#""Namespace":"{NAMESPACE}","Dimensions":[["Stack""#)?;
+            if let Some(name) = F::By::NAME {
+                write!(line, r#","{name}""#)?;
+            }
+            line.write_str(r#"]],"Metrics":["#)?;
+            for (number, (Metric { name, unit, .. }, _)) in told().enumerate() {
+                let comma = if number == 0 { "" } else { "," };
+                write!(line, r#"{comma}{{"Name":"{name}","Unit":"{unit}"}}"#)?;
+            }
+            write!(line, r#"]}}]}},"Stack":{}"#, self.stack)?;
+            if let Some(name) = F::By::NAME {
+                write!(line, r#","{name}":"{}""#, by.value())?;
+            }
+            for (metric, values) in told() {
+                match values.0.as_slice() {
+                    [value] => write!(line, r#","{}":{value}"#, metric.name)?,
+                    // Numbers print here as JSON has them.
+                    values => write!(line, r#","{}":{values:?}"#, metric.name)?,
+                }
+            }
+            line.write_str("}\n")
+        })();
+        // Writing to a string does not fail.
+        debug_assert_eq!(wrote, fmt::Result::Ok(()));
+        line
+    }
+}
+
+impl Sink {
+    fn write(&self, line: &str) {
+        match self {
+            // One call a line, so that lines do not mix. A function without standard output has nobody to tell.
+            Self::StandardOutput => drop(std::io::stdout().lock().write_all(line.as_bytes())),
+            Self::Kept(kept) => kept.lock().push(line.to_owned()),
+        }
+    }
+}
+
+/// What was put, for tests.
+#[derive(Clone, Debug, Default)]
+pub struct Kept(Arc<Mutex<Vec<String>>>);
+
+impl Kept {
+    /// The lines since the last look, as they were written.
+    pub fn lines(&self) -> Vec<String> {
+        std::mem::take(&mut *self.lock())
+    }
+
+    /// What the lines since the last look, which they are not by this, say in all: each metric as `name` or
+    /// `name dimension's value` with its values in order.
+    pub fn told(&self) -> std::collections::BTreeMap<String, Vec<u64>> {
+        let mut told = std::collections::BTreeMap::<String, Vec<u64>>::new();
+        for line in self.lock().iter() {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+            let directive = &line["_aws"]["CloudWatchMetrics"][0];
+            let by = directive["Dimensions"][0][1].as_str().and_then(|by| line[by].as_str());
+            for metric in directive["Metrics"].as_array().into_iter().flatten() {
+                let name = metric["Name"].as_str().unwrap_or_default();
+                let values = match &line[name] {
+                    serde_json::Value::Array(values) => values.clone(),
+                    value => vec![value.clone()],
+                };
+                let name = by.map_or(name.to_owned(), |by| format!("{name} {by}"));
+                told.entry(name).or_default().extend(values.iter().filter_map(serde_json::Value::as_u64));
+            }
+        }
+        told
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
