@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -332,7 +333,7 @@ pub struct EndpointSecrets {
 }
 
 /// The signing secrets of an endpoint in their rotation: the next one signs beside the active one until it is
-/// activated, the previous one beside its successor until its overlap ends.
+/// activated, the previous one beside its successor until its overlap ends. At most these three sign at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SigningSecrets {
     /// Makes the legacy signature and the first of the Standard Webhooks ones.
@@ -349,11 +350,71 @@ impl SigningSecrets {
         Self { active, next: None, previous: None }
     }
 
+    /// How long a replaced secret signs beside its successor.
+    pub const OVERLAP: Duration = Duration::from_secs(24 * 3_600);
+
     /// Every secret that signs at this moment, the active one first.
     pub fn in_force(&self, now: Timestamp) -> impl Iterator<Item = &SigningSecret> {
-        let previous = self.previous.as_ref().filter(|(_, until)| now < *until).map(|(secret, _)| secret);
+        let previous = self.overlapping(now).map(|(secret, _)| secret);
         std::iter::once(&self.active).chain(&self.next).chain(previous)
     }
+
+    /// The replaced secret that still signs, and until when.
+    pub fn overlapping(&self, now: Timestamp) -> Option<&(SigningSecret, Timestamp)> {
+        self.previous.as_ref().filter(|(_, until)| now < *until)
+    }
+
+    /// The first phase of a rotation: a next secret, which signs beside the active one from now on. One that waits to be
+    /// activated is given up for it only if `replace` says so: somebody may have put it in place already.
+    pub fn rotated(
+        &self,
+        next: SigningSecret,
+        replace: bool,
+        now: Timestamp,
+    ) -> Result<Self, RotationRefused> {
+        if self.next.is_some() && !replace {
+            return Err(RotationRefused::NextWaits);
+        }
+        let previous = self.overlapping(now).cloned();
+        Ok(Self { active: self.active.clone(), next: Some(next), previous })
+    }
+
+    /// The second phase: the next secret becomes the active one, and the one before signs beside it until its overlap
+    /// ends. Two may not overlap their successors at a time: nobody's secret stops signing before its day is over.
+    pub fn activated(&self, now: Timestamp) -> Result<Self, RotationRefused> {
+        match (&self.next, self.overlapping(now)) {
+            (None, None) => Err(RotationRefused::NoNext),
+            (None, Some((_, until))) => Err(RotationRefused::Activated { until: *until }),
+            (Some(_), Some((_, until))) => Err(RotationRefused::Overlapping { until: *until }),
+            (Some(next), None) => {
+                let previous = Some((self.active.clone(), now.plus(Self::OVERLAP)));
+                Ok(Self { active: next.clone(), next: None, previous })
+            }
+        }
+    }
+}
+
+/// Why a rotation does not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RotationRefused {
+    /// A secret was given out that is not activated yet.
+    #[error("a next secret is given out already: activate it, or give it up with --replace")]
+    NextWaits,
+    /// There is nothing to activate.
+    #[error("no next secret is given out: rotate it first")]
+    NoNext,
+    /// It was activated, and no other was given out since.
+    #[error("the next secret is activated already, the one before signs beside it until {until}")]
+    Activated {
+        /// When the overlap ends.
+        until: Timestamp,
+    },
+    /// The secret before the active one signs still.
+    #[error("the secret before the active one signs until {until}: activate the next one then")]
+    Overlapping {
+        /// When the overlap ends.
+        until: Timestamp,
+    },
 }
 
 /// A signing secret: `whsec_` and the base64 of 32 bytes. Prints redacted.
@@ -643,15 +704,92 @@ mod tests {
         }
     }
 
+    fn signing(byte: u8) -> SigningSecret {
+        SigningSecret::from_entropy([byte; 32])
+    }
+
+    const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+
     #[test]
     fn the_previous_secret_signs_until_its_overlap_ends() {
-        let secret = |byte| SigningSecret::from_entropy([byte; 32]);
         let at = Timestamp::from_millis;
-        let secrets =
-            SigningSecrets { active: secret(1), next: Some(secret(2)), previous: Some((secret(0), at(10))) };
+        let secrets = SigningSecrets {
+            active: signing(1),
+            next: Some(signing(2)),
+            previous: Some((signing(0), at(10))),
+        };
         let in_force = |now| secrets.in_force(at(now)).cloned().collect::<Vec<_>>();
-        assert_eq!(in_force(9), [secret(1), secret(2), secret(0)]);
-        assert_eq!(in_force(10), [secret(1), secret(2)]);
-        assert_eq!(SigningSecrets::only(secret(1)).in_force(at(0)).count(), 1);
+        assert_eq!(in_force(9), [signing(1), signing(2), signing(0)]);
+        assert_eq!(in_force(10), [signing(1), signing(2)]);
+        assert_eq!(SigningSecrets::only(signing(1)).in_force(at(0)).count(), 1);
+    }
+
+    #[test]
+    fn a_rotation_has_two_phases_and_each_refuses_what_would_break_a_promise() {
+        let (ends, past) = (NOW.plus(Duration::from_secs(1)), NOW);
+        let secrets = |next: Option<u8>, previous: Option<Timestamp>| SigningSecrets {
+            active: signing(1),
+            next: next.map(signing),
+            previous: previous.map(|until| (signing(0), until)),
+        };
+        let switched = SigningSecrets {
+            active: signing(2),
+            next: None,
+            previous: Some((signing(1), NOW.plus(SigningSecrets::OVERLAP))),
+        };
+        use RotationRefused::*;
+        for (before, rotated, replaced, activated) in [
+            (secrets(None, None), Ok(secrets(Some(9), None)), secrets(Some(9), None), Err(NoNext)),
+            // A secret whose time is over is forgotten by the next change.
+            (secrets(None, Some(past)), Ok(secrets(Some(9), None)), secrets(Some(9), None), Err(NoNext)),
+            (
+                secrets(None, Some(ends)),
+                Ok(secrets(Some(9), Some(ends))),
+                secrets(Some(9), Some(ends)),
+                Err(Activated { until: ends }),
+            ),
+            (secrets(Some(2), None), Err(NextWaits), secrets(Some(9), None), Ok(switched.clone())),
+            (secrets(Some(2), Some(past)), Err(NextWaits), secrets(Some(9), None), Ok(switched)),
+            (
+                secrets(Some(2), Some(ends)),
+                Err(NextWaits),
+                secrets(Some(9), Some(ends)),
+                Err(Overlapping { until: ends }),
+            ),
+        ] {
+            assert_eq!(before.rotated(signing(9), false, NOW), rotated, "{before:?}");
+            assert_eq!(before.rotated(signing(9), true, NOW), Ok(replaced), "{before:?}");
+            assert_eq!(before.activated(NOW), activated, "{before:?}");
+        }
+    }
+
+    proptest! {
+        /// Whatever is asked for in whatever order, a secret that was active signs for its whole overlap, and no more
+        /// than three sign.
+        #[test]
+        fn no_secret_that_was_active_stops_signing_before_its_time(
+            steps in proptest::collection::vec((0u8..3, 0u64..30 * 3_600), 1..40),
+        ) {
+            let (mut secrets, mut now) = (SigningSecrets::only(signing(0)), NOW);
+            let mut replaced: Vec<(SigningSecret, Timestamp)> = vec![];
+            for (number, (step, wait)) in (1..).zip(steps) {
+                now = now.plus(Duration::from_secs(wait));
+                let before = secrets.clone();
+                let after = match step {
+                    0 => before.activated(now),
+                    step => before.rotated(signing(number), step == 2, now),
+                };
+                secrets = after.unwrap_or(secrets);
+                if secrets.active != before.active {
+                    prop_assert_eq!(Some(&secrets.active), before.next.as_ref(), "only what was given out");
+                    replaced.push((before.active, now.plus(SigningSecrets::OVERLAP)));
+                }
+                let in_force: Vec<&SigningSecret> = secrets.in_force(now).collect();
+                prop_assert!(in_force.len() <= 3);
+                for (secret, until) in &replaced {
+                    prop_assert_eq!(in_force.contains(&secret), now < *until);
+                }
+            }
+        }
     }
 }
