@@ -408,6 +408,18 @@ pub(crate) fn delivery_position(at: Timestamp, delivery: DeliveryId) -> String {
     format!("{:013}#{delivery}", at.as_millis())
 }
 
+/// Where the deliveries of a moment begin among those of their endpoint.
+pub(crate) fn delivery_position_from(at: Timestamp) -> String {
+    // Positions are compared as text: a moment of more digits, which is meant as the end of time, is held within theirs.
+    format!("{:013}", at.as_millis().min(9_999_999_999_999))
+}
+
+/// Reads back what [`delivery_position`] made.
+pub(crate) fn read_delivery_position(position: &str) -> Option<(Timestamp, DeliveryId)> {
+    let (millis, delivery) = position.split_once('#')?;
+    Some((Timestamp::from_millis(millis.parse().ok()?), DeliveryId::parse(delivery).ok()?))
+}
+
 /// The partition of the `held` index with an endpoint's deliveries of one state.
 pub(crate) fn held(workspace: WorkspaceId, endpoint: EndpointId, state: DeliveryState) -> String {
     format!("{workspace}#{endpoint}#{}", state.as_str())
