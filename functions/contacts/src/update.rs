@@ -19,7 +19,7 @@ pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
     let (id, update) = form.finish(id.zip(update))?;
 
     // An id of our own, as a gateway's may repeat (a replayed event): by it the write knows its own repeats.
-    let write_id = call.store().ids().next().to_string();
+    let write_id = call.write_id();
     let mut patience = call.patience();
     loop {
         if let Some(reply) = merge(call, id, &update, &write_id).await? {

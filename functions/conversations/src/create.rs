@@ -27,7 +27,7 @@ pub(crate) async fn create(call: &Call<'_>, first_due: Duration) -> Result<Reply
 
     // Ids of our own, the same for each try: by them the write knows its own repeats. A turn is taken once.
     let ids = call.store().ids();
-    let (id, write_id) = (ConversationId::generate(ids), ids.next().to_string());
+    let (id, write_id) = (ConversationId::generate(ids), call.write_id());
     let mut creation = Creation { call, request, once, first_due, id, write_id, turn: None };
     let mut patience = call.patience();
     loop {

@@ -27,6 +27,8 @@ pub(crate) struct Asked {
 pub(crate) struct Change {
     pub(crate) event: Event,
     pub(crate) about: About,
+    /// The API request that made it, if one did.
+    pub(crate) request: Option<String>,
 }
 
 /// What an event's payload shows.
@@ -40,12 +42,19 @@ pub(crate) enum About {
     Lead(Box<Lead>),
 }
 
+impl Change {
+    fn new(event: Event, about: About) -> Self {
+        Self { event, about, request: None }
+    }
+}
+
 impl Asked {
     /// Adds what a record asks for; nothing where nothing changed that the API shows: a helper row, a write that left
     /// the version as it was, the removal of anything but a file.
     pub(crate) fn add(&mut self, record: &EventRecord) -> Result<(), StoreError> {
         let change = &record.change;
         let image = |image: &serde_dynamo::Item| Image::read(image.clone());
+        let before = self.changes.len();
         match record.event_name.as_str() {
             "INSERT" => self.add_inserted(image(&change.new_image)?),
             "MODIFY" => {
@@ -61,6 +70,9 @@ impl Asked {
             }
             _ => {}
         }
+        for added in &mut self.changes[before..] {
+            added.request = Image::request(&change.new_image).map(str::to_owned);
+        }
         Ok(())
     }
 
@@ -71,7 +83,7 @@ impl Asked {
             }
             Some(Image::Conversation(conversation)) => {
                 let event = of_conversation(EventType::ConversationCreated, &conversation);
-                self.changes.push(Change { event, about: About::Conversation(conversation) });
+                self.changes.push(Change::new(event, About::Conversation(conversation)));
             }
             Some(Image::Message(message)) => {
                 // Onboarding's are made by the sender while it sends, and lead capture sends its own.
@@ -121,12 +133,12 @@ fn modified(images: (Image, Image)) -> Vec<Change> {
         }
         (Image::Conversation(old), Image::Conversation(new)) if new.version > old.version => {
             let released = ConversationStatus::Released;
-            let release = (new.status == released && old.status != released).then(|| Change {
-                event: of_conversation(EventType::ConversationSummaryCreated, &new),
-                about: About::Release(new.clone()),
+            let release = (new.status == released && old.status != released).then(|| {
+                let event = of_conversation(EventType::ConversationSummaryCreated, &new);
+                Change::new(event, About::Release(new.clone()))
             });
             let event = of_conversation(EventType::ConversationUpdated, &new);
-            let update = Change { event, about: About::Conversation(new) };
+            let update = Change::new(event, About::Conversation(new));
             [Some(update), release].into_iter().flatten().collect()
         }
         (Image::Message(old), Image::Message(new))
@@ -149,7 +161,7 @@ fn modified(images: (Image, Image)) -> Vec<Change> {
 fn of_contact(event_type: EventType, contact: Contact) -> Change {
     let (id, version) = (contact.id, contact.version);
     let event = Event::of_change(event_type, contact.workspace_id, id.as_uuid(), version, contact.updated_at);
-    Change { event, about: About::Contact(contact) }
+    Change::new(event, About::Contact(contact))
 }
 
 fn of_conversation(event_type: EventType, conversation: &Conversation) -> Event {
@@ -160,11 +172,11 @@ fn of_conversation(event_type: EventType, conversation: &Conversation) -> Event 
 fn of_message(event_type: EventType, message: Message) -> Change {
     let (id, version) = (message.id, message.version);
     let event = Event::of_change(event_type, message.workspace_id, id.as_uuid(), version, message.updated_at);
-    Change { event, about: About::Message(message) }
+    Change::new(event, About::Message(message))
 }
 
 fn of_lead(event_type: EventType, lead: Box<Lead>) -> Change {
     let (id, version) = (lead.id, lead.version);
     let event = Event::of_change(event_type, lead.workspace_id, id.as_uuid(), version, lead.updated_at);
-    Change { event, about: About::Lead(lead) }
+    Change::new(event, About::Lead(lead))
 }

@@ -12,7 +12,7 @@ use edge::view;
 use futures::StreamExt;
 use futures::future::{join, join_all, try_join};
 use queue::{DeliveryTask, LeadTask, SendTask, Wake};
-use store::StoreError;
+use store::{Recorded, StoreError};
 
 use crate::Relay;
 use crate::change::{About, Asked, Change};
@@ -117,7 +117,7 @@ struct WorkspaceSettings {
 /// cannot be read is logged and left out.
 async fn settings_of(relay: &Relay, changes: &[Change]) -> BTreeMap<WorkspaceId, WorkspaceSettings> {
     let mut with_contacts: BTreeMap<WorkspaceId, bool> = BTreeMap::new();
-    for Change { event, about } in changes {
+    for Change { event, about, .. } in changes {
         *with_contacts.entry(event.workspace_id).or_default() |= matches!(about, About::Contact(_));
     }
     let reads = with_contacts.into_iter().map(async |(workspace, with_contacts)| {
@@ -142,7 +142,7 @@ async fn record(
     change: &Change,
     settings: &WorkspaceSettings,
 ) -> Result<Vec<Wake<DeliveryTask>>, Box<dyn std::error::Error + Send + Sync>> {
-    let Change { event, about } = change;
+    let Change { event, about, request } = change;
     let wanting = settings.endpoints.iter().filter(|endpoint| endpoint.wants(event.event_type));
     let wanting: Vec<EndpointId> = wanting.map(|endpoint| endpoint.id).collect();
     if wanting.is_empty() {
@@ -158,8 +158,19 @@ async fn record(
         About::Lead(lead) => view::event_body(event, &view::lead(lead))?,
     };
     // Seen before: it stands as it was recorded then. Its messages may be lost, so they are queued again.
-    relay.store.record_event(event, body, &wanting, relay.first_due).await?;
+    let recorded =
+        relay.store.record_event(event, request.as_deref(), body, &wanting, relay.first_due).await?;
+    if recorded == Recorded::New {
+        told(change, wanting.len());
+    }
     Ok(wanting.into_iter().map(|endpoint| wake(event, endpoint)).collect())
+}
+
+/// The line by which an event is found from a request, and the request from an event.
+fn told(Change { event, request, .. }: &Change, deliveries: usize) {
+    let Event { id, workspace_id, event_type, .. } = event;
+    let (request, r#type) = (request.as_deref(), event_type.as_str());
+    tracing::info!(event = %id, r#type, workspace = %workspace_id, request, deliveries, "event recorded");
 }
 
 fn contact_body(

@@ -28,7 +28,7 @@ pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, Ap
     let reply = signed(call, bucket, &ids, &files).await?;
 
     call.caller.admitted().await?;
-    let write_id = store.ids().next().to_string();
+    let write_id = call.write_id();
     let answer = kept(&ids);
     let guarded = once.as_ref().map(|once| (once, answer.as_str()));
     match (store.create_media(&media, guarded, &write_id).await?, &once) {

@@ -19,7 +19,7 @@ pub(crate) async fn create(messages: &Messages, call: &Call<'_>) -> Result<Reply
 
     // Ids of our own, the same for each try: by them the write knows its own repeats.
     let ids = call.store().ids();
-    let (id, write_id) = (MessageId::generate(ids), ids.next().to_string());
+    let (id, write_id) = (MessageId::generate(ids), call.write_id());
     let mut patience = call.patience();
     loop {
         if let Some(reply) = take(messages, call, &draft, once.as_ref(), id, &write_id).await? {

@@ -43,7 +43,7 @@ impl Scene {
     /// Records an event with one delivery.
     async fn record(&self, version: u64) -> DeliveryId {
         let event = event(version);
-        self.db.store().record_event(&event, b"{}".to_vec(), &[endpoint()], FIRST_DUE).await.unwrap();
+        self.db.store().record_event(&event, None, b"{}".to_vec(), &[endpoint()], FIRST_DUE).await.unwrap();
         event.delivery_to(endpoint())
     }
 

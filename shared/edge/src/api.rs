@@ -107,6 +107,11 @@ impl Call<'_> {
         &self.api.store
     }
 
+    /// An id for a write of this request, by which the write is known again and the request is found.
+    pub fn write_id(&self) -> String {
+        self.store().write_id(self.request.id())
+    }
+
     /// Waits between the tries of a whole read and write that others keep coming before: for two thirds of the time
     /// that the request has, so that the last try can still end.
     pub fn patience(&self) -> Patience<'_> {

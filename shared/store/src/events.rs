@@ -29,14 +29,18 @@ pub struct RecordedEvent {
     pub event_type: EventType,
     /// The exact bytes of the body, the same for each delivery and each attempt.
     pub body: Vec<u8>,
+    /// The API request that made the change, if one did.
+    pub request: Option<String>,
 }
 
 impl Store {
-    /// Records an event with a delivery to each of these endpoints (1 to 10), in one transaction. A first attempt
-    /// may be made at once; the sweeper looks after it when `first_due` has passed. One trip.
+    /// Records an event with a delivery to each of these endpoints (1 to 10), in one transaction, and the API request
+    /// that made the change, if one did. A first attempt may be made at once; the sweeper looks after it when
+    /// `first_due` has passed. One trip.
     pub async fn record_event(
         &self,
         event: &Event,
+        request: Option<&str>,
         body: Vec<u8>,
         endpoints: &[EndpointId],
         first_due: Duration,
@@ -47,6 +51,7 @@ impl Store {
             workspace_id: event.workspace_id,
             event_type: event.event_type,
             body,
+            request: request.map(str::to_owned),
             created_at: now,
             expires_at: now.plus(KEPT).as_seconds(),
         };
@@ -74,7 +79,7 @@ impl Store {
         event: EventId,
     ) -> Result<Option<RecordedEvent>, StoreError> {
         let row: Option<EventRow> = self.get_row(Table::Deliveries, keys::event(workspace, event)).await?;
-        Ok(row.map(|row| RecordedEvent { id: row.event_id, event_type: row.event_type, body: row.body }))
+        Ok(row.map(EventRow::into_recorded))
     }
 }
 
@@ -90,8 +95,17 @@ struct EventRow {
     event_type: EventType,
     #[serde(with = "fields::bytes")]
     body: Vec<u8>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request: Option<String>,
     #[serde(with = "fields::millis")]
     created_at: Timestamp,
     /// Epoch seconds, for the table's TTL.
     expires_at: i64,
+}
+
+impl EventRow {
+    fn into_recorded(self) -> RecordedEvent {
+        let Self { event_id: id, event_type, body, request, .. } = self;
+        RecordedEvent { id, event_type, body, request }
+    }
 }

@@ -9,6 +9,7 @@ use crate::conversations_row::conversation;
 use crate::item::{Item, PK, text};
 use crate::leads_row::lead;
 use crate::messages_row::message;
+use crate::transact::{LAST_REQUEST, request_of};
 use crate::{StoreError, keys};
 
 /// The row in an image, if it is one that others are told of.
@@ -53,6 +54,14 @@ impl Image {
                 named(keys::read_media(text(&item, PK)).map(|(workspace, of)| Self::Media(workspace, of)))
             }
             _ => Ok(None),
+        }
+    }
+
+    /// The API request by which a row came to be as the image has it, if it was one.
+    pub fn request(image: &serde_dynamo::Item) -> Option<&str> {
+        match image.get(LAST_REQUEST) {
+            Some(serde_dynamo::AttributeValue::S(write_id)) => request_of(write_id),
+            _ => None,
         }
     }
 }

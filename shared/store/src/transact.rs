@@ -19,8 +19,21 @@ use tokio::time::Instant;
 use crate::item::{Item, text};
 use crate::{Store, StoreError, Table};
 
-/// The attribute of an entity's row that names the request which wrote it last.
+/// The attribute of an entity's row that names the write which it is as it is by: an id of the write's own, behind the
+/// API request's, if it is by one ([`Store::write_id`]).
 pub(crate) const LAST_REQUEST: &str = "lastRequest";
+
+impl Store {
+    /// An id for a write of an API request. A write of nobody's request has a random id and no more.
+    pub fn write_id(&self, request: &str) -> String {
+        format!("{request}/{}", self.ids.next())
+    }
+}
+
+/// The API request that a write was made for, if it was for one.
+pub(crate) fn request_of(write_id: &str) -> Option<&str> {
+    write_id.split_once('/').map(|(request, _)| request).filter(|request| !request.is_empty())
+}
 
 /// The greatest number of writes in a transaction.
 pub(crate) const MOST_WRITES: usize = 100;

@@ -32,7 +32,8 @@ fn event(version: u64) -> Event {
 async fn record(db: &TestDb, version: u64) -> Delivery {
     let event = event(version);
     let body = format!("body {version}").into_bytes();
-    let recorded = db.store().record_event(&event, body, &[endpoint(1)], 2 * MINUTE).await.unwrap();
+    let recorded =
+        db.store().record_event(&event, Some("request-1"), body, &[endpoint(1)], 2 * MINUTE).await.unwrap();
     assert_eq!(recorded, Recorded::New);
     seen(db, &event).await
 }
@@ -95,7 +96,8 @@ async fn a_repeated_event_changes_nothing_and_keeps_its_first_bytes() {
     let first = record(&db, 1).await;
     db.clock().advance(MINUTE);
     let (again, other, endpoints) = (event(1), b"other".to_vec(), [endpoint(1), endpoint(2)]);
-    let recorded = db.store().record_event(&again, other, &endpoints, MINUTE).await.unwrap();
+    let recorded =
+        db.store().record_event(&again, Some("request-2"), other, &endpoints, MINUTE).await.unwrap();
     assert_eq!(recorded, Recorded::AlreadyThere);
     assert_eq!(seen(&db, &event(1)).await, first);
     let recorded = db.store().recorded_event(workspace(), event(1).id).await.unwrap().unwrap();

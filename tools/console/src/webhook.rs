@@ -192,7 +192,7 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     let event = Event::of_change(EventType::WebhookTest, endpoint.workspace_id, &trial, 1, store.now());
     let body =
         view::event_body(&event, &view::trial(endpoint.id)).map_err(|error| Refusal::Output(error.into()))?;
-    store.record_event(&event, body, &[endpoint.id], FIRST_DUE).await?;
+    store.record_event(&event, None, body, &[endpoint.id], FIRST_DUE).await?;
     let delivery = event.delivery_to(endpoint.id);
     if wake(console, &endpoint, delivery).await.is_err() {
         output.remark("The queue did not take it: the delivery is made within three minutes.")?;

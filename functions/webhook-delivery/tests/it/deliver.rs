@@ -142,7 +142,7 @@ impl World {
 
     async fn record(&self, version: u64) {
         let recorded =
-            self.db.store().record_event(&event(version), BODY.to_vec(), &[endpoint()], RESCUE).await;
+            self.db.store().record_event(&event(version), None, BODY.to_vec(), &[endpoint()], RESCUE).await;
         recorded.unwrap();
     }
 
