@@ -18,6 +18,7 @@ pub use metrics::Metrics;
 pub use sending::SendRules;
 pub use settings::{SettingError, Settings};
 pub use system::{OsRandomness, RandomIds, SystemClock};
+pub use telemetry::trace_id;
 
 /// A started process.
 pub struct Process {

@@ -1,36 +1,272 @@
-//! Logs: one JSON object a line, each readable alone.
+//! Logs: one JSON object a line, each readable alone. Fields of the spans around an event stand flat beside its own.
 
-use tracing_subscriber::EnvFilter;
+use std::io::Write;
+use std::panic::PanicHookInfo;
+use std::str::FromStr;
+
+use domain::Clock;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::Value;
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::SystemClock;
 
 /// The rooms that speak at `LOG_LEVEL`.
-const OURS: &str = "attributes,contacts,conversations,edge,event_relay,files,lead_sender,leads,message_sender,messages,\
-                    provider,queue,store,sweeper,users,webhook_delivery";
+const OURS: &[&str] = &[
+    "attributes",
+    "contacts",
+    "conversations",
+    "edge",
+    "event_relay",
+    "files",
+    "lead_sender",
+    "leads",
+    "message_sender",
+    "messages",
+    "provider",
+    "queue",
+    "runtime",
+    "store",
+    "sweeper",
+    "users",
+    "webhook_delivery",
+];
+
+/// The room whose span around each invocation names Lambda's request and X-Ray's trace, whatever `LOG_LEVEL` is.
+const INVOCATIONS: &str = "lambda_runtime::layers::trace";
 
 /// Starts logging at `LOG_LEVEL` (default `info`); dependencies speak from `warn` up.
 pub(crate) fn start(settings: &crate::Settings) {
-    let level = settings.optional("LOG_LEVEL").unwrap_or_else(|| "info".to_owned());
-    let filter =
-        OURS.split(',').fold(String::from("warn"), |filter, room| format!("{filter},{room}={level}"));
-    let subscriber = tracing_subscriber::fmt()
-        .json()
-        .flatten_event(true)
-        .with_current_span(true)
-        .with_span_list(false)
-        .with_env_filter(EnvFilter::new(filter));
+    let level = settings.optional("LOG_LEVEL").and_then(|level| LevelFilter::from_str(&level).ok());
+    let lines = Lines { write: |line: &[u8]| drop(std::io::stdout().lock().write_all(line)) };
+    let subscriber =
+        tracing_subscriber::registry().with(heard(level.unwrap_or(LevelFilter::INFO))).with(lines);
     // A second start in one process (tests) keeps the first subscriber.
-    let _ = subscriber.try_init();
+    if subscriber.try_init().is_ok() {
+        std::panic::set_hook(Box::new(tell_panic));
+    }
+}
+
+/// Who is heard from which level up.
+fn heard(level: LevelFilter) -> Targets {
+    let ours = OURS.iter().map(|room| (*room, level));
+    Targets::new()
+        .with_default(LevelFilter::WARN)
+        .with_targets(ours)
+        .with_target(INVOCATIONS, LevelFilter::INFO)
+}
+
+/// A panic is a line like any other. What it says is told only if it was written by us: other words may hold data.
+fn tell_panic(panic: &PanicHookInfo<'_>) {
+    let (place, reason) = (panic.location().map(ToString::to_string), panic.payload().downcast_ref::<&str>());
+    tracing::error!(place, reason, "panicked");
+}
+
+/// The part of X-Ray's header by which a trace is found: `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=...`.
+pub fn trace_id(header: &str) -> Option<&str> {
+    header.split(';').find_map(|part| part.trim().strip_prefix("Root="))
+}
+
+/// Writes events as lines.
+struct Lines<W> {
+    write: W,
+}
+
+impl<S, W> Layer<S> for Lines<W>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+    W: Fn(&[u8]) + 'static,
+{
+    fn on_new_span(&self, span: &Attributes<'_>, id: &Id, all: Context<'_, S>) {
+        let mut fields = Fields::default();
+        span.record(&mut fields);
+        if let Some(span) = all.span(id) {
+            span.extensions_mut().insert(fields);
+        }
+    }
+
+    fn on_record(&self, id: &Id, values: &Record<'_>, all: Context<'_, S>) {
+        if let Some(span) = all.span(id)
+            && let Some(fields) = span.extensions_mut().get_mut::<Fields>()
+        {
+            values.record(fields);
+        }
+    }
+
+    fn on_event(&self, event: &Event<'_>, all: Context<'_, S>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        // The nearest span comes first: an API's request has its own id within the invocation's.
+        for span in all.event_scope(event).into_iter().flatten() {
+            if let Some(outer) = span.extensions().get::<Fields>() {
+                fields.extend(outer);
+            }
+        }
+        if let Ok(line) = fields.line(event.metadata()) {
+            (self.write)(&line);
+        }
+    }
+}
+
+/// Fields by name, each name once.
+#[derive(Default)]
+struct Fields(Vec<(&'static str, Value)>);
+
+impl Fields {
+    /// Adds a field, unless there is one of that name.
+    fn add(&mut self, name: &'static str, value: Value) {
+        let (name, value) = match (name, &value) {
+            ("xrayTraceId", Value::String(header)) => ("traceId", trace_id(header).unwrap_or(header).into()),
+            _ => (name, value),
+        };
+        if self.0.iter().all(|(known, _)| *known != name) {
+            self.0.push((name, value));
+        }
+    }
+
+    fn extend(&mut self, others: &Self) {
+        for (name, value) in &others.0 {
+            self.add(name, value.clone());
+        }
+    }
+
+    fn line(&self, of: &Metadata<'_>) -> Result<Vec<u8>, serde_json::Error> {
+        let mut line = vec![];
+        let mut json = serde_json::Serializer::new(&mut line);
+        let mut map = json.serialize_map(None)?;
+        map.serialize_entry("timestamp", &SystemClock.now().to_string())?;
+        map.serialize_entry("level", of.level().as_str())?;
+        let (message, others): (Vec<_>, Vec<_>) = self.0.iter().partition(|(name, _)| *name == "message");
+        for (name, value) in message.into_iter().chain(others) {
+            map.serialize_entry(name, value)?;
+        }
+        map.serialize_entry("target", of.target())?;
+        map.end()?;
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+impl Visit for Fields {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.add(field.name(), value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.add(field.name(), value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.add(field.name(), value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.add(field.name(), value.into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.add(field.name(), value.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        self.add(field.name(), format!("{value:?}").into());
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tracing::{error_span, field, info, info_span, warn};
+
     use super::*;
+
+    /// What is written while `work` runs, for a deployment that speaks at `level`.
+    fn lines_of(level: &str, work: impl FnOnce()) -> Vec<Value> {
+        let written = Arc::new(Mutex::new(vec![]));
+        let into = Arc::clone(&written);
+        let lines = Lines { write: move |line: &[u8]| into.lock().unwrap().extend_from_slice(line) };
+        let heard = heard(level.parse().unwrap());
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(heard).with(lines), work);
+        let written = String::from_utf8(std::mem::take(&mut *written.lock().unwrap())).unwrap();
+        assert!(written.is_empty() || written.ends_with('\n'));
+        written.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
 
     #[test]
     fn every_function_speaks() {
         let functions = concat!(env!("CARGO_MANIFEST_DIR"), "/../../functions");
         for entry in std::fs::read_dir(functions).unwrap() {
             let name = entry.unwrap().file_name().to_string_lossy().replace('-', "_");
-            assert!(OURS.split(',').any(|room| room == name), "{name} is not heard");
+            assert!(OURS.contains(&name.as_str()), "{name} is not heard");
         }
+    }
+
+    #[test]
+    fn a_line_is_flat_and_the_nearest_span_s_fields_win() {
+        let header = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1";
+        let lines = lines_of("info", || {
+            let invocation = info_span!(
+                target: "lambda_runtime::layers::trace",
+                "Lambda runtime invoke",
+                requestId = "of the invocation",
+                xrayTraceId = header,
+            );
+            let _invocation = invocation.enter();
+            info!(target: "queue", part = 3, done = true, cause = None::<&str>, "of the \"batch\"");
+            let span =
+                error_span!(target: "edge", "request", requestId = "of the API", workspace = field::Empty);
+            let _request = span.enter();
+            span.record("workspace", "W");
+            warn!(target: "edge::api", at = %"now", "refused");
+        });
+        let [batch, request] = lines.as_slice() else { panic!("{lines:?}") };
+        assert_eq!(
+            (&batch["level"], &batch["message"], &batch["requestId"], &batch["target"]),
+            (&"INFO".into(), &"of the \"batch\"".into(), &"of the invocation".into(), &"queue".into())
+        );
+        assert_eq!((&batch["part"], &batch["done"]), (&3.into(), &true.into()));
+        assert_eq!(batch["traceId"], "1-5759e988-bd862e3fe1be46a994272793");
+        assert!(batch.get("cause").is_none() && batch.get("xrayTraceId").is_none(), "{batch}");
+        assert_eq!(
+            (&request["requestId"], &request["workspace"], &request["at"], &request["traceId"]),
+            (&"of the API".into(), &"W".into(), &"now".into(), &batch["traceId"])
+        );
+        let timestamp = request["timestamp"].as_str().unwrap();
+        assert!(domain::Timestamp::parse(timestamp).is_some(), "{timestamp}");
+    }
+
+    #[test]
+    fn ours_speak_at_the_level_asked_for_and_others_from_warnings_up() {
+        let speak = || {
+            tracing::error_span!(target: "edge", "request", requestId = "1").in_scope(|| {
+                tracing::debug!(target: "store", "1");
+                info!(target: "store", "2");
+                tracing::error!(target: "store", "3");
+                info!(target: "aws_config", "4");
+                warn!(target: "aws_config", "5");
+            });
+        };
+        let heard = |level: &str| {
+            let lines = lines_of(level, speak);
+            assert!(lines.iter().all(|line| line["requestId"] == "1"), "{lines:?}");
+            lines.iter().map(|line| line["message"].as_str().unwrap().to_owned()).collect::<String>()
+        };
+        assert_eq!([heard("debug"), heard("info"), heard("error")], ["1235", "235", "35"]);
+    }
+
+    #[test]
+    fn of_a_traces_header_the_root_is_its_id() {
+        assert_eq!(trace_id("Root=1-a-b;Parent=c;Sampled=0"), Some("1-a-b"));
+        assert_eq!(trace_id("Self=1-x;Root=1-a-b"), Some("1-a-b"));
+        assert_eq!(trace_id(""), None);
     }
 }
