@@ -7,7 +7,7 @@ ARCHITECTURES ?= x86_64 arm64
 BROWSER := tests/browser
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench soak build engine python-is-there browser-is-there
+.PHONY: help run check test bench soak build engine python-is-there browser-is-there receivers-are-there
 
 help: ## this list
 	@echo "make <target>:"
@@ -21,7 +21,7 @@ run: python-is-there ## the whole service on this machine, until Ctrl-C (PORT=90
 check: python-is-there ## format, lints and the tests of the crates
 	@python3 tests/run.py check
 
-test: browser-is-there $(VENV)/installed $(BROWSER)/node_modules/installed ## everything: also the whole stack, a browser, the template, SAM
+test: browser-is-there receivers-are-there $(VENV)/installed $(BROWSER)/node_modules/installed ## everything: also the whole stack, a browser, the template, SAM
 	@python3 tests/run.py test
 
 bench: ## what reads cost where there is little and where there is much, as tables (a few minutes)
@@ -56,6 +56,12 @@ browser-is-there:
 	  || { echo "node is missing or too old: install Node.js 18 or later (Debian: apt-get install nodejs)."; exit 1; }
 	@command -v npm >/dev/null || { echo "npm is missing: install it (Debian: apt-get install npm)."; exit 1; }
 	@node $(BROWSER)/chromium.js >/dev/null
+
+receivers-are-there:
+	@php -r 'exit((int) (PHP_VERSION_ID < 80000));' 2>/dev/null \
+	  || { echo "php is missing or too old: install PHP 8.0 or later (Debian: apt-get install php-cli)."; exit 1; }
+	@ruby -e 'exit RUBY_VERSION.to_i >= 3' 2>/dev/null \
+	  || { echo "ruby is missing or too old: install Ruby 3.0 or later (Debian: apt-get install ruby)."; exit 1; }
 
 python-is-there:
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \

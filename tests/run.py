@@ -50,6 +50,7 @@ STEPS = {
         FORMAT,
         ("template", pytest("template")),
         ("dependencies", pytest("dependencies")),
+        ("receivers", pytest("receivers")),
         LINTS,
         # Programs and tests in one go: the whole-stack tests run the programs, and apart each would have its
         # dependencies compiled with other features.

@@ -1,0 +1,294 @@
+//! An event of each type, as a workspace might have them: a visitor leaves a number, becomes a contact, and is talked
+//! with until the conversation is released.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use domain::attribute::{AttributeDefinition, NewAttribute};
+use domain::captcha::Score;
+use domain::contact::{AttributeContent, OpenContent, Owner};
+
+use domain::lead::{ConsentStatus, LandingUri, Utm};
+use domain::media::FileName;
+use domain::message::{Attached, Draft, PartError, Progress};
+use domain::summary::Tally;
+use domain::{
+    AttributeCategory, AttributeType, BrandId, Cellphone, ChannelId, Consent, Contact, ContactId, ContactRef,
+    Conversation, ConversationId, ConversationName, ConversationStatus, Definitions, Email, EndpointId,
+    Event, EventType, External, FileType, Ids, Internal, Language, Lead, LeadId, LeadState, MediaId, Message,
+    MessageBody, MessageId, MessageStatus, PersonName, Summary, Timestamp, UserId, UserRef, WorkspaceId,
+};
+use edge::view;
+use serde::Serialize;
+use uuid::Uuid;
+
+/// An event of a type.
+pub(crate) struct Example {
+    pub(crate) event: Event,
+    /// The body, as it is posted.
+    pub(crate) body: Vec<u8>,
+    /// When it comes, in a sentence.
+    pub(crate) when: &'static str,
+}
+
+/// One of each type, in the order of the types.
+pub(crate) fn examples() -> Vec<Example> {
+    EventType::NAMES.iter().map(|name| example_of(EventType::parse(name).unwrap())).collect()
+}
+
+/// The example of a type.
+pub(crate) fn example_of(event_type: EventType) -> Example {
+    let show = |contact: &Contact, seconds, when| {
+        let definitions = definitions();
+        example(event_type, contact.id.as_uuid(), seconds, when, &view::contact(contact, &definitions, at(0)))
+    };
+    let tell = |state, seconds, when| {
+        let lead = lead(state);
+        example(event_type, lead.id.as_uuid(), seconds, when, &view::lead(&lead))
+    };
+    match event_type {
+        EventType::ContactCreated => show(&visitor(), 5, "A contact was made."),
+        EventType::ContactUpdated => {
+            show(&customer(), 45, "A contact changed. The payload is all of it, as it is after the change.")
+        }
+        EventType::ConversationCreated => {
+            let (conversation, when) = (opened(), "A conversation was made.");
+            example(event_type, conversation.id.as_uuid(), 60, when, &view::conversation(&conversation))
+        }
+        EventType::ConversationUpdated => {
+            let (conversation, when) =
+                (released(), "A conversation changed: its name, its status or who takes part.");
+            example(event_type, conversation.id.as_uuid(), 3_660, when, &view::conversation(&conversation))
+        }
+        EventType::ConversationSummaryCreated => {
+            let (conversation, when) = (
+                released(),
+                "A `PATCH` released a conversation: once each time, beside `conversation.updated`.",
+            );
+            let summary = Summary { conversation, tally: tally() };
+            example(event_type, summary.conversation.id.as_uuid(), 3_660, when, &view::summary(&summary))
+        }
+        EventType::MessageCreated => {
+            let when = "A message was made, with a part for each recipient and file. `recipient` is the contact's id.";
+            example(event_type, said().id.as_uuid(), 90, when, &view::message(&said()))
+        }
+        EventType::MessageUpdated => {
+            let when = "A message's status changed. Here the text was sent and the file refused.";
+            example(event_type, said().id.as_uuid(), 95, when, &view::message(&half_sent()))
+        }
+        EventType::LeadAccepted => tell(
+            LeadState::Queued,
+            0,
+            "Lead capture took a lead. Contact and conversation are `null` until they stand.",
+        ),
+        EventType::LeadSent => tell(LeadState::Sent, 5, "The first message to a lead was sent."),
+        EventType::LeadFailed => tell(
+            LeadState::Suppressed,
+            4,
+            "The first message to a lead was not sent (`FAILED`), must not be (`SUPPRESSED`), or nobody knows whether it \
+             was (`UNKNOWN`): `state` says which.",
+        ),
+        EventType::WebhookTest => {
+            let (endpoint, when) = (EndpointId::from_uuid(uuid(11)), "The operator asked for it.");
+            example(event_type, endpoint.as_uuid(), 0, when, &view::trial(endpoint))
+        }
+    }
+}
+
+fn example(
+    event_type: EventType,
+    entity: &Uuid,
+    seconds: u64,
+    when: &'static str,
+    payload: &impl Serialize,
+) -> Example {
+    let event = Event::of_change(event_type, workspace(), entity, 1, at(seconds));
+    let body = view::event_body(&event, payload).unwrap();
+    Example { event, body, when }
+}
+
+/// So many seconds into the story, which begins on 2026-01-02 at 09:30.
+pub(crate) fn at(seconds: u64) -> Timestamp {
+    Timestamp::from_millis(1_767_346_200_250).plus(Duration::from_secs(seconds))
+}
+
+/// Ids that look like a workspace's.
+fn uuid(n: u128) -> Uuid {
+    Uuid::from_u128(0x3f0c_81a2_5b1d_4e6f_9a70_4c2e_d815_7b00 + n)
+}
+
+fn workspace() -> WorkspaceId {
+    WorkspaceId::from_uuid(uuid(1))
+}
+
+fn contact_id() -> ContactId {
+    ContactId::from_uuid(uuid(2))
+}
+
+fn conversation_id() -> ConversationId {
+    ConversationId::from_uuid(uuid(4))
+}
+
+fn agent() -> Owner {
+    Owner { id: UserId::from_uuid(uuid(3)), email: Email::parse("grace@example.com").unwrap() }
+}
+
+fn phone() -> Cellphone {
+    Cellphone::parse("+34600111222").unwrap()
+}
+
+fn line() -> ChannelId {
+    ChannelId::parse("whatsapp-madrid").unwrap()
+}
+
+fn brand() -> BrandId {
+    BrandId::parse("acme").unwrap()
+}
+
+struct Always(Uuid);
+
+impl Ids for Always {
+    fn next(&self) -> Uuid {
+        self.0
+    }
+}
+
+fn definition(n: u128, key_name: &str, category: AttributeCategory, values: &[&str]) -> AttributeDefinition {
+    let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+    let attribute_type = AttributeType::Text;
+    let new = NewAttribute { category, attribute_type, key_name, is_required: false, values: &values };
+    AttributeDefinition::new(workspace(), &new, &Always(uuid(n)), at(0)).unwrap()
+}
+
+fn definitions() -> Definitions {
+    Definitions::new(vec![
+        definition(20, "Company", AttributeCategory::Open, &[]),
+        definition(21, "Plan", AttributeCategory::Closed, &["Team"]),
+    ])
+}
+
+/// A lead's contact: what the landing page knew.
+fn visitor() -> Contact {
+    Contact {
+        first_name: PersonName::parse("María").ok(),
+        cellphone: Some(phone()),
+        ..Contact::blank(contact_id(), workspace(), at(5))
+    }
+}
+
+/// The same, once an agent has asked.
+fn customer() -> Contact {
+    let content = |definition: &AttributeDefinition| match definition.closed_values.first() {
+        Some(value) => AttributeContent::Closed(vec![value.id]),
+        None => AttributeContent::Open(OpenContent::parse("Analytical Engines").unwrap()),
+    };
+    Contact {
+        last_name: PersonName::parse("López").ok(),
+        email: Email::parse("maria@example.com").ok(),
+        language: Some(Language::Es),
+        owner: Some(agent()),
+        attributes: definitions().iter().map(|definition| (definition.id, content(definition))).collect(),
+        updated_at: at(45),
+        ..visitor()
+    }
+}
+
+fn opened() -> Conversation {
+    Conversation {
+        id: conversation_id(),
+        workspace_id: workspace(),
+        name: ConversationName::parse("Order 4711").ok(),
+        status: ConversationStatus::Active,
+        externals: vec![External {
+            contact: contact_id(),
+            shown: ContactRef::Cellphone(phone()),
+            channel: line(),
+            brand: brand(),
+            joined_at: at(60),
+            last_seen_at: None,
+        }],
+        internals: vec![Internal {
+            user: agent().id,
+            shown: UserRef::Email(agent().email),
+            joined_at: at(60),
+            last_seen_at: None,
+        }],
+        created_at: at(60),
+        updated_at: at(60),
+        list_shard: 0,
+        version: 1,
+    }
+}
+
+fn released() -> Conversation {
+    Conversation { status: ConversationStatus::Released, updated_at: at(3_660), ..opened() }
+}
+
+fn tally() -> Tally {
+    Tally { inbound: 3, outbound: 4, internal: 1, first: Some(at(90)), last: Some(at(3_600)) }
+}
+
+/// A text with a file that takes no caption: two parts.
+fn said() -> Message {
+    let sound = Attached {
+        media: MediaId::from_uuid(uuid(6)),
+        file_type: FileType::Audio,
+        content_type: "audio/ogg".to_owned(),
+        name: FileName::parse("welcome.ogg").unwrap(),
+        size: 48_213,
+    };
+    let draft = Draft {
+        conversation: conversation_id(),
+        body: MessageBody::parse("¡Hola, María!").ok(),
+        media: vec![sound.media],
+        broadcast: true,
+        reply_to: None,
+    };
+    draft.message(MessageId::from_uuid(uuid(5)), &opened(), 1, vec![sound], at(90))
+}
+
+fn half_sent() -> Message {
+    let mut said = Message { updated_at: at(95), ..said() };
+    said.parts[0].status = MessageStatus::Sent;
+    said.parts[0].provider_message_id =
+        Some("wamid.HBgLMzQ2MDAxMTEyMjIVAgARGBI5QTNDQTVCM0Q0Q0Q2RTY3RTcA".to_owned());
+    said.parts[1].status = MessageStatus::Failed;
+    said.parts[1].error = Some(PartError::of("131053"));
+    said
+}
+
+fn lead(state: LeadState) -> Lead {
+    let landing_uri = LandingUri::parse("https://www.example.com/spring?utm_source=newsletter").unwrap();
+    let utm = BTreeMap::from([
+        ("utm_campaign".to_owned(), "spring".to_owned()),
+        ("utm_source".to_owned(), "newsletter".to_owned()),
+    ]);
+    Lead {
+        id: LeadId::from_uuid(uuid(9)),
+        workspace_id: workspace(),
+        cellphone: phone(),
+        name: None,
+        brand: brand(),
+        landing_uri: landing_uri.clone(),
+        utm: Utm::of(utm).unwrap(),
+        consent: Consent {
+            status: ConsentStatus::Granted,
+            captured_at: Some(at(0)),
+            received_at: at(0),
+            landing_uri,
+            address_hash: String::new(),
+            user_agent: None,
+            score: Score::from_hundredths(90).unwrap(),
+        },
+        contact: contact_id(),
+        conversation: ConversationId::from_uuid(uuid(7)),
+        message: MessageId::from_uuid(uuid(8)),
+        opened: state == LeadState::Sent,
+        state,
+        error: None,
+        progress: Progress::default(),
+        created_at: at(0),
+        updated_at: at(0),
+        version: 1,
+    }
+}

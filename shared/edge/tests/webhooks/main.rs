@@ -1,0 +1,35 @@
+//! What receivers are told of webhooks, made from the code: the examples, tables and programs of `docs/webhooks.md`, and
+//! the vectors that the programs of `tests/receivers` are run over.
+//!
+//! `WRITE_WEBHOOKS=1 cargo test --package edge --test webhooks` writes them anew; without it they are compared.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod events;
+mod page;
+mod vectors;
+
+use std::path::{Path, PathBuf};
+
+/// A file of this repository.
+fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(file(path)).unwrap_or_default()
+}
+
+/// Holds a file to what the code makes of it.
+fn hold(path: &str, expected: &str) {
+    if std::env::var_os("WRITE_WEBHOOKS").is_some() {
+        std::fs::write(file(path), expected).unwrap();
+    }
+    let found = read(path);
+    let differing = found.lines().zip(expected.lines()).position(|(found, expected)| found != expected);
+    assert!(
+        found == expected,
+        "{path} is not what the code makes, from line {} on: WRITE_WEBHOOKS=1 cargo test --package edge --test webhooks",
+        differing.map_or(found.lines().count().min(expected.lines().count()), |line| line) + 1
+    );
+}
