@@ -11,6 +11,15 @@ use crate::time::Timestamp;
 const EVENTS: Uuid = Uuid::from_u128(0x7d6c_1f0a_93b4_4e57_8a21_5c0e_9be4_d316);
 const DELIVERIES: Uuid = Uuid::from_u128(0x2b9e_84c3_06fd_4d18_b5f7_e1a3_70c9_4a62);
 
+const REPLAYS: Uuid = Uuid::from_u128(0x91d3_5a7e_4c08_4b6f_9e2d_08c7_f51b_6ad4);
+
+/// The name of a replay of what was delivered to an endpoint: whoever asks for the same once more, with the same words,
+/// asks for the same replay. One that is to reach to the present moment has no end of its own.
+pub fn replay_of(endpoint: EndpointId, since: Timestamp, until: Option<Timestamp>) -> Uuid {
+    let until = until.map(|until| until.as_millis().to_string()).unwrap_or_default();
+    Uuid::new_v5(&REPLAYS, format!("{endpoint}|{}|{until}", since.as_millis()).as_bytes())
+}
+
 /// The kinds of events, and the kinds that an endpoint may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventType {
@@ -161,6 +170,22 @@ mod tests {
         assert_eq!(updated.id.to_string(), "d22926c3-d7a2-56b2-b2ff-aab1e43fa2cd");
         let delivery = updated.delivery_to(EndpointId::from_uuid(Uuid::from_u128(3)));
         assert_eq!(delivery.to_string(), "c97d5b0e-b545-5970-afe7-e370935acf09");
+    }
+
+    #[test]
+    fn the_same_replay_always_has_the_same_name_and_another_one_another() {
+        let endpoint = |n| EndpointId::from_uuid(Uuid::from_u128(n));
+        let later = AT.plus(std::time::Duration::from_millis(1));
+        let replay = replay_of(endpoint(3), AT, None);
+        // A fixed value: a change of the derivation would make a repeated command send everything a second time.
+        assert_eq!(replay.to_string(), "e92c5e1c-f21b-513e-930a-1b6949bd9193");
+        for other in [
+            replay_of(endpoint(4), AT, None),
+            replay_of(endpoint(3), later, None),
+            replay_of(endpoint(3), AT, Some(later)),
+        ] {
+            assert_ne!(other, replay);
+        }
     }
 
     #[test]

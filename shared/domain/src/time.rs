@@ -52,6 +52,11 @@ impl Timestamp {
         Self::from_millis(self.0.saturating_add(i64::try_from(later.as_millis()).unwrap_or(i64::MAX)))
     }
 
+    /// So much earlier, 1970 at the earliest.
+    pub fn minus(self, earlier: Duration) -> Self {
+        Self::from_millis(self.0.saturating_sub(i64::try_from(earlier.as_millis()).unwrap_or(i64::MAX)))
+    }
+
     /// The time from `earlier` to this moment; nothing if it lies ahead.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))

@@ -9,6 +9,7 @@
 
 mod bucket;
 mod db;
+mod failures;
 mod fixtures;
 mod gateway;
 mod provider;
@@ -23,6 +24,7 @@ mod world;
 
 pub use bucket::TestBucket;
 pub use db::TestDb;
+pub use failures::TestFailures;
 pub use fixtures::{fixture, fixture_text, queue_fixture};
 pub use gateway::{Answer, GatewayEvent};
 pub use provider::{ACCEPTED, Called, NO_ANSWER, Reaction, TestProvider, answered};

@@ -15,7 +15,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("runtime", &["domain"]),
         ("store", &["domain"]),
     ],
-    &[("edge", &["domain", "store"])],
+    &[("edge", &["domain", "runtime", "store"])],
     &[
         ("attributes", &["domain", "edge", "runtime", "store"]),
         ("contacts", &["domain", "edge", "runtime", "store"]),
@@ -31,7 +31,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("webhook-delivery", &["domain", "outbound", "queue", "runtime", "store"]),
     ],
     &[
-        ("console", &["domain", "edge", "queue", "runtime", "store"]),
+        ("console", &["domain", "edge", "event-relay", "queue", "runtime", "store"]),
         ("harness", &["domain", "provider", "store"]),
         ("local", &["domain"]),
         ("stack-tests", &[]),

@@ -1,11 +1,11 @@
-//! From the environment to a stack's tables and queue.
+//! From the environment to a stack's tables, queues and buckets.
 
 use std::sync::Arc;
 
 use domain::TrustedReceivers;
-use queue::{DeliveryQueue, NoQueue};
+use queue::{DeliveryQueue, LeadQueue, NoQueue, SendQueue};
 use runtime::{OsRandomness, Process, Settings};
-use store::{Store, Tables};
+use store::{Bucket, FailureBucket, Store, Tables};
 
 use crate::{Console, Refusal};
 
@@ -18,23 +18,80 @@ pub async fn to_stack(stack: Option<String>) -> Result<Console, Refusal> {
     let process = Process::of_stack(stack).await?;
     let tables = Tables::of_stack(&process.stack);
     let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids());
-    let queue = Queue::OfStack(Box::new(process));
-    Ok(Console { store, queue, random: Arc::new(OsRandomness), trusted })
+    let beside = Beside::OfStack(Box::new(process));
+    Ok(Console { store, beside, random: Arc::new(OsRandomness), trusted })
 }
 
-/// The queue of deliveries, looked up only by the verb that needs it.
-pub enum Queue {
-    /// The one of the stack.
+/// What stands beside the tables, looked up only by the verbs that need it.
+pub enum Beside {
+    /// What the stack has.
     OfStack(Box<Process>),
-    /// One that is known.
-    Known(DeliveryQueue),
+    /// What is known.
+    Known(Box<Known>),
 }
 
-impl Queue {
-    pub(crate) async fn open(&self) -> Result<DeliveryQueue, NoQueue> {
+/// Queues and buckets that are known.
+#[derive(Clone)]
+pub struct Known {
+    /// The queue of deliveries.
+    pub deliveries: DeliveryQueue,
+    /// The queue of conversations.
+    pub sends: SendQueue,
+    /// The queue of leads.
+    pub leads: LeadQueue,
+    /// The bucket of files.
+    pub media: Bucket,
+    /// The bucket of what the relay could not process.
+    pub failures: FailureBucket,
+}
+
+impl Beside {
+    /// The queue of deliveries.
+    pub(crate) async fn deliveries(&self) -> Result<DeliveryQueue, NoQueue> {
         match self {
             Self::OfStack(process) => DeliveryQueue::of_stack(process.sqs(), &process.stack).await,
-            Self::Known(queue) => Ok(queue.clone()),
+            Self::Known(known) => Ok(known.deliveries.clone()),
         }
     }
+
+    /// Everything that the relay works with. `failures` and `media` name the buckets that cannot be found by the stack's
+    /// name.
+    pub(crate) async fn known(
+        &self,
+        failures: Option<String>,
+        media: Option<String>,
+    ) -> Result<Known, Refusal> {
+        let process = match self {
+            Self::OfStack(process) => process,
+            Self::Known(known) => return Ok(Known::clone(known)),
+        };
+        let (sqs, s3, stack) = (process.sqs(), process.s3(), &process.stack);
+        let failures = named_or_found(failures, process, FAILURES).await?;
+        let media = named_or_found(media, process, MEDIA).await?;
+        Ok(Known {
+            deliveries: DeliveryQueue::of_stack(sqs.clone(), stack).await?,
+            sends: SendQueue::of_stack(sqs.clone(), stack).await?,
+            leads: LeadQueue::of_stack(sqs, stack).await?,
+            media: Bucket::new(s3.clone(), media, process.clock()),
+            failures: FailureBucket::new(s3, failures),
+        })
+    }
+}
+
+/// A bucket of the template: its logical id, the output that names it, and the argument that does.
+type BucketOfTemplate = (&'static str, &'static str, &'static str);
+
+const FAILURES: BucketOfTemplate = ("FailureBucket", "FailureBucketName", "--bucket");
+const MEDIA: BucketOfTemplate = ("MediaBucket", "MediaBucketName", "--media-bucket");
+
+async fn named_or_found(
+    named: Option<String>,
+    process: &Process,
+    (logical, output, argument): BucketOfTemplate,
+) -> Result<String, Refusal> {
+    if let Some(name) = named {
+        return Ok(name);
+    }
+    let found = store::bucket_of_stack(&process.s3(), &process.stack, logical).await?;
+    found.ok_or(Refusal::BucketNotFound { output, argument })
 }

@@ -1,15 +1,20 @@
 //! `console delivery ...`
 
+use std::time::Duration;
+
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::delivery::KEPT;
+use domain::event::replay_of;
 use domain::{
-    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, Timestamp, WebhookEndpoint,
-    WorkspaceId,
+    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, Timestamp,
+    WebhookEndpoint, WorkspaceId,
 };
 use serde::Serialize;
+use store::{Again, Span};
 
-use crate::arguments::InWorkspace;
+use crate::again::{Counts, FIRST_DUE, span, wake};
+use crate::arguments::{InWorkspace, moment};
 use crate::output::{Output, Shown, or_dash, stacked};
 use crate::{Console, Refusal};
 
@@ -20,11 +25,46 @@ pub(crate) enum Verb {
     /// Show a delivery and its attempts.
     Show {
         #[command(flatten)]
-        within: InWorkspace,
-        /// The delivery's id.
-        #[arg(long, value_name = "ID", value_parser = DeliveryId::parse)]
-        delivery: DeliveryId,
+        one: OneDelivery,
+        /// Also what is delivered: the body as it is sent.
+        #[arg(long)]
+        body: bool,
     },
+    /// Have a delivery attempted now, whatever it has come to, with the whole schedule before it.
+    ///
+    /// Its receiver tells the repeat by the event's id. Run twice, it is still one attempt at a time.
+    Retry(OneDelivery),
+    /// Have everything delivered once more that was delivered, or was to be, within a span of time.
+    ///
+    /// Each delivery that was made for the endpoint in that time is attempted again, DELIVERED ones too; receivers tell
+    /// repeats by the event's id. The same command with the same moments is the same replay: run again after an
+    /// interruption, or twice at a time, it sends nothing a second time that it sent again already. (For a second replay
+    /// on purpose, name another moment: a second more or less.)
+    Replay(Replay),
+}
+
+#[derive(Args)]
+pub(crate) struct OneDelivery {
+    #[command(flatten)]
+    within: InWorkspace,
+    /// The delivery's id.
+    #[arg(long, value_name = "ID", value_parser = DeliveryId::parse)]
+    delivery: DeliveryId,
+}
+
+#[derive(Args)]
+pub(crate) struct Replay {
+    #[command(flatten)]
+    within: InWorkspace,
+    /// The endpoint's id. It is to be enabled.
+    #[arg(long, value_name = "ID", value_parser = EndpointId::parse)]
+    endpoint: EndpointId,
+    /// From this moment on, at most 14 days back.
+    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    since: Timestamp,
+    /// Before this moment; until now when not given.
+    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    until: Option<Timestamp>,
 }
 
 #[derive(Args)]
@@ -37,6 +77,12 @@ pub(crate) struct List {
     /// Only those in this state.
     #[arg(long, value_parser = PossibleValuesParser::new(DeliveryState::NAMES))]
     state: Option<String>,
+    /// Only those made from this moment on: a day (2027-01-31) or a date-time (2027-01-31T12:00:00Z).
+    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    since: Option<Timestamp>,
+    /// Only those made before this moment.
+    #[arg(long, value_name = "MOMENT", value_parser = moment)]
+    until: Option<Timestamp>,
     /// At most so many, the newest; all when not given.
     #[arg(long)]
     limit: Option<usize>,
@@ -49,7 +95,9 @@ impl Verb {
                 let deliveries = wanted.find(console).await?;
                 output.list(&deliveries.iter().map(DeliveryView::from).collect::<Vec<_>>())
             }
-            Self::Show { within, delivery } => show(console, &within, delivery, output).await,
+            Self::Show { one, body } => show(console, &one, body, output).await,
+            Self::Retry(one) => retry(console, &one, output).await,
+            Self::Replay(wanted) => wanted.run(console, output).await,
         }
     }
 }
@@ -80,6 +128,11 @@ impl List {
         self.limit.unwrap_or(usize::MAX)
     }
 
+    fn span(&self) -> Span {
+        let Span { since, until } = Span::EVER;
+        Span { since: self.since.unwrap_or(since), until: self.until.unwrap_or(until) }
+    }
+
     async fn of_endpoint(
         &self,
         console: &Console,
@@ -89,7 +142,8 @@ impl List {
     ) -> Result<Vec<Delivery>, Refusal> {
         let (mut deliveries, mut from) = (vec![], None);
         while deliveries.len() < self.limit() {
-            let page = console.store.deliveries_of(workspace, endpoint, state, 100, from).await?;
+            let page =
+                console.store.deliveries_within(workspace, endpoint, state, self.span(), 100, from).await?;
             deliveries.extend(page.deliveries);
             from = page.next;
             if from.is_none() {
@@ -105,8 +159,7 @@ async fn endpoints_with_deliveries(
     console: &Console,
     workspace: WorkspaceId,
 ) -> Result<Vec<EndpointId>, Refusal> {
-    let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
-    let since = Timestamp::from_millis(console.store.now().as_millis() - kept);
+    let since = console.store.now().minus(KEPT);
     let present = console.store.endpoints(workspace).await?;
     let mut endpoints: Vec<EndpointId> =
         present.iter().map(|endpoint: &WebhookEndpoint| endpoint.id).collect();
@@ -116,19 +169,122 @@ async fn endpoints_with_deliveries(
 
 async fn show(
     console: &Console,
-    within: &InWorkspace,
-    id: DeliveryId,
+    one: &OneDelivery,
+    with_body: bool,
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
-    let workspace = console.workspace(within.workspace).await?;
-    let found = console.store.delivery_with_attempts(workspace.id, id).await?;
-    let (delivery, attempts) = found.ok_or(Refusal::UnknownDelivery(id))?;
+    let workspace = console.workspace(one.within.workspace).await?.id;
+    let found = console.store.delivery_with_attempts(workspace, one.delivery).await?;
+    let (delivery, attempts) = found.ok_or(Refusal::UnknownDelivery(one.delivery))?;
+    let body = match with_body {
+        true => console.store.recorded_event(workspace, delivery.event_id).await?.map(|event| event.body),
+        false => None,
+    };
     output.one(&DeliveryDetails {
         delivery: DeliveryView::from(&delivery),
+        because: because(console, &delivery, &attempts).await?,
         failures: delivery.failures,
         created_at: delivery.created_at.to_string(),
         attempt_log: attempts.iter().map(AttemptView::from).collect(),
+        body: body.map(|body| String::from_utf8_lossy(&body).into_owned()),
     })
+}
+
+/// Why nothing more is attempted, while nothing is: a stable word.
+async fn because(
+    console: &Console,
+    delivery: &Delivery,
+    attempts: &[Attempt],
+) -> Result<Option<&'static str>, Refusal> {
+    Ok(match delivery.state {
+        DeliveryState::Pending | DeliveryState::Delivered => None,
+        DeliveryState::Exhausted => attempts.last().and_then(|attempt| attempt.outcome.error_code()),
+        DeliveryState::Cancelled => Some("ENDPOINT_DELETED"),
+        DeliveryState::Parked => {
+            match console.store.endpoint(delivery.workspace_id, delivery.endpoint_id).await? {
+                None => Some("ENDPOINT_DELETED"),
+                Some(WebhookEndpoint { state: EndpointState::Disabled { reason, .. }, .. }) => {
+                    Some(reason.as_str())
+                }
+                // It was enabled a moment ago: the sweeper lets the delivery go.
+                Some(_) => None,
+            }
+        }
+    })
+}
+
+async fn retry(console: &Console, one: &OneDelivery, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let (store, id) = (&console.store, one.delivery);
+    let workspace = console.workspace(one.within.workspace).await?.id;
+    let unknown = Refusal::UnknownDelivery(id);
+    let Some(delivery) = store.delivery(workspace, id).await? else { return Err(unknown) };
+    let endpoint = console.enabled_endpoint(workspace, delivery.endpoint_id).await?;
+    match store.retry_delivery(&delivery, FIRST_DUE).await? {
+        Again::Due | Again::Already => {}
+        Again::Attempted => return Err(Refusal::BeingAttempted(id)),
+        Again::Gone => return Err(unknown),
+    }
+    if wake(console, &endpoint, &[id]).await > 0 {
+        output.remark("The queue did not take it: the delivery is made within three minutes.")?;
+    }
+    let Some(delivery) = store.delivery(workspace, id).await? else { return Err(unknown) };
+    output.one(&DeliveryView::from(&delivery))
+}
+
+impl Replay {
+    async fn run(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        let store = &console.store;
+        let workspace = console.workspace(self.within.workspace).await?.id;
+        let span = span(self.since, self.until, store.now())?;
+        let endpoint = console.enabled_endpoint(workspace, self.endpoint).await?;
+        let replay = replay_of(self.endpoint, self.since, self.until);
+        let (mut counts, mut from) = (Counts::default(), None);
+        loop {
+            let page = store.replay_deliveries(workspace, endpoint.id, replay, span, FIRST_DUE, from).await?;
+            counts.add(console, &endpoint, &page).await;
+            from = page.next;
+            if from.is_none() {
+                break;
+            }
+        }
+        counts.remark(output)?;
+        output.one(&ReplayView {
+            endpoint_id: endpoint.id.to_string(),
+            since: span.since.to_string(),
+            until: span.until.to_string(),
+            replayed: counts.due,
+            already_replayed: counts.already,
+            being_attempted: counts.attempted,
+            forgotten: counts.gone,
+        })
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReplayView {
+    endpoint_id: String,
+    since: String,
+    until: String,
+    replayed: usize,
+    /// By this replay, before.
+    already_replayed: usize,
+    /// Passed over: an attempt of them is being made right now.
+    being_attempted: usize,
+    /// Passed over: they are older than 30 days.
+    forgotten: usize,
+}
+
+impl Shown for ReplayView {
+    const HEADINGS: &'static [&'static str] =
+        &["endpoint", "since", "until", "replayed", "replayed before", "being attempted", "forgotten"];
+
+    fn cells(&self) -> Vec<String> {
+        let counts = [self.replayed, self.already_replayed, self.being_attempted, self.forgotten];
+        let mut cells = vec![self.endpoint_id.clone(), self.since.clone(), self.until.clone()];
+        cells.extend(counts.map(|count| count.to_string()));
+        cells
+    }
 }
 
 #[derive(Serialize)]
@@ -180,19 +336,27 @@ impl Shown for DeliveryView {
 struct DeliveryDetails {
     #[serde(flatten)]
     delivery: DeliveryView,
+    because: Option<&'static str>,
     failures: u32,
     created_at: String,
     attempt_log: Vec<AttemptView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<String>,
 }
 
 impl Shown for DeliveryDetails {
-    const HEADINGS: &'static [&'static str] =
-        &["delivery", "event", "type", "endpoint", "state", "attempts", "due", "created", "log"];
+    const HEADINGS: &'static [&'static str] = &[
+        "delivery", "event", "type", "endpoint", "state", "attempts", "due", "because", "created", "log",
+        "body",
+    ];
 
     fn cells(&self) -> Vec<String> {
         let mut cells = self.delivery.cells();
+        cells.push(self.because.unwrap_or("-").to_owned());
         cells.push(self.created_at.clone());
-        cells.push(stacked(self.attempt_log.iter().map(AttemptView::line)));
+        cells.push(stacked(self.attempt_log.iter().flat_map(AttemptView::lines)));
+        // Asked for with --body alone: without it there is no line.
+        cells.extend(self.body.as_deref().map(printable));
         cells
     }
 }
@@ -205,30 +369,53 @@ struct AttemptView {
     took_ms: u64,
     status: Option<u16>,
     error: Option<&'static str>,
+    /// What the receiver asked to wait.
+    retry_after_ms: Option<u64>,
     answer: String,
 }
 
 impl From<&Attempt> for AttemptView {
     fn from(attempt: &Attempt) -> Self {
-        let status = match attempt.outcome {
-            AttemptOutcome::Answered { status, .. } => Some(status),
-            AttemptOutcome::Failed(_) => None,
+        let (status, retry_after) = match attempt.outcome {
+            AttemptOutcome::Answered { status, retry_after } => (Some(status), retry_after),
+            AttemptOutcome::Failed(_) => (None, None),
         };
         Self {
             number: attempt.number,
             at: attempt.at.to_string(),
-            took_ms: u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
+            took_ms: millis(attempt.took),
             status,
             error: attempt.outcome.error_code(),
+            retry_after_ms: retry_after.map(millis),
             answer: String::from_utf8_lossy(&attempt.answer).into_owned(),
         }
     }
 }
 
 impl AttemptView {
-    fn line(&self) -> String {
+    /// How much of an answer people are shown.
+    const SHOWN: usize = 160;
+
+    fn lines(&self) -> Vec<String> {
         let status = self.status.map_or("no answer".to_owned(), |status| status.to_string());
         let error = self.error.unwrap_or("acknowledged");
-        format!("{}. {} {status} {error}, {} ms", self.number, self.at, self.took_ms)
+        let asked = self.retry_after_ms.map(|wait| format!(", asked to wait {wait} ms")).unwrap_or_default();
+        let mut lines =
+            vec![format!("{}. {} {status} {error}, {} ms{asked}", self.number, self.at, self.took_ms)];
+        if !self.answer.is_empty() {
+            let beginning: String = self.answer.chars().take(Self::SHOWN).collect();
+            let more = if beginning.len() < self.answer.len() { "..." } else { "" };
+            lines.push(format!("   {}{more}", printable(&beginning)));
+        }
+        lines
     }
+}
+
+/// Text of a stranger's as a terminal may print it: what would steer it is spelled out.
+fn printable(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

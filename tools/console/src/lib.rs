@@ -8,6 +8,7 @@
 //! of it: with `--json` one JSON value on standard output, else a table for people. Exit status 0 is success,
 //! 1 a refusal (one sentence on standard error), 2 a command line that cannot be read.
 
+mod again;
 mod arguments;
 mod attribute;
 mod brand;
@@ -17,6 +18,7 @@ mod contacts;
 mod conversation;
 mod cursor_key;
 mod delivery;
+mod events;
 mod key;
 mod lead;
 mod line;
@@ -37,10 +39,10 @@ use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
 use domain::secret::Randomness;
-use domain::{TrustedReceivers, Workspace, WorkspaceId};
+use domain::{EndpointId, TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId};
 use store::Store;
 
-pub use connect::{Queue, to_stack};
+pub use connect::{Beside, Known, to_stack};
 pub use output::Terminal;
 pub use refusal::Refusal;
 
@@ -50,8 +52,8 @@ use output::Output;
 pub struct Console {
     /// The tables of the stack.
     pub store: Store,
-    /// Its queue of deliveries.
-    pub queue: Queue,
+    /// Its queues and buckets.
+    pub beside: Beside,
     /// Where keys and secrets come from.
     pub random: Arc<dyn Randomness>,
     /// Receivers that may be endpoints although they are not public.
@@ -128,6 +130,9 @@ enum Noun {
     /// Deliveries of events to webhook endpoints.
     #[command(subcommand)]
     Delivery(delivery::Verb),
+    /// Changes whose events were not recorded.
+    #[command(subcommand)]
+    Events(events::Verb),
     /// The key that seals the cursors of all workspaces.
     #[command(subcommand)]
     CursorKey(cursor_key::Verb),
@@ -186,8 +191,19 @@ impl Console {
             Noun::OptOut(verb) => verb.run(self, output).await,
             Noun::Webhook(verb) => verb.run(self, output).await,
             Noun::Delivery(verb) => verb.run(self, output).await,
+            Noun::Events(verb) => verb.run(self, output).await,
             Noun::CursorKey(verb) => verb.run(self, output).await,
         }
+    }
+
+    /// The endpoint a verb is about, to which something is to be sent.
+    async fn enabled_endpoint(
+        &self,
+        workspace: WorkspaceId,
+        id: EndpointId,
+    ) -> Result<WebhookEndpoint, Refusal> {
+        let endpoint = self.store.endpoint(workspace, id).await?.ok_or(Refusal::UnknownEndpoint(id))?;
+        if endpoint.is_enabled() { Ok(endpoint) } else { Err(Refusal::EndpointDisabled(id)) }
     }
 
     /// The workspace a verb is about.

@@ -7,12 +7,13 @@ use domain::capture::{Lack, TooManyOrigins};
 use domain::line::LinesRefused;
 use domain::onboarding::SequenceTooLong;
 use domain::template::TemplateUnfit;
-use domain::webhook::UrlRefused;
+use domain::webhook::{RotationRefused, UrlRefused};
 use domain::workspace::TeamFull;
 use domain::{
     AttributeId, BrandId, ChannelId, ConversationId, DeliveryId, EndpointId, KeyId, LeadId, LeadState,
     MessageId, TeamId, TemplateId, Unfit, UserRef, WebhookEndpoint, WorkspaceId,
 };
+use queue::NoQueue;
 use store::StoreError;
 
 /// A command that was understood and not carried out.
@@ -139,9 +140,37 @@ pub enum Refusal {
     /// No such endpoint.
     #[error("The workspace has no webhook endpoint {0}.")]
     UnknownEndpoint(EndpointId),
-    /// A trial delivery needs somebody who takes it.
+    /// The rotation of its signing secret does not go on.
+    #[error("The signing secret stays as it is: {0}.")]
+    Rotation(#[from] RotationRefused),
+    /// A delivery needs somebody who takes it.
     #[error("The webhook endpoint {0} is disabled: enable it first.")]
     EndpointDisabled(EndpointId),
+    /// Further back than it may reach, or a range that ends before it begins.
+    #[error("The range is refused: {0}.")]
+    Range(&'static str),
+    /// Another attempt beside it would be a second one.
+    #[error("An attempt of the delivery {0} is being made right now: look at it in a minute.")]
+    BeingAttempted(DeliveryId),
+    /// The bucket is not named as CloudFormation would name it.
+    #[error("The stack's bucket is not found by its name: give {argument}, the stack's output {output}.")]
+    BucketNotFound {
+        /// The output that names it.
+        output: &'static str,
+        /// The argument that does.
+        argument: &'static str,
+    },
+    /// A queue of the stack is not there.
+    #[error("The stack cannot be used: {0}.")]
+    NoQueue(#[from] NoQueue),
+    /// Objects of the failure bucket that stay there; each was named before.
+    #[error("{failed} of {of} objects were not relayed and stay in the bucket.")]
+    NotRelayed {
+        /// How many.
+        failed: usize,
+        /// Of how many.
+        of: usize,
+    },
     /// No such delivery, or none any more.
     #[error("The workspace has no delivery {0}; deliveries are kept for 30 days.")]
     UnknownDelivery(DeliveryId),

@@ -1,19 +1,18 @@
 //! `console webhook ...`
 
-use std::time::Duration;
-
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
+use domain::webhook::{DisabledReason, ReceiverKey, RotationRefused, SigningSecret, SigningSecrets};
 use domain::{
-    DeliveryId, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType,
+    DeliveryState, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType,
     Timestamp, WebhookEndpoint, WorkspaceId,
 };
 use edge::view;
-use queue::{DeliveryTask, Wake};
 use serde::Serialize;
+use store::Span;
 
-use crate::arguments::InWorkspace;
+use crate::again::{Counts, FIRST_DUE, furthest, span, wake};
+use crate::arguments::{InWorkspace, moment};
 use crate::output::{Output, Shown, or_dash};
 use crate::{Console, Refusal, TRIES};
 
@@ -33,6 +32,30 @@ pub(crate) enum Verb {
     Delete(OneEndpoint),
     /// Send an endpoint a trial event, `webhook.test`.
     Test(OneEndpoint),
+    /// Give out the endpoint's next signing secret and show it, this once.
+    ///
+    /// Both secrets sign from now on (webhook-signature). Once the customer verifies with the new one, `webhook activate`
+    /// ends the rotation; until then the active one alone makes X-Service-Signature.
+    Rotate {
+        #[command(flatten)]
+        one: OneEndpoint,
+        /// Give up a next secret that was given out and is not activated: it signs no more.
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Make the next signing secret the active one. The one before signs beside it (webhook-signature) for 24 hours.
+    Activate(OneEndpoint),
+    /// Have everything delivered that the endpoint did not get: what is EXHAUSTED, and what is PARKED still.
+    ///
+    /// Each such delivery is attempted at once, with the whole schedule before it. Events of a time at which the endpoint
+    /// was disabled are not among them: nothing is written for an endpoint that gets nothing.
+    Recover {
+        #[command(flatten)]
+        one: OneEndpoint,
+        /// Only deliveries that were made since then, at most 14 days back; 14 days when not given.
+        #[arg(long, value_name = "MOMENT", value_parser = moment)]
+        since: Option<Timestamp>,
+    },
 }
 
 #[derive(Args)]
@@ -70,7 +93,8 @@ impl Verb {
             }
             Self::Show(one) => {
                 let endpoint = one.read(console).await?;
-                output.one(&EndpointDetails::from(&endpoint))
+                let secrets = one.secrets(console).await?;
+                output.one(&EndpointDetails::of(&endpoint, &secrets.signing, console.store.now()))
             }
             Self::Disable(one) => {
                 let now = console.store.now();
@@ -84,6 +108,9 @@ impl Verb {
             }
             Self::Delete(one) => delete(console, &one, output).await,
             Self::Test(one) => test(console, &one, output).await,
+            Self::Rotate { one, replace } => rotate(console, &one, replace, output).await,
+            Self::Activate(one) => activate(console, &one, output).await,
+            Self::Recover { one, since } => recover(console, &one, since, output).await,
         }
     }
 }
@@ -97,9 +124,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         .map_err(|reason| Refusal::Unfit { what: "The event does not fit", reason })?;
     let workspace_id = console.workspace(wanted.within.workspace).await?.id;
 
-    let mut entropy = [0; 32];
-    console.random.fill(&mut entropy);
-    let secret = SigningSecret::from_entropy(entropy);
+    let secret = fresh_secret(console);
     let secrets = EndpointSecrets { api_key, signing: SigningSecrets::only(secret.clone()) };
     let endpoint = WebhookEndpoint {
         id: EndpointId::generate(store.ids()),
@@ -113,6 +138,12 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     add(console, &endpoint, &secrets).await?;
     output.one(&NewEndpointView::of(&endpoint, &secret))?;
     output.remark("Keep the signing secret now: it is not shown again.")
+}
+
+fn fresh_secret(console: &Console) -> SigningSecret {
+    let mut entropy = [0; 32];
+    console.random.fill(&mut entropy);
+    SigningSecret::from_entropy(entropy)
 }
 
 async fn add(
@@ -139,6 +170,28 @@ impl OneEndpoint {
         let workspace = console.workspace(self.within.workspace).await?;
         let endpoint = console.store.endpoint(workspace.id, self.endpoint).await?;
         endpoint.ok_or(Refusal::UnknownEndpoint(self.endpoint))
+    }
+
+    async fn secrets(&self, console: &Console) -> Result<EndpointSecrets, Refusal> {
+        let secrets = console.store.endpoint_secrets(self.within.workspace, self.endpoint).await?;
+        secrets.ok_or(Refusal::UnknownEndpoint(self.endpoint))
+    }
+
+    /// Changes the signing secrets by a rule; whoever else changes them at the same time is asked about first.
+    async fn change_secrets(
+        &self,
+        console: &Console,
+        change: impl Fn(&SigningSecrets) -> Result<SigningSecrets, RotationRefused>,
+    ) -> Result<SigningSecrets, Refusal> {
+        let (workspace, id) = (console.workspace(self.within.workspace).await?.id, self.endpoint);
+        for _ in 0..TRIES {
+            let seen = self.secrets(console).await?.signing;
+            let next = change(&seen)?;
+            if console.store.replace_signing_secrets(workspace, id, &seen, &next).await? {
+                return Ok(next);
+            }
+        }
+        Err(Refusal::Contended)
     }
 
     /// A change that changes nothing is a success: commands can be repeated.
@@ -178,23 +231,18 @@ async fn was_deleted(
     Ok(console.store.endpoints_deleted_since(workspace, ever).await?.contains(&endpoint))
 }
 
-/// When the sweeper looks after a trial delivery whose queue message was lost.
-const FIRST_DUE: Duration = Duration::from_secs(120);
-
 /// The same way as any change of the workspace: event and delivery in one transaction, then the queue.
 async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;
-    let endpoint = one.read(console).await?;
-    if !endpoint.is_enabled() {
-        return Err(Refusal::EndpointDisabled(endpoint.id));
-    }
+    let workspace = console.workspace(one.within.workspace).await?;
+    let endpoint = console.enabled_endpoint(workspace.id, one.endpoint).await?;
     let trial = store.ids().next();
     let event = Event::of_change(EventType::WebhookTest, endpoint.workspace_id, &trial, 1, store.now());
     let body =
         view::event_body(&event, &view::trial(endpoint.id)).map_err(|error| Refusal::Output(error.into()))?;
     store.record_event(&event, None, body, &[endpoint.id], FIRST_DUE).await?;
     let delivery = event.delivery_to(endpoint.id);
-    if wake(console, &endpoint, delivery).await.is_err() {
+    if wake(console, &endpoint, &[delivery]).await > 0 {
         output.remark("The queue did not take it: the delivery is made within three minutes.")?;
     }
     output.one(&TrialView {
@@ -204,14 +252,130 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     })
 }
 
-async fn wake(
+/// The first phase. A run that was interrupted gave out a secret that nobody saw: `--replace` gives out another.
+async fn rotate(
     console: &Console,
-    endpoint: &WebhookEndpoint,
-    delivery_id: DeliveryId,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let task = DeliveryTask { workspace_id: endpoint.workspace_id, delivery_id };
-    let wake = Wake { task, group: *endpoint.id.as_uuid(), after: Duration::ZERO };
-    Ok(console.queue.open().await?.enqueue(&[wake]).await?)
+    one: &OneEndpoint,
+    replace: bool,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    let secret = fresh_secret(console);
+    let rotated = |seen: &SigningSecrets| seen.rotated(secret.clone(), replace, console.store.now());
+    let secrets = one.change_secrets(console, rotated).await?;
+    output.one(&RotatedView {
+        endpoint_id: one.endpoint.to_string(),
+        secret: secret.expose().to_owned(),
+        signatures: secrets.in_force(console.store.now()).count(),
+    })?;
+    output.remark(
+        "Keep the signing secret now: it is not shown again. `webhook activate` makes it the active one.",
+    )
+}
+
+/// The second phase. Once more is a success: the rotation is where it was asked to be.
+async fn activate(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let activated = one.change_secrets(console, |seen| seen.activated(console.store.now())).await;
+    let (activated, until) = match activated {
+        Ok(secrets) => (true, secrets.previous.map(|(_, until)| until)),
+        Err(Refusal::Rotation(RotationRefused::Activated { until })) => (false, Some(until)),
+        Err(refusal) => return Err(refusal),
+    };
+    output.one(&ActivatedView {
+        endpoint_id: one.endpoint.to_string(),
+        activated,
+        previous_signs_until: until.map(|until| until.to_string()),
+    })
+}
+
+/// What is on its way again is no longer found among the held: the command can be repeated.
+async fn recover(
+    console: &Console,
+    one: &OneEndpoint,
+    since: Option<Timestamp>,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    let (store, now) = (&console.store, console.store.now());
+    let workspace = console.workspace(one.within.workspace).await?.id;
+    let endpoint = console.enabled_endpoint(workspace, one.endpoint).await?;
+    // The end is open: what fails for good while this runs is recovered too, or by the next run.
+    let span = Span { until: Span::EVER.until, ..span(since.unwrap_or(furthest(now)), None, now)? };
+    let mut counts = Counts::default();
+    for state in [DeliveryState::Exhausted, DeliveryState::Parked] {
+        let mut from = None;
+        loop {
+            let page = store.recover_deliveries(workspace, endpoint.id, state, span, FIRST_DUE, from).await?;
+            counts.add(console, &endpoint, &page).await;
+            from = page.next;
+            if from.is_none() {
+                break;
+            }
+        }
+    }
+    counts.remark(output)?;
+    output.one(&RecoveredView {
+        endpoint_id: endpoint.id.to_string(),
+        since: span.since.to_string(),
+        recovered: counts.due,
+        changed: counts.already + counts.attempted,
+        gone: counts.gone,
+    })
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RotatedView {
+    endpoint_id: String,
+    secret: String,
+    /// How many secrets sign now.
+    signatures: usize,
+}
+
+impl Shown for RotatedView {
+    const HEADINGS: &'static [&'static str] = &["endpoint", "next secret", "secrets that sign now"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![self.endpoint_id.clone(), self.secret.clone(), self.signatures.to_string()]
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ActivatedView {
+    endpoint_id: String,
+    /// Whether this command did it: it may have been so before.
+    activated: bool,
+    previous_signs_until: Option<String>,
+}
+
+impl Shown for ActivatedView {
+    const HEADINGS: &'static [&'static str] = &["endpoint", "activated", "secret before signs until"];
+
+    fn cells(&self) -> Vec<String> {
+        let activated = if self.activated { "now" } else { "already" };
+        vec![self.endpoint_id.clone(), activated.to_owned(), or_dash(&self.previous_signs_until)]
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RecoveredView {
+    endpoint_id: String,
+    since: String,
+    recovered: usize,
+    /// Passed over: they were no longer as the index showed them.
+    changed: usize,
+    /// Passed over: they are forgotten.
+    gone: usize,
+}
+
+impl Shown for RecoveredView {
+    const HEADINGS: &'static [&'static str] =
+        &["endpoint", "since", "recovered", "changed meanwhile", "forgotten"];
+
+    fn cells(&self) -> Vec<String> {
+        let counts = [self.recovered, self.changed, self.gone].map(|count| count.to_string());
+        [vec![self.endpoint_id.clone(), self.since.clone()], counts.to_vec()].concat()
+    }
 }
 
 #[derive(Serialize)]
@@ -292,10 +456,14 @@ struct EndpointDetails {
     created_at: String,
     disabled_at: Option<String>,
     disabled_reason: Option<&'static str>,
+    /// Whether a next secret was given out that is not activated yet.
+    next_secret_signs: bool,
+    /// Until when the secret before the active one signs.
+    previous_signs_until: Option<String>,
 }
 
-impl From<&WebhookEndpoint> for EndpointDetails {
-    fn from(endpoint: &WebhookEndpoint) -> Self {
+impl EndpointDetails {
+    fn of(endpoint: &WebhookEndpoint, secrets: &SigningSecrets, now: Timestamp) -> Self {
         let disabled = match endpoint.state {
             EndpointState::Enabled => None,
             EndpointState::Disabled { since, reason } => Some((since, reason)),
@@ -305,20 +473,34 @@ impl From<&WebhookEndpoint> for EndpointDetails {
             created_at: endpoint.created_at.to_string(),
             disabled_at: disabled.map(|(since, _)| since.to_string()),
             disabled_reason: disabled.map(|(_, reason)| reason.as_str()),
+            next_secret_signs: secrets.next.is_some(),
+            previous_signs_until: secrets.overlapping(now).map(|(_, until)| until.to_string()),
         }
     }
 }
 
 impl Shown for EndpointDetails {
-    const HEADINGS: &'static [&'static str] =
-        &["endpoint", "state", "events", "URL", "created", "disabled", "because"];
+    const HEADINGS: &'static [&'static str] = &[
+        "endpoint",
+        "state",
+        "events",
+        "URL",
+        "created",
+        "disabled",
+        "because",
+        "next secret",
+        "secret before signs until",
+    ];
 
     fn cells(&self) -> Vec<String> {
+        let next = if self.next_secret_signs { "signs too, not activated yet" } else { "-" };
         let mut cells = self.endpoint.cells();
         cells.extend([
             self.created_at.clone(),
             or_dash(&self.disabled_at),
             self.disabled_reason.unwrap_or("-").to_owned(),
+            next.to_owned(),
+            or_dash(&self.previous_signs_until),
         ]);
         cells
     }

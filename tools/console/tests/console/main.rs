@@ -8,6 +8,7 @@ mod command_line;
 mod contacts;
 mod conversations;
 mod deliveries;
+mod events;
 mod keys;
 mod leads;
 mod lines;
@@ -22,17 +23,19 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use console::{Console, Queue, Terminal};
+use console::{Beside, Console, Known, Terminal};
 use domain::TrustedReceivers;
 use domain::secret::Randomness;
-use harness::{TestDb, TestQueue};
-use queue::DeliveryQueue;
+use harness::{TestBucket, TestDb, TestFailures, TestQueue};
+use queue::{DeliveryQueue, LeadQueue, SendQueue};
 use serde_json::Value;
 
 /// An operator's desk: a stack of its own with nothing in it, and the console.
 struct Desk {
     db: TestDb,
     queue: TestQueue,
+    /// The failure bucket.
+    failures: TestFailures,
     random: Arc<dyn Randomness>,
     /// What each command finds on standard input.
     input: String,
@@ -53,7 +56,13 @@ impl Desk {
 
     /// Over a database that holds something already.
     fn over(db: TestDb) -> Self {
-        Self { db, queue: TestQueue::default(), random: Arc::new(Counting::default()), input: String::new() }
+        Self {
+            db,
+            queue: TestQueue::default(),
+            failures: TestFailures::default(),
+            random: Arc::new(Counting::default()),
+            input: String::new(),
+        }
     }
 
     /// With a workspace, whose id is returned.
@@ -70,8 +79,15 @@ impl Desk {
         let line = std::iter::once("console").chain(arguments.iter().copied()).map(OsString::from);
         let connect = async |_stack| {
             let trusted = TrustedReceivers::parse("https://127.0.0.1:9443").unwrap();
-            let queue = Queue::Known(DeliveryQueue::new(self.queue.client(), "http://queue.invalid/q"));
-            Ok(Console { store: self.db.store().clone(), queue, random: Arc::clone(&self.random), trusted })
+            let others = TestQueue::default();
+            let beside = Beside::Known(Box::new(Known {
+                deliveries: DeliveryQueue::new(self.queue.client(), "http://queue.invalid/q"),
+                sends: SendQueue::new(others.client(), "http://queue.invalid/s"),
+                leads: LeadQueue::new(others.client(), "http://queue.invalid/l"),
+                media: TestBucket::beside(&self.db).bucket(),
+                failures: self.failures.bucket(),
+            }));
+            Ok(Console { store: self.db.store().clone(), beside, random: Arc::clone(&self.random), trusted })
         };
         let status = console::run(line, connect, &mut terminal).await;
         Ran { status, out: out.text(), err: err.text() }

@@ -1,0 +1,85 @@
+//! The bucket in which Lambda leaves what the relay could not process.
+
+use std::sync::Arc;
+
+use aws_sdk_s3::Client;
+use domain::Timestamp;
+
+use crate::StoreError;
+
+/// The failure bucket of one deployment.
+#[derive(Clone)]
+pub struct FailureBucket {
+    s3: Client,
+    name: Arc<str>,
+}
+
+/// An object of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Its key: `aws/lambda/<mapping>/<shard>/<year>/<month>/<day>/<moment>-<random>`.
+    pub key: String,
+    /// When it was written.
+    pub at: Timestamp,
+}
+
+impl FailureBucket {
+    /// The bucket of that name.
+    pub fn new(s3: Client, name: impl Into<Arc<str>>) -> Self {
+        Self { s3, name: name.into() }
+    }
+
+    /// Its objects whose keys begin so, in the order of their keys, which is that of time for each shard. One trip for
+    /// each thousand.
+    pub async fn list(&self, prefix: &str) -> Result<Vec<Failure>, StoreError> {
+        let (mut found, mut from) = (vec![], None);
+        loop {
+            let list = self.s3.list_objects_v2().bucket(&*self.name).prefix(prefix);
+            let page = list.set_continuation_token(from).send().await?;
+            found.extend(page.contents.unwrap_or_default().into_iter().filter_map(|object| {
+                let at = object.last_modified.and_then(|at| at.to_millis().ok()).unwrap_or_default();
+                Some(Failure { key: object.key?, at: Timestamp::from_millis(at) })
+            }));
+            from = page.next_continuation_token;
+            if from.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// The bytes of an object; `None` if it is no more. One trip.
+    pub async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let object = match self.s3.get_object().bucket(&*self.name).key(key).send().await {
+            Ok(object) => object,
+            Err(error) if error.as_service_error().is_some_and(|error| error.is_no_such_key()) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let bytes = object.body.collect().await.map_err(|error| StoreError::Busy(Box::new(error)))?;
+        Ok(Some(bytes.to_vec()))
+    }
+
+    /// Deletes an object, if it is still there. One trip.
+    pub async fn delete(&self, key: &str) -> Result<(), StoreError> {
+        self.s3.delete_object().bucket(&*self.name).key(key).send().await?;
+        Ok(())
+    }
+}
+
+/// The bucket that CloudFormation made for the resource `logical` of a stack, if exactly one bucket of the account is
+/// named as it names them: `<stack>-<resource>-<random>` in lower case. One trip for each page of the account's buckets.
+pub async fn bucket_of_stack(s3: &Client, stack: &str, logical: &str) -> Result<Option<String>, StoreError> {
+    let prefix = format!("{stack}-{logical}-").to_lowercase();
+    let (mut found, mut from) = (vec![], None);
+    loop {
+        let page = s3.list_buckets().prefix(&prefix).set_continuation_token(from).send().await?;
+        let names = page.buckets.unwrap_or_default().into_iter().filter_map(|bucket| bucket.name);
+        found.extend(names.filter(|name| name.starts_with(&prefix)));
+        from = page.continuation_token;
+        if from.is_none() {
+            break;
+        }
+    }
+    Ok(if found.len() == 1 { found.pop() } else { None })
+}

@@ -1,0 +1,117 @@
+//! The failure bucket for one test: a real client whose requests end in memory.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aws_credential_types::Credentials;
+use aws_sdk_s3::Client;
+use aws_sdk_s3::config::retry::RetryConfig;
+use aws_sdk_s3::config::{BehaviorVersion, Region};
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::http::StatusCode;
+use aws_smithy_types::body::SdkBody;
+use store::FailureBucket;
+
+use crate::TestBucket;
+
+/// A failure bucket of its own for one test, without servers: what a test puts into it is there. It lists two objects a
+/// page.
+#[derive(Clone, Debug, Default)]
+pub struct TestFailures(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Bytes by key, and when they were written.
+    objects: BTreeMap<String, (String, Vec<u8>)>,
+    keeps: bool,
+}
+
+impl TestFailures {
+    const HOST: &str = "https://failure-bucket.s3.eu-central-1.amazonaws.com/";
+    const PAGE: usize = 2;
+
+    /// The bucket.
+    pub fn bucket(&self) -> FailureBucket {
+        let connector = SharedHttpConnector::new(self.clone());
+        let credentials =
+            Credentials::new(TestBucket::ACCESS_KEY, TestBucket::SECRET_KEY, None, None, "tests");
+        let config = aws_sdk_s3::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new(TestBucket::REGION))
+            .credentials_provider(credentials)
+            .http_client(http_client_fn(move |_, _| connector.clone()))
+            .retry_config(RetryConfig::disabled())
+            .build();
+        FailureBucket::new(Client::from_conf(config), "failure-bucket")
+    }
+
+    /// Puts an object that was written at that moment (RFC 3339).
+    pub fn put(&self, key: &str, at: &str, bytes: impl Into<Vec<u8>>) {
+        self.state().objects.insert(key.to_owned(), (at.to_owned(), bytes.into()));
+    }
+
+    /// The keys of what is there.
+    pub fn keys(&self) -> Vec<String> {
+        self.state().objects.keys().cloned().collect()
+    }
+
+    /// From now on, or no longer: nothing can be deleted.
+    pub fn keep(&self, keeps: bool) {
+        self.state().keeps = keeps;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, method: &str, path: &str, query: &str) -> (u16, Vec<u8>) {
+        let mut state = self.state();
+        match (method, path) {
+            ("GET", "") => (200, state.list(query).into_bytes()),
+            ("GET", key) => match state.objects.get(key) {
+                Some((_, bytes)) => (200, bytes.clone()),
+                None => (404, b"<Error><Code>NoSuchKey</Code></Error>".to_vec()),
+            },
+            ("DELETE", _) if state.keeps => (403, b"<Error><Code>AccessDenied</Code></Error>".to_vec()),
+            ("DELETE", key) => {
+                state.objects.remove(key);
+                (204, vec![])
+            }
+            _ => panic!("nobody calls {method} of the failure bucket"),
+        }
+    }
+}
+
+impl State {
+    fn list(&self, query: &str) -> String {
+        let parameter = |name: &str| {
+            let values = query.split('&').filter_map(|pair| pair.split_once('='));
+            let value = values.filter(|(known, _)| *known == name).map(|(_, value)| value).next();
+            value.unwrap_or_default().replace("%2F", "/")
+        };
+        let (prefix, from) = (parameter("prefix"), parameter("continuation-token"));
+        let mut found = self.objects.iter().filter(|(key, _)| key.starts_with(&prefix) && **key > from);
+        let page: Vec<_> = found.by_ref().take(TestFailures::PAGE).collect();
+        let mut xml = String::from("<ListBucketResult>");
+        for (key, (at, _)) in &page {
+            xml += &format!("<Contents><Key>{key}</Key><LastModified>{at}</LastModified></Contents>");
+        }
+        if let (Some((last, _)), Some(_)) = (page.last(), found.next()) {
+            xml += &format!("<NextContinuationToken>{last}</NextContinuationToken>");
+        }
+        xml + "</ListBucketResult>"
+    }
+}
+
+impl HttpConnector for TestFailures {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let (path, query) = request.uri().split_once('?').unwrap_or((request.uri(), ""));
+        let Some(path) = path.strip_prefix(Self::HOST) else { panic!("{path} is not in the bucket") };
+        let (status, body) = self.answer(request.method(), path, query);
+        let status = StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("all are statuses"));
+        HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body))))
+    }
+}

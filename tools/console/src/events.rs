@@ -1,0 +1,157 @@
+//! `console events ...`
+
+use aws_lambda_events::dynamodb::Event as StreamEvent;
+use clap::{Args, Subcommand};
+use event_relay::Relay;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::{Failure, FailureBucket};
+
+use crate::again::FIRST_DUE;
+use crate::output::{Output, Shown, or_dash};
+use crate::{Console, Refusal};
+
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    /// Relay what the relay could not: stream records that Lambda gave up and left in the failure bucket.
+    ///
+    /// Of all workspaces, the oldest first, by the relay's own code. An object is deleted once all of its records are
+    /// relayed. A record that was relayed before is recognised, so this can be repeated and interrupted.
+    Redrive(Redrive),
+}
+
+#[derive(Args)]
+pub(crate) struct Redrive {
+    #[command(flatten)]
+    which: Which,
+    /// Only say what is there.
+    #[arg(long)]
+    dry_run: bool,
+    /// The failure bucket (the stack's output FailureBucketName), where it is not found by the stack's name.
+    #[arg(long, value_name = "NAME")]
+    bucket: Option<String>,
+    /// The bucket of files (MediaBucketName), likewise.
+    #[arg(long, value_name = "NAME")]
+    media_bucket: Option<String>,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// Only objects whose keys begin so: aws/lambda/<event source mapping>/<shard>/<year>/<month>/<day>/
+    #[arg(long)]
+    prefix: Option<String>,
+    /// Everything in the bucket.
+    #[arg(long)]
+    all: bool,
+}
+
+impl Verb {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        let Self::Redrive(wanted) = self;
+        wanted.run(console, output).await
+    }
+}
+
+impl Redrive {
+    async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        let beside = console.beside.known(self.bucket, self.media_bucket).await?;
+        let bucket = &beside.failures;
+        let mut failures = bucket.list(self.which.prefix.as_deref().unwrap_or_default()).await?;
+        failures.sort_by(|a, b| (a.at, &a.key).cmp(&(b.at, &b.key)));
+        let relay = Relay {
+            store: console.store.clone(),
+            deliveries: beside.deliveries.clone(),
+            sends: beside.sends.clone(),
+            leads: beside.leads.clone(),
+            bucket: beside.media.clone(),
+            first_due: FIRST_DUE,
+        };
+        let relay = (!self.dry_run).then_some(&relay);
+        let mut done = vec![];
+        for failure in failures {
+            done.push(redrive(relay, bucket, &failure).await?);
+        }
+        let failed = done.iter().filter(|object| object.reason.is_some()).count();
+        output.list(&done)?;
+        if failed == 0 { Ok(()) } else { Err(Refusal::NotRelayed { failed, of: done.len() }) }
+    }
+}
+
+/// One object: read, relayed, deleted, in this order. Without a relay it is only read.
+async fn redrive(
+    relay: Option<&Relay>,
+    bucket: &FailureBucket,
+    failure: &Failure,
+) -> Result<ObjectView, Refusal> {
+    let mut view = ObjectView::of(failure);
+    let Some(bytes) = bucket.read(&failure.key).await? else {
+        view.reason = Some("it is no more: somebody else relays the same objects".to_owned());
+        return Ok(view);
+    };
+    let batch = match batch_in(&bytes) {
+        Ok(batch) => batch,
+        Err(error) => {
+            view.reason = Some(format!("it cannot be read: {error}"));
+            return Ok(view);
+        }
+    };
+    view.records = batch.records.len();
+    let Some(relay) = relay else { return Ok(view) };
+    match relay.handle(batch).await {
+        Err(error) => view.reason = Some(error.to_string()),
+        Ok(()) => {
+            bucket.delete(&failure.key).await?;
+            view.relayed = true;
+        }
+    }
+    Ok(view)
+}
+
+/// The batch in what Lambda leaves: `{requestContext, responseContext, DDBStreamBatchInfo, ..., payload}`, of which the
+/// payload is the event that the relay was given, as JSON or as a text of JSON.
+fn batch_in(bytes: &[u8]) -> Result<StreamEvent, serde_json::Error> {
+    match serde_json::from_slice(bytes)? {
+        Invocation { payload: Value::String(text) } => serde_json::from_str(&text),
+        Invocation { payload } => serde_json::from_value(payload),
+    }
+}
+
+#[derive(Deserialize)]
+struct Invocation {
+    payload: Value,
+}
+
+#[derive(Serialize)]
+struct ObjectView {
+    object: String,
+    /// When it was written.
+    at: String,
+    records: usize,
+    /// Whether it is done with, and deleted.
+    relayed: bool,
+    /// Why it stays.
+    reason: Option<String>,
+}
+
+impl ObjectView {
+    fn of(failure: &Failure) -> Self {
+        let (object, at) = (failure.key.clone(), failure.at.to_string());
+        Self { object, at, records: 0, relayed: false, reason: None }
+    }
+}
+
+impl Shown for ObjectView {
+    const HEADINGS: &'static [&'static str] = &["written", "records", "relayed", "because", "object"];
+
+    fn cells(&self) -> Vec<String> {
+        let relayed = if self.relayed { "yes" } else { "no" };
+        vec![
+            self.at.clone(),
+            self.records.to_string(),
+            relayed.to_owned(),
+            or_dash(&self.reason),
+            self.object.clone(),
+        ]
+    }
+}
