@@ -130,6 +130,13 @@ class Stack:
         condition, yes, no = argument
         return self._evaluate(yes if self.conditions[condition] else no)
 
+    def _find(self, argument):
+        name, *keys = argument
+        found = self.template["Mappings"][name]
+        for key in keys:
+            found = found[self._evaluate(key)]
+        return found
+
     def _contains(self, argument):
         members, value = argument
         return str(self._evaluate(value)) in map(str, self._evaluate(members))
@@ -142,6 +149,8 @@ class Stack:
         "Ref": _reference,
         "Fn::Sub": _substitute,
         "Fn::If": _choose,
+        "Fn::FindInMap": _find,
+        "Condition": lambda self, name: self._evaluate(self.template["Conditions"][name]),
         "Fn::Contains": _contains,
         "Fn::Equals": _equals,
         "Fn::Not": lambda self, argument: not self._evaluate(argument[0]),

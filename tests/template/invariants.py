@@ -2,9 +2,12 @@
 
 import itertools
 import json
+import pathlib
 import re
 
 from expand import Stack
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 INVARIANTS = []
 
@@ -17,7 +20,7 @@ def invariant(check):
 # --- Names and numbers that the code, the console and the local stack rely on --------------------------------------
 
 # function -> (environment beyond the common one, tables it may touch)
-COMMON_ENVIRONMENT = {"STACK", "LOG_LEVEL", "AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH"}
+COMMON_ENVIRONMENT = {"STACK", "LOG_LEVEL", "REVISION", "AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH"}
 FUNCTIONS = {
     "conversations": (
         {"FIRST_DUE_SECONDS"},
@@ -182,6 +185,27 @@ GATEWAY_RESPONSES = {
     "WAF_FILTERED": BLOCKED,
 }
 
+RUNBOOKS = ROOT / "docs" / "runbooks"
+NO_ALARMS_RUNBOOKS = {"README", "restore"}
+METRICS = ROOT / "shared" / "runtime" / "src" / "metrics.rs"
+
+KEY = "arn:aws:kms:eu-west-1:123456789012:key/k"
+TOPIC = "arn:aws:sns:eu-west-1:123456789012:operators"
+TRACING_RIGHTS = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
+ROLLOUT_POLICY = "arn:aws:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited"
+
+# parameter -> functions whose concurrency it reserves
+RESERVES = {
+    "ApiReservedConcurrency": {"attributes", "contacts", "conversations", "files", "messages", "users"},
+    "LeadsReservedConcurrency": {"leads"},
+    "RelayReservedConcurrency": {"event-relay"},
+    "DeliveryReservedConcurrency": {"webhook-delivery"},
+    "SenderReservedConcurrency": {"message-sender", "lead-sender"},
+}
+
+# May be longer than a version's description; whoever changes nothing else changes Revision.
+NOT_TOLD_BY_VERSIONS = {"TrustedReceivers", "TrustedCaPem"}
+
 OUTPUTS = {
     "ApiUrl",
     "CaptureUrl",
@@ -249,6 +273,26 @@ def queues_are_encrypted(template):
 
 
 @invariant
+def deliveries_have_two_lanes_of_their_own_width(template):
+    stack = Stack(template, DeliveryConcurrency="7", SlowDeliveryConcurrency="3")
+    lanes = {
+        stack.resources[mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]["QueueName"]: mapping["ScalingConfig"]
+        for mapping in stack.of_type("AWS::Lambda::EventSourceMapping").values()
+        if _name_of(_called(stack, mapping["FunctionName"])) == "webhook-delivery"
+    }
+    wanted = {
+        "messaging-webhook-deliveries": {"MaximumConcurrency": "7"},
+        "messaging-webhook-deliveries-slow": {"MaximumConcurrency": "3"},
+    }
+    if lanes != wanted:
+        yield f"the lanes are {lanes}"
+    for name in ("DeliveryConcurrency", "SlowDeliveryConcurrency"):
+        spec = template["Parameters"][name]
+        if (spec.get("MinValue"), spec.get("MaxValue")) != (2, 1000):
+            yield f"{name} may be what Lambda refuses"
+
+
+@invariant
 def batches_fail_item_by_item(template):
     for name, mapping in Stack(template).of_type("AWS::Lambda::EventSourceMapping").items():
         if mapping.get("FunctionResponseTypes") != ["ReportBatchItemFailures"]:
@@ -302,7 +346,7 @@ def leases_cover_the_function_and_the_function_a_call(template):
             if stack.refused_by():
                 continue
             accepted += 1
-            if lease < function:
+            if lease <= function:
                 yield f"{names[2]} {lease} is accepted with {names[1]} {function}"
             if call >= function:
                 yield f"{names[0]} {call} is accepted with {names[1]} {function}"
@@ -316,13 +360,13 @@ def leases_cover_the_function_and_the_function_a_call(template):
 def the_sweeper_runs_every_minute_and_is_not_repeated(template):
     stack = Stack(template)
     rules = [rule for rule in stack.of_type("AWS::Events::Rule").values() if rule["ScheduleExpression"] == "rate(1 minute)"]
-    targets = [target["Arn"]["Fn::GetAtt"][0] for rule in rules for target in rule["Targets"]]
-    if [_name_of(stack.resources[target]) for target in targets] != ["sweeper"]:
+    targets = [_called(stack, target["Arn"]) for rule in rules for target in rule["Targets"]]
+    if [_name_of(target) for target in targets] != ["sweeper"]:
         yield "the sweeper is not called each minute"
     attempts = [
         config.get("MaximumRetryAttempts")
         for config in stack.of_type("AWS::Lambda::EventInvokeConfig").values()
-        if config["FunctionName"]["Ref"] in targets
+        if _called(stack, config["FunctionName"]) in targets and config["Qualifier"] == "live"
     ]
     if attempts != [0]:
         yield "a failed run of the sweeper is repeated, though the next minute does the same"
@@ -335,17 +379,24 @@ def the_sweeper_runs_every_minute_and_is_not_repeated(template):
 def no_role_has_a_wildcard(template):
     stack = _with_everything(template)
     for name, role in stack.of_type("AWS::IAM::Role").items():
-        if role.get("ManagedPolicyArns"):
+        # CodeDeploy's is the only one that is not ours to write.
+        if role.get("ManagedPolicyArns", []) != ([ROLLOUT_POLICY] if name == "RolloutRole" else []):
             yield f"{name} has managed policies, which are wide"
-        for statement in _statements(role):
-            for action in _list(statement["Action"]):
-                if "*" in action or action.split(":")[1] in ("Scan", "PartiQLSelect"):
-                    yield f"{name} may {action}"
-            for resource in _list(statement["Resource"]):
-                if isinstance(resource, str) and not re.fullmatch(r"(arn:|\$\{)[^*]*(/\*)?", resource):
-                    yield f"{name} reaches {resource}"
-                if resource == "*" or "NotResource" in statement or "NotAction" in statement:
-                    yield f"{name} reaches everything"
+    policies = stack.of_type("AWS::IAM::Policy")
+    for name, statement in (
+        *((name, statement) for name, role in stack.of_type("AWS::IAM::Role").items() for statement in _statements(role)),
+        *((name, statement) for name, policy in policies.items() for statement in policy["PolicyDocument"]["Statement"]),
+    ):
+        for action in _list(statement["Action"]):
+            if "*" in action or action.split(":")[1] in ("Scan", "PartiQLSelect"):
+                yield f"{name} may {action}"
+        if set(_list(statement["Action"])) == TRACING_RIGHTS:
+            continue
+        for resource in _list(statement["Resource"]):
+            if isinstance(resource, str) and not re.fullmatch(r"(arn:|\$\{)[^*]*(/\*)?", resource):
+                yield f"{name} reaches {resource}"
+            if resource == "*" or "NotResource" in statement or "NotAction" in statement:
+                yield f"{name} reaches everything"
 
 
 @invariant
@@ -357,6 +408,38 @@ def each_function_has_a_role_of_its_own(template):
     trusts = {json.dumps(role["AssumeRolePolicyDocument"]) for role in stack.of_type("AWS::IAM::Role").values()}
     if any("lambda.amazonaws.com" not in trust or '"AWS"' in trust for trust in trusts):
         yield "another principal than Lambda may take a role"
+    rollout = Stack(template, Stage="production").of_type("AWS::IAM::Role").get("RolloutRole", {})
+    principals = [statement["Principal"] for statement in rollout.get("AssumeRolePolicyDocument", {}).get("Statement", [])]
+    if principals != [{"Service": "codedeploy.amazonaws.com"}] or rollout.get("Policies"):
+        yield "another than CodeDeploy rolls out"
+
+
+@invariant
+def what_all_roles_may_besides_is_asked_for(template):
+    roles = {function["Role"]["Fn::GetAtt"][0] for function in Stack(template).of_type("AWS::Lambda::Function").values()}
+    for parameters, wanted in (
+        ({}, {}),
+        ({"Tracing": "on"}, {"tracing": (sorted(TRACING_RIGHTS), "*", None)}),
+        (
+            {"DataKmsKeyArn": KEY},
+            {
+                "data-key": (
+                    ["kms:Decrypt", "kms:GenerateDataKey"],
+                    KEY,
+                    [f"{service}.eu-west-1.amazonaws.com" for service in ("dynamodb", "sqs", "s3")],
+                )
+            },
+        ),
+    ):
+        found = {}
+        for policy in Stack(template, **parameters).of_type("AWS::IAM::Policy").values():
+            (statement,) = policy["PolicyDocument"]["Statement"]
+            through = statement.get("Condition", {}).get("StringEquals", {}).get("kms:ViaService")
+            found[policy["PolicyName"]] = (sorted(_list(statement["Action"])), statement["Resource"], through)
+            if {role["Ref"] for role in policy["Roles"]} != roles:
+                yield f"{policy['PolicyName']} is not of all roles"
+        if found != wanted:
+            yield f"with {parameters} all roles may {found}"
 
 
 @invariant
@@ -453,6 +536,40 @@ def tables_have_the_agreed_shape(template):
 
 
 @invariant
+def a_key_of_the_operator_encrypts_all_data_or_none(template):
+    for key in (None, KEY):
+        stack = Stack(template, **({"DataKmsKeyArn": key} if key else {}))
+        used = {name: table.get("SSESpecification", {}).get("KMSMasterKeyId") for name, table in stack.of_type("AWS::DynamoDB::Table").items()}
+        if used.pop("SecretsTable") is not None:
+            yield "the secrets have a key of their own, and no other"
+        for name, queue in stack.of_type("AWS::SQS::Queue").items():
+            used[name] = queue.get("KmsMasterKeyId")
+            if key and "SqsManagedSseEnabled" in queue:
+                yield f"{name} has two kinds of encryption, which SQS refuses"
+        for name, bucket in stack.of_type("AWS::S3::Bucket").items():
+            (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+            default = rule["ServerSideEncryptionByDefault"]
+            used[name] = default.get("KMSMasterKeyID")
+            if default["SSEAlgorithm"] != ("aws:kms" if key else "AES256"):
+                yield f"{name} is encrypted by {default['SSEAlgorithm']}"
+        for name, found in used.items():
+            if found != key:
+                yield f"{name} is encrypted with {found}, not with {key}"
+
+
+@invariant
+def tables_are_capped_where_asked_for(template):
+    for parameters, wanted in (
+        ({}, None),
+        ({"TableReadCap": "9"}, {"MaxReadRequestUnits": "9"}),
+        ({"TableReadCap": "9", "TableWriteCap": "5"}, {"MaxReadRequestUnits": "9", "MaxWriteRequestUnits": "5"}),
+    ):
+        for name, table in Stack(template, **parameters).of_type("AWS::DynamoDB::Table").items():
+            if table.get("OnDemandThroughput") != wanted:
+                yield f"with {parameters} {name} is capped at {table.get('OnDemandThroughput')}"
+
+
+@invariant
 def buckets_are_private_encrypted_and_tls_only(template):
     stack = Stack(template)
     policies = {policy["Bucket"]["Ref"]: policy for policy in stack.of_type("AWS::S3::BucketPolicy").values()}
@@ -511,6 +628,265 @@ def functions_and_their_environment_are_the_agreed_ones(template):
 
 
 @invariant
+def concurrency_is_reserved_where_asked_for(template):
+    stack = Stack(template, **{name: str(number) for number, name in enumerate(RESERVES, start=101)})
+    wanted = {function: str(number) for number, functions in enumerate(RESERVES.values(), start=101) for function in functions}
+    for stack, wanted in ((Stack(template), {}), (stack, wanted)):
+        found = {
+            function["FunctionName"].removeprefix("messaging-"): function["ReservedConcurrentExecutions"]
+            for function in stack.of_type("AWS::Lambda::Function").values()
+            if "ReservedConcurrentExecutions" in function
+        }
+        if found != wanted:
+            yield f"{found} is reserved, not {wanted}"
+
+
+@invariant
+def requests_are_traced_where_asked_for(template):
+    for choice, mode, traced in (("off", "PassThrough", False), ("on", "Active", True)):
+        stack = Stack(template, Tracing=choice)
+        modes = {function["TracingConfig"]["Mode"] for function in stack.of_type("AWS::Lambda::Function").values()}
+        stages = {stage.get("TracingEnabled", False) for stage in stack.of_type("AWS::ApiGateway::Stage").values()}
+        if (modes, stages) != ({mode}, {traced}):
+            yield f"with Tracing {choice} functions are {modes} and stages {stages}"
+    if template["Parameters"]["Tracing"]["Default"] != "off":
+        yield "requests are traced without being asked for"
+
+
+@invariant
+def a_trusted_receiver_is_an_origin_without_userinfo(template):
+    pattern = template["Parameters"]["TrustedReceivers"]["AllowedPattern"]
+    for value, taken in (
+        ("", True),
+        ("https://hooks.internal.example", True),
+        ("https://hooks.internal.example:8443,https://10.0.0.1", True),
+        ("https://[fd00::1]:8443", True),
+        ("http://hooks.internal.example", False),
+        ("https://user@hooks.internal.example", False),
+        ("https://@hooks.internal.example", False),
+        ("https://hooks.internal.example/path", False),
+        ("https://hooks.internal.example?query", False),
+        ("https://hooks.internal.example#fragment", False),
+        ("https://hooks.internal.example\\path", False),
+        ("https://a.example, https://b.example", False),
+        ("https://a.example,", False),
+    ):
+        if bool(re.fullmatch(pattern, value)) is not taken:
+            yield f"{value!r} is {'refused' if taken else 'taken'}"
+
+
+# --- Rollouts ------------------------------------------------------------------------------------------------------
+
+
+@invariant
+def new_versions_take_over_gradually_where_it_matters(template):
+    for stage, choice, wanted in (
+        ("production", "auto", "Canary10Percent5Minutes"),
+        ("staging", "auto", "Canary10Percent5Minutes"),
+        ("development", "auto", None),
+        ("production", "AllAtOnce", None),
+        ("development", "Linear10PercentEvery1Minute", "Linear10PercentEvery1Minute"),
+    ):
+        stack = Stack(template, Stage=stage, Rollout=choice)
+        groups = stack.of_type("AWS::CodeDeploy::DeploymentGroup")
+        if wanted is None:
+            kinds = {resource["Type"] for resource in stack.resources.values()}
+            if "RolloutRole" in stack.resources or any(kind.startswith("AWS::CodeDeploy::") for kind in kinds):
+                yield f"Rollout {choice} in {stage} has CodeDeploy, which the local stack has not"
+            continue
+        configurations = [group["DeploymentConfigName"] for group in groups.values()]
+        if configurations != [f"CodeDeployDefault.Lambda{wanted}"] * len(FUNCTIONS):
+            yield f"Rollout {choice} in {stage} is {configurations}"
+        for alias in stack.of_type("AWS::Lambda::Alias"):
+            policy = stack.resources[alias].get("UpdatePolicy", {}).get("CodeDeployLambdaAliasUpdate", {})
+            if policy.get("DeploymentGroupName", {}).get("Ref") not in groups:
+                yield f"{alias} is not moved by CodeDeploy"
+    choices = set(template["Parameters"]["Rollout"]["AllowedValues"])
+    if choices != set(template["Mappings"]["Rollouts"]):
+        yield "not every rollout is known"
+
+
+@invariant
+def a_rollout_that_raises_an_alarm_is_taken_back(template):
+    for parameters in ({"Stage": "production"}, {"Rollout": "Canary10Percent30Minutes"}, {"Stage": "staging", "Alarms": "off"}):
+        stack = Stack(template, **parameters)
+        alarms = stack.of_type("AWS::CloudWatch::Alarm")
+        for name, group in stack.of_type("AWS::CodeDeploy::DeploymentGroup").items():
+            function = name.removesuffix("DeploymentGroup")
+            asked = [alarm["Name"].get("Ref") for alarm in group.get("AlarmConfiguration", {}).get("Alarms", [])]
+            if len(asked) < 2 or not set(asked) <= set(alarms):
+                yield f"{name} looks at {asked}"
+                continue
+            version = next(name for name in stack.of_type("AWS::Lambda::Version") if name.startswith(f"{function}Version"))
+            dimensions = {
+                "FunctionName": {"Ref": function},
+                "Resource": f"${{{function}}}:live",
+                "ExecutedVersion": {"Fn::GetAtt": [version, "Version"]},
+            }
+            if not any(_dimensions(alarms[alarm]) == dimensions and alarms[alarm]["MetricName"] == "Errors" for alarm in asked):
+                yield f"{name} does not look at the errors of the new version"
+            if group["AutoRollbackConfiguration"]["Enabled"] is not True or "DEPLOYMENT_STOP_ON_ALARM" not in group["AutoRollbackConfiguration"]["Events"]:
+                yield f"{name} is not taken back"
+
+
+@invariant
+def everything_calls_the_alias(template):
+    stack = Stack(template)
+    aliases = stack.of_type("AWS::Lambda::Alias")
+    if [alias["Name"] for alias in aliases.values()] != ["live"] * len(FUNCTIONS):
+        yield f"aliases are {sorted(aliases)}"
+    references = {
+        **{name: mapping["FunctionName"] for name, mapping in stack.of_type("AWS::Lambda::EventSourceMapping").items()},
+        **{name: allowed["FunctionName"] for name, allowed in stack.of_type("AWS::Lambda::Permission").items()},
+        **{name: target["Arn"] for name, rule in stack.of_type("AWS::Events::Rule").items() for target in rule["Targets"]},
+    }
+    for name, reference in references.items():
+        if reference.get("Ref") not in aliases:
+            yield f"{name} does not call an alias"
+    for api, definition in stack.of_type("AWS::ApiGateway::RestApi").items():
+        for called in re.findall(r"functions/\$\{(\w+)", json.dumps(definition["Body"])):
+            if called not in aliases:
+                yield f"{api} calls {called}"
+
+
+@invariant
+def a_changed_parameter_publishes_a_version(template):
+    shared = template["Globals"]["Function"]
+    for name, resource in template["Resources"].items():
+        if resource["Type"] != "AWS::Serverless::Function":
+            continue
+        properties = resource["Properties"]
+        if properties.get("AutoPublishAliasAllProperties") is not True:
+            yield f"{name} goes on with its old settings when the template changes"
+        parts = [part.get(key) for part in (shared, properties) for key in ("Architectures", "Environment", "MemorySize", "Timeout", "Tracing")]
+        used = set().union(*(_parameters(template, part) for part in parts))
+        told = set(re.findall(r"\$\{(\w+)}", properties.get("VersionDescription", {}).get("Fn::Sub", "")))
+        # One that is told but not used would ask Lambda for a version that it has already, which fails.
+        if told != used - NOT_TOLD_BY_VERSIONS or "Revision" not in told:
+            yield f"{name} is published when one of {sorted(told)} changes, but uses {sorted(used)}"
+
+
+# --- Alarms --------------------------------------------------------------------------------------------------------
+
+
+@invariant
+def alarms_exist_where_they_are_wanted(template):
+    for stage, choice, rollout, wanted in (
+        ("development", "auto", "auto", False),
+        ("development", "on", "auto", True),
+        ("development", "off", "Canary10Percent5Minutes", True), # it is judged by them
+        ("staging", "auto", "AllAtOnce", True),
+        ("production", "auto", "auto", True),
+        ("production", "off", "AllAtOnce", False),
+    ):
+        stack = Stack(template, Stage=stage, Alarms=choice, Rollout=rollout)
+        found = [bool(stack.of_type(kind)) for kind in ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard")]
+        found.append("MetricsConfigurations" in stack.resources["FailureBucket"]["Properties"])
+        if found != [wanted] * 3:
+            yield f"Alarms {choice} with Rollout {rollout} in {stage}: {found}"
+    if [template["Parameters"][name]["Default"] for name in ("Alarms", "Rollout")] != ["auto", "auto"]:
+        yield "what nobody chose does not go by the stage"
+
+
+@invariant
+def alarms_tell_the_topic_and_know_what_silence_means(template):
+    for topic in (None, TOPIC):
+        stack = Stack(template, Stage="production", **({"AlarmTopicArn": topic} if topic else {}))
+        names = [alarm["AlarmName"] for alarm in stack.of_type("AWS::CloudWatch::Alarm").values()]
+        if len(set(names)) != len(names) or not all(name.startswith("messaging-") for name in names):
+            yield "alarms share a name, or another stack could have theirs"
+        for name, alarm in stack.of_type("AWS::CloudWatch::Alarm").items():
+            told = [alarm.get("AlarmActions"), alarm.get("OKActions")]
+            if told != ([[topic], [topic]] if topic else [None, None]):
+                yield f"{name} tells {told}"
+            if alarm["TreatMissingData"] != ("breaching" if name == "SweeperSilent" else "notBreaching"):
+                yield f"{name} takes silence for {alarm['TreatMissingData']}"
+            if "Statistic" in alarm and "ExtendedStatistic" in alarm:
+                yield f"{name} has two statistics"
+
+
+@invariant
+def every_function_queue_and_api_is_watched(template):
+    stack = Stack(template, Stage="production")
+    watched = {
+        (alarm["MetricName"], json.dumps(_dimensions(alarm), sort_keys=True))
+        for alarm in stack.of_type("AWS::CloudWatch::Alarm").values()
+    }
+    wanted = []
+    for name, function in stack.of_type("AWS::Lambda::Function").items():
+        wanted += [(metric, {"FunctionName": {"Ref": name}}) for metric in ("Errors", "Throttles")]
+        if function["FunctionName"] == "messaging-event-relay":
+            wanted += [(metric, {"FunctionName": {"Ref": name}}) for metric in ("IteratorAge", "DestinationDeliveryFailures")]
+    for name, queue in stack.of_type("AWS::SQS::Queue").items():
+        metric = "ApproximateAgeOfOldestMessage" if "RedrivePolicy" in queue else "ApproximateNumberOfMessagesVisible"
+        wanted.append((metric, {"QueueName": {"Fn::GetAtt": [name, "QueueName"]}}))
+    for name in ("integrations", "capture"):
+        wanted += [(metric, {"ApiName": f"messaging-{name}", "Stage": "live"}) for metric in ("5XXError", "Latency")]
+    (metrics,) = stack.resources["FailureBucket"]["Properties"].get("MetricsConfigurations", [{}])
+    wanted.append(("PutRequests", {"BucketName": {"Ref": "FailureBucket"}, "FilterId": metrics.get("Id")}))
+    for metric, dimensions in wanted:
+        if (metric, json.dumps(dimensions, sort_keys=True)) not in watched:
+            yield f"nothing watches {metric} of {dimensions}"
+
+
+@invariant
+def what_alarms_and_dashboard_count_is_counted(template):
+    stack = Stack(template, Stage="production")
+    names = {function["FunctionName"] for function in stack.of_type("AWS::Lambda::Function").values()}
+    names |= {queue["QueueName"] for queue in stack.of_type("AWS::SQS::Queue").values()}
+    counted = _counted()
+    named = []
+    for name, alarm in stack.of_type("AWS::CloudWatch::Alarm").items():
+        if alarm["Namespace"] == "MessagingIntegrations":
+            named.append((name, alarm["MetricName"], _dimensions(alarm)))
+    for name, dashboard in stack.of_type("AWS::CloudWatch::Dashboard").items():
+        for widget in json.loads(dashboard["DashboardBody"])["widgets"]:
+            for namespace, metric, *rest in widget["properties"]["metrics"]:
+                dimensions = dict(zip(rest[::2], rest[1::2]))
+                if namespace == "MessagingIntegrations":
+                    named.append((name, metric, dimensions))
+                elif {dimensions.get(key) for key in ("FunctionName", "QueueName")} - {None} - names:
+                    yield f"{name} shows {dimensions}, which the stack has not"
+    for name, metric, dimensions in named:
+        by = {key: value for key, value in dimensions.items() if key != "Stack"}
+        if dimensions.get("Stack") != "messaging" or by not in counted.get(metric, []):
+            yield f"{name} looks at {metric} by {by}, which nobody counts"
+    watched = {metric for _, metric, _ in named}
+    for metric in set(counted) - watched:
+        yield f"{metric} is counted, but nobody looks at it"
+
+
+@invariant
+def every_alarm_has_a_runbook_and_every_runbook_an_alarm(template):
+    alarms = Stack(template, Stage="production").of_type("AWS::CloudWatch::Alarm")
+    pages = {}
+    for name, alarm in alarms.items():
+        page = re.search(r"Runbook: docs/runbooks/([\w-]+)\.md$", alarm.get("AlarmDescription", "").strip())
+        if page is None:
+            yield f"{name} says nothing of its runbook"
+        else:
+            pages.setdefault(page.group(1), []).append(alarm["AlarmName"].removeprefix("messaging-"))
+    index = (RUNBOOKS / "README.md").read_text()
+    written = {path.stem for path in RUNBOOKS.glob("*.md")} - NO_ALARMS_RUNBOOKS
+    for page in sorted(written | set(pages)):
+        if page not in pages:
+            yield f"no alarm leads to the runbook {page}"
+        elif page not in written:
+            yield f"there is no runbook {page}"
+        else:
+            text = (RUNBOOKS / f"{page}.md").read_text()
+            for alarm in pages[page]:
+                kind = re.sub("|".join(sorted(FUNCTIONS, key=len, reverse=True)), "<function>", alarm)
+                if f"`<stack>-{alarm}`" not in text and f"`<stack>-{kind}`" not in text:
+                    yield f"the runbook {page} does not name {alarm}"
+        if f"({page}.md)" not in index:
+            yield f"the index of the runbooks does not name {page}"
+
+
+# --- The gateway ---------------------------------------------------------------------------------------------------
+
+
+@invariant
 def no_secret_stands_in_an_environment_variable(template):
     stack = Stack(template)
     hidden = {name for name, spec in template["Parameters"].items() if str(spec.get("NoEcho")).lower() == "true"}
@@ -564,7 +940,7 @@ def routes_are_listed_one_by_one(template):
 def the_gateway_hands_requests_on_whole_and_may_do_so(template):
     stack = Stack(template)
     allowed = sorted(
-        (_name_of(stack.resources[permission["FunctionName"]["Ref"]]), permission["SourceArn"])
+        (_name_of(_called(stack, permission["FunctionName"])), permission["SourceArn"])
         for permission in stack.of_type("AWS::Lambda::Permission").values()
         if permission["Principal"] == "apigateway.amazonaws.com"
     )
@@ -741,7 +1117,7 @@ def _with_values(template, values):
 
 def _with_everything(template):
     """All conditional parts present."""
-    return Stack(template, Stage="production", SecretsKmsKeyArn="arn:aws:kms:eu-west-1:123456789012:key/k")
+    return Stack(template, Stage="production", SecretsKmsKeyArn=KEY, DataKmsKeyArn=KEY, Tracing="on")
 
 
 def _queue_mappings(stack):
@@ -749,7 +1125,13 @@ def _queue_mappings(stack):
     for mapping in stack.of_type("AWS::Lambda::EventSourceMapping").values():
         source = mapping["EventSourceArn"]["Fn::GetAtt"][0]
         if source in queues:
-            yield source, stack.resources[mapping["FunctionName"]["Ref"]]
+            yield source, _called(stack, mapping["FunctionName"])
+
+
+def _called(stack, reference):
+    """The function that a reference to it, or to an alias of it, calls."""
+    resource = stack.resources[reference["Fn::GetAtt"][0] if "Fn::GetAtt" in reference else reference["Ref"]]
+    return _called(stack, resource["Properties"]["FunctionName"]) if resource["Type"] == "AWS::Lambda::Alias" else resource
 
 
 def _stream_mappings(stack):
@@ -772,8 +1154,43 @@ def _operations(stack):
         for path, methods in definition["Body"]["paths"].items():
             for method, operation in methods.items():
                 uri = operation["x-amazon-apigateway-integration"].get("uri", "")
-                target = re.search(r"functions/\$\{(\w+)\.Arn}", uri)
-                yield api, method, path, operation, _name_of(stack.resources[target.group(1)]) if target else None
+                target = re.search(r"functions/\$\{(\w+)(\.Arn)?}", uri)
+                function = _called(stack, {"Ref": target.group(1)}) if target else None
+                yield api, method, path, operation, _name_of(function) if function else None
+
+
+def _dimensions(alarm):
+    return {dimension["Name"]: dimension["Value"] for dimension in alarm["Dimensions"]}
+
+
+def _counted():
+    """Metric -> the dimensions, besides the stack, under which the functions put it."""
+    source = METRICS.read_text()
+    values = {
+        kind: [{name: value} for value in re.findall(r'\w+ = "([\w-]+)"', body)]
+        for kind, name, body in re.findall(r'^    (\w+) = "(\w+)" \{(.*?)\}$', source, re.M | re.S)
+    }
+    families = re.findall(r"^    (\w+) by (\w+|\(\)) \{\n(.*?)^    \}", source, re.M | re.S)
+    assert len(families) >= 6 and len(values) >= 4, "metrics.rs is not as this test reads it"
+    return {
+        metric: values.get(by, [{}])
+        for _, by, body in families
+        for metric in re.findall(r'^        \w+: \w+ = "(\w+)"', body, re.M)
+    }
+
+
+def _parameters(template, node):
+    """The parameters that decide what a part of the template becomes."""
+    if isinstance(node, list):
+        return set().union(*(_parameters(template, item) for item in node))
+    if not isinstance(node, dict):
+        return set()
+    found = set().union(*(_parameters(template, value) for value in node.values()))
+    if "Ref" in node:
+        found |= {node["Ref"]} & set(template["Parameters"])
+    if "Fn::If" in node:
+        found |= _parameters(template, template["Conditions"][node["Fn::If"][0]])
+    return found
 
 
 def _raw_timeouts(template, stack, name):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from expand import TEMPLATE, source
-from invariants import INVARIANTS
+from invariants import INVARIANTS, NO_ALARMS_RUNBOOKS, RUNBOOKS
 
 
 def test_sam_and_its_linter_accept_the_template():
@@ -113,6 +113,49 @@ def another_permission(template):
 def guarding(api, stage):
     arn = f"arn:${{AWS::Partition}}:apigateway:${{AWS::Region}}::/restapis/{api}/stages/{stage}"
     return set_in("CaptureWebAclAssociation", "ResourceArn", to={"Fn::Sub": arn})
+
+
+def without(*path):
+    def change(template):
+        node = template
+        for step in path[:-1]:
+            node = node[step]
+        del node[path[-1]]
+
+    return change
+
+
+def written(*path, to):
+    def change(template):
+        node = template
+        for step in path[:-1]:
+            node = node[step]
+        node[path[-1]] = to
+
+    return change
+
+
+def called_as_it_is(template):
+    template["Resources"]["Permission"] = permission("UsersFunction", "${IntegrationsApi}/*/GET/x")
+
+
+def alarm_like(name, **changes):
+    """Another alarm, like one that is there but for its name and what changes."""
+
+    def change(template):
+        properties = resource(template, name) | {"AlarmName": {"Fn::Sub": "${AWS::StackName}-another"}} | changes
+        template["Resources"]["Another"] = {"Type": "AWS::CloudWatch::Alarm", "Condition": "IsWatched", "Properties": properties}
+
+    return change
+
+
+def dashboard(old, new):
+    def change(template):
+        body = resource(template, "Dashboard")["DashboardBody"]
+        assert old in body["Fn::Sub"]
+        body["Fn::Sub"] = body["Fn::Sub"].replace(old, new)
+
+    return change
 
 
 TABLE = {"Fn::GetAtt": ["ContactsTable", "Arn"]}
@@ -368,6 +411,124 @@ MUTATIONS = [
         "own_host_names_are_optional_and_need_a_certificate",
         lambda template: template["Resources"].pop("CaptureDomainMapping"),
     ),
+    ("leases_cover_the_function_and_the_function_a_call", parameter("LeaseSeconds", Default=45)),
+    (
+        "leases_cover_the_function_and_the_function_a_call",
+        written("Rules", "Within30Seconds", "Assertions", 1, "Assert", "Fn::Contains", 0, 0, to="30"),
+    ),
+    ("deliveries_have_two_lanes_of_their_own_width", remove("WebhookDeliveryFunction", "Events", "SlowDeliveries")),
+    ("deliveries_have_two_lanes_of_their_own_width", set_in("SlowDeliveryQueue", "QueueName", to="slow")),
+    (
+        "deliveries_have_two_lanes_of_their_own_width",
+        set_in("WebhookDeliveryFunction", *DELIVERY_EVENT, "ScalingConfig", "MaximumConcurrency", to=50),
+    ),
+    ("deliveries_have_two_lanes_of_their_own_width", parameter("SlowDeliveryConcurrency", MinValue=1)),
+    ("no_role_has_a_wildcard", set_in("RolloutRole", "ManagedPolicyArns", to=["arn:aws:iam::aws:policy/AdministratorAccess"])),
+    ("no_role_has_a_wildcard", set_in("DataKeyPolicy", "PolicyDocument", "Statement", 0, "Resource", to="*")),
+    (
+        "no_role_has_a_wildcard",
+        set_in("TracingPolicy", "PolicyDocument", "Statement", 0, "Action", to=["xray:PutTraceSegments", "s3:GetObject"]),
+    ),
+    (
+        "each_function_has_a_role_of_its_own",
+        set_in(
+            "RolloutRole", "AssumeRolePolicyDocument", "Statement", 0, "Principal", to={"AWS": "123456789012"},
+        ),
+    ),
+    ("what_all_roles_may_besides_is_asked_for", without("Resources", "TracingPolicy", "Condition")),
+    ("what_all_roles_may_besides_is_asked_for", remove("TracingPolicy", "Roles", 3)),
+    ("what_all_roles_may_besides_is_asked_for", remove("DataKeyPolicy", "PolicyDocument", "Statement", 0, "Condition")),
+    ("a_key_of_the_operator_encrypts_all_data_or_none", remove("LeadsTable", "SSESpecification")),
+    ("a_key_of_the_operator_encrypts_all_data_or_none", set_in("SendQueue", "SqsManagedSseEnabled", to=True)),
+    (
+        "a_key_of_the_operator_encrypts_all_data_or_none",
+        set_in(
+            "MediaBucket", "BucketEncryption", "ServerSideEncryptionConfiguration", 0, "ServerSideEncryptionByDefault",
+            to={"SSEAlgorithm": "AES256"},
+        ),
+    ),
+    (
+        "a_key_of_the_operator_encrypts_all_data_or_none",
+        lambda template: resource(template, "SecretsTable").update(
+            SSESpecification=resource(template, "LeadsTable")["SSESpecification"]
+        ),
+    ),
+    ("tables_are_capped_where_asked_for", remove("LimitsTable", "OnDemandThroughput")),
+    ("tables_are_capped_where_asked_for", parameter("TableReadCap", Default=100)),
+    ("concurrency_is_reserved_where_asked_for", remove("UsersFunction", "ReservedConcurrentExecutions")),
+    ("concurrency_is_reserved_where_asked_for", set_in("SweeperFunction", "ReservedConcurrentExecutions", to=1)),
+    ("requests_are_traced_where_asked_for", parameter("Tracing", Default="on")),
+    ("requests_are_traced_where_asked_for", without("Globals", "Api", "TracingEnabled")),
+    ("requests_are_traced_where_asked_for", set_in("UsersFunction", "Tracing", to="Active")),
+    (
+        "a_trusted_receiver_is_an_origin_without_userinfo",
+        parameter("TrustedReceivers", AllowedPattern=r"(https://[^/,\s]+(,https://[^/,\s]+)*)?"),
+    ),
+    ("new_versions_take_over_gradually_where_it_matters", written("Mappings", "Rollouts", "auto", "production", to="false")),
+    ("new_versions_take_over_gradually_where_it_matters", written("Mappings", "Rollouts", "auto", "development", to="true")),
+    ("new_versions_take_over_gradually_where_it_matters", written("Mappings", "Rollouts", "auto", "Type", to="AllAtOnce")),
+    ("new_versions_take_over_gradually_where_it_matters", written("Globals", "Function", "DeploymentPreference", "Enabled", to=False)),
+    ("new_versions_take_over_gradually_where_it_matters", without("Resources", "RolloutRole", "Condition")),
+    ("new_versions_take_over_gradually_where_it_matters", without("Mappings", "Rollouts", "Linear10PercentEvery2Minutes")),
+    ("a_rollout_that_raises_an_alarm_is_taken_back", remove("SweeperFunction", "DeploymentPreference")),
+    (
+        "a_rollout_that_raises_an_alarm_is_taken_back",
+        set_in("ContactsRolloutErrors", "Dimensions", to=[{"Name": "FunctionName", "Value": {"Ref": "ContactsFunction"}}]),
+    ),
+    (
+        "a_rollout_that_raises_an_alarm_is_taken_back",
+        written("Resources", "RecordsNotRelayed", "Condition", to="IsProduction"),
+    ),
+    ("everything_calls_the_alias", called_as_it_is),
+    ("everything_calls_the_alias", without("Globals", "Function", "AutoPublishAlias")),
+    ("everything_calls_the_alias", by_hand()),
+    ("a_changed_parameter_publishes_a_version", remove("UsersFunction", "AutoPublishAliasAllProperties")),
+    ("a_changed_parameter_publishes_a_version", remove("UsersFunction", "VersionDescription")),
+    ("a_changed_parameter_publishes_a_version", set_in("UsersFunction", "Timeout", to={"Ref": "SendTimeoutSeconds"})),
+    (
+        "a_changed_parameter_publishes_a_version",
+        set_in("WebhookDeliveryFunction", "VersionDescription", to={"Fn::Sub": "${Revision} ${Architecture} ${LogLevel} ${Tracing}"}),
+    ),
+    (
+        "a_changed_parameter_publishes_a_version",
+        set_in(
+            "UsersFunction", "VersionDescription",
+            to={"Fn::Sub": "${Revision} ${Architecture} ${LogLevel} ${Tracing} ${RetrySchedule}"},
+        ),
+    ),
+    ("alarms_exist_where_they_are_wanted", parameter("Alarms", Default="off")),
+    ("alarms_exist_where_they_are_wanted", without("Resources", "SweeperSilent", "Condition")),
+    ("alarms_exist_where_they_are_wanted", without("Resources", "Dashboard", "Condition")),
+    ("alarms_exist_where_they_are_wanted", remove("FailureBucket", "MetricsConfigurations")),
+    ("alarms_tell_the_topic_and_know_what_silence_means", remove("RelayBehind", "AlarmActions")),
+    ("alarms_tell_the_topic_and_know_what_silence_means", set_in("RelayBehind", "OKActions", to=["arn:aws:sns:x"])),
+    ("alarms_tell_the_topic_and_know_what_silence_means", set_in("SweeperSilent", "TreatMissingData", to="notBreaching")),
+    ("alarms_tell_the_topic_and_know_what_silence_means", set_in("RelayBehind", "TreatMissingData", to="missing")),
+    ("alarms_tell_the_topic_and_know_what_silence_means", set_in("RelayLag", "AlarmName", to="relay-lag")),
+    ("every_function_queue_and_api_is_watched", lambda template: template["Resources"].pop("UsersErrors")),
+    ("every_function_queue_and_api_is_watched", lambda template: template["Resources"].pop("SlowDeliveryQueueAge")),
+    ("every_function_queue_and_api_is_watched", set_in("LeadDeadLetters", "MetricName", to="NumberOfMessagesSent")),
+    (
+        "every_function_queue_and_api_is_watched",
+        set_in("FailureBucketArrivals", "Dimensions", 1, "Value", to="other"),
+    ),
+    ("what_alarms_and_dashboard_count_is_counted", set_in("RelayLag", "MetricName", to="RelayLagging")),
+    ("what_alarms_and_dashboard_count_is_counted", alarm_like("EgressFailuresFast", Dimensions=[
+        {"Name": "Stack", "Value": {"Ref": "AWS::StackName"}}, {"Name": "Lane", "Value": "quick"},
+    ])),
+    ("what_alarms_and_dashboard_count_is_counted", dashboard("SendsRetried", "SendsRepeated")),
+    ("what_alarms_and_dashboard_count_is_counted", dashboard("-message-sends-dlq", "-messages-dlq")),
+    ("what_alarms_and_dashboard_count_is_counted", dashboard('"EventsRecorded"', '"RelayLag"')),
+    (
+        "every_alarm_has_a_runbook_and_every_runbook_an_alarm",
+        alarm_like("RelayLag"),
+    ),
+    (
+        "every_alarm_has_a_runbook_and_every_runbook_an_alarm",
+        set_in("RelayLag", "AlarmDescription", to="Changes wait. Runbook: docs/runbooks/relay-lag.md"),
+    ),
+    ("every_alarm_has_a_runbook_and_every_runbook_an_alarm", set_in("RelayLag", "AlarmDescription", to="Changes wait.")),
+    ("every_alarm_has_a_runbook_and_every_runbook_an_alarm", lambda template: template["Resources"].pop("CaptchaUnavailable")),
     ("outputs_are_the_agreed_ones", lambda template: template["Outputs"].pop("DeliveryDlqUrl")),
 ]
 
@@ -377,7 +538,17 @@ def test_a_spoiled_template_is_noticed_by(name, mutate):
     template = source()
     mutate(template)
     check = next(check for check in INVARIANTS if check.__name__ == name)
-    assert list(check(template)) != []
+    assert next(check(template), None) is not None
+
+
+RUNBOOK_SECTIONS = ["What it means", "What customers see", "First look", "How to mend", "When it is over"]
+
+
+@pytest.mark.parametrize("page", sorted(path.stem for path in RUNBOOKS.glob("*.md") if path.stem not in NO_ALARMS_RUNBOOKS))
+def test_a_runbook_tells_what_it_is_when_it_is_over_and_all_between(page):
+    lines = (RUNBOOKS / f"{page}.md").read_text().splitlines()
+    assert [line.removeprefix("## ") for line in lines if line.startswith("## ")] == RUNBOOK_SECTIONS
+    assert lines[2].startswith("Alarm")
 
 
 def test_every_invariant_has_been_seen_to_fail():

@@ -296,7 +296,7 @@ async fn leads_outlive_killed_senders_lost_and_repeated_tasks() {
         "SendThrottleSchedule=1",
         "SendTimeoutSeconds=2",
         "SenderTimeoutSeconds=20",
-        "SendLeaseSeconds=20",
+        "SendLeaseSeconds=30",
     ];
     let stack = Stack::start("soak", &parameters).await;
     let capturing = Capturing::start(&stack, "Soak", "1077000005");
