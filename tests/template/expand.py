@@ -1,6 +1,5 @@
 """The template as CloudFormation sees it: SAM expanded, parameters and conditions applied."""
 
-import copy
 import functools
 import json
 import pathlib
@@ -47,6 +46,17 @@ class _Region:
         return "aws"
 
 
+@functools.lru_cache(maxsize=64)
+def _expanded(template, values):
+    """What SAM makes of the resources of a template. It takes its time, and most invariants ask for the same."""
+    local = json.loads(template)
+    for resource in local["Resources"].values():
+        if resource["Type"] == "AWS::Serverless::Function":
+            resource["Properties"]["CodeUri"] = "s3://bucket/key"
+    translator = Translator({}, _NoNetworkParser(), boto_session=_Region())
+    return json.dumps(translator.translate(local, json.loads(values))["Resources"])
+
+
 class Stack:
     """One deployment of a template: `resources` are evaluated down to references between resources."""
 
@@ -56,16 +66,11 @@ class Stack:
         unknown = set(parameters) - set(declared)
         assert not unknown, f"no such parameters: {unknown}"
         self.values = {name: parameters.get(name, spec.get("Default")) for name, spec in declared.items()}
-        local = copy.deepcopy(template)
-        for resource in local["Resources"].values():
-            properties = resource.get("Properties", {})
-            if resource["Type"] == "AWS::Serverless::Function":
-                properties["CodeUri"] = "s3://bucket/key"
-        expanded = Translator({}, _NoNetworkParser(), boto_session=_Region()).translate(local, dict(self.values))
+        expanded = json.loads(_expanded(json.dumps(template), json.dumps(self.values)))
         self.conditions = {name: self._evaluate(rule) for name, rule in template.get("Conditions", {}).items()}
         self.resources = {
             name: self._evaluate(resource)
-            for name, resource in json.loads(json.dumps(expanded["Resources"])).items()
+            for name, resource in expanded.items()
             if self.conditions.get(resource.get("Condition"), True)
         }
         self.outputs = {
