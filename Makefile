@@ -5,6 +5,7 @@ VENV := .venv
 SAM := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
 ARCHITECTURES ?= x86_64 arm64
 BROWSER := tests/browser
+ROTATION := tests/rotation
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test bench soak build engine python-is-there browser-is-there receivers-are-there
@@ -21,7 +22,7 @@ run: python-is-there ## the whole service on this machine, until Ctrl-C (PORT=90
 check: python-is-there ## format, lints and the tests of the crates
 	@python3 tests/run.py check
 
-test: browser-is-there receivers-are-there $(VENV)/installed $(BROWSER)/node_modules/installed ## everything: also the whole stack, a browser, the template, SAM
+test: browser-is-there receivers-are-there $(VENV)/installed $(BROWSER)/node_modules/installed $(ROTATION)/node_modules/installed ## everything: also the whole stack, a browser, the template, SAM
 	@python3 tests/run.py test
 
 bench: ## what reads cost where there is little and where there is much, as tables (a few minutes)
@@ -49,6 +50,10 @@ $(VENV)/installed: tests/requirements.txt tests/constraints.txt | python-is-ther
 
 $(BROWSER)/node_modules/installed: $(BROWSER)/package.json $(BROWSER)/package-lock.json | browser-is-there
 	@npm ci --prefix $(BROWSER) --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(ROTATION)/node_modules/installed: $(ROTATION)/package.json $(ROTATION)/package-lock.json | browser-is-there
+	@npm ci --prefix $(ROTATION) --no-audit --no-fund --loglevel=error
 	@touch $@
 
 browser-is-there:

@@ -6,6 +6,7 @@ mod deliveries;
 mod files;
 mod isolation;
 mod leads;
+mod rotation;
 mod sending;
 mod stack;
 mod surface;

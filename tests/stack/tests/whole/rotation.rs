@@ -1,0 +1,87 @@
+//! A signing secret is rotated under a receiver that goes on verifying, by others' libraries, in Python and JavaScript.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::stack::{Received, Stack, root};
+
+#[tokio::test]
+async fn whoever_has_the_old_or_the_new_secret_verifies_while_one_takes_the_others_place() {
+    let stack = Stack::start("rotation", &[]).await;
+    let workspace = stack.workspace("Rotation");
+    let contact = stack.contact(&workspace, "Ana", "ana@example.com", "+12025550101");
+    let webhook = stack.webhook(&workspace, "/ok/rotation", &["contact.updated"]);
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let endpoint = text(&webhook["endpointId"]);
+    let verb = |verb: &str, more: &[&str]| {
+        let command = ["webhook", verb, "--workspace", &workspace.id, "--endpoint", &endpoint];
+        stack.console(&[&command[..], more].concat())
+    };
+    let mut delivered = 0;
+    let mut next_delivery = async |name: &str| {
+        stack.rename(&workspace, &contact, name).await;
+        delivered += 1;
+        stack.wait_for("/ok/rotation", delivered).await.remove(delivered - 1)
+    };
+
+    let first = text(&webhook["secret"]);
+    let request = next_delivery("Bea").await;
+    assert_eq!(who_verifies(&request, &[&first]), verdicts(&[true], &[true]));
+
+    let second = text(&verb("rotate", &[])["secret"]);
+    let request = next_delivery("Cleo").await;
+    let secrets = [first.as_str(), &second];
+    assert_eq!(who_verifies(&request, &secrets), verdicts(&[true, true], &[true, false]), "given out");
+
+    assert_eq!(verb("activate", &[])["activated"], true);
+    let request = next_delivery("Dora").await;
+    assert_eq!(who_verifies(&request, &secrets), verdicts(&[true, true], &[false, true]), "activated");
+    assert_eq!(verb("activate", &[])["activated"], false, "once is enough");
+
+    let third = text(&verb("rotate", &[])["secret"]);
+    let request = next_delivery("Emma").await;
+    let secrets = [first.as_str(), &second, &third];
+    let three = verdicts(&[true, true, true], &[false, true, false]);
+    assert_eq!(who_verifies(&request, &secrets), three, "the first overlaps the second still");
+
+    let fourth = text(&verb("rotate", &["--replace"])["secret"]);
+    let request = next_delivery("Fay").await;
+    let secrets = [first.as_str(), &second, &third, &fourth];
+    let given_up = verdicts(&[true, true, false, true], &[false, true, false, false]);
+    assert_eq!(who_verifies(&request, &secrets), given_up, "a next secret that was given up signs no more");
+}
+
+fn verdicts(standard: &[bool], legacy: &[bool]) -> Value {
+    json!({ "standard": standard, "legacy": legacy })
+}
+
+/// For each secret, whether it verifies the request: the libraries of both languages agree.
+fn who_verifies(request: &Received, secrets: &[&str]) -> Value {
+    let given = json!({
+        "body": STANDARD.encode(&request.body),
+        "headers": request.headers,
+        "secrets": secrets,
+    });
+    let folder = root().join("tests/rotation");
+    let python = said_by(root().join(".venv/bin/python"), &folder.join("verify.py"), &given);
+    let javascript = said_by("node".into(), &folder.join("verify.js"), &given);
+    assert_eq!(python, javascript);
+    python
+}
+
+fn said_by(program: PathBuf, script: &PathBuf, given: &Value) -> Value {
+    let mut verifier = Command::new(program)
+        .arg(script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the verifier runs");
+    verifier.stdin.take().expect("its input").write_all(given.to_string().as_bytes()).expect("it reads");
+    let output = verifier.wait_with_output().expect("it ends");
+    serde_json::from_slice(&output.stdout).expect("its verdicts")
+}
