@@ -478,6 +478,8 @@ impl ReceiverKey {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -643,6 +645,113 @@ mod tests {
         ] {
             let text = format!("https://{host}/");
             assert_eq!(refused(&text), Some(UrlRefused::Address), "{text}");
+        }
+    }
+
+    /// One number of an IPv4 address, in a base that URLs know, with zeros before it.
+    fn number(base: u8, zeros: usize, value: u32) -> String {
+        let zeros = "0".repeat(zeros);
+        match base {
+            0 => value.to_string(),
+            1 => format!("0{zeros}{value:o}"),
+            2 => format!("0x{zeros}{value:x}"),
+            _ => format!("0X{zeros}{value:X}"),
+        }
+    }
+
+    /// A host's text with some of its characters written otherwise, as URLs allow: percent-encoded, wide, or with another
+    /// full stop.
+    fn disguised(host: &str, ways: &[u8]) -> String {
+        let disguise = |(c, way): (char, &u8)| match (c, way % 8) {
+            ('.', 1) => "。".to_owned(),
+            ('.', 2) => "．".to_owned(),
+            ('.', 3) => "｡".to_owned(),
+            (c, 4) => format!("%{:02x}", u32::from(c)),
+            (c, 5) if c.is_ascii_alphanumeric() => {
+                char::from_u32(u32::from(c) - 0x21 + 0xff01).unwrap().to_string()
+            }
+            (c, _) => c.to_string(),
+        };
+        host.chars().zip(ways.iter().cycle()).map(disguise).collect()
+    }
+
+    /// An address of IPv4 that is not public, by the parts that URLs allow: the last of them fills what is left.
+    fn spelled_v4() -> impl Strategy<Value = (Ipv4Addr, String)> {
+        let networks: [(u32, u32); 8] = [
+            (0x7f00_0000, 8),
+            (0x0a00_0000, 8),
+            (0xac10_0000, 12),
+            (0xc0a8_0000, 16),
+            (0xa9fe_0000, 16),
+            (0x6440_0000, 10),
+            (0xe000_0000, 3),
+            (0, 8),
+        ];
+        let address = (0..networks.len(), any::<u32>()).prop_map(move |(network, bits)| {
+            let (first, length) = networks[network];
+            first | (bits & (u32::MAX >> length))
+        });
+        let ways = proptest::collection::vec(any::<u8>(), 1..24);
+        let numbers = proptest::collection::vec((0_u8..4, 0_usize..6), 4);
+        (address, 1_usize..=4, numbers, any::<bool>(), any::<bool>(), ways).prop_map(
+            |(address, parts, numbers, dot, disguise, ways)| {
+                let octets = address.to_be_bytes().map(u32::from);
+                let rest = address & (u32::MAX >> (8 * (parts - 1)));
+                let values = octets[..parts - 1].iter().copied().chain([rest]);
+                let spelled = values.zip(&numbers).map(|(value, (base, zeros))| number(*base, *zeros, value));
+                let mut host = spelled.collect::<Vec<_>>().join(".");
+                host.push_str(if dot { "." } else { "" });
+                let host = if disguise { disguised(&host, &ways) } else { host };
+                (Ipv4Addr::from_bits(address), host)
+            },
+        )
+    }
+
+    /// An address of IPv6 that holds an IPv4 one, or is not public itself; short or long, small or large.
+    fn spelled_v6(address: Ipv4Addr, form: u8, low: u16, long: bool) -> String {
+        let [a, b] = [(address.to_bits() >> 16) as u16, address.to_bits() as u16];
+        let segments = match form {
+            0 => [0, 0, 0, 0, 0, 0xffff, a, b],
+            1 => [0, 0, 0, 0, 0, 0, a, b],
+            2 => [0x64, 0xff9b, 0, 0, 0, 0, a, b],
+            3 => [0x64, 0xff9b, 1, low, 0, 0, a, b],
+            4 => [0x2002, a, b, low, 0, 0, 0, 1],
+            5 => [0x2001, 0, 0x53aa, 0x64c, 0, low, !a, !b],
+            6 => [0xfe80 | (low & 0x3f), 0, 0, 0, 0, 0, a, b],
+            7 => [0xfc00 | (low & 0x1ff), 0, 0, 0, 0, 0, a, b],
+            8 => [0xff00 | (low & 0xff), 0, 0, 0, 0, 0, a, b],
+            _ => [0x2001, 0xdb8, low, 0, 0, 0, a, b],
+        };
+        let short = std::net::Ipv6Addr::from(segments);
+        match (long, form) {
+            (true, 0..=2) => {
+                let front: Vec<String> = segments[..6].iter().map(|part| format!("{part:04X}")).collect();
+                format!("[{}:{address}]", front.join(":"))
+            }
+            (true, _) => format!("[{}]", segments.map(|part| format!("{part:04X}")).join(":")),
+            (false, _) => format!("[{short}]"),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_048))]
+        #[test]
+        fn no_spelling_of_an_address_that_is_not_public_is_taken((address, host) in spelled_v4()) {
+            let text = format!("https://{host}/in");
+            // A spelling that the URL standard does not know is no URL; one that it knows names that address.
+            let url = EndpointUrl::restore(&text);
+            if let Ok(url) = &url {
+                prop_assert_eq!(url.as_url().host(), Some(Host::Ipv4(address)), "{}", text);
+            }
+            prop_assert!(matches!(refused(&text), Some(UrlRefused::Address | UrlRefused::NotAUrl)), "{}", text);
+        }
+
+        #[test]
+        fn no_spelling_of_ipv6_leads_to_an_address_that_is_not_public(
+            (address, _) in spelled_v4(), form in 0_u8..10, low: u16, long: bool,
+        ) {
+            let text = format!("https://{}:8443/", spelled_v6(address, form, low, long));
+            prop_assert_eq!(refused(&text), Some(UrlRefused::Address), "{}", text);
         }
     }
 
