@@ -1,4 +1,5 @@
-//! A tenant's landing page, at two origins: one from which the demo's first workspace takes leads, and a foreign one.
+//! A tenant's landing page, at two origins: one from which the demo's first workspace takes leads, and a foreign one. Beside
+//! it the API reference.
 //!
 //! The page is an example to copy from (`tools/local/landing`): what it does with the lead capture API is all in
 //! `lead-capture.js`.
@@ -11,18 +12,23 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde::Serialize;
 use url::Url;
 
+use crate::reference;
 use crate::simulator::http_server::{Answer, Asked, Server, answer, json, text};
 
 const HTML: &str = "text/html; charset=utf-8";
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
+const YAML: &str = "application/yaml; charset=utf-8";
+
 /// Path, content type, content.
-const FILES: [(&str, &str, &str); 4] = [
+const FILES: [(&str, &str, &str); 6] = [
     ("/", HTML, include_str!("../landing/index.html")),
     ("/landing.css", CSS, include_str!("../landing/landing.css")),
     ("/landing.js", SCRIPT, include_str!("../landing/landing.js")),
     ("/lead-capture.js", SCRIPT, include_str!("../landing/lead-capture.js")),
+    ("/reference.css", CSS, include_str!("../landing/reference.css")),
+    ("/openapi.yaml", YAML, reference::OPENAPI),
 ];
 
 /// The running page; it ends when it is dropped.
@@ -67,6 +73,11 @@ impl Landing {
         format!("http://127.0.0.1:{}", self.allowed.port())
     }
 
+    /// The API reference.
+    pub fn reference_url(&self) -> String {
+        format!("{}/reference", self.url())
+    }
+
     /// An origin of which the workspace knows nothing.
     pub fn foreign_url(&self) -> String {
         format!("http://127.0.0.1:{}", self.foreign.port())
@@ -100,6 +111,7 @@ fn content(asked: &Asked, settings: Option<&Settings>) -> Answer {
     match (asked.uri.path(), settings) {
         ("/settings.json", Some(settings)) => json(StatusCode::OK, settings),
         ("/settings.json", None) => text(StatusCode::SERVICE_UNAVAILABLE, "there is no demo, or none yet"),
+        ("/reference", _) => answer(StatusCode::OK, HTML, reference::page().to_owned()),
         (path, _) => match FILES.iter().find(|(known, ..)| *known == path) {
             Some((_, content_type, content)) => answer(StatusCode::OK, content_type, (*content).to_owned()),
             None => text(StatusCode::NOT_FOUND, "there is no such file"),

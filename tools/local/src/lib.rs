@@ -15,6 +15,7 @@ pub mod landing;
 mod ports;
 mod prerequisites;
 mod progress;
+pub mod reference;
 mod run;
 pub mod simulator;
 mod stack_file;

@@ -97,6 +97,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
         receiver_ca_file: checkout.path_text("receiver-ca.pem"),
         landing_url: landing.url(),
         foreign_landing_url: landing.foreign_url(),
+        reference_url: landing.reference_url(),
         console: console.command_line(),
         workspaces,
     };

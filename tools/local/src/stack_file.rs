@@ -22,6 +22,8 @@ pub(crate) struct StackFile {
     pub(crate) landing_url: String,
     /// The same page where it may not.
     pub(crate) foreign_landing_url: String,
+    /// The API reference, for people.
+    pub(crate) reference_url: String,
     pub(crate) console: String,
     pub(crate) workspaces: Vec<Workspace>,
 }
@@ -154,6 +156,7 @@ impl StackFile {
              Sent       {}/ledger (to the simulated provider)\n\
              Received   {}/ledger (by the simulated customer)\n\
              Landing    {} (a page that sends leads)\n\
+             Reference  {} (of the API)\n\
              Logs       {}\n\
              All of it  {}\n",
             self.base_url,
@@ -161,6 +164,7 @@ impl StackFile {
             self.provider_url,
             self.receiver_ledger_url,
             self.landing_url,
+            self.reference_url,
             checkout.path_text("logs"),
             checkout.path_text("stack.json"),
         );

@@ -54,6 +54,38 @@ async fn the_same_page_stands_at_both_origins() {
 }
 
 #[tokio::test]
+async fn the_api_reference_beside_the_page_shows_every_operation_and_every_code() {
+    let landing = landing().await;
+    let response = get(landing.reference_url()).await;
+    assert_eq!(header(&response, "content-type"), "text/html; charset=utf-8");
+    let page = response.text().await.unwrap();
+
+    let api = local::reference::as_json();
+    let items = ["paths", "webhooks"].into_iter().flat_map(|part| api[part].as_object().unwrap().values());
+    let operations = items.flat_map(|item| item.as_object().unwrap().values());
+    let ids: Vec<&str> = operations.filter_map(|operation| operation["operationId"].as_str()).collect();
+    assert!(ids.len() > 20, "{ids:?}");
+    for id in ids {
+        assert!(page.contains(&format!("<article id=\"{id}\">")), "{id}");
+        assert!(page.contains(&format!("<a href=\"#{id}\">")), "{id} is not among the contents");
+    }
+    for example in api["components"]["examples"].as_object().unwrap().values() {
+        let Some(code) = example["value"]["code"].as_str() else { continue };
+        assert!(page.contains(&format!("<tr id=\"{code}\">")), "{code}");
+    }
+    // What it links to within itself is there.
+    for link in page.split("href=\"#").skip(1) {
+        let target = link.split('"').next().unwrap();
+        assert!(page.contains(&format!("id=\"{target}\"")), "{target}");
+    }
+
+    let response = get(format!("{}/openapi.yaml", landing.url())).await;
+    assert_eq!(header(&response, "content-type"), "application/yaml; charset=utf-8");
+    assert_eq!(response.text().await.unwrap(), local::reference::OPENAPI);
+    assert_eq!(get(format!("{}/reference.css", landing.url())).await.status(), 200);
+}
+
+#[tokio::test]
 async fn settings_are_there_once_the_demo_is() {
     let landing = landing().await;
     let url = format!("{}/settings.json", landing.url());

@@ -1,0 +1,342 @@
+//! The API reference: `openapi.yaml` as one page, made when it is first asked for.
+//!
+//! The page is plain HTML, without a script: what is folded is a `<details>`, and every operation, schema and error code
+//! has an address of its own to link to.
+
+mod document;
+mod markup;
+mod schema;
+
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+use saphyr::Yaml;
+
+pub use document::{OPENAPI, as_json};
+use document::{deref, entries, get, list, root, text};
+use markup::{escape, prose};
+
+/// The page.
+pub fn page() -> &'static str {
+    static PAGE: LazyLock<String> = LazyLock::new(render);
+    &PAGE
+}
+
+/// What is done under a path, or sent by a webhook.
+struct Operation {
+    method: &'static str,
+    path: &'static str,
+    /// What all operations of the path have.
+    shared: Option<&'static Yaml<'static>>,
+    node: &'static Yaml<'static>,
+    is_webhook: bool,
+}
+
+const METHODS: [&str; 5] = ["get", "post", "patch", "options", "put"];
+
+/// All operations, in the order of the file.
+fn operations() -> Vec<Operation> {
+    let mut operations = vec![];
+    for (part, is_webhook) in [("paths", false), ("webhooks", true)] {
+        for (path, item) in entries(get(root(), part)) {
+            for (method, node) in entries(Some(item)) {
+                if let Some(method) = METHODS.into_iter().find(|known| *known == method) {
+                    operations.push(Operation {
+                        method,
+                        path,
+                        shared: get(item, "parameters"),
+                        node,
+                        is_webhook,
+                    });
+                }
+            }
+        }
+    }
+    operations
+}
+
+impl Operation {
+    fn id(&self) -> &'static str {
+        text(self.node, "operationId")
+    }
+
+    fn summary(&self) -> &'static str {
+        text(self.node, "summary")
+    }
+
+    fn is_of(&self, tag: &str) -> bool {
+        list(get(self.node, "tags")).iter().any(|of| of.as_str() == Some(tag))
+    }
+
+    /// The method as people say it, and where it goes.
+    fn title(&self) -> String {
+        let method = if self.is_webhook { "event".to_owned() } else { self.method.to_uppercase() };
+        format!(
+            "<span class=\"method {}\">{method}</span> <code class=\"path\">{}</code>",
+            if self.is_webhook { "event" } else { self.method },
+            // A path may be broken behind each of its parts, on a phone it must.
+            escape(self.path).replace('/', "/<wbr>")
+        )
+    }
+}
+
+fn render() -> String {
+    let info = get(root(), "info");
+    let title = info.map_or("", |info| text(info, "title"));
+    let operations = operations();
+    let mut page = String::new();
+    let mut put = |part: &str| page.push_str(part);
+    put(&format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{0}: API reference</title>\n<link rel=\"stylesheet\" href=\"./reference.css\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">To the content</a>\n\
+         <header><p><a href=\"#top\">{0}</a> <span>API reference</span></p>\
+         <p><a href=\"./openapi.yaml\">openapi.yaml</a></p></header>\n",
+        escape(title)
+    ));
+    put(&navigation(&operations));
+    put("<main id=\"content\">\n<section id=\"top\">\n");
+    put(&format!("<h1>{}</h1>\n", escape(title)));
+    if let Some(info) = info {
+        put(&format!("<p class=\"lead\">{}</p>\n", escape(text(info, "summary"))));
+        put(&prose(text(info, "description")));
+    }
+    put(&servers());
+    put("</section>\n");
+    for tag in list(get(root(), "tags")) {
+        let name = text(tag, "name");
+        put(&format!("<section id=\"{}\">\n<h2>{}</h2>\n", anchor(name), escape(name)));
+        put(&prose(text(tag, "description")));
+        for operation in operations.iter().filter(|operation| operation.is_of(name)) {
+            put(&show(operation));
+        }
+        put("</section>\n");
+    }
+    put(&errors());
+    put(&schemas());
+    put("</main>\n</body>\n</html>\n");
+    page
+}
+
+fn anchor(name: &str) -> String {
+    name.to_lowercase().replace(' ', "-")
+}
+
+fn navigation(operations: &[Operation]) -> String {
+    let mut nav = "<nav aria-label=\"Contents\"><details><summary>Contents</summary>\n<ul>\n\
+                   <li><a href=\"#top\">Introduction</a></li>\n"
+        .to_owned();
+    for tag in list(get(root(), "tags")) {
+        let name = text(tag, "name");
+        let _ = write!(nav, "<li><a href=\"#{}\">{}</a><ul>", anchor(name), escape(name));
+        for operation in operations.iter().filter(|operation| operation.is_of(name)) {
+            let said =
+                if operation.is_webhook { escape(operation.path) } else { escape(operation.summary()) };
+            let _ = write!(nav, "<li><a href=\"#{}\">{said}</a></li>", operation.id());
+        }
+        nav.push_str("</ul></li>\n");
+    }
+    nav.push_str(
+        "<li><a href=\"#errors\">Error codes</a></li>\n<li><a href=\"#schemas\">Schemas</a></li>\n</ul></details></nav>\n",
+    );
+    nav
+}
+
+/// Where the API is, and how one is let in.
+fn servers() -> String {
+    let mut shown = "<h3>Hosts and keys</h3>\n<dl class=\"fields\">\n".to_owned();
+    for server in list(get(root(), "servers")) {
+        let _ = write!(
+            shown,
+            "<div><dt><code>{}</code></dt><dd>{}</dd></div>\n",
+            escape(text(server, "url")),
+            prose(text(server, "description"))
+        );
+    }
+    let schemes = get(root(), "components").and_then(|components| get(components, "securitySchemes"));
+    for (_, scheme) in entries(schemes) {
+        let _ = write!(
+            shown,
+            "<div><dt><code>{}</code> <span class=\"kind\">{}</span></dt><dd>{}</dd></div>\n",
+            escape(text(scheme, "name")),
+            escape(text(scheme, "in")),
+            prose(text(scheme, "description"))
+        );
+    }
+    shown.push_str("</dl>\n");
+    shown
+}
+
+fn show(operation: &Operation) -> String {
+    let mut shown = format!(
+        "<article id=\"{}\">\n<h3>{}</h3>\n<p class=\"route\">{}</p>\n",
+        operation.id(),
+        escape(operation.summary()),
+        operation.title()
+    );
+    shown.push_str(&prose(text(operation.node, "description")));
+    shown.push_str(&parameters(operation));
+    if let Some(content) = get(operation.node, "requestBody").and_then(|body| get(deref(body), "content")) {
+        for (content_type, media) in entries(Some(content)) {
+            let _ = write!(
+                shown,
+                "<h4>{} <span class=\"kind\">{}</span></h4>\n",
+                if operation.is_webhook { "What is sent" } else { "Body" },
+                escape(content_type)
+            );
+            shown.push_str(&get(media, "schema").map(schema::body).unwrap_or_default());
+            shown.push_str(&examples(media));
+        }
+    }
+    shown.push_str(if operation.is_webhook { "<h4>Your answer</h4>\n" } else { "<h4>Answers</h4>\n" });
+    for (status, response) in entries(get(operation.node, "responses")) {
+        shown.push_str(&answer(status, deref(response)));
+    }
+    shown.push_str("</article>\n");
+    shown
+}
+
+fn parameters(operation: &Operation) -> String {
+    let all = list(operation.shared).iter().chain(list(get(operation.node, "parameters")));
+    let mut shown = String::new();
+    for parameter in all.map(deref) {
+        let needed = get(parameter, "required").and_then(Yaml::as_bool) == Some(true);
+        let _ = write!(
+            shown,
+            "<div><dt><code>{}</code> <span class=\"kind\">in {}, {}</span>{}</dt><dd>{}</dd></div>\n",
+            escape(text(parameter, "name")),
+            escape(text(parameter, "in")),
+            get(parameter, "schema").map(schema::kind).unwrap_or_default(),
+            if needed { " <span class=\"needed\">required</span>" } else { "" },
+            prose(text(parameter, "description"))
+        );
+    }
+    if shown.is_empty() {
+        shown
+    } else {
+        format!("<h4>Parameters</h4>\n<dl class=\"fields\">\n{shown}</dl>\n")
+    }
+}
+
+/// One status: folded, as most are read once.
+fn answer(status: &str, response: &'static Yaml<'static>) -> String {
+    let good = status.starts_with('2');
+    let mut inside = String::new();
+    let mut headers = vec![];
+    for (name, header) in entries(get(response, "headers")) {
+        let header = deref(header);
+        let always = get(header, "required").and_then(Yaml::as_bool) == Some(true);
+        headers.push(format!(
+            "<div><dt><code>{}</code>{}</dt><dd>{}</dd></div>\n",
+            escape(name),
+            if always { "" } else { " <span class=\"kind\">sometimes</span>" },
+            prose(text(header, "description"))
+        ));
+    }
+    let mut codes = vec![];
+    for (content_type, media) in entries(get(response, "content")) {
+        if good {
+            let _ = write!(inside, "<p class=\"kind\">{}</p>\n", escape(content_type));
+            inside.push_str(&get(media, "schema").map(schema::body).unwrap_or_default());
+        } else {
+            codes.extend(schema::codes(get(media, "schema")));
+        }
+        inside.push_str(&examples(media));
+    }
+    if !headers.is_empty() {
+        let _ = write!(
+            inside,
+            "<details><summary>Headers</summary><dl class=\"fields\">\n{}</dl></details>\n",
+            headers.concat()
+        );
+    }
+    let links: Vec<String> =
+        codes.iter().map(|code| format!("<a href=\"#{code}\"><code>{code}</code></a>")).collect();
+    let summary = format!(
+        "<span class=\"status {}\">{}</span> {}",
+        if good { "good" } else { "bad" },
+        escape(status),
+        markup::line(text(response, "description").trim())
+    );
+    let codes = if links.is_empty() {
+        String::new()
+    } else {
+        format!("<p class=\"codes\">{}</p>\n", links.join(" "))
+    };
+    if inside.is_empty() {
+        return format!("<p class=\"answer\">{summary}</p>\n");
+    }
+    format!("<details class=\"answer\"><summary>{summary}</summary>\n{codes}{inside}</details>\n")
+}
+
+/// The examples of a body, each folded under what it shows.
+fn examples(media: &'static Yaml<'static>) -> String {
+    let mut shown = String::new();
+    let mut put = |summary: &str, value: &Yaml<'_>| {
+        let _ = write!(
+            shown,
+            "<details class=\"example\"><summary>Example: {}</summary><pre><code>{}</code></pre></details>\n",
+            escape(summary),
+            escape(&document::pretty(value))
+        );
+    };
+    if let Some(value) = get(media, "example") {
+        put("a delivery", value);
+    }
+    for (name, example) in entries(get(media, "examples")) {
+        let example = deref(example);
+        if let Some(value) = get(example, "value") {
+            let summary = text(example, "summary");
+            put(if summary.is_empty() { name } else { summary }, value);
+        }
+    }
+    shown
+}
+
+/// Every code of both surfaces: its status, its title, an instance of when it is answered.
+fn errors() -> String {
+    let mut rows: Vec<(&str, i64, &str, &str)> = vec![];
+    let all = get(root(), "components").and_then(|components| get(components, "examples"));
+    for (_, example) in entries(all) {
+        let Some(value) = get(example, "value") else { continue };
+        let code =
+            get(value, "code").or_else(|| get(value, "type").filter(|_| get(value, "title").is_some()));
+        let status = get(value, "status").and_then(Yaml::as_integer);
+        if let Some((code, status)) = code.and_then(Yaml::as_str).zip(status)
+            && rows.iter().all(|(known, ..)| *known != code)
+        {
+            rows.push((code, status, text(value, "title"), text(example, "summary")));
+        }
+    }
+    let mut shown = "<section id=\"errors\">\n<h2>Error codes</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>Status</th>\
+                     <th>Code</th><th>Meaning</th></tr></thead>\n<tbody>\n"
+        .to_owned();
+    for (code, status, title, instance) in rows {
+        let _ = write!(
+            shown,
+            "<tr id=\"{code}\"><td>{status}</td><td><code>{}</code></td><td><strong>{}</strong>. {}.</td></tr>\n",
+            escape(code).replace('_', "_<wbr>"),
+            escape(title),
+            markup::line(instance)
+        );
+    }
+    shown.push_str("</tbody></table></div>\n</section>\n");
+    shown
+}
+
+/// The objects that bodies are made of.
+fn schemas() -> String {
+    let mut shown = "<section id=\"schemas\">\n<h2>Schemas</h2>\n".to_owned();
+    let all = get(root(), "components").and_then(|components| get(components, "schemas"));
+    for (name, node) in entries(all).filter(|(_, node)| schema::is_object(node)) {
+        let _ = write!(
+            shown,
+            "<article id=\"schema-{name}\">\n<h3>{name}</h3>\n{}{}</article>\n",
+            prose(text(node, "description")),
+            schema::fields(node)
+        );
+    }
+    shown.push_str("</section>\n");
+    shown
+}
