@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use aws_lambda_events::dynamodb::Event as StreamEvent;
 use queue::{DeliveryQueue, LeadQueue, SendQueue};
+use runtime::Metrics;
 use store::{Bucket, Store};
 
 pub use relay::NotRelayed;
@@ -38,6 +39,8 @@ pub struct Relay {
     pub bucket: Bucket,
     /// How long after its event a delivery whose message was lost is taken up by the sweeper.
     pub first_due: Duration,
+    /// What became of changes is counted here.
+    pub metrics: Metrics,
 }
 
 impl Relay {

@@ -22,6 +22,7 @@ async fn main() -> Result<(), Error> {
         leads: LeadQueue::new(process.sqs(), process.settings.required("LEAD_QUEUE_URL")?),
         bucket: Bucket::new(process.s3(), process.settings.required("MEDIA_BUCKET")?, process.clock()),
         first_due: Duration::from_secs(process.settings.parsed("FIRST_DUE_SECONDS", 120)?),
+        metrics: process.metrics(),
     };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<_>| {
         relay.handle(event.payload).await.map_err(Error::from)

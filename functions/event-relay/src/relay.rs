@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use aws_lambda_events::dynamodb::EventRecord;
 use domain::{
-    Contact, Conversation, Definitions, EndpointId, Event, MediaId, Summary, WebhookEndpoint, WorkspaceId,
-    causes,
+    Contact, Conversation, Definitions, EndpointId, Event, MediaId, Summary, Timestamp, WebhookEndpoint,
+    WorkspaceId, causes,
 };
 use edge::view;
 use futures::StreamExt;
 use futures::future::{join, join_all, try_join};
 use queue::{DeliveryTask, LeadTask, SendTask, Wake};
+use runtime::metrics::Relayed;
 use store::{Recorded, StoreError};
 
 use crate::Relay;
@@ -39,21 +40,36 @@ pub(crate) async fn relay(relay: &Relay, records: &[EventRecord]) -> Result<(), 
         }
     }
 
+    let counted = Relayed::default();
     let (unrecorded, kept) =
-        join(record_all(relay, &asked.changes), forget_all(relay, &asked.forgotten)).await;
+        join(record_all(relay, &asked.changes, &counted), forget_all(relay, &asked.forgotten)).await;
     join(wake_conversations(relay, &asked.sends), wake_leads(relay, &asked.leads)).await;
     failed += unrecorded + kept;
+    counted.records_not_relayed.add(failed);
+    // Most records are of helper rows, which nobody waits for.
+    if failed > 0 || !asked.changes.is_empty() {
+        counted.relay_lag.took(lag(relay, records));
+    }
+    relay.metrics.put((), &counted);
     if failed == 0 { Ok(()) } else { Err(NotRelayed { records: failed }) }
 }
 
+/// How long ago the oldest change of a batch was made.
+fn lag(relay: &Relay, records: &[EventRecord]) -> Duration {
+    let made = records.iter().map(|record| record.change.approximate_creation_date_time.timestamp_millis());
+    let now = relay.store.now();
+    made.min().map_or(Duration::ZERO, |oldest| now.since(Timestamp::from_millis(oldest)))
+}
+
 /// Records the events of changes and queues their deliveries; how many could not be recorded.
-async fn record_all(relay: &Relay, changes: &[Change]) -> usize {
+async fn record_all(relay: &Relay, changes: &[Change], counted: &Relayed) -> usize {
     let settings = settings_of(relay, changes).await;
     let read = changes.iter().filter_map(|change| Some((change, settings.get(&change.event.workspace_id)?)));
     let mut failed = changes.len() - read.clone().count();
 
     let mut wakes = vec![];
-    let recordings = read.map(async |(change, settings)| (change, record(relay, change, settings).await));
+    let recordings =
+        read.map(async |(change, settings)| (change, record(relay, change, settings, counted).await));
     let mut recordings = futures::stream::iter(recordings).buffered(AT_ONCE);
     while let Some((change, recorded)) = recordings.next().await {
         match recorded {
@@ -141,6 +157,7 @@ async fn record(
     relay: &Relay,
     change: &Change,
     settings: &WorkspaceSettings,
+    counted: &Relayed,
 ) -> Result<Vec<Wake<DeliveryTask>>, Box<dyn std::error::Error + Send + Sync>> {
     let Change { event, about, request } = change;
     let wanting = settings.endpoints.iter().filter(|endpoint| endpoint.wants(event.event_type));
@@ -161,6 +178,7 @@ async fn record(
     let recorded =
         relay.store.record_event(event, request.as_deref(), body, &wanting, relay.first_due).await?;
     if recorded == Recorded::New {
+        counted.events_recorded.add(1);
         told(change, wanting.len());
     }
     Ok(wanting.into_iter().map(|endpoint| wake(event, endpoint)).collect())

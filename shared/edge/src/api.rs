@@ -5,8 +5,12 @@ use std::time::Duration;
 
 use domain::{Scope, Unfit, WorkspaceId, causes};
 use lambda_http::{Body, Response};
+use runtime::Metrics;
+use runtime::metrics::{ApiFunction, Requests};
+use serde::Serialize;
 use store::{CursorKeys, Once, Patience, Store, StoreError};
-use tracing::{Instrument, Span, error, info, info_span};
+use tokio::time::Instant;
+use tracing::{Instrument, Span, error_span};
 
 use crate::auth::{Authenticator, Caller};
 use crate::cursor::{self, Bounds};
@@ -25,6 +29,8 @@ pub struct Api {
     store: Store,
     longest: Duration,
     authenticator: Authenticator,
+    metrics: Metrics,
+    function: ApiFunction,
 }
 
 /// One request whose caller is proven.
@@ -37,9 +43,9 @@ pub struct Call<'a> {
 }
 
 impl Api {
-    /// An API over a store.
-    pub fn new(store: Store) -> Self {
-        Self { authenticator: Authenticator::new(store.clone()), store, longest: LONGEST }
+    /// An API over a store, in that function.
+    pub fn new(store: Store, metrics: Metrics, function: ApiFunction) -> Self {
+        Self { authenticator: Authenticator::new(store.clone()), store, longest: LONGEST, metrics, function }
     }
 
     /// The same with another limit to how long a request may take.
@@ -57,43 +63,84 @@ impl Api {
         scope: Scope,
         handler: impl AsyncFnOnce(&Call<'_>) -> Result<Reply, ApiError>,
     ) -> Response<Body> {
-        let span = info_span!("request", request_id = request.id(), workspace_id = tracing::field::Empty);
+        let began = Instant::now();
+        let mut workspace = None;
+        let span = error_span!("request", requestId = request.id(), workspace = tracing::field::Empty);
         let work = async {
             let caller = self.authenticator.authorize(request, scope).await?;
-            Span::current().record("workspace_id", tracing::field::display(caller.workspace()));
+            workspace = Some(caller.workspace());
+            Span::current().record("workspace", tracing::field::display(caller.workspace()));
             let call = Call { api: self, caller, request };
             let (admitted, answer) = futures::future::join(call.caller.admitted(), handler(&call)).await;
             admitted.and(answer)
         };
-        let answer = tokio::time::timeout(self.longest, work.instrument(span.clone())).await;
+        let answer = tokio::time::timeout(self.longest, work.instrument(span)).await;
         let answer =
             answer.unwrap_or_else(|_| Err(StoreError::Busy("the request took too long".into()).into()));
-        self.release(request, answer, &span)
+        self.tell(request, workspace, &answer, began.elapsed());
+        respond(request.id(), answer)
     }
 
     /// Answers a route or method that no function serves; the gateway should have.
     pub fn no_such_route(&self, request: &ApiRequest) -> Response<Body> {
-        let span = info_span!("request", request_id = request.id());
-        self.release(request, Err(ApiError::NoRoute), &span)
-    }
-
-    /// Logs once and renders.
-    fn release(&self, request: &ApiRequest, answer: Result<Reply, ApiError>, span: &Span) -> Response<Body> {
-        let _entered = span.enter();
-        let method = request.method();
-        match &answer {
-            Ok(_) => info!(method, "answered"),
-            Err(failure) => {
-                let code = failure.code();
-                if code.status >= 500 {
-                    error!(method, status = code.status, code = code.code, cause = causes(failure), "failed");
-                } else {
-                    info!(method, status = code.status, code = code.code, "refused");
-                }
-            }
-        }
+        let answer = Err(ApiError::NoRoute);
+        self.tell(request, None, &answer, Duration::ZERO);
         respond(request.id(), answer)
     }
+
+    /// One line a request, which is its metrics as well: told at every `LOG_LEVEL`.
+    fn tell(
+        &self,
+        request: &ApiRequest,
+        workspace: Option<WorkspaceId>,
+        answer: &Result<Reply, ApiError>,
+        took: Duration,
+    ) {
+        let failure = answer.as_ref().err();
+        let code = failure.map(ApiError::code);
+        let status = answer.as_ref().map_or_else(|failure| failure.code().status, Reply::status);
+        let counted = Requests::default();
+        counted.request_time.took(took);
+        let (level, message) = match status {
+            500.. => {
+                counted.failed_5xx.add(1);
+                ("ERROR", "failed")
+            }
+            400.. => {
+                counted.refused_4xx.add(1);
+                counted.rate_limited.add(usize::from(status == 429));
+                ("INFO", "refused")
+            }
+            _ => ("INFO", "answered"),
+        };
+        let fields = RequestLine {
+            request_id: request.id(),
+            trace_id: request.trace_id(),
+            workspace: workspace.map(|workspace| workspace.to_string()),
+            route: request.route(),
+            status,
+            code: code.map(|code| code.code),
+            cause: failure.filter(|_| status >= 500).map(|failure| causes(failure)),
+        };
+        self.metrics.tell(self.function, &counted, level, message, &fields);
+    }
+}
+
+/// What is logged of a request, besides how long it took.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RequestLine<'a> {
+    request_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<String>,
+    route: &'a str,
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<String>,
 }
 
 impl Call<'_> {

@@ -54,6 +54,11 @@ impl Reply {
         std::str::from_utf8(&self.body).unwrap_or_default()
     }
 
+    /// The status.
+    pub(crate) fn status(&self) -> u16 {
+        self.status.as_u16()
+    }
+
     /// The tag of the resource in this answer.
     pub fn etag(&self) -> Option<&ETag> {
         self.etag.as_ref()

@@ -16,6 +16,7 @@ use crate::json;
 pub struct ApiRequest {
     http: Request,
     id: String,
+    route: String,
 }
 
 impl ApiRequest {
@@ -24,16 +25,29 @@ impl ApiRequest {
 
     /// Takes the gateway's request.
     pub fn new(http: Request) -> Self {
-        let id = match http.request_context_ref() {
-            Some(RequestContext::ApiGatewayV1(context)) => context.request_id.clone(),
-            _ => None,
+        let (id, resource) = match http.request_context_ref() {
+            Some(RequestContext::ApiGatewayV1(context)) => {
+                (context.request_id.clone(), context.resource_path.clone())
+            }
+            _ => (None, None),
         };
-        Self { http, id: id.unwrap_or_default() }
+        let route = format!("{} {}", http.method(), resource.unwrap_or_default());
+        Self { http, id: id.unwrap_or_default(), route }
     }
 
     /// The gateway's id of this request: it is answered in `X-Request-Id` and logged.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The method and the path as the API names it, with placeholders: nothing of this request alone.
+    pub(crate) fn route(&self) -> &str {
+        &self.route
+    }
+
+    /// X-Ray's id of the trace, if there is one.
+    pub(crate) fn trace_id(&self) -> Option<&str> {
+        self.http.lambda_context_ref()?.xray_trace_id.as_deref().and_then(runtime::trace_id)
     }
 
     /// The method, in upper case.

@@ -5,6 +5,8 @@
 use domain::{AttributeDefinition, AttributeType};
 use edge::{Api, ApiRequest};
 use harness::{Answer, World, trips};
+use runtime::Metrics;
+use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 
 struct Attributes {
@@ -21,7 +23,11 @@ impl Attributes {
         world.open_attribute("age", AttributeType::Number, |definition| definition.is_required = true).await;
         world.closed_attribute("plan", &["free", "paid"], |definition| definition.is_required = true).await;
         world.closed_attribute("gone", &["x"], |definition| definition.deleted_at = Some(now)).await;
-        let api = Api::new(world.db.store_of("attributes"));
+        let api = Api::new(
+            world.db.store_of("attributes"),
+            Metrics::kept(world.db.clock().clone()).0,
+            ApiFunction::Attributes,
+        );
         Self { world, api }
     }
 

@@ -5,10 +5,13 @@
 mod auth;
 mod get;
 mod list;
+mod told;
 mod update;
 
 use edge::{Api, ApiRequest};
 use harness::{Answer, GatewayEvent, World};
+use runtime::Metrics;
+use runtime::metrics::ApiFunction;
 
 /// A world and the function over it.
 struct Contacts {
@@ -19,13 +22,21 @@ struct Contacts {
 impl Contacts {
     async fn start() -> Self {
         let world = World::start().await;
-        let api = Api::new(world.db.store_of("contacts"));
+        let api = Api::new(
+            world.db.store_of("contacts"),
+            Metrics::kept(world.db.clock().clone()).0,
+            ApiFunction::Contacts,
+        );
         Self { world, api }
     }
 
     /// The same tables behind a function started anew, which remembers nothing.
     fn cold(&self) -> Api {
-        Api::new(self.world.db.store_of("contacts"))
+        Api::new(
+            self.world.db.store_of("contacts"),
+            Metrics::kept(self.world.db.clock().clone()).0,
+            ApiFunction::Contacts,
+        )
     }
 
     async fn send(&self, event: GatewayEvent) -> Answer {

@@ -6,6 +6,8 @@ use domain::{
     PersonName, Template, TemplateId,
 };
 use harness::{World, trips};
+use runtime::Metrics;
+use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 use store::{ConversationQuery, Table};
 
@@ -524,7 +526,11 @@ async fn templates_that_this_process_does_not_remember_cost_one_trip_more_the_fi
     let f = Conversations::start().await;
     let template = f.world.template(|_| ()).await;
     f.world.onboarding(Override::Entire, &[template.id]).await;
-    let cold = edge::Api::new(f.world.db.store_of("conversations"));
+    let cold = edge::Api::new(
+        f.world.db.store_of("conversations"),
+        Metrics::kept(f.world.db.clock().clone()).0,
+        ApiFunction::Conversations,
+    );
     let event = || f.posted(&with("+34600111222", json!({})));
     for (trips_of, what) in [(4, "key, look-up, templates, write"), (2, "look-up, write")] {
         f.world.db.forget_calls();

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use domain::Override;
 use harness::{Answer, GatewayEvent, World};
+use runtime::Metrics;
+use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 use store::Table;
 
@@ -110,7 +112,11 @@ async fn a_hundred_posts_at_once_with_one_key_make_one_conversation() {
     let template = f.world.template(|_| ()).await;
     f.world.onboarding(Override::Entire, &[template.id]).await;
     let body = with("+34600111222", json!({}));
-    let other = edge::Api::new(f.world.db.store_of("conversations"));
+    let other = edge::Api::new(
+        f.world.db.store_of("conversations"),
+        Metrics::kept(f.world.db.clock().clone()).0,
+        ApiFunction::Conversations,
+    );
     let posts = (0..100).map(|n| {
         let api = if n % 2 == 0 { &f.api } else { &other };
         f.send_to(api, keyed(&f, "k", &body))

@@ -17,6 +17,8 @@ use domain::api_key::RateLimit;
 use domain::{Conversation, ConversationId};
 use edge::{Api, ApiRequest};
 use harness::{Answer, GatewayEvent, World};
+use runtime::Metrics;
+use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 use store::Table;
 
@@ -42,7 +44,11 @@ impl Conversations {
         // Some of these tests make a thousand conversations in no time.
         let rate = RateLimit::new(RateLimit::MAX_PER_SECOND, RateLimit::MAX_BURST).unwrap();
         world.key = world.key_with(world.workspace, &["*"], |key| key.rate = rate).await;
-        let api = Api::new(world.db.store_of("conversations"));
+        let api = Api::new(
+            world.db.store_of("conversations"),
+            Metrics::kept(world.db.clock().clone()).0,
+            ApiFunction::Conversations,
+        );
         Self { world, api }
     }
 

@@ -117,6 +117,47 @@ async fn what_the_store_wrote_is_relayed_from_its_own_stream() {
 }
 
 #[tokio::test]
+async fn an_event_names_the_api_request_that_made_its_change_if_one_did() {
+    let scene = Scene::with_endpoint().await;
+    let mut of_the_api = record_of(1);
+    of_the_api["dynamodb"]["NewImage"]["lastRequest"] = json!({ "S": "gateway-1/a-write" });
+    assert!(scene.relayed(&stream_event(&[of_the_api, record_of(2)])).await);
+    let mut requests = vec![];
+    for delivery in scene.deliveries(ENDPOINT).await {
+        let store = scene.world.db.store();
+        let event = store.recorded_event(scene.world.workspace, delivery.event_id).await.unwrap().unwrap();
+        requests.push(event.request);
+    }
+    requests.sort();
+    assert_eq!(requests, [None, Some("gateway-1".to_owned())]);
+}
+
+#[tokio::test]
+async fn events_records_at_fault_and_the_age_of_the_oldest_change_are_counted() {
+    let scene = Scene::with_endpoint().await;
+    let at = |mut record: serde_json::Value, seconds: i64| {
+        record["dynamodb"]["ApproximateCreationDateTime"] = json!(seconds);
+        record
+    };
+    scene.world.db.clock().set(domain::Timestamp::from_millis(1_000_000_000));
+    let mut from_the_future = record_of(3);
+    from_the_future["dynamodb"]["NewImage"]["sv"] = json!({ "N": "99" });
+    let (older, newer) = (at(record_of(1), 999_997), at(record_of(2), 999_999));
+    assert!(!scene.relayed(&stream_event(&[newer, older, at(from_the_future, 999_998)])).await);
+    let told: Vec<_> = scene.counted.told().into_iter().collect();
+    let expected = [("EventsRecorded", vec![2]), ("RecordsNotRelayed", vec![1]), ("RelayLag", vec![3_000])];
+    assert_eq!(told, expected.map(|(name, values)| (name.to_owned(), values)));
+
+    scene.counted.lines();
+    assert!(scene.relayed(&stream_event(&[at(record_of(1), 999_999)])).await);
+    let told: Vec<_> = scene.counted.told().into_keys().collect();
+    assert_eq!(told, ["RelayLag"], "an event that stood already is none that was recorded");
+    scene.counted.lines();
+    assert!(scene.relayed(&stream_event(&[])).await);
+    assert!(scene.counted.lines().is_empty(), "nothing happened");
+}
+
+#[tokio::test]
 async fn a_repeated_record_writes_nothing_and_queues_the_same_again() {
     let scene = Scene::with_endpoint().await;
     assert!(scene.relayed(&fixture(UPDATED)).await);

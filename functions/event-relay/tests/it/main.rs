@@ -19,6 +19,8 @@ use domain::{
 use event_relay::Relay;
 use harness::{TestBucket, TestQueue, World, fixture};
 use queue::{DeliveryQueue, LeadQueue, SendQueue};
+use runtime::Metrics;
+use runtime::metrics::Kept;
 use serde_json::{Value, json};
 use store::Table;
 
@@ -37,12 +39,14 @@ struct Scene {
     leads: TestQueue,
     bucket: TestBucket,
     relay: Relay,
+    counted: Kept,
 }
 
 impl Scene {
     async fn start() -> Self {
         let (world, sqs, sends) = (World::start().await, TestQueue::default(), TestQueue::default());
         let (leads, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
+        let (metrics, counted) = Metrics::kept(world.db.clock().clone());
         let relay = Relay {
             store: world.db.store_of("event-relay"),
             deliveries: DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries"),
@@ -50,8 +54,9 @@ impl Scene {
             leads: LeadQueue::new(leads.client(), "http://queue.invalid/1/leads"),
             bucket: bucket.bucket_of(&world.db, "event-relay"),
             first_due: FIRST_DUE,
+            metrics,
         };
-        Self { world, sqs, sends, leads, bucket, relay }
+        Self { world, sqs, sends, leads, bucket, relay, counted }
     }
 
     /// The same with an endpoint that wants everything.

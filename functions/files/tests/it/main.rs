@@ -9,6 +9,8 @@ use domain::media::FileName;
 use domain::{FileType, Media, MediaDigest, MediaId, Timestamp};
 use edge::{Api, ApiRequest};
 use harness::{Answer, Fault, GatewayEvent, TestBucket, TestClock, World, trips};
+use runtime::Metrics;
+use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 use store::{Bucket, Table};
 
@@ -25,7 +27,11 @@ struct Files {
 impl Files {
     async fn start() -> Self {
         let world = World::start().await;
-        let api = Api::new(world.db.store_of("files"));
+        let api = Api::new(
+            world.db.store_of("files"),
+            Metrics::kept(world.db.clock().clone()).0,
+            ApiFunction::Files,
+        );
         let bucket = TestBucket::beside(&world.db).bucket_of(&world.db, "files");
         Self { world, api, bucket }
     }

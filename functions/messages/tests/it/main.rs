@@ -13,6 +13,8 @@ use domain::{Conversation, ConversationId, Message, MessageId};
 use edge::{Api, ApiRequest};
 use harness::{Answer, GatewayEvent, TestBucket, World};
 use messages::Messages;
+use runtime::Metrics;
+use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 use store::Table;
 
@@ -31,7 +33,12 @@ impl Function {
         let bucket = TestBucket::beside(&world.db);
         let messages = Messages {
             // A machine that is busy with other things does not fail a test.
-            api: Api::new(world.db.store_of("messages")).answering_within(Duration::from_secs(60)),
+            api: Api::new(
+                world.db.store_of("messages"),
+                Metrics::kept(world.db.clock().clone()).0,
+                ApiFunction::Messages,
+            )
+            .answering_within(Duration::from_secs(60)),
             bucket: bucket.bucket_of(&world.db, "messages"),
             first_due: FIRST_DUE,
         };
