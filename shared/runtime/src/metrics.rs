@@ -398,3 +398,155 @@ impl Kept {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::SystemClock;
+
+    fn kept() -> (Metrics, Kept) {
+        Metrics::kept(Arc::new(SystemClock))
+    }
+
+    /// Checks a line against the specification of the embedded metric format, as far as it says what MUST be.
+    fn assert_valid(line: &str) -> Value {
+        assert!(line.ends_with('\n') && line.matches('\n').count() == 1 && line.len() < 256 * 1024);
+        let line: Value = serde_json::from_str(line).unwrap();
+        let metadata = line["_aws"].as_object().unwrap();
+        assert_eq!(metadata.keys().collect::<Vec<_>>(), ["CloudWatchMetrics", "Timestamp"]);
+        assert!(metadata["Timestamp"].as_u64().unwrap() > 1_600_000_000_000, "milliseconds since 1970");
+        let directives = metadata["CloudWatchMetrics"].as_array().unwrap();
+        assert!(!directives.is_empty());
+        for directive in directives {
+            let names: Vec<_> = directive.as_object().unwrap().keys().collect();
+            assert_eq!(names, ["Dimensions", "Metrics", "Namespace"]);
+            assert!((1..=1024).contains(&directive["Namespace"].as_str().unwrap().len()));
+            let sets = directive["Dimensions"].as_array().unwrap();
+            assert!(!sets.is_empty());
+            for dimension in sets.iter().flat_map(|set| set.as_array().unwrap()) {
+                let value = line[dimension.as_str().unwrap()].as_str().unwrap();
+                assert!((1..=1024).contains(&value.len()) && value.is_ascii(), "{value}");
+            }
+            assert!(sets.iter().all(|set| set.as_array().unwrap().len() <= 30));
+            let metrics = directive["Metrics"].as_array().unwrap();
+            assert!((1..=100).contains(&metrics.len()));
+            for metric in metrics {
+                assert!(["Count", "Milliseconds"].contains(&metric["Unit"].as_str().unwrap()));
+                let value = &line[metric["Name"].as_str().unwrap()];
+                match value.as_array() {
+                    Some(values) => {
+                        assert!((1..=MOST_VALUES).contains(&values.len()));
+                        assert!(values.iter().all(Value::is_number));
+                    }
+                    None => assert!(value.is_number(), "{metric}: {value}"),
+                }
+            }
+        }
+        line
+    }
+
+    #[test]
+    fn what_was_counted_is_one_valid_line_with_its_dimensions() {
+        let (metrics, kept) = kept();
+        let counted = Deliveries::default();
+        counted.deliveries_failed.add(2);
+        counted.deliveries_failed.add(1);
+        counted.delivery_attempt_time.took(Duration::from_millis(120));
+        counted.delivery_attempt_time.took(Duration::from_secs(30));
+        metrics.put(Lane::Slow, &counted);
+        let lines = kept.lines();
+        assert_eq!(lines.len(), 1);
+        let line = assert_valid(&lines[0]);
+        let directive = json!({
+            "Namespace": "MessagingIntegrations",
+            "Dimensions": [["Stack", "Lane"]],
+            "Metrics": [
+                {"Name": "DeliveriesFailed", "Unit": "Count"},
+                {"Name": "DeliveryAttemptTime", "Unit": "Milliseconds"},
+            ],
+        });
+        assert_eq!(line["_aws"]["CloudWatchMetrics"], json!([directive]));
+        assert_eq!(
+            (&line["Stack"], &line["Lane"], &line["DeliveriesFailed"], &line["DeliveryAttemptTime"]),
+            (&json!("test"), &json!("slow"), &json!(3), &json!([120, 30_000]))
+        );
+    }
+
+    #[test]
+    fn metrics_without_a_dimension_of_their_own_have_the_stack_s() {
+        let (metrics, kept) = kept();
+        let counted = Captured::default();
+        counted.leads_accepted.add(1);
+        metrics.put((), &counted);
+        let line = assert_valid(&kept.lines()[0]);
+        assert_eq!(line["_aws"]["CloudWatchMetrics"][0]["Dimensions"], json!([["Stack"]]));
+    }
+
+    #[test]
+    fn nothing_is_put_when_nothing_happened() {
+        let (metrics, kept) = kept();
+        let counted = Swept::default();
+        counted.rescued.add(0);
+        metrics.put(What::Leads, &counted);
+        assert!(kept.lines().is_empty());
+    }
+
+    #[test]
+    fn more_values_than_a_line_may_hold_are_several_lines_and_counts_stand_in_one() {
+        let (metrics, kept) = kept();
+        let counted = Deliveries::default();
+        counted.deliveries_acknowledged.add(250);
+        (0..250).for_each(|millis| counted.delivery_attempt_time.took(Duration::from_millis(millis)));
+        metrics.put(Lane::Fast, &counted);
+        let told = kept.told();
+        assert_eq!(told["DeliveriesAcknowledged fast"], [250]);
+        assert_eq!(told["DeliveryAttemptTime fast"], (0..250).collect::<Vec<u64>>());
+        let lines = kept.lines();
+        assert_eq!(lines.len(), 3);
+        lines.iter().for_each(|line| drop(assert_valid(line)));
+    }
+
+    #[test]
+    fn a_line_that_tells_of_the_work_holds_its_fields_escaped() {
+        let (metrics, kept) = kept();
+        let counted = Requests::default();
+        counted.request_time.took(Duration::from_millis(7));
+        let fields = json!({ "requestId": "a \"quoted\"\nid", "status": 200 });
+        metrics.tell(ApiFunction::Contacts, &counted, "INFO", "answered", &fields);
+        let line = assert_valid(&kept.lines()[0]);
+        assert_eq!((&line["requestId"], &line["status"]), (&fields["requestId"], &fields["status"]));
+        assert_eq!((&line["level"], &line["message"]), (&json!("INFO"), &json!("answered")));
+        assert_eq!((&line["Function"], &line["RequestTime"]), (&json!("contacts"), &json!(7)));
+    }
+
+    /// The list that alarms and dashboards are made from: a change of it is a change of them.
+    #[test]
+    fn the_closed_list_is_what_was_decided_and_what_the_readme_shows() {
+        let expected = "DeliveriesAcknowledged Count Lane, DeliveriesFailed Count Lane, DeliveriesExhausted Count Lane, \
+            DeliveriesPutBack Count Lane, DeliveriesParked Count Lane, EndpointsDisabled Count Lane, \
+            EgressFailures Count Lane, DeliveryAttemptTime Milliseconds Lane, EventsRecorded Count -, \
+            RecordsNotRelayed Count -, RelayLag Milliseconds -, DueSwept Count What, Rescued Count What, \
+            NotSwept Count What, SendsAccepted Count Function, SendsFailed Count Function, \
+            SendsUnknown Count Function, SendsRetried Count Function, LeadsAccepted Count -, LeadsRejected Count -, \
+            CaptchaMisconfigured Count -, CaptchaUnavailable Count -, RequestTime Milliseconds Function, \
+            Refused4xx Count Function, Failed5xx Count Function, RateLimited Count Function";
+        let all = || FAMILIES.iter().copied().flatten();
+        let listed =
+            |metric: &Metric| format!("{} {} {}", metric.name, metric.unit, metric.by.unwrap_or("-"));
+        assert_eq!(all().map(listed).collect::<Vec<_>>().join(", "), expected);
+
+        let readme = include_str!("../../../README.md");
+        let table = readme.split("<!-- metrics -->").nth(1).unwrap();
+        let table = table.split("<!-- /metrics -->").next().unwrap();
+        let rows = table.lines().filter_map(|row| row.strip_prefix("| `"));
+        let shown: Vec<String> = rows
+            .map(|row| {
+                let cells: Vec<&str> = row.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+                format!("{} {} {}", cells[0].trim_end_matches('`'), cells[1], cells[2])
+            })
+            .collect();
+        assert_eq!(shown.join(", "), expected);
+    }
+}
