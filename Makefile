@@ -8,7 +8,7 @@ BROWSER := tests/browser
 ROTATION := tests/rotation
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench soak build engine python-is-there browser-is-there receivers-are-there
+.PHONY: help run check test bench soak fuzz build engine python-is-there browser-is-there receivers-are-there
 
 help: ## this list
 	@echo "make <target>:"
@@ -31,6 +31,10 @@ bench: ## what reads cost where there is little and where there is much, as tabl
 soak: $(VENV)/installed ## a thousand leads while senders are killed, and tasks lost and repeated
 	@cargo build --workspace --all-targets --locked
 	@SOAK_LEADS=1000 cargo test --locked --package stack-tests --test whole leads_outlive
+
+fuzz: $(VENV)/installed ## the API asked at random against openapi.yaml for a while (MINUTES=15, SEED=... for the same again)
+	@cargo build --workspace --bins --locked
+	@$(VENV)/bin/python tests/contract/run.py fuzz $(or $(MINUTES),15) $(SEED)
 
 build: $(VENV)/installed ## all functions as they are shipped, for both processors (ARCHITECTURES=arm64 for one)
 	@for architecture in $(ARCHITECTURES); do \

@@ -1,7 +1,7 @@
 """What `make check` and `make test` run, step by step: each named, timed and, at the end, counted.
 
     run.py check    format, lints, tests of the crates
-    run.py test     everything: these, the whole stack, a browser, the dependencies, the template, SAM
+    run.py test     everything: these, the whole stack, a browser, the API's contract, the dependencies, the template, SAM
 """
 
 import os
@@ -21,6 +21,7 @@ COUNTS = [
     re.compile(r"test result: ok\. (\d+) passed"),  # cargo test
     re.compile(r"^=*\s*(\d+) passed.* in [\d.]+s"),  # pytest
     re.compile(r"^ℹ pass (\d+)"),  # node
+    re.compile(r"^\s+\d+ generated, (\d+) passed"),  # Schemathesis
 ]
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -49,6 +50,7 @@ STEPS = {
     "test": [
         FORMAT,
         ("template", pytest("template")),
+        ("openapi.yaml", pytest("contract")),
         ("dependencies", pytest("dependencies")),
         ("receivers", pytest("receivers")),
         LINTS,
@@ -58,6 +60,7 @@ STEPS = {
         CRATES,
         ("tests of the whole stack", tests_of_crates("--package", "stack-tests")),
         ("browser", [sys.executable, "tests/browser/run.py"]),
+        ("API contract (Schemathesis)", [PYTHON, "tests/contract/run.py"]),
         ("SAM: both processors, sam local", pytest("sam")),
     ],
 }

@@ -1,0 +1,54 @@
+"""openapi.yaml, read."""
+
+import functools
+import pathlib
+
+import yaml
+
+ROOT = pathlib.Path(__file__).parents[2]
+METHODS = {"get", "post", "patch", "put", "delete", "options", "head", "trace"}
+
+
+@functools.cache
+def document():
+    return yaml.safe_load((ROOT / "openapi.yaml").read_text())
+
+
+def deref(node):
+    """What a `$ref` names, or the node itself."""
+    if "$ref" not in node:
+        return node
+    found = document()
+    for part in node["$ref"].removeprefix("#/").split("/"):
+        found = found[part]
+    return found
+
+
+def operations(part="paths"):
+    """(path, method, operation, parameters) of each operation."""
+    for path, item in document()[part].items():
+        for method, operation in item.items():
+            if method in METHODS:
+                own = [*item.get("parameters", []), *operation.get("parameters", [])]
+                yield path, method, operation, [deref(parameter) for parameter in own]
+
+
+def fields(schema):
+    """The properties of an object, those of all it may be made of included."""
+    schema = deref(schema)
+    found = {}
+    for part in [*schema.get("allOf", []), *schema.get("anyOf", [])]:
+        found |= fields(part)
+    return found | schema.get("properties", {})
+
+
+def items(schema):
+    """What an array is of, or None."""
+    schema = deref(schema)
+    return schema.get("items")
+
+
+def body(operation):
+    """The schema of a request's JSON, or None."""
+    media = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    return media and media["schema"]

@@ -1,0 +1,120 @@
+"""openapi.yaml is OpenAPI 3.1, its examples are what its schemas say, and its routes are the template's."""
+
+import re
+
+import jsonschema
+import pytest
+import yaml
+from document import ROOT, body, deref, document, fields, items, operations
+from openapi_spec_validator import OpenAPIV31SpecValidator, validate
+
+
+def test_it_is_openapi_3_1():
+    validate(document(), cls=OpenAPIV31SpecValidator)
+
+
+def test_operation_ids_are_unique_and_every_operation_is_described_under_one_tag():
+    tags = {tag["name"] for tag in document()["tags"]}
+    all_operations = [*operations(), *operations("webhooks")]
+    ids = [operation["operationId"] for _, _, operation, _ in all_operations]
+    assert len(ids) == len(set(ids))
+    for path, method, operation, parameters in all_operations:
+        where = f"{method} {path}"
+        assert operation["summary"] and len(operation["tags"]) == 1 and set(operation["tags"]) <= tags, where
+        assert all(parameter["description"] for parameter in parameters), where
+
+
+def examples():
+    """(where, schema, value) of every example of a body and a parameter."""
+    for part in ("paths", "webhooks"):
+        for path, method, operation, parameters in operations(part):
+            where = f"{method} {path}"
+            for parameter in parameters:
+                if "example" in parameter:
+                    yield f"{where}: {parameter['name']}", parameter["schema"], parameter["example"]
+            bodies = [("body", operation.get("requestBody", {}))]
+            bodies += [(status, deref(answer)) for status, answer in operation["responses"].items()]
+            for name, holder in bodies:
+                for media in holder.get("content", {}).values():
+                    shown = [("example", media["example"])] if "example" in media else []
+                    shown += [(key, deref(example)["value"]) for key, example in media.get("examples", {}).items()]
+                    assert shown, f"{where}: {name} has no example"
+                    for key, value in shown:
+                        yield f"{where}: {name}: {key}", media["schema"], value
+
+
+@pytest.mark.parametrize("where, schema, value", [pytest.param(*found, id=found[0]) for found in examples()])
+def test_examples_are_what_the_schemas_say(where, schema, value):
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "components": document()["components"]}
+    validator = jsonschema.Draft202012Validator(whole, format_checker=jsonschema.FormatChecker())
+    assert [error.message for error in validator.iter_errors(value)] == []
+
+
+def test_whatever_has_a_description_of_its_own_is_referred_to():
+    text = (ROOT / "openapi.yaml").read_text()
+    for kind, parts in document()["components"].items():
+        for name in parts:
+            if kind != "securitySchemes":
+                assert f"#/components/{kind}/{name}'" in text, f"{kind}/{name} is of no use"
+
+
+class Template(yaml.SafeLoader):
+    """CloudFormation's tags are of no matter here."""
+
+
+Template.add_multi_constructor("!", lambda loader, suffix, node: None)
+
+
+def test_routes_are_those_of_the_template():
+    resources = yaml.load((ROOT / "template.yaml").read_text(), Template)["Resources"].values()
+    routes = set()
+    for resource in resources:
+        for event in (resource.get("Properties", {}).get("Events") or {}).values():
+            if event["Type"] == "Api":
+                routes.add((event["Properties"]["Path"], event["Properties"]["Method"].lower()))
+        # What the gateway answers by itself.
+        definition = resource.get("Properties", {}).get("DefinitionBody") or {}
+        for path, item in definition.get("paths", {}).items():
+            routes |= {(path, method) for method in item}
+    assert {(path, method) for path, method, _, _ in operations()} == routes
+
+
+# Words in the code that reads requests which are no names in a request.
+OTHER_WORDS = {
+    *("body", "query", "header", "path"),
+    *("conversations", "contacts", "files", "messages", "users", "attributes"),  # names of lists and routes
+    *("GET", "POST", "PATCH", "OPTIONS", "ID", "EMAIL", "PHONE"),
+}
+READERS = [
+    "functions/conversations/src/create.rs",
+    "functions/conversations/src/update.rs",
+    "functions/conversations/src/list.rs",
+    "functions/conversations/src/people.rs",
+    "functions/contacts/src/list.rs",
+    "functions/contacts/src/update.rs",
+    "functions/attributes/src/list.rs",
+    "functions/files/src/create.rs",
+    "functions/messages/src/create.rs",
+]
+
+
+def names(schema, seen=()):
+    """The names of all fields of a body."""
+    found = set()
+    for name, field in fields(schema).items():
+        found |= {name} | names(field)
+    if inner := items(schema):
+        found |= names(inner)
+    return found
+
+
+def test_every_field_that_the_code_reads_is_described():
+    """The other direction, that every field described is read, is test_requests.py's."""
+    described = {parameter["name"] for _, _, _, parameters in operations() for parameter in parameters}
+    for _, _, operation, _ in operations():
+        if schema := body(operation):
+            described |= names(schema)
+    for reader in READERS:
+        code = re.sub(r"//.*", "", (ROOT / reader).read_text())
+        words = set(re.findall(r'"([A-Za-z]\w*)"', code)) - OTHER_WORDS
+        assert words <= described, f"{reader} reads {words - described}"

@@ -1,0 +1,114 @@
+"""What a running stack reads from requests, as it says itself when it refuses them: parameters, fields, words, limits."""
+
+import json
+import os
+import pathlib
+import urllib.error
+import urllib.parse
+import urllib.request
+
+import pytest
+from document import body, deref, fields, items, operations
+
+if "CONTRACT_API_KEY" not in os.environ:
+    pytest.skip("run.py starts the stack that these tests need", allow_module_level=True)
+STACK = json.loads(pathlib.Path(os.environ["STACK_FILE"]).read_text())
+WORKSPACE = STACK["workspaces"][0]["workspaceId"]
+SOMEBODY = "00000000-0000-4000-8000-000000000000"
+OPERATIONS = [
+    pytest.param(path, method, operation, parameters, id=operation["operationId"])
+    for path, method, operation, parameters in operations()
+    if path.startswith("/service/")
+]
+WITH_BODIES = [found for found in OPERATIONS if body(found.values[2])]
+
+
+def ask(path, method, query="", sent=None):
+    """Status and JSON of an answer."""
+    path = path.replace("{workspaceId}", WORKSPACE)
+    for name in ("conversationId", "contactId", "userId"):
+        path = path.replace(f"{{{name}}}", SOMEBODY)
+    headers = {"x-api-key": os.environ["CONTRACT_API_KEY"], "content-type": "application/json"}
+    data = None if sent is None else json.dumps(sent).encode()
+    request = urllib.request.Request(STACK["baseUrl"] + path + query, data, headers, method=method.upper())
+    try:
+        answer = urllib.request.urlopen(request)
+    except urllib.error.HTTPError as refusal:
+        answer = refusal
+    with answer:
+        return answer.status, json.load(answer)
+
+
+def failures(path, method, query="", sent=None):
+    """The failures of a validation, by place."""
+    status, answer = ask(path, method, query, sent)
+    assert (status, answer["code"]) == (422, "SERVICE_CORE_0422"), answer
+    return {tuple(failure["loc"]): failure for failure in answer["detail"]}
+
+
+@pytest.mark.parametrize("path, method, operation, parameters", OPERATIONS)
+def test_an_endpoint_has_the_parameters_that_are_described(path, method, operation, parameters):
+    sent = {} if method in ("post", "patch") else None
+    refused = failures(path, method, "?nothing=1", sent)
+    described = {parameter["name"] for parameter in parameters if parameter["in"] == "query"}
+    assert set(refused["query", "nothing"]["ctx"]["allowed"]) == described
+
+
+@pytest.mark.parametrize("path, method, operation, parameters", OPERATIONS)
+def test_words_and_limits_of_parameters_are_those_described(path, method, operation, parameters):
+    sent = {} if method in ("post", "patch") else None
+    for parameter in parameters:
+        schema = deref(parameter["schema"])
+        if parameter["in"] != "query":
+            continue
+        place = ("query", parameter["name"])
+
+        def refusal(value):
+            return failures(path, method, "?" + urllib.parse.urlencode({parameter["name"]: value}), sent)[place]
+
+        if "enum" in schema:
+            assert refusal("NONE OF THEM")["ctx"]["expected"] == schema["enum"], place
+        if "maximum" in schema:
+            assert refusal(schema["maximum"] + 1)["ctx"] == {"le": schema["maximum"]}, place
+            assert refusal(schema["minimum"] - 1)["ctx"] == {"ge": schema["minimum"]}, place
+        if schema.get("type") == "boolean":
+            assert refusal("maybe")["type"] == "bool_parsing", place
+
+
+def spoiled(schema):
+    """A value of the right build whose leaves are all of a wrong type, and the places of these leaves. An array has one
+    item."""
+    if properties := fields(schema):
+        parts = {name: spoiled(field) for name, field in properties.items()}
+        value = {name: part for name, (part, _) in parts.items()}
+        return value, {(name, *place) for name, (_, places) in parts.items() for place in places}
+    if inner := items(schema):
+        value, places = spoiled(inner)
+        return [value], {("0", *place) for place in places}
+    if "additionalProperties" in deref(schema):
+        return {"x": {}}, {("x",)}
+    return {"wrong": True}, {()}
+
+
+@pytest.mark.parametrize("path, method, operation, parameters", WITH_BODIES)
+def test_every_field_that_is_described_is_read(path, method, operation, parameters):
+    value, places = spoiled(body(operation))
+    assert set(failures(path, method, sent=value)) == {("body", *place) for place in places}
+
+
+@pytest.mark.parametrize("path, method, operation, parameters", WITH_BODIES)
+def test_every_field_that_is_required_is_missed(path, method, operation, parameters):
+    schema = body(operation)
+    if inner := items(schema):
+        missed = failures(path, method, sent=[{}])
+        places = {("body", "0", name) for name in deref(inner)["required"]}
+    elif required := deref(schema).get("required"):
+        missed = failures(path, method, sent={})
+        places = {("body", name) for name in required}
+        if "anyOf" in deref(schema):
+            places.add(("body", deref(schema)["anyOf"][0]["required"][0]))
+    else:
+        # Whatever is there: nothing is missed, and so nothing found.
+        assert ask(path, method, sent={})[0] == 404
+        return
+    assert {place for place, failure in missed.items() if failure["type"] == "missing"} == places
