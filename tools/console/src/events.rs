@@ -1,8 +1,11 @@
 //! `console events ...`
 
+use std::sync::Arc;
+
 use aws_lambda_events::dynamodb::Event as StreamEvent;
 use clap::{Args, Subcommand};
 use event_relay::Relay;
+use runtime::{Metrics, SystemClock};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::{Failure, FailureBucket};
@@ -66,6 +69,8 @@ impl Redrive {
             leads: beside.leads.clone(),
             bucket: beside.media.clone(),
             first_due: FIRST_DUE,
+            // Standard output is for what the command shows, and alarms are for what happens by itself.
+            metrics: Metrics::kept(Arc::new(SystemClock)).0,
         };
         let relay = (!self.dry_run).then_some(&relay);
         let mut done = vec![];

@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use domain::WorkspaceId;
+use domain::delivery::Next;
+use domain::{Attempt, AttemptOutcome, DeliveryId, WorkspaceId};
+use futures::future::join;
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};
 
@@ -33,6 +35,42 @@ impl Hooks {
         self.desk.db.clock().advance(Duration::from_millis(1));
         let sent = self.json(&["webhook", "test", "--endpoint", endpoint]).await;
         sent["deliveryId"].as_str().unwrap().to_owned()
+    }
+
+    /// An attempt of a delivery is answered so, and this becomes of it.
+    async fn attempted(&self, delivery: &str, status: u16, next: Next) {
+        let (leased, store) = (self.leased(delivery).await, self.desk.db.store());
+        let attempt = Attempt {
+            number: leased.delivery.attempts,
+            at: store.now(),
+            took: Duration::from_millis(31),
+            outcome: AttemptOutcome::Answered { status, retry_after: Some(Duration::from_secs(60)) },
+            answer: b"come \x1b[31mback\nlater".to_vec(),
+        };
+        store.finish_attempt(&leased, &attempt, next, store.now(), Duration::ZERO).await.unwrap();
+    }
+
+    async fn leased(&self, delivery: &str) -> store::Leased {
+        let (workspace, id) =
+            (WorkspaceId::parse(&self.workspace).unwrap(), DeliveryId::parse(delivery).unwrap());
+        let lease =
+            self.desk.db.store().lease_delivery(workspace, id, Duration::from_secs(90)).await.unwrap();
+        let store::Lease::Taken(leased) = lease else { panic!("{lease:?}") };
+        leased
+    }
+
+    async fn refused(&self, arguments: &[&str]) -> String {
+        self.desk.refused(&[arguments, &["--workspace", &self.workspace]].concat()).await
+    }
+
+    /// The deliveries that were queued since this was last asked, each once, in the order of their ids.
+    fn queued(&self) -> Vec<String> {
+        let queued = self.desk.queue.take();
+        let bodies = queued.iter().map(|message| serde_json::from_str::<Value>(&message.body).unwrap());
+        let mut queued: Vec<String> =
+            bodies.map(|body| body["deliveryId"].as_str().unwrap().to_owned()).collect();
+        queued.sort();
+        queued
     }
 
     async fn listed(&self, more: &[&str]) -> Vec<(String, String)> {
@@ -130,60 +168,274 @@ async fn a_delivery_is_shown_with_its_attempts() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let delivery = hooks.test(&endpoint).await;
-    let (workspace, id) =
-        (WorkspaceId::parse(&hooks.workspace).unwrap(), domain::DeliveryId::parse(&delivery).unwrap());
-    let store = hooks.desk.db.store();
-    let lease = store.lease_delivery(workspace, id, Duration::from_secs(90)).await.unwrap();
-    let store::Lease::Taken(leased) = lease else { panic!("{lease:?}") };
-    let attempt = domain::Attempt {
-        number: 1,
-        at: store.now(),
-        took: Duration::from_millis(31),
-        outcome: domain::AttemptOutcome::Answered { status: 503, retry_after: None },
-        answer: b"come back later".to_vec(),
-    };
-    let at = store.now().plus(Duration::from_secs(5));
-    store
-        .finish_attempt(&leased, &attempt, domain::delivery::Next::Again { at }, at, Duration::ZERO)
-        .await
-        .unwrap();
-
+    let at = hooks.desk.db.store().now().plus(Duration::from_secs(5));
+    hooks.attempted(&delivery, 503, Next::Again { at }).await;
     let show = ["delivery", "show", "--delivery", &delivery];
-    assert_json_snapshot!(hooks.json(&show).await, @r#"
-    {
-      "attemptLog": [
-        {
-          "answer": "come back later",
-          "at": "2026-01-02T03:04:05.679Z",
-          "error": "HTTP_STATUS",
-          "number": 1,
-          "status": 503,
-          "tookMs": 31
-        }
-      ],
-      "attempts": 1,
-      "createdAt": "2026-01-02T03:04:05.679Z",
-      "deliveryId": "e1c8df5a-8deb-5248-9668-6ce2d67bfa44",
-      "dueAt": "2026-01-02T03:04:10.679Z",
-      "endpointId": "00000000-0000-4000-8000-000000000004",
-      "eventId": "e97ba82e-e5f4-5a7f-abbc-6b56531405d0",
-      "eventType": "webhook.test",
-      "failures": 1,
-      "state": "PENDING"
+    assert_json_snapshot!(hooks.json(&show).await, @"");
+    let shown = hooks.desk.run(&[&show[..], &["--workspace", &hooks.workspace, "--body"]].concat()).await;
+    assert_snapshot!(shown.out, @"");
+}
+
+#[tokio::test]
+async fn a_delivery_that_is_not_attempted_any_more_says_why() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    let because = async |delivery: &str| {
+        hooks.json(&["delivery", "show", "--delivery", delivery]).await["because"].clone()
+    };
+    let exhausted = hooks.test(&endpoint).await;
+    hooks.attempted(&exhausted, 307, Next::Exhausted).await;
+    assert_eq!(because(&exhausted).await, "REDIRECT");
+    let parked = hooks.test(&endpoint).await;
+    assert_eq!(because(&parked).await, Value::Null);
+    hooks.attempted(&parked, 410, Next::Parked { endpoint_gone: true }).await;
+    assert_eq!(because(&parked).await, Value::Null, "the endpoint was enabled a moment ago");
+    hooks.json(&["webhook", "disable", "--endpoint", &endpoint]).await;
+    assert_eq!(because(&parked).await, "OPERATOR");
+    hooks.json(&["webhook", "delete", "--endpoint", &endpoint]).await;
+    assert_eq!(because(&parked).await, "ENDPOINT_DELETED");
+}
+
+#[tokio::test]
+async fn deliveries_are_listed_by_time_and_nothing_beyond_it_is_read() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    let mut made = vec![];
+    for _ in 0..4 {
+        made.push(hooks.test(&endpoint).await);
+        hooks.desk.db.clock().advance(Duration::from_secs(3_600));
     }
-    "#);
-    let shown = hooks.desk.run(&[&show[..], &["--workspace", &hooks.workspace]].concat()).await;
-    assert_snapshot!(shown.out, @"
-    delivery  e1c8df5a-8deb-5248-9668-6ce2d67bfa44
-    event     e97ba82e-e5f4-5a7f-abbc-6b56531405d0
-    type      webhook.test
-    endpoint  00000000-0000-4000-8000-000000000004
-    state     PENDING
-    attempts  1
-    due       2026-01-02T03:04:10.679Z
-    created   2026-01-02T03:04:05.679Z
-    log       1. 2026-01-02T03:04:05.679Z 503 HTTP_STATUS, 31 ms
-    ");
+    let [first, second, third, fourth] = made.try_into().unwrap();
+    // They are made at 03:04, 04:04, 05:04 and 06:04.
+    let (since, until) = ("2026-01-02T04:00:00Z", "2026-01-02T07:00:00+01:00");
+    assert_eq!(hooks.listed(&["--since", since]).await, in_state("PENDING", &[&fourth, &third, &second]));
+    assert_eq!(hooks.listed(&["--until", until]).await, in_state("PENDING", &[&third, &second, &first]));
+    let between = ["--since", since, "--until", until];
+    assert_eq!(hooks.listed(&between).await, in_state("PENDING", &[&third, &second]));
+    assert_eq!(hooks.listed(&["--since", "2026-01-03"]).await, []);
+    assert_eq!(hooks.listed(&["--since", until, "--until", since]).await, []);
+
+    for delivery in [&first, &second, &third] {
+        hooks.attempted(delivery, 500, Next::Exhausted).await;
+    }
+    let exhausted = [&between[..], &["--state", "EXHAUSTED"]].concat();
+    assert_eq!(hooks.listed(&exhausted).await, in_state("EXHAUSTED", &[&third, &second]));
+}
+
+/// What a delivery has come to, and how far it is in its schedule.
+async fn comes_to(hooks: &Hooks, delivery: &str) -> (Value, Value) {
+    let shown = hooks.json(&["delivery", "show", "--delivery", delivery]).await;
+    (shown["state"].clone(), shown["failures"].clone())
+}
+
+#[tokio::test]
+async fn a_delivery_is_retried_whatever_it_has_come_to_with_the_whole_schedule_before_it() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    let later = hooks.desk.db.store().now().plus(Duration::from_secs(86_400));
+    for next in
+        [Next::Delivered, Next::Exhausted, Next::Parked { endpoint_gone: false }, Next::Again { at: later }]
+    {
+        let delivery = hooks.test(&endpoint).await;
+        hooks.attempted(&delivery, 500, next).await;
+        hooks.queued();
+        let retried = hooks.json(&["delivery", "retry", "--delivery", &delivery]).await;
+        assert_eq!((&retried["state"], &retried["attempts"]), (&json!("PENDING"), &json!(1)), "{next:?}");
+        assert_eq!(comes_to(&hooks, &delivery).await, (json!("PENDING"), json!(0)), "{next:?}");
+        assert_eq!(hooks.queued(), [delivery.as_str()]);
+        assert_eq!(hooks.leased(&delivery).await.delivery.attempts, 2, "it can be attempted at once");
+    }
+    assert_eq!(hooks.listed(&["--state", "EXHAUSTED"]).await, [], "it is held no longer");
+    assert_eq!(hooks.listed(&["--state", "PARKED"]).await, []);
+}
+
+#[tokio::test]
+async fn a_retry_run_twice_never_makes_two_attempts_side_by_side() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    let delivery = hooks.test(&endpoint).await;
+    hooks.attempted(&delivery, 500, Next::Exhausted).await;
+    let retry = ["delivery", "retry", "--delivery", &delivery];
+    let (one, other) = join(hooks.json(&retry), hooks.json(&retry)).await;
+    assert_eq!((&one["state"], &other["state"]), (&json!("PENDING"), &json!("PENDING")));
+
+    // Both messages come; one worker gets the lease, and meanwhile nobody makes another attempt possible.
+    let leased = hooks.leased(&delivery).await;
+    let refused = hooks.refused(&retry).await;
+    assert_eq!(
+        refused,
+        format!("An attempt of the delivery {delivery} is being made right now: look at it in a minute.")
+    );
+    let store = hooks.desk.db.store();
+    let id = leased.delivery.id;
+    let second = store.lease_delivery(leased.delivery.workspace_id, id, Duration::from_secs(90)).await;
+    assert_eq!(second.unwrap(), store::Lease::Held);
+
+    // A worker that died with its lease is not waited for once it ran out.
+    hooks.desk.db.clock().advance(Duration::from_secs(91));
+    assert_eq!(hooks.json(&retry).await["state"], "PENDING");
+}
+
+#[tokio::test]
+async fn what_has_nowhere_to_go_is_not_made_again() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    let delivery = hooks.test(&endpoint).await;
+    hooks.attempted(&delivery, 500, Next::Exhausted).await;
+    let commands: [&[&str]; 3] = [
+        &["delivery", "retry", "--delivery", &delivery],
+        &["delivery", "replay", "--endpoint", &endpoint, "--since", "2026-01-01"],
+        &["webhook", "recover", "--endpoint", &endpoint],
+    ];
+    hooks.json(&["webhook", "disable", "--endpoint", &endpoint]).await;
+    for command in commands {
+        let disabled = format!("The webhook endpoint {endpoint} is disabled: enable it first.");
+        assert_eq!(hooks.refused(command).await, disabled);
+    }
+    hooks.json(&["webhook", "delete", "--endpoint", &endpoint]).await;
+    for command in commands {
+        let unknown = format!("The workspace has no webhook endpoint {endpoint}.");
+        assert_eq!(hooks.refused(command).await, unknown);
+    }
+    let nothing = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
+    let unknown = format!("The workspace has no delivery {nothing}; deliveries are kept for 30 days.");
+    assert_eq!(hooks.refused(&["delivery", "retry", "--delivery", nothing]).await, unknown);
+}
+
+#[tokio::test]
+async fn a_range_reaches_14_days_back_and_ends_behind_its_beginning() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    let replay = async |more: &[&str]| {
+        hooks.refused(&[&["delivery", "replay", "--endpoint", &endpoint][..], more].concat()).await
+    };
+    assert_snapshot!(replay(&["--since", "2025-12-19"]).await, @"The range is refused: deliveries are made again at most 14 days back.");
+    assert_snapshot!(replay(&["--since", "2026-01-02", "--until", "2026-01-01"]).await, @"The range is refused: it ends before it begins.");
+    assert_snapshot!(replay(&["--since", "2026-01-03"]).await, @"The range is refused: it ends before it begins.");
+    let recover = ["webhook", "recover", "--endpoint", &endpoint, "--since", "2025-12-19"];
+    assert_snapshot!(hooks.refused(&recover).await, @"The range is refused: deliveries are made again at most 14 days back.");
+}
+
+#[tokio::test]
+async fn a_replay_delivers_a_range_once_more_however_often_it_is_run() {
+    let hooks = Hooks::new().await;
+    let (endpoint, other) = (hooks.endpoint().await, hooks.endpoint().await);
+    let before = hooks.test(&endpoint).await;
+    hooks.desk.db.clock().advance(Duration::from_secs(3_600));
+    hooks.test(&other).await;
+    let mut within = vec![];
+    for number in 0..230 {
+        let delivery = hooks.test(&endpoint).await;
+        if number > 0 && number % 2 == 0 {
+            hooks.attempted(&delivery, 200, Next::Delivered).await;
+        }
+        within.push(delivery);
+    }
+    // An attempt of the first one is being made: it is not doubled.
+    hooks.leased(&within[0]).await;
+    let held = within.remove(0);
+    within.sort();
+    hooks.queued();
+    let replay = ["delivery", "replay", "--endpoint", &endpoint, "--since", "2026-01-02T04:00:00Z"];
+    let (one, two) = join(hooks.json(&replay), hooks.json(&replay)).await;
+    let sum = |name: &str| one[name].as_u64().unwrap() + two[name].as_u64().unwrap();
+    assert_eq!((sum("replayed"), sum("alreadyReplayed")), (229, 229), "{one} {two}");
+    assert_eq!((&one["beingAttempted"], &one["forgotten"]), (&json!(1), &json!(0)));
+    assert_eq!(hooks.queued(), within);
+
+    // Once more, when all were delivered again and the one passed over is free.
+    for delivery in &within {
+        hooks.attempted(delivery, 200, Next::Delivered).await;
+    }
+    hooks.desk.db.clock().advance(Duration::from_secs(91));
+    let again = hooks.json(&replay).await;
+    assert_eq!((&again["replayed"], &again["alreadyReplayed"]), (&json!(1), &json!(229)), "{again}");
+    assert_eq!(hooks.queued(), [held]);
+    // Another replay of some of them, and the first one again: it is remembered still.
+    let another = [&replay[..], &["--until", "2026-01-02T05:00:00Z"]].concat();
+    assert_eq!(hooks.json(&another).await["replayed"], 230);
+    assert_eq!(hooks.json(&replay).await["alreadyReplayed"], 230);
+    assert_eq!(comes_to(&hooks, &before).await, (json!("PENDING"), json!(0)));
+    assert!(!hooks.queued().contains(&before), "what lies before the range is left alone");
+}
+
+#[tokio::test]
+async fn a_replay_that_was_killed_goes_on_where_it_was() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    for _ in 0..30 {
+        let delivery = hooks.test(&endpoint).await;
+        hooks.attempted(&delivery, 200, Next::Delivered).await;
+    }
+    let replay = ["delivery", "replay", "--endpoint", &endpoint, "--since", "2026-01-01"];
+    // The workspace, the endpoint, four parts of the index, then some of the deliveries.
+    let dead = hooks.desk.db.die_after(16, harness::Death::After);
+    tokio::select! {
+        _ = hooks.json(&replay) => panic!("it was to die"),
+        _ = dead => {}
+    }
+    hooks.desk.db.revive();
+    let before = hooks.listed(&["--state", "PENDING"]).await.len();
+    assert!((1..30).contains(&before), "{before}");
+    let again = hooks.json(&replay).await;
+    let counts = (again["replayed"].as_u64().unwrap(), again["alreadyReplayed"].as_u64().unwrap());
+    assert_eq!(counts, (30 - before as u64, before as u64));
+    assert_eq!(hooks.listed(&["--state", "PENDING"]).await.len(), 30, "none is left, none is lost");
+}
+
+#[tokio::test]
+async fn what_was_not_delivered_is_recovered_and_nothing_else() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    let mut made = vec![];
+    for next in [
+        Next::Exhausted,
+        Next::Delivered,
+        Next::Exhausted,
+        Next::Parked { endpoint_gone: false },
+        Next::Again { at: hooks.desk.db.store().now() },
+    ] {
+        hooks.desk.db.clock().advance(Duration::from_secs(3_600));
+        let delivery = hooks.test(&endpoint).await;
+        hooks.attempted(&delivery, 500, next).await;
+        made.push(delivery);
+    }
+    hooks.queued();
+    // The first one lies before the range.
+    let recover = ["webhook", "recover", "--endpoint", &endpoint];
+    let some = [&recover[..], &["--since", "2026-01-02T04:30:00Z"]].concat();
+    assert_json_snapshot!(hooks.json(&some).await, @"");
+    let mut lost = vec![made[2].clone(), made[3].clone()];
+    lost.sort();
+    assert_eq!(hooks.queued(), lost);
+    for delivery in &lost {
+        assert_eq!(comes_to(&hooks, delivery).await, (json!("PENDING"), json!(0)));
+    }
+    assert_eq!(comes_to(&hooks, &made[1]).await.0, "DELIVERED");
+    assert_eq!(comes_to(&hooks, &made[4]).await, (json!("PENDING"), json!(1)), "its schedule goes on");
+    assert_eq!(hooks.json(&some).await["recovered"], 0, "once more is nothing more");
+    assert_eq!(hooks.json(&recover).await["recovered"], 1, "of 14 days when no moment is named");
+}
+
+#[tokio::test]
+async fn what_the_queue_does_not_take_is_left_to_the_sweeper() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    let delivery = hooks.test(&endpoint).await;
+    hooks.attempted(&delivery, 500, Next::Exhausted).await;
+    hooks.desk.queue.close(true);
+    let workspace = ["--workspace", &hooks.workspace];
+    let recover = [&["webhook", "recover", "--endpoint", &endpoint][..], &workspace].concat();
+    let ran = hooks.desk.run(&recover).await;
+    assert_eq!(ran.status, 0);
+    assert_snapshot!(ran.err, @"");
+    hooks.desk.db.clock().advance(Duration::from_secs(120));
+    let store = hooks.desk.db.store();
+    let mut due = 0;
+    for shard in 0..store::Store::DUE_SHARDS {
+        due += store.due_deliveries(shard, 100).await.unwrap().len();
+    }
+    assert_eq!(due, 1);
 }
 
 #[tokio::test]
