@@ -1,0 +1,45 @@
+"""What the runbooks say can be done: their links lead somewhere, their commands exist, the log lines are written."""
+
+import itertools
+import re
+
+import pytest
+
+from invariants import FUNCTIONS, ROOT, RUNBOOKS
+
+PAGES = sorted(RUNBOOKS.glob("*.md"))
+CONSOLE = ROOT / "tools" / "console" / "src"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
+        assert (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_of_the_console_exist(page):
+    for noun, verb in commands(page.read_text()):
+        verbs = CONSOLE / f"{noun.replace('-', '_')}.rs"
+        variant = "".join(word.capitalize() for word in verb.split("-"))
+        assert verbs.exists(), f"console {noun}"
+        assert re.search(rf"^    {variant}\b", verbs.read_text(), re.M), f"console {noun} {verb}"
+
+
+def test_the_runbooks_use_the_console():
+    used = set(itertools.chain.from_iterable(commands(page.read_text()) for page in PAGES))
+    assert {("events", "redrive"), ("webhook", "recover"), ("delivery", "retry"), ("lead", "retry")} <= used
+
+
+def commands(text):
+    return re.findall(r"\bconsole (?:--\S+ \S+ )*([a-z]+(?:-[a-z]+)*) ([a-z]+(?:-[a-z]+)*)", " ".join(re.findall(r"`[^`]*`", text)))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_logs_are_of_functions_and_lines_are_written(page):
+    text = page.read_text()
+    for function in re.findall(r"/aws/lambda/\$S-([a-z-]+)", text):
+        assert function in FUNCTIONS
+    sources = "".join(path.read_text() for path in ROOT.glob("functions/*/src/*.rs"))
+    for line in re.findall(r"--filter-pattern '\"([^\"]+)\"'", text):
+        assert line in sources, line
