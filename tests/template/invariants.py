@@ -670,6 +670,12 @@ def a_trusted_receiver_is_an_origin_without_userinfo(template):
         ("https://hooks.internal.example\\path", False),
         ("https://a.example, https://b.example", False),
         ("https://a.example,", False),
+        ("https://a.example:", False),
+        ("https://a.example:0", False),
+        ("https://a.example:70000", False),
+        ("https://a.example/", False),
+        ("https://a%2eexample", False),
+        ("https://", False),
     ):
         if bool(re.fullmatch(pattern, value)) is not taken:
             yield f"{value!r} is {'refused' if taken else 'taken'}"
