@@ -1,6 +1,6 @@
 //! The line of each request, and what it counts.
 
-use domain::RateLimit;
+use domain::api_key::RateLimit;
 use edge::{Api, ApiRequest};
 use harness::{Answer, Fault, World};
 use runtime::Metrics;
@@ -55,7 +55,7 @@ async fn each_request_is_one_line_with_what_it_takes_to_find_it_and_its_metrics(
         "nobody was proven: {line}"
     );
 
-    f.world.db.fail("GetItem", Fault::Unreachable, 20);
+    f.world.db.fail("GetItem", Fault::Unreachable, 6);
     let (answer, line) = f.send(get()).await;
     assert_eq!(
         (&line["level"], &line["message"], &line["status"], &line["Failed5xx"]),
