@@ -147,18 +147,18 @@ fn navigation(operations: &[Operation]) -> String {
 fn servers() -> String {
     let mut shown = "<h3>Hosts and keys</h3>\n<dl class=\"fields\">\n".to_owned();
     for server in list(get(root(), "servers")) {
-        let _ = write!(
+        let _ = writeln!(
             shown,
-            "<div><dt><code>{}</code></dt><dd>{}</dd></div>\n",
+            "<div><dt><code>{}</code></dt><dd>{}</dd></div>",
             escape(text(server, "url")),
             prose(text(server, "description"))
         );
     }
     let schemes = get(root(), "components").and_then(|components| get(components, "securitySchemes"));
     for (_, scheme) in entries(schemes) {
-        let _ = write!(
+        let _ = writeln!(
             shown,
-            "<div><dt><code>{}</code> <span class=\"kind\">{}</span></dt><dd>{}</dd></div>\n",
+            "<div><dt><code>{}</code> <span class=\"kind\">{}</span></dt><dd>{}</dd></div>",
             escape(text(scheme, "name")),
             escape(text(scheme, "in")),
             prose(text(scheme, "description"))
@@ -179,9 +179,9 @@ fn show(operation: &Operation) -> String {
     shown.push_str(&parameters(operation));
     if let Some(content) = get(operation.node, "requestBody").and_then(|body| get(deref(body), "content")) {
         for (content_type, media) in entries(Some(content)) {
-            let _ = write!(
+            let _ = writeln!(
                 shown,
-                "<h4>{} <span class=\"kind\">{}</span></h4>\n",
+                "<h4>{} <span class=\"kind\">{}</span></h4>",
                 if operation.is_webhook { "What is sent" } else { "Body" },
                 escape(content_type)
             );
@@ -202,9 +202,9 @@ fn parameters(operation: &Operation) -> String {
     let mut shown = String::new();
     for parameter in all.map(deref) {
         let needed = get(parameter, "required").and_then(Yaml::as_bool) == Some(true);
-        let _ = write!(
+        let _ = writeln!(
             shown,
-            "<div><dt><code>{}</code> <span class=\"kind\">in {}, {}</span>{}</dt><dd>{}</dd></div>\n",
+            "<div><dt><code>{}</code> <span class=\"kind\">in {}, {}</span>{}</dt><dd>{}</dd></div>",
             escape(text(parameter, "name")),
             escape(text(parameter, "in")),
             get(parameter, "schema").map(schema::kind).unwrap_or_default(),
@@ -237,7 +237,7 @@ fn answer(status: &str, response: &'static Yaml<'static>) -> String {
     let mut codes = vec![];
     for (content_type, media) in entries(get(response, "content")) {
         if good {
-            let _ = write!(inside, "<p class=\"kind\">{}</p>\n", escape(content_type));
+            let _ = writeln!(inside, "<p class=\"kind\">{}</p>", escape(content_type));
             inside.push_str(&get(media, "schema").map(schema::body).unwrap_or_default());
         } else {
             codes.extend(schema::codes(get(media, "schema")));
@@ -245,9 +245,9 @@ fn answer(status: &str, response: &'static Yaml<'static>) -> String {
         inside.push_str(&examples(media));
     }
     if !headers.is_empty() {
-        let _ = write!(
+        let _ = writeln!(
             inside,
-            "<details><summary>Headers</summary><dl class=\"fields\">\n{}</dl></details>\n",
+            "<details><summary>Headers</summary><dl class=\"fields\">\n{}</dl></details>",
             headers.concat()
         );
     }
@@ -274,9 +274,9 @@ fn answer(status: &str, response: &'static Yaml<'static>) -> String {
 fn examples(media: &'static Yaml<'static>) -> String {
     let mut shown = String::new();
     let mut put = |summary: &str, value: &Yaml<'_>| {
-        let _ = write!(
+        let _ = writeln!(
             shown,
-            "<details class=\"example\"><summary>Example: {}</summary><pre><code>{}</code></pre></details>\n",
+            "<details class=\"example\"><summary>Example: {}</summary><pre><code>{}</code></pre></details>",
             escape(summary),
             escape(&document::pretty(value))
         );
@@ -313,9 +313,9 @@ fn errors() -> String {
                      <th>Code</th><th>Meaning</th></tr></thead>\n<tbody>\n"
         .to_owned();
     for (code, status, title, instance) in rows {
-        let _ = write!(
+        let _ = writeln!(
             shown,
-            "<tr id=\"{code}\"><td>{status}</td><td><code>{}</code></td><td><strong>{}</strong>. {}.</td></tr>\n",
+            "<tr id=\"{code}\"><td>{status}</td><td><code>{}</code></td><td><strong>{}</strong>. {}.</td></tr>",
             escape(code).replace('_', "_<wbr>"),
             escape(title),
             markup::line(instance)
@@ -330,9 +330,9 @@ fn schemas() -> String {
     let mut shown = "<section id=\"schemas\">\n<h2>Schemas</h2>\n".to_owned();
     let all = get(root(), "components").and_then(|components| get(components, "schemas"));
     for (name, node) in entries(all).filter(|(_, node)| schema::is_object(node)) {
-        let _ = write!(
+        let _ = writeln!(
             shown,
-            "<article id=\"schema-{name}\">\n<h3>{name}</h3>\n{}{}</article>\n",
+            "<article id=\"schema-{name}\">\n<h3>{name}</h3>\n{}{}</article>",
             prose(text(node, "description")),
             schema::fields(node)
         );

@@ -32,9 +32,9 @@ pub(super) fn fields(schema: Node) -> String {
     for (name, field) in all {
         let described = text(field, "description");
         let described = if described.is_empty() { text(deref(field), "description") } else { described };
-        let _ = write!(
+        let _ = writeln!(
             shown,
-            "<div><dt><code>{}</code> <span class=\"kind\">{}</span>{}</dt><dd>{}{}</dd></div>\n",
+            "<div><dt><code>{}</code> <span class=\"kind\">{}</span>{}</dt><dd>{}{}</dd></div>",
             escape(name),
             kind(field),
             if needed.contains(&name) { " <span class=\"needed\">required</span>" } else { "" },
