@@ -13,6 +13,7 @@ import schemathesis
 STACK = json.loads(open(os.environ["STACK_FILE"], encoding="utf-8").read())
 WORKSPACE = STACK["workspaces"][0]
 MADE = json.loads(os.environ["CONTRACT_MADE"])
+NOT_HTTP = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -60,10 +61,15 @@ THERE = {*OF_EXAMPLES.values(), *(value for values in REAL.values() for value in
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Most well-formed ids become ones that there are. What is ill-formed stays, and so does every fourth."""
+    """Most well-formed ids become ones that there are. What is ill-formed stays, and so does every third."""
     for parameters in (case.path_parameters, case.query, case.headers):
         for name, value in list((parameters or {}).items()):
             parameters[name] = real(name, value)
+    # A control character in a header is no HTTP. API Gateway refuses it; the emulator hands it to the function, whose library
+    # then reads no event at all. Something else that fits as little stands for it.
+    for name, value in list((case.headers or {}).items()):
+        if isinstance(value, str):
+            case.headers[name] = NOT_HTTP.sub("\xff", value)
     # Without the workspace there is nothing to be seen but 403.
     path = case.path_parameters or {}
     if is_uuid(path.get("workspaceId")):
@@ -87,7 +93,7 @@ def real(name, value):
             return items if len(set(map(str, items))) == len(set(map(str, value))) else value
         case str() if value in OF_EXAMPLES:
             return OF_EXAMPLES[value]
-        case str() if is_uuid(value) and name in REAL and value not in THERE and (number := int(value.replace("-", ""), 16)) % 4:
+        case str() if is_uuid(value) and name in REAL and value not in THERE and (number := int(value.replace("-", ""), 16)) % 3:
             return REAL[name][number % len(REAL[name])]
     return value
 
