@@ -65,8 +65,8 @@ def before_call(context, case, kwargs):
     for parameters in (case.path_parameters, case.query, case.headers):
         for name, value in list((parameters or {}).items()):
             parameters[name] = real(name, value)
-    # A control character in a header is no HTTP. API Gateway refuses it; the emulator hands it to the function, whose library
-    # then reads no event at all. Something else that fits as little stands for it.
+    # A control character in a header is no HTTP (RFC 9110), and no gateway's to let in; the emulator does, and the function's
+    # library then reads no event at all. Something else that fits as little stands for it.
     for name, value in list((case.headers or {}).items()):
         if isinstance(value, str):
             case.headers[name] = NOT_HTTP.sub("\xff", value)
