@@ -15,7 +15,8 @@ use domain::Timestamp;
 use lambda_runtime::{Error, LambdaEvent};
 use provider::Provider;
 use queue::{LeadQueue, LeadTask, Time};
-use runtime::SendRules;
+use runtime::metrics::{Sender, Sends};
+use runtime::{Metrics, SendRules};
 use store::Store;
 
 /// Everything this function works with.
@@ -28,6 +29,8 @@ pub struct Engine<P> {
     pub provider: P,
     /// When and how often.
     pub rules: SendRules,
+    /// What became of leads is counted here.
+    pub metrics: Metrics,
 }
 
 /// One invocation.
@@ -37,6 +40,7 @@ struct Run<'a, P> {
     provider: P,
     rules: &'a SendRules,
     time: Time,
+    counted: Sends,
 }
 
 impl<P: Provider> Engine<P> {
@@ -45,10 +49,12 @@ impl<P: Provider> Engine<P> {
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let now = self.store.now();
         let deadline = Timestamp::from_millis(i64::try_from(event.context.deadline).unwrap_or(i64::MAX));
-        let Self { store, queue, provider, rules } = self;
+        let Self { store, queue, provider, rules, metrics } = self;
         let time = Time::until(deadline, now, rules.call, rules.lease)?;
-        let run = Run { store, queue, provider: provider.afresh(), rules, time };
+        let run = Run { store, queue, provider: provider.afresh(), rules, time, counted: Sends::default() };
         let work = async |task| send::wake(&run, task).await;
-        Ok(queue::drive(event.payload, LeadTask::read, work).await)
+        let response = queue::drive(event.payload, LeadTask::read, work).await;
+        metrics.put(Sender::Leads, &run.counted);
+        Ok(response)
     }
 }

@@ -19,6 +19,7 @@ async fn main() -> Result<(), Error> {
         queue: LeadQueue::new(process.sqs(), settings.required("LEAD_QUEUE_URL")?),
         provider: Client::new(&graph, &version, rules.call)?,
         rules,
+        metrics: process.metrics(),
     };
     lambda_runtime::run(service_fn(async |event| engine.handle(event).await)).await
 }

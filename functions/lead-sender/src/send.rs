@@ -10,6 +10,7 @@ use domain::sending::{End, Standing};
 use domain::{Lead, LeadState, Message, causes};
 use provider::{Call, Provider};
 use queue::{LONGEST_DELAY, LeadTask, Outcome};
+use runtime::metrics::Sends;
 use store::{LeadLease, LeadRecorded, LeadStep, LeasedLead, StoreError};
 
 use crate::Run;
@@ -162,6 +163,7 @@ async fn recorded<P>(
         }
     }
     told(&next);
+    counted(&run.counted, &leased.lead, &next);
     if let LeadStep::Waits(at) = step {
         wake_again(run, &next, at.since(run.store.now())).await;
     }
@@ -187,6 +189,19 @@ fn lost(lead: &Lead) {
     tracing::warn!(workspace = %lead.workspace_id, lead = %lead.id, "lead lost, left to whoever has it");
 }
 
+/// Counts a lead by how it stands now. One that waits as it did before was not tried.
+fn counted(sends: &Sends, before: &Lead, now: &Lead) {
+    match now.state {
+        LeadState::Queued | LeadState::Sending if now.progress == before.progress => {}
+        LeadState::Queued | LeadState::Sending => sends.sends_retried.add(1),
+        LeadState::Sent => sends.sends_accepted.add(1),
+        LeadState::Failed => sends.sends_failed.add(1),
+        LeadState::Unknown => sends.sends_unknown.add(1),
+        // Nobody tried: it is not to be sent any more.
+        LeadState::Suppressed => {}
+    }
+}
+
 /// One line for each lead that is looked at.
 fn told(lead: &Lead) {
     let Lead { workspace_id, id, state, error, progress, .. } = lead;
@@ -194,6 +209,8 @@ fn told(lead: &Lead) {
     let next_at = progress.next_at.map(|at| at.to_string());
     match lead.state {
         LeadState::Sent => tracing::info!(workspace = %workspace_id, lead = %id, state, "lead sent"),
-        _ => tracing::info!(workspace = %workspace_id, lead = %id, state, error, next_at, "lead not sent"),
+        _ => {
+            tracing::info!(workspace = %workspace_id, lead = %id, state, error, nextAt = next_at, "lead not sent")
+        }
     }
 }

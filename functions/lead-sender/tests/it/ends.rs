@@ -35,6 +35,13 @@ async fn each_ending_leaves_lead_and_message_as_decided() {
         sender.wake(id).await;
         assert_eq!(sender.state(id).await, expected, "{ending:?}");
         assert_eq!(sender.part(id).await, said(expected), "{ending:?}");
+        let name = match sender.stored(id).await.state {
+            LeadState::Sent => "SendsAccepted lead-sender",
+            LeadState::Failed => "SendsFailed lead-sender",
+            _ => "SendsUnknown lead-sender",
+        };
+        let told: Vec<_> = sender.counted.told().into_iter().collect();
+        assert_eq!(told, [(name.to_owned(), vec![1])], "{ending:?}");
         let lead = sender.stored(id).await;
         assert_eq!((lead.version, sender.message(id).await.unwrap().version), (3, 2), "{ending:?}");
         sender.assert_idle(id);

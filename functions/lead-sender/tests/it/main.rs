@@ -23,7 +23,8 @@ use lambda_runtime::{Context, LambdaEvent};
 use lead_sender::Engine;
 use provider::Provider;
 use queue::LeadQueue;
-use runtime::SendRules;
+use runtime::metrics::Kept;
+use runtime::{Metrics, SendRules};
 use serde_json::{Value, json};
 use store::{Store, Table};
 
@@ -43,6 +44,7 @@ pub(crate) struct Sender<P = TestProvider> {
     pub(crate) sqs: TestQueue,
     pub(crate) provider: P,
     pub(crate) engine: Engine<P>,
+    pub(crate) counted: Kept,
     /// What is sent to leads: a template with both of a contact's names.
     pub(crate) template: Template,
 }
@@ -69,6 +71,7 @@ impl<P: Provider + Clone> Sender<P> {
             .await;
         world.capture(|capture| capture.template = Some(template.id)).await;
         let sqs = TestQueue::default();
+        let (metrics, counted) = Metrics::kept(world.db.clock().clone());
         let engine = Engine {
             store: world.db.store_of("lead-sender"),
             queue: LeadQueue::new(sqs.client(), "http://queue.invalid/1/lead-sends"),
@@ -78,8 +81,9 @@ impl<P: Provider + Clone> Sender<P> {
                 call: Duration::from_secs(10),
                 lease: LEASE,
             },
+            metrics,
         };
-        Self { world, sqs, provider, engine, template }
+        Self { world, sqs, provider, engine, template, counted }
     }
 
     pub(crate) fn store(&self) -> &Store {
