@@ -13,6 +13,8 @@ import schemathesis
 STACK = json.loads(open(os.environ["STACK_FILE"], encoding="utf-8").read())
 WORKSPACE = STACK["workspaces"][0]
 MADE = json.loads(os.environ["CONTRACT_MADE"])
+# What no text may hold.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 NOT_HTTP = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -81,6 +83,8 @@ def before_call(context, case, kwargs):
             case.headers["Idempotency-Key"] = f"order-{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(case.body))}"
         if case.operation.label.endswith("campaign-leads"):
             case.body = lead(case.body)
+        if case.operation.label.endswith("/files") and isinstance(case.body, list):
+            case.body = [file(item) for item in case.body]
 
 
 def real(name, value):
@@ -103,12 +107,34 @@ def lead(body):
     if not isinstance(body, dict):
         return body
     token = body.get("recaptchaToken")
-    if isinstance(token, str) and 0 < len(token) <= 8192 and not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", token):
+    if isinstance(token, str) and 0 < len(token) <= 8192 and not CONTROL.search(token):
         body = body | {"recaptchaToken": f"pass-{uuid.uuid4()}"}
     key = body.get("captureKey")
-    if isinstance(key, str) and 0 < len(key) <= 128 and not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", key):
+    if isinstance(key, str) and 0 < len(key) <= 128 and not CONTROL.search(key):
         body = body | {"captureKey": WORKSPACE["capture"]["captureKey"]}
     return body
+
+
+# An extension and a content type that belong to each type of file.
+FITTING = {
+    "IMAGE": (".png", "image/png"),
+    "VIDEO": (".mp4", "video/mp4"),
+    "AUDIO": (".ogg", "audio/ogg"),
+    "DOCUMENT": (".pdf", "application/pdf"),
+    "STICKER": (".webp", "image/webp"),
+    "GIF": (".gif", "image/gif"),
+}
+
+
+def file(item):
+    """A file whose extension and content type belong together, where both could be: by chance they never would. Not of
+    every third."""
+    if not isinstance(item, dict) or not all(isinstance(item.get(name), str) for name in ("name", "fileType", "contentType")):
+        return item
+    name, fits = item["name"], FITTING.get(item["fileType"])
+    if not fits or not 0 < len(name) <= 250 or len(name) % 3 == 0 or CONTROL.search(name + item["contentType"]):
+        return item
+    return item | {"name": name + fits[0], "contentType": fits[1]}
 
 
 def is_uuid(value):
