@@ -415,31 +415,33 @@ def each_function_has_a_role_of_its_own(template):
 
 
 @invariant
-def what_all_roles_may_besides_is_asked_for(template):
+def all_roles_may_trace_where_that_is_asked_for(template):
     roles = {function["Role"]["Fn::GetAtt"][0] for function in Stack(template).of_type("AWS::Lambda::Function").values()}
-    for parameters, wanted in (
-        ({}, {}),
-        ({"Tracing": "on"}, {"tracing": (sorted(TRACING_RIGHTS), "*", None)}),
-        (
-            {"DataKmsKeyArn": KEY},
-            {
-                "data-key": (
-                    ["kms:Decrypt", "kms:GenerateDataKey"],
-                    KEY,
-                    [f"{service}.eu-west-1.amazonaws.com" for service in ("dynamodb", "sqs", "s3")],
-                )
-            },
-        ),
-    ):
-        found = {}
-        for policy in Stack(template, **parameters).of_type("AWS::IAM::Policy").values():
-            (statement,) = policy["PolicyDocument"]["Statement"]
-            through = statement.get("Condition", {}).get("StringEquals", {}).get("kms:ViaService")
-            found[policy["PolicyName"]] = (sorted(_list(statement["Action"])), statement["Resource"], through)
-            if {role["Ref"] for role in policy["Roles"]} != roles:
-                yield f"{policy['PolicyName']} is not of all roles"
-        if found != wanted:
-            yield f"with {parameters} all roles may {found}"
+    if Stack(template).of_type("AWS::IAM::Policy"):
+        yield "roles may more than is asked for"
+    policies = Stack(template, Tracing="on").of_type("AWS::IAM::Policy").values()
+    if [{role["Ref"] for role in policy["Roles"]} for policy in policies] != [roles]:
+        yield "not all roles may trace"
+    for policy in policies:
+        if [set(_list(statement["Action"])) for statement in policy["PolicyDocument"]["Statement"]] != [TRACING_RIGHTS]:
+            yield "roles may more than to trace"
+
+
+@invariant
+def all_roles_may_use_the_key_of_the_data_for_that_data(template):
+    wanted = {
+        "Effect": "Allow",
+        "Action": ["kms:Decrypt", "kms:GenerateDataKey"],
+        "Resource": KEY,
+        "Condition": {
+            "StringEquals": {"kms:ViaService": [f"{service}.eu-west-1.amazonaws.com" for service in ("dynamodb", "sqs", "s3")]}
+        },
+    }
+    for parameters, expected in (({}, []), ({"DataKmsKeyArn": KEY}, [wanted])):
+        for name, role in Stack(template, **parameters).of_type("AWS::IAM::Role").items():
+            found = [statement for statement in _statements(role) if "kms:GenerateDataKey" in _list(statement["Action"])]
+            if found != expected:
+                yield f"with {parameters} {name} may {found}"
 
 
 @invariant

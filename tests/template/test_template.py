@@ -115,6 +115,16 @@ def guarding(api, stage):
     return set_in("CaptureWebAclAssociation", "ResourceArn", to={"Fn::Sub": arn})
 
 
+def data_key(role, **changes):
+    """The right of a role to the key of the data, changed."""
+
+    def change(template):
+        (choice,) = [one["Fn::If"] for one in statements(template, role) if one.get("Fn::If", [None])[0] == "HasDataKey"]
+        choice[1].update(changes)
+
+    return change
+
+
 def without(*path):
     def change(template):
         node = template
@@ -424,7 +434,7 @@ MUTATIONS = [
     ),
     ("deliveries_have_two_lanes_of_their_own_width", parameter("SlowDeliveryConcurrency", MinValue=1)),
     ("no_role_has_a_wildcard", set_in("RolloutRole", "ManagedPolicyArns", to=["arn:aws:iam::aws:policy/AdministratorAccess"])),
-    ("no_role_has_a_wildcard", set_in("DataKeyPolicy", "PolicyDocument", "Statement", 0, "Resource", to="*")),
+    ("no_role_has_a_wildcard", data_key("UsersRole", Resource="*")),
     (
         "no_role_has_a_wildcard",
         set_in("TracingPolicy", "PolicyDocument", "Statement", 0, "Action", to=["xray:PutTraceSegments", "s3:GetObject"]),
@@ -435,9 +445,15 @@ MUTATIONS = [
             "RolloutRole", "AssumeRolePolicyDocument", "Statement", 0, "Principal", to={"AWS": "123456789012"},
         ),
     ),
-    ("what_all_roles_may_besides_is_asked_for", without("Resources", "TracingPolicy", "Condition")),
-    ("what_all_roles_may_besides_is_asked_for", remove("TracingPolicy", "Roles", 3)),
-    ("what_all_roles_may_besides_is_asked_for", remove("DataKeyPolicy", "PolicyDocument", "Statement", 0, "Condition")),
+    ("all_roles_may_trace_where_that_is_asked_for", without("Resources", "TracingPolicy", "Condition")),
+    ("all_roles_may_trace_where_that_is_asked_for", remove("TracingPolicy", "Roles", 3)),
+    (
+        "all_roles_may_trace_where_that_is_asked_for",
+        set_in("TracingPolicy", "PolicyDocument", "Statement", 0, "Action", to=["xray:PutTraceSegments"]),
+    ),
+    ("all_roles_may_use_the_key_of_the_data_for_that_data", data_key("SweeperRole", Condition={})),
+    ("all_roles_may_use_the_key_of_the_data_for_that_data", data_key("SweeperRole", Action="kms:Decrypt")),
+    ("all_roles_may_use_the_key_of_the_data_for_that_data", grant("SweeperRole", "kms:GenerateDataKey", "arn:aws:kms:x")),
     ("a_key_of_the_operator_encrypts_all_data_or_none", remove("LeadsTable", "SSESpecification")),
     ("a_key_of_the_operator_encrypts_all_data_or_none", set_in("SendQueue", "SqsManagedSseEnabled", to=True)),
     (
