@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use domain::{DeliveryId, Timestamp, WebhookEndpoint};
 use queue::{DeliveryTask, Wake};
-use serde::Serialize;
 use store::{Again, AgainPage, Span};
 
 use crate::output::Output;
@@ -34,8 +33,7 @@ pub(crate) fn span(since: Timestamp, until: Option<Timestamp>, now: Timestamp) -
 }
 
 /// What became of deliveries that were asked for again.
-#[derive(Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Default)]
 pub(crate) struct Counts {
     /// To be attempted at once.
     pub(crate) due: usize,

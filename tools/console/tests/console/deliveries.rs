@@ -171,9 +171,46 @@ async fn a_delivery_is_shown_with_its_attempts() {
     let at = hooks.desk.db.store().now().plus(Duration::from_secs(5));
     hooks.attempted(&delivery, 503, Next::Again { at }).await;
     let show = ["delivery", "show", "--delivery", &delivery];
-    assert_json_snapshot!(hooks.json(&show).await, @"");
+    assert_json_snapshot!(hooks.json(&show).await, @r#"
+    {
+      "attemptLog": [
+        {
+          "answer": "come \u001b[31mback\nlater",
+          "at": "2026-01-02T03:04:05.679Z",
+          "error": "HTTP_STATUS",
+          "number": 1,
+          "retryAfterMs": 60000,
+          "status": 503,
+          "tookMs": 31
+        }
+      ],
+      "attempts": 1,
+      "because": null,
+      "createdAt": "2026-01-02T03:04:05.679Z",
+      "deliveryId": "e1c8df5a-8deb-5248-9668-6ce2d67bfa44",
+      "dueAt": "2026-01-02T03:04:10.679Z",
+      "endpointId": "00000000-0000-4000-8000-000000000004",
+      "eventId": "e97ba82e-e5f4-5a7f-abbc-6b56531405d0",
+      "eventType": "webhook.test",
+      "failures": 1,
+      "state": "PENDING"
+    }
+    "#);
     let shown = hooks.desk.run(&[&show[..], &["--workspace", &hooks.workspace, "--body"]].concat()).await;
-    assert_snapshot!(shown.out, @"");
+    assert_snapshot!(shown.out, @r#"
+    delivery  e1c8df5a-8deb-5248-9668-6ce2d67bfa44
+    event     e97ba82e-e5f4-5a7f-abbc-6b56531405d0
+    type      webhook.test
+    endpoint  00000000-0000-4000-8000-000000000004
+    state     PENDING
+    attempts  1
+    due       2026-01-02T03:04:10.679Z
+    because   -
+    created   2026-01-02T03:04:05.679Z
+    log       1. 2026-01-02T03:04:05.679Z 503 HTTP_STATUS, 31 ms, asked to wait 60000 ms
+                 come \u{1b}[31mback\nlater
+    body      {"eventId":"e97ba82e-e5f4-5a7f-abbc-6b56531405d0","eventType":"webhook.test","entity":"webhook_tests","workspaceId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-02T03:04:05Z","payload":{"endpointId":"00000000-0000-4000-8000-000000000004"}}
+    "#);
 }
 
 #[tokio::test]
@@ -331,6 +368,8 @@ async fn a_replay_delivers_a_range_once_more_however_often_it_is_run() {
         }
         within.push(delivery);
     }
+    // What is made in the very moment of a run is not before it.
+    hooks.desk.db.clock().advance(Duration::from_millis(1));
     // An attempt of the first one is being made: it is not doubled.
     hooks.leased(&within[0]).await;
     let held = within.remove(0);
@@ -367,6 +406,7 @@ async fn a_replay_that_was_killed_goes_on_where_it_was() {
         let delivery = hooks.test(&endpoint).await;
         hooks.attempted(&delivery, 200, Next::Delivered).await;
     }
+    hooks.desk.db.clock().advance(Duration::from_millis(1));
     let replay = ["delivery", "replay", "--endpoint", &endpoint, "--since", "2026-01-01"];
     // The workspace, the endpoint, four parts of the index, then some of the deliveries.
     let dead = hooks.desk.db.die_after(16, harness::Death::After);
@@ -404,7 +444,15 @@ async fn what_was_not_delivered_is_recovered_and_nothing_else() {
     // The first one lies before the range.
     let recover = ["webhook", "recover", "--endpoint", &endpoint];
     let some = [&recover[..], &["--since", "2026-01-02T04:30:00Z"]].concat();
-    assert_json_snapshot!(hooks.json(&some).await, @"");
+    assert_json_snapshot!(hooks.json(&some).await, @r#"
+    {
+      "changed": 0,
+      "endpointId": "00000000-0000-4000-8000-000000000004",
+      "gone": 0,
+      "recovered": 2,
+      "since": "2026-01-02T04:30:00.000Z"
+    }
+    "#);
     let mut lost = vec![made[2].clone(), made[3].clone()];
     lost.sort();
     assert_eq!(hooks.queued(), lost);
@@ -428,7 +476,7 @@ async fn what_the_queue_does_not_take_is_left_to_the_sweeper() {
     let recover = [&["webhook", "recover", "--endpoint", &endpoint][..], &workspace].concat();
     let ran = hooks.desk.run(&recover).await;
     assert_eq!(ran.status, 0);
-    assert_snapshot!(ran.err, @"");
+    assert_snapshot!(ran.err, @"The queue did not take 1 of the deliveries: they are made within three minutes.");
     hooks.desk.db.clock().advance(Duration::from_secs(120));
     let store = hooks.desk.db.store();
     let mut due = 0;
