@@ -6,6 +6,7 @@ mod deliveries;
 mod files;
 mod isolation;
 mod leads;
+mod redrive;
 mod rotation;
 mod sending;
 mod stack;
