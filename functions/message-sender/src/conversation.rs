@@ -97,7 +97,7 @@ async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &Lane) -> Result<Stop, S
                     Some(outbound) if outbound.message.part_at_hand().is_some() => outbound,
                     // Nothing of it is to be sent, so nothing would ever remove the entry.
                     _ => {
-                        tracing::error!(message = %entry.message, "entry without anything to send removed");
+                        tracing::error!(messageId = %entry.message, "entry without anything to send removed");
                         run.store.close_entry(lane, entry).await?;
                         continue;
                     }

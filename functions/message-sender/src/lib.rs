@@ -16,7 +16,8 @@ use domain::Timestamp;
 use lambda_runtime::{Error, LambdaEvent};
 use provider::Provider;
 use queue::{SendQueue, SendTask, Time};
-use runtime::SendRules;
+use runtime::metrics::{Sender, Sends};
+use runtime::{Metrics, SendRules};
 use store::{Bucket, Store};
 
 /// Everything this function works with.
@@ -31,6 +32,8 @@ pub struct Engine<P> {
     pub provider: P,
     /// When and how often.
     pub rules: SendRules,
+    /// What became of parts is counted here.
+    pub metrics: Metrics,
 }
 
 /// One invocation.
@@ -41,6 +44,7 @@ struct Run<'a, P> {
     provider: P,
     rules: &'a SendRules,
     time: Time,
+    counted: Sends,
 }
 
 impl<P: Provider> Engine<P> {
@@ -49,10 +53,13 @@ impl<P: Provider> Engine<P> {
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let now = self.store.now();
         let deadline = Timestamp::from_millis(i64::try_from(event.context.deadline).unwrap_or(i64::MAX));
-        let Self { store, bucket, queue, provider, rules } = self;
+        let Self { store, bucket, queue, provider, rules, metrics } = self;
         let time = Time::until(deadline, now, rules.call, rules.lease)?;
-        let run = Run { store, bucket, queue, provider: provider.afresh(), rules, time };
+        let counted = Sends::default();
+        let run = Run { store, bucket, queue, provider: provider.afresh(), rules, time, counted };
         let work = async |task| conversation::wake(&run, task).await;
-        Ok(queue::drive(event.payload, SendTask::read, work).await)
+        let response = queue::drive(event.payload, SendTask::read, work).await;
+        metrics.put(Sender::Messages, &run.counted);
+        Ok(response)
     }
 }

@@ -24,6 +24,7 @@ async fn main() -> Result<(), Error> {
         queue: SendQueue::new(process.sqs(), settings.required("SEND_QUEUE_URL")?),
         provider: Client::new(&graph, &version, rules.call)?,
         rules,
+        metrics: process.metrics(),
     };
     lambda_runtime::run(service_fn(async |event| engine.handle(event).await)).await
 }

@@ -7,8 +7,9 @@ use domain::media::SentAs;
 use domain::message::{Content, PartError};
 use domain::retry::Jitter;
 use domain::sending::{End, Known, Letter, Turn, Words};
-use domain::{Cellphone, ChannelId, Message, Recipient, Secret, causes};
+use domain::{Cellphone, ChannelId, Message, MessageStatus, Recipient, Secret, causes};
 use provider::{Call, Outgoing, Provider};
+use runtime::metrics::Sends;
 use store::{Lane, Outbound, StoreError};
 
 use crate::Run;
@@ -51,7 +52,7 @@ async fn send<P: Provider>(
         Err(Unready::Never(error)) => return record(run, lane, outbound, End::Failed(error)).await,
         Err(Unready::NotNow(cause)) => {
             let (message, cause) = (outbound.message.id, causes(&*cause));
-            tracing::error!(workspace = %lane.workspace_id, %message, part, cause, "part not ready to be sent");
+            tracing::error!(workspace = %lane.workspace_id, messageId = %message, part, cause, "part not ready to be sent");
             return record(run, lane, outbound, End::NotTaken).await;
         }
     };
@@ -168,15 +169,13 @@ async fn record<P>(
     let (now, jitter) = (run.store.now(), Jitter::of(&lane.lease));
     let step = |message: &Message| message.ended(end.clone(), &run.rules.schedule, jitter, now);
     let recorded = run.store.record(outbound, run.time.left(now), step).await?;
-    told(outbound, &end, recorded.as_ref());
+    told(run, outbound, &end, recorded.as_ref());
     Ok(recorded)
 }
 
-/// One line for each end but the good one.
-fn told(before: &Outbound, end: &End, after: Option<&Outbound>) {
-    // What the provider took is told by its status. Its id holds the customer's number and is in no log.
+/// One line for each end. What the provider took it knows by an id that holds the customer's number, which is in no log.
+fn told<P>(run: &Run<'_, P>, before: &Outbound, end: &End, after: Option<&Outbound>) {
     let what = match end {
-        End::Sent(_) if after.is_some() => return,
         End::Sent(_) => "Sent",
         End::Failed(_) => "Failed",
         End::Unknown(_) => "Unknown",
@@ -186,16 +185,29 @@ fn told(before: &Outbound, end: &End, after: Option<&Outbound>) {
     };
     let Some(at) = before.message.part_at_hand() else { return };
     let part = after.and_then(|after| after.message.parts.get(at));
+    if let Some(part) = part {
+        counted(&run.counted, part.status);
+    }
     tracing::info!(
         workspace = %before.message.workspace_id,
         conversation = %before.message.conversation,
-        message = %before.message.id,
+        messageId = %before.message.id,
         part = at,
         end = what,
         status = part.map(|part| part.status.as_str()),
         error = part.and_then(|part| part.error.as_ref()).map(PartError::as_str),
-        next_at = after.and_then(|after| after.message.progress.next_at).map(|at| at.to_string()),
+        nextAt = after.and_then(|after| after.message.progress.next_at).map(|at| at.to_string()),
         lost = after.is_none(),
-        "part not sent",
+        "part worked on",
     );
+}
+
+/// Counts a part by how it stands after its call: what was given up after the last of many tries has failed.
+fn counted(sends: &Sends, status: MessageStatus) {
+    match status {
+        MessageStatus::Queued | MessageStatus::Sending => sends.sends_retried.add(1),
+        MessageStatus::Unknown => sends.sends_unknown.add(1),
+        MessageStatus::Failed => sends.sends_failed.add(1),
+        MessageStatus::Sent | MessageStatus::Delivered | MessageStatus::Read => sends.sends_accepted.add(1),
+    }
 }

@@ -54,11 +54,11 @@ fn comes_again(message: &SqsMessage, outcome: Outcome) -> bool {
     match outcome {
         Outcome::Done => false,
         Outcome::Dropped(reason) => {
-            tracing::warn!(message_id = id, reason, "message dropped");
+            tracing::warn!(queueMessage = id, reason, "message dropped");
             false
         }
         Outcome::Retry(cause) => {
-            tracing::error!(message_id = id, cause = causes(&*cause), "message is to come again");
+            tracing::error!(queueMessage = id, cause = causes(&*cause), "message is to come again");
             true
         }
     }

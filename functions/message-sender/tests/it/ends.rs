@@ -34,7 +34,7 @@ async fn each_ending_leaves_the_part_as_decided_and_the_next_one_goes_on() {
         (answered(500, 99), unknown("NO_ANSWER")),
         (Ending::Answered { status: 502, code: None }, unknown("NO_ANSWER")),
     ] {
-        let sender = Sender::start().await;
+        let (sender, status) = (Sender::start().await, expected.0);
         let (one, other) = (sender.customer("+12025550101").await, sender.customer("+12025550102").await);
         let conversation = sender.conversation(&[&one, &other]).await;
         let id = sender.say(&conversation, "hello").await;
@@ -43,6 +43,16 @@ async fn each_ending_leaves_the_part_as_decided_and_the_next_one_goes_on() {
         sender.wake().await;
         assert_eq!(sender.parts(id).await, [expected, sent(1).remove(0)], "{ending:?}");
         assert_eq!(sender.parts(next).await, sent(2), "{ending:?}");
+        let told = sender.counted.told();
+        let of =
+            |name: &str| told.get(&format!("{name} message-sender")).map_or(0, |counts| counts.iter().sum());
+        let first_of_four = match status {
+            MessageStatus::Sent => (4, 0, 0),
+            MessageStatus::Failed => (3, 1, 0),
+            _ => (3, 0, 1),
+        };
+        let counts: (u64, u64, u64) = (of("SendsAccepted"), of("SendsFailed"), of("SendsUnknown"));
+        assert_eq!((counts, of("SendsRetried")), (first_of_four, 0), "{ending:?}");
         assert_eq!(sender.provider.calls().len(), 4, "{ending:?}");
         sender.assert_idle(2);
     }

@@ -25,7 +25,8 @@ use lambda_runtime::{Context, LambdaEvent};
 use message_sender::Engine;
 use provider::Provider;
 use queue::SendQueue;
-use runtime::SendRules;
+use runtime::metrics::Kept;
+use runtime::{Metrics, SendRules};
 use serde_json::json;
 use store::{MessageTaken, NewMessage, Opened, Store, Table};
 
@@ -44,6 +45,7 @@ pub(crate) struct Sender<P = TestProvider> {
     pub(crate) sqs: TestQueue,
     pub(crate) provider: P,
     pub(crate) engine: Engine<P>,
+    pub(crate) counted: Kept,
 }
 
 impl Sender {
@@ -58,14 +60,16 @@ impl<P: Provider + Clone> Sender<P> {
         let world = World::start().await;
         world.line(LINE, |_| ()).await;
         let (sqs, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
+        let (metrics, counted) = Metrics::kept(world.db.clock().clone());
         let engine = Engine {
             store: world.db.store_of("message-sender"),
             bucket: bucket.bucket_of(&world.db, "message-sender"),
             queue: SendQueue::new(sqs.client(), "http://queue.invalid/1/sends"),
             provider: provider.clone(),
             rules: rules(),
+            metrics,
         };
-        Self { world, sqs, provider, engine }
+        Self { world, sqs, provider, engine, counted }
     }
 
     pub(crate) fn store(&self) -> &Store {
