@@ -3,6 +3,7 @@
 //! The only room that reads the environment. Everything here is made once, at start, and passed in.
 
 mod aws;
+mod http;
 pub mod metrics;
 mod sending;
 pub mod settings;

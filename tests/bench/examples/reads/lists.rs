@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bench::{Cost, Table};
 use domain::workspace::list_shard;
 use domain::{
     Cellphone, Contact, ContactRef, Conversation, ConversationId, ConversationStatus, Internal, User,
@@ -9,8 +10,6 @@ use domain::{
 };
 use harness::{Stencil, World};
 use store::ConversationQuery;
-
-use crate::table::{Cost, Table};
 
 const SIZES: [(&str, usize); 2] = [("100", 100), ("100,000", 100_000)];
 const SHARDS: [(&str, u8); 2] = [("one shard", 1), ("four shards", 4)];

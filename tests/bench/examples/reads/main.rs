@@ -4,7 +4,6 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // tables and progress are all it has to say
 
 mod lists;
-mod table;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {

@@ -5,14 +5,15 @@ use std::fmt;
 use harness::{TestDb, trips};
 
 /// What one read cost.
-pub(crate) struct Cost {
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
     trips: usize,
     read_units: f64,
 }
 
 impl Cost {
     /// Of the calls made since the last look.
-    pub(crate) fn of_calls(db: &TestDb) -> Self {
+    pub fn of_calls(db: &TestDb) -> Self {
         let calls = db.calls();
         Self { trips: trips(&calls), read_units: calls.iter().map(|call| call.read_units).sum() }
     }
@@ -25,7 +26,7 @@ impl fmt::Display for Cost {
 }
 
 /// Reads by name, each measured under several conditions.
-pub(crate) struct Table {
+pub struct Table {
     title: &'static str,
     /// The name of each read, and behind it what it cost in each column.
     rows: Vec<Vec<String>>,
@@ -33,14 +34,14 @@ pub(crate) struct Table {
 
 impl Table {
     /// A table whose first column holds these names.
-    pub(crate) fn new(title: &'static str, head: &str, names: impl IntoIterator<Item = String>) -> Self {
+    pub fn new(title: &'static str, head: &str, names: impl IntoIterator<Item = String>) -> Self {
         let first = std::iter::once(head.to_owned()).chain(names);
         Self { title, rows: first.map(|name| vec![name]).collect() }
     }
 
     /// One condition more: its name, and what each read cost under it.
-    pub(crate) fn column(&mut self, head: String, costs: impl IntoIterator<Item = Cost>) {
-        let cells = std::iter::once(head).chain(costs.into_iter().map(|cost| cost.to_string()));
+    pub fn column(&mut self, head: impl Into<String>, costs: impl IntoIterator<Item = impl fmt::Display>) {
+        let cells = std::iter::once(head.into()).chain(costs.into_iter().map(|cost| cost.to_string()));
         for (row, cell) in self.rows.iter_mut().zip(cells) {
             row.push(cell);
         }

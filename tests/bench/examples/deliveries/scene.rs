@@ -1,0 +1,136 @@
+//! Receivers, and the endpoints and deliveries of a workspace that leads to them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use bench::{Answer, Authority, Server, Traffic};
+use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
+use domain::{
+    EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType, Timestamp,
+    TrustedReceivers, WebhookEndpoint,
+};
+use harness::World;
+use http::StatusCode;
+use store::Table;
+
+const FIRST_DUE: Duration = Duration::from_secs(120);
+/// The size of a body.
+const BODY: usize = 2 * 1024;
+
+/// When posts arrived, by the id of their event.
+#[derive(Clone, Default)]
+pub(crate) struct Arrivals(Arc<Mutex<HashMap<String, Instant>>>);
+
+impl Arrivals {
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+
+    pub(crate) fn of(&self, event: &str) -> Option<Instant> {
+        self.0.lock().unwrap().get(event).copied()
+    }
+}
+
+/// A receiver that answers 200 after so long; never, if nothing is said.
+pub(crate) async fn receiver(
+    authority: &Authority,
+    after: Option<Duration>,
+    traffic: &Traffic,
+    arrivals: &Arrivals,
+) -> Server {
+    let (traffic, arrivals) = (traffic.clone(), arrivals.clone());
+    Server::start(Some(authority.server.clone()), move |request| {
+        let (under_way, arrivals) = (traffic.post(), arrivals.clone());
+        async move {
+            assert!(
+                ["x-service-signature", "webhook-signature"]
+                    .iter()
+                    .all(|name| request.headers.contains_key(*name)),
+                "both signatures"
+            );
+            match after {
+                Some(Duration::ZERO) => {}
+                Some(after) => tokio::time::sleep(after).await,
+                None => std::future::pending().await,
+            }
+            let event = request.headers.get("webhook-id").and_then(|id| id.to_str().ok()).unwrap_or_default();
+            arrivals.0.lock().unwrap().insert(event.to_owned(), Instant::now());
+            drop(under_way);
+            Answer::of(StatusCode::OK, "ok")
+        }
+    })
+    .await
+}
+
+/// A delivery that waits: its event, and the body of its message.
+#[derive(Clone)]
+pub(crate) struct Waiting {
+    pub(crate) event: String,
+    pub(crate) message: String,
+}
+
+/// A workspace, at the machine's time.
+pub(crate) async fn world() -> World {
+    let world = World::start().await;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    world.db.clock().set(Timestamp::from_millis(i64::try_from(now).unwrap()));
+    world
+}
+
+/// Makes an endpoint of that receiver.
+pub(crate) async fn endpoint(world: &World, receiver: &Server) -> EndpointId {
+    let store = world.db.store();
+    let url = format!("https://127.0.0.1:{}/in", receiver.port);
+    let endpoint = WebhookEndpoint {
+        id: EndpointId::generate(store.ids()),
+        workspace_id: world.workspace,
+        url: EndpointUrl::parse(&url, &TrustedReceivers::parse(&origin(receiver)).unwrap()).unwrap(),
+        state: EndpointState::Enabled,
+        filter: EventFilter::parse([]).unwrap(),
+        created_at: store.now(),
+        version: 1,
+    };
+    let secrets = EndpointSecrets {
+        api_key: ReceiverKey::parse("customer-key").unwrap(),
+        signing: SigningSecrets::only(SigningSecret::from_entropy([7; 32])),
+    };
+    let workspace = store.workspace(world.workspace).await.unwrap().unwrap();
+    assert!(store.create_endpoint(&workspace, &endpoint, &secrets).await.unwrap());
+    endpoint.id
+}
+
+/// How a deployment names a receiver that it trusts.
+pub(crate) fn origin(receiver: &Server) -> String {
+    format!("https://127.0.0.1:{}", receiver.port)
+}
+
+/// Records so many events for each of these endpoints in turn.
+pub(crate) async fn deliveries(world: &World, endpoints: &[EndpointId], count: usize) -> Vec<Waiting> {
+    let store = world.db.store();
+    let known: Vec<String> = world
+        .db
+        .rows(Table::Deliveries)
+        .iter()
+        .filter_map(|row| row["deliveryId"]["S"].as_str().map(str::to_owned))
+        .collect();
+    for n in 0..count {
+        let id = store.ids().next();
+        let event = Event::of_change(EventType::ContactUpdated, world.workspace, &id, 1, store.now());
+        let body = format!("{{\"eventId\":\"{}\",\"payload\":\"{}\"}}", event.id, "x".repeat(BODY - 70));
+        let endpoint = endpoints[n % endpoints.len()];
+        store.record_event(&event, None, body.into_bytes(), &[endpoint], FIRST_DUE).await.unwrap();
+    }
+    let mut waiting = vec![];
+    for row in world.db.rows(Table::Deliveries) {
+        let text = |name: &str| row[name]["S"].as_str().map(str::to_owned);
+        let (Some(id), Some(event)) = (text("deliveryId"), text("eventId")) else { continue };
+        if known.contains(&id) {
+            continue;
+        }
+        let message = format!(r#"{{"workspaceId":"{}","deliveryId":"{id}"}}"#, world.workspace);
+        waiting.push(Waiting { event, message });
+    }
+    assert_eq!(waiting.len(), count);
+    waiting
+}

@@ -1,0 +1,161 @@
+//! One case, measured.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bench::{Authority, Aws, Database, Function, Traffic, binary, environment, scratch};
+use harness::trips;
+
+use crate::cases::{Case, Scene};
+
+/// So many processes are started for the time that a start takes.
+const STARTS: usize = 21;
+/// So many of them answer a first request.
+const FIRSTS: usize = 7;
+/// Requests before the first that is measured, and those that are.
+const WARM: usize = 20;
+const MEASURED: usize = 200;
+/// Requests under valgrind: their difference is what is counted.
+const FEW: usize = 3;
+const MORE: usize = 23;
+
+/// All events that a case needs.
+pub(crate) const EVENTS: usize = FIRSTS + 2 * (WARM + MEASURED) + FEW + MORE;
+
+/// What one case cost.
+pub(crate) struct Cost {
+    pub(crate) name: &'static str,
+    /// From the start of the process to its first poll.
+    pub(crate) start: Duration,
+    /// The first request after a start, connections to the store opened within it, and the part of it that the stand-in of
+    /// the store took.
+    pub(crate) first: Duration,
+    pub(crate) first_store: Duration,
+    pub(crate) peak_memory: u64,
+    /// Of one request more, of a process that has answered others.
+    pub(crate) cpu: Duration,
+    pub(crate) plain_cpu: Duration,
+    pub(crate) instructions: Option<u64>,
+    pub(crate) trips: f64,
+    pub(crate) read_units: f64,
+    pub(crate) write_units: f64,
+    pub(crate) size: u64,
+}
+
+/// The command by which instructions are counted.
+pub(crate) fn valgrind() -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join("valgrind")).find(|path| path.exists())
+}
+
+pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&Path>) -> Cost {
+    let path = binary(case.binary);
+    let scene = Scene::start(case).await;
+    let database = Database::Served(scene.world.db.endpoint().to_owned());
+    let secure = Aws::start(database.clone(), Some(authority), Traffic::default()).await;
+    let plain = Aws::start(database, None, Traffic::default()).await;
+    let with_tls = environment(&secure.server, &plain.server, Some(authority));
+    let without = environment(&plain.server, &plain.server, None);
+    let mut events = scene.events.iter().map(String::as_str);
+
+    let mut starts = vec![];
+    for _ in 0..STARTS {
+        starts.push(Function::start(&path, &with_tls, &[]).await.start);
+    }
+    let mut firsts = vec![];
+    for _ in 0..FIRSTS {
+        let mut function = Function::start(&path, &with_tls, &[]).await;
+        secure.take();
+        let took = answered(&mut function, events.next().unwrap()).await;
+        firsts.push((took, secure.take().1));
+    }
+    firsts.sort();
+    let (first, first_store) = firsts[FIRSTS / 2];
+
+    let mut function = Function::start(&path, &with_tls, &[]).await;
+    for _ in 0..WARM {
+        answered(&mut function, events.next().unwrap()).await;
+    }
+    secure.take();
+    let (mut chain, mut read_units, mut write_units) = (0, 0.0, 0.0);
+    function.lambda.polled().await;
+    let before = function.cpu();
+    for _ in 0..MEASURED {
+        answered(&mut function, events.next().unwrap()).await;
+        let (calls, _) = secure.take();
+        chain += trips(&calls);
+        read_units += calls.iter().map(|call| call.read_units).sum::<f64>();
+        write_units += calls.iter().map(|call| call.write_units).sum::<f64>();
+    }
+    function.lambda.polled().await;
+    let cpu = (function.cpu() - before) / MEASURED as u32;
+    let peak_memory = function.peak_memory();
+
+    let mut function = Function::start(&path, &without, &[]).await;
+    for _ in 0..WARM {
+        answered(&mut function, events.next().unwrap()).await;
+    }
+    function.lambda.polled().await;
+    let before = function.cpu();
+    for _ in 0..MEASURED {
+        answered(&mut function, events.next().unwrap()).await;
+    }
+    function.lambda.polled().await;
+    let plain_cpu = (function.cpu() - before) / MEASURED as u32;
+    drop(function);
+
+    let mut instructions = None;
+    if let Some(valgrind) = valgrind {
+        let mut counts = vec![];
+        for requests in [FEW, MORE] {
+            let events: Vec<&str> = events.by_ref().take(requests).collect();
+            counts.push(counted(valgrind, &path, &with_tls, &events).await);
+        }
+        instructions = Some((counts[1] - counts[0]) / (MORE - FEW) as u64);
+    }
+    starts.sort();
+    Cost {
+        name: case.name,
+        start: starts[STARTS / 2],
+        first,
+        first_store,
+        peak_memory,
+        cpu,
+        plain_cpu,
+        instructions,
+        trips: chain as f64 / MEASURED as f64,
+        read_units: read_units / MEASURED as f64,
+        write_units: write_units / MEASURED as f64,
+        size: std::fs::metadata(&path).unwrap().len(),
+    }
+}
+
+/// How long a request took that must be answered well.
+async fn answered(function: &mut Function, event: &str) -> Duration {
+    let end = function.lambda.invoke(event.to_owned()).await;
+    let answer: serde_json::Value = serde_json::from_slice(&end.answer).unwrap_or_default();
+    let well = answer["statusCode"].as_u64().is_none_or(|status| status < 300)
+        && answer["batchItemFailures"].as_array().is_none_or(Vec::is_empty);
+    assert!(end.answered && well, "{event}\n{}", String::from_utf8_lossy(&end.answer));
+    end.took
+}
+
+/// The instructions of a whole life with these requests.
+async fn counted(valgrind: &Path, path: &Path, env: &[(String, String)], events: &[&str]) -> u64 {
+    let out = scratch("bench-callgrind.out");
+    let under = [
+        valgrind.display().to_string(),
+        "--quiet".to_owned(),
+        "--tool=callgrind".to_owned(),
+        format!("--callgrind-out-file={}", out.display()),
+    ];
+    let mut function = Function::start(path, env, &under).await;
+    for event in events {
+        answered(&mut function, event).await;
+    }
+    function.lambda.polled().await;
+    function.end();
+    let text = std::fs::read_to_string(&out).unwrap();
+    let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).unwrap();
+    total.trim().parse().unwrap()
+}

@@ -1,0 +1,100 @@
+//! A stand-in for Lambda's runtime interface, for one process.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use http::StatusCode;
+use hyper::body::Bytes;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::serve::{Answer, Incoming, Server};
+
+/// What became of an event.
+pub struct Invocation {
+    /// The function's answer, or the error it reported.
+    pub answer: Bytes,
+    /// Whether it was an answer.
+    pub answered: bool,
+    /// From the hand-over of the event to the arrival of the answer.
+    pub took: Duration,
+}
+
+struct Poll {
+    at: Instant,
+    event: oneshot::Sender<Bytes>,
+}
+
+/// Lambda, as one process of a function sees it.
+pub struct Lambda {
+    server: Server,
+    polls: mpsc::UnboundedReceiver<Poll>,
+    polled: Option<Poll>,
+    ends: mpsc::UnboundedReceiver<(bool, Bytes)>,
+}
+
+impl Lambda {
+    /// Starts it on a free port.
+    pub async fn start() -> Self {
+        let (poll, polls) = mpsc::unbounded_channel();
+        let (end, ends) = mpsc::unbounded_channel();
+        let ways = Arc::new((poll, end));
+        let server = Server::start(None, move |request| answer(ways.clone(), request)).await;
+        Self { server, polls, polled: None, ends }
+    }
+
+    /// What a process is told where to find it by (`AWS_LAMBDA_RUNTIME_API`).
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.server.port)
+    }
+
+    /// Waits until the function asks for an event, and says when it did.
+    pub async fn polled(&mut self) -> Instant {
+        match &self.polled {
+            Some(poll) => poll.at,
+            None => {
+                let poll = self.polls.recv().await.expect("a function that polls");
+                self.polled.insert(poll).at
+            }
+        }
+    }
+
+    /// Hands an event over as soon as the function asks for one, and waits for what becomes of it.
+    pub async fn invoke(&mut self, event: impl Into<Bytes>) -> Invocation {
+        self.polled().await;
+        let poll = self.polled.take().expect("it has polled");
+        let begun = Instant::now();
+        let _ = poll.event.send(event.into());
+        let (answered, answer) = self.ends.recv().await.expect("an end");
+        Invocation { answer, answered, took: begun.elapsed() }
+    }
+}
+
+type Ways = (mpsc::UnboundedSender<Poll>, mpsc::UnboundedSender<(bool, Bytes)>);
+
+async fn answer(ways: Arc<Ways>, request: Incoming) -> Answer {
+    let (polls, ends) = &*ways;
+    let what = request.path.rsplit('/').next().unwrap_or_default();
+    match what {
+        "next" => {
+            let (event, handed_over) = oneshot::channel();
+            let _ = polls.send(Poll { at: Instant::now(), event });
+            let Ok(event) = handed_over.await else { return Answer::of(StatusCode::GONE, "") };
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let deadline = (now + Duration::from_secs(85)).as_millis();
+            let headers = vec![
+                ("lambda-runtime-aws-request-id", "8f507cfc-xmpl-4697-b07a-ac58fc914c95".to_owned()),
+                ("lambda-runtime-deadline-ms", deadline.to_string()),
+                (
+                    "lambda-runtime-invoked-function-arn",
+                    "arn:aws:lambda:eu-west-1:123456789012:function:bench".to_owned(),
+                ),
+                ("content-type", "application/json".to_owned()),
+            ];
+            Answer { status: StatusCode::OK, headers, body: event }
+        }
+        what => {
+            let _ = ends.send((what == "response", request.body));
+            Answer::of(StatusCode::ACCEPTED, "{\"status\":\"OK\"}")
+        }
+    }
+}
