@@ -57,7 +57,8 @@ pub(crate) async fn accept<V: Verifier>(
         Err(unreachable) => return Err(LeadProblem::CaptchaUnavailable(unreachable.as_str())),
         Ok(Verdict::SecretRefused) => {
             leads.store.forget_captcha_secret(capture.workspace_id);
-            return Err(LeadProblem::unexpected("the captcha's provider refuses the workspace's secret"));
+            let reason = "the captcha's provider refuses the workspace's secret";
+            return Err(LeadProblem::CaptchaMisconfigured(reason));
         }
     };
     if let Some(first) = traces.repeated {
@@ -77,7 +78,7 @@ async fn verdict<V: Verifier>(
 ) -> Result<Result<Verdict, Unreachable>, LeadProblem> {
     let Candidate { request, capture, .. } = candidate;
     let secret = leads.store.captcha_secret(capture.workspace_id).await?;
-    let secret = secret.ok_or_else(|| LeadProblem::unexpected("the workspace has no captcha secret"))?;
+    let secret = secret.ok_or(LeadProblem::CaptchaMisconfigured("the workspace has no captcha secret"))?;
     let answer = leads.captcha.verify(&secret, &request.captcha).await;
     Ok(answer.map(|answer| judge(&answer, capture.threshold, &capture.hosts(), leads.store.now())))
 }

@@ -16,6 +16,8 @@ use std::time::Duration;
 use domain::{Capture, LeadId, SentOrigin, WorkspaceId, causes};
 use edge::capture::{Asked, CaptureAnswer, CaptureRequest, LeadProblem};
 use futures::future::join;
+use runtime::Metrics;
+use runtime::metrics::Captured;
 use store::Store;
 use tokio::time::timeout;
 
@@ -32,6 +34,8 @@ pub struct Leads<V> {
     /// How long a request may take: less than the function's time-out (template.yaml), behind which the gateway could
     /// only say that something failed.
     pub longest: Duration,
+    /// What became of leads is counted here.
+    pub metrics: Metrics,
 }
 
 /// What [`Leads::longest`] is where nothing else is said.
@@ -76,6 +80,7 @@ impl<V: Verifier> Leads<V> {
         let late = || LeadProblem::unexpected("the request took too long");
         let outcome = timeout(self.longest, work).await.unwrap_or_else(|_| Err(late()));
         told(workspace, &outcome);
+        self.metrics.put((), &counted(&outcome));
         CaptureAnswer::of(&outcome, &readable)
     }
 }
@@ -83,6 +88,19 @@ impl<V: Verifier> Leads<V> {
 /// The page that may read the answer, if it is one of the workspace's.
 fn readable_by(capture: Option<&Capture>, origin: SentOrigin) -> SentOrigin {
     if capture.is_some_and(|capture| capture.allows(&origin)) { origin } else { SentOrigin::Absent }
+}
+
+fn counted(outcome: &Result<LeadId, LeadProblem>) -> Captured {
+    let counted = Captured::default();
+    match outcome {
+        Ok(_) => counted.leads_accepted.add(1),
+        Err(LeadProblem::Invalid(_) | LeadProblem::Rejected(_)) => counted.leads_rejected.add(1),
+        Err(LeadProblem::CaptchaUnavailable(_)) => counted.captcha_unavailable.add(1),
+        Err(LeadProblem::CaptchaMisconfigured(_)) => counted.captcha_misconfigured.add(1),
+        // Told by the gateway's own metric of 5xx.
+        Err(LeadProblem::Unexpected(_)) => {}
+    }
+    counted
 }
 
 fn told(workspace: WorkspaceId, outcome: &Result<LeadId, LeadProblem>) {

@@ -17,6 +17,7 @@ async fn main() -> Result<(), Error> {
         captcha: Client::new(&settings.required("CAPTCHA_URL")?, Client::TIME)?,
         first_due: Duration::from_secs(settings.parsed("FIRST_DUE_SECONDS", 120)?),
         longest: LONGEST,
+        metrics: process.metrics(),
     };
     let handle = async |event: LambdaEvent<_>| Ok::<_, Error>(leads.handle(&event.payload).await);
     lambda_runtime::run(service_fn(handle)).await

@@ -270,6 +270,9 @@ pub enum LeadProblem {
     /// The captcha's provider could not be asked.
     #[error("captcha unavailable: {0}")]
     CaptchaUnavailable(&'static str),
+    /// The workspace's captcha is not set up as its provider wants it.
+    #[error("{0}")]
+    CaptchaMisconfigured(&'static str),
     /// Anything that is ours to mend.
     #[error("unexpected")]
     Unexpected(#[source] Arc<dyn Error + Send + Sync>),
@@ -318,7 +321,7 @@ impl LeadProblem {
             Self::Invalid(_) => INVALID,
             Self::Rejected(_) => REJECTED,
             Self::CaptchaUnavailable(_) => CAPTCHA_UNAVAILABLE,
-            Self::Unexpected(_) => INTERNAL,
+            Self::CaptchaMisconfigured(_) | Self::Unexpected(_) => INTERNAL,
         }
     }
 

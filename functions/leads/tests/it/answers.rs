@@ -91,6 +91,27 @@ async fn each_problem_is_told_by_type_title_and_status_alone() {
 }
 
 #[tokio::test]
+async fn what_becomes_of_leads_is_counted() {
+    let mut site = Site::start().await;
+    site.accepted(&site.body()).await;
+    let other = site.visitor(2);
+    assert_eq!(site.post(&with(&other, "cellphone", json!("none"))).await.status, 400);
+    assert_eq!(site.post(&with(&other, "captureKey", json!("lck_another"))).await.status, 403);
+    site.captcha().says.replace(Some(Err(Unreachable::Timeout)));
+    assert_eq!(site.post(&other).await.status, 422);
+    site.captcha().refuses("invalid-input-secret");
+    assert_eq!(site.post(&other).await.status, 500);
+    let told: Vec<_> = site.counted.told().into_iter().collect();
+    let expected = [
+        ("CaptchaMisconfigured", vec![1]),
+        ("CaptchaUnavailable", vec![1]),
+        ("LeadsAccepted", vec![1]),
+        ("LeadsRejected", vec![1, 1]),
+    ];
+    assert_eq!(told, expected.map(|(name, counts)| (name.to_owned(), counts)));
+}
+
+#[tokio::test]
 async fn whatever_a_lead_is_rejected_for_the_answer_is_the_same() {
     let mut site = Site::with(|capture| capture.caps.per_phone = Some(1)).await;
     let mut bodies = vec![];

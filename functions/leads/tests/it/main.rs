@@ -27,6 +27,8 @@ use edge::capture::CaptureRequest;
 use harness::{Answer, GatewayEvent, TestClock, World};
 use leads::Leads;
 use leads::captcha::{Unreachable, Verifier};
+use runtime::Metrics;
+use runtime::metrics::Kept;
 use serde_json::{Value, json};
 use store::Table;
 
@@ -79,6 +81,7 @@ pub(crate) struct Site {
     pub(crate) world: World,
     pub(crate) capture: Capture,
     pub(crate) leads: Leads<StandIn>,
+    pub(crate) counted: Kept,
 }
 
 impl Site {
@@ -99,8 +102,9 @@ impl Site {
             asked: RefCell::default(),
         };
         let store = world.db.store_of("leads");
-        let leads = Leads { store, captcha, first_due: Duration::from_secs(120), longest: LONG };
-        Self { world, capture, leads }
+        let (metrics, counted) = Metrics::kept(world.db.clock().clone());
+        let leads = Leads { store, captcha, first_due: Duration::from_secs(120), longest: LONG, metrics };
+        Self { world, capture, leads, counted }
     }
 
     /// A second workspace that takes leads, from this page.

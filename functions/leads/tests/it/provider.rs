@@ -139,6 +139,7 @@ async fn leads_are_taken_through_the_real_client() {
         captcha: Client::new(&provider.url(), Duration::from_secs(1)).unwrap(),
         first_due: Duration::from_secs(120),
         longest: LONG,
+        metrics: runtime::Metrics::kept(site.world.db.clock().clone()).0,
     };
     let post = async |number: usize, token: &str| {
         let body = with(&site.visitor(number), "recaptchaToken", json!(token));
