@@ -32,6 +32,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     ],
     &[
         ("console", &["domain", "edge", "event-relay", "queue", "runtime", "store"]),
+        ("floor", &[]),
         ("harness", &["domain", "provider", "store"]),
         ("local", &["domain"]),
         ("stack-tests", &[]),
