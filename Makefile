@@ -25,8 +25,13 @@ check: python-is-there ## format, lints and the tests of the crates
 test: browser-is-there receivers-are-there $(VENV)/installed $(BROWSER)/node_modules/installed $(ROTATION)/node_modules/installed ## everything: also the whole stack, a browser, the template, SAM
 	@python3 tests/run.py test
 
-bench: ## what reads cost where there is little and where there is much, as tables (a few minutes)
-	@cargo run --quiet --locked --package bench --example reads
+bench: ## what functions, reads and deliveries cost, as tables (builds first; then about ten minutes)
+	@for function in floor $(notdir $(wildcard functions/*)); do \
+	  echo "=== $$function, as it is shipped"; \
+	  cargo build --quiet --locked --release --package $$function || exit 1; \
+	done
+	@cargo build --quiet --locked --profile measuring --package bench --examples
+	@for table in reads functions deliveries; do target/measuring/examples/$$table || exit 1; done
 
 soak: $(VENV)/installed ## a thousand leads while senders are killed, and tasks lost and repeated
 	@cargo build --workspace --all-targets --locked
