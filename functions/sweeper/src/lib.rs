@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use domain::{Timestamp, causes};
 use futures::future::{join_all, join3};
-use queue::{DeliveryQueue, LeadQueue, SendQueue, Wake};
-use store::{DueRow, Store, StoreError};
+use queue::{DeliveryQueues, LeadQueue, SendQueue};
+use runtime::Metrics;
+use runtime::metrics::{self, Dimension};
+use store::{Claim, DueRow, Store, StoreError};
 use tokio::time::Instant;
 
 use crate::work::{Conversations, Deliveries, Leads, Work};
@@ -18,14 +20,16 @@ use crate::work::{Conversations, Deliveries, Leads, Work};
 pub struct Sweeper {
     /// The tables.
     pub store: Store,
-    /// Where deliveries are queued.
-    pub deliveries: DeliveryQueue,
+    /// Where deliveries are queued, by lane.
+    pub deliveries: DeliveryQueues,
     /// Where conversations are queued in which something is to be sent.
     pub sends: SendQueue,
     /// Where leads are queued that are to be written to.
     pub leads: LeadQueue,
     /// When to stop for this time, so that the next minute's run does not meet this one.
     pub budget: Duration,
+    /// What was due is counted here.
+    pub metrics: Metrics,
 }
 
 /// What a run did.
@@ -33,6 +37,8 @@ pub struct Sweeper {
 pub struct Swept {
     /// Rows claimed and queued.
     pub queued: usize,
+    /// Of those claimed, rows whose work nobody did when its time came.
+    pub rescued: usize,
     /// Rows claimed that the queue did not take: due again after [`Sweeper::CLAIM`].
     pub not_queued: usize,
     /// Parts of the indexes that could not be read or claimed from to the end.
@@ -43,6 +49,7 @@ impl Swept {
     fn and(self, other: Self) -> Self {
         Self {
             queued: self.queued + other.queued,
+            rescued: self.rescued + other.rescued,
             not_queued: self.not_queued + other.not_queued,
             failed: self.failed + other.failed,
         }
@@ -83,10 +90,16 @@ impl Sweeper {
     async fn sweep<W: Work>(&self, work: &W, until: Instant) -> Swept {
         let parts = join_all((0..Store::DUE_SHARDS).map(|shard| self.part(work, shard, until))).await;
         let swept = parts.into_iter().fold(Swept::default(), Swept::and);
-        if swept.queued + swept.not_queued > 0 {
-            let (what, queued, not_queued) = (W::WHAT, swept.queued, swept.not_queued);
-            tracing::info!(what, queued, not_queued, "what was due is queued");
+        let Swept { queued, rescued, not_queued, failed } = swept;
+        if queued + not_queued > 0 {
+            let what = W::WHAT.value();
+            tracing::info!(what, queued, rescued, notQueued = not_queued, "what was due is queued");
         }
+        let counted = metrics::Swept::default();
+        counted.due_swept.add(queued + not_queued - rescued);
+        counted.rescued.add(rescued);
+        counted.not_swept.add(failed);
+        self.metrics.put(W::WHAT, &counted);
         swept
     }
 
@@ -98,13 +111,18 @@ impl Sweeper {
                 Ok(true) => {}
                 Ok(false) => return swept,
                 Err(error) => {
-                    tracing::error!(what = W::WHAT, shard, cause = causes(&error), "due index not swept");
+                    tracing::error!(
+                        what = W::WHAT.value(),
+                        shard,
+                        cause = causes(&error),
+                        "due index not swept"
+                    );
                     swept.failed = 1;
                     return swept;
                 }
             }
         }
-        tracing::warn!(what = W::WHAT, shard, "time is up, the rest is left to the next run");
+        tracing::warn!(what = W::WHAT.value(), shard, "time is up, the rest is left to the next run");
         swept
     }
 
@@ -114,9 +132,16 @@ impl Sweeper {
         let due = work.due(shard, Self::PAGE).await?;
         let until = self.store.now().plus(Self::CLAIM);
         let (claimed, failed) = claim(work, &due, until).await;
-        if let Err(error) = work.queue().enqueue(&claimed).await {
+        let (claimed, why): (Vec<W::Row>, Vec<Claim>) = claimed.into_iter().unzip();
+        swept.rescued += why.iter().filter(|why| **why == Claim::Rescued).count();
+        if let Err(error) = work.enqueue(&claimed).await {
             swept.not_queued += error.tasks.len();
-            tracing::warn!(what = W::WHAT, shard, cause = causes(&error), "what is due is not queued");
+            tracing::warn!(
+                what = W::WHAT.value(),
+                shard,
+                cause = causes(&error),
+                "what is due is not queued"
+            );
             swept.queued += claimed.len() - error.tasks.len();
         } else {
             swept.queued += claimed.len();
@@ -134,13 +159,13 @@ async fn claim<W: Work>(
     work: &W,
     due: &[DueRow<W::Id>],
     until: Timestamp,
-) -> (Vec<Wake<W::Task>>, Option<StoreError>) {
+) -> (Vec<(W::Row, Claim)>, Option<StoreError>) {
     let (mut claimed, mut failed) = (vec![], None);
     for claim in join_all(due.iter().map(|due| work.claim(due, until))).await {
         match claim {
-            Ok(wake) => claimed.extend(wake),
+            Ok(row) => claimed.extend(row),
             Err(error @ StoreError::Unreadable { .. }) => {
-                tracing::error!(what = W::WHAT, cause = causes(&error), "due row passed over");
+                tracing::error!(what = W::WHAT.value(), cause = causes(&error), "due row passed over");
             }
             Err(error) => failed = Some(error),
         }

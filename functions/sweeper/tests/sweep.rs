@@ -13,7 +13,9 @@ use domain::{
     WorkspaceId,
 };
 use harness::{Fault, TestClock, TestDb, TestQueue, fixture};
-use queue::{DeliveryQueue, DeliveryTask, LeadQueue, LeadTask, SendQueue, SendTask};
+use queue::{DeliveryQueue, DeliveryQueues, DeliveryTask, LeadQueue, LeadTask, SendQueue, SendTask};
+use runtime::Metrics;
+use runtime::metrics::Kept;
 use store::{Lease, Leased, Table};
 use sweeper::{Sweeper, Swept};
 use uuid::Uuid;
@@ -24,20 +26,23 @@ const MOMENT: Duration = Duration::from_millis(1);
 
 struct Scene {
     db: TestDb,
-    /// Deliveries.
+    /// Deliveries of both lanes.
     sqs: TestQueue,
     /// Conversations.
     sends: TestQueue,
     leads: TestQueue,
     sweeper: Sweeper,
+    counted: Kept,
 }
 
 impl Scene {
     async fn start() -> Self {
         let (db, sqs, sends, leads) =
             (TestDb::start().await, TestQueue::default(), TestQueue::default(), TestQueue::default());
-        let sweeper = sweeper(&db, &sqs, &sends, &leads);
-        Self { db, sqs, sends, leads, sweeper }
+        let mut sweeper = sweeper(&db, &sqs, &sends, &leads);
+        let (metrics, counted) = Metrics::kept(db.clock().clone());
+        sweeper.metrics = metrics;
+        Self { db, sqs, sends, leads, sweeper, counted }
     }
 
     /// Records an event with one delivery.
@@ -131,10 +136,21 @@ impl Scene {
 }
 
 fn sweeper(db: &TestDb, sqs: &TestQueue, sends: &TestQueue, leads: &TestQueue) -> Sweeper {
-    let deliveries = DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries");
+    let queue = |url: &str| DeliveryQueue::new(sqs.client(), url);
+    let deliveries = DeliveryQueues {
+        fast: queue("http://queue.invalid/1/deliveries"),
+        slow: queue("http://queue.invalid/1/deliveries-slow"),
+    };
     let leads = LeadQueue::new(leads.client(), "http://queue.invalid/1/leads");
     let sends = SendQueue::new(sends.client(), "http://queue.invalid/1/sends");
-    Sweeper { store: db.store_of("sweeper"), deliveries, sends, leads, budget: Sweeper::BUDGET }
+    Sweeper {
+        store: db.store_of("sweeper"),
+        deliveries,
+        sends,
+        leads,
+        budget: Sweeper::BUDGET,
+        metrics: Metrics::kept(db.clock().clone()).0,
+    }
 }
 
 fn event(version: u64) -> Event {
@@ -205,7 +221,12 @@ async fn a_parked_delivery_is_queued_to_be_looked_at() {
     let scene = Scene::start().await;
     let delivery = scene.record(1).await;
     let leased = scene.lease(delivery).await;
-    scene.db.store().give_back(&leased, Next::Parked { endpoint_gone: false }).await.unwrap();
+    scene
+        .db
+        .store()
+        .give_back(&leased, Next::Parked { endpoint_gone: false }, scene.db.store().now())
+        .await
+        .unwrap();
     scene.db.clock().advance(Duration::from_secs(600));
     assert_eq!(scene.sweep().await, [delivery]);
 }
@@ -284,7 +305,7 @@ async fn what_the_queue_does_not_take_is_due_again() {
     let delivery = scene.record(1).await;
     scene.db.clock().advance(FIRST_DUE);
     scene.sqs.close(true);
-    assert_eq!(scene.sweeper.run().await.unwrap(), Swept { not_queued: 1, ..Swept::default() });
+    assert_eq!(scene.sweeper.run().await.unwrap(), Swept { rescued: 1, not_queued: 1, ..Swept::default() });
     scene.sqs.close(false);
     scene.db.clock().advance(Sweeper::CLAIM);
     assert_eq!(scene.sweep().await, [delivery]);
@@ -354,7 +375,7 @@ async fn deliveries_that_cannot_be_queued_hold_no_conversation_up() {
     scene.db.clock().advance(FIRST_DUE);
     let task = scene.lane(7, scene.db.store().now()).await;
     scene.sqs.close(true);
-    assert_eq!(scene.sweeper.run().await.unwrap(), Swept { queued: 1, not_queued: 1, failed: 0 });
+    assert_eq!(scene.sweeper.run().await.unwrap(), Swept { queued: 1, rescued: 2, not_queued: 1, failed: 0 });
     assert_eq!(SendTask::read(&scene.sends.take()[0].body).unwrap(), task);
 }
 
@@ -382,4 +403,29 @@ async fn of_two_sweepers_one_queues_a_lead() {
     assert_eq!(one.unwrap().queued + two.unwrap().queued, 60);
     let queued: BTreeSet<String> = scene.leads.take().into_iter().map(|message| message.body).collect();
     assert_eq!(queued.len(), 60);
+}
+
+#[tokio::test]
+async fn what_was_lost_is_counted_apart_from_what_was_planned() {
+    let scene = Scene::start().await;
+    let (lost, died, planned) = (scene.record(1).await, scene.record(2).await, scene.record(3).await);
+    scene.lease(died).await;
+    let later = TestClock::START.plus(Duration::from_secs(1_800));
+    let failed = scene.lease(planned).await;
+    scene.db.store().give_back(&failed, Next::Again { at: later }, later).await.unwrap();
+    scene.lane(1, TestClock::START.plus(FIRST_DUE)).await;
+    scene.lead(1, TestClock::START.plus(FIRST_DUE)).await;
+
+    scene.db.clock().set(later.plus(MOMENT));
+    scene.sweeper.run().await.unwrap();
+    let queued: BTreeSet<DeliveryId> = scene.queued().into_iter().collect();
+    assert_eq!(queued, BTreeSet::from([lost, died, planned]));
+    let told: Vec<_> = scene.counted.told().into_iter().collect();
+    let expected = [
+        ("DueSwept deliveries", vec![1]),
+        ("Rescued conversations", vec![1]),
+        ("Rescued deliveries", vec![2]),
+        ("Rescued leads", vec![1]),
+    ];
+    assert_eq!(told, expected.map(|(name, counts)| (name.to_owned(), counts)));
 }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::future::Future;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio::time::{Instant, timeout_at};
 
-use crate::resolver::{Lookup, Resolver, SystemLookup, Unresolved};
+use crate::resolver::{Lookup, Names, Resolver, SystemLookup, Unresolved};
 
 /// One POST. The body is sent as it is, byte for byte.
 pub struct Post<'a> {
@@ -37,10 +38,25 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unanswered {
+    /// The attempt failed.
+    Failed(AttemptError),
+    /// There was none: our own network let nothing out, which is not the receiver's failure.
+    NotSent,
+}
+
+impl From<AttemptError> for Unanswered {
+    fn from(error: AttemptError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// Posts to receivers. The one place where this function leaves our own network, so tests stand in for it.
 pub trait Transport {
     /// Posts once: no retries, no redirects.
-    fn post(&self, post: Post<'_>) -> impl Future<Output = Result<Answer, AttemptError>>;
+    fn post(&self, post: Post<'_>) -> impl Future<Output = Result<Answer, Unanswered>>;
 }
 
 /// HTTPS to public addresses, each checked after its name was resolved; and to receivers that the deployment
@@ -50,6 +66,7 @@ pub struct Https {
     trusted: Option<Client>,
     receivers: TrustedReceivers,
     time: Duration,
+    lookup: Names,
 }
 
 impl Https {
@@ -60,9 +77,16 @@ impl Https {
     const IDLE: Duration = Duration::from_secs(20);
 
     /// Makes the clients, which takes milliseconds and is done once. `extra_ca` (PEM) is believed for the trusted
-    /// receivers alone; `time` is what an attempt may take in all.
-    pub fn new(receivers: TrustedReceivers, extra_ca: &str, time: Duration) -> Result<Self, HttpsError> {
-        Self::with_lookup(receivers, extra_ca, time, Arc::new(SystemLookup))
+    /// receivers alone; `time` is what an attempt may take in all; `ours` is a URL of a service that this function
+    /// depends on itself: should a name not be found, and the name in this URL neither, it is our own network that
+    /// finds none.
+    pub fn new(
+        receivers: TrustedReceivers,
+        extra_ca: &str,
+        time: Duration,
+        ours: &str,
+    ) -> Result<Self, HttpsError> {
+        Self::with_lookup(receivers, extra_ca, time, ours, Arc::new(SystemLookup))
     }
 
     /// The same with another way to look names up.
@@ -70,14 +94,16 @@ impl Https {
         receivers: TrustedReceivers,
         extra_ca: &str,
         time: Duration,
+        ours: &str,
         lookup: Arc<dyn Lookup>,
     ) -> Result<Self, HttpsError> {
+        let lookup = Names::new(lookup, ours);
         let public = client(RootCertStore::empty(), Resolver::new(lookup.clone(), Reach::Public))?;
         let trusted = match receivers.is_empty() {
             true => None,
-            false => Some(client(certificates(extra_ca)?, Resolver::new(lookup, Reach::Trusted))?),
+            false => Some(client(certificates(extra_ca)?, Resolver::new(lookup.clone(), Reach::Trusted))?),
         };
-        Ok(Self { public, trusted, receivers, time })
+        Ok(Self { public, trusted, receivers, time, lookup })
     }
 
     /// The client for a URL; none where it must not be called. The resolver is not asked for URLs that name an
@@ -92,7 +118,7 @@ impl Https {
 }
 
 impl Transport for Https {
-    async fn post(&self, post: Post<'_>) -> Result<Answer, AttemptError> {
+    async fn post(&self, post: Post<'_>) -> Result<Answer, Unanswered> {
         let until = Instant::now() + self.time;
         let client = self.client_for(post.url).ok_or(AttemptError::AddressRefused)?;
         let mut request = client.post(post.url.as_url().clone()).header(CONTENT_TYPE, "application/json");
@@ -103,7 +129,13 @@ impl Transport for Https {
             request = request.header(*name, value);
         }
         let sent = timeout_at(until, request.body(post.body.to_vec()).send());
-        let response = sent.await.map_err(|_| AttemptError::Timeout)?.map_err(|error| code(&error))?;
+        let response = match sent.await.map_err(|_| AttemptError::Timeout)? {
+            Ok(response) => response,
+            Err(error) if is_ours(&error) && self.lookup.have_ipv4(post.url).await => {
+                return Err(Unanswered::NotSent);
+            }
+            Err(error) => return Err(code(&error)),
+        };
         let status = response.status().as_u16();
         let retry_after = response.headers().get(RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -125,24 +157,37 @@ async fn beginning(mut response: Response, until: Instant) -> Vec<u8> {
 }
 
 /// The stable code of a failure.
-fn code(error: &reqwest::Error) -> AttemptError {
-    let mut next: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(cause) = next {
+fn code(error: &reqwest::Error) -> Unanswered {
+    for cause in chain(error) {
         if let Some(Unresolved(code)) = cause.downcast_ref() {
             return *code;
         }
         if is_tls(cause) {
-            return AttemptError::TlsFailed;
+            return AttemptError::TlsFailed.into();
         }
-        next = cause.source();
     }
     if error.is_connect() {
-        AttemptError::ConnectFailed
+        AttemptError::ConnectFailed.into()
     } else if error.is_timeout() {
-        AttemptError::Timeout
+        AttemptError::Timeout.into()
     } else {
-        AttemptError::AnswerBroken
+        AttemptError::AnswerBroken.into()
     }
+}
+
+fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| (*error).source())
+}
+
+/// Whether a connection was not begun for want of a way out of our own network, of ports or of files. (A host that has
+/// IPv6 addresses alone cannot be reached from a network without: that is for its owner to mend.)
+fn is_ours(error: &reqwest::Error) -> bool {
+    /// Linux: too many open files, in the system and in the process.
+    const TOO_MANY_FILES: [i32; 2] = [23, 24];
+    chain(error).filter_map(|cause| cause.downcast_ref::<std::io::Error>()).any(|error| {
+        let out = [ErrorKind::NetworkDown, ErrorKind::NetworkUnreachable, ErrorKind::AddrNotAvailable];
+        out.contains(&error.kind()) || error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code))
+    })
 }
 
 /// Whether an error is TLS's. An I/O error does not name the error it wraps as its source.

@@ -1,7 +1,7 @@
 //! The `webhook-delivery` function: settings and clients once, then batches until the environment ends.
 
 use lambda_runtime::{Error, service_fn};
-use queue::DeliveryQueue;
+use queue::{DeliveryQueue, DeliveryQueues};
 use store::{Store, Tables};
 use webhook_delivery::{Engine, Https, Rules};
 
@@ -10,6 +10,7 @@ async fn main() -> Result<(), Error> {
     let process = runtime::Process::start().await?;
     let rules = Rules::read(&process.settings)?;
     let extra_ca = process.settings.optional("TRUSTED_CA_PEM").unwrap_or_default();
+    let (sqs, fast) = (process.sqs(), process.settings.required("DELIVERY_QUEUE_URL")?);
     let engine = Engine {
         store: Store::new(
             process.dynamodb(),
@@ -17,8 +18,12 @@ async fn main() -> Result<(), Error> {
             process.clock(),
             process.ids(),
         ),
-        queue: DeliveryQueue::new(process.sqs(), process.settings.required("DELIVERY_QUEUE_URL")?),
-        transport: Https::new(rules.trusted.clone(), &extra_ca, rules.attempt)?,
+        queues: DeliveryQueues {
+            fast: DeliveryQueue::new(sqs.clone(), &fast),
+            slow: DeliveryQueue::new(sqs, process.settings.required("SLOW_DELIVERY_QUEUE_URL")?),
+        },
+        transport: Https::new(rules.trusted.clone(), &extra_ca, rules.attempt, &fast)?,
+        metrics: process.metrics(),
         rules,
     };
     lambda_runtime::run(service_fn(async |event| engine.handle(event).await)).await

@@ -7,10 +7,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use domain::AttemptError;
 use domain::address::is_public;
 use domain::webhook::Reach;
+use domain::{AttemptError, EndpointUrl};
+use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::Host;
+
+use crate::Unanswered;
 
 /// The addresses of a name, to come.
 pub type Addresses = Pin<Box<dyn Future<Output = std::io::Result<Vec<IpAddr>>> + Send>>;
@@ -35,30 +39,71 @@ impl Lookup for SystemLookup {
     }
 }
 
+/// Names, looked up in the way given; and one of which we know that it is there.
+#[derive(Clone)]
+pub(crate) struct Names {
+    lookup: Arc<dyn Lookup>,
+    ours: Arc<str>,
+}
+
+impl Names {
+    /// `ours` is a URL of a service that this function depends on itself.
+    pub(crate) fn new(lookup: Arc<dyn Lookup>, ours: &str) -> Self {
+        let host = Url::parse(ours).ok().and_then(|url| url.host_str().map(str::to_owned));
+        Self { lookup, ours: host.unwrap_or_default().into() }
+    }
+
+    /// The addresses of a name, at least one.
+    async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, Unanswered> {
+        match self.lookup.lookup(name).await {
+            Ok(addresses) if !addresses.is_empty() => Ok(addresses),
+            Ok(_) => Err(AttemptError::DnsFailed.into()),
+            // Whether the name is at fault or whoever was asked for it, the error does not tell: another name does.
+            Err(_) if self.finds_ours().await => Err(AttemptError::DnsFailed.into()),
+            Err(_) => Err(Unanswered::NotSent),
+        }
+    }
+
+    async fn finds_ours(&self) -> bool {
+        let literal = self.ours.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        literal
+            || self.ours.is_empty()
+            || self.lookup.lookup(&self.ours).await.is_ok_and(|found| !found.is_empty())
+    }
+
+    /// Whether a URL leads to an IPv4 address.
+    pub(crate) async fn have_ipv4(&self, url: &EndpointUrl) -> bool {
+        match url.as_url().host() {
+            Some(Host::Ipv4(_)) => true,
+            Some(Host::Domain(name)) => {
+                self.addresses(name).await.is_ok_and(|addresses| addresses.iter().any(IpAddr::is_ipv4))
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Resolves for the HTTP client, which then connects to an address given here and to no other: a name that is
 /// looked up a second time cannot lead elsewhere. **One** address that is not public refuses them all, so that a
 /// mixed answer gives no second try.
 pub(crate) struct Resolver {
-    lookup: Arc<dyn Lookup>,
+    names: Names,
     reach: Reach,
 }
 
 impl Resolver {
-    pub(crate) fn new(lookup: Arc<dyn Lookup>, reach: Reach) -> Self {
-        Self { lookup, reach }
+    pub(crate) fn new(names: Names, reach: Reach) -> Self {
+        Self { names, reach }
     }
 }
 
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let (addresses, reach) = (self.lookup.lookup(name.as_str()), self.reach);
+        let (names, reach) = (self.names.clone(), self.reach);
         Box::pin(async move {
-            let addresses = addresses.await.unwrap_or_default();
-            if addresses.is_empty() {
-                return Err(Unresolved(AttemptError::DnsFailed).into());
-            }
+            let addresses = names.addresses(name.as_str()).await.map_err(Unresolved)?;
             if reach == Reach::Public && !addresses.iter().copied().all(is_public) {
-                return Err(Unresolved(AttemptError::AddressRefused).into());
+                return Err(Unresolved(AttemptError::AddressRefused.into()).into());
             }
             // Port 0 stands for the URL's.
             let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, 0));
@@ -69,11 +114,14 @@ impl Resolve for Resolver {
 
 /// A name that led nowhere, or where nobody may go.
 #[derive(Debug)]
-pub(crate) struct Unresolved(pub(crate) AttemptError);
+pub(crate) struct Unresolved(pub(crate) Unanswered);
 
 impl fmt::Display for Unresolved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.as_str())
+        f.write_str(match self.0 {
+            Unanswered::Failed(error) => error.as_str(),
+            Unanswered::NotSent => "our own network finds no names",
+        })
     }
 }
 

@@ -19,6 +19,11 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// An answer that takes longer is a slow one: 3 of the 30 seconds that an attempt has.
+    pub fn patience(&self) -> Duration {
+        self.attempt / 10
+    }
+
     /// Reads and checks the settings. That a lease outlasts the function's own time-out as well can only be seen
     /// when it is called.
     pub fn read(settings: &Settings) -> Result<Self, SettingError> {

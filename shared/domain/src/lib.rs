@@ -15,6 +15,7 @@ pub mod conversation;
 pub mod delivery;
 pub mod encoding;
 pub mod event;
+pub mod gate;
 pub mod ids;
 pub mod lead;
 pub mod line;

@@ -88,7 +88,8 @@ impl Jitter {
         Self((id.as_u128() >> 96) as u32)
     }
 
-    fn lengthen(self, wait: Duration) -> Duration {
+    /// The wait and the random part of it.
+    pub fn lengthen(self, wait: Duration) -> Duration {
         wait + (wait / Self::SHARE).mul_f64(f64::from(self.0) / f64::from(u32::MAX))
     }
 }

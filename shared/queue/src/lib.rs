@@ -11,7 +11,7 @@ mod send;
 mod time;
 
 pub use batch::{Outcome, drive};
-pub use delivery::{DeliveryQueue, DeliveryTask};
+pub use delivery::{DeliveryQueue, DeliveryQueues, DeliveryTask};
 pub use lead::{LeadQueue, LeadTask};
 pub use queue::{LONGEST_DELAY, NoQueue, NotQueued, PATIENCE, Queue, Task, Wake};
 pub use send::{SendQueue, SendTask};

@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::due::{Due, millis};
-use crate::item::{Item, SK, key, n, read, row, s, text};
-use crate::transact::{Patience, Write, Wrote, is_by, while_busy};
+use crate::item::{Item, SK, n, read, row, s, text};
+use crate::statements::{Changes, Condition};
+use crate::transact::{LAST_REQUEST, Patience, Wrote, is_by};
 use crate::{Store, StoreError, Table, fields, keys};
 
 /// What became of asking for a delivery.
@@ -65,28 +66,25 @@ impl Store {
         lasting: Duration,
     ) -> Result<Lease, StoreError> {
         let (now, token) = (self.now(), self.ids.next());
+        let until = n(now.plus(lasting).as_millis());
+        let changes = Changes::default()
+            .set("lease", s(token.to_string()))
+            .set(LAST_REQUEST, s(token.to_string()))
+            .set("leaseUntil", until.clone())
+            .set("dueAt", until)
+            .add("attempts", n(1));
+        let condition = Condition::default()
+            .is("state", "=", s(DeliveryState::Pending.as_str()))
+            .is("nextAt", "<=", n(now.as_millis()))
+            .is("expiresAt", ">", n(now.as_seconds()))
+            .lacks("leaseUntil");
         let (pk, sk) = keys::delivery(workspace, id);
-        let write = Write::update(
-            Table::Deliveries,
-            key(pk, sk),
-            "SET lease = :token, lastRequest = :token, leaseUntil = :until, dueAt = :until ADD attempts :one",
-        )
-        .when(
-            "#state = :pending AND nextAt <= :now AND expiresAt > :seconds AND attribute_not_exists(leaseUntil)",
-        )
-        .name("#state", "state")
-        .bind(":pending", s(DeliveryState::Pending.as_str()))
-        .bind(":token", s(token.to_string()))
-        .bind(":until", n(now.plus(lasting).as_millis()))
-        .bind(":now", n(now.as_millis()))
-        .bind(":seconds", n(now.as_seconds()))
-        .bind(":one", n(1))
-        .returning_new();
-        let found = match self.write(write).await? {
-            Wrote::Done(item) => return Ok(Lease::Taken(Leased { delivery: delivery(item)?, token })),
-            Wrote::Refused(None) => return Ok(Lease::Unknown),
-            Wrote::Refused(Some(item)) => item,
-        };
+        let found =
+            match self.change(Patience::new(self), Table::Deliveries, (&pk, sk), changes, condition).await? {
+                Wrote::Done(item) => return Ok(Lease::Taken(Leased { delivery: delivery(item)?, token })),
+                Wrote::Refused(None) => return Ok(Lease::Unknown),
+                Wrote::Refused(Some(item)) => item,
+            };
         if is_by(&found, &token.to_string()) {
             return Ok(Lease::Taken(Leased { delivery: delivery(found)?, token }));
         }
@@ -106,7 +104,7 @@ impl Store {
 
     /// Records the end of an attempt: its row, and what becomes of the delivery. A next attempt is looked after
     /// by the sweeper from `due_at` on. What becomes of the delivery is tried again for as long as `patience`
-    /// lasts; an attempt's row that cannot be written holds nothing up. One trip (both writes at the same time).
+    /// lasts; an attempt's row that cannot be written holds nothing up. One trip.
     pub async fn finish_attempt(
         &self,
         leased: &Leased,
@@ -117,11 +115,9 @@ impl Store {
     ) -> Result<Settled, StoreError> {
         let failures = i64::from(matches!(next, Next::Again { .. } | Next::Exhausted));
         let end = End { next, due_at, attempts: 0, failures, afresh: false };
-        let (logged, settled) = join(
-            while_busy(Patience::new(self), async || self.log_attempt(leased, attempt).await),
-            while_busy(Patience::lasting(self, patience), async || self.settle(leased, "end", &end).await),
-        )
-        .await;
+        let patience = Patience::lasting(self, patience);
+        let (logged, settled) =
+            join(self.log_attempt(leased, attempt), self.settle(patience, leased, "end", &end)).await;
         if let Err(error) = logged {
             let (delivery, outcome) = (leased.delivery.id, attempt.outcome);
             let (number, at, cause) = (attempt.number, attempt.at, causes(&error));
@@ -134,31 +130,54 @@ impl Store {
     pub async fn bury_attempt(&self, dead: &Leased, next: Next) -> Result<Settled, StoreError> {
         let due_at = if let Next::Again { at } = next { at } else { self.now() };
         let end = End { next, due_at, attempts: 0, failures: 1, afresh: false };
-        self.settle(dead, "dead", &end).await
+        self.settle(Patience::new(self), dead, "dead", &end).await
     }
 
-    /// Records what becomes of a delivery for which no attempt was made after all: it is not counted. One trip.
-    pub async fn give_back(&self, leased: &Leased, next: Next) -> Result<Settled, StoreError> {
-        let end = End { next, due_at: self.now(), attempts: -1, failures: 0, afresh: false };
-        self.settle(leased, "end", &end).await
+    /// Records what becomes of a delivery for which no attempt was made after all: it is not counted. A next attempt is
+    /// looked after by the sweeper from `due_at` on. One trip.
+    pub async fn give_back(
+        &self,
+        leased: &Leased,
+        next: Next,
+        due_at: Timestamp,
+    ) -> Result<Settled, StoreError> {
+        let end = End { next, due_at, attempts: -1, failures: 0, afresh: false };
+        self.settle(Patience::new(self), leased, "end", &end).await
     }
 
     /// Records an end under its lease; `by` tells a worker's own word from what others say of it.
-    async fn settle(&self, leased: &Leased, by: &str, end: &End) -> Result<Settled, StoreError> {
+    async fn settle(
+        &self,
+        patience: Patience<'_>,
+        leased: &Leased,
+        by: &str,
+        end: &End,
+    ) -> Result<Settled, StoreError> {
         let Leased { delivery, token } = leased;
         let request = format!("{token}#{by}");
-        let (pk, sk) = keys::delivery(delivery.workspace_id, delivery.id);
-        let write = end
-            .write(key(pk, sk), delivery, self.now())
-            .when("lease = :mine AND #state = :pending")
-            .bind(":mine", s(token.to_string()))
-            .bind(":pending", s(DeliveryState::Pending.as_str()))
-            .bind(":request", s(&request));
-        Ok(match self.write(write).await? {
+        let condition = Condition::default().is("lease", "=", s(token.to_string())).is(
+            "state",
+            "=",
+            s(DeliveryState::Pending.as_str()),
+        );
+        Ok(match self.end(patience, delivery, &request, end, condition).await? {
             Wrote::Done(_) => Settled::Recorded,
             Wrote::Refused(Some(found)) if is_by(&found, &request) => Settled::Recorded,
             Wrote::Refused(_) => Settled::Lost,
         })
+    }
+
+    async fn end(
+        &self,
+        patience: Patience<'_>,
+        delivery: &Delivery,
+        request: &str,
+        end: &End,
+        condition: Condition,
+    ) -> Result<Wrote, StoreError> {
+        let (pk, sk) = keys::delivery(delivery.workspace_id, delivery.id);
+        let changes = end.changes(delivery, self.now()).set(LAST_REQUEST, s(request));
+        self.change(patience, Table::Deliveries, (&pk, sk), changes, condition).await
     }
 
     async fn log_attempt(&self, leased: &Leased, attempt: &Attempt) -> Result<(), StoreError> {
@@ -166,8 +185,7 @@ impl Store {
         let sk = keys::attempt(attempt.number, &leased.token);
         let expires_at = self.now().plus(KEPT).as_seconds();
         let item = row(pk, sk, "attempt", &AttemptRow::of(attempt, expires_at))?;
-        self.write(Write::put(Table::Deliveries, item)).await?;
-        Ok(())
+        self.insert(Table::Deliveries, item).await
     }
 
     /// Deliveries of one part of the due index that are due, the longest overdue first, at most `limit`. The index
@@ -206,20 +224,19 @@ impl Store {
     pub async fn turn(&self, delivery: &Delivery, next: Next) -> Result<bool, StoreError> {
         let now = self.now();
         let request = self.ids.next().to_string();
-        let (pk, sk) = keys::delivery(delivery.workspace_id, delivery.id);
         let afresh = delivery.state == DeliveryState::Parked;
-        let write = End { next, due_at: now, attempts: 0, failures: 0, afresh }
-            .write(key(pk, sk), delivery, now)
-            .when("#state = :seen AND expiresAt > :seconds")
-            .bind(":seen", s(delivery.state.as_str()))
-            .bind(":seconds", n(now.as_seconds()))
-            .bind(":request", s(&request));
-        Ok(match self.write(write).await? {
+        let end = End { next, due_at: now, attempts: 0, failures: 0, afresh };
+        let condition = Condition::default().is("state", "=", s(delivery.state.as_str())).is(
+            "expiresAt",
+            ">",
+            n(now.as_seconds()),
+        );
+        let wrote = self.end(Patience::new(self), delivery, &request, &end, condition).await?;
+        Ok(match wrote {
             Wrote::Done(_) => true,
             Wrote::Refused(found) => found.is_some_and(|found| is_by(&found, &request)),
         })
     }
-
 }
 
 /// The end of an attempt, or of the wait for one.
@@ -235,56 +252,42 @@ struct End {
 }
 
 impl End {
-    /// The change of the row; condition, `:request` and the names in the condition are the caller's.
-    fn write(&self, key: Item, delivery: &Delivery, now: Timestamp) -> Write {
+    /// What becomes of the row's attributes, but for who did it.
+    fn changes(&self, delivery: &Delivery, now: Timestamp) -> Changes {
         let state = self.next.state();
-        let (due, held) = (keys::due_of(delivery.id), |state| {
-            keys::held(delivery.workspace_id, delivery.endpoint_id, state)
-        });
         let kept_until = delivery.created_at.plus(KEPT);
         let was_parked = delivery.state == DeliveryState::Parked;
-        let (mut set, mut remove, mut values) = (String::new(), "lease, leaseUntil".to_owned(), vec![]);
+        let changes = Changes::default()
+            .set("state", s(state.as_str()))
+            .add("attempts", n(self.attempts))
+            .remove("lease")
+            .remove("leaseUntil");
+        let changes = match self.afresh {
+            true => changes.set("failures", n(self.failures)),
+            false => changes.add("failures", n(self.failures)),
+        };
         let due_at = match self.next {
             Next::Again { .. } => Some(self.due_at),
             Next::Parked { .. } => Some(now.plus(if was_parked { PARKED_LOOKS } else { PARKED_LOOK })),
             _ => None,
         };
-        match due_at {
-            Some(at) => {
-                set += ", dueAt = :due, dueShard = :shard";
-                values.push((":due", n(at.as_millis())));
-                values.push((":shard", s(due)));
+        let changes = match due_at {
+            Some(at) => changes.set("dueAt", n(at.as_millis())).set("dueShard", s(keys::due_of(delivery.id))),
+            None => changes.remove("dueAt").remove("dueShard"),
+        };
+        let changes = match state.is_held() {
+            true => changes.set("heldPk", s(keys::held(delivery.workspace_id, delivery.endpoint_id, state))),
+            false => changes.remove("heldPk"),
+        };
+        match self.next {
+            Next::Again { at } => {
+                changes.set("nextAt", n(at.as_millis())).set("expiresAt", n(kept_until.as_seconds()))
             }
-            None => remove += ", dueShard, dueAt",
-        }
-        if let Next::Again { at } = self.next {
-            set += ", nextAt = :next, expiresAt = :expires";
-            values.push((":next", n(at.as_millis())));
-            values.push((":expires", n(kept_until.as_seconds())));
-        }
-        match state.is_held() {
-            true => {
-                set += ", heldPk = :held";
-                values.push((":held", s(held(state))));
+            Next::Parked { .. } if !was_parked => {
+                changes.set("expiresAt", n(now.plus(PARKED_FOR).min(kept_until).as_seconds()))
             }
-            false => remove += ", heldPk",
+            _ => changes,
         }
-        if state == DeliveryState::Parked && !was_parked {
-            set += ", expiresAt = :expires";
-            let expires = now.plus(PARKED_FOR).min(kept_until);
-            values.push((":expires", n(expires.as_seconds())));
-        }
-        let failures = if self.afresh { ":failures" } else { "failures + :failures" };
-        let expression = format!(
-            "SET #state = :state, lastRequest = :request, failures = {failures}{set} REMOVE {remove} \
-             ADD attempts :attempts"
-        );
-        let write = Write::update(Table::Deliveries, key, expression)
-            .name("#state", "state")
-            .bind(":state", s(state.as_str()))
-            .bind(":attempts", n(self.attempts))
-            .bind(":failures", n(self.failures));
-        values.into_iter().fold(write, |write, (name, value)| write.bind(name, value))
     }
 }
 

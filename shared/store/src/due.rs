@@ -22,6 +22,15 @@ pub type DueLane = DueRow<ConversationId>;
 /// A lead that is due.
 pub type DueLead = DueRow<LeadId>;
 
+/// Why a row was due that was claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// Its time had come.
+    Planned,
+    /// Its time came before, and nobody did the work: its queue message was lost, or its worker died.
+    Rescued,
+}
+
 impl<Id: Copy> DueRow<Id> {
     /// Whose it is.
     pub fn workspace(&self) -> WorkspaceId {
@@ -31,6 +40,11 @@ impl<Id: Copy> DueRow<Id> {
     /// What is due.
     pub fn id(&self) -> Id {
         self.id
+    }
+
+    /// Why it is due, if its work was planned for that moment: what is due later than that is so because nobody came.
+    pub fn planned_for(&self, moment: Option<Timestamp>) -> Claim {
+        if moment.is_some_and(|moment| moment >= self.at) { Claim::Planned } else { Claim::Rescued }
     }
 }
 

@@ -28,7 +28,8 @@ impl Store {
         workspace: WorkspaceId,
         id: EndpointId,
     ) -> Result<Option<WebhookEndpoint>, StoreError> {
-        let row: Option<EndpointRow> = self.get_row(Table::Workspaces, keys::endpoint(workspace, id)).await?;
+        let row: Option<EndpointRow> =
+            self.get_together(Table::Workspaces, keys::endpoint(workspace, id)).await?;
         Ok(row.map(WebhookEndpoint::from))
     }
 

@@ -1,6 +1,7 @@
 //! What can go wrong with a call that was right.
 
 use std::error::Error;
+use std::sync::Arc;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
@@ -61,5 +62,16 @@ where
             _ => false,
         };
         if busy { Self::Busy(Box::new(error)) } else { Self::Failed(Box::new(error)) }
+    }
+}
+
+impl StoreError {
+    /// One failed call as the failure of one of those that travelled in it.
+    pub(crate) fn shared(error: &Arc<Self>) -> Self {
+        let cause = Box::new(Arc::clone(error));
+        match **error {
+            Self::Busy(_) => Self::Busy(cause),
+            _ => Self::Failed(cause),
+        }
     }
 }

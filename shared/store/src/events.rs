@@ -78,7 +78,8 @@ impl Store {
         workspace: WorkspaceId,
         event: EventId,
     ) -> Result<Option<RecordedEvent>, StoreError> {
-        let row: Option<EventRow> = self.get_row(Table::Deliveries, keys::event(workspace, event)).await?;
+        let row: Option<EventRow> =
+            self.get_together(Table::Deliveries, keys::event(workspace, event)).await?;
         Ok(row.map(EventRow::into_recorded))
     }
 }

@@ -361,6 +361,11 @@ pub(crate) fn event(workspace: WorkspaceId, event: EventId) -> (String, &'static
     (format!("{workspace}#V#{event}"), "V")
 }
 
+/// The gate before an endpoint.
+pub(crate) fn gate(workspace: WorkspaceId, endpoint: EndpointId) -> (String, &'static str) {
+    (format!("{workspace}#G#{endpoint}"), "G")
+}
+
 /// A delivery; its attempts stand in the same partition.
 pub(crate) fn delivery(workspace: WorkspaceId, delivery: DeliveryId) -> (String, &'static str) {
     (format!("{workspace}#D#{delivery}"), "D")

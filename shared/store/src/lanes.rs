@@ -10,7 +10,7 @@ use std::time::Duration;
 use domain::{ConversationId, Message, MessageId, OnboardingPlan, Timestamp, WorkspaceId};
 use uuid::Uuid;
 
-use crate::due::DueLane;
+use crate::due::{Claim, DueLane, millis};
 use crate::item::{Item, SK, key, n, read, s, text};
 use crate::lanes_row::{LaneRow, PlanRow};
 use crate::messages_row::{EntryRow, entry_item, message, message_item};
@@ -268,7 +268,7 @@ impl Store {
     /// somebody else's by now. One trip.
     pub async fn release_lane_until(&self, lane: &Lane, at: Timestamp) -> Result<(), StoreError> {
         let (pk, sk) = keys::lane(lane.workspace_id, lane.conversation);
-        let expression = "SET dueAt = :at, dueShard = :shard REMOVE lease, leaseUntil";
+        let expression = "SET dueAt = :at, plannedAt = :at, dueShard = :shard REMOVE lease, leaseUntil";
         let write = Write::update(Table::Messages, key(pk, sk), expression)
             .when("lease = :mine")
             .bind(":mine", s(lane.lease.to_string()))
@@ -282,7 +282,7 @@ impl Store {
     /// and is returned as it is now: whoever was to wake a sender for that message found the lane held. One trip.
     pub async fn release_lane(&self, lane: &Lane) -> Result<Option<Lane>, StoreError> {
         let (pk, sk) = keys::lane(lane.workspace_id, lane.conversation);
-        let expression = "REMOVE lease, leaseUntil, dueAt, dueShard";
+        let expression = "REMOVE lease, leaseUntil, dueAt, plannedAt, dueShard";
         let write = Write::update(Table::Messages, key(pk, sk), expression)
             .when("lease = :mine AND seq = :seen")
             .bind(":mine", s(lane.lease.to_string()))
@@ -303,9 +303,11 @@ impl Store {
 
     /// Claims a due lane for queueing: it is not due again before `until`. Of several sweepers one gets it; nobody
     /// gets one that was worked on since it was listed. One trip.
-    pub async fn claim_lane(&self, due: &DueLane, until: Timestamp) -> Result<bool, StoreError> {
+    pub async fn claim_lane(&self, due: &DueLane, until: Timestamp) -> Result<Option<Claim>, StoreError> {
         let key = keys::lane(due.workspace(), due.id());
-        Ok(self.claim_row(Table::Messages, key, due, until).await?.is_some())
+        let claimed = self.claim_row(Table::Messages, key, due, until).await?;
+        let planned = |item: &Item| item.get("plannedAt").map(|at| Timestamp::from_millis(millis(at)));
+        Ok(claimed.map(|item| due.planned_for(planned(&item))))
     }
 }
 

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::contacts_plan::Plan;
 use crate::conversations_plan::first_writes;
-use crate::due::DueLead;
+use crate::due::{Claim, DueLead};
 use crate::item::{Item, key, n, s, text};
 use crate::leads_row::{lead, lead_item};
 use crate::messages_row::message_item;
@@ -194,9 +194,14 @@ impl Store {
 
     /// Claims a due lead for queueing: it is not due again before `until`. Of several sweepers one gets it; nobody
     /// gets one that was worked on since it was listed. One trip.
-    pub async fn claim_lead(&self, due: &DueLead, until: Timestamp) -> Result<bool, StoreError> {
+    pub async fn claim_lead(&self, due: &DueLead, until: Timestamp) -> Result<Option<Claim>, StoreError> {
         let key = keys::lead(due.workspace(), due.id());
-        Ok(self.claim_row(Table::Leads, key, due, until).await?.is_some())
+        let claimed = self.claim_row(Table::Leads, key, due, until).await?;
+        let planned = |item: &Item| {
+            let progress = item.get("progress")?.as_m().ok()?;
+            Timestamp::parse(text(progress, "nextAt"))
+        };
+        Ok(claimed.map(|item| due.planned_for(planned(&item))))
     }
 }
 

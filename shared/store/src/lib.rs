@@ -27,6 +27,7 @@ mod error;
 mod events;
 mod failures;
 mod fields;
+mod gates;
 mod item;
 pub mod keys;
 mod lanes;
@@ -47,11 +48,13 @@ mod opt_outs;
 mod rows;
 mod search;
 mod secrets;
+mod statements;
 mod stream;
 mod tables;
 mod tally;
 mod teams;
 mod templates;
+mod together;
 mod transact;
 mod users;
 mod workspaces;
@@ -70,10 +73,11 @@ pub use cursor_keys::{CursorKey, CursorKeys};
 pub use deliveries::{Lease, Leased, Settled};
 pub use deliveries_again::{Again, AgainPage};
 pub use deliveries_page::{DeliveryPage, DeliveryPosition, Span};
-pub use due::{Due, DueLane, DueLead, DueRow};
+pub use due::{Claim, Due, DueLane, DueLead, DueRow};
 pub use error::StoreError;
 pub use events::{Recorded, RecordedEvent};
 pub use failures::{Failure, FailureBucket, bucket_of_stack};
+pub use gates::{GateEntry, Place};
 pub use lanes::{Entry, Lane, LaneLease, LaneState, Open, Outbound};
 pub use leads::{CountedLead, LeadAccepted, LeadTraces, UsedToken};
 pub use leads_page::LeadPage;
@@ -90,6 +94,11 @@ pub use tables::{Table, Tables};
 pub use transact::Patience;
 pub use users::UserCreated;
 
+use item::Item;
+use statements::Statement;
+use together::Together;
+use transact::Wrote;
+
 /// The tables of one deployment. Cheap to clone; one client serves the whole process.
 #[derive(Clone)]
 pub struct Store {
@@ -98,6 +107,14 @@ pub struct Store {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     memories: Arc<Memories>,
+    journeys: Arc<Journeys>,
+}
+
+/// What waits to travel together.
+#[derive(Default)]
+struct Journeys {
+    statements: Together<Statement, Result<Wrote, StoreError>>,
+    reads: Together<(Table, Item), Result<Option<Item>, StoreError>>,
 }
 
 /// What a process remembers of rows that seldom change.
@@ -124,7 +141,8 @@ impl Store {
             onboardings: Memory::new(workspaces::ONBOARDING_MEMORY),
             shards: Memory::new(contacts::SHARD_MEMORY),
         };
-        Self { db, tables, clock, ids, memories: Arc::new(memories) }
+        let journeys = Arc::default();
+        Self { db, tables, clock, ids, memories: Arc::new(memories), journeys }
     }
 
     /// The present moment, by the clock this store was given.

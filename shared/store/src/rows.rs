@@ -1,12 +1,13 @@
 //! What settings need of a table: a row or a partition read strongly, a row put under a condition.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use futures::future::try_join_all;
 use serde::de::DeserializeOwned;
 
-use crate::item::{Item, PK, SK, key, n, read, s};
+use crate::item::{Item, PK, SK, key, n, read, s, text};
 use crate::transact::{LAST_REQUEST, Patience, Write, Wrote, is_by};
 use crate::{Store, StoreError, Table};
 
@@ -65,16 +66,51 @@ impl Store {
     /// The rows under these keys, each named once, read strongly, in no order. One trip; more only while the table
     /// comes to some of the keys, or for a while to none.
     pub(crate) async fn batch_items(&self, table: Table, keys: Vec<Item>) -> Result<Vec<Item>, StoreError> {
-        let batches = keys.chunks(MOST_KEYS).map(|keys| self.whole_batch(table, keys.to_vec()));
-        Ok(try_join_all(batches).await?.concat())
+        let batches = keys.chunks(MOST_KEYS).map(|keys| {
+            let wanted = keys.iter().map(|key| (table, key.clone())).collect();
+            self.whole_batch(wanted)
+        });
+        Ok(try_join_all(batches).await?.concat().into_iter().map(|(_, item)| item).collect())
     }
 
-    /// The same for as many keys as one call takes.
-    async fn whole_batch(&self, table: Table, keys: Vec<Item>) -> Result<Vec<Item>, StoreError> {
+    /// One row, read strongly together with whatever is read so at the same time, of whatever tables; rows that several
+    /// ask for are read once. One trip.
+    pub(crate) async fn get_together<T: DeserializeOwned>(
+        &self,
+        table: Table,
+        (pk, sk): (String, impl Into<String>),
+    ) -> Result<Option<T>, StoreError> {
+        let carry = async |wanted: Vec<(Table, Item)>| Box::pin(self.all_of(wanted)).await;
+        let item = Box::pin(self.journeys.reads.ask((table, key(pk, sk)), MOST_KEYS, carry)).await?;
+        item.map(read).transpose()
+    }
+
+    /// The rows under these keys, in their order.
+    async fn all_of(&self, wanted: Vec<(Table, Item)>) -> Vec<Result<Option<Item>, StoreError>> {
+        let place =
+            |(table, item): &(Table, Item)| (*table, text(item, PK).to_owned(), text(item, SK).to_owned());
+        let places: Vec<_> = wanted.iter().map(place).collect();
+        let mut distinct = wanted;
+        distinct.sort_by_key(place);
+        distinct.dedup();
+        match self.whole_batch(distinct).await {
+            Ok(rows) => {
+                let found: BTreeMap<_, Item> = rows.into_iter().map(|row| (place(&row), row.1)).collect();
+                places.iter().map(|place| Ok(found.get(place).cloned())).collect()
+            }
+            Err(error) => {
+                let error = Arc::new(error);
+                places.iter().map(|_| Err(StoreError::shared(&error))).collect()
+            }
+        }
+    }
+
+    /// The rows for as many keys as one call takes, each with its table.
+    async fn whole_batch(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
         let (mut rows, mut wanted) = (vec![], keys);
         let mut patience = Patience::new(self);
         while !wanted.is_empty() {
-            let (items, left) = self.batch(table, wanted).await?;
+            let (items, left) = self.batch(wanted).await?;
             if items.is_empty() && !left.is_empty() {
                 patience.wait().await?;
             }
@@ -85,14 +121,32 @@ impl Store {
     }
 
     /// One batch read: what it answered and the keys it did not come to.
-    async fn batch(&self, table: Table, keys: Vec<Item>) -> Result<(Vec<Item>, Vec<Item>), StoreError> {
-        let table = self.tables.name(table);
-        let wanted = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
-        let wanted = wanted.map_err(|error| StoreError::Failed(Box::new(error)))?;
-        let mut answer = self.db.batch_get_item().request_items(table, wanted).send().await?;
-        let items = answer.responses.as_mut().and_then(|tables| tables.remove(table)).unwrap_or_default();
-        let left = answer.unprocessed_keys.as_mut().and_then(|tables| tables.remove(table));
-        Ok((items, left.map(|left| left.keys).unwrap_or_default()))
+    async fn batch(
+        &self,
+        keys: Vec<(Table, Item)>,
+    ) -> Result<(Vec<(Table, Item)>, Vec<(Table, Item)>), StoreError> {
+        let mut tables: BTreeMap<Table, Vec<Item>> = BTreeMap::new();
+        for (table, key) in keys {
+            tables.entry(table).or_default().push(key);
+        }
+        let mut call = self.db.batch_get_item();
+        for (table, keys) in &tables {
+            let wanted =
+                KeysAndAttributes::builder().set_keys(Some(keys.clone())).consistent_read(true).build();
+            let wanted = wanted.map_err(|error| StoreError::Failed(Box::new(error)))?;
+            call = call.request_items(self.tables.name(*table), wanted);
+        }
+        let answer = call.send().await?;
+        let (mut found, mut unread) =
+            (answer.responses.unwrap_or_default(), answer.unprocessed_keys.unwrap_or_default());
+        let (mut items, mut left) = (vec![], vec![]);
+        for table in tables.into_keys() {
+            let name = self.tables.name(table);
+            items.extend(found.remove(name).unwrap_or_default().into_iter().map(|item| (table, item)));
+            let keys = unread.remove(name).map(|unread| unread.keys).unwrap_or_default();
+            left.extend(keys.into_iter().map(|key| (table, key)));
+        }
+        Ok((items, left))
     }
 
     async fn partition_page(

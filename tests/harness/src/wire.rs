@@ -51,6 +51,8 @@ pub enum Fault {
     Unreachable,
     /// A batch read comes to none of its keys.
     Unprocessed,
+    /// Of a batch of statements the new rows are throttled; what changes others is carried out.
+    InsertsThrottled,
 }
 
 /// Where a process dies: at a call of the database that it never learns the end of.
@@ -279,6 +281,7 @@ impl HttpConnector for WiredConnector {
                 Some(Fault::Unprocessed) => {
                     Ok(answer(200, &json!({ "Responses": {}, "UnprocessedKeys": body["RequestItems"] })))
                 }
+                Some(Fault::InsertsThrottled) => without_inserts(&inner, request, &body).await,
                 Some(Fault::Unreachable) => Err(ConnectorError::io("connection refused".into())),
                 Some(Fault::AnswerLost) => match inner.call(request).await {
                     Ok(_) => Err(ConnectorError::timeout("no answer in time".into())),
@@ -310,6 +313,38 @@ async fn read_units(
 }
 
 /// A transaction cancelled because of its first item.
+/// Carries out a batch of statements but for its inserts, which are answered as throttled.
+async fn without_inserts(
+    inner: &SharedHttpConnector,
+    mut request: HttpRequest,
+    body: &Value,
+) -> Result<HttpResponse, ConnectorError> {
+    let statements = body["Statements"].as_array().cloned().unwrap_or_default();
+    let is_insert =
+        |statement: &Value| statement["Statement"].as_str().is_some_and(|text| text.starts_with("INSERT"));
+    let rest: Vec<&Value> = statements.iter().filter(|statement| !is_insert(statement)).collect();
+    let mut done = vec![].into_iter();
+    if !rest.is_empty() {
+        let text = json!({ "Statements": rest, "ReturnConsumedCapacity": "TOTAL" }).to_string();
+        request.headers_mut().insert("content-length", text.len().to_string());
+        *request.body_mut() = SdkBody::from(text);
+        let answered = inner.call(request).await?;
+        let bytes = ByteStream::new(answered.into_body()).collect().await;
+        let bytes = bytes.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
+        let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        done = answer["Responses"].as_array().cloned().unwrap_or_default().into_iter();
+    }
+    let throttled = json!({ "Error": { "Code": "ThrottlingError", "Message": "injected by a test" } });
+    let responses: Vec<Value> = statements
+        .iter()
+        .map(|statement| match is_insert(statement) {
+            true => throttled.clone(),
+            false => done.next().unwrap_or_default(),
+        })
+        .collect();
+    Ok(answer(200, &json!({ "Responses": responses })))
+}
+
 fn cancelled(code: &str, body: &Value) -> HttpResponse {
     let items = body["TransactItems"].as_array().map_or(0, Vec::len);
     let reasons: Vec<Value> =

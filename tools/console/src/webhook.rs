@@ -103,6 +103,8 @@ impl Verb {
             }
             Self::Enable(one) => {
                 let enabled = one.change(console, WebhookEndpoint::enabled).await?;
+                // What it did before it was disabled says nothing about it now: the parked are not to wait for that.
+                console.store.reset_gate(enabled.workspace_id, enabled.id).await?;
                 console.store.unpark_deliveries(enabled.workspace_id, enabled.id).await?;
                 output.one(&EndpointView::from(&enabled))
             }
@@ -299,6 +301,7 @@ async fn recover(
     let endpoint = console.enabled_endpoint(workspace, one.endpoint).await?;
     // The end is open: what fails for good while this runs is recovered too, or by the next run.
     let span = Span { until: Span::EVER.until, ..span(since.unwrap_or(furthest(now)), None, now)? };
+    store.reset_gate(workspace, endpoint.id).await?;
     let mut counts = Counts::default();
     for state in [DeliveryState::Exhausted, DeliveryState::Parked] {
         let mut from = None;

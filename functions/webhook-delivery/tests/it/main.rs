@@ -3,5 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod deliver;
+mod gate;
 mod https;
 mod receiver;
+mod ssrf;
