@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bench::{Authority, Aws, Database, Function, Table, Traffic, binary, environment};
+use bench::{Authority, Aws, Function, Table, Traffic, binary, environment};
 use harness::queue_fixture;
 
 use crate::canned;
@@ -12,11 +12,8 @@ use crate::scene::{Arrivals, Waiting, deliveries, endpoint, origin, receiver, wo
 const ENDPOINTS: usize = 10;
 /// How long each is measured, behind a first batch that opens the connections.
 const LASTING: Duration = Duration::from_secs(3);
-/// How many deliveries there are for a store that keeps what it is told.
-const KEPT: usize = 2_000;
 
 struct Run {
-    store: &'static str,
     batch: usize,
     answer: Duration,
 }
@@ -32,31 +29,25 @@ struct Cost {
 
 /// The engine under several conditions.
 pub(crate) async fn table() -> Table {
-    let run = |store, batch, millis| Run { store, batch, answer: Duration::from_millis(millis) };
+    let run = |batch, millis| Run { batch, answer: Duration::from_millis(millis) };
     let runs = [
-        run("canned", 10, 0),
-        run("canned", 100, 0),
-        run("canned", 1_000, 0),
-        run("canned", 10, 20),
-        run("canned", 100, 20),
-        run("canned", 1_000, 20),
-        run("canned", 10, 200),
-        run("canned", 100, 200),
-        run("canned", 1_000, 200),
-        run("embedded", 10, 0),
-        run("embedded", 100, 0),
+        run(10, 0),
+        run(100, 0),
+        run(1_000, 0),
+        run(10, 20),
+        run(100, 20),
+        run(1_000, 20),
+        run(10, 200),
+        run(100, 200),
+        run(1_000, 200),
     ];
     let mut costs = vec![];
     for run in &runs {
-        eprintln!(
-            "deliveries: batches of {}, answers after {:?}, {} store",
-            run.batch, run.answer, run.store
-        );
+        eprintln!("deliveries: batches of {}, answers after {:?}", run.batch, run.answer);
         costs.push(cost(run).await);
     }
-    let names = runs.iter().map(|run| {
-        format!("{} a batch, answers after {} ms, {} store", run.batch, run.answer.as_millis(), run.store)
-    });
+    let names =
+        runs.iter().map(|run| format!("{} a batch, answers after {} ms", run.batch, run.answer.as_millis()));
     let mut table = Table::new("Deliveries of 2 KiB, one process on one core", "run", names);
     let mut column = |head: &str, cell: &dyn Fn(&Cost) -> String| table.column(head, costs.iter().map(cell));
     column("deliveries/s", &|cost| format!("{:.0}", cost.per_second));
@@ -76,36 +67,21 @@ async fn cost(run: &Run) -> Cost {
     for _ in 0..ENDPOINTS {
         endpoints.push(endpoint(&world, &sink).await);
     }
-    let is_canned = run.store == "canned";
-    let waiting = deliveries(&world, &endpoints, if is_canned { run.batch } else { KEPT }).await;
-    let database = match is_canned {
-        true => canned::database(&world),
-        false => Database::Served(world.db.endpoint().to_owned()),
-    };
-    let aws = Aws::start(database, Some(&authority), traffic.clone()).await;
+    let waiting = deliveries(&world, &endpoints, run.batch).await;
+    let aws = Aws::start(canned::database(&world), Some(&authority), traffic.clone()).await;
     let mut env = environment(&aws.server, &aws.server, Some(&authority));
     env.push(("TRUSTED_RECEIVERS".to_owned(), origin(&sink)));
     env.push(("TRUSTED_CA_PEM".to_owned(), authority.pem.clone()));
     let mut function = Function::start(&binary("webhook-delivery"), &env, &[]).await;
 
-    let mut batches = waiting.chunks(run.batch).map(event).collect::<Vec<_>>();
-    if is_canned {
-        batches = vec![batches[0].clone(); 2];
-    }
-    let mut batches = batches.into_iter();
-    deliver(&mut function, &batches.next().unwrap()).await;
+    let batch = event(&waiting);
+    deliver(&mut function, &batch).await;
     function.lambda.polled().await;
 
     let (begun, before) = (Instant::now(), function.cpu());
     traffic.take_waited();
     let mut made = 0;
     while begun.elapsed() < LASTING {
-        let Some(batch) = (match is_canned {
-            true => batches.as_slice().first().cloned(),
-            false => batches.next(),
-        }) else {
-            break;
-        };
         deliver(&mut function, &batch).await;
         made += run.batch;
     }

@@ -105,7 +105,7 @@ async fn events(world: &World, what: &What) -> Vec<String> {
             for n in 0..30 {
                 someone(world, n).await;
             }
-            same(world.event("contacts-list.json").query(&[("size", "20")]))
+            same(world.event("contacts-list.json").query(&[("pageSize", "20")]))
         }
         What::ContactUpdate => {
             let id = someone(world, 1).await;
@@ -123,7 +123,7 @@ async fn events(world: &World, what: &What) -> Vec<String> {
             for _ in 0..30 {
                 world.conversation(|_| ()).await;
             }
-            same(world.event("conversations-list.json").query(&[("size", "20")]))
+            same(world.event("conversations-list.json").query(&[("pageSize", "20")]))
         }
         What::ConversationCreate => {
             world.line(LINE, |_| ()).await;
