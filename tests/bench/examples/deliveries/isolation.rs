@@ -22,7 +22,7 @@ struct Seen {
     median: Duration,
     p99: Duration,
     last: Duration,
-    dead_posts: usize,
+    dead_connections: usize,
 }
 
 /// Messages that wait, and from when on each is handed out.
@@ -41,7 +41,7 @@ pub(crate) async fn table() -> Table {
     column("p50, s", &|seen| format!("{:.2}", seen.median.as_secs_f64()));
     column("p99, s", &|seen| format!("{:.2}", seen.p99.as_secs_f64()));
     column("last, s", &|seen| format!("{:.2}", seen.last.as_secs_f64()));
-    column("posts to the dead", &|seen| seen.dead_posts.to_string());
+    column("connections to the dead", &|seen| seen.dead_connections.to_string());
     table
 }
 
@@ -103,7 +103,7 @@ async fn beside(dead: usize) -> Seen {
         median: times[HEALTHY / 2],
         p99: times[HEALTHY * 99 / 100],
         last: times[HEALTHY - 1],
-        dead_posts: hung.connections(),
+        dead_connections: hung.connections(),
     }
 }
 
