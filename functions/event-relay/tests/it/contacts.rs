@@ -135,7 +135,7 @@ async fn an_event_names_the_api_request_that_made_its_change_if_one_did() {
 #[tokio::test]
 async fn events_records_at_fault_and_the_age_of_the_oldest_change_are_counted() {
     let scene = Scene::with_endpoint().await;
-    let at = |mut record: serde_json::Value, seconds: i64| {
+    let at = |mut record: Value, seconds: i64| {
         record["dynamodb"]["ApproximateCreationDateTime"] = json!(seconds);
         record
     };

@@ -92,7 +92,7 @@ async fn each_problem_is_told_by_type_title_and_status_alone() {
 
 #[tokio::test]
 async fn what_becomes_of_leads_is_counted() {
-    let mut site = Site::start().await;
+    let site = Site::start().await;
     site.accepted(&site.body()).await;
     let other = site.visitor(2);
     assert_eq!(site.post(&with(&other, "cellphone", json!("none"))).await.status, 400);
