@@ -7,6 +7,7 @@ mod work;
 use std::time::Duration;
 
 use domain::{Timestamp, causes};
+use futures::StreamExt;
 use futures::future::{join_all, join3};
 use queue::{DeliveryQueues, LeadQueue, SendQueue};
 use runtime::Metrics;
@@ -153,7 +154,11 @@ impl Sweeper {
     }
 }
 
-/// Claims these, all at the same time. What was claimed is queued even if other claims failed. A row that cannot be
+/// How many rows of one part are claimed at the same time: each has a connection of its own, and all parts of all indexes
+/// are swept at once.
+const CLAIMS: usize = 4;
+
+/// Claims these, some at the same time. What was claimed is queued even if other claims failed. A row that cannot be
 /// read is claimed as well, so that it does not come up before others each minute, and passed over.
 async fn claim<W: Work>(
     work: &W,
@@ -161,7 +166,8 @@ async fn claim<W: Work>(
     until: Timestamp,
 ) -> (Vec<(W::Row, Claim)>, Option<StoreError>) {
     let (mut claimed, mut failed) = (vec![], None);
-    for claim in join_all(due.iter().map(|due| work.claim(due, until))).await {
+    let mut claims = futures::stream::iter(due.iter().map(|due| work.claim(due, until))).buffered(CLAIMS);
+    while let Some(claim) = claims.next().await {
         match claim {
             Ok(row) => claimed.extend(row),
             Err(error @ StoreError::Unreadable { .. }) => {

@@ -8,7 +8,7 @@ use domain::gate::{Gate, Lane, Seen};
 use domain::retry::{Jitter, parse_retry_after};
 use domain::webhook::DisabledReason;
 use domain::{
-    Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, EndpointId, EndpointSecrets, Timestamp,
+    Attempt, AttemptOutcome, Delivery, DeliveryState, EndpointId, EndpointSecrets, Timestamp,
     WebhookEndpoint, WorkspaceId, signature,
 };
 use futures::future::join;
@@ -103,7 +103,17 @@ async fn deliver<T: Transport>(batch: &Batch<'_, T>, leased: &Leased) -> Result<
     let Delivery { workspace_id, endpoint_id, .. } = leased.delivery;
     let visit = batch.visits.join(workspace_id, endpoint_id);
     let end = visited(batch, leased, &visit).await;
-    let record = async { record(batch, leased, end?).await };
+    let record = async {
+        match end {
+            Ok(end) => record(batch, leased, end).await,
+            Err(error) => {
+                // Trouble of our own is no attempt. Should that not be written down either, the lease ends by itself.
+                let now = batch.engine.store.now();
+                let again = record(batch, leased, put_off(leased, OUTAGE, now)).await;
+                again.and(Err(error))
+            }
+        }
+    };
     let leave = batch.visits.leave(&visit, &batch.engine.store, &batch.engine.rules);
     let (recorded, hopeless) = join(record, leave).await;
     if hopeless {
@@ -127,7 +137,7 @@ async fn visited<T: Transport>(
         )
     };
     let (read, entry) = join(reads, visit.enter(store, batch.lane, rules)).await;
-    let ((endpoint, secrets, event), entry) = (read?, entry?);
+    let (endpoint, secrets, event) = read?;
     // The endpoint was deleted, or the event is older than events are kept.
     let (Some(endpoint), Some(event)) = (endpoint, event) else { return Ok(End::Left(Next::Cancelled)) };
     if !endpoint.is_enabled() {
@@ -137,8 +147,11 @@ async fn visited<T: Transport>(
     let now = store.now();
     match entry {
         GateEntry::Aside => return Ok(End::Again { at: now, on: Lane::Slow }),
+        GateEntry::Busy => return Ok(put_off(leased, Gate::busy(leased.delivery.created_at, now), now)),
         GateEntry::PutOff(until) => return Ok(put_off(leased, until.since(now), now)),
-        GateEntry::Entered(_) if !visit.may_post() => return Ok(put_off(leased, Gate::BUSY, now)),
+        GateEntry::Entered(_) if !visit.may_post() => {
+            return Ok(put_off(leased, Gate::busy(leased.delivery.created_at, now), now));
+        }
         GateEntry::Entered(_) => {}
     }
     if !batch.time.may_begin(now) {
@@ -182,10 +195,6 @@ async fn attempt<T: Transport>(
     let outcome = match &answered {
         Ok(answer) => answer.outcome(now),
         Err(Unanswered::Failed(error)) => AttemptOutcome::Failed(*error),
-        // What cannot be sent for a day is the receiver's failure in the end: no delivery is kept waiting for ever.
-        Err(Unanswered::NotSent) if now.since(leased.delivery.created_at) > LONGEST_OUTAGE => {
-            AttemptOutcome::Failed(AttemptError::ConnectFailed)
-        }
         Err(Unanswered::NotSent) => {
             batch.counted.egress_failures.add(1);
             tracing::warn!(delivery = %leased.delivery.id, endpoint = %endpoint.id, "nothing leaves our own network");
@@ -208,7 +217,6 @@ async fn attempt<T: Transport>(
 
 /// When to try again where our own network let nothing out.
 const OUTAGE: Duration = Duration::from_secs(30);
-const LONGEST_OUTAGE: Duration = Duration::from_secs(86_400);
 
 /// Posts; of a receiver that keeps us waiting others are told while it does, so that they wait on the slow lane.
 async fn post_patiently<T: Transport>(

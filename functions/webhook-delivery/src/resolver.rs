@@ -6,12 +6,14 @@ use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::address::is_public;
 use domain::webhook::Reach;
 use domain::{AttemptError, EndpointUrl};
 use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::time::timeout;
 use url::Host;
 
 use crate::Unanswered;
@@ -39,6 +41,9 @@ impl Lookup for SystemLookup {
     }
 }
 
+/// How long a look-up may take: two of them, and some time to connect, fit into what a connection has.
+const LOOKUP: Duration = Duration::from_secs(2);
+
 /// Names, looked up in the way given; and one of which we know that it is there.
 #[derive(Clone)]
 pub(crate) struct Names {
@@ -55,20 +60,21 @@ impl Names {
 
     /// The addresses of a name, at least one.
     async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, Unanswered> {
-        match self.lookup.lookup(name).await {
-            Ok(addresses) if !addresses.is_empty() => Ok(addresses),
-            Ok(_) => Err(AttemptError::DnsFailed.into()),
-            // Whether the name is at fault or whoever was asked for it, the error does not tell: another name does.
-            Err(_) if self.finds_ours().await => Err(AttemptError::DnsFailed.into()),
-            Err(_) => Err(Unanswered::NotSent),
+        match timeout(LOOKUP, self.lookup.lookup(name)).await {
+            Ok(Ok(addresses)) if !addresses.is_empty() => Ok(addresses),
+            Ok(Ok(_)) => Err(AttemptError::DnsFailed.into()),
+            // Whether the name is at fault or whoever was asked for it, this does not tell: another name does.
+            Ok(Err(_)) | Err(_) if self.finds_ours().await => Err(AttemptError::DnsFailed.into()),
+            Ok(Err(_)) | Err(_) => Err(Unanswered::NotSent),
         }
     }
 
     async fn finds_ours(&self) -> bool {
-        let literal = self.ours.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
-        literal
-            || self.ours.is_empty()
-            || self.lookup.lookup(&self.ours).await.is_ok_and(|found| !found.is_empty())
+        if self.ours.is_empty() || self.ours.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() {
+            return true;
+        }
+        let found = timeout(LOOKUP, self.lookup.lookup(&self.ours)).await;
+        found.is_ok_and(|found| found.is_ok_and(|found| !found.is_empty()))
     }
 
     /// Whether a URL leads to an IPv4 address.
@@ -104,6 +110,12 @@ impl Resolve for Resolver {
             let addresses = names.addresses(name.as_str()).await.map_err(Unresolved)?;
             if reach == Reach::Public && !addresses.iter().copied().all(is_public) {
                 return Err(Unresolved(AttemptError::AddressRefused.into()).into());
+            }
+            // Where there are IPv4 addresses they are called alone: of two families tried side by side the last failure
+            // would be told, and a network without IPv6 is not what keeps such a receiver from answering.
+            let mut addresses = addresses;
+            if addresses.iter().any(IpAddr::is_ipv4) {
+                addresses.retain(IpAddr::is_ipv4);
             }
             // Port 0 stands for the URL's.
             let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, 0));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::gate::{Lane, Seen};
 use domain::{EndpointId, WorkspaceId, causes};
-use store::{GateEntry, Store, StoreError};
+use store::{GateEntry, Store};
 use tokio::sync::OnceCell;
 
 use crate::settings::Rules;
@@ -77,15 +77,16 @@ impl Visits {
 }
 
 impl Visit {
-    /// Asks at the gate, once for all guests.
-    pub(crate) async fn enter(
-        &self,
-        store: &Store,
-        lane: Lane,
-        rules: &Rules,
-    ) -> Result<&GateEntry, StoreError> {
-        let enter = async || store.enter_gate(self.workspace, self.endpoint, lane, rules.lease).await;
-        self.entry.get_or_try_init(enter).await
+    /// Asks at the gate, once for all guests. A gate that cannot be asked lets nobody in for a while.
+    pub(crate) async fn enter(&self, store: &Store, lane: Lane, rules: &Rules) -> &GateEntry {
+        let enter = async || {
+            let entry = store.enter_gate(self.workspace, self.endpoint, lane, rules.lease).await;
+            entry.unwrap_or_else(|error| {
+                tracing::warn!(endpoint = %self.endpoint, cause = causes(&error), "gate not asked");
+                GateEntry::Busy
+            })
+        };
+        self.entry.get_or_init(enter).await
     }
 
     /// Whether a guest may post: while it is tried whether the endpoint answers again, one may.

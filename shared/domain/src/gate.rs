@@ -47,8 +47,7 @@ impl Lane {
     /// How many invocations of the lane may post to an endpoint at the same time.
     fn slots(self) -> u8 {
         match self {
-            Self::Fast => 4,
-            Self::Slow => 2,
+            Self::Fast | Self::Slow => 4,
         }
     }
 }
@@ -126,6 +125,8 @@ pub enum Admission {
     Free(Slot),
     /// The slow lane is to see to it.
     Aside,
+    /// All slots are taken.
+    Busy,
     /// Nobody posts before that.
     PutOff(Timestamp),
 }
@@ -169,8 +170,16 @@ impl Gate {
     pub const SILENCES: u32 = 5;
     /// For how long an endpoint that kept a worker waiting takes the slow lane.
     pub const SLOW_FOR: Duration = Duration::from_secs(300);
-    /// When to come again to slots that are all taken.
-    pub const BUSY: Duration = Duration::from_secs(2);
+    /// When to come again at the earliest to slots that are all taken, ...
+    const BUSY: Duration = Duration::from_secs(5);
+    /// ... and at the latest.
+    const BUSIEST: Duration = Duration::from_secs(300);
+
+    /// When to come again to slots that are all taken: what has waited long can wait longer, so that a backlog is not
+    /// looked at again and again.
+    pub fn busy(since: Timestamp, now: Timestamp) -> Duration {
+        (now.since(since) / 8).clamp(Self::BUSY, Self::BUSIEST)
+    }
 
     /// Whether a worker of that lane may post now.
     pub fn admission(&self, lane: Lane, now: Timestamp) -> Admission {
@@ -184,14 +193,14 @@ impl Gate {
         if silences >= Self::SILENCES {
             return match self.held(Slot::Probe, now) {
                 None => Admission::Free(Slot::Probe),
-                Some(until) => Admission::PutOff(until.min(now.plus(10 * Self::BUSY))),
+                Some(_) => Admission::Busy,
             };
         }
         let free = (0..lane.slots()).map(|number| Slot::Of(lane, number));
         match (free.into_iter().find(|slot| self.held(*slot, now).is_none()), lane) {
             (Some(slot), _) => Admission::Free(slot),
             (None, Lane::Fast) => Admission::Aside,
-            (None, Lane::Slow) => Admission::PutOff(now.plus(Self::BUSY)),
+            (None, Lane::Slow) => Admission::Busy,
         }
     }
 
@@ -227,10 +236,11 @@ impl Health {
         } else {
             next.silences = self.silences.saturating_add(seen.silent);
         }
-        if seen.silent > 0 && next.silences >= Gate::SILENCES {
+        let is_open = next.open_until.is_some_and(|until| now < until);
+        // Of several workers who saw it fall silent at the same time, one opens it.
+        if seen.silent > 0 && next.silences >= Gate::SILENCES && !is_open {
             next.openings = self.openings.saturating_add(1);
-            // The waits after a first and a second failure are those of deliveries: 5 s, then every 5 minutes.
-            next.open_until = Some(schedule.repeating(next.openings.min(2), Jitter::NONE, now));
+            next.open_until = Some(schedule.repeating(Self::cool_down(next.openings), Jitter::NONE, now));
         }
         next.failing = match (seen.acknowledged, seen.refused + seen.silent) {
             (1.., _) => None,
@@ -238,6 +248,16 @@ impl Health {
             (0, failures) => Some(Failing::and(self.failing.as_ref(), failures, now)),
         };
         next
+    }
+
+    /// For how long it opens, as the position in the schedule of deliveries: 5 s, then 5 minutes each time, half an hour
+    /// once it has been dead for an hour.
+    fn cool_down(openings: u32) -> u32 {
+        match openings {
+            0..=1 => 1,
+            2..=13 => 2,
+            _ => 3,
+        }
     }
 
     /// Whether an endpoint of which this is known is to be disabled: five days of nothing but failures, at least ten of
@@ -295,15 +315,14 @@ mod tests {
     fn a_lane_has_its_slots_and_who_finds_none_is_sent_on() {
         let fresh = Health::default;
         let full = [(F(0), 9), (F(1), 9), (F(2), 9), (F(3), 9)];
-        let both = [&full[..], &[(S(0), 9), (S(1), 9)]].concat();
-        let busy = Admission::PutOff(NOW.plus(Gate::BUSY));
+        let both = [&full[..], &[(S(0), 9), (S(1), 9), (S(2), 9), (S(3), 9)]].concat();
         for (taken, fast, slow) in [
             (&full[..0], Admission::Free(F(0)), Admission::Free(S(0))),
             (&full[..2], Admission::Free(F(2)), Admission::Free(S(0))),
             (&full[1..], Admission::Free(F(0)), Admission::Free(S(0))),
             (&full[..], Admission::Aside, Admission::Free(S(0))),
             (&both[..5], Admission::Aside, Admission::Free(S(1))),
-            (&both[..], Admission::Aside, busy),
+            (&both[..], Admission::Aside, Admission::Busy),
         ] {
             let gate = gate(fresh(), taken);
             assert_eq!(
@@ -337,13 +356,21 @@ mod tests {
         let half = |taken: &[(Slot, u64)], lane| gate(open.clone(), taken).admission(lane, later(6));
         assert_eq!(half(&[], Lane::Fast), Admission::Aside);
         assert_eq!(half(&[(S(0), 90)], Lane::Slow), Admission::Free(Slot::Probe));
-        assert_eq!(half(&[(Slot::Probe, 90)], Lane::Slow), Admission::PutOff(later(26)));
-        assert_eq!(half(&[(Slot::Probe, 8)], Lane::Slow), Admission::PutOff(later(8)));
+        assert_eq!(half(&[(Slot::Probe, 90)], Lane::Slow), Admission::Busy);
+        assert_eq!(half(&[(Slot::Probe, 6)], Lane::Slow), Admission::Free(Slot::Probe));
         // It fails: five minutes, and so on. It answers, though not well: as ever.
         let schedule = RetrySchedule::default();
         let again = open.after(SILENT, &schedule, later(6));
         assert_eq!((again.openings, again.open_until), (2, Some(later(306))));
         assert_eq!(again.after(SILENT, &schedule, later(306)).open_until, Some(later(606)));
+        // Others who saw it fall silent at the same time change nothing any more.
+        let others = open.after(SILENT, &schedule, later(2));
+        assert_eq!((others.openings, others.open_until), (1, open.open_until));
+        let dead = (0..13).fold(again.clone(), |health, _| {
+            let at = health.open_until.unwrap();
+            health.after(SILENT, &schedule, at)
+        });
+        assert_eq!(dead.open_until.unwrap(), later(306 + 11 * 300 + 2 * 1_800), "half-hourly in the end");
         let answered = again.after(REFUSED, &schedule, later(306));
         assert_eq!((answered.silences, answered.openings, answered.open_until), (0, 0, None));
         assert!(answered.failing.is_some() && again.after(OK, &schedule, later(306)).is_spotless());
@@ -388,6 +415,13 @@ mod tests {
     }
 
     #[test]
+    fn what_has_waited_long_waits_longer_for_a_slot() {
+        for (age, wait) in [(0, 5), (40, 5), (80, 10), (2_400, 300), (1_000_000, 300)] {
+            assert_eq!(Gate::busy(NOW, later(age)).as_secs(), wait, "{age}");
+        }
+    }
+
+    #[test]
     fn of_a_day_of_failures_a_few_numbers_are_kept() {
         let minutely: Vec<(Seen, u64)> = (0..10_000).map(|minute| (REFUSED, minute * 60)).collect();
         let failing = after(&minutely).failing.unwrap();
@@ -398,7 +432,7 @@ mod tests {
     #[test]
     fn every_slot_has_a_name_of_its_own() {
         let names: Vec<String> = Slot::all().map(Slot::name).collect();
-        assert_eq!(names, ["f0", "f1", "f2", "f3", "s0", "s1", "probe"]);
+        assert_eq!(names, ["f0", "f1", "f2", "f3", "s0", "s1", "s2", "s3", "probe"]);
         assert_eq!((Lane::of_failures(0), Lane::of_failures(1)), (Lane::Fast, Lane::Slow));
     }
 
@@ -427,9 +461,10 @@ mod tests {
                         gate.taken.push((slot, now.plus(Duration::from_secs(90))));
                     }
                     Admission::Aside => prop_assert_eq!(lane, Lane::Fast),
+                    Admission::Busy => prop_assert!(!gate.taken.is_empty()),
                     Admission::PutOff(until) => prop_assert!(until > now),
                 }
-                prop_assert!(gate.taken.len() <= 7);
+                prop_assert!(gate.taken.len() <= 9);
             }
         }
 

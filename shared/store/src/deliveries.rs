@@ -225,7 +225,8 @@ impl Store {
         let now = self.now();
         let request = self.ids.next().to_string();
         let afresh = delivery.state == DeliveryState::Parked;
-        let end = End { next, due_at: now, attempts: 0, failures: 0, afresh };
+        let due_at = if let Next::Again { at } = next { at } else { now };
+        let end = End { next, due_at, attempts: 0, failures: 0, afresh };
         let condition = Condition::default().is("state", "=", s(delivery.state.as_str())).is(
             "expiresAt",
             ">",

@@ -23,6 +23,8 @@ pub enum GateEntry {
     Entered(Place),
     /// The slow lane is to see to it.
     Aside,
+    /// All slots are taken.
+    Busy,
     /// Nobody posts before that.
     PutOff(Timestamp),
 }
@@ -76,13 +78,14 @@ impl Store {
             slot = match found.admission(lane, now) {
                 Admission::Free(slot) => slot,
                 Admission::Aside => return Ok(GateEntry::Aside),
+                Admission::Busy => return Ok(GateEntry::Busy),
                 Admission::PutOff(until) => return Ok(GateEntry::PutOff(until)),
             };
         }
         // So many came before: as if all places were taken.
         Ok(match lane {
             Lane::Fast => GateEntry::Aside,
-            Lane::Slow => GateEntry::PutOff(self.now().plus(Gate::BUSY)),
+            Lane::Slow => GateEntry::Busy,
         })
     }
 
@@ -128,6 +131,32 @@ impl Store {
                 .bind(":until", n(now.plus(Gate::SLOW_FOR).as_millis()))
                 .bind(":expires", n(now.plus(KEPT).as_seconds()));
         self.write(write).await.map(drop)
+    }
+
+    /// Lets an endpoint be called again at once, on the fast lane, whatever is known of its silence; that it does nothing
+    /// but fail, if so, is not forgotten. One trip.
+    pub async fn close_circuit(
+        &self,
+        workspace: WorkspaceId,
+        endpoint: EndpointId,
+    ) -> Result<(), StoreError> {
+        let (pk, sk) = keys::gate(workspace, endpoint);
+        let change = "SET silences = :none, openings = :none REMOVE openUntil, slowUntil ADD version :one";
+        let write = Write::update(Table::Deliveries, key(pk, sk), change)
+            .when("attribute_exists(pk)")
+            .bind(":none", n(0))
+            .bind(":one", n(1));
+        self.write(write).await.map(drop)
+    }
+
+    /// What is known of an endpoint's answers. One trip.
+    pub async fn endpoint_health(
+        &self,
+        workspace: WorkspaceId,
+        endpoint: EndpointId,
+    ) -> Result<Health, StoreError> {
+        let found = self.get_item(Table::Deliveries, keys::gate(workspace, endpoint)).await?;
+        Ok(gate(found.unwrap_or_default())?.health)
     }
 
     /// Forgets what is known of an endpoint: it was mended, or enabled again. One trip.
@@ -187,7 +216,8 @@ fn learn(key: Item, slot: Slot, seen: &Gate, health: &Health, now: Timestamp) ->
         }
         None => removes += ", openUntil",
     }
-    if let Some(until) = health.slow_until {
+    // Who is kept waiting says so apart from this: what was not changed here is not written.
+    if let Some(until) = health.slow_until.filter(|until| seen.health.slow_until != Some(*until)) {
         sets += ", slowUntil = :slow";
         values.push((":slow", n(until.as_millis())));
     }

@@ -92,3 +92,31 @@ fn edges() -> (Edges, Edges) {
     }
     edges
 }
+
+/// The page's table of scenarios names tests; each must be there.
+#[test]
+fn the_scenarios_of_the_webhooks_engine_are_tests() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/ARCHITECTURE.md")).unwrap();
+    let table = page.split("<!-- scenarios -->").nth(1).unwrap().split("<!-- /scenarios -->").next().unwrap();
+    let mut sources = String::new();
+    for folder in ["functions", "tests", "tools", "shared"] {
+        read_all(&root.join(folder), &mut sources);
+    }
+    let named: Vec<&str> = table.split('`').filter(|part| part.len() > 20 && !part.contains(' ')).collect();
+    assert!(named.len() >= 30, "{}", named.len());
+    for name in named {
+        assert!(sources.contains(&format!("fn {name}()")), "no test is called {name}");
+    }
+}
+
+fn read_all(folder: &std::path::Path, sources: &mut String) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("node_modules") {
+            read_all(&path, sources);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            sources.push_str(&std::fs::read_to_string(&path).unwrap());
+        }
+    }
+}

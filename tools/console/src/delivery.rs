@@ -218,7 +218,7 @@ async fn retry(console: &Console, one: &OneDelivery, output: &mut Output<'_>) ->
     let workspace = console.workspace(one.within.workspace).await?.id;
     let unknown = Refusal::UnknownDelivery(id);
     let Some(delivery) = store.delivery(workspace, id).await? else { return Err(unknown) };
-    let endpoint = console.enabled_endpoint(workspace, delivery.endpoint_id).await?;
+    let endpoint = console.endpoint_to_call(workspace, delivery.endpoint_id).await?;
     match store.retry_delivery(&delivery, FIRST_DUE).await? {
         Again::Due | Again::Already => {}
         Again::Attempted => return Err(Refusal::BeingAttempted(id)),
@@ -236,7 +236,7 @@ impl Replay {
         let store = &console.store;
         let workspace = console.workspace(self.within.workspace).await?.id;
         let span = span(self.since, self.until, store.now())?;
-        let endpoint = console.enabled_endpoint(workspace, self.endpoint).await?;
+        let endpoint = console.endpoint_to_call(workspace, self.endpoint).await?;
         let replay = replay_of(self.endpoint, self.since, self.until);
         let (mut counts, mut from) = (Counts::default(), None);
         loop {

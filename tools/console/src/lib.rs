@@ -196,14 +196,18 @@ impl Console {
         }
     }
 
-    /// The endpoint a verb is about, to which something is to be sent.
-    async fn enabled_endpoint(
+    /// An endpoint that is enabled and is to be called now: a circuit that its silence opened is closed.
+    async fn endpoint_to_call(
         &self,
         workspace: WorkspaceId,
         id: EndpointId,
     ) -> Result<WebhookEndpoint, Refusal> {
         let endpoint = self.store.endpoint(workspace, id).await?.ok_or(Refusal::UnknownEndpoint(id))?;
-        if endpoint.is_enabled() { Ok(endpoint) } else { Err(Refusal::EndpointDisabled(id)) }
+        if !endpoint.is_enabled() {
+            return Err(Refusal::EndpointDisabled(id));
+        }
+        self.store.close_circuit(workspace, id).await?;
+        Ok(endpoint)
     }
 
     /// The workspace a verb is about.

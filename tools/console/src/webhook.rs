@@ -2,6 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
+use domain::gate::Health;
 use domain::webhook::{DisabledReason, ReceiverKey, RotationRefused, SigningSecret, SigningSecrets};
 use domain::{
     DeliveryState, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType,
@@ -94,7 +95,8 @@ impl Verb {
             Self::Show(one) => {
                 let endpoint = one.read(console).await?;
                 let secrets = one.secrets(console).await?;
-                output.one(&EndpointDetails::of(&endpoint, &secrets.signing, console.store.now()))
+                let health = console.store.endpoint_health(endpoint.workspace_id, endpoint.id).await?;
+                output.one(&EndpointDetails::of(&endpoint, &secrets.signing, &health, console.store.now()))
             }
             Self::Disable(one) => {
                 let now = console.store.now();
@@ -102,9 +104,11 @@ impl Verb {
                 output.one(&EndpointView::from(&one.change(console, disable).await?))
             }
             Self::Enable(one) => {
+                // What it did before it was disabled says nothing about it now: neither are the parked to wait for that,
+                // nor is its next failure to disable it again.
+                let before = one.read(console).await?;
+                console.store.reset_gate(before.workspace_id, before.id).await?;
                 let enabled = one.change(console, WebhookEndpoint::enabled).await?;
-                // What it did before it was disabled says nothing about it now: the parked are not to wait for that.
-                console.store.reset_gate(enabled.workspace_id, enabled.id).await?;
                 console.store.unpark_deliveries(enabled.workspace_id, enabled.id).await?;
                 output.one(&EndpointView::from(&enabled))
             }
@@ -237,7 +241,7 @@ async fn was_deleted(
 async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;
     let workspace = console.workspace(one.within.workspace).await?;
-    let endpoint = console.enabled_endpoint(workspace.id, one.endpoint).await?;
+    let endpoint = console.endpoint_to_call(workspace.id, one.endpoint).await?;
     let trial = store.ids().next();
     let event = Event::of_change(EventType::WebhookTest, endpoint.workspace_id, &trial, 1, store.now());
     let body =
@@ -298,10 +302,9 @@ async fn recover(
 ) -> Result<(), Refusal> {
     let (store, now) = (&console.store, console.store.now());
     let workspace = console.workspace(one.within.workspace).await?.id;
-    let endpoint = console.enabled_endpoint(workspace, one.endpoint).await?;
+    let endpoint = console.endpoint_to_call(workspace, one.endpoint).await?;
     // The end is open: what fails for good while this runs is recovered too, or by the next run.
     let span = Span { until: Span::EVER.until, ..span(since.unwrap_or(furthest(now)), None, now)? };
-    store.reset_gate(workspace, endpoint.id).await?;
     let mut counts = Counts::default();
     for state in [DeliveryState::Exhausted, DeliveryState::Parked] {
         let mut from = None;
@@ -463,10 +466,18 @@ struct EndpointDetails {
     next_secret_signs: bool,
     /// Until when the secret before the active one signs.
     previous_signs_until: Option<String>,
+    /// Until when nothing is posted, as it does not answer.
+    open_until: Option<String>,
+    /// Until when deliveries take the slow lane, as it keeps us waiting.
+    slow_until: Option<String>,
+    /// Since when there is nothing but failures.
+    failing_since: Option<String>,
 }
 
 impl EndpointDetails {
-    fn of(endpoint: &WebhookEndpoint, secrets: &SigningSecrets, now: Timestamp) -> Self {
+    fn of(endpoint: &WebhookEndpoint, secrets: &SigningSecrets, health: &Health, now: Timestamp) -> Self {
+        let ahead =
+            |until: Option<Timestamp>| until.filter(|until| now < *until).map(|until| until.to_string());
         let disabled = match endpoint.state {
             EndpointState::Enabled => None,
             EndpointState::Disabled { since, reason } => Some((since, reason)),
@@ -478,6 +489,9 @@ impl EndpointDetails {
             disabled_reason: disabled.map(|(_, reason)| reason.as_str()),
             next_secret_signs: secrets.next.is_some(),
             previous_signs_until: secrets.overlapping(now).map(|(_, until)| until.to_string()),
+            open_until: ahead(health.open_until),
+            slow_until: ahead(health.slow_until),
+            failing_since: health.failing.as_ref().map(|failing| failing.since.to_string()),
         }
     }
 }
@@ -493,6 +507,9 @@ impl Shown for EndpointDetails {
         "because",
         "next secret",
         "secret before signs until",
+        "not called until",
+        "slow until",
+        "failing since",
     ];
 
     fn cells(&self) -> Vec<String> {
@@ -504,6 +521,9 @@ impl Shown for EndpointDetails {
             self.disabled_reason.unwrap_or("-").to_owned(),
             next.to_owned(),
             or_dash(&self.previous_signs_until),
+            or_dash(&self.open_until),
+            or_dash(&self.slow_until),
+            or_dash(&self.failing_since),
         ]);
         cells
     }

@@ -14,7 +14,7 @@ use domain::{
     Event, EventFilter, EventType, RetrySchedule, Timestamp, TrustedReceivers, WebhookEndpoint, Workspace,
     WorkspaceId,
 };
-use harness::{Fault, Queued, TestClock, TestDb, TestQueue, fixture, queue_fixture, trips};
+use harness::{Call, Fault, Queued, TestClock, TestDb, TestQueue, fixture, queue_fixture, trips};
 use lambda_runtime::{Context, LambdaEvent};
 use queue::{DeliveryQueue, DeliveryQueues};
 use runtime::metrics::{Kept, Metrics};
@@ -296,6 +296,9 @@ async fn an_acknowledged_delivery_is_done_after_one_attempt_in_three_trips() {
     world.db.forget_calls();
     assert!(world.engine.handle(sent).await.unwrap().batch_item_failures.is_empty());
     assert_eq!(trips(&world.db.calls()), 3, "lease, reads, end");
+    let units = |of: fn(&Call) -> f64| world.db.calls().iter().map(of).sum::<f64>();
+    assert_eq!((units(|call| call.read_units), units(|call| call.write_units)), (3.0, 8.0));
+    assert_eq!(world.db.calls().len(), 5, "with the gate, in and out");
 
     let (delivery, attempts) = world.seen().await;
     assert_eq!((delivery.state, delivery.attempts), (DeliveryState::Delivered, 1));

@@ -10,6 +10,7 @@ use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     Attempt, AttemptError, EndpointSecrets, EndpointUrl, EventId, Timestamp, TrustedReceivers, signature,
 };
+use tokio::net::TcpListener;
 use uuid::Uuid;
 use webhook_delivery::{Addresses, Answer, Https, Lookup, Post, Transport, Unanswered};
 
@@ -127,6 +128,43 @@ async fn a_retry_after_is_passed_on_unless_it_is_not_text() {
     let receiver = Receiver::start("127.0.0.1", Behaviour::Answers(bytes)).await;
     let answer = post(&trusting(&receiver, LONG), &receiver.url("/")).await.unwrap();
     assert_eq!((answer.status, answer.retry_after), (429, None));
+}
+
+#[tokio::test]
+async fn an_answer_after_29_seconds_counts_and_one_after_31_is_a_time_out() {
+    let late = async |seconds| {
+        let ok = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_vec();
+        let receiver = Receiver::start("127.0.0.1", Behaviour::Late(Duration::from_secs(seconds), ok)).await;
+        post(&trusting(&receiver, LONG), &receiver.url("/")).await.map(|answer| answer.status)
+    };
+    assert_eq!(tokio::join!(late(29), late(31)), (Ok(200), Err(AttemptError::Timeout)));
+}
+
+#[tokio::test]
+async fn a_name_that_is_not_found_is_the_receivers_failure_and_ours_if_none_is_found() {
+    let url = "https://hooks.example.com/in";
+    let asking = |ours: &str, names| {
+        let receivers = TrustedReceivers::none();
+        Https::with_lookup(receivers, "", LONG, ours, Arc::new(names)).unwrap()
+    };
+    let of_aws = "https://sqs.eu-central-1.amazonaws.com/1/deliveries";
+    let found = || Names::default().with("sqs.eu-central-1.amazonaws.com", &["52.119.188.1"]);
+    let failed = |error| Err(Unanswered::Failed(error));
+    assert_eq!(sent(&asking(of_aws, found()), url).await, failed(AttemptError::DnsFailed));
+    assert_eq!(sent(&asking(of_aws, Names::default()), url).await, Err(Unanswered::NotSent));
+    assert_eq!(sent(&asking(OURS, Names::default()), url).await, failed(AttemptError::DnsFailed));
+    let nowhere = found().with("hooks.example.com", &[]);
+    assert_eq!(sent(&asking(of_aws, nowhere), url).await, failed(AttemptError::DnsFailed));
+}
+
+#[tokio::test]
+async fn of_a_receiver_with_addresses_of_both_families_those_of_ipv4_are_called() {
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let names = Names::default().with("both.example", &["127.0.0.1", "2001:db8::1"]);
+    let https = https(&format!("https://both.example:{closed}"), "", LONG, names);
+    // Where it is tried side by side, "no way to IPv6" would hide that the receiver refused.
+    let refused = sent(&https, &format!("https://both.example:{closed}/")).await;
+    assert_eq!(refused, Err(Unanswered::Failed(AttemptError::ConnectFailed)));
 }
 
 #[tokio::test]

@@ -17,6 +17,8 @@ use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 pub(crate) enum Behaviour {
     /// Sends these bytes and closes.
     Answers(Vec<u8>),
+    /// Sends these bytes after so long.
+    Late(Duration, Vec<u8>),
     /// Reads and never answers.
     Silent,
     /// Sends a status, then a body without end; slowly, if there is a pause between its pieces.
@@ -91,6 +93,11 @@ pub(crate) fn response(status: &str, headers: &str, body: &str) -> Behaviour {
 async fn answer(stream: &mut (impl AsyncWrite + Unpin), behaviour: &Behaviour) {
     match behaviour {
         Behaviour::Answers(bytes) => {
+            let _ = stream.write_all(bytes).await;
+            let _ = stream.flush().await;
+        }
+        Behaviour::Late(wait, bytes) => {
+            tokio::time::sleep(*wait).await;
             let _ = stream.write_all(bytes).await;
             let _ = stream.flush().await;
         }

@@ -84,8 +84,11 @@ async fn an_endpoint_is_disabled_and_enabled_any_number_of_times() {
       "events": [
         "*"
       ],
+      "failingSince": null,
       "nextSecretSigns": false,
+      "openUntil": null,
       "previousSignsUntil": null,
+      "slowUntil": null,
       "state": "DISABLED",
       "url": "https://hooks.example.com/in"
     }
@@ -243,6 +246,9 @@ async fn a_secret_is_rotated_in_two_phases_and_shown_once() {
     because                    -
     next secret                -
     secret before signs until  2026-01-03T03:04:05.678Z
+    not called until           -
+    slow until                 -
+    failing since              -
     ");
     assert!(!shown.contains("whsec_"), "secrets are shown once");
 
