@@ -17,13 +17,16 @@ use tokio::net::TcpStream;
 use crate::serve::{Answer, Authority, Incoming, Server};
 use crate::traffic::Traffic;
 
+/// What answers an operation and its body.
+pub(crate) type Canned = Arc<dyn Fn(&str, &Value) -> Value + Send + Sync>;
+
 /// What answers the calls of DynamoDB.
 #[derive(Clone)]
 pub enum Database {
     /// The embedded one that is served at this address.
     Served(String),
     /// A closure, given operation and body: where not the database is measured but who calls it.
-    Canned(Arc<dyn Fn(&str, &Value) -> Value + Send + Sync>),
+    Canned(Canned),
 }
 
 /// A message that was queued.
