@@ -107,10 +107,12 @@ async fn deliver<T: Transport>(batch: &Batch<'_, T>, leased: &Leased) -> Result<
         match end {
             Ok(end) => record(batch, leased, end).await,
             Err(error) => {
-                // Trouble of our own is no attempt. Should that not be written down either, the lease ends by itself.
-                let now = batch.engine.store.now();
-                let again = record(batch, leased, put_off(leased, OUTAGE, now)).await;
-                again.and(Err(error))
+                // Trouble of our own is no attempt. The message comes again by itself, in the end to the dead letters, so none
+                // is queued. Should this not be written down either, the lease ends by itself.
+                let store = &batch.engine.store;
+                let at = store.now().plus(OUTAGE);
+                let due_at = at.plus(batch.engine.rules.rescue);
+                store.give_back(leased, Next::Again { at }, due_at).await.and(Err(error))
             }
         }
     };
@@ -215,7 +217,7 @@ async fn attempt<T: Transport>(
     Ok(End::Attempted(attempt, next))
 }
 
-/// When to try again where our own network let nothing out.
+/// When to try again where our own network let nothing out, or our own tables could not be read.
 const OUTAGE: Duration = Duration::from_secs(30);
 
 /// Posts; of a receiver that keeps us waiting others are told while it does, so that they wait on the slow lane.

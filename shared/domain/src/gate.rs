@@ -220,11 +220,6 @@ impl Health {
     const DAY: Duration = Duration::from_secs(86_400);
     const HOUR: Duration = Duration::from_secs(3_600);
 
-    /// Whether a worker who saw nothing but quick acknowledgements has nothing to add.
-    pub fn is_spotless(&self) -> bool {
-        *self == Self { slow_until: self.slow_until, ..Self::default() }
-    }
-
     /// What is known once a worker has given its place back.
     pub fn after(&self, seen: Seen, schedule: &RetrySchedule, now: Timestamp) -> Self {
         let mut next = self.clone();
@@ -373,7 +368,8 @@ mod tests {
         assert_eq!(dead.open_until.unwrap(), later(306 + 11 * 300 + 2 * 1_800), "half-hourly in the end");
         let answered = again.after(REFUSED, &schedule, later(306));
         assert_eq!((answered.silences, answered.openings, answered.open_until), (0, 0, None));
-        assert!(answered.failing.is_some() && again.after(OK, &schedule, later(306)).is_spotless());
+        assert!(answered.failing.is_some());
+        assert_eq!(again.after(OK, &schedule, later(306)), Health::default());
     }
 
     #[test]

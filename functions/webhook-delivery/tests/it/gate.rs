@@ -226,6 +226,10 @@ async fn trouble_with_our_own_tables_spends_no_attempt() {
     let (delivery, _) = world.seen().await;
     assert_eq!((delivery.attempts, delivery.failures), (0, 0));
     assert!(delivery.next_at.since(world.db.store().now()).as_secs() >= 30);
+    assert!(
+        world.sqs.take().is_empty() && world.fast.take().is_empty(),
+        "it has a message, which counts its returns"
+    );
     world.db.clock().set(delivery.next_at);
     world.run_once().await;
     let (delivery, attempts) = world.seen().await;
