@@ -31,7 +31,7 @@ bench: ## what functions, reads and deliveries cost, as tables (builds first; th
 	  cargo build --quiet --locked --release --package $$function || exit 1; \
 	done
 	@cargo build --quiet --locked --profile measuring --package bench --examples
-	@for table in reads functions deliveries; do target/measuring/examples/$$table || exit 1; done
+	@for table in reads functions deliveries; do "$${CARGO_TARGET_DIR:-target}"/measuring/examples/$$table || exit 1; done
 
 soak: $(VENV)/installed ## a thousand leads while senders are killed, and tasks lost and repeated
 	@cargo build --workspace --all-targets --locked

@@ -36,8 +36,16 @@ FUNCTIONS = {
     "users": (set(), {"api-keys", "limits", "workspaces"}),
     "leads": ({"CAPTCHA_URL", "FIRST_DUE_SECONDS"}, {"workspaces", "leads", "secrets"}),
     "event-relay": (
-        {"DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "LEAD_QUEUE_URL", "FIRST_DUE_SECONDS", "MEDIA_BUCKET"},
-        {"contacts", "conversations", "messages", "media", "leads", "workspaces", "deliveries"},
+        {
+            "DELIVERY_QUEUE_URL",
+            "SLOW_DELIVERY_QUEUE_URL",
+            "SEND_QUEUE_URL",
+            "LEAD_QUEUE_URL",
+            "FIRST_DUE_SECONDS",
+            "MEDIA_BUCKET",
+            "PARTIAL_BATCHES",
+        },
+        {"contacts", "conversations", "messages", "media", "leads", "workspaces", "webhooks"},
     ),
     "message-sender": (
         {
@@ -46,11 +54,12 @@ FUNCTIONS = {
             "SEND_THROTTLE_SCHEDULE",
             "SEND_TIMEOUT_SECONDS",
             "SEND_LEASE_SECONDS",
+            "FIRST_DUE_SECONDS",
             "GRAPH_URL",
             "GRAPH_VERSION",
             "MEDIA_BUCKET",
         },
-        {"workspaces", "contacts", "conversations", "messages", "secrets"},
+        {"workspaces", "contacts", "conversations", "messages", "limits", "secrets"},
     ),
     "lead-sender": (
         {
@@ -59,10 +68,11 @@ FUNCTIONS = {
             "SEND_THROTTLE_SCHEDULE",
             "SEND_TIMEOUT_SECONDS",
             "SEND_LEASE_SECONDS",
+            "FIRST_DUE_SECONDS",
             "GRAPH_URL",
             "GRAPH_VERSION",
         },
-        {"workspaces", "contacts", "conversations", "messages", "leads", "secrets"},
+        {"workspaces", "contacts", "conversations", "messages", "leads", "limits", "secrets"},
     ),
     "webhook-delivery": (
         {
@@ -72,31 +82,36 @@ FUNCTIONS = {
             "RETRY_SCHEDULE",
             "ATTEMPT_TIMEOUT_SECONDS",
             "LEASE_SECONDS",
+            "EGRESS_CONTROL_URL",
             "TRUSTED_RECEIVERS",
             "TRUSTED_CA_PEM",
         },
-        {"workspaces", "deliveries", "secrets"},
+        {"workspaces", "webhooks", "secrets"},
     ),
     "sweeper": (
         {"DELIVERY_QUEUE_URL", "SLOW_DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "LEAD_QUEUE_URL"},
-        {"deliveries", "messages", "leads"},
+        {"webhooks", "messages", "leads"},
     ),
 }
 
 # (function, table) -> the keys of the partitions it may reach: of secrets for all, of everything for the public function,
-# of settings and leads for who writes to leads
+# of settings and leads for who writes to leads, of settings for who calls customers' receivers
 CURSOR_KEYS = {"00000000-0000-0000-0000-000000000000#X"}
 LEADING_KEYS = {
     ("contacts", "secrets"): CURSOR_KEYS,
     ("conversations", "secrets"): CURSOR_KEYS,
+    ("event-relay", "workspaces"): {"*#H", "*#A"},
     ("leads", "secrets"): {"*#K"},
     ("leads", "workspaces"): {"*#K", "*#L"},
     ("leads", "leads"): {"*#L#*", "*#D#*", "*#K#*", "*#N#*", "*#Q#*"},
     ("lead-sender", "secrets"): {"*#L#*"},
     ("lead-sender", "workspaces"): {"*#K", "*#L", "*#M", "*#W"},
     ("lead-sender", "leads"): {"*#L#*", "*#O"},
+    ("lead-sender", "limits"): {"*#T#*"},
+    ("message-sender", "limits"): {"*#T#*"},
     ("message-sender", "secrets"): {"*#L#*"},
     ("webhook-delivery", "secrets"): {"*#H#*"},
+    ("webhook-delivery", "workspaces"): {"*#H"},
 }
 
 # table -> (attribute of time to live, stream view, {index: (keys, projection)})
@@ -117,15 +132,7 @@ TABLES = {
         "NEW_AND_OLD_IMAGES",
         {"due": (["dueShard S", "dueAt N"], "KEYS_ONLY"), "byTime": (["timePk S", "timeSk S"], "INCLUDE state")},
     ),
-    "deliveries": (
-        "expiresAt",
-        None,
-        {
-            "due": (["dueShard S", "dueAt N"], "KEYS_ONLY"),
-            "byEndpoint": (["endpointPk S", "endpointSk S"], "KEYS_ONLY"),
-            "held": (["heldPk S", "createdAt N"], "KEYS_ONLY"),
-        },
-    ),
+    "webhooks": ("expiresAt", None, {"due": (["dueShard S", "dueAt N"], "KEYS_ONLY")}),
     "secrets": (None, None, {}),
 }
 
@@ -204,7 +211,16 @@ RESERVES = {
 }
 
 # May be longer than a version's description; whoever changes nothing else changes Revision.
-NOT_TOLD_BY_VERSIONS = {"TrustedReceivers", "TrustedCaPem"}
+NOT_TOLD_BY_VERSIONS = {"TrustedReceivers", "TrustedCaPem", "EgressControlUrl"}
+
+# What a function needs besides its longest call: to read what to do, and to record what came of it.
+READ_SECONDS = 2
+RECORD_SECONDS = 5
+# By how much a lease outlasts its function: clocks differ, and a last write may still be under way when it is stopped.
+LEASE_MARGIN_SECONDS = 5
+
+# Of a stream.
+FORGOTTEN_AFTER_SECONDS = 86400
 
 OUTPUTS = {
     "ApiUrl",
@@ -273,9 +289,9 @@ def queues_are_encrypted(template):
 
 
 @invariant
-def deliveries_have_two_lanes_of_their_own_width(template):
+def webhook_lanes_have_two_queues_of_their_own_width(template):
     stack = Stack(template, DeliveryConcurrency="7", SlowDeliveryConcurrency="3")
-    lanes = {
+    queues = {
         stack.resources[mapping["EventSourceArn"]["Fn::GetAtt"][0]]["Properties"]["QueueName"]: mapping["ScalingConfig"]
         for mapping in stack.of_type("AWS::Lambda::EventSourceMapping").values()
         if _name_of(_called(stack, mapping["FunctionName"])) == "webhook-delivery"
@@ -284,8 +300,8 @@ def deliveries_have_two_lanes_of_their_own_width(template):
         "messaging-webhook-deliveries": {"MaximumConcurrency": "7"},
         "messaging-webhook-deliveries-slow": {"MaximumConcurrency": "3"},
     }
-    if lanes != wanted:
-        yield f"the lanes are {lanes}"
+    if queues != wanted:
+        yield f"the queues are {queues}"
     for name in ("DeliveryConcurrency", "SlowDeliveryConcurrency"):
         spec = template["Parameters"][name]
         if (spec.get("MinValue"), spec.get("MaxValue")) != (2, 1000):
@@ -309,10 +325,63 @@ def a_record_that_fails_for_good_goes_to_the_failure_bucket(template):
             yield f"{name} loses records: no bucket on failure"
         if mapping.get("BisectBatchOnFunctionError") is not True:
             yield f"{name} does not bisect: one bad record fails its whole batch"
-        if not 1 <= mapping.get("MaximumRetryAttempts", -1) <= 1000:
-            yield f"{name} has no bound of its retries"
-        if not 60 <= mapping.get("MaximumRecordAgeInSeconds", -1) <= 86400:
-            yield f"{name} has no bound of a record's age"
+        if not 1 <= mapping.get("MaximumRetryAttempts", -1) <= 50:
+            yield f"{name} tries a record that can never be relayed for too long"
+        # What waits behind a record is younger than it, so that the stream still has it when the record is given up.
+        if not 60 <= mapping.get("MaximumRecordAgeInSeconds", -1) <= FORGOTTEN_AFTER_SECONDS / 2:
+            yield f"{name} holds on to a record until the stream forgets those behind it"
+
+
+@invariant
+def the_relay_is_watched_long_before_it_gives_anything_up(template):
+    stack = Stack(template, Stage="production")
+    given_up = min(mapping["MaximumRecordAgeInSeconds"] for _, mapping in _stream_mappings(stack))
+    ages = {
+        name: alarm["Threshold"] / 1000
+        for name, alarm in stack.of_type("AWS::CloudWatch::Alarm").items()
+        if alarm["MetricName"] in ("IteratorAge", "RelayLag")
+    }
+    if not any(age <= 60 for age in ages.values()):
+        yield "nobody is told that the relay is late"
+    if not any(given_up / 4 <= age <= given_up / 2 for age in ages.values()):
+        yield f"nobody is told in time that the relay is about to give up what is {given_up} s old"
+    for name, age in ages.items():
+        if age > given_up / 2:
+            yield f"{name} rings when it is {age} s behind, which is late"
+
+
+@invariant
+def the_relay_names_the_records_that_failed_unless_told_otherwise(template):
+    for parameters, wanted in (({}, "true"), ({"PartialBatches": "false"}, "false")):
+        stack = Stack(template, **parameters)
+        given = stack.resources["EventRelayFunction"]["Properties"]["Environment"]["Variables"].get("PARTIAL_BATCHES")
+        if given != wanted:
+            yield f"with {parameters} the relay is told {given}"
+
+
+@invariant
+def our_own_outages_are_told_by_a_url_of_the_operators_choice(template):
+    for parameters, wanted in (
+        ({}, ""), # webhook-delivery takes the queue's
+        ({"EgressControlUrl": "https://status.example.com/"}, "https://status.example.com/"),
+    ):
+        stack = Stack(template, **parameters)
+        given = stack.resources["WebhookDeliveryFunction"]["Properties"]["Environment"]["Variables"].get("EGRESS_CONTROL_URL")
+        if given != wanted:
+            yield f"with {parameters} webhook-delivery tries {given}"
+    pattern = template["Parameters"]["EgressControlUrl"]["AllowedPattern"]
+    for value, taken in (
+        ("", True),
+        ("https://status.example.com", True),
+        ("http://192.0.2.1:8080/path?query", True),
+        ("status.example.com", False),
+        ("ftp://status.example.com", False),
+        ("https://user@status.example.com", False),
+        ("https://status.example.com/a b", False),
+        ("https://", False),
+    ):
+        if bool(re.fullmatch(pattern, value)) is not taken:
+            yield f"{value!r} is {'refused' if taken else 'taken'}"
 
 
 @invariant
@@ -330,28 +399,33 @@ def helper_rows_never_wake_the_relay(template):
 
 
 @invariant
-def leases_cover_the_function_and_the_function_a_call(template):
+def a_visit_fits_into_its_function_and_that_into_its_lease(template):
     for names, least in (
-        (("AttemptTimeoutSeconds", "DeliveryTimeoutSeconds", "LeaseSeconds"), 40),
+        (("AttemptTimeoutSeconds", "DeliveryTimeoutSeconds", "LeaseSeconds"), 80),
         (("SendTimeoutSeconds", "SenderTimeoutSeconds", "SendLeaseSeconds"), 20),
     ):
         parameters = template["Parameters"]
         if any("AllowedValues" not in parameters[name] for name in names):
             yield f"one of {names} is not one of a set, so rules cannot compare it"
             continue
-        accepted = 0
+        accepted, of_each = 0, {name: set() for name in names}
         for values in itertools.product(*(parameters[name]["AllowedValues"] for name in names)):
             call, function, lease = map(int, values)
+            fits = READ_SECONDS + call + RECORD_SECONDS <= function and function + LEASE_MARGIN_SECONDS <= lease
             stack = _with_values(template, dict(zip(names, map(str, values))))
-            if stack.refused_by():
-                continue
-            accepted += 1
-            if lease <= function:
-                yield f"{names[2]} {lease} is accepted with {names[1]} {function}"
-            if call >= function:
-                yield f"{names[0]} {call} is accepted with {names[1]} {function}"
+            if not stack.refused_by():
+                accepted += 1
+                for name, value in zip(names, values):
+                    of_each[name].add(value)
+                if not fits:
+                    yield f"{names} are accepted as {values}"
+            elif fits:
+                yield f"{names} are refused as {values}"
         if accepted < least:
             yield f"only {accepted} combinations of {names} are accepted"
+        for name, values in of_each.items():
+            if values != set(parameters[name]["AllowedValues"]):
+                yield f"{name} allows {set(parameters[name]['AllowedValues']) - values}, with which nothing is accepted"
     if Stack(template).refused_by():
         yield "the defaults are refused"
 
@@ -388,7 +462,7 @@ def no_role_has_a_wildcard(template):
         *((name, statement) for name, policy in policies.items() for statement in policy["PolicyDocument"]["Statement"]),
     ):
         for action in _list(statement["Action"]):
-            if "*" in action or action.split(":")[1] in ("Scan", "PartiQLSelect"):
+            if "*" in action or action.split(":")[1] == "Scan" or "PartiQL" in action:
                 yield f"{name} may {action}"
         if set(_list(statement["Action"])) == TRACING_RIGHTS:
             continue

@@ -1,5 +1,6 @@
 """events/ holds one event, or more, of each route and trigger, and each fits the template."""
 
+import hashlib
 import json
 import re
 
@@ -80,14 +81,16 @@ def passes(record, pattern):
     return True
 
 
-def test_the_queues_events_name_what_to_look_after():
-    bodies = {
-        record["eventSourceARN"].split(":")[-1]: set(json.loads(record["body"]))
-        for _, record in RECORDS
-        if record["eventSource"] == "aws:sqs"
-    }
+def test_the_queues_events_name_a_lane_and_nothing_else():
+    bodies = {}
+    for _, record in RECORDS:
+        if record["eventSource"] != "aws:sqs":
+            continue
+        body = json.loads(record["body"])
+        assert record["md5OfBody"] == hashlib.md5(record["body"].encode()).hexdigest()
+        bodies[record["eventSourceARN"].split(":")[-1]] = (body.pop("lane"), set(body))
     assert bodies == {
-        "messaging-webhook-deliveries": {"workspaceId", "deliveryId"},
-        "messaging-message-sends": {"workspaceId", "conversationId"},
-        "messaging-lead-sends": {"workspaceId", "leadId"},
+        "messaging-webhook-deliveries": ("webhook", {"workspaceId", "endpointId", "slot"}),
+        "messaging-message-sends": ("conversation", {"workspaceId", "conversationId"}),
+        "messaging-lead-sends": ("lead", {"workspaceId", "leadId"}),
     }

@@ -210,6 +210,39 @@ MUTATIONS = [
         "a_record_that_fails_for_good_goes_to_the_failure_bucket",
         set_in("EventRelayFunction", *RELAY_EVENT, "MaximumRecordAgeInSeconds", to=-1),
     ),
+    (
+        "a_record_that_fails_for_good_goes_to_the_failure_bucket",
+        set_in("EventRelayFunction", *RELAY_EVENT, "MaximumRecordAgeInSeconds", to=86400),
+    ),
+    (
+        "a_record_that_fails_for_good_goes_to_the_failure_bucket",
+        set_in("EventRelayFunction", *RELAY_EVENT, "MaximumRetryAttempts", to=1000),
+    ),
+    ("the_relay_is_watched_long_before_it_gives_anything_up", set_in("RelayAboutToLose", "Threshold", to=43200000)),
+    (
+        "the_relay_is_watched_long_before_it_gives_anything_up",
+        lambda template: template["Resources"].pop("RelayAboutToLose"),
+    ),
+    (
+        "the_relay_is_watched_long_before_it_gives_anything_up",
+        set_in("EventRelayFunction", "Events", "Media", "Properties", "MaximumRecordAgeInSeconds", to=3600),
+    ),
+    (
+        "the_relay_names_the_records_that_failed_unless_told_otherwise",
+        parameter("PartialBatches", Default="false"),
+    ),
+    (
+        "the_relay_names_the_records_that_failed_unless_told_otherwise",
+        set_in("EventRelayFunction", "Environment", "Variables", "PARTIAL_BATCHES", to="true"),
+    ),
+    (
+        "our_own_outages_are_told_by_a_url_of_the_operators_choice",
+        set_in("WebhookDeliveryFunction", "Environment", "Variables", "EGRESS_CONTROL_URL", to={"Ref": "DeliveryQueue"}),
+    ),
+    (
+        "our_own_outages_are_told_by_a_url_of_the_operators_choice",
+        parameter("EgressControlUrl", AllowedPattern="(https?://.*)?"),
+    ),
     ("helper_rows_never_wake_the_relay", remove("EventRelayFunction", *RELAY_EVENT, "FilterCriteria")),
     ("helper_rows_never_wake_the_relay", remove("EventRelayFunction", "Events", "Messages")),
     (
@@ -219,16 +252,16 @@ MUTATIONS = [
             to='{"dynamodb":{"Keys":{"sk":{"S":["L"]}}}}',
         ),
     ),
-    ("leases_cover_the_function_and_the_function_a_call", parameter("SenderTimeoutSeconds", AllowedValues=[5, 60])),
-    ("leases_cover_the_function_and_the_function_a_call", lambda template: template["Rules"].pop("SenderWithin60Seconds")),
-    ("leases_cover_the_function_and_the_function_a_call", lambda template: template.pop("Rules")),
+    ("a_visit_fits_into_its_function_and_that_into_its_lease", parameter("SenderTimeoutSeconds", AllowedValues=[5, 60])),
+    ("a_visit_fits_into_its_function_and_that_into_its_lease", lambda template: template["Rules"].pop("SenderWithin60Seconds")),
+    ("a_visit_fits_into_its_function_and_that_into_its_lease", lambda template: template.pop("Rules")),
     (
-        "leases_cover_the_function_and_the_function_a_call",
+        "a_visit_fits_into_its_function_and_that_into_its_lease",
         lambda template: template["Rules"].pop("Within60Seconds"),
     ),
-    ("leases_cover_the_function_and_the_function_a_call", parameter("LeaseSeconds", Default=30)),
+    ("a_visit_fits_into_its_function_and_that_into_its_lease", parameter("LeaseSeconds", Default=30)),
     (
-        "leases_cover_the_function_and_the_function_a_call",
+        "a_visit_fits_into_its_function_and_that_into_its_lease",
         parameter("AttemptTimeoutSeconds", AllowedValues=[1, 2, 5, 10, 15, 30, 45]),
     ),
     ("the_sweeper_runs_every_minute_and_is_not_repeated", remove("SweeperFunction", "EventInvokeConfig")),
@@ -239,6 +272,7 @@ MUTATIONS = [
     ("no_role_has_a_wildcard", grant("ContactsRole", "dynamodb:*", TABLE)),
     ("no_role_has_a_wildcard", grant("ContactsRole", "*", TABLE)),
     ("no_role_has_a_wildcard", grant("ContactsRole", "dynamodb:Scan", TABLE)),
+    ("no_role_has_a_wildcard", grant("ContactsRole", "dynamodb:PartiQLUpdate", TABLE)),
     ("no_role_has_a_wildcard", grant("SweeperRole", "sqs:SendMessage", "*")),
     ("no_role_has_a_wildcard", grant("SweeperRole", "dynamodb:GetItem", "arn:aws:dynamodb:*:*:table/*")),
     ("no_role_has_a_wildcard", set_in("UsersRole", "ManagedPolicyArns", to=["arn:aws:iam::aws:policy/X"])),
@@ -264,9 +298,9 @@ MUTATIONS = [
     ("production_data_outlives_the_stack", in_resource("LimitsTable", "DeletionPolicy", "Retain")),
     ("production_data_outlives_the_stack", set_in("LimitsTable", "DeletionProtectionEnabled", to=False)),
     ("production_data_outlives_the_stack", remove("SecretsTable", "PointInTimeRecoverySpecification")),
-    ("tables_have_the_agreed_shape", remove("DeliveriesTable", "TimeToLiveSpecification")),
+    ("tables_have_the_agreed_shape", remove("WebhooksTable", "TimeToLiveSpecification")),
     ("tables_have_the_agreed_shape", set_in("ContactsTable", "StreamSpecification", "StreamViewType", to="KEYS_ONLY")),
-    ("tables_have_the_agreed_shape", set_in("DeliveriesTable", "AttributeDefinitions", 3, "AttributeType", to="S")),
+    ("tables_have_the_agreed_shape", set_in("WebhooksTable", "AttributeDefinitions", 3, "AttributeType", to="S")),
     (
         "tables_have_the_agreed_shape",
         set_in("ContactsTable", "GlobalSecondaryIndexes", 0, "Projection", "ProjectionType", to="ALL"),
@@ -421,18 +455,34 @@ MUTATIONS = [
         "own_host_names_are_optional_and_need_a_certificate",
         lambda template: template["Resources"].pop("CaptureDomainMapping"),
     ),
-    ("leases_cover_the_function_and_the_function_a_call", parameter("LeaseSeconds", Default=45)),
+    ("a_visit_fits_into_its_function_and_that_into_its_lease", parameter("LeaseSeconds", Default=45)),
     (
-        "leases_cover_the_function_and_the_function_a_call",
+        "a_visit_fits_into_its_function_and_that_into_its_lease",
         written("Rules", "Within30Seconds", "Assertions", 1, "Assert", "Fn::Contains", 0, 0, to="30"),
     ),
-    ("deliveries_have_two_lanes_of_their_own_width", remove("WebhookDeliveryFunction", "Events", "SlowDeliveries")),
-    ("deliveries_have_two_lanes_of_their_own_width", set_in("SlowDeliveryQueue", "QueueName", to="slow")),
     (
-        "deliveries_have_two_lanes_of_their_own_width",
+        "a_visit_fits_into_its_function_and_that_into_its_lease",
+        written("Rules", "Within30Seconds", "Assertions", 0, "Assert", "Fn::Contains", 0, to=["1", "2", "5", "10", "15", "30"]),
+    ),
+    (
+        "a_visit_fits_into_its_function_and_that_into_its_lease",
+        written("Rules", "Within30Seconds", "Assertions", 0, "Assert", "Fn::Contains", 0, to=["1", "2", "5", "10"]),
+    ),
+    (
+        "a_visit_fits_into_its_function_and_that_into_its_lease",
+        parameter("DeliveryTimeoutSeconds", AllowedValues=[5, 10, 15, 30, 45, 60]),
+    ),
+    (
+        "a_visit_fits_into_its_function_and_that_into_its_lease",
+        parameter("SendLeaseSeconds", AllowedValues=[20, 30, 60, 90, 120]),
+    ),
+    ("webhook_lanes_have_two_queues_of_their_own_width", remove("WebhookDeliveryFunction", "Events", "SlowDeliveries")),
+    ("webhook_lanes_have_two_queues_of_their_own_width", set_in("SlowDeliveryQueue", "QueueName", to="slow")),
+    (
+        "webhook_lanes_have_two_queues_of_their_own_width",
         set_in("WebhookDeliveryFunction", *DELIVERY_EVENT, "ScalingConfig", "MaximumConcurrency", to=50),
     ),
-    ("deliveries_have_two_lanes_of_their_own_width", parameter("SlowDeliveryConcurrency", MinValue=1)),
+    ("webhook_lanes_have_two_queues_of_their_own_width", parameter("SlowDeliveryConcurrency", MinValue=1)),
     ("no_role_has_a_wildcard", set_in("RolloutRole", "ManagedPolicyArns", to=["arn:aws:iam::aws:policy/AdministratorAccess"])),
     ("no_role_has_a_wildcard", data_key("UsersRole", Resource="*")),
     (
@@ -530,7 +580,7 @@ MUTATIONS = [
     ),
     ("what_alarms_and_dashboard_count_is_counted", set_in("RelayLag", "MetricName", to="RelayLagging")),
     ("what_alarms_and_dashboard_count_is_counted", alarm_like("EgressFailuresFast", Dimensions=[
-        {"Name": "Stack", "Value": {"Ref": "AWS::StackName"}}, {"Name": "Lane", "Value": "quick"},
+        {"Name": "Stack", "Value": {"Ref": "AWS::StackName"}}, {"Name": "Track", "Value": "quick"},
     ])),
     ("what_alarms_and_dashboard_count_is_counted", dashboard("SendsRetried", "SendsRepeated")),
     ("what_alarms_and_dashboard_count_is_counted", dashboard("-message-sends-dlq", "-messages-dlq")),

@@ -12,7 +12,6 @@ whatever means, it and every function process it started end too.
 
 import argparse
 import inspect
-import json
 import os
 import signal
 import socketserver
@@ -26,7 +25,7 @@ CHANGED = (
 
 try:
     from ministack.core import iam_actions, iam_evaluator, lambda_runtime
-    from ministack.services import dynamodb, lambda_svc
+    from ministack.services import lambda_svc
 except ImportError as error:
     sys.exit(CHANGED.format(error.name))
 
@@ -42,7 +41,6 @@ def main():
     take_only_logs_that_are_there()
     count_loopback_as_tls()
     allow_batches_like_single_messages()
-    allow_statements_by_what_they_do()
     read_concurrency_as_a_number()
     keep_function_logs(options.logs)
 
@@ -104,24 +102,6 @@ def allow_batches_like_single_messages():
         return action.removesuffix("Batch") if action and action.startswith("sqs:") else action
 
     iam_actions.extract_iam_action = extract_without_batch
-
-
-def allow_statements_by_what_they_do():
-    """IAM has no action for BatchExecuteStatement: each statement is allowed as what it does to its table."""
-    checks = expected(iam_actions, "dynamodb_transaction_checks", ["iam_action", "body", "region", "account_id"])
-    parse = expected(dynamodb, "_parse_partiql")
-    table_arn = expected(iam_actions, "_dynamodb_table_arn", ["table", "region", "account_id"])
-
-    def checks_of_statements(iam_action, body, region, account_id):
-        if iam_action != "dynamodb:BatchExecuteStatement":
-            return checks(iam_action, body, region, account_id)
-        statements = [parse(one["Statement"], one.get("Parameters", [])) for one in json.loads(body)["Statements"]]
-        return [
-            (f"dynamodb:PartiQL{one['op'].capitalize()}", table_arn(one["table"], region, account_id))
-            for one in statements
-        ]
-
-    iam_actions.dynamodb_transaction_checks = checks_of_statements
 
 
 def read_concurrency_as_a_number():

@@ -3,10 +3,9 @@
 use aws_lambda_events::dynamodb::EventRecord;
 use domain::message::SentBy;
 use domain::{
-    Contact, Conversation, ConversationId, ConversationStatus, Event, EventType, Lead, LeadState, MediaId,
-    Message, WorkspaceId,
+    Contact, Conversation, ConversationStatus, Event, EventType, LaneId, Lead, LeadState, MediaId, Message,
+    WorkspaceId,
 };
-use queue::{LeadTask, SendTask};
 use store::{Image, StoreError};
 
 /// What records ask for.
@@ -14,17 +13,27 @@ use store::{Image, StoreError};
 pub(crate) struct Asked {
     /// Changes that are events, whether or not somebody wants them.
     pub(crate) changes: Vec<Change>,
-    /// Conversations in which something is to be sent.
-    pub(crate) sends: Vec<SendTask>,
-    /// Leads that are to be written to.
-    pub(crate) leads: Vec<LeadTask>,
+    /// Conversations in which something is to be sent, and leads that are to be written to, each once. Whoever wrote
+    /// the change told these lanes of it in the same transaction.
+    pub(crate) lanes: Vec<LaneId>,
     /// Files that no message referred to in time.
-    pub(crate) forgotten: Vec<(WorkspaceId, MediaId)>,
+    pub(crate) forgotten: Vec<Forgotten>,
+}
+
+/// A file that is to be deleted.
+#[derive(Debug)]
+pub(crate) struct Forgotten {
+    /// The place of its record in the batch.
+    pub(crate) record: usize,
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) media: MediaId,
 }
 
 /// A change that is an event.
 #[derive(Debug)]
 pub(crate) struct Change {
+    /// The place of its record in the batch.
+    pub(crate) record: usize,
     pub(crate) event: Event,
     pub(crate) about: About,
     /// The API request that made it, if one did.
@@ -44,14 +53,14 @@ pub(crate) enum About {
 
 impl Change {
     fn new(event: Event, about: About) -> Self {
-        Self { event, about, request: None }
+        Self { record: 0, event, about, request: None }
     }
 }
 
 impl Asked {
-    /// Adds what a record asks for; nothing where nothing changed that the API shows: a helper row, a write that left
-    /// the version as it was, the removal of anything but a file.
-    pub(crate) fn add(&mut self, record: &EventRecord) -> Result<(), StoreError> {
+    /// Adds what the record at that place asks for; nothing where nothing changed that the API shows: a helper row, a
+    /// write that left the version as it was, the removal of anything but a file.
+    pub(crate) fn add(&mut self, place: usize, record: &EventRecord) -> Result<(), StoreError> {
         let change = &record.change;
         let image = |image: &serde_dynamo::Item| Image::read(image.clone());
         let before = self.changes.len();
@@ -65,12 +74,13 @@ impl Asked {
             }
             "REMOVE" => {
                 if let Some(Image::Media(workspace, media)) = image(&change.old_image)? {
-                    self.forgotten.push((workspace, media));
+                    self.forgotten.push(Forgotten { record: place, workspace, media });
                 }
             }
             _ => {}
         }
         for added in &mut self.changes[before..] {
+            added.record = place;
             added.request = Image::request(&change.new_image).map(str::to_owned);
         }
         Ok(())
@@ -88,13 +98,15 @@ impl Asked {
             Some(Image::Message(message)) => {
                 // Onboarding's are made by the sender while it sends, and lead capture sends its own.
                 if message.sent_by == SentBy::Api && message.is_broadcast() {
-                    self.send(message.workspace_id, message.conversation);
+                    self.wake(LaneId::Conversation(message.workspace_id, message.conversation));
                 }
                 self.changes.push(of_message(EventType::MessageCreated, message));
             }
-            Some(Image::Plan(workspace, conversation)) => self.send(workspace, conversation),
+            Some(Image::Plan(workspace, conversation)) => {
+                self.wake(LaneId::Conversation(workspace, conversation));
+            }
             Some(Image::Lead(lead)) => {
-                self.write_to(&lead);
+                self.wake(LaneId::Lead(lead.workspace_id, lead.id));
                 self.changes.push(of_lead(EventType::LeadAccepted, lead));
             }
             Some(Image::Media(..)) | None => {}
@@ -107,21 +119,13 @@ impl Asked {
             && new.version > old.version
             && new.state == LeadState::Queued
         {
-            self.write_to(new);
+            self.wake(LaneId::Lead(new.workspace_id, new.id));
         }
     }
 
-    fn write_to(&mut self, lead: &Lead) {
-        let task = LeadTask { workspace_id: lead.workspace_id, lead_id: lead.id };
-        if !self.leads.contains(&task) {
-            self.leads.push(task);
-        }
-    }
-
-    fn send(&mut self, workspace_id: WorkspaceId, conversation_id: ConversationId) {
-        let task = SendTask { workspace_id, conversation_id };
-        if !self.sends.contains(&task) {
-            self.sends.push(task);
+    fn wake(&mut self, lane: LaneId) {
+        if !self.lanes.contains(&lane) {
+            self.lanes.push(lane);
         }
     }
 }

@@ -11,20 +11,21 @@ mod ready;
 mod send;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
-use domain::Timestamp;
+use domain::LaneKind;
 use lambda_runtime::{Error, LambdaEvent};
 use provider::Provider;
-use queue::{LeadQueue, LeadTask, Time};
+use queue::{Queues, Time};
 use runtime::metrics::{Sender, Sends};
 use runtime::{Metrics, SendRules};
-use store::Store;
+use store::{Leased, LeasedLead, Store, StoreError};
+use worker::{Left, Shift, Visitor};
 
 /// Everything this function works with.
 pub struct Engine<P> {
     /// The tables.
     pub store: Store,
-    /// Where a lead is queued that waits for the next quarter of an hour at most.
-    pub queue: LeadQueue,
+    /// Where next visits are queued.
+    pub queues: Queues,
     /// Takes the messages.
     pub provider: P,
     /// When and how often.
@@ -36,7 +37,6 @@ pub struct Engine<P> {
 /// One invocation.
 struct Run<'a, P> {
     store: &'a Store,
-    queue: &'a LeadQueue,
     provider: P,
     rules: &'a SendRules,
     time: Time,
@@ -47,14 +47,23 @@ impl<P: Provider> Engine<P> {
     /// Writes to the leads of a batch, all at the same time: a slow one delays no other, and one that cannot be worked
     /// on is the only one to come again.
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
-        let now = self.store.now();
-        let deadline = Timestamp::from_millis(i64::try_from(event.context.deadline).unwrap_or(i64::MAX));
-        let Self { store, queue, provider, rules, metrics } = self;
-        let time = Time::until(deadline, now, rules.call, rules.lease)?;
-        let run = Run { store, queue, provider: provider.afresh(), rules, time, counted: Sends::default() };
-        let work = async |task| send::wake(&run, task).await;
-        let response = queue::drive(event.payload, LeadTask::read, work).await;
+        let Self { store, queues, provider, rules, metrics } = self;
+        let of_visits = worker::Rules { lease: rules.lease, longest: rules.call, rescue: rules.rescue };
+        let time = of_visits.time(&event.context, store.now())?;
+        let run = Run { store, provider: provider.afresh(), rules, time, counted: Sends::default() };
+        let response = Shift { store, queues, rules: of_visits, time }.work(&run, event.payload).await;
         metrics.put(Sender::Leads, &run.counted);
         Ok(response)
+    }
+}
+
+impl<P: Provider> Visitor for Run<'_, P> {
+    const KIND: LaneKind = LaneKind::Lead;
+
+    async fn visit(&self, lane: &mut Leased) -> Result<Left, StoreError> {
+        match LeasedLead::of(lane) {
+            Some(leased) => send::send(self, leased).await,
+            None => Ok(Left::Lost),
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! The `lead-sender` function: settings and clients once, then batches until the environment ends.
 
+use domain::LaneKind;
 use lambda_runtime::{Error, service_fn};
 use lead_sender::Engine;
 use provider::Client;
-use queue::LeadQueue;
+use queue::Queues;
 use runtime::SendRules;
 use store::{Store, Tables};
 
@@ -16,7 +17,7 @@ async fn main() -> Result<(), Error> {
     let tables = Tables::of_stack(&process.stack);
     let engine = Engine {
         store: Store::new(process.dynamodb(), tables, process.clock(), process.ids()),
-        queue: LeadQueue::new(process.sqs(), settings.required("LEAD_QUEUE_URL")?),
+        queues: Queues::default().with(LaneKind::Lead, process.sqs(), settings.required("LEAD_QUEUE_URL")?),
         provider: Client::new(&graph, &version, rules.call)?,
         rules,
         metrics: process.metrics(),

@@ -4,8 +4,11 @@ use std::error::Error;
 
 use domain::lead::{LeadKnown, LeadOpening, NotSent};
 use domain::message::Content;
+use domain::retry::Jitter;
 use domain::sending::{Known, Words};
-use domain::{ChannelId, Contact, Lead, Lines, Message, Secret, Template, TemplateId};
+use domain::{
+    ChannelId, Contact, Lead, LineThrottle, Lines, Message, Secret, Template, TemplateId, Timestamp,
+};
 use provider::Outgoing;
 use store::StoreError;
 
@@ -15,6 +18,8 @@ use crate::Run;
 pub(crate) struct Ready {
     /// From which line.
     pub(crate) channel: ChannelId,
+    /// How the line stands.
+    pub(crate) line: LineThrottle,
     /// What proves that the line is ours.
     pub(crate) token: Secret,
     /// What is sent.
@@ -29,6 +34,8 @@ pub(crate) struct Ready {
 pub(crate) enum Unready {
     /// It is not to be, or cannot be.
     Never(NotSent),
+    /// Its line is put off until then.
+    LineThrottled(Timestamp),
     /// What is needed could not be had.
     NotNow(Box<dyn Error + Send + Sync>),
 }
@@ -45,6 +52,7 @@ pub(crate) async fn prepare<P>(
     run: &Run<'_, P>,
     lead: &Lead,
     message: Option<&Message>,
+    jitter: Jitter,
 ) -> Result<Ready, Unready> {
     let (store, workspace) = (run.store, lead.workspace_id);
     let conversation =
@@ -80,8 +88,14 @@ pub(crate) async fn prepare<P>(
             None => Ok(None),
         }
     };
-    let (found, token, templates) =
-        tokio::try_join!(contact, token, store.templates(workspace, template.as_slice()))?;
+    let throttle = async {
+        match line {
+            Some(line) => Ok(store.line_throttle(workspace, &line.channel).await),
+            None => Ok(LineThrottle::default()),
+        }
+    };
+    let (found, token, templates, throttle) =
+        tokio::try_join!(contact, token, store.templates(workspace, template.as_slice()), throttle)?;
     // The permission is for the number. A conversation that stands stays with the contact who had it then; should they
     // have another one by now, nothing of what they are called is put into a message to somebody else.
     let found = found.filter(|contact| contact.cellphone.as_ref() == Some(&lead.cellphone));
@@ -93,6 +107,9 @@ pub(crate) async fn prepare<P>(
         template: template.and_then(|id| templates.get(&id)),
     };
     let (line, template) = lead.check(&known).map_err(Unready::Never)?;
+    if let Some(until) = throttle.put_off(jitter, store.now()) {
+        return Err(Unready::LineThrottled(until));
+    }
     let mut opening =
         lead.opening(found.as_ref(), line, template.id, settings.list_shards_write, store.now());
     if let Some(message) = message {
@@ -110,7 +127,7 @@ pub(crate) async fn prepare<P>(
     )?;
     let channel = line.channel.clone();
     let token = token.ok_or_else(|| Unready::NotNow(format!("line {channel:?} has no token").into()))?;
-    Ok(Ready { channel, token, what, opening, found })
+    Ok(Ready { channel, line: throttle, token, what, opening, found })
 }
 
 fn template_of(message: &Message) -> Option<TemplateId> {

@@ -7,49 +7,33 @@ use domain::lead::LeadWord;
 use domain::message::PartError;
 use domain::retry::Jitter;
 use domain::sending::{End, Standing};
-use domain::{Lead, LeadState, Message, causes};
+use domain::{Lead, LeadState, Message, Rest, Timestamp, causes};
 use provider::{Call, Provider};
-use queue::{LONGEST_DELAY, LeadTask, Outcome};
 use runtime::metrics::Sends;
-use store::{LeadLease, LeadRecorded, LeadStep, LeasedLead, StoreError};
+use store::{LeadRecorded, LeadStep, LeasedLead, StoreError};
+use worker::Left;
 
 use crate::Run;
 use crate::ready::{Ready, Unready, prepare};
 
-/// For how long it is tried to record that a call begins. Afterwards the lead is left to its lease's end.
+/// For how long it is tried to record that a call begins.
 const BEGIN: Duration = Duration::from_secs(2);
 /// How often the contact is looked at again that others change at the same time.
 const TRIES: usize = 5;
 
 /// Writes to a lead, if that is to be done now.
-pub(crate) async fn wake<P: Provider>(run: &Run<'_, P>, task: LeadTask) -> Outcome {
-    let lease = run.store.lease_lead(task.workspace_id, task.lead_id, run.rules.lease);
-    let sent = match lease.await {
-        Ok(LeadLease::Taken(leased)) => send(run, *leased).await,
-        Ok(LeadLease::Held | LeadLease::Finished) => Ok(()),
-        Ok(LeadLease::Unknown) => return Outcome::Dropped("no such lead"),
-        Err(error) => Err(error),
-    };
-    match sent {
-        Ok(()) => Outcome::Done,
-        Err(error) => Outcome::Retry(error.into()),
-    }
-}
-
-async fn send<P: Provider>(run: &Run<'_, P>, leased: LeasedLead) -> Result<(), StoreError> {
+pub(crate) async fn send<P: Provider>(run: &Run<'_, P>, leased: LeasedLead) -> Result<Left, StoreError> {
     let LeasedLead { lead, .. } = &leased;
     let message = if lead.opened { message_of(run, lead).await? } else { None };
     let now = run.store.now();
     match lead.standing(now) {
-        None => Ok(()),
+        None => Ok(Left::Given(None)),
         Some(Standing::Interrupted) => {
             let end = End::Unknown(PartError::of(PartError::INTERRUPTED));
             ended(run, &leased, message, end).await
         }
-        Some(Standing::NotBefore(_)) => recorded(run, &leased, message, lead.clone(), LeadWord::Waits).await,
-        Some(Standing::Due) if !run.time.may_begin(now) => {
-            recorded(run, &leased, message, lead.clone(), LeadWord::Waits).await
-        }
+        Some(Standing::NotBefore(at)) => Ok(Left::Rest(Rest::Closed(at))),
+        Some(Standing::Due) if !run.time.may_begin(now) => Ok(Left::Rest(Rest::TimeUp)),
         Some(Standing::Due) => try_once(run, leased, message).await,
     }
 }
@@ -59,31 +43,44 @@ async fn try_once<P: Provider>(
     run: &Run<'_, P>,
     mut leased: LeasedLead,
     message: Option<Message>,
-) -> Result<(), StoreError> {
+) -> Result<Left, StoreError> {
     for _ in 0..TRIES {
-        let ready = match prepare(run, &leased.lead, message.as_ref()).await {
+        let jitter = Jitter::of(&leased.lease);
+        let ready = match prepare(run, &leased.lead, message.as_ref(), jitter).await {
             Ok(ready) => ready,
             Err(Unready::Never(why)) => {
                 let (next, word) = leased.lead.not_sent(why, run.store.now());
                 return recorded(run, &leased, message, next, word).await;
             }
+            Err(Unready::LineThrottled(until)) => return Ok(waits_with_its_line(&leased, until)),
             Err(Unready::NotNow(cause)) => return not_now(run, &leased, message, &*cause).await,
         };
         let begun = leased.lead.begun(ready.opening.contact.id, leased.lease, run.store.now());
-        match begin(run, &leased, &begun, &ready).await? {
+        let recorded = match begin(run, &leased, &begun, &ready).await {
+            Ok(recorded) => recorded,
+            Err(error) => return not_begun(run, &leased, error).await,
+        };
+        match recorded {
             LeadRecorded::Done => {
                 leased.lead = begun;
                 return call(run, &leased, ready).await;
             }
             LeadRecorded::Stale => {}
             LeadRecorded::Lost => {
-                lost(&leased.lead);
-                return Ok(());
+                return Ok(Left::Lost);
             }
         }
     }
     let busy = StoreError::Busy("others keep changing the lead's contact".into());
     not_now(run, &leased, message, &busy).await
+}
+
+/// The line is put off: nothing is called, and nothing of the lead changes but when it is looked at again.
+fn waits_with_its_line(leased: &LeasedLead, until: Timestamp) -> Left {
+    let lead = &leased.lead;
+    let next_at = until.to_string();
+    tracing::info!(workspace = %lead.workspace_id, lead = %lead.id, nextAt = next_at, "line throttled, lead waits");
+    Left::Rest(Rest::Closed(until))
 }
 
 /// What is needed cannot be had: as with a provider who is not there, it is tried again.
@@ -92,7 +89,7 @@ async fn not_now<P>(
     leased: &LeasedLead,
     message: Option<Message>,
     cause: &(dyn Error + Send + Sync + 'static),
-) -> Result<(), StoreError> {
+) -> Result<Left, StoreError> {
     let Lead { workspace_id, id, .. } = &leased.lead;
     tracing::error!(workspace = %workspace_id, lead = %id, cause = causes(cause), "lead not ready");
     ended(run, leased, message, End::NotTaken).await
@@ -112,17 +109,37 @@ async fn begin<P>(
     }
 }
 
-async fn call<P: Provider>(run: &Run<'_, P>, leased: &LeasedLead, ready: Ready) -> Result<(), StoreError> {
-    let Ready { channel, token, what, opening, .. } = ready;
+/// Takes back, for as long as there is time, that a call begins, as nobody knows whether that was recorded and none was
+/// made; somebody else goes on at once, if the table was only busy. What cannot be taken back is UNKNOWN to whoever
+/// comes next, should it have been recorded.
+async fn not_begun<P>(run: &Run<'_, P>, leased: &LeasedLead, error: StoreError) -> Result<Left, StoreError> {
+    let lead = &leased.lead;
+    let cause = causes(&error);
+    tracing::warn!(workspace = %lead.workspace_id, lead = %lead.id, cause, "beginning of a call taken back");
+    let now = run.store.now();
+    let plan = Rest::TimeUp.plan(run.rules.rescue, now);
+    if !run.store.undo_lead_begin(leased, plan, run.time.left(now)).await? {
+        return Ok(Left::Lost);
+    }
+    match error {
+        StoreError::Busy(_) => Ok(Left::Given(plan)),
+        error => Err(error),
+    }
+}
+
+async fn call<P: Provider>(run: &Run<'_, P>, leased: &LeasedLead, ready: Ready) -> Result<Left, StoreError> {
+    let Ready { channel, line, token, what, opening, .. } = ready;
     // To begin took so long that the call could outlast this invocation, and nobody would know how it ended.
-    let end = if run.time.fits(run.store.now()) {
-        let to = &leased.lead.cellphone;
-        let call = Call { channel: &channel, token: &token, to, what: &what, answers: None };
-        run.provider.send(call).await.end()
-    } else {
-        End::NotCalled
-    };
-    ended(run, leased, Some(opening.message), end).await
+    if !run.time.fits(run.store.now()) {
+        return ended(run, leased, Some(opening.message), End::NotCalled).await;
+    }
+    let lead = &leased.lead;
+    let call = Call { channel: &channel, token: &token, to: &lead.cellphone, what: &what, answers: None };
+    let sent = run.provider.send(call).await;
+    let end = sent.end(line.slower(&run.rules.schedule, Jitter::of(&leased.lease), run.store.now()));
+    let remembered = run.store.remember_line(lead.workspace_id, &channel, &line, &end);
+    let (recorded, ()) = tokio::join!(ended(run, leased, Some(opening.message), end.clone()), remembered);
+    recorded
 }
 
 async fn ended<P>(
@@ -130,7 +147,7 @@ async fn ended<P>(
     leased: &LeasedLead,
     message: Option<Message>,
     end: End,
-) -> Result<(), StoreError> {
+) -> Result<Left, StoreError> {
     let jitter = Jitter::of(&leased.lease);
     let (next, word) = leased.lead.ended(end, &run.rules.schedule, jitter, run.store.now());
     recorded(run, leased, message, next, word).await
@@ -144,11 +161,13 @@ async fn recorded<P>(
     mut message: Option<Message>,
     next: Lead,
     word: LeadWord,
-) -> Result<(), StoreError> {
-    let step = match next.state.is_final() {
-        true => LeadStep::Ends,
-        false => LeadStep::Waits(next.progress.next_at.unwrap_or_else(|| run.store.now())),
+) -> Result<Left, StoreError> {
+    let now = run.store.now();
+    let plan = match next.state.is_final() {
+        true => None,
+        false => Rest::Closed(next.progress.next_at.unwrap_or(now)).plan(run.rules.rescue, now),
     };
+    let step = LeadStep::Left(plan);
     loop {
         let now = run.store.now();
         let said = message.as_ref().and_then(|message| word.of(message, now));
@@ -157,36 +176,17 @@ async fn recorded<P>(
             LeadRecorded::Done => break,
             LeadRecorded::Stale => message = message_of(run, &next).await?,
             LeadRecorded::Lost => {
-                lost(&next);
-                return Ok(());
+                return Ok(Left::Lost);
             }
         }
     }
     told(&next);
     counted(&run.counted, &leased.lead, &next);
-    if let LeadStep::Waits(at) = step {
-        wake_again(run, &next, at.since(run.store.now())).await;
-    }
-    Ok(())
+    Ok(Left::Given(plan))
 }
 
 async fn message_of<P>(run: &Run<'_, P>, lead: &Lead) -> Result<Option<Message>, StoreError> {
     run.store.message(lead.workspace_id, lead.conversation, lead.message).await
-}
-
-/// Queues a lead for when it is due, if that is soon; later, and if it cannot be queued, the sweeper does.
-async fn wake_again<P>(run: &Run<'_, P>, lead: &Lead, after: Duration) {
-    if after > LONGEST_DELAY {
-        return;
-    }
-    let task = LeadTask { workspace_id: lead.workspace_id, lead_id: lead.id };
-    if let Err(error) = run.queue.enqueue(&[task.wake(after)]).await {
-        tracing::warn!(lead = %lead.id, cause = causes(&error), "lead not queued, left to the sweeper");
-    }
-}
-
-fn lost(lead: &Lead) {
-    tracing::warn!(workspace = %lead.workspace_id, lead = %lead.id, "lead lost, left to whoever has it");
 }
 
 /// Counts a lead by how it stands now. One that waits as it did before was not tried.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::captcha::{Rejection, Score, Verdict, judge};
 use domain::encoding::sha256_hex;
 use domain::lead::Seen;
-use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, Lines, SentOrigin};
+use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, LeadState, Lines, SentOrigin};
 use edge::capture::{CaptureRequest, LeadProblem};
 use store::{CountedLead, LeadAccepted, LeadTraces, UsedToken};
 
@@ -18,13 +18,16 @@ struct Candidate<'a> {
     capture: &'a Capture,
     brand: BrandId,
     token: String,
+    /// The last lead of the same number and brand, if it came to nothing: this one takes its place.
+    ended: Option<LeadId>,
 }
 
 /// Accepts a lead of a workspace whose set-up and brands were read, or says what of it is not right: who sent it,
 /// then its brand, then the captcha.
 ///
-/// The captcha is asked while it is looked up what there is already of the lead. A second trip counts it, where the
-/// operator set caps; the last one stores it. A token or a lead that others are storing at this moment is met there.
+/// The captcha is asked while it is looked up what there is already of the lead. A repeat reads how its first lead
+/// stands. Another trip counts a new lead, where the operator set caps; the last one stores it. A token or a lead that
+/// others are storing at this moment is met there.
 pub(crate) async fn accept<V: Verifier>(
     leads: &Leads<V>,
     request: LeadRequest,
@@ -38,11 +41,12 @@ pub(crate) async fn accept<V: Verifier>(
     let brand = capture.brand_of(request.brand.as_ref(), lines);
     let brand =
         brand.ok_or_else(|| LeadProblem::Invalid("body.brandId: no such brand, or none".to_owned()))?;
-    let candidate = Candidate {
+    let mut candidate = Candidate {
         token: sha256_hex(request.captcha.expose().as_bytes()),
         request: &request,
         capture,
         brand,
+        ended: None,
     };
 
     let (verdict, traces) =
@@ -62,7 +66,10 @@ pub(crate) async fn accept<V: Verifier>(
         }
     };
     if let Some(first) = traces.repeated {
-        return repeated(leads, &candidate, first).await;
+        if !came_to_nothing(leads, &candidate, first).await? {
+            return repeated(leads, &candidate, first).await;
+        }
+        candidate.ended = Some(first);
     }
     let counted = leads.store.count_lead(capture.workspace_id, &request.cellphone, capture.caps).await?;
     match counted {
@@ -86,6 +93,17 @@ async fn verdict<V: Verifier>(
 async fn traces<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadTraces, LeadProblem> {
     let Candidate { request, brand, token, .. } = candidate;
     Ok(leads.store.lead_traces(request.workspace_id, &request.cellphone, brand, token).await?)
+}
+
+/// Whether the visitor gets no message by their first lead. It is looked up behind the captcha: whoever does not pass
+/// that learns nothing from the time it takes.
+async fn came_to_nothing<V>(
+    leads: &Leads<V>,
+    candidate: &Candidate<'_>,
+    first: LeadId,
+) -> Result<bool, LeadProblem> {
+    let state = leads.store.lead_state(candidate.request.workspace_id, first).await?;
+    Ok(state.is_none_or(LeadState::came_to_nothing))
 }
 
 /// How long it is waited before it is looked up once more whether another request has stored this very lead: a visitor
@@ -121,7 +139,8 @@ async fn rejected<V>(
 
 /// The last lead that was let in may have been this very one.
 async fn over_cap<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadId, LeadProblem> {
-    match met_meanwhile(leads, candidate, |traces| traces.repeated).await? {
+    let standing = |traces: LeadTraces| traces.repeated.filter(|first| candidate.ended != Some(*first));
+    match met_meanwhile(leads, candidate, standing).await? {
         Some(first) => repeated(leads, candidate, first).await,
         None => Err(LeadProblem::Rejected("as many as the operator lets in")),
     }
@@ -146,10 +165,10 @@ async fn store<V>(
     sent: &CaptureRequest,
     counted: &CountedLead,
 ) -> Result<LeadId, LeadProblem> {
-    let Candidate { request, brand, token, .. } = candidate;
+    let Candidate { request, brand, token, ended, .. } = candidate;
     let seen = Seen { brand: brand.clone(), score, address: sent.address(), user_agent: sent.user_agent() };
     let lead: Lead = (*request).clone().accepted(seen, leads.store.ids(), leads.store.now());
-    let stored = leads.store.accept_lead(&lead, token, leads.first_due).await;
+    let stored = leads.store.accept_lead(&lead, token, *ended, leads.first_due).await;
     if !matches!(stored, Ok(LeadAccepted::Done)) {
         leads.store.uncount_lead(counted).await;
     }

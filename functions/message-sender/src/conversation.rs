@@ -1,28 +1,22 @@
 //! One conversation: its lane, and what is to be sent in it.
 
-use std::time::Duration;
-
-use domain::{MessageId, OnboardingPlan, Timestamp, causes};
+use domain::{MessageId, OnboardingPlan, Rest, Timestamp};
 use provider::Provider;
-use queue::{LONGEST_DELAY, Outcome, SendTask};
-use store::{Entry, Lane, LaneLease, Open, StoreError};
+use store::{Entry, Lane, Leased, Open, StoreError};
+use worker::Left;
 
 use crate::{Run, part};
 
-/// Sends what is due in a conversation.
-pub(crate) async fn wake<P: Provider>(run: &Run<'_, P>, task: SendTask) -> Outcome {
-    let lease = run.store.lease_lane(task.workspace_id, task.conversation_id, run.rules.lease);
-    let sent = match lease.await {
-        Ok(LaneLease::Taken(lane)) => through(run, lane).await,
-        // Whoever holds it looks once more before giving it back.
-        Ok(LaneLease::Held) => Ok(()),
-        Ok(LaneLease::Unknown) => return Outcome::Dropped("no such conversation"),
-        Err(error) => Err(error),
-    };
-    match sent {
-        Ok(()) => Outcome::Done,
-        Err(error) => Outcome::Retry(error.into()),
-    }
+/// Works through a conversation's lane until nothing is left or something waits.
+pub(crate) async fn visit<P: Provider>(run: &Run<'_, P>, leased: &Leased) -> Result<Left, StoreError> {
+    let Some(lane) = Lane::of(leased) else { return Ok(Left::Lost) };
+    Ok(match send_open(run, &lane).await? {
+        Stop::Empty => Left::Rest(Rest::Done),
+        // Whatever comes meanwhile comes behind it.
+        Stop::Waits(at) => Left::Rest(Rest::Closed(at)),
+        Stop::TimeUp => Left::Rest(Rest::TimeUp),
+        Stop::Lost => Left::Lost,
+    })
 }
 
 /// Why nothing more is sent in a lane now.
@@ -35,43 +29,6 @@ pub(crate) enum Stop {
     TimeUp,
     /// Somebody else sends in it: this lease must be over.
     Lost,
-}
-
-/// Works through a lane until nothing is left or something waits, and gives it back.
-async fn through<P: Provider>(run: &Run<'_, P>, mut lane: Lane) -> Result<(), StoreError> {
-    loop {
-        let due_at = match send_open(run, &lane).await? {
-            Stop::Empty => match run.store.release_lane(&lane).await? {
-                None => return Ok(()),
-                Some(moved) if run.time.may_begin(run.store.now()) => {
-                    lane = moved;
-                    continue;
-                }
-                Some(_) => run.store.now(),
-            },
-            Stop::Waits(at) => at,
-            Stop::TimeUp => run.store.now(),
-            Stop::Lost => {
-                tracing::warn!(conversation = %lane.conversation, "lane lost, left to whoever has it");
-                return Ok(());
-            }
-        };
-        run.store.release_lane_until(&lane, due_at).await?;
-        wake_again(run, &lane, due_at.since(run.store.now())).await;
-        return Ok(());
-    }
-}
-
-/// Queues a conversation for when it is due, if that is soon; later, and if it cannot be queued, the sweeper does.
-async fn wake_again<P>(run: &Run<'_, P>, lane: &Lane, after: Duration) {
-    if after > LONGEST_DELAY {
-        return;
-    }
-    let task = SendTask { workspace_id: lane.workspace_id, conversation_id: lane.conversation };
-    if let Err(error) = run.queue.enqueue(&[task.wake(after)]).await {
-        let cause = causes(&error);
-        tracing::warn!(conversation = %lane.conversation, cause, "wake not queued, left to the sweeper");
-    }
 }
 
 /// Sends what stands open in a lane, message by message, and makes the messages of its onboarding plan as their turn

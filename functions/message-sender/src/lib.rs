@@ -12,13 +12,14 @@ mod conversation;
 mod part;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
-use domain::Timestamp;
+use domain::LaneKind;
 use lambda_runtime::{Error, LambdaEvent};
 use provider::Provider;
-use queue::{SendQueue, SendTask, Time};
+use queue::{Queues, Time};
 use runtime::metrics::{Sender, Sends};
 use runtime::{Metrics, SendRules};
-use store::{Bucket, Store};
+use store::{Bucket, Leased, Store, StoreError};
+use worker::{Left, Shift, Visitor};
 
 /// Everything this function works with.
 pub struct Engine<P> {
@@ -26,8 +27,8 @@ pub struct Engine<P> {
     pub store: Store,
     /// Where files are, for the links by which the provider fetches them.
     pub bucket: Bucket,
-    /// Where a conversation is queued that waits for the next quarter of an hour at most.
-    pub queue: SendQueue,
+    /// Where next visits are queued.
+    pub queues: Queues,
     /// Takes the messages.
     pub provider: P,
     /// When and how often.
@@ -40,7 +41,6 @@ pub struct Engine<P> {
 struct Run<'a, P> {
     store: &'a Store,
     bucket: &'a Bucket,
-    queue: &'a SendQueue,
     provider: P,
     rules: &'a SendRules,
     time: Time,
@@ -51,15 +51,21 @@ impl<P: Provider> Engine<P> {
     /// Sends into the conversations of a batch, all at the same time: a slow one delays nobody else's, and one that
     /// cannot be sent into is the only one to come again.
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
-        let now = self.store.now();
-        let deadline = Timestamp::from_millis(i64::try_from(event.context.deadline).unwrap_or(i64::MAX));
-        let Self { store, bucket, queue, provider, rules, metrics } = self;
-        let time = Time::until(deadline, now, rules.call, rules.lease)?;
+        let Self { store, bucket, queues, provider, rules, metrics } = self;
+        let of_visits = worker::Rules { lease: rules.lease, longest: rules.call, rescue: rules.rescue };
+        let time = of_visits.time(&event.context, store.now())?;
         let counted = Sends::default();
-        let run = Run { store, bucket, queue, provider: provider.afresh(), rules, time, counted };
-        let work = async |task| conversation::wake(&run, task).await;
-        let response = queue::drive(event.payload, SendTask::read, work).await;
+        let run = Run { store, bucket, provider: provider.afresh(), rules, time, counted };
+        let response = Shift { store, queues, rules: of_visits, time }.work(&run, event.payload).await;
         metrics.put(Sender::Messages, &run.counted);
         Ok(response)
+    }
+}
+
+impl<P: Provider> Visitor for Run<'_, P> {
+    const KIND: LaneKind = LaneKind::Conversation;
+
+    async fn visit(&self, lane: &mut Leased) -> Result<Left, StoreError> {
+        conversation::visit(self, lane).await
     }
 }

@@ -1,9 +1,10 @@
 //! The `message-sender` function: settings and clients once, then batches until the environment ends.
 
+use domain::LaneKind;
 use lambda_runtime::{Error, service_fn};
 use message_sender::Engine;
 use provider::Client;
-use queue::SendQueue;
+use queue::Queues;
 use runtime::SendRules;
 use store::{Bucket, Store, Tables};
 
@@ -21,7 +22,11 @@ async fn main() -> Result<(), Error> {
             process.ids(),
         ),
         bucket: Bucket::new(process.s3(), settings.required("MEDIA_BUCKET")?, process.clock()),
-        queue: SendQueue::new(process.sqs(), settings.required("SEND_QUEUE_URL")?),
+        queues: Queues::default().with(
+            LaneKind::Conversation,
+            process.sqs(),
+            settings.required("SEND_QUEUE_URL")?,
+        ),
         provider: Client::new(&graph, &version, rules.call)?,
         rules,
         metrics: process.metrics(),

@@ -7,7 +7,9 @@ use domain::media::SentAs;
 use domain::message::{Content, PartError};
 use domain::retry::Jitter;
 use domain::sending::{End, Known, Letter, Turn, Words};
-use domain::{Cellphone, ChannelId, Message, MessageStatus, Recipient, Secret, causes};
+use domain::{
+    Cellphone, ChannelId, LineThrottle, Message, MessageStatus, Recipient, Secret, Timestamp, causes,
+};
 use provider::{Call, Outgoing, Provider};
 use runtime::metrics::Sends;
 use store::{Lane, Outbound, StoreError};
@@ -23,7 +25,7 @@ pub(crate) async fn send_all<P: Provider>(
 ) -> Result<Option<Stop>, StoreError> {
     loop {
         let now = run.store.now();
-        let recorded = match outbound.message.turn(now) {
+        let worked_on = match outbound.message.turn(now) {
             Turn::Finished => return Ok(None),
             Turn::NotBefore(at) => return Ok(Some(Stop::Waits(at))),
             Turn::Interrupted => {
@@ -33,46 +35,86 @@ pub(crate) async fn send_all<P: Provider>(
             Turn::Due(_) if !run.time.may_begin(now) => return Ok(Some(Stop::TimeUp)),
             Turn::Due(part) => send(run, lane, &outbound, part).await?,
         };
-        match recorded {
-            Some(recorded) => outbound = recorded,
-            None => return Ok(Some(Stop::Lost)),
+        match worked_on {
+            Ok(recorded) => outbound = recorded,
+            Err(stop) => return Ok(Some(stop)),
         }
     }
 }
 
-/// Sends one part, or says that it cannot be sent; the message as it is then, unless somebody else sends it.
+/// Sends one part, or says that it cannot be sent; the message as it is then, or why the lane must wait.
 async fn send<P: Provider>(
     run: &Run<'_, P>,
     lane: &Lane,
     outbound: &Outbound,
     part: usize,
-) -> Result<Option<Outbound>, StoreError> {
-    let ready = match prepare(run, &outbound.message, part).await {
+) -> Result<Result<Outbound, Stop>, StoreError> {
+    let (workspace, jitter) = (lane.workspace_id, Jitter::of(&lane.lease));
+    let ready = match prepare(run, &outbound.message, part, jitter).await {
         Ok(ready) => ready,
         Err(Unready::Never(error)) => return record(run, lane, outbound, End::Failed(error)).await,
+        Err(Unready::LineThrottled(until)) => return Ok(Err(waits_with_its_line(outbound, until))),
         Err(Unready::NotNow(cause)) => {
             let (message, cause) = (outbound.message.id, causes(&*cause));
-            tracing::error!(workspace = %lane.workspace_id, messageId = %message, part, cause, "part not ready to be sent");
+            tracing::error!(workspace = %workspace, messageId = %message, part, cause, "part not ready to be sent");
             return record(run, lane, outbound, End::NotTaken).await;
         }
     };
     let now = run.store.now();
-    let begun = run.store.record(outbound, BEGIN, |message| message.begun(lane.lease, now)).await?;
-    let Some(begun) = begun else { return Ok(None) };
+    let begun = match run.store.record(outbound, BEGIN, |message| message.begun(lane.lease, now)).await {
+        Ok(Some(begun)) => begun,
+        Ok(None) => return Ok(Err(Stop::Lost)),
+        Err(error) => return not_begun(run, lane, outbound, error).await,
+    };
     // To begin took so long that the call could outlast this invocation, and nobody would know how it ended.
     if !run.time.fits(run.store.now()) {
         return record(run, lane, &begun, End::NotCalled).await;
     }
     let sent = run.provider.send(ready.call()).await;
-    record(run, lane, &begun, sent.end()).await
+    let Ready { channel, line, .. } = &ready;
+    let end = sent.end(line.slower(&run.rules.schedule, jitter, run.store.now()));
+    let remembered = run.store.remember_line(workspace, channel, line, &end);
+    let (recorded, ()) = tokio::join!(record(run, lane, &begun, end.clone()), remembered);
+    recorded
 }
 
-/// For how long it is tried to record that a call begins. Afterwards the lane is left to its lease's end.
+/// The line is put off: nothing is called, and nothing of the message changes.
+fn waits_with_its_line(outbound: &Outbound, until: Timestamp) -> Stop {
+    let Message { workspace_id, conversation, id, .. } = &outbound.message;
+    let next_at = until.to_string();
+    tracing::info!(
+        workspace = %workspace_id, conversation = %conversation, messageId = %id, nextAt = next_at,
+        "line throttled, conversation waits",
+    );
+    Stop::Waits(until)
+}
+
+/// For how long it is tried to record that a call begins.
 const BEGIN: Duration = Duration::from_secs(2);
+
+/// Takes back, for as long as there is time, that a call begins, as nobody knows whether that was recorded and none was
+/// made. It may then be begun anew, if the table was only busy. What cannot be taken back is UNKNOWN to whoever comes
+/// next, should it have been recorded.
+async fn not_begun<P>(
+    run: &Run<'_, P>,
+    lane: &Lane,
+    outbound: &Outbound,
+    error: StoreError,
+) -> Result<Result<Outbound, Stop>, StoreError> {
+    let (message, cause) = (outbound.message.id, causes(&error));
+    tracing::warn!(workspace = %lane.workspace_id, messageId = %message, cause, "beginning of a call taken back");
+    let undone = run.store.undo_begin(outbound, lane.lease, run.time.left(run.store.now())).await?;
+    match error {
+        StoreError::Busy(_) => Ok(undone.ok_or(Stop::Lost)),
+        error => Err(error),
+    }
+}
 
 /// Everything of a call.
 struct Ready {
     channel: ChannelId,
+    /// How the line stands.
+    line: LineThrottle,
     token: Secret,
     to: Cellphone,
     what: Outgoing,
@@ -81,7 +123,7 @@ struct Ready {
 
 impl Ready {
     fn call(&self) -> Call<'_> {
-        let Self { channel, token, to, what, answers } = self;
+        let Self { channel, token, to, what, answers, .. } = self;
         Call { channel, token, to, what, answers: answers.as_deref() }
     }
 }
@@ -90,12 +132,19 @@ impl Ready {
 enum Unready {
     /// It cannot be.
     Never(PartError),
+    /// Its line is put off until then.
+    LineThrottled(Timestamp),
     /// What is needed could not be had.
     NotNow(Box<dyn Error + Send + Sync>),
 }
 
 /// Reads what a part needs, all at the same time and strongly: what has changed since the message was made counts.
-async fn prepare<P>(run: &Run<'_, P>, message: &Message, part: usize) -> Result<Ready, Unready> {
+async fn prepare<P>(
+    run: &Run<'_, P>,
+    message: &Message,
+    part: usize,
+    jitter: Jitter,
+) -> Result<Ready, Unready> {
     let (store, workspace) = (run.store, message.workspace_id);
     let Some(Recipient { contact, channel }) = message.recipient_of(part) else {
         return Err(Unready::Never(PartError::of(PartError::NO_ADDRESS)));
@@ -108,13 +157,14 @@ async fn prepare<P>(run: &Run<'_, P>, message: &Message, part: usize) -> Result<
         Some(id) => store.message(workspace, message.conversation, id).await,
         None => Ok(None),
     };
-    let (conversation, person, line, token, templates, answered) = tokio::try_join!(
+    let (conversation, person, line, token, templates, answered, throttle) = tokio::try_join!(
         store.conversation(workspace, message.conversation),
         store.contact(workspace, *contact),
         store.line(workspace, channel),
         store.line_token(workspace, channel),
         store.templates(workspace, template.as_slice()),
         answered(),
+        async { Ok(store.line_throttle(workspace, channel).await) },
     )?;
     let known = Known {
         conversation: conversation.as_ref(),
@@ -123,9 +173,13 @@ async fn prepare<P>(run: &Run<'_, P>, message: &Message, part: usize) -> Result<
         template: template.and_then(|id| templates.get(&id)),
     };
     let Letter { to, words } = message.letter(part, &known).map_err(Unready::Never)?;
+    if let Some(until) = throttle.put_off(jitter, store.now()) {
+        return Err(Unready::LineThrottled(until));
+    }
     let token = token.ok_or_else(|| Unready::NotNow(format!("line {channel:?} has no token").into()))?;
     Ok(Ready {
         channel: channel.clone(),
+        line: throttle,
         token,
         to: to.clone(),
         what: outgoing(run, message, words).await?,
@@ -165,12 +219,12 @@ async fn record<P>(
     lane: &Lane,
     outbound: &Outbound,
     end: End,
-) -> Result<Option<Outbound>, StoreError> {
+) -> Result<Result<Outbound, Stop>, StoreError> {
     let (now, jitter) = (run.store.now(), Jitter::of(&lane.lease));
     let step = |message: &Message| message.ended(end.clone(), &run.rules.schedule, jitter, now);
     let recorded = run.store.record(outbound, run.time.left(now), step).await?;
     told(run, outbound, &end, recorded.as_ref());
-    Ok(recorded)
+    Ok(recorded.ok_or(Stop::Lost))
 }
 
 /// One line for each end. What the provider took it knows by an id that holds the customer's number, which is in no log.
@@ -181,6 +235,7 @@ fn told<P>(run: &Run<'_, P>, before: &Outbound, end: &End, after: Option<&Outbou
         End::Unknown(_) => "Unknown",
         End::NotTaken => "NotTaken",
         End::Throttled => "Throttled",
+        End::LineThrottled(_) => "LineThrottled",
         End::NotCalled => "NotCalled",
     };
     let Some(at) = before.message.part_at_hand() else { return };

@@ -1,32 +1,23 @@
-//! Queues what is due: deliveries whose retry is later than a quarter of an hour, conversations in which a message is
-//! to be tried again, leads that are, and of all three those whose message was lost or whose worker died under its
-//! lease. All look alike here: a row that is due.
-
-mod work;
+//! Queues the lanes that are due: those whose wait is longer than a queue holds a message back, and those whose message
+//! was lost or whose visitor died.
 
 use std::time::Duration;
 
-use domain::{Timestamp, causes};
+use domain::{LaneKind, Timestamp, causes};
 use futures::StreamExt;
-use futures::future::{join_all, join3};
-use queue::{DeliveryQueues, LeadQueue, SendQueue};
+use futures::future::join_all;
+use queue::{Queues, Wake};
 use runtime::Metrics;
-use runtime::metrics::{self, Dimension};
-use store::{Claim, DueRow, Store, StoreError};
+use runtime::metrics::{self, Dimension, What};
+use store::{Claim, DueLane, Store, StoreError};
 use tokio::time::Instant;
-
-use crate::work::{Conversations, Deliveries, Leads, Work};
 
 /// Everything this function works with.
 pub struct Sweeper {
     /// The tables.
     pub store: Store,
-    /// Where deliveries are queued, by lane.
-    pub deliveries: DeliveryQueues,
-    /// Where conversations are queued in which something is to be sent.
-    pub sends: SendQueue,
-    /// Where leads are queued that are to be written to.
-    pub leads: LeadQueue,
+    /// Where lanes are queued.
+    pub queues: Queues,
     /// When to stop for this time, so that the next minute's run does not meet this one.
     pub budget: Duration,
     /// What was due is counted here.
@@ -36,13 +27,13 @@ pub struct Sweeper {
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Rows claimed and queued.
+    /// Lanes claimed and queued.
     pub queued: usize,
-    /// Of those claimed, rows whose work nobody did when its time came.
+    /// Of those claimed, lanes that nobody visited when their time came.
     pub rescued: usize,
-    /// Rows claimed that the queue did not take: due again after [`Sweeper::CLAIM`].
+    /// Lanes claimed that the queue did not take: due again after [`Sweeper::CLAIM`].
     pub not_queued: usize,
-    /// Parts of the indexes that could not be read or claimed from to the end.
+    /// Calls that failed: parts of an index that could not be read, lanes that could not be claimed.
     pub failed: usize,
 }
 
@@ -59,122 +50,138 @@ impl Swept {
 
 /// A run that could not look at everything. The next minute's does.
 #[derive(Debug, thiserror::Error)]
-#[error("{failed} parts of the due indexes could not be swept")]
+#[error("{failed} parts of the due indexes or lanes in them could not be swept")]
 pub struct NotSwept {
-    /// How many parts.
+    /// How many.
     pub failed: usize,
 }
 
 impl Sweeper {
-    /// For how long a claimed row is not due again: long enough for its message to be worked on even behind a backlog,
+    /// For how long a claimed lane is not due again: long enough for its message to be worked on even behind a backlog,
     /// short enough should the message be lost as well.
     pub const CLAIM: Duration = Duration::from_secs(300);
     /// How long a run works before it leaves the rest to the next one.
     pub const BUDGET: Duration = Duration::from_secs(40);
-    /// How many rows of a part are looked at before the next look at the clock, and claimed at the same time.
+    /// How many lanes of a part are looked at before the next look at the clock.
     const PAGE: u16 = 50;
+    /// How many of them are claimed at the same time: each claim has a connection of its own, and all parts of all
+    /// indexes are swept at once.
+    const CLAIMS: usize = 4;
+    /// How many claimed lanes are queued together: what was claimed does not wait for the rest of its page.
+    const CHUNK: usize = 10;
 
-    /// Sweeps the indexes whole, all their parts at the same time. Several sweepers may run: a row is claimed by one.
+    /// Sweeps the indexes whole, all their parts at the same time. Several sweepers may run: a lane is claimed by one.
     pub async fn run(&self) -> Result<Swept, NotSwept> {
         let until = Instant::now() + self.budget;
-        let (deliveries, conversations, leads) = join3(
-            self.sweep(&Deliveries(self), until),
-            self.sweep(&Conversations(self), until),
-            self.sweep(&Leads(self), until),
-        )
-        .await;
-        let swept = deliveries.and(conversations).and(leads);
+        let kinds = join_all(LaneKind::ALL.map(|kind| self.sweep(kind, until))).await;
+        let swept = kinds.into_iter().fold(Swept::default(), Swept::and);
         if swept.failed == 0 { Ok(swept) } else { Err(NotSwept { failed: swept.failed }) }
     }
 
-    /// Sweeps one index.
-    async fn sweep<W: Work>(&self, work: &W, until: Instant) -> Swept {
-        let parts = join_all((0..Store::DUE_SHARDS).map(|shard| self.part(work, shard, until))).await;
-        let swept = parts.into_iter().fold(Swept::default(), Swept::and);
+    /// Sweeps the index of one kind of lanes.
+    async fn sweep(&self, kind: LaneKind, until: Instant) -> Swept {
+        let parts = (0..Store::due_shards(kind)).map(|shard| self.part(kind, shard, until));
+        let swept = join_all(parts).await.into_iter().fold(Swept::default(), Swept::and);
         let Swept { queued, rescued, not_queued, failed } = swept;
+        let what = what(kind);
         if queued + not_queued > 0 {
-            let what = W::WHAT.value();
-            tracing::info!(what, queued, rescued, notQueued = not_queued, "what was due is queued");
+            tracing::info!(
+                what = what.value(),
+                queued,
+                rescued,
+                notQueued = not_queued,
+                "lanes that were due are queued"
+            );
         }
         let counted = metrics::Swept::default();
-        counted.due_swept.add(queued + not_queued - rescued);
+        counted.due_swept.add((queued + not_queued).saturating_sub(rescued));
         counted.rescued.add(rescued);
         counted.not_swept.add(failed);
-        self.metrics.put(W::WHAT, &counted);
+        self.metrics.put(what, &counted);
         swept
     }
 
-    /// Sweeps one part, page by page, until nothing more is due or time is up.
-    async fn part<W: Work>(&self, work: &W, shard: u8, until: Instant) -> Swept {
-        let mut swept = Swept::default();
+    /// Sweeps one part, page by page, until nothing more is due or time is up. What cannot be claimed (its lease runs,
+    /// another sweeper has it) keeps nothing behind it from being claimed.
+    async fn part(&self, kind: LaneKind, shard: u8, until: Instant) -> Swept {
+        let (mut swept, mut from) = (Swept::default(), None);
         while Instant::now() < until {
-            match self.page(work, shard, &mut swept).await {
-                Ok(true) => {}
-                Ok(false) => return swept,
+            let due = match self.store.due_lanes(kind, shard, from, Self::PAGE).await {
+                Ok(due) => due,
                 Err(error) => {
-                    tracing::error!(
-                        what = W::WHAT.value(),
-                        shard,
-                        cause = causes(&error),
-                        "due index not swept"
-                    );
-                    swept.failed = 1;
+                    let cause = causes(&error);
+                    tracing::error!(what = kind.as_str(), shard, cause, "due index not read");
+                    swept.failed += 1;
                     return swept;
                 }
+            };
+            swept = swept.and(self.page(&due.lanes).await);
+            from = due.next;
+            if from.is_none() {
+                return swept;
             }
         }
-        tracing::warn!(what = W::WHAT.value(), shard, "time is up, the rest is left to the next run");
+        tracing::warn!(what = kind.as_str(), shard, "time is up, the rest is left to the next run");
         swept
     }
 
-    /// Claims and queues one page; whether there may be more. Claimed rows are due later and do not come up again;
-    /// the index may still show some for a moment, so a page of which nothing could be claimed is the last.
-    async fn page<W: Work>(&self, work: &W, shard: u8, swept: &mut Swept) -> Result<bool, StoreError> {
-        let due = work.due(shard, Self::PAGE).await?;
+    /// Claims lanes and queues them in chunks as they are claimed. A claim that fails stops no other.
+    async fn page(&self, due: &[DueLane]) -> Swept {
         let until = self.store.now().plus(Self::CLAIM);
-        let (claimed, failed) = claim(work, &due, until).await;
-        let (claimed, why): (Vec<W::Row>, Vec<Claim>) = claimed.into_iter().unzip();
-        swept.rescued += why.iter().filter(|why| **why == Claim::Rescued).count();
-        if let Err(error) = work.enqueue(&claimed).await {
-            swept.not_queued += error.tasks.len();
-            tracing::warn!(
-                what = W::WHAT.value(),
-                shard,
-                cause = causes(&error),
-                "what is due is not queued"
-            );
-            swept.queued += claimed.len() - error.tasks.len();
-        } else {
-            swept.queued += claimed.len();
+        let claims = due.iter().map(async |due| (due, self.claim(due, until).await));
+        let mut claims = futures::stream::iter(claims).buffer_unordered(Self::CLAIMS);
+        let (mut swept, mut wakes) = (Swept::default(), vec![]);
+        while let Some((due, claimed)) = claims.next().await {
+            match claimed {
+                Ok(Some(Claim { is_planned, track })) => {
+                    swept.rescued += usize::from(!is_planned);
+                    wakes.push(Wake::now(due.lane, track));
+                }
+                Ok(None) => {}
+                Err(()) => swept.failed += 1,
+            }
+            if wakes.len() == Self::CHUNK {
+                swept = swept.and(self.enqueue(&std::mem::take(&mut wakes)).await);
+            }
         }
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(!claimed.is_empty()),
+        swept.and(self.enqueue(&wakes).await)
+    }
+
+    /// A lane whose row cannot be read is claimed as well, so that it does not come up before others each minute, and
+    /// passed over.
+    async fn claim(&self, due: &DueLane, until: Timestamp) -> Result<Option<Claim>, ()> {
+        match self.store.claim_lane(due, until).await {
+            Ok(claimed) => Ok(claimed),
+            Err(error @ StoreError::Unreadable { .. }) => {
+                tracing::error!(lane = %due.lane, cause = causes(&error), "due lane passed over");
+                Ok(None)
+            }
+            Err(error) => {
+                tracing::error!(lane = %due.lane, cause = causes(&error), "due lane not claimed");
+                Err(())
+            }
         }
+    }
+
+    async fn enqueue(&self, wakes: &[Wake]) -> Swept {
+        if wakes.is_empty() {
+            return Swept::default();
+        }
+        let not_queued = match self.queues.enqueue(wakes).await {
+            Ok(()) => 0,
+            Err(error) => {
+                tracing::warn!(cause = causes(&error), "due lanes are not queued");
+                error.lanes.len()
+            }
+        };
+        Swept { queued: wakes.len() - not_queued, not_queued, ..Swept::default() }
     }
 }
 
-/// How many rows of one part are claimed at the same time: each has a connection of its own, and all parts of all indexes
-/// are swept at once.
-const CLAIMS: usize = 4;
-
-/// Claims these, some at the same time. What was claimed is queued even if other claims failed. A row that cannot be
-/// read is claimed as well, so that it does not come up before others each minute, and passed over.
-async fn claim<W: Work>(
-    work: &W,
-    due: &[DueRow<W::Id>],
-    until: Timestamp,
-) -> (Vec<(W::Row, Claim)>, Option<StoreError>) {
-    let (mut claimed, mut failed) = (vec![], None);
-    let mut claims = futures::stream::iter(due.iter().map(|due| work.claim(due, until))).buffered(CLAIMS);
-    while let Some(claim) = claims.next().await {
-        match claim {
-            Ok(row) => claimed.extend(row),
-            Err(error @ StoreError::Unreadable { .. }) => {
-                tracing::error!(what = W::WHAT.value(), cause = causes(&error), "due row passed over");
-            }
-            Err(error) => failed = Some(error),
-        }
+fn what(kind: LaneKind) -> What {
+    match kind {
+        LaneKind::Webhook => What::Webhooks,
+        LaneKind::Conversation => What::Conversations,
+        LaneKind::Lead => What::Leads,
     }
-    (claimed, failed)
 }

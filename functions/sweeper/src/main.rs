@@ -1,14 +1,16 @@
 //! The `sweeper` function: settings and clients once, then a run a minute until the environment ends.
 
 use aws_lambda_events::cloudwatch_events::CloudWatchEvent;
+use domain::LaneKind;
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use queue::{DeliveryQueue, DeliveryQueues, LeadQueue, SendQueue};
+use queue::Queues;
 use store::{Store, Tables};
 use sweeper::Sweeper;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     let process = runtime::Process::start().await?;
+    let url = |name| process.settings.required(name);
     let sweeper = Sweeper {
         store: Store::new(
             process.dynamodb(),
@@ -16,12 +18,10 @@ async fn main() -> Result<(), Error> {
             process.clock(),
             process.ids(),
         ),
-        deliveries: DeliveryQueues {
-            fast: DeliveryQueue::new(process.sqs(), process.settings.required("DELIVERY_QUEUE_URL")?),
-            slow: DeliveryQueue::new(process.sqs(), process.settings.required("SLOW_DELIVERY_QUEUE_URL")?),
-        },
-        sends: SendQueue::new(process.sqs(), process.settings.required("SEND_QUEUE_URL")?),
-        leads: LeadQueue::new(process.sqs(), process.settings.required("LEAD_QUEUE_URL")?),
+        queues: Queues::default()
+            .with_webhooks(process.sqs(), url("DELIVERY_QUEUE_URL")?, url("SLOW_DELIVERY_QUEUE_URL")?)
+            .with(LaneKind::Conversation, process.sqs(), url("SEND_QUEUE_URL")?)
+            .with(LaneKind::Lead, process.sqs(), url("LEAD_QUEUE_URL")?),
         budget: Sweeper::BUDGET,
         metrics: process.metrics(),
     };

@@ -1,4 +1,4 @@
-//! What is due is queued, by one sweeper, over an embedded DynamoDB.
+//! Lanes that are due are queued, by one sweeper, over an embedded DynamoDB.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -7,254 +7,141 @@ use std::time::Duration;
 
 use aws_lambda_events::cloudwatch_events::CloudWatchEvent;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::delivery::Next;
 use domain::{
-    Attempt, AttemptOutcome, ConversationId, DeliveryId, EndpointId, Event, EventType, LeadId, Timestamp,
-    WorkspaceId,
+    AttemptError, AttemptOutcome, ConversationId, EndpointId, EventId, LaneId, LaneKind, LeadId, Rest,
+    RetrySchedule, Slot, Timestamp, WorkspaceId,
 };
-use harness::{Fault, TestClock, TestDb, TestQueue, fixture};
-use queue::{DeliveryQueue, DeliveryQueues, DeliveryTask, LeadQueue, LeadTask, SendQueue, SendTask};
+use harness::{Death, Fault, TestClock, TestDb, TestQueue, fixture};
+use queue::Queues;
 use runtime::Metrics;
 use runtime::metrics::Kept;
-use store::{Lease, Leased, Table};
+use store::{FreshKey, Lease, Leased, Released, Store, Table};
 use sweeper::{Sweeper, Swept};
 use uuid::Uuid;
 
-const FIRST_DUE: Duration = Duration::from_secs(120);
+const RESCUE: Duration = Duration::from_secs(120);
 const LEASE: Duration = Duration::from_secs(90);
 const MOMENT: Duration = Duration::from_millis(1);
 
 struct Scene {
     db: TestDb,
-    /// Deliveries of both lanes.
     sqs: TestQueue,
-    /// Conversations.
-    sends: TestQueue,
-    leads: TestQueue,
     sweeper: Sweeper,
     counted: Kept,
 }
 
 impl Scene {
     async fn start() -> Self {
-        let (db, sqs, sends, leads) =
-            (TestDb::start().await, TestQueue::default(), TestQueue::default(), TestQueue::default());
-        let mut sweeper = sweeper(&db, &sqs, &sends, &leads);
+        let (db, sqs) = (TestDb::start().await, TestQueue::default());
+        let mut sweeper = sweeper(&db, &sqs);
         let (metrics, counted) = Metrics::kept(db.clock().clone());
         sweeper.metrics = metrics;
-        Self { db, sqs, sends, leads, sweeper, counted }
+        Self { db, sqs, sweeper, counted }
     }
 
-    /// Records an event with one delivery.
-    async fn record(&self, version: u64) -> DeliveryId {
-        let event = event(version);
-        self.db.store().record_event(&event, None, b"{}".to_vec(), &[endpoint()], FIRST_DUE).await.unwrap();
-        event.delivery_to(endpoint())
+    fn store(&self) -> &Store {
+        self.db.store()
     }
 
-    /// Records so many whose deliveries stand in one part of the index; a page holds 50.
-    async fn record_in_one_part(&self, count: usize) -> Vec<DeliveryId> {
-        let in_part =
-            |version: &u64| event(*version).delivery_to(endpoint()).as_uuid().as_bytes()[0] % 16 == 5;
-        let mut recorded = vec![];
-        for version in (0..).filter(in_part).take(count) {
-            recorded.push(self.record(version).await);
+    fn now(&self) -> Timestamp {
+        self.store().now()
+    }
+
+    /// A lane that is due in two minutes: a webhook's is told, another's row is put.
+    async fn lane(&self, lane: LaneId) -> LaneId {
+        let due_at = self.now().plus(RESCUE);
+        match lane {
+            LaneId::Webhook(slot) => {
+                let least = FreshKey { at: self.now(), event: EventId::from_uuid(Uuid::from_u128(9)) };
+                self.store().tell_webhook_lane(slot, least, RESCUE).await.unwrap();
+            }
+            LaneId::Conversation(_, id) => {
+                let pk = format!("{}#C#{id}", workspace());
+                self.put(Table::Messages, &pk, due_at, &[("seq", n(1)), ("mark", n(1))]).await;
+            }
+            LaneId::Lead(_, id) => {
+                let pk = format!("{}#L#{id}", workspace());
+                self.put(Table::Leads, &pk, due_at, &[("state", s("QUEUED"))]).await;
+            }
         }
-        recorded
+        lane
     }
 
-    async fn lease(&self, delivery: DeliveryId) -> Leased {
-        match self.db.store().lease_delivery(workspace(), delivery, LEASE).await.unwrap() {
-            Lease::Taken(leased) => leased,
+    async fn put(&self, table: Table, pk: &str, due_at: Timestamp, more: &[(&str, AttributeValue)]) {
+        let put = self.db.client().put_item().table_name(self.db.table(table));
+        let put = put.item("pk", s(pk)).item("sk", s("L")).item("kind", s("lane")).item("sv", n(1));
+        let put = put.item("dueShard", s("due#00")).item("dueAt", n(due_at.as_millis()));
+        more.iter().fold(put, |put, (name, value)| put.item(*name, value.clone())).send().await.unwrap();
+    }
+
+    /// So many lanes of endpoints in one part of the index; a page holds 50.
+    async fn in_one_part(&self, count: u128) -> Vec<LaneId> {
+        let mut lanes = vec![];
+        for number in 0..count {
+            lanes.push(self.lane(webhook(number + 1)).await);
+        }
+        lanes
+    }
+
+    async fn lease(&self, lane: LaneId) -> Leased {
+        match self.store().lease_lane(lane, LEASE).await.unwrap() {
+            Lease::Taken(leased) => *leased,
             other => panic!("{other:?}"),
         }
     }
 
-    /// Puts the lane of a conversation that is due then.
-    async fn lane(&self, n: u128, due_at: Timestamp) -> SendTask {
-        let task = SendTask {
-            workspace_id: workspace(),
-            conversation_id: ConversationId::from_uuid(Uuid::from_u128(n)),
-        };
-        let text = |text: String| AttributeValue::S(text);
-        let number = |number: i64| AttributeValue::N(number.to_string());
-        let put = self.db.client().put_item().table_name(self.db.table(Table::Messages));
-        let put = put
-            .item("pk", text(format!("{}#C#{}", task.workspace_id, task.conversation_id)))
-            .item("sk", text("L".to_owned()))
-            .item("kind", text("lane".to_owned()))
-            .item("sv", number(1))
-            .item("seq", number(1))
-            .item("dueShard", text("due#00".to_owned()))
-            .item("dueAt", number(due_at.as_millis()));
-        put.send().await.unwrap();
-        task
+    async fn release(&self, leased: &Leased, rest: Rest) {
+        assert_eq!(self.store().release_lane(leased, rest, RESCUE).await.unwrap(), Released::Done);
     }
 
-    /// Puts a lead's row that is due then; its name holds nothing that the sweeper reads.
-    async fn lead(&self, n: u128, due_at: Timestamp) -> LeadTask {
-        let task = LeadTask { workspace_id: workspace(), lead_id: LeadId::from_uuid(Uuid::from_u128(n)) };
-        let put = self.db.client().put_item().table_name(self.db.table(Table::Leads));
-        let put = put
-            .item("pk", AttributeValue::S(format!("{}#L#{}", task.workspace_id, task.lead_id)))
-            .item("sk", AttributeValue::S("L".to_owned()))
-            .item("dueShard", AttributeValue::S("due#00".to_owned()))
-            .item("dueAt", AttributeValue::N(due_at.as_millis().to_string()));
-        put.send().await.unwrap();
-        task
+    /// Changes an attribute of a lane's row, past the store.
+    async fn change(&self, lane: LaneId, name: &str, value: AttributeValue) {
+        let LaneId::Webhook(Slot { workspace, endpoint, number }) = lane else { panic!("{lane}") };
+        let update = self.db.client().update_item().table_name(self.db.table(Table::Webhooks));
+        let update = update.key("pk", s(&format!("{workspace}#E#{endpoint}#{number}"))).key("sk", s("L"));
+        let update = update.update_expression("SET #name = :value").expression_attribute_names("#name", name);
+        update.expression_attribute_values(":value", value).send().await.unwrap();
     }
 
-    /// Sweeps; the leads that were queued.
-    async fn leads_queued(&self) -> Vec<LeadTask> {
-        self.sweeper.run().await.unwrap();
-        let messages = self.leads.take();
-        assert!(messages.iter().all(|it| it.group == workspace().to_string() && it.delay == 0));
-        messages.iter().map(|it| LeadTask::read(&it.body).unwrap()).collect()
-    }
-
-    /// Sweeps; the conversations that were queued.
-    async fn woken(&self) -> Vec<SendTask> {
-        self.sweeper.run().await.unwrap();
-        let messages = self.sends.take();
-        assert!(messages.iter().all(|it| it.group == workspace().to_string() && it.delay == 0));
-        messages.iter().map(|it| SendTask::read(&it.body).unwrap()).collect()
-    }
-
-    /// Sweeps; the deliveries that were queued.
-    async fn sweep(&self) -> Vec<DeliveryId> {
+    /// Sweeps; the lanes that were queued.
+    async fn sweep(&self) -> Vec<LaneId> {
         let swept = self.sweeper.run().await.unwrap();
         let queued = self.queued();
         assert_eq!((swept.queued, swept.not_queued), (queued.len(), 0));
         queued
     }
 
-    fn queued(&self) -> Vec<DeliveryId> {
+    /// The lanes that were queued, each in the queue of its kind.
+    fn queued(&self) -> Vec<LaneId> {
         let messages = self.sqs.take();
-        assert!(messages.iter().all(|it| it.group == endpoint().to_string() && it.delay == 0));
-        messages.iter().map(|it| DeliveryTask::read(&it.body).unwrap().delivery_id).collect()
+        let lane = |it: &harness::Queued| {
+            let kind = match it.queue.as_str() {
+                "deliveries" | "deliveries-slow" => LaneKind::Webhook,
+                "sends" => LaneKind::Conversation,
+                queue => {
+                    assert_eq!(queue, "leads");
+                    LaneKind::Lead
+                }
+            };
+            let lane = queue::read(kind, &it.body).unwrap();
+            assert_eq!((it.group.clone(), it.delay), (lane.group().to_string(), 0));
+            lane
+        };
+        messages.iter().map(lane).collect()
     }
 }
 
-fn sweeper(db: &TestDb, sqs: &TestQueue, sends: &TestQueue, leads: &TestQueue) -> Sweeper {
-    let queue = |url: &str| DeliveryQueue::new(sqs.client(), url);
-    let deliveries = DeliveryQueues {
-        fast: queue("http://queue.invalid/1/deliveries"),
-        slow: queue("http://queue.invalid/1/deliveries-slow"),
-    };
-    let leads = LeadQueue::new(leads.client(), "http://queue.invalid/1/leads");
-    let sends = SendQueue::new(sends.client(), "http://queue.invalid/1/sends");
+fn sweeper(db: &TestDb, sqs: &TestQueue) -> Sweeper {
+    let url = |name| format!("http://queue.invalid/1/{name}");
     Sweeper {
         store: db.store_of("sweeper"),
-        deliveries,
-        sends,
-        leads,
+        queues: Queues::default()
+            .with_webhooks(sqs.client(), url("deliveries"), url("deliveries-slow"))
+            .with(LaneKind::Conversation, sqs.client(), url("sends"))
+            .with(LaneKind::Lead, sqs.client(), url("leads")),
         budget: Sweeper::BUDGET,
         metrics: Metrics::kept(db.clock().clone()).0,
     }
-}
-
-fn event(version: u64) -> Event {
-    let contact = Uuid::from_u128(2);
-    Event::of_change(EventType::ContactUpdated, workspace(), &contact, version, TestClock::START)
-}
-
-fn workspace() -> WorkspaceId {
-    WorkspaceId::from_uuid(Uuid::from_u128(1))
-}
-
-fn endpoint() -> EndpointId {
-    EndpointId::from_uuid(Uuid::from_u128(3))
-}
-
-#[test]
-fn the_schedules_event_is_one_this_function_takes() {
-    let event: CloudWatchEvent = serde_json::from_value(fixture("sweeper.json")).unwrap();
-    assert_eq!(event.source.as_deref(), Some("aws.events"));
-}
-
-#[tokio::test]
-async fn a_delivery_whose_message_was_lost_is_queued_once_it_is_due_and_again_five_minutes_later() {
-    let scene = Scene::start().await;
-    let delivery = scene.record(1).await;
-    scene.db.clock().advance(FIRST_DUE - MOMENT);
-    assert_eq!(scene.sweep().await, []);
-    scene.db.clock().advance(MOMENT);
-    assert_eq!(scene.sweep().await, [delivery]);
-    assert_eq!(scene.sweep().await, [], "a backlog is not queued anew each minute");
-    scene.db.clock().advance(Sweeper::CLAIM);
-    assert_eq!(scene.sweep().await, [delivery]);
-}
-
-#[tokio::test]
-async fn an_attempt_whose_lease_ran_out_is_taken_up() {
-    let scene = Scene::start().await;
-    let delivery = scene.record(1).await;
-    scene.lease(delivery).await;
-    scene.db.clock().advance(LEASE - MOMENT);
-    assert_eq!(scene.sweep().await, []);
-    scene.db.clock().advance(2 * MOMENT);
-    assert_eq!(scene.sweep().await, [delivery]);
-    let lease = scene.db.store().lease_delivery(workspace(), delivery, LEASE).await.unwrap();
-    assert!(matches!(lease, Lease::Abandoned(..)), "{lease:?}");
-}
-
-#[tokio::test]
-async fn a_retry_of_later_is_queued_at_its_time_and_a_finished_delivery_never() {
-    let scene = Scene::start().await;
-    let (later, done) = (scene.record(1).await, scene.record(2).await);
-    let at = scene.db.store().now().plus(Duration::from_secs(7_200));
-    for (delivery, next) in [(later, Next::Again { at }), (done, Next::Delivered)] {
-        let leased = scene.lease(delivery).await;
-        let outcome = AttemptOutcome::Answered { status: 500, retry_after: None };
-        let attempt =
-            Attempt { number: 1, at: scene.db.store().now(), took: MOMENT, outcome, answer: vec![] };
-        scene.db.store().finish_attempt(&leased, &attempt, next, at, LEASE).await.unwrap();
-    }
-    scene.db.clock().set(at);
-    scene.db.clock().advance(Duration::ZERO);
-    assert_eq!(scene.sweep().await, [later]);
-    assert_eq!(scene.lease(later).await.delivery.failures, 1);
-}
-
-#[tokio::test]
-async fn a_parked_delivery_is_queued_to_be_looked_at() {
-    let scene = Scene::start().await;
-    let delivery = scene.record(1).await;
-    let leased = scene.lease(delivery).await;
-    scene
-        .db
-        .store()
-        .give_back(&leased, Next::Parked { endpoint_gone: false }, scene.db.store().now())
-        .await
-        .unwrap();
-    scene.db.clock().advance(Duration::from_secs(600));
-    assert_eq!(scene.sweep().await, [delivery]);
-}
-
-#[tokio::test]
-async fn a_claim_whose_answer_was_lost_is_the_claimers_all_the_same() {
-    let scene = Scene::start().await;
-    let delivery = scene.record(1).await;
-    scene.db.clock().advance(FIRST_DUE);
-    scene.db.fail("UpdateItem", Fault::AnswerLost, 1);
-    assert_eq!(scene.sweep().await, [delivery]);
-}
-
-#[tokio::test]
-async fn a_row_that_cannot_be_read_keeps_none_behind_it_from_being_swept() {
-    let scene = Scene::start().await;
-    let mut recorded = scene.record_in_one_part(60).await;
-    scene.db.clock().advance(FIRST_DUE);
-    // The first of the first page, from a later release; and an index entry that is no delivery's at all.
-    let (later, table) = (recorded.remove(0), scene.db.table(Table::Deliveries));
-    let update = scene.db.client().update_item().table_name(&table).update_expression("SET sv = :later");
-    let update = update.key("pk", s(&format!("{}#D#{later}", workspace()))).key("sk", s("D"));
-    update.expression_attribute_values(":later", n(99)).send().await.unwrap();
-    let put = scene.db.client().put_item().table_name(&table).item("pk", s("other")).item("sk", s("D"));
-    put.item("dueShard", s("due#05")).item("dueAt", n(0)).send().await.unwrap();
-
-    let queued: BTreeSet<DeliveryId> = scene.sweep().await.into_iter().collect();
-    assert_eq!(queued, recorded.into_iter().collect());
 }
 
 fn s(text: &str) -> AttributeValue {
@@ -265,34 +152,247 @@ fn n(number: i64) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }
 
-#[tokio::test]
-async fn of_two_sweepers_each_delivery_has_one() {
-    let scene = Scene::start().await;
-    let mut recorded = BTreeSet::new();
-    for version in 1..=40 {
-        recorded.insert(scene.record(version).await);
-    }
-    scene.db.clock().advance(FIRST_DUE);
-    let other = sweeper(&scene.db, &scene.sqs, &scene.sends, &scene.leads);
-    let (one, two) = tokio::join!(scene.sweeper.run(), other.run());
-    assert_eq!(one.unwrap().queued + two.unwrap().queued, 40);
-    let queued = scene.queued();
-    assert_eq!((queued.len(), queued.into_iter().collect::<BTreeSet<_>>()), (40, recorded));
+fn workspace() -> WorkspaceId {
+    WorkspaceId::from_uuid(Uuid::from_u128(1))
+}
+
+/// A lane of an endpoint whose ids all lead to one part of the index.
+fn webhook(id: u128) -> LaneId {
+    let endpoint = EndpointId::from_uuid(Uuid::from_u128(id));
+    LaneId::Webhook(Slot { workspace: workspace(), endpoint, number: 0 })
+}
+
+fn conversation(id: u128) -> LaneId {
+    LaneId::Conversation(workspace(), ConversationId::from_uuid(Uuid::from_u128(id)))
+}
+
+fn lead(id: u128) -> LaneId {
+    LaneId::Lead(workspace(), LeadId::from_uuid(Uuid::from_u128(id)))
+}
+
+/// One lane of each kind.
+fn one_each() -> [LaneId; 3] {
+    [webhook(7), conversation(7), lead(7)]
+}
+
+fn set(lanes: &[LaneId]) -> BTreeSet<LaneId> {
+    lanes.iter().copied().collect()
+}
+
+#[test]
+fn the_schedules_event_is_one_this_function_takes() {
+    let event: CloudWatchEvent = serde_json::from_value(fixture("sweeper.json")).unwrap();
+    assert_eq!(event.source.as_deref(), Some("aws.events"));
 }
 
 #[tokio::test]
-async fn more_than_a_page_is_swept_in_one_run() {
+async fn a_lane_whose_message_was_lost_is_queued_once_it_is_due_and_again_five_minutes_later() {
+    for lane in one_each() {
+        let scene = Scene::start().await;
+        scene.lane(lane).await;
+        scene.db.clock().advance(RESCUE - MOMENT);
+        assert_eq!(scene.sweep().await, []);
+        scene.db.clock().advance(MOMENT);
+        assert_eq!(scene.sweep().await, [lane]);
+        assert_eq!(scene.sweep().await, [], "a backlog is not queued anew each minute");
+        scene.db.clock().advance(Sweeper::CLAIM - MOMENT);
+        assert_eq!(scene.sweep().await, []);
+        scene.db.clock().advance(MOMENT);
+        assert_eq!(scene.sweep().await, [lane]);
+    }
+}
+
+#[tokio::test]
+async fn a_lane_that_is_being_worked_on_is_passed_over_until_its_visitor_is_known_to_be_dead() {
     let scene = Scene::start().await;
-    scene.record_in_one_part(60).await;
-    scene.db.clock().advance(FIRST_DUE);
-    assert_eq!(scene.sweep().await.len(), 60);
+    let lanes = [webhook(7), conversation(7)];
+    for lane in lanes {
+        scene.lane(lane).await;
+    }
+    scene.db.clock().advance(RESCUE);
+    for lane in lanes {
+        scene.lease(lane).await;
+    }
+    scene.db.clock().advance(LEASE);
+    assert_eq!(scene.sweep().await, []);
+    scene.db.clock().advance(MOMENT);
+    assert_eq!(set(&scene.sweep().await), set(&lanes));
+    assert_eq!(scene.lease(webhook(7)).await.deaths, 1);
+}
+
+#[tokio::test]
+async fn a_lane_that_waits_is_queued_at_its_time_and_one_that_is_done_never() {
+    let scene = Scene::start().await;
+    let (later, done) = (scene.lane(webhook(1)).await, scene.lane(webhook(2)).await);
+    let at = scene.now().plus(Duration::from_secs(7_200));
+    for (lane, rest) in [(later, Rest::Waits(at)), (done, Rest::Done)] {
+        scene.release(&scene.lease(lane).await, rest).await;
+    }
+    scene.db.clock().set(at.minus(MOMENT));
+    assert_eq!(scene.sweep().await, []);
+    scene.db.clock().set(at);
+    assert_eq!(scene.sweep().await, [later]);
+}
+
+#[tokio::test]
+async fn a_lane_of_an_endpoint_that_is_slow_goes_to_the_queue_of_slow_ones() {
+    let scene = Scene::start().await;
+    let slow = scene.lane(webhook(1)).await;
+    scene.lane(webhook(2)).await;
+    let mut leased = scene.lease(slow).await;
+    let (now, schedule) = (scene.now(), RetrySchedule::default());
+    let pace = &mut leased.webhook().unwrap().pace;
+    for _ in 0..5 {
+        pace.saw(AttemptOutcome::Failed(AttemptError::Timeout), now, LEASE, LEASE, &schedule, now);
+    }
+    scene.release(&leased, Rest::Closed(now)).await;
+    scene.db.clock().advance(RESCUE);
+    scene.sweeper.run().await.unwrap();
+    let queues: BTreeSet<(String, bool)> = scene
+        .sqs
+        .take()
+        .into_iter()
+        .map(|it| (it.queue, queue::read(LaneKind::Webhook, &it.body) == Ok(slow)))
+        .collect();
+    let expected = [("deliveries".to_owned(), false), ("deliveries-slow".to_owned(), true)];
+    assert_eq!(queues, expected.into());
+}
+
+#[tokio::test]
+async fn a_claim_whose_answer_was_lost_is_the_claimers_all_the_same() {
+    let scene = Scene::start().await;
+    let lane = scene.lane(webhook(1)).await;
+    scene.db.clock().advance(RESCUE);
+    scene.db.fail("UpdateItem", Fault::AnswerLost, 1);
+    assert_eq!(scene.sweep().await, [lane]);
+}
+
+#[tokio::test]
+async fn where_nothing_is_due_each_part_is_asked_once() {
+    let scene = Scene::start().await;
+    for lane in one_each() {
+        scene.lane(lane).await;
+    }
+    scene.db.forget_calls();
+    assert_eq!(scene.sweep().await, []);
+    let calls = scene.db.calls();
+    assert_eq!(calls.len(), 16);
+    assert!(calls.iter().all(|call| call.operation == "Query"));
+}
+
+#[tokio::test]
+async fn what_is_due_costs_a_call_for_each_page_and_one_for_each_lane() {
+    let scene = Scene::start().await;
+    scene.in_one_part(120).await;
+    scene.db.clock().advance(RESCUE);
+    scene.db.forget_calls();
+    assert_eq!(scene.sweep().await.len(), 120);
+    let calls = scene.db.calls();
+    let of = |operation: &str| calls.iter().filter(|call| call.operation == operation).count();
+    assert_eq!((of("Query"), of("UpdateItem"), calls.len()), (18, 120, 138));
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_keeps_none_behind_it_from_being_swept() {
+    let scene = Scene::start().await;
+    // The first of the first page, from a later release; and index entries that are no lane's at all.
+    let later = scene.lane(webhook(1)).await;
+    scene.change(later, "sv", n(99)).await;
+    scene.db.clock().advance(MOMENT);
+    let mut lanes = vec![];
+    for number in 2..=60 {
+        lanes.push(scene.lane(webhook(number)).await);
+    }
+    scene.lane(conversation(1)).await;
+    scene.lane(lead(1)).await;
+    for table in [Table::Webhooks, Table::Messages, Table::Leads] {
+        scene.put(table, "other", Timestamp::from_millis(0), &[]).await;
+    }
+    scene.db.clock().advance(RESCUE);
+    let mut expected = set(&lanes);
+    expected.extend([conversation(1), lead(1)]);
+    assert_eq!(set(&scene.sweep().await), expected);
+    // It does not come up each minute.
+    scene.db.forget_calls();
+    assert_eq!(scene.sweep().await, []);
+    assert_eq!(scene.db.calls().len(), 16);
+}
+
+#[tokio::test]
+async fn pages_full_of_what_cannot_be_claimed_keep_none_behind_them_from_being_swept() {
+    let scene = Scene::start().await;
+    let worked_on = scene.in_one_part(60).await;
+    scene.db.clock().advance(RESCUE);
+    for lane in worked_on {
+        scene.lease(lane).await;
+    }
+    for number in 0..60 {
+        scene.put(Table::Messages, &format!("other{number}"), Timestamp::from_millis(0), &[]).await;
+    }
+    let behind = [scene.lane(webhook(1_000)).await, scene.lane(conversation(1_000)).await];
+    for lane in behind {
+        scene.release_at_once(lane).await;
+    }
+    assert_eq!(set(&scene.sweep().await), set(&behind));
+}
+
+impl Scene {
+    /// Makes a lane due now.
+    async fn release_at_once(&self, lane: LaneId) {
+        let rest = Rest::Closed(self.now());
+        let leased = self.lease(lane).await;
+        let released = self.store().release_lane(&leased, rest, Duration::ZERO).await.unwrap();
+        assert_eq!(released, Released::Done);
+    }
+}
+
+#[tokio::test]
+async fn of_several_sweepers_each_lane_has_one() {
+    let scene = Scene::start().await;
+    let mut lanes = BTreeSet::new();
+    for number in 0..40_u128 {
+        for lane in [webhook(number << 120), conversation(number), lead(number)] {
+            lanes.insert(scene.lane(lane).await);
+        }
+    }
+    scene.db.clock().advance(RESCUE);
+    let (second, third) = (sweeper(&scene.db, &scene.sqs), sweeper(&scene.db, &scene.sqs));
+    let (one, two, three) = tokio::join!(scene.sweeper.run(), second.run(), third.run());
+    let queued: usize = [one, two, three].map(|swept| swept.unwrap().queued).iter().sum();
+    assert_eq!(queued, 120);
+    let queued = scene.queued();
+    assert_eq!((queued.len(), set(&queued)), (120, lanes));
+}
+
+#[tokio::test]
+async fn what_was_claimed_is_queued_with_its_chunk_whenever_the_sweeper_dies() {
+    for calls in [20, 40, 60] {
+        for death in [Death::Before, Death::After] {
+            let scene = Scene::start().await;
+            let lanes = scene.in_one_part(48).await;
+            scene.db.clock().advance(RESCUE);
+            let mut dead = scene.db.die_after(calls, death);
+            tokio::select! {
+                swept = scene.sweeper.run() => panic!("nobody died: {swept:?}"),
+                _ = &mut dead => {}
+            }
+            scene.db.revive();
+            let mut queued = set(&scene.queued());
+            queued.extend(scene.sweep().await);
+            // A chunk, and what was being claimed: their messages are lost until the claim ends.
+            assert!(queued.len() >= 48 - 10 - 4, "{calls}: {}", queued.len());
+            scene.db.clock().advance(Sweeper::CLAIM);
+            queued.extend(scene.sweep().await);
+            assert_eq!(queued, set(&lanes));
+        }
+    }
 }
 
 #[tokio::test]
 async fn a_run_out_of_time_leaves_the_rest_to_the_next() {
     let mut scene = Scene::start().await;
-    scene.record(1).await;
-    scene.db.clock().advance(FIRST_DUE);
+    scene.lane(webhook(1)).await;
+    scene.db.clock().advance(RESCUE);
     scene.sweeper.budget = Duration::ZERO;
     assert_eq!(scene.sweeper.run().await.unwrap(), Swept::default());
     scene.sweeper.budget = Sweeper::BUDGET;
@@ -302,130 +402,94 @@ async fn a_run_out_of_time_leaves_the_rest_to_the_next() {
 #[tokio::test]
 async fn what_the_queue_does_not_take_is_due_again() {
     let scene = Scene::start().await;
-    let delivery = scene.record(1).await;
-    scene.db.clock().advance(FIRST_DUE);
+    let lane = scene.lane(webhook(1)).await;
+    scene.db.clock().advance(RESCUE);
     scene.sqs.close(true);
     assert_eq!(scene.sweeper.run().await.unwrap(), Swept { rescued: 1, not_queued: 1, ..Swept::default() });
     scene.sqs.close(false);
     scene.db.clock().advance(Sweeper::CLAIM);
-    assert_eq!(scene.sweep().await, [delivery]);
+    assert_eq!(scene.sweep().await, [lane]);
+}
+
+#[tokio::test]
+async fn messages_that_the_queue_refuses_hold_no_others_up() {
+    let scene = Scene::start().await;
+    let lanes = scene.in_one_part(20).await;
+    scene.db.clock().advance(RESCUE);
+    scene.sqs.refuse_next(7);
+    let swept = scene.sweeper.run().await.unwrap();
+    assert_eq!((swept.queued, swept.not_queued, swept.rescued), (13, 7, 20));
+    let mut queued = set(&scene.queued());
+    assert_eq!(queued.len(), 13);
+    scene.db.clock().advance(Sweeper::CLAIM);
+    queued.extend(scene.sweep().await);
+    assert_eq!(queued, set(&lanes));
 }
 
 #[tokio::test]
 async fn a_part_that_cannot_be_read_does_not_keep_the_others_from_being_swept() {
     let scene = Scene::start().await;
-    for version in 1..=40 {
-        scene.record(version).await;
+    for number in 0..40_u128 {
+        scene.lane(webhook(number << 120)).await;
     }
-    scene.db.clock().advance(FIRST_DUE);
-    // Of 144 tries of 48 parts, three each, 105 fail: some parts fail for good, which ones is chance.
-    scene.db.fail("Query", Fault::Throttled, 105);
+    scene.db.clock().advance(RESCUE);
+    // Of 48 tries of 16 parts, three each, 40 fail: some parts fail for good, which ones is chance.
+    scene.db.fail("Query", Fault::Throttled, 40);
     let failed = scene.sweeper.run().await.unwrap_err().failed;
-    assert!((2..48).contains(&failed), "{failed}");
+    assert!((1..16).contains(&failed), "{failed}");
     let first = scene.queued().len();
-    let rest = scene.sweep().await.len();
-    assert_eq!(first + rest, 40);
+    assert_eq!(first + scene.sweep().await.len(), 40);
 }
 
 #[tokio::test]
 async fn what_was_claimed_is_queued_although_other_claims_failed() {
     let scene = Scene::start().await;
-    for version in 1..=20 {
-        scene.record(version).await;
-    }
-    scene.db.clock().advance(FIRST_DUE);
+    scene.in_one_part(20).await;
+    scene.db.clock().advance(RESCUE);
     // Of 60 tries of 20 claims 45 fail: at least five claims succeed, at least some do not.
     scene.db.fail("UpdateItem", Fault::Throttled, 45);
-    let _ = scene.sweeper.run().await;
+    let failed = scene.sweeper.run().await.unwrap_err().failed;
     let first = scene.queued().len();
-    let rest = scene.sweep().await.len();
-    assert_eq!(first + rest, 20);
-}
-
-#[tokio::test]
-async fn a_conversation_whose_wake_was_lost_is_queued_once_it_is_due_and_again_five_minutes_later() {
-    let scene = Scene::start().await;
-    let task = scene.lane(7, scene.db.store().now().plus(FIRST_DUE)).await;
-    scene.db.clock().advance(FIRST_DUE - MOMENT);
-    assert_eq!(scene.woken().await, []);
-    scene.db.clock().advance(MOMENT);
-    assert_eq!(scene.woken().await, [task]);
-    assert_eq!(scene.woken().await, [], "a backlog is not queued anew each minute");
-    scene.db.clock().advance(Sweeper::CLAIM);
-    assert_eq!(scene.woken().await, [task]);
-}
-
-#[tokio::test]
-async fn of_two_sweepers_one_wakes_a_conversation() {
-    let scene = Scene::start().await;
-    for n in 1..=60 {
-        scene.lane(n, scene.db.store().now()).await;
-    }
-    let other = sweeper(&scene.db, &scene.sqs, &scene.sends, &scene.leads);
-    let (one, two) = tokio::join!(scene.sweeper.run(), other.run());
-    assert_eq!(one.unwrap().queued + two.unwrap().queued, 60);
-    let woken: BTreeSet<String> = scene.sends.take().into_iter().map(|message| message.body).collect();
-    assert_eq!(woken.len(), 60);
-}
-
-#[tokio::test]
-async fn deliveries_that_cannot_be_queued_hold_no_conversation_up() {
-    let scene = Scene::start().await;
-    scene.record(1).await;
-    scene.db.clock().advance(FIRST_DUE);
-    let task = scene.lane(7, scene.db.store().now()).await;
-    scene.sqs.close(true);
-    assert_eq!(scene.sweeper.run().await.unwrap(), Swept { queued: 1, rescued: 2, not_queued: 1, failed: 0 });
-    assert_eq!(SendTask::read(&scene.sends.take()[0].body).unwrap(), task);
-}
-
-#[tokio::test]
-async fn a_lead_whose_task_was_lost_is_queued_once_it_is_due_and_again_five_minutes_later() {
-    let scene = Scene::start().await;
-    let task = scene.lead(7, scene.db.store().now().plus(FIRST_DUE)).await;
-    scene.db.clock().advance(FIRST_DUE - MOMENT);
-    assert_eq!(scene.leads_queued().await, []);
-    scene.db.clock().advance(MOMENT);
-    assert_eq!(scene.leads_queued().await, [task]);
-    assert_eq!(scene.leads_queued().await, [], "a backlog is not queued anew each minute");
-    scene.db.clock().advance(Sweeper::CLAIM);
-    assert_eq!(scene.leads_queued().await, [task]);
-}
-
-#[tokio::test]
-async fn of_two_sweepers_one_queues_a_lead() {
-    let scene = Scene::start().await;
-    for n in 1..=60 {
-        scene.lead(n, scene.db.store().now()).await;
-    }
-    let other = sweeper(&scene.db, &scene.sqs, &scene.sends, &scene.leads);
-    let (one, two) = tokio::join!(scene.sweeper.run(), other.run());
-    assert_eq!(one.unwrap().queued + two.unwrap().queued, 60);
-    let queued: BTreeSet<String> = scene.leads.take().into_iter().map(|message| message.body).collect();
-    assert_eq!(queued.len(), 60);
+    assert_eq!(first + failed, 20);
+    assert_eq!(scene.sweep().await.len(), failed);
 }
 
 #[tokio::test]
 async fn what_was_lost_is_counted_apart_from_what_was_planned() {
     let scene = Scene::start().await;
-    let (lost, died, planned) = (scene.record(1).await, scene.record(2).await, scene.record(3).await);
+    let [lost, died, planned, waited] = [1, 2, 3, 4].map(webhook);
+    for lane in [lost, died, planned, waited, conversation(1), lead(1)] {
+        scene.lane(lane).await;
+    }
     scene.lease(died).await;
     let later = TestClock::START.plus(Duration::from_secs(1_800));
-    let failed = scene.lease(planned).await;
-    scene.db.store().give_back(&failed, Next::Again { at: later }, later).await.unwrap();
-    scene.lane(1, TestClock::START.plus(FIRST_DUE)).await;
-    scene.lead(1, TestClock::START.plus(FIRST_DUE)).await;
+    scene.release(&scene.lease(planned).await, Rest::Waits(later)).await;
+    // The message that was to come for it did not.
+    let soon = Rest::Waits(later.minus(RESCUE));
+    scene.db.clock().set(later.minus(RESCUE).minus(MOMENT));
+    scene.release(&scene.lease(waited).await, soon).await;
 
-    scene.db.clock().set(later.plus(MOMENT));
+    scene.db.clock().set(later);
     scene.sweeper.run().await.unwrap();
-    let queued: BTreeSet<DeliveryId> = scene.queued().into_iter().collect();
-    assert_eq!(queued, BTreeSet::from([lost, died, planned]));
+    assert_eq!(set(&scene.queued()), set(&[lost, died, planned, waited, conversation(1), lead(1)]));
     let told: Vec<_> = scene.counted.told().into_iter().collect();
     let expected = [
-        ("DueSwept deliveries", vec![1]),
+        ("DueSwept webhooks", vec![1]),
         ("Rescued conversations", vec![1]),
-        ("Rescued deliveries", vec![2]),
         ("Rescued leads", vec![1]),
+        ("Rescued webhooks", vec![3]),
     ];
     assert_eq!(told, expected.map(|(name, counts)| (name.to_owned(), counts)));
+}
+
+#[tokio::test]
+async fn a_planned_lane_that_nobody_comes_to_is_rescued_the_next_time() {
+    let scene = Scene::start().await;
+    let lane = scene.lane(webhook(1)).await;
+    let later = scene.now().plus(Duration::from_secs(1_800));
+    scene.release(&scene.lease(lane).await, Rest::Closed(later)).await;
+    scene.db.clock().set(later);
+    assert_eq!(scene.sweeper.run().await.unwrap(), Swept { queued: 1, ..Swept::default() });
+    scene.db.clock().advance(Sweeper::CLAIM);
+    assert_eq!(scene.sweeper.run().await.unwrap(), Swept { queued: 1, rescued: 1, ..Swept::default() });
 }

@@ -1,21 +1,31 @@
 //! The way to the receivers.
 
+mod connections;
+mod control;
+mod dial;
+
 use std::error::Error;
 use std::future::Future;
-use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::webhook::Reach;
 use domain::{Attempt, AttemptError, EndpointUrl, Secret, TrustedReceivers};
-use reqwest::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
+use hyper::{Method, Request, Response, Uri};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
+use url::Position;
 
-use crate::resolver::{Lookup, Names, Resolver, SystemLookup, Unresolved};
+use crate::resolver::{Lookup, Names, SystemLookup};
+use connections::{Connection, Connections, Room};
+use control::Control;
+use dial::Dial;
+pub(crate) use dial::is_too_many_files;
 
 /// One POST. The body is sent as it is, byte for byte.
 pub struct Post<'a> {
@@ -60,33 +70,37 @@ pub trait Transport {
 }
 
 /// HTTPS to public addresses, each checked after its name was resolved; and to receivers that the deployment
-/// trusts.
+/// trusts. One is made for a process and serves all invocations, so that its limits hold for the process.
 pub struct Https {
-    public: Client,
-    trusted: Option<Client>,
+    connections: Connections,
     receivers: TrustedReceivers,
     time: Duration,
-    lookup: Names,
+    agent: HeaderValue,
+    slots: Semaphore,
 }
 
 impl Https {
-    const CONNECT: Duration = Duration::from_secs(5);
+    /// How many posts are in flight at the same moment. More wait for their turn, and their time begins with it.
+    pub const POSTS: usize = 600;
+    /// How many sockets to receivers are open at the same moment, those included that are kept for the next post. Lambda
+    /// gives a process 1,024 descriptors. Of the others, [`SystemLookup`] takes up to two for each of
+    /// [`SystemLookup::AT_ONCE`] names, and almost 200 are for the connections to AWS and for the runtime. More sockets
+    /// than posts, so that some connections are kept while all posts are in flight.
+    pub const SOCKETS: usize = 700;
     /// How much of an answer is read before its connection is given up.
     const MAX_READ: usize = 8 * 1024;
-    /// Lambda freezes the process between batches; receivers close connections meanwhile.
-    const IDLE: Duration = Duration::from_secs(20);
 
-    /// Makes the clients, which takes milliseconds and is done once. `extra_ca` (PEM) is believed for the trusted
+    /// Prepares TLS, which takes milliseconds and is done once. `extra_ca` (PEM) is believed for the trusted
     /// receivers alone; `time` is what an attempt may take in all; `ours` is a URL of a service that this function
-    /// depends on itself: should a name not be found, and the name in this URL neither, it is our own network that
-    /// finds none.
+    /// depends on itself. Where a receiver cannot be reached, and this service neither, it is our own network that lets
+    /// nothing out. To find that out takes up to four seconds more than `time` where `time` is below ten.
     pub fn new(
         receivers: TrustedReceivers,
         extra_ca: &str,
         time: Duration,
         ours: &str,
     ) -> Result<Self, HttpsError> {
-        Self::with_lookup(receivers, extra_ca, time, ours, Arc::new(SystemLookup))
+        Self::with_lookup(receivers, extra_ca, time, ours, Arc::new(SystemLookup::default()))
     }
 
     /// The same with another way to look names up.
@@ -97,113 +111,150 @@ impl Https {
         ours: &str,
         lookup: Arc<dyn Lookup>,
     ) -> Result<Self, HttpsError> {
-        let lookup = Names::new(lookup, ours);
-        let public = client(RootCertStore::empty(), Resolver::new(lookup.clone(), Reach::Public))?;
+        let tls = |extra| outbound::tls(extra).map_err(HttpsError::Tls);
         let trusted = match receivers.is_empty() {
             true => None,
-            false => Some(client(certificates(extra_ca)?, Resolver::new(lookup.clone(), Reach::Trusted))?),
+            false => Some(tls(certificates(extra_ca)?)?),
         };
-        Ok(Self { public, trusted, receivers, time, lookup })
+        let public = tls(RootCertStore::empty())?;
+        let agent =
+            HeaderValue::try_from(outbound::user_agent("Webhooks")).map_err(|_| HttpsError::UserAgent)?;
+        let (names, dial) = (Names::new(lookup), dial::system());
+        let control = Control::new(ours, names.clone(), Arc::clone(&dial)).ok_or(HttpsError::Control)?;
+        let connections = Connections::new(public, trusted, names, dial, control, Self::SOCKETS);
+        Ok(Self { connections, receivers, time, agent, slots: Semaphore::new(Self::POSTS) })
     }
 
-    /// The client for a URL; none where it must not be called. The resolver is not asked for URLs that name an
-    /// address, so the URL is judged here, anew for each attempt.
-    fn client_for(&self, url: &EndpointUrl) -> Option<&Client> {
-        match url.reach(&self.receivers) {
-            Ok(Reach::Public) => Some(&self.public),
-            Ok(Reach::Trusted) => self.trusted.as_ref(),
-            Err(_) => None,
+    /// The same with other limits than [`Https::POSTS`] and [`Https::SOCKETS`]. At least one socket more than posts is
+    /// allowed, whatever is asked for.
+    pub fn limited(mut self, posts: usize, sockets: usize) -> Self {
+        self.slots = Semaphore::new(posts);
+        self.connections = self.connections.limited(sockets.max(posts + 1));
+        self
+    }
+
+    /// The same with another way to connect to an address.
+    pub fn dialling(mut self, dial: Dial) -> Self {
+        self.connections = self.connections.dialling(dial);
+        self
+    }
+
+    fn request(&self, post: &Post<'_>, origin: &str) -> Result<Request<Full<Bytes>>, AttemptError> {
+        let broken = AttemptError::AnswerBroken;
+        let target = &post.url.as_url()[Position::BeforePath..Position::AfterQuery];
+        let mut request = Request::new(Full::new(Bytes::copy_from_slice(post.body)));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = Uri::try_from(target).map_err(|_| broken)?;
+        let headers = request.headers_mut();
+        headers.reserve(4 + post.headers.len());
+        headers.insert(HOST, HeaderValue::from_str(origin).map_err(|_| broken)?);
+        headers.insert(USER_AGENT, self.agent.clone());
+        headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in &post.headers {
+            // Every value is made of visible ASCII: keys are checked when they are set, the rest is ours.
+            let mut value = HeaderValue::from_str(value.expose()).map_err(|_| broken)?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::from_static(name), value);
         }
+        Ok(request)
     }
 }
 
 impl Transport for Https {
     async fn post(&self, post: Post<'_>) -> Result<Answer, Unanswered> {
+        // A URL that was stored before it was refused is judged here, anew for each attempt.
+        let reach = post.url.reach(&self.receivers).map_err(|_| AttemptError::AddressRefused)?;
+        let _slot = self.slots.acquire().await.map_err(|_| Unanswered::NotSent)?;
+        let origin = &post.url.as_url()[Position::BeforeHost..Position::AfterPort];
+        let mut request = self.request(&post, origin)?;
+        let mut way = self.way(origin).await?;
         let until = Instant::now() + self.time;
-        let client = self.client_for(post.url).ok_or(AttemptError::AddressRefused)?;
-        let mut request = client.post(post.url.as_url().clone()).header(CONTENT_TYPE, "application/json");
-        for (name, value) in &post.headers {
-            // Every value is made of visible ASCII: keys are checked when they are set, the rest is ours.
-            let mut value = HeaderValue::from_str(value.expose()).map_err(|_| AttemptError::AnswerBroken)?;
-            value.set_sensitive(true);
-            request = request.header(*name, value);
-        }
-        let sent = timeout_at(until, request.body(post.body.to_vec()).send());
-        let response = match sent.await.map_err(|_| AttemptError::Timeout)? {
-            Ok(response) => response,
-            Err(error) if is_ours(&error) && self.lookup.have_ipv4(post.url).await => {
-                return Err(Unanswered::NotSent);
+        loop {
+            let (mut connection, is_kept) = match way {
+                Way::Kept(connection) => (connection, true),
+                Way::Room(room) => {
+                    (Box::pin(self.connections.open(post.url, reach, room, until)).await?, false)
+                }
+            };
+            match timeout_at(until, connection.send(request)).await {
+                Ok(Ok(response)) => {
+                    return Ok(self.answered(response, connection, origin, until).await);
+                }
+                Ok(Err(mut error)) => match error.take_message() {
+                    // The receiver closed a connection that was kept, before anything of this request was sent.
+                    Some(unsent) if is_kept => request = unsent,
+                    _ => return Err(code(error.error()).into()),
+                },
+                Err(_) => return Err(AttemptError::Timeout.into()),
             }
-            Err(error) => return Err(code(&error)),
-        };
+            drop(connection);
+            way = timeout_at(until, self.way(origin)).await.map_err(|_| Unanswered::NotSent)??;
+        }
+    }
+}
+
+/// How a request goes.
+enum Way {
+    /// By a connection that was kept.
+    Kept(Connection),
+    /// By one that is opened.
+    Room(Room),
+}
+
+impl Https {
+    async fn way(&self, origin: &str) -> Result<Way, Unanswered> {
+        match self.connections.kept(origin).await {
+            Some(connection) => Ok(Way::Kept(connection)),
+            None => Ok(Way::Room(self.connections.room().await?)),
+        }
+    }
+
+    /// The answer. The status has decided already: a body that drips, breaks or never ends changes nothing and is cut,
+    /// with its connection.
+    async fn answered(
+        &self,
+        response: Response<Incoming>,
+        mut connection: Connection,
+        origin: &str,
+        until: Instant,
+    ) -> Answer {
         let status = response.status().as_u16();
         let retry_after = response.headers().get(RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Ok(Answer { status, retry_after, body: beginning(response, until).await })
-    }
-}
-
-/// The beginning of a body. The status has decided already: a body that drips, breaks or never ends changes
-/// nothing and is cut.
-async fn beginning(mut response: Response, until: Instant) -> Vec<u8> {
-    let (mut body, mut read) = (vec![], 0);
-    while read < Https::MAX_READ {
-        let Ok(Ok(Some(chunk))) = timeout_at(until, response.chunk()).await else { break };
-        read += chunk.len();
-        let room = Attempt::MAX_ANSWER - body.len();
-        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-    }
-    body
-}
-
-/// The stable code of a failure.
-fn code(error: &reqwest::Error) -> Unanswered {
-    for cause in chain(error) {
-        if let Some(Unresolved(code)) = cause.downcast_ref() {
-            return *code;
+        let (mut body, mut read, mut incoming) = (vec![], 0, response.into_body());
+        while read < Self::MAX_READ {
+            match timeout_at(until, connection.carry(incoming.frame())).await {
+                Ok(Some(Ok(frame))) => {
+                    let Some(chunk) = frame.data_ref() else { continue };
+                    read += chunk.len();
+                    let room = Attempt::MAX_ANSWER - body.len();
+                    body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                }
+                Ok(None) => {
+                    self.connections.keep(origin.to_owned(), connection);
+                    break;
+                }
+                Ok(Some(Err(_))) | Err(_) => break,
+            }
         }
-        if is_tls(cause) {
-            return AttemptError::TlsFailed.into();
-        }
-    }
-    if error.is_connect() {
-        AttemptError::ConnectFailed.into()
-    } else if error.is_timeout() {
-        AttemptError::Timeout.into()
-    } else {
-        AttemptError::AnswerBroken.into()
+        Answer { status, retry_after, body }
     }
 }
 
-fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |error| (*error).source())
-}
-
-/// Whether a connection was not begun for want of a way out of our own network, of ports or of files. (A host that has
-/// IPv6 addresses alone cannot be reached from a network without: that is for its owner to mend.)
-fn is_ours(error: &reqwest::Error) -> bool {
-    /// Linux: too many open files, in the system and in the process.
-    const TOO_MANY_FILES: [i32; 2] = [23, 24];
-    chain(error).filter_map(|cause| cause.downcast_ref::<std::io::Error>()).any(|error| {
-        let out = [ErrorKind::NetworkDown, ErrorKind::NetworkUnreachable, ErrorKind::AddrNotAvailable];
-        out.contains(&error.kind()) || error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code))
-    })
+/// The stable code of a failure that came after the connection was made.
+fn code(error: &hyper::Error) -> AttemptError {
+    let mut causes = std::iter::successors(Some(error as &(dyn Error + 'static)), |error| (*error).source());
+    match causes.any(is_tls) {
+        true => AttemptError::TlsFailed,
+        false => AttemptError::AnswerBroken,
+    }
 }
 
 /// Whether an error is TLS's. An I/O error does not name the error it wraps as its source.
 fn is_tls(error: &(dyn Error + 'static)) -> bool {
     let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     error.is::<rustls::Error>() || wrapped.is_some_and(|wrapped| is_tls(wrapped))
-}
-
-fn client(extra: RootCertStore, resolver: Resolver) -> Result<Client, HttpsError> {
-    outbound::client(outbound::tls(extra).map_err(HttpsError::Tls)?, "Webhooks")
-        .dns_resolver(resolver)
-        .https_only(true)
-        .connect_timeout(Https::CONNECT)
-        .pool_idle_timeout(Https::IDLE)
-        .build()
-        .map_err(HttpsError::Client)
 }
 
 fn certificates(pem: &str) -> Result<RootCertStore, HttpsError> {
@@ -214,7 +265,7 @@ fn certificates(pem: &str) -> Result<RootCertStore, HttpsError> {
     Ok(roots)
 }
 
-/// The clients cannot be made.
+/// The transport cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpsError {
     /// `TRUSTED_CA_PEM` cannot be read.
@@ -223,7 +274,10 @@ pub enum HttpsError {
     /// TLS cannot be set up, or the extra certificate is none.
     #[error("TLS cannot be set up")]
     Tls(#[source] rustls::Error),
-    /// The HTTP client cannot be made.
-    #[error("the HTTP client cannot be made")]
-    Client(#[source] reqwest::Error),
+    /// The URL of a service of our own names no host or no port.
+    #[error("the URL for control connections has no host or no port")]
+    Control,
+    /// The name that we call ourselves by cannot be a header.
+    #[error("the user agent cannot be sent")]
+    UserAgent,
 }

@@ -1,7 +1,7 @@
 //! The `webhook-delivery` function: settings and clients once, then batches until the environment ends.
 
 use lambda_runtime::{Error, service_fn};
-use queue::{DeliveryQueue, DeliveryQueues};
+use queue::Queues;
 use store::{Store, Tables};
 use webhook_delivery::{Engine, Https, Rules};
 
@@ -11,6 +11,7 @@ async fn main() -> Result<(), Error> {
     let rules = Rules::read(&process.settings)?;
     let extra_ca = process.settings.optional("TRUSTED_CA_PEM").unwrap_or_default();
     let (sqs, fast) = (process.sqs(), process.settings.required("DELIVERY_QUEUE_URL")?);
+    let control = Rules::control(&process.settings, &fast)?;
     let engine = Engine {
         store: Store::new(
             process.dynamodb(),
@@ -18,11 +19,12 @@ async fn main() -> Result<(), Error> {
             process.clock(),
             process.ids(),
         ),
-        queues: DeliveryQueues {
-            fast: DeliveryQueue::new(sqs.clone(), &fast),
-            slow: DeliveryQueue::new(sqs, process.settings.required("SLOW_DELIVERY_QUEUE_URL")?),
-        },
-        transport: Https::new(rules.trusted.clone(), &extra_ca, rules.attempt, &fast)?,
+        queues: Queues::default().with_webhooks(
+            sqs,
+            &fast,
+            process.settings.required("SLOW_DELIVERY_QUEUE_URL")?,
+        ),
+        transport: Https::new(rules.trusted.clone(), &extra_ca, rules.attempt, &control)?,
         metrics: process.metrics(),
         rules,
     };

@@ -1,22 +1,18 @@
 //! Names to addresses, and none to an address that is not public.
 
-use std::error::Error;
-use std::fmt;
 use std::future::Future;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, ToSocketAddrs};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::address::is_public;
 use domain::webhook::Reach;
-use domain::{AttemptError, EndpointUrl};
-use reqwest::Url;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::Host;
 
-use crate::Unanswered;
+use crate::https::is_too_many_files;
 
 /// The addresses of a name, to come.
 pub type Addresses = Pin<Box<dyn Future<Output = std::io::Result<Vec<IpAddr>>> + Send>>;
@@ -28,113 +24,112 @@ pub trait Lookup: Send + Sync {
 }
 
 /// The operating system's resolver.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SystemLookup;
+#[derive(Clone, Debug)]
+pub struct SystemLookup {
+    rooms: Arc<Semaphore>,
+}
+
+impl SystemLookup {
+    /// How many names are looked up at the same moment. Each look-up occupies a thread and up to two descriptors, also
+    /// after the one who asked has given up: the system's resolver cannot be interrupted.
+    pub const AT_ONCE: usize = 64;
+}
+
+impl Default for SystemLookup {
+    fn default() -> Self {
+        Self { rooms: Arc::new(Semaphore::new(Self::AT_ONCE)) }
+    }
+}
 
 impl Lookup for SystemLookup {
     fn lookup(&self, name: &str) -> Addresses {
-        let name = name.to_owned();
+        let (name, rooms) = (name.to_owned(), Arc::clone(&self.rooms));
         Box::pin(async move {
-            let addresses = tokio::net::lookup_host((name, 0)).await?;
-            Ok(addresses.map(|address| address.ip()).collect())
+            let room = rooms.acquire_owned().await.map_err(std::io::Error::other)?;
+            let looked_up = tokio::task::spawn_blocking(move || {
+                let addresses = (name.as_str(), 0).to_socket_addrs();
+                drop(room);
+                Ok(addresses?.map(|address| address.ip()).collect())
+            });
+            looked_up.await.map_err(std::io::Error::other)?
         })
     }
 }
 
-/// How long a look-up may take: two of them, and some time to connect, fit into what a connection has.
+/// How long a look-up may take.
 const LOOKUP: Duration = Duration::from_secs(2);
 
-/// Names, looked up in the way given; and one of which we know that it is there.
+/// Names, looked up in the way given.
 #[derive(Clone)]
 pub(crate) struct Names {
     lookup: Arc<dyn Lookup>,
-    ours: Arc<str>,
+}
+
+/// Why there are no addresses to connect to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nowhere {
+    /// One of them is not public.
+    Refused,
+    /// The name has none.
+    NoAddress,
+    /// There was no answer, or it was an error. Whether the name is at fault or whoever was asked for it, this does
+    /// not tell.
+    Unknown,
+    /// This process has no file descriptor left.
+    TooManyFiles,
 }
 
 impl Names {
-    /// `ours` is a URL of a service that this function depends on itself.
-    pub(crate) fn new(lookup: Arc<dyn Lookup>, ours: &str) -> Self {
-        let host = Url::parse(ours).ok().and_then(|url| url.host_str().map(str::to_owned));
-        Self { lookup, ours: host.unwrap_or_default().into() }
+    pub(crate) fn new(lookup: Arc<dyn Lookup>) -> Self {
+        Self { lookup }
     }
 
-    /// The addresses of a name, at least one.
-    async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, Unanswered> {
+    /// The addresses of a host that may be connected to, at least one. They are to be connected to as they are: a name
+    /// that is looked up a second time could lead elsewhere. **One** address that is not public refuses them all, so
+    /// that a mixed answer gives no second try. A host that is an address itself was judged with its URL.
+    pub(crate) async fn addresses(&self, host: &Host<&str>, reach: Reach) -> Result<Vec<IpAddr>, Nowhere> {
+        let name = match host {
+            Host::Ipv4(address) => return Ok(vec![(*address).into()]),
+            Host::Ipv6(address) => return Ok(vec![(*address).into()]),
+            Host::Domain(name) => name,
+        };
+        let mut addresses = self.look_up(name).await?;
+        if reach == Reach::Public && !addresses.iter().copied().all(is_public) {
+            return Err(Nowhere::Refused);
+        }
+        // Where there are IPv4 addresses they are called alone: a function without IPv6 would lose a share of the time to
+        // connect to each of the others.
+        if addresses.iter().any(IpAddr::is_ipv4) {
+            addresses.retain(IpAddr::is_ipv4);
+        }
+        Ok(addresses)
+    }
+
+    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, Nowhere> {
         match timeout(LOOKUP, self.lookup.lookup(name)).await {
-            Ok(Ok(addresses)) if !addresses.is_empty() => Ok(addresses),
-            Ok(Ok(_)) => Err(AttemptError::DnsFailed.into()),
-            // Whether the name is at fault or whoever was asked for it, this does not tell: another name does.
-            Ok(Err(_)) | Err(_) if self.finds_ours().await => Err(AttemptError::DnsFailed.into()),
-            Ok(Err(_)) | Err(_) => Err(Unanswered::NotSent),
-        }
-    }
-
-    async fn finds_ours(&self) -> bool {
-        if self.ours.is_empty() || self.ours.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() {
-            return true;
-        }
-        let found = timeout(LOOKUP, self.lookup.lookup(&self.ours)).await;
-        found.is_ok_and(|found| found.is_ok_and(|found| !found.is_empty()))
-    }
-
-    /// Whether a URL leads to an IPv4 address.
-    pub(crate) async fn have_ipv4(&self, url: &EndpointUrl) -> bool {
-        match url.as_url().host() {
-            Some(Host::Ipv4(_)) => true,
-            Some(Host::Domain(name)) => {
-                self.addresses(name).await.is_ok_and(|addresses| addresses.iter().any(IpAddr::is_ipv4))
-            }
-            _ => false,
+            Ok(Ok(addresses)) if addresses.is_empty() => Err(Nowhere::NoAddress),
+            Ok(Ok(addresses)) => Ok(addresses),
+            Ok(Err(error)) if is_too_many_files(&error) => Err(Nowhere::TooManyFiles),
+            Ok(Err(_)) | Err(_) => Err(Nowhere::Unknown),
         }
     }
 }
 
-/// Resolves for the HTTP client, which then connects to an address given here and to no other: a name that is
-/// looked up a second time cannot lead elsewhere. **One** address that is not public refuses them all, so that a
-/// mixed answer gives no second try.
-pub(crate) struct Resolver {
-    names: Names,
-    reach: Reach,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::future::join_all;
 
-impl Resolver {
-    pub(crate) fn new(names: Names, reach: Reach) -> Self {
-        Self { names, reach }
+    #[tokio::test]
+    async fn look_ups_beyond_those_allowed_wait_for_their_turn_and_those_given_up_take_none() {
+        let system = SystemLookup::default();
+        let all = u32::try_from(SystemLookup::AT_ONCE).unwrap();
+        let held = Arc::clone(&system.rooms).acquire_many_owned(all).await.unwrap();
+        let given_up = timeout(Duration::from_millis(100), system.lookup("localhost")).await;
+        assert!(given_up.is_err(), "it did not wait");
+        drop(held);
+        let found = join_all((0..3 * SystemLookup::AT_ONCE).map(|_| system.lookup("localhost"))).await;
+        assert!(found.into_iter().all(|found| found.is_ok_and(|addresses| !addresses.is_empty())));
+        assert_eq!(system.rooms.available_permits(), SystemLookup::AT_ONCE);
     }
 }
-
-impl Resolve for Resolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let (names, reach) = (self.names.clone(), self.reach);
-        Box::pin(async move {
-            let addresses = names.addresses(name.as_str()).await.map_err(Unresolved)?;
-            if reach == Reach::Public && !addresses.iter().copied().all(is_public) {
-                return Err(Unresolved(AttemptError::AddressRefused.into()).into());
-            }
-            // Where there are IPv4 addresses they are called alone: of two families tried side by side the last failure
-            // would be told, and a network without IPv6 is not what keeps such a receiver from answering.
-            let mut addresses = addresses;
-            if addresses.iter().any(IpAddr::is_ipv4) {
-                addresses.retain(IpAddr::is_ipv4);
-            }
-            // Port 0 stands for the URL's.
-            let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, 0));
-            Ok(Box::new(addresses) as Addrs)
-        })
-    }
-}
-
-/// A name that led nowhere, or where nobody may go.
-#[derive(Debug)]
-pub(crate) struct Unresolved(pub(crate) Unanswered);
-
-impl fmt::Display for Unresolved {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Unanswered::Failed(error) => error.as_str(),
-            Unanswered::NotSent => "our own network finds no names",
-        })
-    }
-}
-
-impl Error for Unresolved {}

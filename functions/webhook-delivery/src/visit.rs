@@ -1,120 +1,643 @@
-//! Visits to endpoints: what the deliveries of one invocation that go to the same endpoint do at its gate together.
+//! A visit of a webhook lane: what is to be delivered is read page by page, posted as many at the same time as the
+//! endpoint bears, and recorded as it ends.
+//!
+//! Reading, posting and recording go on side by side; none of the deliveries waits for another's answer. The visit
+//! knows for each range of the lane what of it is not handled yet, so that the watermarks it leaves behind never pass
+//! work that is still to be done.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
-use domain::gate::{Lane, Seen};
-use domain::{EndpointId, WorkspaceId, causes};
-use store::{GateEntry, Store};
-use tokio::sync::OnceCell;
+use domain::delivery::Next;
+use domain::job::Job;
+use domain::pace::Allowance;
+use domain::retry::Jitter;
+use domain::webhook::DisabledReason;
+use domain::{
+    Attempt, AttemptOutcome, Caps, Delivery, DeliveryState, EventId, JobId, JobKind, JobState, LaneId, Rest,
+    Slot, Timestamp, WebhookEndpoint, causes,
+};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use store::{FreshKey, JobPage, LaneJob, Leased, Pointer, Record, StoreError, WebhookLane};
+use tokio::time::{Instant, sleep_until};
+use uuid::Uuid;
+use worker::Left;
 
-use crate::settings::Rules;
+use crate::attempt::{Ended, Work, attempt, told, without_event};
+use crate::feed::{MOST, Needed, Page, Read, Source, read_page};
+use crate::{Run, Transport};
 
-/// The visits of an invocation, by endpoint.
-#[derive(Default)]
-pub(crate) struct Visits(Mutex<HashMap<EndpointId, Arc<Visit>>>);
+/// When a lane is visited again from which nothing left our own network.
+const OUTAGE: Duration = Duration::from_secs(30);
+/// So many ended posts are recorded at once ...
+const RECORD_AT: usize = 25;
+/// ... or what has waited for so long: what is not recorded is posted again should this process die.
+const RECORD_AFTER: Duration = Duration::from_millis(100);
+/// So many visitors in a row that died make the next one careful: one delivery at a time.
+const CAREFUL_AFTER: u64 = 2;
 
-/// One visit: it begins with the first delivery that comes to the endpoint and ends with the last that leaves.
-pub(crate) struct Visit {
-    workspace: WorkspaceId,
-    endpoint: EndpointId,
-    entry: OnceCell<GateEntry>,
-    /// Whether the one post that a probe allows is made.
-    probed: AtomicBool,
-    /// Whether it was said that the endpoint keeps us waiting.
-    told_slow: AtomicBool,
-    so_far: Mutex<SoFar>,
+/// Visits a lane, and leaves in it what the visit learned.
+pub(crate) async fn visit<T: Transport>(run: &Run<'_, T>, leased: &mut Leased) -> Result<Left, StoreError> {
+    let (lane, lease, deaths) = (leased.lane, leased.lease, leased.deaths);
+    let (LaneId::Webhook(slot), Some(state)) = (lane, leased.webhook()) else { return Ok(Left::Lost) };
+    let mut visit = Visit::new(run, slot, lease, deaths, state.clone());
+    let ended = Box::pin(visit.through()).await;
+    *state = visit.leave();
+    ended.map(Left::Rest)
 }
 
-#[derive(Default)]
-struct SoFar {
-    guests: u32,
-    seen: Seen,
+type Posting<'a> = Pin<Box<dyn Future<Output = (Work, Timestamp, Ended)> + 'a>>;
+type Reading<'a> = Pin<Box<dyn Future<Output = Result<Page, StoreError>> + 'a>>;
+type Recording<'a> = Pin<Box<dyn Future<Output = (Vec<Handled>, Result<(), StoreError>)> + 'a>>;
+
+struct Visit<'a, T> {
+    run: &'a Run<'a, T>,
+    slot: Slot,
+    lease: Uuid,
+    deaths: u64,
+    is_careful: bool,
+    lane: WebhookLane,
+    caps: Caps,
+    fresh: Range<FreshKey>,
+    waiting: Range<Pointer>,
+    /// When the first pointer is due that is not yet.
+    next_wait: Option<Timestamp>,
+    jobs: VecDeque<LaneJob>,
+    job: Option<JobRun>,
+    /// What is to be posted next.
+    ready: VecDeque<Work>,
+    /// What is ready or being posted: no delivery is posted twice at the same time.
+    busy: HashSet<EventId>,
+    /// What was recorded while a page was being read: the page may show it as it was before.
+    unsure: HashSet<EventId>,
+    /// The pointers that this visit put.
+    put: BTreeSet<Pointer>,
+    /// The mark of the job of an endpoint that was enabled, while it is not done: what waits has the whole schedule
+    /// ahead.
+    enabling: Option<JobId>,
+    /// What ended and is not recorded, and since when.
+    ended: Vec<Handled>,
+    ended_since: Option<Instant>,
+    stop: Option<Stop>,
+    trouble: Option<StoreError>,
 }
 
-impl Visits {
-    /// Joins the visit to an endpoint, or begins one. Whoever joins leaves ([`Visits::leave`]).
-    pub(crate) fn join(&self, workspace: WorkspaceId, endpoint: EndpointId) -> Arc<Visit> {
-        let mut visits = locked(&self.0);
-        let visit = visits.entry(endpoint).or_insert_with(|| {
-            Arc::new(Visit {
-                workspace,
-                endpoint,
-                entry: OnceCell::new(),
-                probed: AtomicBool::new(false),
-                told_slow: AtomicBool::new(false),
-                so_far: Mutex::default(),
-            })
-        });
-        locked(&visit.so_far).guests += 1;
-        visit.clone()
+/// A range of the lane, as far as it was read.
+struct Range<K> {
+    /// What was read and is not handled.
+    open: BTreeSet<K>,
+    /// What was read.
+    read: BTreeSet<K>,
+    /// Where the next page begins.
+    next: Option<K>,
+    /// Whether it was read to its end.
+    is_read: bool,
+}
+
+impl<K: Ord + Copy> Range<K> {
+    fn from(next: Option<K>, is_read: bool) -> Self {
+        Self { open: BTreeSet::new(), read: BTreeSet::new(), next, is_read }
     }
 
-    /// Leaves; the last to do so gives the place at the gate back. Whether the endpoint is to be disabled, as it does
-    /// nothing but fail.
-    pub(crate) async fn leave(&self, visit: &Visit, store: &Store, rules: &Rules) -> bool {
-        let seen = {
-            let mut visits = locked(&self.0);
-            let mut so_far = locked(&visit.so_far);
-            so_far.guests -= 1;
-            if so_far.guests > 0 {
-                return false;
+    fn is_done(&self) -> bool {
+        self.is_read && self.open.is_empty()
+    }
+}
+
+/// A job that is being carried out.
+struct JobRun {
+    job: LaneJob,
+    page: JobPage,
+    progress: Job,
+    /// What of the page is not handled.
+    open: usize,
+}
+
+/// A delivery about which everything is done but to record it.
+struct Handled {
+    record: Record,
+    event: EventId,
+    source: Source,
+}
+
+/// Why nothing more is begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    /// The endpoint gets nothing now: it was disabled, or deleted.
+    Disabled,
+    /// Nothing leaves our own network.
+    NotSent,
+    /// Trouble with our own tables.
+    Trouble,
+}
+
+impl<'a, T: Transport> Visit<'a, T> {
+    fn new(run: &'a Run<'a, T>, slot: Slot, lease: Uuid, deaths: u64, lane: WebhookLane) -> Self {
+        let (base, waited, is_waiting) = (lane.base, lane.waited, lane.is_waiting());
+        Self {
+            run,
+            slot,
+            lease,
+            deaths,
+            is_careful: deaths >= CAREFUL_AFTER,
+            lane,
+            caps: Caps::default(),
+            fresh: Range::from(base, false),
+            waiting: Range::from(waited, !is_waiting),
+            next_wait: None,
+            jobs: VecDeque::new(),
+            job: None,
+            ready: VecDeque::new(),
+            busy: HashSet::new(),
+            unsure: HashSet::new(),
+            put: BTreeSet::new(),
+            enabling: None,
+            ended: vec![],
+            ended_since: None,
+            stop: None,
+            trouble: None,
+        }
+    }
+
+    /// Works until nothing is left, something waits, or time is up.
+    async fn through(&mut self) -> Result<Rest, StoreError> {
+        if self.deaths > 0 {
+            // Whoever died may have put pointers of which the lane knows nothing.
+            let last = self.run.store.last_pointer(self.slot).await?;
+            self.lane.last_wait = self.lane.last_wait.max(last);
+            self.waiting.is_read = !self.lane.is_waiting();
+        }
+        if self.lane.has_jobs {
+            self.take_jobs().await?;
+        }
+        let mut posts: FuturesUnordered<Posting<'a>> = FuturesUnordered::new();
+        let (mut reading, mut recording): (Option<Reading<'a>>, Option<Recording<'a>>) = (None, None);
+        loop {
+            let wait_for = self.begin_posts(&mut posts);
+            if reading.is_none() {
+                reading = self.next_read(posts.len(), recording.is_some());
             }
-            visits.remove(&visit.endpoint);
-            so_far.seen
+            if recording.is_none() && self.is_to_be_recorded(posts.is_empty() && reading.is_none()) {
+                recording = Some(self.record());
+            }
+            let record_at =
+                self.ended_since.filter(|_| recording.is_none()).map(|since| since + RECORD_AFTER);
+            if posts.is_empty() && reading.is_none() && recording.is_none() && wait_for.is_none() {
+                break;
+            }
+            tokio::select! {
+                biased;
+                Some((work, at, ended)) = posts.next(), if !posts.is_empty() => {
+                    self.posted(work, at, ended).await;
+                }
+                page = maybe(&mut reading) => {
+                    reading = None;
+                    self.take_page(page).await;
+                }
+                (handled, recorded) = maybe(&mut recording) => {
+                    recording = None;
+                    self.recorded(handled, recorded).await;
+                }
+                () = until(record_at) => {}
+                () = until(wait_for) => {}
+            }
+        }
+        match self.trouble.take() {
+            Some(trouble) => Err(trouble),
+            None => Ok(self.rest()),
+        }
+    }
+
+    /// The jobs that are to be carried out, the oldest first.
+    async fn take_jobs(&mut self) -> Result<(), StoreError> {
+        let jobs = self.run.store.jobs(self.slot).await?;
+        self.jobs = jobs.into_iter().filter(|job| job.job.state == JobState::Active).collect();
+        self.lane.has_jobs = !self.jobs.is_empty();
+        for LaneJob { job, .. } in &self.jobs {
+            let is_begun = job.attempted + job.passed > 0;
+            let opened_at = self.lane.pace.opened_at;
+            match job.kind {
+                // What the endpoint did before it was disabled says nothing about it now.
+                JobKind::Enable if !is_begun && opened_at.is_none_or(|at| at <= job.created_at) => {
+                    self.lane.pace = domain::Pace::default();
+                }
+                _ => self.lane.pace.probe_for(job.created_at),
+            }
+            if job.kind == JobKind::Enable {
+                self.enabling = Some(job.mark());
+            }
+        }
+        Ok(())
+    }
+
+    /// How many posts may be under way.
+    fn room(&self) -> usize {
+        let room = match self.lane.pace.allowance(self.caps, self.run.store.now()) {
+            Allowance::Closed(_) => 0,
+            Allowance::Probe => 1,
+            Allowance::Posts(posts) => usize::from(posts),
         };
-        let Some(GateEntry::Entered(place)) = visit.entry.get() else { return false };
-        match store.leave_gate(place, seen, &rules.schedule).await {
-            Ok(health) => seen.refused + seen.silent > 0 && health.is_hopeless(store.now()),
+        if self.is_careful { room.min(1) } else { room }
+    }
+
+    /// Whether anything more may be begun.
+    fn may_begin(&self) -> bool {
+        self.stop.is_none() && self.run.time.may_begin(self.run.store.now())
+    }
+
+    /// Begins as many posts as there is room for; the moment to come again to what an operator's cap holds back.
+    fn begin_posts(&mut self, posts: &mut FuturesUnordered<Posting<'a>>) -> Option<Instant> {
+        while posts.len() < self.room() && self.may_begin() && !self.ready.is_empty() {
+            let now = self.run.store.now();
+            if let Some(ready_at) = self.lane.ready_at.filter(|ready_at| *ready_at > now) {
+                return self.run.time.may_begin(ready_at).then(|| Instant::now() + ready_at.since(now));
+            }
+            if let Some(per_second) = self.caps.per_second {
+                let from = self.lane.ready_at.map_or(now, |ready_at| ready_at.max(now));
+                self.lane.ready_at = Some(from.plus(Duration::from_secs(1) / u32::from(per_second)));
+            }
+            let Some(work) = self.ready.pop_front() else { break };
+            let (run, is_careful) = (self.run, self.is_careful);
+            posts.push(Box::pin(async move {
+                let (at, ended) = attempt(run, &work, is_careful).await;
+                (work, at, ended)
+            }));
+        }
+        None
+    }
+
+    /// What is read next: what waited for its time, then what is fresh, then what operators ask for.
+    fn next_read(&mut self, posting: usize, is_recording: bool) -> Option<Reading<'a>> {
+        let room = self.room();
+        if room == 0 || !self.may_begin() || self.ready.len() + posting > room {
+            return None;
+        }
+        let read = if !self.waiting.is_read {
+            Read::Waiting(self.waiting.next)
+        } else if !self.fresh.is_read {
+            Read::Fresh(self.fresh.next)
+        } else if self.job.is_none()
+            // A job judges deliveries by their rows: they are read once all of them are written.
+            && self.busy.is_empty()
+            && self.ended.is_empty()
+            && !is_recording
+            && let Some(job) = self.jobs.pop_front()
+        {
+            Read::Job(Box::new(job), Box::new(self.lane.clone()))
+        } else {
+            return None;
+        };
+        let (store, slot, now) = (self.run.store, self.slot, self.run.store.now());
+        self.unsure.clear();
+        Some(Box::pin(read_page(store, slot, read, room.min(MOST), now)))
+    }
+
+    /// Takes a page in: what needs a post is ready, the rest is handled.
+    async fn take_page(&mut self, page: Result<Page, StoreError>) {
+        let page = match page {
+            Ok(page) => page,
+            Err(error) => return self.fail(error),
+        };
+        if let Some(needed) = &page.needed {
+            match &needed.endpoint {
+                Some(endpoint) if endpoint.is_enabled() => self.caps = endpoint.caps.of_slot(endpoint.slots),
+                _ => {
+                    self.stop = Some(Stop::Disabled);
+                    return;
+                }
+            }
+        }
+        match &page.read {
+            Read::Fresh(_) => self.take_fresh(&page),
+            Read::Waiting(_) => self.take_waiting(&page),
+            Read::Job(job, _) => self.take_job(&page, job).await,
+        }
+    }
+
+    /// Whether a page may show that delivery otherwise than it is.
+    fn is_in_hand(&self, event: EventId) -> bool {
+        self.busy.contains(&event) || self.unsure.contains(&event)
+    }
+
+    fn take_fresh(&mut self, page: &Page) {
+        for (delivery, _) in &page.deliveries {
+            let place = place_of(delivery);
+            self.fresh.read.insert(place);
+            // What names a moment was attempted, and its pointer stands.
+            let is_fresh = delivery.next_at.is_none() || delivery.begun_at.is_some();
+            if delivery.state == DeliveryState::Pending && is_fresh && !self.is_in_hand(delivery.event) {
+                self.fresh.open.insert(place);
+                // Should it fail, it waits: the job of an endpoint that was enabled does not ask for it once more.
+                let job = self.enabling.or(delivery.job);
+                self.make_ready(Delivery { job, ..delivery.clone() }, Source::Fresh, page);
+            }
+        }
+        self.fresh.next = self.fresh.read.last().map(|last| last.next()).or(self.fresh.next);
+        self.fresh.is_read = !page.more;
+    }
+
+    fn take_waiting(&mut self, page: &Page) {
+        self.waiting.read.extend(
+            page.deliveries.iter().filter_map(|(_, pointer)| *pointer).chain(page.stale.iter().copied()),
+        );
+        self.waiting.next = self.waiting.read.last().copied().or(self.waiting.next);
+        // Before any pointer is put: none is put where nobody reads any more.
+        self.lane.looked_to = self.waiting.next.max(self.lane.looked_to);
+        for (delivery, pointer) in &page.deliveries {
+            let Some(pointer) = *pointer else { continue };
+            if self.is_in_hand(delivery.event) {
+                // Whether this pointer holds shows when the delivery is recorded: the next visit looks at it.
+                self.waiting.open.insert(pointer);
+                continue;
+            }
+            // Only a pending delivery waits, and only under the moment that its row names.
+            if delivery.state != DeliveryState::Pending || delivery.next_at != Some(pointer.not_before) {
+                continue;
+            }
+            self.waiting.open.insert(pointer);
+            let delivery = match self.enabling.filter(|mark| delivery.job != Some(*mark)) {
+                Some(mark) => delivery.afresh(mark, self.run.store.now()),
+                None => delivery.clone(),
+            };
+            self.make_ready(delivery, Source::Waited(pointer), page);
+        }
+        self.waiting.is_read = !page.more;
+        self.next_wait = earlier(self.next_wait, page.next_wait);
+    }
+
+    async fn take_job(&mut self, page: &Page, job: &LaneJob) {
+        let Some(of_job) = page.of_job.clone() else { return };
+        let mut run = JobRun { job: job.clone(), page: of_job, progress: job.job.clone(), open: 0 };
+        let now = self.run.store.now();
+        for (delivery, _) in &page.deliveries {
+            let has_event =
+                page.needed.as_ref().is_some_and(|needed| needed.events.contains_key(&delivery.event));
+            let is_asked_for = job.job.asks_for(delivery) && !self.busy.contains(&delivery.event);
+            let died = delivery.died().filter(|_| delivery.job == Some(job.job.mark()));
+            if let (Some(died), Some(needed)) = (died, &page.needed) {
+                // The post that was begun for this job killed its worker.
+                run.open += 1;
+                run.progress.attempted += 1;
+                self.died(delivery, &died, Source::Job, needed);
+            } else if is_asked_for && job.job.kind == JobKind::Enable && !remembers(page, delivery) {
+                run.open += 1;
+                run.progress.passed += 1;
+                self.handled(delivery.ended(DeliveryState::Parked), None, Source::Job);
+            } else if is_asked_for && has_event {
+                run.open += 1;
+                self.make_ready(delivery.afresh(job.job.mark(), now), Source::Job, page);
+            } else {
+                run.progress.passed += 1;
+            }
+        }
+        self.job = Some(run);
+        self.advance_job().await;
+    }
+
+    /// Decides about a delivery whether it is to be posted.
+    fn make_ready(&mut self, delivery: Delivery, source: Source, page: &Page) {
+        let Some(needed) = page.needed.clone() else { return };
+        let Needed { endpoint: Some(endpoint), secrets, events } = &*needed else { return };
+        let now = self.run.store.now();
+        if secrets.is_none() {
+            // They come and go together with their endpoint: they are lost, and that can be mended.
+            let key = format!("the secrets of {} / {}", self.slot.workspace, self.slot.endpoint);
+            return self.fail(StoreError::Unreadable { key, reason: "there are none".to_owned() });
+        }
+        if source != Source::Job && !endpoint.remembers(delivery.created_at) {
+            return self.handled(delivery.ended(DeliveryState::Parked), None, source);
+        }
+        if let Some(died) = delivery.died().filter(|_| source != Source::Job) {
+            return self.died(&delivery, &died, source, &needed);
+        }
+        if !events.contains_key(&delivery.event) {
+            return self.handled(without_event(&delivery, now), None, source);
+        }
+        self.busy.insert(delivery.event);
+        self.ready.push_back(Work { delivery, source, needed });
+    }
+
+    /// A post that killed its worker is a failed attempt of the moment at which it began.
+    fn died(&mut self, delivery: &Delivery, died: &Attempt, source: Source, needed: &Arc<Needed>) {
+        let next = self.next_after(delivery, died.outcome, died.at);
+        let after = delivery.attempted(died, next, died.at);
+        tracing::warn!(delivery = %delivery.id(), attempt = died.number, state = after.state.as_str(), "attempt died");
+        let work = Work { delivery: delivery.clone(), source, needed: needed.clone() };
+        told(&work, died, after.state);
+        self.count(died, next);
+        self.handled(after, Some(died.clone()), source);
+    }
+
+    fn next_after(&self, delivery: &Delivery, outcome: AttemptOutcome, now: Timestamp) -> Next {
+        // Each delivery draws its own jitter, so that those that failed together do not come back together.
+        let drawn =
+            Uuid::from_u128(self.lease.as_u128() ^ delivery.event.as_uuid().as_u128().rotate_left(32));
+        Next::after(outcome, delivery.failures, &self.run.rules.schedule, Jitter::of(&drawn), now)
+    }
+
+    /// Takes in how a post ended.
+    async fn posted(&mut self, work: Work, at: Timestamp, ended: Ended) {
+        let attempt = match ended {
+            Ended::Posted(attempt) => attempt,
+            Ended::NotSent => {
+                self.run.counted.egress_failures.add(1);
+                tracing::warn!(delivery = %work.delivery.id(), "nothing leaves our own network");
+                self.stop.get_or_insert(Stop::NotSent);
+                return;
+            }
+            Ended::Trouble(error) => return self.fail(error),
+        };
+        let (rules, now) = (self.run.rules, self.run.store.now());
+        let pace = &mut self.lane.pace;
+        pace.saw(attempt.outcome, at, attempt.took, rules.patience(), &rules.schedule, now);
+        let is_hopeless = !attempt.outcome.is_acknowledged() && pace.is_hopeless(now);
+        let mut next = self.next_after(&work.delivery, attempt.outcome, now);
+        if next == Next::Gone && !self.disable(&work.needed, DisabledReason::Gone).await {
+            let jitter = Jitter::of(&self.lease);
+            next = Next::after_failure(None, work.delivery.failures, &rules.schedule, jitter, now);
+        }
+        if is_hopeless {
+            // Should it not be possible now, the next failure brings it here again.
+            self.disable(&work.needed, DisabledReason::Failing).await;
+        }
+        let after = work.delivery.attempted(&attempt, next, now);
+        told(&work, &attempt, after.state);
+        self.count(&attempt, next);
+        if let (Source::Job, Some(job)) = (work.source, &mut self.job) {
+            job.progress.attempted += 1;
+            job.progress.delivered += u64::from(next == Next::Delivered);
+        }
+        self.handled(after, Some(attempt), work.source);
+    }
+
+    /// Disables the endpoint, unless it was changed since it was read; `false` if that could not be done.
+    async fn disable(&mut self, needed: &Needed, reason: DisabledReason) -> bool {
+        let store = self.run.store;
+        let disabled = needed.endpoint.as_ref().and_then(|endpoint| endpoint.disabled(reason, store.now()));
+        let Some(disabled) = disabled else { return true };
+        match store.replace_endpoint(&disabled).await {
+            Ok(is_done) => {
+                if is_done {
+                    self.run.counted.endpoints_disabled.add(1);
+                    self.stop.get_or_insert(Stop::Disabled);
+                    let WebhookEndpoint { workspace_id, id, .. } = &disabled;
+                    tracing::warn!(workspace = %workspace_id, endpoint = %id, reason = reason.as_str(), "endpoint disabled");
+                }
+                true
+            }
             Err(error) => {
-                // The place is free again when its time is over; what was seen is seen again.
-                tracing::warn!(endpoint = %visit.endpoint, cause = causes(&error), "gate not left");
+                tracing::error!(endpoint = %disabled.id, cause = causes(&error), "endpoint not disabled");
                 false
             }
         }
     }
-}
 
-impl Visit {
-    /// Asks at the gate, once for all guests. A gate that cannot be asked lets nobody in for a while.
-    pub(crate) async fn enter(&self, store: &Store, lane: Lane, rules: &Rules) -> &GateEntry {
-        let enter = async || {
-            let entry = store.enter_gate(self.workspace, self.endpoint, lane, rules.lease).await;
-            entry.unwrap_or_else(|error| {
-                tracing::warn!(endpoint = %self.endpoint, cause = causes(&error), "gate not asked");
-                GateEntry::Busy
-            })
-        };
-        self.entry.get_or_init(enter).await
+    fn count(&self, attempt: &Attempt, next: Next) {
+        let counted = &self.run.counted;
+        counted.delivery_attempt_time.took(attempt.took);
+        match attempt.outcome.is_acknowledged() {
+            true => counted.deliveries_acknowledged.add(1),
+            false => counted.deliveries_failed.add(1),
+        }
+        counted.deliveries_exhausted.add(usize::from(next == Next::Exhausted));
     }
 
-    /// Whether a guest may post: while it is tried whether the endpoint answers again, one may.
-    pub(crate) fn may_post(&self) -> bool {
-        match self.entry.get() {
-            Some(GateEntry::Entered(place)) => {
-                !place.is_probe() || !self.probed.swap(true, Ordering::Relaxed)
+    /// Notes what became of a delivery, to be recorded.
+    fn handled(&mut self, mut delivery: Delivery, attempt: Option<Attempt>, source: Source) {
+        let mut pointer = None;
+        if let Some(next_at) = delivery.next_at {
+            let put = self.lane.pointer(place_of(&delivery), next_at);
+            delivery.next_at = Some(put.not_before);
+            self.put.insert(put);
+            self.next_wait = earlier(self.next_wait, Some(put.not_before));
+            pointer = Some(put);
+        }
+        let event = delivery.event;
+        self.ended.push(Handled { record: Record { delivery, attempt, pointer }, event, source });
+        self.ended_since.get_or_insert_with(Instant::now);
+    }
+
+    fn is_to_be_recorded(&self, is_idle: bool) -> bool {
+        let has_waited = self.ended_since.is_some_and(|since| since.elapsed() >= RECORD_AFTER);
+        !self.ended.is_empty() && (is_idle || self.ended.len() >= RECORD_AT || has_waited)
+    }
+
+    fn record(&mut self) -> Recording<'a> {
+        let handled = std::mem::take(&mut self.ended);
+        self.ended_since = None;
+        let (store, slot, time) = (self.run.store, self.slot, self.run.time);
+        Box::pin(async move {
+            let records: Vec<Record> = handled.iter().map(|handled| handled.record.clone()).collect();
+            let recorded = store.record_deliveries(slot, &records, time.left(store.now())).await;
+            (handled, recorded)
+        })
+    }
+
+    async fn recorded(&mut self, handled: Vec<Handled>, recorded: Result<(), StoreError>) {
+        if let Err(error) = recorded {
+            return self.fail(error);
+        }
+        for Handled { record, event, source } in handled {
+            self.busy.remove(&event);
+            self.unsure.insert(event);
+            match source {
+                Source::Fresh => drop(self.fresh.open.remove(&place_of(&record.delivery))),
+                Source::Waited(pointer) => drop(self.waiting.open.remove(&pointer)),
+                Source::Job => {
+                    if let Some(job) = &mut self.job {
+                        job.open = job.open.saturating_sub(1);
+                    }
+                }
             }
-            _ => false,
+        }
+        self.advance_job().await;
+    }
+
+    /// Writes down how far the job is, once all of its page is recorded.
+    async fn advance_job(&mut self) {
+        let Some(run) = self.job.take_if(|run| run.open == 0) else { return };
+        match self.run.store.advance_job(&run.job, &run.page, &run.progress).await {
+            Ok(Some(next)) if next.job.state == JobState::Active => self.jobs.push_front(next),
+            Ok(_) => self.lane.has_jobs = !self.jobs.is_empty(),
+            Err(error) => self.fail(error),
         }
     }
 
-    /// Tells, once, that the endpoint keeps us waiting: other deliveries to it are to take the slow lane.
-    pub(crate) async fn tell_slow(&self, store: &Store) {
-        if self.told_slow.swap(true, Ordering::Relaxed) {
-            return;
+    fn fail(&mut self, error: StoreError) {
+        self.stop = Some(Stop::Trouble);
+        self.trouble.get_or_insert(error);
+    }
+
+    /// How the lane is left.
+    fn rest(&self) -> Rest {
+        let now = self.run.store.now();
+        let is_left =
+            !self.fresh.is_done() || !self.waiting.is_done() || self.job.is_some() || !self.jobs.is_empty();
+        let closed_until = match self.lane.pace.allowance(self.caps, now) {
+            Allowance::Closed(until) => Some(until),
+            Allowance::Probe | Allowance::Posts(_) => None,
+        };
+        match self.stop {
+            Some(Stop::Disabled) => return Rest::Done,
+            Some(Stop::NotSent | Stop::Trouble) => return Rest::Closed(now.plus(OUTAGE)),
+            None => {}
         }
-        if let Err(error) = store.mark_slow(self.workspace, self.endpoint).await {
-            tracing::warn!(endpoint = %self.endpoint, cause = causes(&error), "slowness not told");
+        match (closed_until, self.next_wait) {
+            (Some(until), _) if is_left => Rest::Closed(until),
+            (None, _) if is_left => Rest::TimeUp,
+            (Some(until), Some(_)) => Rest::Closed(until),
+            (_, Some(at)) => Rest::Waits(at),
+            (_, None) => Rest::Done,
         }
     }
 
-    /// Adds what a guest saw.
-    pub(crate) fn saw(&self, seen: Seen) {
-        locked(&self.so_far).seen.add(seen);
+    /// The lane with what the visit learned.
+    fn leave(self) -> WebhookLane {
+        let mut lane = self.lane;
+        lane.base = self.fresh.open.first().copied().or(self.fresh.next);
+        // What this visit put and did not come to is to be found by the next one, also where it lies behind what was
+        // read later.
+        let unread = self.put.difference(&self.waiting.read).next();
+        let first_left = self.waiting.open.first().into_iter().chain(unread).min();
+        let handled = self.waiting.read.iter().take_while(|read| first_left.is_none_or(|left| *read < left));
+        lane.waited = handled.last().copied().or(lane.waited);
+        lane
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Whether the endpoint, as that page shows it, is still to be told of a delivery.
+fn remembers(page: &Page, delivery: &Delivery) -> bool {
+    let endpoint = page.needed.as_ref().and_then(|needed| needed.endpoint.as_ref());
+    endpoint.is_none_or(|endpoint| endpoint.remembers(delivery.created_at))
+}
+
+fn place_of(delivery: &Delivery) -> FreshKey {
+    FreshKey { at: delivery.created_at, event: delivery.event }
+}
+
+fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// What a future gives, if there is one; otherwise nothing ever.
+async fn maybe<F: Future + Unpin>(future: &mut Option<F>) -> F::Output {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// That moment, if there is one; otherwise never.
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
 }

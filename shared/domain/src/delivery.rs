@@ -1,48 +1,182 @@
 //! The delivery of one event to one endpoint, and what becomes of it after each attempt.
 //!
 //! ```text
-//! PENDING --lease--> attempt --2xx--------------------> DELIVERED
-//!    ^                  |------failed, waits left-----> PENDING (a later attempt)
-//!    |                  |------failed, none left------> EXHAUSTED
-//!    |                  |------410, or disabled-------> PARKED --endpoint enabled--> PENDING
-//!    |                  '------endpoint deleted-------> CANCELLED (from PARKED, too)
-//!    '--lease ran out: whoever comes next records a failure, and goes on by the schedule
+//! PENDING --attempt--2xx--------------------> DELIVERED
+//!    ^          |----failed, waits left-----> PENDING (a later attempt)
+//!    |          |----failed, none left------> EXHAUSTED
+//!    |          '----410--------------------> PENDING, and the endpoint is disabled
+//!    '--job of an operator-- any state
 //! ```
+//!
+//! An attempt counts if a post was begun and its end was recorded. While its endpoint is disabled a PENDING delivery is
+//! shown as PARKED, and once the endpoint is deleted as CANCELLED ([`Delivery::shown`]): its row does not change.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::event::EventType;
-use crate::ids::{DeliveryId, EndpointId, EventId, WorkspaceId};
+use crate::ids::{EndpointId, EventId, JobId};
+use crate::lane::Slot;
 use crate::retry::{Jitter, RetrySchedule};
 use crate::text::Unfit;
 use crate::time::Timestamp;
 use crate::webhook::WebhookEndpoint;
 
-/// A delivery as its row tells it.
+/// The delivery of an event to an endpoint: `<event id>.<endpoint id>`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DeliveryId {
+    /// What is delivered.
+    pub event: EventId,
+    /// To whom.
+    pub endpoint: EndpointId,
+}
+
+impl DeliveryId {
+    /// Reads what [`fmt::Display`] prints.
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
+        const FORM: Unfit = Unfit::Value { reason: "a delivery is <event id>.<endpoint id>" };
+        let (event, endpoint) = text.split_once('.').ok_or(FORM)?;
+        let event = EventId::parse(event).map_err(|_| FORM)?;
+        Ok(Self { event, endpoint: EndpointId::parse(endpoint).map_err(|_| FORM)? })
+    }
+}
+
+impl fmt::Display for DeliveryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.event, self.endpoint)
+    }
+}
+
+impl fmt::Debug for DeliveryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A delivery as its row holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Derived from event and endpoint.
-    pub id: DeliveryId,
-    /// The workspace of both.
-    pub workspace_id: WorkspaceId,
+    /// Where it stands: its endpoint, and which of its slots.
+    pub slot: Slot,
     /// What is delivered.
-    pub event_id: EventId,
+    pub event: EventId,
     /// Its type, for lists.
     pub event_type: EventType,
-    /// To whom.
-    pub endpoint_id: EndpointId,
+    /// When the event happened: its place among the deliveries of its endpoint.
+    pub created_at: Timestamp,
     /// What has become of it.
     pub state: DeliveryState,
-    /// Attempts begun, whether or not their end was recorded.
+    /// Attempts whose end was recorded.
     pub attempts: u32,
-    /// Attempts recorded as failed, or found dead: the position in the retry schedule.
+    /// Failed attempts since the schedule began: the position in the retry schedule.
     pub failures: u32,
-    /// Before this moment no attempt is made.
-    pub next_at: Timestamp,
-    /// When the sweeper looks after it; absent once nothing more is to be done.
-    pub due_at: Option<Timestamp>,
-    /// When the event was relayed.
-    pub created_at: Timestamp,
+    /// Before this moment no attempt is made; absent until the first one.
+    pub next_at: Option<Timestamp>,
+    /// When a post was begun of which no end is recorded; kept only where workers died before.
+    pub begun_at: Option<Timestamp>,
+    /// The first attempt. Later ones have rows of their own.
+    pub first: Option<Attempt>,
+    /// When the last attempt began and how it ended.
+    pub last: Option<(Timestamp, AttemptOutcome)>,
+    /// The mark of the last job that asked for an attempt ([`crate::Job::mark`]).
+    pub job: Option<JobId>,
+    /// When the row goes.
+    pub expires_at: Timestamp,
+}
+
+impl Delivery {
+    /// A delivery that was not attempted yet, recorded now.
+    pub fn new(
+        slot: Slot,
+        event: EventId,
+        event_type: EventType,
+        created_at: Timestamp,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            slot,
+            event,
+            event_type,
+            created_at,
+            state: DeliveryState::Pending,
+            attempts: 0,
+            failures: 0,
+            next_at: None,
+            begun_at: None,
+            first: None,
+            last: None,
+            job: None,
+            expires_at: now.plus(KEPT),
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> DeliveryId {
+        DeliveryId { event: self.event, endpoint: self.slot.endpoint }
+    }
+
+    /// When its event was recorded; of a delivered one, no earlier than that.
+    pub fn recorded_at(&self) -> Timestamp {
+        self.expires_at.minus(KEPT)
+    }
+
+    /// The state that operators are shown, by its endpoint as it is now (`None`: it was deleted).
+    pub fn shown(&self, endpoint: Option<&WebhookEndpoint>) -> DeliveryState {
+        match (self.state, endpoint) {
+            (DeliveryState::Pending, None) => DeliveryState::Cancelled,
+            (DeliveryState::Pending, Some(endpoint)) if !endpoint.is_enabled() => DeliveryState::Parked,
+            (state, _) => state,
+        }
+    }
+
+    /// As it is after an attempt.
+    pub fn attempted(&self, attempt: &Attempt, next: Next, now: Timestamp) -> Self {
+        let mut after = Self { attempts: attempt.number, begun_at: None, ..self.clone() };
+        after.last = Some((attempt.at, attempt.outcome));
+        if attempt.number == 1 {
+            after.first = Some(attempt.clone());
+        }
+        match next {
+            Next::Delivered => {
+                after.state = DeliveryState::Delivered;
+                after.expires_at = now.plus(DELIVERED_KEPT);
+            }
+            Next::Exhausted => {
+                after.state = DeliveryState::Exhausted;
+                after.failures += 1;
+            }
+            Next::Again { at } => after = Self { failures: after.failures + 1, ..after.waiting(at) },
+            // The attempt is no failure of the schedule: the delivery goes on when the endpoint is enabled.
+            Next::Gone => after = after.waiting(now),
+        }
+        if after.state != DeliveryState::Pending {
+            after.next_at = None;
+        }
+        after
+    }
+
+    /// As it is when it waits until then, without an attempt.
+    pub fn waiting(&self, until: Timestamp) -> Self {
+        Self { state: DeliveryState::Pending, next_at: Some(until), begun_at: None, ..self.clone() }
+    }
+
+    /// As it is when nothing more is done about it, without an attempt.
+    pub fn ended(&self, state: DeliveryState) -> Self {
+        Self { state, next_at: None, begun_at: None, ..self.clone() }
+    }
+
+    /// As a job wants it attempted again: with the whole schedule ahead, and kept long enough for that.
+    pub fn afresh(&self, job: JobId, now: Timestamp) -> Self {
+        let expires_at = self.expires_at.max(now.plus(DELIVERED_KEPT));
+        Self { state: DeliveryState::Pending, failures: 0, job: Some(job), expires_at, ..self.clone() }
+    }
+
+    /// The attempt that a worker began and never ended, as its failure; `None` if there is none.
+    pub fn died(&self) -> Option<Attempt> {
+        let at = self.begun_at?;
+        let outcome = AttemptOutcome::Failed(AttemptError::WorkerDied);
+        Some(Attempt { number: self.attempts + 1, at, took: Duration::ZERO, outcome, answer: vec![] })
+    }
 }
 
 /// The states of a delivery.
@@ -54,9 +188,9 @@ pub enum DeliveryState {
     Delivered,
     /// Every attempt of the schedule failed.
     Exhausted,
-    /// Waits for its endpoint to be enabled again.
+    /// Waits for its endpoint to be enabled again, or waited too long for that.
     Parked,
-    /// Its endpoint was deleted.
+    /// Its endpoint was deleted, or its event is lost.
     Cancelled,
 }
 
@@ -76,11 +210,6 @@ impl DeliveryState {
     /// The word.
     pub fn as_str(self) -> &'static str {
         Self::NAMES[self as usize]
-    }
-
-    /// Whether the endpoint's owner may still want something done: these are listed by state.
-    pub fn is_held(self) -> bool {
-        matches!(self, Self::Exhausted | Self::Parked | Self::Cancelled)
     }
 }
 
@@ -133,6 +262,8 @@ pub enum AttemptError {
     AddressRefused,
     /// The connection broke, or what came back was not HTTP.
     AnswerBroken,
+    /// The worker died after it began the post.
+    WorkerDied,
 }
 
 impl AttemptError {
@@ -143,6 +274,7 @@ impl AttemptError {
         (Self::DnsFailed, "DNS_FAILED"),
         (Self::AddressRefused, "ADDRESS_REFUSED"),
         (Self::AnswerBroken, "ANSWER_BROKEN"),
+        (Self::WorkerDied, "WORKER_DIED"),
     ];
 
     /// The word of the attempt log.
@@ -181,7 +313,7 @@ impl AttemptOutcome {
     }
 }
 
-/// What becomes of a delivery after an attempt, or instead of one.
+/// What becomes of a delivery after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// It is done.
@@ -193,13 +325,8 @@ pub enum Next {
     },
     /// The schedule is used up.
     Exhausted,
-    /// The endpoint gets nothing now. `endpoint_gone`: it says so itself (410) and is to be disabled.
-    Parked {
-        /// Whether the endpoint is to be disabled.
-        endpoint_gone: bool,
-    },
-    /// The endpoint is no more.
-    Cancelled,
+    /// The endpoint says that it wants nothing any more (410): it is to be disabled.
+    Gone,
 }
 
 impl Next {
@@ -207,19 +334,8 @@ impl Next {
     pub fn state(self) -> DeliveryState {
         match self {
             Self::Delivered => DeliveryState::Delivered,
-            Self::Again { .. } => DeliveryState::Pending,
+            Self::Again { .. } | Self::Gone => DeliveryState::Pending,
             Self::Exhausted => DeliveryState::Exhausted,
-            Self::Parked { .. } => DeliveryState::Parked,
-            Self::Cancelled => DeliveryState::Cancelled,
-        }
-    }
-
-    /// What becomes of a parked delivery whose endpoint is now like this, or is no more.
-    pub fn of_parked(endpoint: Option<&WebhookEndpoint>, now: Timestamp) -> Self {
-        match endpoint {
-            None => Self::Cancelled,
-            Some(endpoint) if endpoint.is_enabled() => Self::Again { at: now },
-            Some(_) => Self::Parked { endpoint_gone: false },
         }
     }
 
@@ -235,7 +351,7 @@ impl Next {
             return Self::Delivered;
         }
         if matches!(outcome, AttemptOutcome::Answered { status: 410, .. }) {
-            return Self::Parked { endpoint_gone: true };
+            return Self::Gone;
         }
         Self::after_failure(outcome.asked_wait(), failures, schedule, jitter, now)
     }
@@ -255,15 +371,14 @@ impl Next {
     }
 }
 
-/// How long rows of deliveries, their events and attempts are kept, from the event on.
+/// How long events and deliveries are kept, from when the event was recorded.
 pub const KEPT: Duration = Duration::from_secs(30 * 86_400);
-/// How long a parked delivery waits for its endpoint.
-pub const PARKED_FOR: Duration = Duration::from_secs(14 * 86_400);
-/// When a parked delivery is first looked at again. Whoever enables its endpoint lets it go at once, unless it was
-/// parked so shortly before that no index showed it yet.
-pub const PARKED_LOOK: Duration = Duration::from_secs(600);
-/// When it is looked at after that, each time.
-pub const PARKED_LOOKS: Duration = Duration::from_secs(3_600);
+/// How long a delivered one is kept, from then on.
+pub const DELIVERED_KEPT: Duration = Duration::from_secs(7 * 86_400);
+/// How long a delivery waits for its event: what records both writes the event last.
+pub const EVENT_MISSING: Duration = Duration::from_secs(60);
+/// After this time without its event a delivery is given up: the stream's record of it is gone by then.
+pub const EVENT_LOST: Duration = Duration::from_secs(2 * 86_400);
 
 #[cfg(test)]
 mod tests {
@@ -309,7 +424,7 @@ mod tests {
             assert_eq!(after(outcome, 9), last, "{outcome:?}");
             assert_eq!(outcome.error_code(), code, "{outcome:?}");
         }
-        let gone = Next::Parked { endpoint_gone: true };
+        let gone = Next::Gone;
         assert_eq!((after(answered(410), 0), after(answered(410), 9)), (gone, gone));
     }
 
@@ -330,6 +445,71 @@ mod tests {
             assert_eq!(AttemptError::parse(word), Some(*error));
         }
         assert!(DeliveryState::parse("LOST").is_err());
-        assert!(DeliveryState::Parked.is_held() && !DeliveryState::Delivered.is_held());
+    }
+
+    fn delivery() -> Delivery {
+        let slot = Slot {
+            workspace: crate::WorkspaceId::from_uuid(Uuid::from_u128(1)),
+            endpoint: EndpointId::from_uuid(Uuid::from_u128(2)),
+            number: 0,
+        };
+        Delivery::new(slot, EventId::from_uuid(Uuid::from_u128(3)), EventType::ContactUpdated, NOW, NOW)
+    }
+
+    fn attempt(number: u32, status: u16) -> Attempt {
+        let at = NOW.plus(Duration::from_secs(u64::from(number)));
+        Attempt { number, at, took: Duration::ZERO, outcome: answered(status), answer: vec![] }
+    }
+
+    #[test]
+    fn an_id_reads_back_and_other_forms_are_refused() {
+        let id = delivery().id();
+        assert_eq!(DeliveryId::parse(&id.to_string()), Ok(id));
+        for wrong in ["", "x", "00000000-0000-0000-0000-000000000003", &format!("{id}.1"), &format!(".{id}")]
+        {
+            assert!(DeliveryId::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_attempt_moves_a_delivery_as_its_end_says() {
+        let day = Duration::from_secs(86_400);
+        let at = NOW.plus(Duration::from_secs(5));
+        for (next, state, failures, next_at, kept) in [
+            (Next::Delivered, DeliveryState::Delivered, 0, None, 7),
+            (Next::Again { at }, DeliveryState::Pending, 1, Some(at), 30),
+            (Next::Exhausted, DeliveryState::Exhausted, 1, None, 30),
+            (Next::Gone, DeliveryState::Pending, 0, Some(NOW), 30),
+        ] {
+            let after = delivery().attempted(&attempt(1, 500), next, NOW);
+            assert_eq!((after.state, after.failures, after.next_at), (state, failures, next_at), "{next:?}");
+            assert_eq!((after.attempts, after.expires_at), (1, NOW.plus(kept * day)), "{next:?}");
+            assert_eq!(after.first, Some(attempt(1, 500)));
+        }
+        let twice = delivery().attempted(&attempt(1, 500), Next::Again { at }, NOW);
+        let twice = twice.attempted(&attempt(2, 503), Next::Again { at }, NOW);
+        assert_eq!((twice.attempts, twice.first), (2, Some(attempt(1, 500))));
+        assert_eq!(twice.last, Some((attempt(2, 503).at, answered(503))));
+    }
+
+    #[test]
+    fn a_job_gives_the_whole_schedule_back_and_is_noted() {
+        let job = JobId::from_uuid(Uuid::from_u128(9));
+        let failed = delivery().attempted(&attempt(1, 500), Next::Exhausted, NOW);
+        let again = failed.afresh(job, NOW);
+        assert_eq!((again.state, again.failures, again.attempts), (DeliveryState::Pending, 0, 1));
+        assert_eq!((again.job, failed.job), (Some(job), None));
+        let delivered = delivery().attempted(&attempt(1, 200), Next::Delivered, NOW);
+        let late = NOW.plus(6 * Duration::from_secs(86_400));
+        assert_eq!(delivered.afresh(job, late).expires_at, late.plus(DELIVERED_KEPT));
+    }
+
+    #[test]
+    fn a_post_whose_worker_died_is_a_failed_attempt_of_the_moment_it_began() {
+        assert_eq!(delivery().died(), None);
+        let begun = Delivery { begun_at: Some(NOW), attempts: 2, ..delivery() };
+        let died = begun.died().unwrap();
+        assert_eq!((died.number, died.at, died.outcome.error_code()), (3, NOW, Some("WORKER_DIED")));
+        assert_eq!(begun.attempted(&died, Next::Exhausted, NOW).begun_at, None);
     }
 }

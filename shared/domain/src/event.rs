@@ -2,15 +2,13 @@
 
 use uuid::Uuid;
 
-use crate::ids::{DeliveryId, EndpointId, EventId, WorkspaceId};
+use crate::ids::{EndpointId, EventId, WorkspaceId};
 use crate::text::Unfit;
 use crate::time::Timestamp;
 
-/// The namespaces of the derived ids. Changing one would give old changes new ids, and receivers would see
-/// repeats as new events.
+/// The namespace of events' ids. Another one would give old changes new ids, and receivers would see repeats as new
+/// events.
 const EVENTS: Uuid = Uuid::from_u128(0x7d6c_1f0a_93b4_4e57_8a21_5c0e_9be4_d316);
-const DELIVERIES: Uuid = Uuid::from_u128(0x2b9e_84c3_06fd_4d18_b5f7_e1a3_70c9_4a62);
-
 const REPLAYS: Uuid = Uuid::from_u128(0x91d3_5a7e_4c08_4b6f_9e2d_08c7_f51b_6ad4);
 
 /// The name of a replay of what was delivered to an endpoint: whoever asks for the same once more, with the same words,
@@ -131,12 +129,6 @@ impl Event {
         let id = EventId::from_uuid(Uuid::new_v5(&EVENTS, change.as_bytes()));
         Self { id, event_type, workspace_id, at }
     }
-
-    /// The id of this event's delivery to an endpoint: one for each pair.
-    pub fn delivery_to(&self, endpoint: EndpointId) -> DeliveryId {
-        let pair = format!("{}|{endpoint}", self.id);
-        DeliveryId::from_uuid(Uuid::new_v5(&DELIVERIES, pair.as_bytes()))
-    }
 }
 
 #[cfg(test)]
@@ -168,8 +160,6 @@ mod tests {
         // Fixed values: a change of the derivation would send every event a second time under another id.
         let updated = event(EventType::ContactUpdated, 2, 7);
         assert_eq!(updated.id.to_string(), "d22926c3-d7a2-56b2-b2ff-aab1e43fa2cd");
-        let delivery = updated.delivery_to(EndpointId::from_uuid(Uuid::from_u128(3)));
-        assert_eq!(delivery.to_string(), "c97d5b0e-b545-5970-afe7-e370935acf09");
     }
 
     #[test]
@@ -198,7 +188,5 @@ mod tests {
         let (workspace, contact) = (updated.workspace_id, Uuid::from_u128(2));
         let later = AT.plus(std::time::Duration::from_millis(1));
         assert_ne!(updated.id, Event::of_change(EventType::ContactUpdated, workspace, &contact, 7, later).id);
-        let to = |n| updated.delivery_to(EndpointId::from_uuid(Uuid::from_u128(n)));
-        assert_ne!(to(3), to(4));
     }
 }

@@ -72,8 +72,8 @@ uuid_ids! {
     EndpointId;
     /// An event, derived from the change that made it.
     EventId;
-    /// The delivery of one event to one endpoint.
-    DeliveryId;
+    /// What an operator asked of an endpoint's deliveries.
+    JobId;
     /// A conversation of a workspace.
     ConversationId;
     /// A message of a conversation.

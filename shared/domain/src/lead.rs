@@ -146,6 +146,12 @@ impl LeadState {
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Queued | Self::Sending)
     }
+
+    /// Whether the visitor got no message by it and gets none: their next try is a new lead. An UNKNOWN one may have
+    /// been sent.
+    pub fn came_to_nothing(self) -> bool {
+        matches!(self, Self::Failed | Self::Suppressed)
+    }
 }
 
 /// The immutable record of a permission, as far as the service can know it: the tenant's claim, and what was seen. What
@@ -421,7 +427,7 @@ impl LeadRequest {
 }
 
 impl Lead {
-    /// For so long the same number and brand are the same lead.
+    /// For so long the same number and brand are the same lead, unless it came to nothing.
     pub const REPEATS: Duration = Duration::from_secs(24 * 3_600);
 
     /// Whether it may be sent now; `None` if nothing is to be done any more.
@@ -779,15 +785,16 @@ mod tests {
 
     #[test]
     fn states_and_permissions_have_their_words() {
-        for (state, word, is_final) in [
-            (LeadState::Queued, "QUEUED", false),
-            (LeadState::Sending, "SENDING", false),
-            (LeadState::Sent, "SENT", true),
-            (LeadState::Failed, "FAILED", true),
-            (LeadState::Unknown, "UNKNOWN", true),
-            (LeadState::Suppressed, "SUPPRESSED", true),
+        for (state, word, is_final, came_to_nothing) in [
+            (LeadState::Queued, "QUEUED", false, false),
+            (LeadState::Sending, "SENDING", false, false),
+            (LeadState::Sent, "SENT", true, false),
+            (LeadState::Failed, "FAILED", true, true),
+            (LeadState::Unknown, "UNKNOWN", true, false),
+            (LeadState::Suppressed, "SUPPRESSED", true, true),
         ] {
             assert_eq!((state.as_str(), state.is_final()), (word, is_final));
+            assert_eq!(state.came_to_nothing(), came_to_nothing, "{word}");
             assert_eq!(LeadState::parse(word), Ok(state));
         }
         assert_eq!(LeadState::parse("sent"), Err(Unfit::NotOneOf { expected: LeadState::NAMES }));

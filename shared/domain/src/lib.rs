@@ -15,13 +15,15 @@ pub mod conversation;
 pub mod delivery;
 pub mod encoding;
 pub mod event;
-pub mod gate;
 pub mod ids;
+pub mod job;
+pub mod lane;
 pub mod lead;
 pub mod line;
 pub mod media;
 pub mod message;
 pub mod onboarding;
+pub mod pace;
 pub mod patch;
 pub mod phone;
 pub mod rate;
@@ -34,6 +36,7 @@ pub mod signature;
 pub mod summary;
 pub mod template;
 pub mod text;
+pub mod throttle;
 pub mod time;
 pub mod user;
 pub mod webhook;
@@ -45,17 +48,20 @@ pub use capture::{Capture, CaptureKey, SentOrigin, WebOrigin};
 pub use causes::causes;
 pub use contact::{Contact, ContactType, ContactUpdate};
 pub use conversation::{ContactRef, Conversation, ConversationName, ConversationStatus, External, Internal};
-pub use delivery::{Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState};
+pub use delivery::{Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryId, DeliveryState};
 pub use event::{Event, EventType};
 pub use ids::{
-    AttributeId, ClosedValueId, ContactId, ConversationId, DeliveryId, EndpointId, EventId, Ids, KeyId,
-    LeadId, MediaId, MessageId, TeamId, TemplateId, UserId, WorkspaceId,
+    AttributeId, ClosedValueId, ContactId, ConversationId, EndpointId, EventId, Ids, JobId, KeyId, LeadId,
+    MediaId, MessageId, TeamId, TemplateId, UserId, WorkspaceId,
 };
+pub use job::{Job, JobKind, JobState};
+pub use lane::{LaneId, LaneKind, Rest, Slot, Track};
 pub use lead::{Consent, Lead, LeadRequest, LeadState};
 pub use line::{Brand, BrandId, BusinessAccountId, ChannelId, Line, Lines, Provider};
 pub use media::{FileType, Media, MediaDigest};
 pub use message::{Message, MessageBody, MessageStatus, Part, Recipient};
 pub use onboarding::{Onboarding, OnboardingPlan, Override};
+pub use pace::{Caps, Pace};
 pub use patch::Patch;
 pub use refused::Refused;
 pub use retry::RetrySchedule;
@@ -64,6 +70,7 @@ pub use secret::Secret;
 pub use summary::Summary;
 pub use template::{Template, TemplateScope};
 pub use text::{Cellphone, Email, Language, PersonName, Unfit};
+pub use throttle::LineThrottle;
 pub use time::{Clock, Timestamp};
 pub use user::{User, UserRef, UserStatus};
 pub use webhook::{

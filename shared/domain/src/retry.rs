@@ -90,7 +90,17 @@ impl Jitter {
 
     /// The wait and the random part of it.
     pub fn lengthen(self, wait: Duration) -> Duration {
-        wait + (wait / Self::SHARE).mul_f64(f64::from(self.0) / f64::from(u32::MAX))
+        wait + self.part_of(self.share_of(wait))
+    }
+
+    /// By how much a wait is lengthened at most.
+    pub fn share_of(self, wait: Duration) -> Duration {
+        wait / Self::SHARE
+    }
+
+    /// A random part of a time, from nothing to all of it.
+    pub fn part_of(self, time: Duration) -> Duration {
+        time.mul_f64(f64::from(self.0) / f64::from(u32::MAX))
     }
 }
 

@@ -27,6 +27,7 @@ use crate::onboarding::OnboardingPlan;
 use crate::retry::{Jitter, RetrySchedule};
 use crate::template::Template;
 use crate::text::Cellphone;
+use crate::throttle::LineThrottle;
 use crate::time::Timestamp;
 
 /// What is to be done about a message now.
@@ -54,8 +55,10 @@ pub enum End {
     Unknown(PartError),
     /// It was surely not taken.
     NotTaken,
-    /// The provider asked us to slow down.
+    /// The provider asked us to slow down towards this recipient.
     Throttled,
+    /// It asked us to slow down with all that is sent from the line, which then stands so.
+    LineThrottled(LineThrottle),
     /// A call was begun and then, for want of time, not made.
     NotCalled,
 }
@@ -78,24 +81,6 @@ impl SendSchedule {
             RetrySchedule::of(&waits.iter().copied().map(Duration::from_secs).collect::<Vec<_>>())
         };
         Self { retries: waits(&RETRIES), throttled: waits(&THROTTLED), give_up: GIVE_UP }
-    }
-
-    /// When it is tried again, if it still is. What throttles comes from all senders together, so that they come
-    /// back at different times; failures have their own times already.
-    fn next(
-        &self,
-        progress: &Progress,
-        throttled: bool,
-        jitter: Jitter,
-        now: Timestamp,
-    ) -> Option<Timestamp> {
-        let last = progress.since.unwrap_or(now).plus(self.give_up);
-        let next = if throttled {
-            self.throttled.repeating(progress.throttled, jitter, now)
-        } else {
-            self.retries.repeating(progress.failures, Jitter::NONE, now)
-        };
-        (now < last).then_some(next.min(last))
     }
 }
 
@@ -153,21 +138,32 @@ impl Progress {
             End::Failed(error) => Outcome::Failed(error),
             End::Unknown(error) => Outcome::Unknown(error),
             End::NotCalled => Outcome::Waits(not_calling()),
-            End::NotTaken | End::Throttled => {
-                let mut progress = Self { since: self.since.or(Some(now)), ..not_calling() };
-                let throttled = end == End::Throttled;
-                if throttled {
-                    progress.throttled += 1;
-                } else {
-                    progress.failures += 1;
-                }
-                progress.next_at = schedule.next(&progress, throttled, jitter, now);
-                match progress.next_at {
-                    Some(_) => Outcome::Waits(progress),
-                    None => Outcome::Failed(PartError::of(PartError::GIVEN_UP)),
-                }
+            End::NotTaken => {
+                let failures = self.failures + 1;
+                let next = schedule.retries.repeating(failures, Jitter::NONE, now);
+                Self { failures, ..not_calling() }.waiting(next, schedule, now)
+            }
+            // What throttles throttles many: they come back at different times.
+            End::Throttled => {
+                let throttled = self.throttled + 1;
+                let next = schedule.throttled.repeating(throttled, jitter, now);
+                Self { throttled, ..not_calling() }.waiting(next, schedule, now)
+            }
+            End::LineThrottled(line) => {
+                let throttled = self.throttled + 1;
+                Self { throttled, ..not_calling() }.waiting(line.until.unwrap_or(now), schedule, now)
             }
         }
+    }
+
+    /// What is tried again then, but one last time when it has been tried for long enough, and is then given up.
+    fn waiting(self, next: Timestamp, schedule: &SendSchedule, now: Timestamp) -> Outcome {
+        let since = self.since.unwrap_or(now);
+        let last = since.plus(schedule.give_up);
+        if now >= last {
+            return Outcome::Failed(PartError::of(PartError::GIVEN_UP));
+        }
+        Outcome::Waits(Self { since: Some(since), next_at: Some(next.min(last)), ..self })
     }
 }
 
@@ -275,6 +271,11 @@ impl Message {
     /// The message with a call begun for its part at hand, under this lease.
     pub fn begun(&self, lease: Uuid, now: Timestamp) -> Self {
         self.moved(MessageStatus::Sending, None, None, self.progress.begun(lease, now), now)
+    }
+
+    /// The message of whoever may have recorded that a call begins, and has made none.
+    pub fn not_called(&self) -> Self {
+        Self { progress: Progress { calling: None, ..self.progress.clone() }, ..self.clone() }
     }
 
     /// The message with what became of its part at hand, whether a call was begun for it or not.
@@ -461,7 +462,14 @@ mod tests {
         assert_eq!(after(End::NotCalled), Outcome::Waits(ended.clone()));
         let (soon, later) = (Some(NOW.plus(secs(5))), Some(NOW.plus(secs(30))));
         let throttled = Progress { throttled: 1, next_at: soon, ..ended.clone() };
-        assert_eq!(after(End::Throttled), Outcome::Waits(throttled));
+        assert_eq!(after(End::Throttled), Outcome::Waits(throttled.clone()));
+        let line = LineThrottle { until: Some(NOW.plus(secs(60))), times: 4 };
+        let with_the_line = Progress { next_at: line.until, ..throttled };
+        assert_eq!(
+            after(End::LineThrottled(line)),
+            Outcome::Waits(with_the_line),
+            "as long as the line does"
+        );
         let not_taken = Progress { failures: 1, next_at: later, ..ended };
         assert_eq!(after(End::NotTaken), Outcome::Waits(not_taken.clone()));
         // What could not even be begun counts from now on.
@@ -469,7 +477,7 @@ mod tests {
             Progress::default().after(End::NotTaken, &schedule(), Jitter::NONE, NOW),
             Outcome::Waits(not_taken)
         );
-        for end in [End::NotTaken, End::Throttled] {
+        for end in [End::NotTaken, End::Throttled, End::LineThrottled(line)] {
             let given_up = Outcome::Failed(PartError::of(PartError::GIVEN_UP));
             assert_eq!(begun.after(end, &schedule(), Jitter::NONE, NOW.plus(DAY)), given_up);
         }
@@ -760,6 +768,9 @@ mod tests {
             Just(End::Unknown(error("NO_ANSWER"))),
             Just(End::NotTaken),
             Just(End::Throttled),
+            (0..400_000_u64).prop_map(|wait| {
+                End::LineThrottled(LineThrottle { until: Some(NOW.plus(secs(wait))), times: 1 })
+            }),
             Just(End::NotCalled),
         ]
     }

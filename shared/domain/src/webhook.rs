@@ -10,7 +10,9 @@ use url::{Host, Url};
 
 use crate::address::is_public;
 use crate::event::EventType;
-use crate::ids::{EndpointId, WorkspaceId};
+use crate::ids::{EndpointId, EventId, WorkspaceId};
+use crate::lane::Slot;
+use crate::pace::Caps;
 use crate::secret::Secret;
 use crate::text::Unfit;
 use crate::time::Timestamp;
@@ -28,6 +30,12 @@ pub struct WebhookEndpoint {
     pub state: EndpointState,
     /// Which events it gets.
     pub filter: EventFilter,
+    /// What the operator allows it at most.
+    pub caps: Caps,
+    /// How many partitions its deliveries are spread over. It only grows.
+    pub slots: u8,
+    /// Deliveries of events before this moment are not attempted any more: it was disabled too long for them.
+    pub forgets_before: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,
     /// Grows by one with each change.
@@ -37,6 +45,8 @@ pub struct WebhookEndpoint {
 impl WebhookEndpoint {
     /// The greatest number of endpoints of a workspace.
     pub const MAX_PER_WORKSPACE: usize = 10;
+    /// The greatest number of slots of an endpoint. One bears about 400 deliveries a second.
+    pub const MAX_SLOTS: u8 = 16;
 
     /// Whether an event of that type is to be delivered here.
     pub fn wants(&self, event_type: EventType) -> bool {
@@ -54,12 +64,38 @@ impl WebhookEndpoint {
         self.is_enabled().then(|| Self { state, version: self.version + 1, ..self.clone() })
     }
 
-    /// The endpoint once enabled; `None` when it is already.
-    pub fn enabled(&self) -> Option<Self> {
-        let state = EndpointState::Enabled;
-        (!self.is_enabled()).then(|| Self { state, version: self.version + 1, ..self.clone() })
+    /// The endpoint once enabled; `None` when it is already. What was parked for longer than [`PARKED_FOR`] is left.
+    pub fn enabled(&self, now: Timestamp) -> Option<Self> {
+        let EndpointState::Disabled { since, .. } = self.state else { return None };
+        let is_too_long = now.since(since) > PARKED_FOR;
+        let forgets_before = if is_too_long { Some(now) } else { self.forgets_before };
+        let version = self.version + 1;
+        Some(Self { state: EndpointState::Enabled, forgets_before, version, ..self.clone() })
+    }
+
+    /// The slot that an event's delivery stands in.
+    pub fn slot_of(&self, event: EventId) -> Slot {
+        let number = event.as_uuid().as_u128() % u128::from(self.slots.max(1));
+        self.slot(u8::try_from(number).unwrap_or_default())
+    }
+
+    /// All its slots.
+    pub fn all_slots(&self) -> impl Iterator<Item = Slot> {
+        (0..self.slots.max(1)).map(|number| self.slot(number))
+    }
+
+    fn slot(&self, number: u8) -> Slot {
+        Slot { workspace: self.workspace_id, endpoint: self.id, number }
+    }
+
+    /// Whether a delivery of an event of that moment is still to be attempted.
+    pub fn remembers(&self, created_at: Timestamp) -> bool {
+        self.forgets_before.is_none_or(|before| before <= created_at)
     }
 }
+
+/// How long deliveries wait for a disabled endpoint to be enabled.
+pub const PARKED_FOR: Duration = Duration::from_secs(14 * 86_400);
 
 /// Whether an endpoint gets deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,7 +27,12 @@ pub fn client(tls: ClientConfig, name: &str) -> ClientBuilder {
         .redirect(Policy::none())
         .retry(reqwest::retry::never())
         .referer(false)
-        .user_agent(format!("{}-{name}/1", domain::PLATFORM))
+        .user_agent(user_agent(name))
+}
+
+/// What a client says of itself: which of ours it is (`Webhooks`).
+pub fn user_agent(name: &str) -> String {
+    format!("{}-{name}/1", domain::PLATFORM)
 }
 
 /// The place of these segments below a base that a deployment names (`https://host`, also with a path of its own);

@@ -1,7 +1,7 @@
 //! The WhatsApp Cloud API: what is posted to it, how a call can end, and what each ending means.
 //!
 //! A send must never be repeated blindly: whoever has been written to once must not be written to twice. This
-//! room therefore says of every way a call can end which of five things it means; the senders only obey.
+//! room therefore says of every way a call can end which of six things it means; the senders only obey.
 
 mod body;
 mod client;
@@ -11,7 +11,7 @@ use std::future::Future;
 
 use domain::message::PartError;
 use domain::sending::End;
-use domain::{Cellphone, ChannelId, Secret};
+use domain::{Cellphone, ChannelId, LineThrottle, Secret};
 
 pub use body::Outgoing;
 pub use client::{Client, ClientError};
@@ -42,15 +42,17 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// What the end of the call makes of what was sent.
-    pub fn end(self) -> End {
+    /// What the end of the call makes of what was sent; `slower` is how its line stands then, should the provider have
+    /// asked to slow down with it.
+    pub fn end(self, slower: LineThrottle) -> End {
         let unknown = End::Unknown(PartError::of(PartError::NO_ANSWER));
         match meaning(self.ending) {
             Meaning::Accepted => self.message_id.map_or(unknown, End::Sent),
             Meaning::Failed => End::Failed(PartError::of(code(self.ending))),
             Meaning::Unknown => unknown,
             Meaning::Retry => End::NotTaken,
-            Meaning::Throttled => End::Throttled,
+            Meaning::Throttled => End::LineThrottled(slower),
+            Meaning::RecipientThrottled => End::Throttled,
         }
     }
 }

@@ -21,8 +21,10 @@ pub enum Ending {
 pub enum Meaning {
     /// The provider has it.
     Accepted,
-    /// The provider asks us to slow down: wait, and count no attempt.
+    /// The provider asks us to slow down with all that is sent from the line: wait, and count no attempt.
     Throttled,
+    /// It asks us to slow down towards this recipient; whoever else is written to from the line is not concerned.
+    RecipientThrottled,
     /// It was surely not taken: try again by the schedule.
     Retry,
     /// It was refused for good.
@@ -31,8 +33,10 @@ pub enum Meaning {
     Unknown,
 }
 
-/// Graph codes that throttle, whatever the status they come with.
-const THROTTLES: &[u32] = &[4, 80_007, 130_429, 131_056];
+/// Graph codes that throttle, whatever the status they come with: calls of the app, of the account, of the number.
+const THROTTLES: &[u32] = &[4, 80_007, 130_429];
+/// The Graph code of too many messages from one number to the same recipient.
+const RECIPIENT_THROTTLES: u32 = 131_056;
 /// Graph codes of a 5xx that say the message was not taken.
 const NOT_TAKEN: &[u32] = &[1, 2, 131_000, 131_016];
 
@@ -41,6 +45,7 @@ pub fn meaning(ending: Ending) -> Meaning {
     match ending {
         Ending::NeverConnected => Meaning::Retry,
         Ending::NoAnswer => Meaning::Unknown,
+        Ending::Answered { code: Some(RECIPIENT_THROTTLES), .. } => Meaning::RecipientThrottled,
         Ending::Answered { status: 429, .. } => Meaning::Throttled,
         Ending::Answered { code: Some(code), .. } if THROTTLES.contains(&code) => Meaning::Throttled,
         Ending::Answered { status: 200..=299, .. } => Meaning::Accepted,
@@ -65,7 +70,9 @@ mod tests {
             (answered(400, Some(4)), Meaning::Throttled),
             (answered(400, Some(80_007)), Meaning::Throttled),
             (answered(400, Some(130_429)), Meaning::Throttled),
-            (answered(500, Some(131_056)), Meaning::Throttled),
+            (answered(500, Some(131_056)), Meaning::RecipientThrottled),
+            (answered(429, Some(131_056)), Meaning::RecipientThrottled),
+            (answered(429, Some(130_429)), Meaning::Throttled),
             (answered(500, Some(1)), Meaning::Retry),
             (answered(503, Some(2)), Meaning::Retry),
             (answered(500, Some(131_000)), Meaning::Retry),

@@ -31,7 +31,8 @@ pub async fn drive<T>(
     let (read, work) = (&read, &work);
     let outcomes = join_all(event.records.iter().map(async |message| {
         match read(message.body.as_deref().unwrap_or_default()) {
-            Err(Unreadable) => Outcome::Dropped("not a task of this queue"),
+            // Whoever queued it is at fault: it is kept, in the end among the dead letters.
+            Err(unreadable) => Outcome::Retry(unreadable.into()),
             Ok(task) => AssertUnwindSafe(work(task))
                 .catch_unwind()
                 .await
@@ -94,12 +95,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_could_not_be_done_comes_again() {
+    async fn only_what_could_not_be_done_or_read_comes_again() {
         let bodies = ["done", "poison", "later", "never", "panic", "done"];
         let response = drive(event(&bodies), read, work).await;
         let failed: Vec<&str> =
             response.batch_item_failures.iter().map(|failure| failure.item_identifier.as_str()).collect();
-        assert_eq!(failed, ["2", "4"]);
+        assert_eq!(failed, ["1", "2", "4"]);
         assert!(drive(event(&[]), read, work).await.batch_item_failures.is_empty());
     }
 

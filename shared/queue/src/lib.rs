@@ -1,23 +1,19 @@
 //! What travels through SQS: the shape of the messages, how they are queued, how a batch of them is worked on.
 //!
-//! The queue only accelerates. Whatever it says is to be done stands in a row as well, so a message may be lost,
-//! come twice, or come late.
+//! A message names a lane and nothing else, and only accelerates: the lane stands in a due index as well, so a message
+//! may be lost, come twice, or come late.
 
 mod batch;
-mod delivery;
-mod lead;
 mod queue;
-mod send;
+mod task;
 mod time;
 
 pub use batch::{Outcome, drive};
-pub use delivery::{DeliveryQueue, DeliveryQueues, DeliveryTask};
-pub use lead::{LeadQueue, LeadTask};
-pub use queue::{LONGEST_DELAY, NoQueue, NotQueued, PATIENCE, Queue, Task, Wake};
-pub use send::{SendQueue, SendTask};
+pub use queue::{LONGEST_DELAY, NoQueue, NotQueued, PATIENCE, Queues};
+pub use task::{Wake, body, read, track_of};
 pub use time::{Time, WrongTime};
 
-/// A message's body is not one that this service writes.
+/// A message's body names no lane of its queue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a task of this queue")]
+#[error("the message names no lane of this queue")]
 pub struct Unreadable;

@@ -1,41 +1,20 @@
-//! A queue: tasks in, ten a call.
+//! The queues: lanes in, ten a call.
 
-use std::fmt::Debug;
-use std::marker::PhantomData;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use domain::causes;
+use domain::{LaneId, LaneKind, Rest, Track, causes};
 use futures::StreamExt;
+use futures::future::join_all;
 use tokio::time::{Instant, timeout_at};
-use uuid::Uuid;
 
-/// What a message asks for. It names a row and nothing else: everything is read from there.
-pub trait Task: Copy + Debug {
-    /// The queue's name behind the stack's.
-    const QUEUE: &'static str;
-
-    /// The message's body.
-    fn body(&self) -> String;
-}
-
-/// A task and when it is to arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wake<T> {
-    /// The task.
-    pub task: T,
-    /// Whose turn it takes: the queue serves groups in turn, so that one with many messages does not keep the
-    /// others waiting.
-    pub group: Uuid,
-    /// How long the message is held back, at most [`LONGEST_DELAY`].
-    pub after: Duration,
-}
+use crate::task::{Wake, body, queue_name};
 
 /// SQS holds a message back for 15 minutes at most.
-pub const LONGEST_DELAY: Duration = Duration::from_secs(900);
+pub const LONGEST_DELAY: Duration = Rest::LONGEST_DELAY;
 
-impl<T> Wake<T> {
+impl Wake {
     /// Whole seconds, rounded up: a message that comes too early would find nothing to do.
     fn seconds(&self) -> i32 {
         let seconds = self.after.min(LONGEST_DELAY).as_millis().div_ceil(1_000);
@@ -43,12 +22,12 @@ impl<T> Wake<T> {
     }
 }
 
-/// Messages that the queue did not take. Nothing is lost: what they are about stands in a due index.
+/// Messages that a queue did not take. Nothing is lost: their lanes stand in a due index.
 #[derive(Debug, thiserror::Error)]
-#[error("the queue did not take {} of the messages: {reason}", tasks.len())]
-pub struct NotQueued<T: Debug> {
-    /// What they asked for.
-    pub tasks: Vec<T>,
+#[error("the queue did not take {} of the messages: {reason}", lanes.len())]
+pub struct NotQueued {
+    /// The lanes that they named.
+    pub lanes: Vec<LaneId>,
     /// Why, for the last of them.
     pub reason: String,
 }
@@ -63,40 +42,87 @@ pub struct NoQueue {
     pub reason: String,
 }
 
-/// The queue of one kind of task.
+/// The queues that a process knows, each of one kind of lanes (webhooks have two).
+#[derive(Clone, Debug, Default)]
+pub struct Queues(Vec<(LaneKind, Track, Queue)>);
+
+/// One queue.
 #[derive(Clone, Debug)]
-pub struct Queue<T> {
+struct Queue {
     sqs: Client,
     url: String,
-    tasks: PhantomData<fn(T)>,
 }
 
 /// Calls at the same time.
 const AT_ONCE: usize = 16;
-/// How long a call of [`Queue::enqueue`] may take in all.
+/// How long a call of [`Queues::enqueue`] may take in all.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 /// Messages of one call, by SQS's limit.
 const BATCH: usize = 10;
 
-impl<T: Task> Queue<T> {
-    /// The queue of that URL.
-    pub fn new(sqs: Client, url: impl Into<String>) -> Self {
-        Self { sqs, url: url.into(), tasks: PhantomData }
+impl Queues {
+    /// With the queue of that URL for lanes of a kind.
+    pub fn with(self, kind: LaneKind, sqs: Client, url: impl Into<String>) -> Self {
+        self.with_track(kind, Track::Fast, sqs, url)
     }
 
-    /// The queue of the stack of that name, for tools: functions are told its URL.
-    pub async fn of_stack(sqs: Client, stack: &str) -> Result<Self, NoQueue> {
-        let name = format!("{stack}-{}", T::QUEUE);
-        match sqs.get_queue_url().queue_name(&name).send().await {
-            Ok(answer) => Ok(Self::new(sqs, answer.queue_url.unwrap_or_default())),
-            Err(error) => Err(NoQueue { name, reason: causes(&error) }),
+    /// With both queues of webhook lanes.
+    pub fn with_webhooks(self, sqs: Client, fast: impl Into<String>, slow: impl Into<String>) -> Self {
+        self.with_track(LaneKind::Webhook, Track::Fast, sqs.clone(), fast).with_track(
+            LaneKind::Webhook,
+            Track::Slow,
+            sqs,
+            slow,
+        )
+    }
+
+    fn with_track(mut self, kind: LaneKind, track: Track, sqs: Client, url: impl Into<String>) -> Self {
+        self.0.push((kind, track, Queue { sqs, url: url.into() }));
+        self
+    }
+
+    /// The queues of webhook lanes of the stack of that name, for tools: functions are told URLs.
+    pub async fn webhooks_of_stack(sqs: Client, stack: &str) -> Result<Self, NoQueue> {
+        let url = async |track| {
+            let name = format!("{stack}-{}", queue_name(LaneKind::Webhook, track));
+            match sqs.get_queue_url().queue_name(&name).send().await {
+                Ok(answer) => Ok(answer.queue_url.unwrap_or_default()),
+                Err(error) => Err(NoQueue { name, reason: causes(&error) }),
+            }
+        };
+        let (fast, slow) = futures::future::try_join(url(Track::Fast), url(Track::Slow)).await?;
+        Ok(Self::default().with_webhooks(sqs, fast, slow))
+    }
+
+    /// Queues lanes, ten a call, some calls at the same time; a call that fails does not keep the next from being
+    /// tried. Nobody waits longer than [`PATIENCE`]: what was not taken by then (or was, without our knowing it) is
+    /// not queued.
+    pub async fn enqueue(&self, wakes: &[Wake]) -> Result<(), NotQueued> {
+        let mut left = NotQueued { lanes: vec![], reason: String::new() };
+        let of = |wake: &Wake| (wake.lane.kind(), wake.track);
+        let sends = self.0.iter().map(async |(kind, track, queue)| {
+            let wakes: Vec<Wake> = wakes.iter().filter(|wake| of(wake) == (*kind, *track)).copied().collect();
+            if wakes.is_empty() { Ok(()) } else { queue.enqueue(&wakes).await }
+        });
+        for sent in join_all(sends).await {
+            if let Err(some) = sent {
+                left.lanes.extend(some.lanes);
+                left.reason = some.reason;
+            }
         }
+        let has_queue = |wake: &&Wake| self.0.iter().any(|(kind, track, _)| (*kind, *track) == of(wake));
+        let without: Vec<LaneId> =
+            wakes.iter().filter(|wake| !has_queue(wake)).map(|wake| wake.lane).collect();
+        if !without.is_empty() {
+            left.lanes.extend(without);
+            left.reason = "this process knows no queue for them".to_owned();
+        }
+        if left.lanes.is_empty() { Ok(()) } else { Err(left) }
     }
+}
 
-    /// Queues tasks, ten a call, some calls at the same time; a call that fails does not keep the next from being
-    /// tried. Nobody waits longer than [`PATIENCE`]: what was not taken by then (or was, without our knowing it)
-    /// is not queued.
-    pub async fn enqueue(&self, wakes: &[Wake<T>]) -> Result<(), NotQueued<T>> {
+impl Queue {
+    async fn enqueue(&self, wakes: &[Wake]) -> Result<(), NotQueued> {
         let until = Instant::now() + PATIENCE;
         let sends = wakes.chunks(BATCH).map(async |batch| {
             let sent = timeout_at(until, self.send(batch)).await;
@@ -106,14 +132,14 @@ impl<T: Task> Queue<T> {
         let mut failed = none_of(&[], String::new());
         while let Some(sent) = sends.next().await {
             if let Err(some) = sent {
-                failed.tasks.extend(some.tasks);
+                failed.lanes.extend(some.lanes);
                 failed.reason = some.reason;
             }
         }
-        if failed.tasks.is_empty() { Ok(()) } else { Err(failed) }
+        if failed.lanes.is_empty() { Ok(()) } else { Err(failed) }
     }
 
-    async fn send(&self, batch: &[Wake<T>]) -> Result<(), NotQueued<T>> {
+    async fn send(&self, batch: &[Wake]) -> Result<(), NotQueued> {
         let none = |reason| none_of(batch, reason);
         let entries: Result<Vec<_>, _> = batch.iter().enumerate().map(entry).collect();
         let entries = entries.map_err(|error| none(causes(&error)))?;
@@ -122,34 +148,39 @@ impl<T: Task> Queue<T> {
         let Some(last) = answer.failed.last() else { return Ok(()) };
         let wake = |id: &str| batch.get(id.parse::<usize>().ok()?);
         Err(NotQueued {
-            tasks: answer.failed.iter().filter_map(|failed| Some(wake(&failed.id)?.task)).collect(),
+            lanes: answer.failed.iter().filter_map(|failed| Some(wake(&failed.id)?.lane)).collect(),
             reason: last.code.clone(),
         })
     }
 }
 
-fn none_of<T: Task>(batch: &[Wake<T>], reason: String) -> NotQueued<T> {
-    NotQueued { tasks: batch.iter().map(|wake| wake.task).collect(), reason }
+fn none_of(batch: &[Wake], reason: String) -> NotQueued {
+    NotQueued { lanes: batch.iter().map(|wake| wake.lane).collect(), reason }
 }
 
-fn entry<T: Task>(
-    (number, wake): (usize, &Wake<T>),
+fn entry(
+    (number, wake): (usize, &Wake),
 ) -> Result<SendMessageBatchRequestEntry, aws_sdk_sqs::error::BuildError> {
     SendMessageBatchRequestEntry::builder()
         .id(number.to_string())
-        .message_body(wake.task.body())
-        .message_group_id(wake.group.to_string())
+        .message_body(body(&wake.lane))
+        .message_group_id(wake.lane.group().to_string())
         .delay_seconds(wake.seconds())
         .build()
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::{LeadId, WorkspaceId};
+    use uuid::Uuid;
+
     use super::*;
 
     #[test]
     fn a_message_is_held_back_at_least_as_long_as_asked_and_at_most_15_minutes() {
-        let wake = |after| Wake { task: (), group: Uuid::nil(), after };
+        let id = Uuid::nil();
+        let lane = LaneId::Lead(WorkspaceId::from_uuid(id), LeadId::from_uuid(id));
+        let wake = |after| Wake { after, ..Wake::now(lane, Track::Fast) };
         for (millis, seconds) in [(0, 0), (1, 1), (5_000, 5), (5_001, 6), (900_000, 900), (900_001, 900)] {
             assert_eq!(wake(Duration::from_millis(millis)).seconds(), seconds);
         }

@@ -4,7 +4,7 @@
 //! let counted = metrics::Deliveries::default();
 //! counted.deliveries_failed.add(1);
 //! counted.delivery_attempt_time.took(Duration::from_millis(120));
-//! metrics.put(Lane::Fast, &counted);   // one line with both; none if nothing was counted
+//! metrics.put(Track::Fast, &counted);  // one line with both; none if nothing was counted
 //! ```
 //!
 //! What there is to count is the closed list below. A family's fields are its metrics, their types the units, and the
@@ -60,10 +60,10 @@ macro_rules! dimensions {
 }
 
 dimensions! {
-    /// The queue that deliveries came from.
-    Lane = "Lane" { Fast = "fast" Slow = "slow" }
-    /// What was due.
-    What = "What" { Deliveries = "deliveries" Conversations = "conversations" Leads = "leads" }
+    /// The queue that a visit came from.
+    Track = "Track" { Fast = "fast" Slow = "slow" }
+    /// The lanes that were due.
+    What = "What" { Webhooks = "webhooks" Conversations = "conversations" Leads = "leads" }
     /// A function that sends.
     Sender = "Function" { Messages = "message-sender" Leads = "lead-sender" }
     /// A function of the Integrations API.
@@ -122,20 +122,18 @@ macro_rules! families {
 
 families! {
     /// What became of webhooks.
-    Deliveries by Lane {
+    Deliveries by Track {
+        /// Visits of lanes.
+        visits: Count = "LaneVisits",
         /// Attempts that the receiver answered with 2xx.
         deliveries_acknowledged: Count = "DeliveriesAcknowledged",
         /// Attempts that failed.
         deliveries_failed: Count = "DeliveriesFailed",
         /// Deliveries whose last attempt failed.
         deliveries_exhausted: Count = "DeliveriesExhausted",
-        /// Deliveries that were put back without an attempt.
-        deliveries_put_back: Count = "DeliveriesPutBack",
-        /// Deliveries that wait for their endpoint to be enabled.
-        deliveries_parked: Count = "DeliveriesParked",
         /// Endpoints that were disabled.
         endpoints_disabled: Count = "EndpointsDisabled",
-        /// Attempts that did not leave our own network.
+        /// Posts that did not leave our own network; they are no attempts.
         egress_failures: Count = "EgressFailures",
         /// How long attempts took.
         delivery_attempt_time: Milliseconds = "DeliveryAttemptTime",
@@ -149,11 +147,11 @@ families! {
         /// How old the oldest change of a batch was.
         relay_lag: Milliseconds = "RelayLag",
     }
-    /// What was due.
+    /// Lanes that were due.
     Swept by What {
-        /// Rows whose time had come, as planned.
+        /// Lanes whose time had come, as planned.
         due_swept: Count = "DueSwept",
-        /// Rows whose message was lost or whose worker died.
+        /// Lanes whose message was lost or whose visitor died.
         rescued: Count = "Rescued",
         /// Parts of the index that could not be swept to the end.
         not_swept: Count = "NotSwept",
@@ -455,13 +453,13 @@ mod tests {
         counted.deliveries_failed.add(1);
         counted.delivery_attempt_time.took(Duration::from_millis(120));
         counted.delivery_attempt_time.took(Duration::from_secs(30));
-        metrics.put(Lane::Slow, &counted);
+        metrics.put(Track::Slow, &counted);
         let lines = kept.lines();
         assert_eq!(lines.len(), 1);
         let line = assert_valid(&lines[0]);
         let directive = json!({
             "Namespace": "MessagingIntegrations",
-            "Dimensions": [["Stack", "Lane"]],
+            "Dimensions": [["Stack", "Track"]],
             "Metrics": [
                 {"Name": "DeliveriesFailed", "Unit": "Count"},
                 {"Name": "DeliveryAttemptTime", "Unit": "Milliseconds"},
@@ -469,7 +467,7 @@ mod tests {
         });
         assert_eq!(line["_aws"]["CloudWatchMetrics"], json!([directive]));
         assert_eq!(
-            (&line["Stack"], &line["Lane"], &line["DeliveriesFailed"], &line["DeliveryAttemptTime"]),
+            (&line["Stack"], &line["Track"], &line["DeliveriesFailed"], &line["DeliveryAttemptTime"]),
             (&json!("test"), &json!("slow"), &json!(3), &json!([120, 30_000]))
         );
     }
@@ -499,7 +497,7 @@ mod tests {
         let counted = Deliveries::default();
         counted.deliveries_acknowledged.add(250);
         (0..250).for_each(|millis| counted.delivery_attempt_time.took(Duration::from_millis(millis)));
-        metrics.put(Lane::Fast, &counted);
+        metrics.put(Track::Fast, &counted);
         let told = kept.told();
         assert_eq!(told["DeliveriesAcknowledged fast"], [250]);
         assert_eq!(told["DeliveryAttemptTime fast"], (0..250).collect::<Vec<u64>>());
@@ -524,9 +522,9 @@ mod tests {
     /// The list that alarms and dashboards are made from: a change of it is a change of them.
     #[test]
     fn the_closed_list_is_what_was_decided_and_what_the_readme_shows() {
-        let expected = "DeliveriesAcknowledged Count Lane, DeliveriesFailed Count Lane, DeliveriesExhausted Count Lane, \
-            DeliveriesPutBack Count Lane, DeliveriesParked Count Lane, EndpointsDisabled Count Lane, \
-            EgressFailures Count Lane, DeliveryAttemptTime Milliseconds Lane, EventsRecorded Count -, \
+        let expected = "LaneVisits Count Track, DeliveriesAcknowledged Count Track, DeliveriesFailed Count Track, \
+            DeliveriesExhausted Count Track, EndpointsDisabled Count Track, EgressFailures Count Track, \
+            DeliveryAttemptTime Milliseconds Track, EventsRecorded Count -, \
             RecordsNotRelayed Count -, RelayLag Milliseconds -, DueSwept Count What, Rescued Count What, \
             NotSwept Count What, SendsAccepted Count Function, SendsFailed Count Function, \
             SendsUnknown Count Function, SendsRetried Count Function, LeadsAccepted Count -, LeadsRejected Count -, \

@@ -15,6 +15,8 @@ pub struct SendRules {
     pub call: Duration,
     /// How long a sender has a conversation, or a lead, for itself.
     pub lease: Duration,
+    /// How long after its queue message the sweeper looks after it.
+    pub rescue: Duration,
 }
 
 impl SendRules {
@@ -35,7 +37,8 @@ impl SendRules {
             throttled: settings.parsed("SEND_THROTTLE_SCHEDULE", decided.throttled)?,
             give_up: decided.give_up,
         };
-        Ok(Self { schedule, call, lease })
+        let rescue = settings.read_with("FIRST_DUE_SECONDS", |text| seconds(text, 120))?;
+        Ok(Self { schedule, call, lease, rescue })
     }
 }
 
@@ -52,7 +55,7 @@ mod tests {
     #[test]
     fn a_deployment_that_says_nothing_gets_what_is_decided() {
         let rules = SendRules::read(&Settings::from_pairs(&[])).unwrap();
-        assert_eq!((rules.call.as_secs(), rules.lease.as_secs()), (10, 90));
+        assert_eq!((rules.call.as_secs(), rules.lease.as_secs(), rules.rescue.as_secs()), (10, 90, 120));
         assert_eq!(rules.schedule.retries, "30,120,600,3600,14400".parse().unwrap());
         assert_eq!(rules.schedule.throttled, "5,10,30,60,300".parse().unwrap());
         assert_eq!(rules.schedule.give_up.as_secs(), 86_400);

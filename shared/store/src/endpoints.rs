@@ -2,8 +2,8 @@
 
 use domain::webhook::DisabledReason;
 use domain::{
-    EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, Timestamp, WebhookEndpoint,
-    Workspace, WorkspaceId,
+    Caps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, Slot, Timestamp,
+    WebhookEndpoint, Workspace, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -28,8 +28,7 @@ impl Store {
         workspace: WorkspaceId,
         id: EndpointId,
     ) -> Result<Option<WebhookEndpoint>, StoreError> {
-        let row: Option<EndpointRow> =
-            self.get_together(Table::Workspaces, keys::endpoint(workspace, id)).await?;
+        let row: Option<EndpointRow> = self.get_row(Table::Workspaces, keys::endpoint(workspace, id)).await?;
         Ok(row.map(WebhookEndpoint::from))
     }
 
@@ -56,26 +55,31 @@ impl Store {
 
     /// Removes an endpoint and its secrets; `false` when it does not exist. Its id is kept, because its deliveries
     /// are. One trip.
-    pub async fn delete_endpoint(&self, workspace: WorkspaceId, id: EndpointId) -> Result<bool, StoreError> {
+    pub async fn delete_endpoint(&self, gone: &WebhookEndpoint) -> Result<bool, StoreError> {
+        let (workspace, id) = (gone.workspace_id, gone.id);
         let (pk, sk) = keys::endpoint(workspace, id);
         let endpoint = Write::delete(Table::Workspaces, key(pk, sk)).when("attribute_exists(pk)");
         let (pk, sk) = keys::endpoint_secrets(workspace, id);
         let secrets = Write::delete(Table::Secrets, key(pk, sk));
         let (pk, sk) = keys::deleted_endpoint(workspace, id);
-        let left = DeletedEndpointRow { id, deleted_at: self.now() };
+        let left = DeletedEndpointRow { id, slots: gone.slots, deleted_at: self.now() };
         let left = Write::put(Table::Workspaces, row(pk, sk, "deletedEndpoint", &left)?);
         Ok(self.transact(vec![endpoint, secrets, left]).await? == Transacted::Done)
     }
 
-    /// The endpoints of the workspace that were deleted since then. One trip.
+    /// The slots of the workspace's endpoints that were deleted since then. One trip.
     pub async fn endpoints_deleted_since(
         &self,
         workspace: WorkspaceId,
         since: Timestamp,
-    ) -> Result<Vec<EndpointId>, StoreError> {
+    ) -> Result<Vec<Slot>, StoreError> {
         let rows: Vec<DeletedEndpointRow> =
             self.partition(Table::Workspaces, keys::deleted_endpoints(workspace)).await?;
-        Ok(rows.into_iter().filter(|row| row.deleted_at >= since).map(|row| row.id).collect())
+        let slots = |row: &DeletedEndpointRow| {
+            let endpoint = row.id;
+            (0..row.slots).map(move |number| Slot { workspace, endpoint, number })
+        };
+        Ok(rows.iter().filter(|row| row.deleted_at >= since).flat_map(slots).collect())
     }
 }
 
@@ -100,6 +104,15 @@ pub(crate) struct EndpointRow {
     disabled: Option<DisabledField>,
     #[serde(with = "event_names")]
     events: EventFilter,
+    /// The operator's caps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_concurrency: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_per_second: Option<u16>,
+    #[serde(default = "one")]
+    slots: u8,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    forgets_before: Option<Timestamp>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     version: u64,
@@ -111,8 +124,15 @@ pub(crate) struct EndpointRow {
 struct DeletedEndpointRow {
     #[serde(with = "fields::text")]
     id: EndpointId,
+    #[serde(default = "one")]
+    slots: u8,
     #[serde(with = "fields::text")]
     deleted_at: Timestamp,
+}
+
+/// The slots of an endpoint that says nothing of them.
+fn one() -> u8 {
+    1
 }
 
 #[derive(Serialize, Deserialize)]
@@ -135,6 +155,9 @@ impl From<EndpointRow> for WebhookEndpoint {
             url: row.url,
             state,
             filter: row.events,
+            caps: Caps { concurrency: row.max_concurrency, per_second: row.max_per_second },
+            slots: row.slots,
+            forgets_before: row.forgets_before,
             created_at: row.created_at,
             version: row.version,
         }
@@ -154,6 +177,10 @@ impl From<&WebhookEndpoint> for EndpointRow {
             state: endpoint.state.as_str().to_owned(),
             disabled,
             events: endpoint.filter.clone(),
+            max_concurrency: endpoint.caps.concurrency,
+            max_per_second: endpoint.caps.per_second,
+            slots: endpoint.slots,
+            forgets_before: endpoint.forgets_before,
             created_at: endpoint.created_at,
             version: endpoint.version,
         }

@@ -12,8 +12,8 @@ use domain::template::{ContactField, ParameterValue};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
     AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, CaptureKey, Cellphone,
-    ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryId,
-    DeliveryState, Email, EndpointId, EndpointUrl, EventId, EventType, FileType, KeyId, Language, LeadId,
+    ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryState,
+    Email, EndpointId, EndpointUrl, EventId, EventType, FileType, JobId, JobState, KeyId, Language, LeadId,
     LeadState, MediaDigest, MediaId, MessageBody, MessageId, MessageStatus, PersonName, TeamId, TemplateId,
     Timestamp, Unfit, UserId, UserStatus, WebOrigin, WorkspaceId,
 };
@@ -54,12 +54,12 @@ macro_rules! worded_fields {
 }
 
 displayed_fields! {
-    AttributeId ClosedValueId ContactId ConversationId DeliveryId EndpointId EventId KeyId LeadId MediaId MessageId TeamId
+    AttributeId ClosedValueId ContactId ConversationId EndpointId EventId JobId KeyId LeadId MediaId MessageId TeamId
     TemplateId UserId WorkspaceId
 }
 worded_fields! {
     AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId ConsentStatus ContactField ConversationName
-    ConversationStatus DeliveryState DisabledReason Email EventType FileName FileType LandingUri Language LeadName LeadState MediaDigest
+    ConversationStatus DeliveryState DisabledReason Email EventType FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
     MessageBody MessageStatus Override ParameterValue PersonName Provider SentBy UserStatus WebOrigin
 }
 

@@ -78,6 +78,17 @@ pub(crate) fn text<'a>(item: &'a Item, name: &str) -> &'a str {
     item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str)
 }
 
+/// A number attribute; 0 if it is none.
+pub(crate) fn number(value: &AttributeValue) -> i64 {
+    value.as_n().ok().and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+/// A row whose keys or attributes say nothing.
+pub(crate) fn unreadable(item: &Item, reason: &str) -> StoreError {
+    let key = format!("{} / {}", ids_of(text(item, PK)), ids_of(text(item, SK)));
+    StoreError::Unreadable { key, reason: reason.to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,10 +8,12 @@
 
 use domain::search::PHONE_PREFIX;
 use domain::{
-    AttributeId, BrandId, Cellphone, ChannelId, ContactId, ConversationId, ConversationStatus, DeliveryId,
-    DeliveryState, Email, EndpointId, EventId, KeyId, LeadId, MediaId, MessageId, TeamId, TemplateId,
-    TemplateScope, Timestamp, UserId, WorkspaceId,
+    AttributeId, BrandId, Cellphone, ChannelId, ContactId, ConversationId, ConversationStatus, Email,
+    EndpointId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId, Slot, TeamId,
+    TemplateId, TemplateScope, Timestamp, UserId, WorkspaceId,
 };
+
+use crate::Table;
 
 /// The "workspace" of rows that belong to the platform.
 pub const PLATFORM: WorkspaceId = WorkspaceId::from_uuid(uuid::Uuid::nil());
@@ -76,6 +78,11 @@ pub(crate) fn found(sk: &str) -> Option<(&str, ContactId)> {
 /// The bucket of an API key (table `limits`).
 pub(crate) fn limit(workspace: WorkspaceId, key: KeyId) -> (String, &'static str) {
     (format!("{workspace}#{key}"), "L")
+}
+
+/// How a line stands with its provider (table `limits`).
+pub(crate) fn line_throttle(workspace: WorkspaceId, channel: &ChannelId) -> (String, &'static str) {
+    (format!("{workspace}#T#{}", channel.as_str()), "T")
 }
 
 /// The keys that seal cursors (table `secrets`).
@@ -236,7 +243,10 @@ pub(crate) fn message(
 pub(crate) const MESSAGES: &str = "M#";
 
 /// A conversation's lane: its sequence, the lease under which it is sent into, and when that is due.
-pub(crate) fn lane(workspace: WorkspaceId, conversation: ConversationId) -> (String, &'static str) {
+pub(crate) fn conversation_lane(
+    workspace: WorkspaceId,
+    conversation: ConversationId,
+) -> (String, &'static str) {
     (messages(workspace, conversation), LANE)
 }
 
@@ -275,11 +285,6 @@ pub(crate) fn read_media(pk: &str) -> Option<(WorkspaceId, MediaId)> {
 /// The key of a file's bytes in the bucket.
 pub(crate) fn media_object(workspace: WorkspaceId, media: MediaId) -> String {
     format!("{workspace}/{media}")
-}
-
-/// The partition of the `due` index of table `messages` in which a lane stands. (Ids of version 4 are random.)
-pub(crate) fn due_of_lane(conversation: ConversationId) -> String {
-    due(conversation.as_uuid().as_bytes()[0] % DUE_SHARDS)
 }
 
 /// A workspace's lead capture.
@@ -336,11 +341,6 @@ pub(crate) fn opt_outs(workspace: WorkspaceId) -> String {
     format!("{workspace}#O")
 }
 
-/// The partition of the `due` index of table `leads` in which a lead stands. (Ids of version 4 are random.)
-pub(crate) fn due_of_lead(lead: LeadId) -> String {
-    due(lead.as_uuid().as_bytes()[0] % DUE_SHARDS)
-}
-
 /// The newest-first list of a workspace's leads (index `byTime`).
 pub(crate) fn leads_by_time(workspace: WorkspaceId) -> String {
     workspace.to_string()
@@ -356,76 +356,102 @@ pub(crate) fn api_key(sha256_hex: &str) -> (String, &'static str) {
     (sha256_hex.to_owned(), "K")
 }
 
-/// An event (table `deliveries`).
+/// An event (table `webhooks`).
 pub(crate) fn event(workspace: WorkspaceId, event: EventId) -> (String, &'static str) {
     (format!("{workspace}#V#{event}"), "V")
 }
 
-/// The gate before an endpoint.
-pub(crate) fn gate(workspace: WorkspaceId, endpoint: EndpointId) -> (String, &'static str) {
-    (format!("{workspace}#G#{endpoint}"), "G")
+/// The partition of a slot of an endpoint: its lane, deliveries, attempts and jobs.
+pub(crate) fn slot(slot: &Slot) -> String {
+    format!("{}#E#{}#{}", slot.workspace, slot.endpoint, slot.number)
 }
 
-/// A delivery; its attempts stand in the same partition.
-pub(crate) fn delivery(workspace: WorkspaceId, delivery: DeliveryId) -> (String, &'static str) {
-    (format!("{workspace}#D#{delivery}"), "D")
+/// Which slot of a workspace `<endpoint>#<slot>` names.
+pub(crate) fn read_slot(workspace: WorkspaceId, text: &str) -> Option<Slot> {
+    let (endpoint, number) = text.split_once('#')?;
+    Some(Slot { workspace, endpoint: EndpointId::parse(endpoint).ok()?, number: number.parse().ok()? })
 }
 
-/// Whose delivery a partition holds: reads back what [`delivery`] made.
-pub(crate) fn read_delivery(pk: &str) -> Option<(WorkspaceId, DeliveryId)> {
-    let (workspace, delivery) = pk.split_once("#D#")?;
-    Some((WorkspaceId::parse(workspace).ok()?, DeliveryId::parse(delivery).ok()?))
+/// The lane of a slot.
+pub(crate) fn webhook_lane(of: &Slot) -> (String, &'static str) {
+    (slot(of), LANE)
 }
 
-/// The sort key of an attempt. Two workers may think they make the same one: the lease tells them apart.
-pub(crate) fn attempt(number: u32, lease: &uuid::Uuid) -> String {
-    format!("A#{number:05}#{lease}")
+/// What the sort keys of an event's attempts begin with.
+pub(crate) fn attempts(event: EventId) -> String {
+    format!("A#{event}#")
 }
 
-/// How many partitions the `due` index has.
-pub(crate) const DUE_SHARDS: u8 = 16;
+/// The sort key of an attempt.
+pub(crate) fn attempt(event: EventId, number: u32) -> String {
+    format!("{}{number:05}", attempts(event))
+}
 
-/// The partition of the `due` index with that number.
+/// What the sort keys of jobs begin with.
+pub(crate) const JOBS: &str = "J#";
+
+/// The sort key of a job. It is the id alone: whoever asks for the same job again finds it.
+pub(crate) fn job(job: JobId) -> String {
+    format!("{JOBS}{job}")
+}
+
+/// The table in which lanes of a kind stand.
+pub(crate) fn table_of_lanes(kind: LaneKind) -> Table {
+    match kind {
+        LaneKind::Webhook => Table::Webhooks,
+        LaneKind::Conversation => Table::Messages,
+        LaneKind::Lead => Table::Leads,
+    }
+}
+
+/// A lane: its table and keys.
+pub(crate) fn lane(lane: &LaneId) -> (Table, String, &'static str) {
+    let (pk, sk) = match lane {
+        LaneId::Webhook(slot) => webhook_lane(slot),
+        LaneId::Conversation(workspace, conversation) => (messages(*workspace, *conversation), LANE),
+        LaneId::Lead(workspace, id) => lead(*workspace, *id),
+    };
+    (table_of_lanes(lane.kind()), pk, sk)
+}
+
+/// Which lane of a kind stands under these keys: reads back what [`lane`] made.
+pub(crate) fn read_lane(kind: LaneKind, pk: &str, sk: &str) -> Option<LaneId> {
+    if sk != LANE {
+        return None;
+    }
+    match kind {
+        LaneKind::Webhook => {
+            let (workspace, slot) = pk.split_once("#E#")?;
+            read_slot(WorkspaceId::parse(workspace).ok()?, slot).map(LaneId::Webhook)
+        }
+        LaneKind::Conversation => {
+            read_messages(pk).map(|(workspace, conversation)| LaneId::Conversation(workspace, conversation))
+        }
+        LaneKind::Lead => read_lead(pk).map(|(workspace, lead)| LaneId::Lead(workspace, lead)),
+    }
+}
+
+/// How many partitions the `due` index of a kind's table has. Each bears 1,000 writes a second; all of them together are
+/// read once a minute.
+pub(crate) fn due_shards(kind: LaneKind) -> u8 {
+    match kind {
+        LaneKind::Webhook => 8,
+        LaneKind::Conversation => 6,
+        LaneKind::Lead => 2,
+    }
+}
+
+/// The partition of a `due` index with that number.
 pub(crate) fn due(shard: u8) -> String {
     format!("due#{shard:02}")
 }
 
-/// The partition of the `due` index in which a delivery stands. (Delivery ids are hashes already.)
-pub(crate) fn due_of(delivery: DeliveryId) -> String {
-    due(delivery.as_uuid().as_bytes()[0] % DUE_SHARDS)
-}
-
-/// How many partitions the `byEndpoint` index has for each endpoint.
-pub(crate) const ENDPOINT_SHARDS: u8 = 4;
-
-/// A partition of the `byEndpoint` index.
-pub(crate) fn deliveries_to(workspace: WorkspaceId, endpoint: EndpointId, shard: u8) -> String {
-    format!("{workspace}#{endpoint}#{shard}")
-}
-
-/// The partition of the `byEndpoint` index in which a delivery stands.
-pub(crate) fn deliveries_to_of(workspace: WorkspaceId, endpoint: EndpointId, delivery: DeliveryId) -> String {
-    deliveries_to(workspace, endpoint, delivery.as_uuid().as_bytes()[1] % ENDPOINT_SHARDS)
-}
-
-/// The place of a delivery among those of its endpoint: by time, then id.
-pub(crate) fn delivery_position(at: Timestamp, delivery: DeliveryId) -> String {
-    format!("{:013}#{delivery}", at.as_millis())
-}
-
-/// Where the deliveries of a moment begin among those of their endpoint.
-pub(crate) fn delivery_position_from(at: Timestamp) -> String {
-    // Positions are compared as text: a moment of more digits, which is meant as the end of time, is held within theirs.
-    format!("{:013}", at.as_millis().min(9_999_999_999_999))
-}
-
-/// Reads back what [`delivery_position`] made.
-pub(crate) fn read_delivery_position(position: &str) -> Option<(Timestamp, DeliveryId)> {
-    let (millis, delivery) = position.split_once('#')?;
-    Some((Timestamp::from_millis(millis.parse().ok()?), DeliveryId::parse(delivery).ok()?))
-}
-
-/// The partition of the `held` index with an endpoint's deliveries of one state.
-pub(crate) fn held(workspace: WorkspaceId, endpoint: EndpointId, state: DeliveryState) -> String {
-    format!("{workspace}#{endpoint}#{}", state.as_str())
+/// The partition of its table's `due` index in which a lane stands. (Ids of version 4 are random.)
+pub(crate) fn due_shard(lane: &LaneId) -> String {
+    let (id, slot) = match lane {
+        LaneId::Webhook(slot) => (slot.endpoint.as_uuid(), slot.number),
+        LaneId::Conversation(_, conversation) => (conversation.as_uuid(), 0),
+        LaneId::Lead(_, lead) => (lead.as_uuid(), 0),
+    };
+    due(id.as_bytes()[0].wrapping_add(slot) % due_shards(lane.kind()))
 }

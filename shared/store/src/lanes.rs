@@ -1,34 +1,24 @@
-//! Lanes: one a conversation, in which its messages are sent in the order of their numbers, by one sender at a time.
+//! The lane of a conversation, in which its messages are sent in the order of their numbers.
 //!
 //! A message takes its conversation's next number in the transaction that stores it, and leaves an entry under that
-//! number for as long as it is to be sent. Whoever sends takes the lane under a lease that always ends, does what the
-//! entries say, and gives it back if no number was taken meanwhile. Each step of a message is one conditional write of
-//! its row as it was last seen: of two senders that both think the lane theirs one fails before it calls anybody.
+//! number for as long as it is to be sent. The lane's visitor does what the entries say. Each step of a message is one
+//! conditional write of its row as it was last seen: of two senders that both think the lane theirs one fails before it
+//! calls anybody.
 
 use std::time::Duration;
 
-use domain::{ConversationId, Message, MessageId, OnboardingPlan, Timestamp, WorkspaceId};
+use domain::message::Progress;
+use domain::{ConversationId, LaneId, Message, MessageId, OnboardingPlan, Timestamp, WorkspaceId};
 use uuid::Uuid;
 
-use crate::due::{Claim, DueLane, millis};
 use crate::item::{Item, SK, key, n, read, s, text};
+use crate::lane::{LaneState, Leased};
 use crate::lanes_row::{LaneRow, PlanRow};
 use crate::messages_row::{EntryRow, entry_item, message, message_item};
 use crate::transact::{LAST_REQUEST, Patience, Refusal, Transacted, Write, Wrote, is_by, while_busy};
 use crate::{Store, StoreError, Table, keys};
 
-/// What became of asking for a lane.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LaneLease {
-    /// It is the caller's until the lease ends.
-    Taken(Lane),
-    /// Another sender has it, and will see what there is to be sent before giving it back.
-    Held,
-    /// There is no such conversation.
-    Unknown,
-}
-
-/// A lane under a lease.
+/// A conversation's lane under a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
     /// The workspace.
@@ -52,9 +42,9 @@ pub struct Open {
     pub more: bool,
 }
 
-/// How a lane stands, for whoever looks after the deployment.
+/// How a conversation's lane stands, for whoever looks after the deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LaneState {
+pub struct SendingState {
     /// The last number that was taken.
     pub seq: u64,
     /// Under which lease it is sent into, and until when that lasts.
@@ -87,37 +77,6 @@ impl Store {
     /// The greatest number of rows that [`Store::open_in`] reads.
     const OPEN_PAGE: i32 = 50;
 
-    /// Takes a conversation's lane, for so long. One trip.
-    pub async fn lease_lane(
-        &self,
-        workspace: WorkspaceId,
-        conversation: ConversationId,
-        lasting: Duration,
-    ) -> Result<LaneLease, StoreError> {
-        let (now, lease) = (self.now(), self.ids.next());
-        let (pk, sk) = keys::lane(workspace, conversation);
-        let write = Write::update(
-            Table::Messages,
-            key(pk, sk),
-            "SET lease = :lease, leaseUntil = :until, dueAt = :until, dueShard = :shard",
-        )
-        .when("attribute_exists(pk) AND (attribute_not_exists(leaseUntil) OR leaseUntil < :now)")
-        .bind(":lease", s(lease.to_string()))
-        .bind(":until", n(now.plus(lasting).as_millis()))
-        .bind(":shard", s(keys::due_of_lane(conversation)))
-        .bind(":now", n(now.as_millis()))
-        .returning_new();
-        let lane = |row: LaneRow| Lane { workspace_id: workspace, conversation, lease, seq: row.seq };
-        match self.write(write).await? {
-            Wrote::Done(item) => Ok(LaneLease::Taken(lane(read(item)?))),
-            Wrote::Refused(None) => Ok(LaneLease::Unknown),
-            Wrote::Refused(Some(found)) => match read::<LaneRow>(found)? {
-                row if row.lease == Some(lease) => Ok(LaneLease::Taken(lane(row))),
-                _ => Ok(LaneLease::Held),
-            },
-        }
-    }
-
     /// What is to be sent in a lane, in its order, up to the last number that the lane knows of: of what was taken
     /// later a query may show the second and not the first. One trip.
     pub async fn open_in(&self, lane: &Lane) -> Result<Open, StoreError> {
@@ -129,10 +88,11 @@ impl Store {
         &self,
         workspace: WorkspaceId,
         conversation: ConversationId,
-    ) -> Result<Option<LaneState>, StoreError> {
-        let row: Option<LaneRow> = self.get_row(Table::Messages, keys::lane(workspace, conversation)).await?;
+    ) -> Result<Option<SendingState>, StoreError> {
+        let row: Option<LaneRow> =
+            self.get_row(Table::Messages, keys::conversation_lane(workspace, conversation)).await?;
         let Some(row) = row else { return Ok(None) };
-        Ok(Some(LaneState {
+        Ok(Some(SendingState {
             seq: row.seq,
             lease: row.lease.zip(row.lease_until.map(Timestamp::from_millis)),
             due_at: row.due_at.map(Timestamp::from_millis),
@@ -213,6 +173,18 @@ impl Store {
         patience: Duration,
         step: impl Fn(&Message) -> Message,
     ) -> Result<Option<Outbound>, StoreError> {
+        // Another part's status may move while this one is sent; how the one at hand stands may not.
+        self.record_while(seen, |progress| *progress == seen.message.progress, patience, step).await
+    }
+
+    /// The same for as long as the part at hand stands so that it is the caller's.
+    pub(crate) async fn record_while(
+        &self,
+        seen: &Outbound,
+        is_mine: impl Fn(&Progress) -> bool,
+        patience: Duration,
+        step: impl Fn(&Message) -> Message,
+    ) -> Result<Option<Outbound>, StoreError> {
         let request = self.ids.next().to_string();
         let mut seen = seen.clone();
         loop {
@@ -222,11 +194,12 @@ impl Store {
                 None => return Ok(Some(next)),
                 Some(found) => Outbound::read(found)?,
             };
-            if found.request == request {
+            // Of a beginning the lease tells as much, should another part's status have moved since.
+            let begun = next.message.progress.calling.is_some();
+            if found.request == request || begun && found.message.progress == next.message.progress {
                 return Ok(Some(found));
             }
-            // Another part's status may move while this one is sent; how the one at hand stands may not.
-            if found.message.progress != seen.message.progress {
+            if !is_mine(&found.message.progress) {
                 return Ok(None);
             }
             seen = found;
@@ -263,51 +236,17 @@ impl Store {
         self.write(Write::delete(Table::Messages, key(pk, keys::open_entry(entry.seq)))).await?;
         Ok(())
     }
+}
 
-    /// Gives a lane back in which something waits: it is due again at that moment. Nothing happens if it is
-    /// somebody else's by now. One trip.
-    pub async fn release_lane_until(&self, lane: &Lane, at: Timestamp) -> Result<(), StoreError> {
-        let (pk, sk) = keys::lane(lane.workspace_id, lane.conversation);
-        let expression = "SET dueAt = :at, plannedAt = :at, dueShard = :shard REMOVE lease, leaseUntil";
-        let write = Write::update(Table::Messages, key(pk, sk), expression)
-            .when("lease = :mine")
-            .bind(":mine", s(lane.lease.to_string()))
-            .bind(":at", n(at.as_millis()))
-            .bind(":shard", s(keys::due_of_lane(lane.conversation)));
-        self.write(write).await?;
-        Ok(())
-    }
-
-    /// Gives a lane back in which nothing is left to be sent. If a message came meanwhile the lane stays the caller's,
-    /// and is returned as it is now: whoever was to wake a sender for that message found the lane held. One trip.
-    pub async fn release_lane(&self, lane: &Lane) -> Result<Option<Lane>, StoreError> {
-        let (pk, sk) = keys::lane(lane.workspace_id, lane.conversation);
-        let expression = "REMOVE lease, leaseUntil, dueAt, plannedAt, dueShard";
-        let write = Write::update(Table::Messages, key(pk, sk), expression)
-            .when("lease = :mine AND seq = :seen")
-            .bind(":mine", s(lane.lease.to_string()))
-            .bind(":seen", n(lane.seq));
-        let found = match self.write(write).await? {
-            Wrote::Done(_) | Wrote::Refused(None) => return Ok(None),
-            Wrote::Refused(Some(found)) => read::<LaneRow>(found)?,
-        };
-        let mine = found.lease == Some(lane.lease);
-        Ok(mine.then(|| Lane { seq: found.seq, ..lane.clone() }))
-    }
-
-    /// Lanes of one part of the due index that are due, the longest overdue first, at most `limit`. The index lags a
-    /// moment behind. An entry that is no lane's is logged and passed over. One trip.
-    pub async fn due_lanes(&self, shard: u8, limit: u16) -> Result<Vec<DueLane>, StoreError> {
-        self.due_rows(Table::Messages, shard, limit, keys::read_messages).await
-    }
-
-    /// Claims a due lane for queueing: it is not due again before `until`. Of several sweepers one gets it; nobody
-    /// gets one that was worked on since it was listed. One trip.
-    pub async fn claim_lane(&self, due: &DueLane, until: Timestamp) -> Result<Option<Claim>, StoreError> {
-        let key = keys::lane(due.workspace(), due.id());
-        let claimed = self.claim_row(Table::Messages, key, due, until).await?;
-        let planned = |item: &Item| item.get("plannedAt").map(|at| Timestamp::from_millis(millis(at)));
-        Ok(claimed.map(|item| due.planned_for(planned(&item))))
+impl Lane {
+    /// The lane of a conversation that was taken; `None` if another kind was.
+    pub fn of(leased: &Leased) -> Option<Self> {
+        match (leased.lane, &leased.state) {
+            (LaneId::Conversation(workspace_id, conversation), LaneState::Conversation(seq)) => {
+                Some(Self { workspace_id, conversation, lease: leased.lease, seq: *seq })
+            }
+            _ => None,
+        }
     }
 }
 

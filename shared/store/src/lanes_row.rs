@@ -1,7 +1,7 @@
 //! The rows by which a conversation is sent into: its lane and its onboarding plan.
 
 use domain::onboarding::Requested;
-use domain::{ConversationId, OnboardingPlan, Recipient, Timestamp, WorkspaceId};
+use domain::{ConversationId, LaneId, OnboardingPlan, Recipient, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -21,12 +21,13 @@ pub(crate) fn first_lane(
 ) -> Result<Item, StoreError> {
     let body = LaneRow {
         seq,
+        mark: 1,
         lease: None,
         lease_until: None,
-        due_shard: due_at.map(|_| keys::due_of_lane(conversation)),
+        due_shard: due_at.map(|_| keys::due_shard(&LaneId::Conversation(workspace, conversation))),
         due_at: due_at.map(Timestamp::as_millis),
     };
-    let (pk, sk) = keys::lane(workspace, conversation);
+    let (pk, sk) = keys::conversation_lane(workspace, conversation);
     let mut item = row(pk, sk, "lane", &body)?;
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
     Ok(item)
@@ -52,6 +53,9 @@ pub(crate) fn plan_item(plan: &OnboardingPlan, request_id: &str) -> Result<Item,
 pub(crate) struct LaneRow {
     /// The last number taken: the next message's is one more.
     pub(crate) seq: u64,
+    /// Grows with whatever is to be sent.
+    #[serde(default)]
+    pub(crate) mark: u64,
     /// Who sends into the conversation, and until when (milliseconds since 1970).
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     pub(crate) lease: Option<Uuid>,

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use domain::capture::Caps;
-use domain::{BrandId, Cellphone, Lead, LeadId, Timestamp, WorkspaceId, causes};
+use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, LeadState, Timestamp, WorkspaceId, causes};
 use serde::{Deserialize, Serialize};
 
 use crate::item::{PK, key, n, read, row, s, text};
-use crate::leads_row::{lead, lead_item};
+use crate::leads_row::{lead, lead_item, state};
 use crate::transact::{Transacted, Write, Wrote, is_by};
 use crate::{Store, StoreError, Table, fields, keys};
 
@@ -64,6 +64,26 @@ impl Store {
         self.get_item(Table::Leads, keys::lead(workspace, id)).await?.map(lead).transpose()
     }
 
+    /// How far the lead of that id has come, read strongly; nothing else of it is read. One trip.
+    pub async fn lead_state(
+        &self,
+        workspace: WorkspaceId,
+        id: LeadId,
+    ) -> Result<Option<LeadState>, StoreError> {
+        let (pk, sk) = keys::lead(workspace, id);
+        let answer = self
+            .db
+            .get_item()
+            .table_name(self.tables.name(Table::Leads))
+            .set_key(Some(key(pk, sk)))
+            .projection_expression("pk, sk, sv, #state")
+            .expression_attribute_names("#state", "state")
+            .consistent_read(true)
+            .send()
+            .await?;
+        answer.item.map(state).transpose()
+    }
+
     /// What there is already of a lead of this number and brand, that comes with this captcha token (the SHA-256 of
     /// it, in hexadecimal digits), read strongly. One trip.
     pub async fn lead_traces(
@@ -95,17 +115,20 @@ impl Store {
     }
 
     /// Accepts a lead, with its consent, its captcha token and what makes later ones of the same number and brand its
-    /// repeats: all or nothing. It is looked after from `first_due` on, should nobody come to it before. One trip.
+    /// repeats: all or nothing. It takes the place of `ended`, a lead of the same number and brand that came to nothing;
+    /// of several that would take that place one does, and the others repeat it. It is looked after from `first_due` on,
+    /// should nobody come to it before. One trip.
     pub async fn accept_lead(
         &self,
         lead: &Lead,
         token_sha256_hex: &str,
+        ended: Option<LeadId>,
         first_due: Duration,
     ) -> Result<LeadAccepted, StoreError> {
         let request = self.ids.next().to_string();
         let now = lead.created_at;
         let mut item = lead_item(lead, &request)?;
-        item.insert("dueShard".to_owned(), s(keys::due_of_lead(lead.id)));
+        item.insert("dueShard".to_owned(), s(keys::due_shard(&LaneId::Lead(lead.workspace_id, lead.id))));
         item.insert("dueAt".to_owned(), n(now.plus(first_due).as_millis()));
         let trace = |kept| TraceRow {
             lead_id: lead.id,
@@ -118,7 +141,7 @@ impl Store {
         let writes = vec![
             Write::put(Table::Leads, item).when_absent(),
             first_of(token, OF_TOKEN, &trace(TOKEN_KEPT), now)?,
-            first_of(repeat, "leadRepeat", &trace(Lead::REPEATS), now)?,
+            first_since(ended, repeat, &trace(Lead::REPEATS), now)?,
         ];
         let Transacted::Refused(refusals) = self.transact(writes).await? else {
             return Ok(LeadAccepted::Done);
@@ -213,6 +236,21 @@ fn count((pk, sk): &(String, &'static str), cap: u32, now: Timestamp) -> Write {
         .bind(":expires", n(now.plus(COUNT_KEPT).as_seconds()))
 }
 
+/// The row of a number and brand, put unless there is one that has not expired and names another lead than `ended`.
+fn first_since(
+    ended: Option<LeadId>,
+    key: (String, &'static str),
+    trace: &TraceRow,
+    now: Timestamp,
+) -> Result<Write, StoreError> {
+    let write = first_of(key, "leadRepeat", trace, now)?;
+    let Some(ended) = ended else { return Ok(write) };
+    Ok(write.when(format!("{FIRST} OR leadId = :ended")).bind(":ended", s(ended.to_string())))
+}
+
+/// There is no row, or one that has expired: DynamoDB deletes those late.
+const FIRST: &str = "attribute_not_exists(pk) OR expiresAt < :seconds";
+
 /// Put unless there is one that has not expired.
 fn first_of(
     (pk, sk): (String, &'static str),
@@ -221,7 +259,7 @@ fn first_of(
     now: Timestamp,
 ) -> Result<Write, StoreError> {
     let write = Write::put(Table::Leads, row(pk, sk, kind, trace)?);
-    Ok(write.when("attribute_not_exists(pk) OR expiresAt < :seconds").bind(":seconds", n(now.as_seconds())))
+    Ok(write.when(FIRST).bind(":seconds", n(now.as_seconds())))
 }
 
 /// `W#D#<phone>#<brand>` / `D` and `W#K#<SHA-256 of the token>` / `K`.

@@ -1,6 +1,6 @@
 //! Leads as operators look at them: the newest first, and tried once more.
 
-use domain::{Lead, LeadState, WorkspaceId};
+use domain::{LaneId, Lead, LeadState, WorkspaceId};
 
 use crate::item::{PK, SK, key, n, s, text};
 use crate::leads_row::{lead, lead_item};
@@ -83,7 +83,7 @@ impl Store {
         let request = self.ids.next().to_string();
         let before = lead_item(seen, "")?;
         let mut after = lead_item(next, &request)?;
-        after.insert("dueShard".to_owned(), s(keys::due_of_lead(next.id)));
+        after.insert("dueShard".to_owned(), s(keys::due_shard(&LaneId::Lead(next.workspace_id, next.id))));
         after.insert("dueAt".to_owned(), n(self.now().as_millis()));
         match self.write(changing(Table::Leads, &before, &after, seen.version)).await? {
             Wrote::Done(_) => Ok(true),

@@ -11,7 +11,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::item::{Item, check_schema, row, s};
+use crate::item::{Item, check_schema, read, row, s};
 use crate::messages_row::ProgressField;
 use crate::transact::LAST_REQUEST;
 use crate::{StoreError, fields, keys};
@@ -54,6 +54,17 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
         updated_at: row.updated_at,
         version: row.version,
     })
+}
+
+/// How far the lead has come whose row was read for nothing else.
+pub(crate) fn state(item: Item) -> Result<LeadState, StoreError> {
+    Ok(read::<StateField>(item)?.state)
+}
+
+#[derive(Deserialize)]
+struct StateField {
+    #[serde(with = "fields::text")]
+    state: LeadState,
 }
 
 /// `W#L#<lead id>` / `L`.

@@ -6,32 +6,21 @@
 
 use std::time::Duration;
 
+use domain::lane::Plan;
 use domain::lead::LeadOpening;
-use domain::{Contact, Lead, LeadId, Message, Timestamp, WorkspaceId};
+use domain::{Contact, LaneId, Lead, Message};
 use uuid::Uuid;
 
-use crate::contacts_plan::Plan;
+use crate::change::Change;
+use crate::contacts_plan::Plan as ContactPlan;
 use crate::conversations_plan::first_writes;
-use crate::due::{Claim, DueLead};
-use crate::item::{Item, key, n, s, text};
-use crate::leads_row::{lead, lead_item};
+use crate::item::{Item, key, s};
+use crate::lane::{LaneState, Leased, given_back};
+use crate::leads_row::lead_item;
 use crate::messages_row::message_item;
 use crate::rows::replacing;
 use crate::transact::{LAST_REQUEST, Patience, Refusal, Transacted, Write, Wrote, is_by, while_busy};
 use crate::{Store, StoreError, Table, keys};
-
-/// What became of asking for a lead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LeadLease {
-    /// It is the caller's until the lease ends.
-    Taken(Box<LeasedLead>),
-    /// Another sender has it.
-    Held,
-    /// Nothing is to be done about it any more.
-    Finished,
-    /// There is no such lead.
-    Unknown,
-}
 
 /// A lead under a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,10 +36,8 @@ pub struct LeasedLead {
 pub enum LeadStep {
     /// It stays: a call is being made.
     Goes,
-    /// It is given back, and due again then.
-    Waits(Timestamp),
-    /// It is given back for good.
-    Ends,
+    /// It is given back, and its next visitor comes so; for good where none is to come.
+    Left(Option<Plan>),
 }
 
 /// What became of a lead's record.
@@ -65,46 +52,17 @@ pub enum LeadRecorded {
     Lost,
 }
 
-impl Store {
-    /// Takes a lead, for so long. One trip.
-    pub async fn lease_lead(
-        &self,
-        workspace: WorkspaceId,
-        id: LeadId,
-        lasting: Duration,
-    ) -> Result<LeadLease, StoreError> {
-        let (now, lease) = (self.now(), self.ids.next());
-        let (pk, sk) = keys::lead(workspace, id);
-        let write = Write::update(
-            Table::Leads,
-            key(pk, sk),
-            "SET lease = :lease, leaseUntil = :until, dueAt = :until, dueShard = :shard",
-        )
-        .when("#state IN (:queued, :sending) AND (attribute_not_exists(leaseUntil) OR leaseUntil < :now)")
-        .name("#state", "state")
-        .bind(":queued", s("QUEUED"))
-        .bind(":sending", s("SENDING"))
-        .bind(":lease", s(lease.to_string()))
-        .bind(":until", n(now.plus(lasting).as_millis()))
-        .bind(":shard", s(keys::due_of_lead(id)))
-        .bind(":now", n(now.as_millis()))
-        .returning_new();
-        let found = match self.write(write).await? {
-            Wrote::Done(item) => {
-                return Ok(LeadLease::Taken(Box::new(LeasedLead { lead: lead(item)?, lease })));
-            }
-            Wrote::Refused(None) => return Ok(LeadLease::Unknown),
-            Wrote::Refused(Some(found)) => found,
-        };
-        let mine = text(&found, "lease") == lease.to_string();
-        let lead = lead(found)?;
-        Ok(match lead {
-            lead if mine => LeadLease::Taken(Box::new(LeasedLead { lead, lease })),
-            lead if lead.state.is_final() => LeadLease::Finished,
-            _ => LeadLease::Held,
-        })
+impl LeasedLead {
+    /// The lead that was taken; `None` if a lane of another kind was.
+    pub fn of(leased: &Leased) -> Option<Self> {
+        match &leased.state {
+            LaneState::Lead(lead) => Some(Self { lead: (**lead).clone(), lease: leased.lease }),
+            _ => None,
+        }
     }
+}
 
+impl Store {
     /// Records that the first call for a lead begins, and writes what it opens; `found` is the contact as it was read,
     /// if there was one. Tried again for as long as `patience` lasts. One trip; more while others hold the rows, and
     /// when the workspace's shards are not in memory.
@@ -121,10 +79,10 @@ impl Store {
         match found {
             None => {
                 let shards = self.shards(begun.workspace_id).await?.write;
-                writes.extend(Plan::create(&opening.contact, shards, &request)?.writes);
+                writes.extend(ContactPlan::create(&opening.contact, shards, &request)?.writes);
             }
             Some(found) if *found != opening.contact => {
-                writes.extend(Plan::replace(found, &opening.contact, &request)?.writes);
+                writes.extend(ContactPlan::replace(found, &opening.contact, &request)?.writes);
             }
             Some(_) => {}
         }
@@ -185,24 +143,6 @@ impl Store {
             _ => LeadRecorded::Stale,
         })
     }
-
-    /// Leads of one part of the due index that are due, the longest overdue first, at most `limit`. The index lags a
-    /// moment behind. One trip.
-    pub async fn due_leads(&self, shard: u8, limit: u16) -> Result<Vec<DueLead>, StoreError> {
-        self.due_rows(Table::Leads, shard, limit, keys::read_lead).await
-    }
-
-    /// Claims a due lead for queueing: it is not due again before `until`. Of several sweepers one gets it; nobody
-    /// gets one that was worked on since it was listed. One trip.
-    pub async fn claim_lead(&self, due: &DueLead, until: Timestamp) -> Result<Option<Claim>, StoreError> {
-        let key = keys::lead(due.workspace(), due.id());
-        let claimed = self.claim_row(Table::Leads, key, due, until).await?;
-        let planned = |item: &Item| {
-            let progress = item.get("progress")?.as_m().ok()?;
-            Timestamp::parse(text(progress, "nextAt"))
-        };
-        Ok(claimed.map(|item| due.planned_for(planned(&item))))
-    }
 }
 
 /// The change of a lead's row, while it is the caller's.
@@ -210,43 +150,17 @@ fn lead_write(leased: &LeasedLead, next: &Lead, step: LeadStep, request: &str) -
     let (pk, sk) = keys::lead(next.workspace_id, next.id);
     let mut item = lead_item(next, request)?;
     let changing = ["contactId", "opened", "state", "progress", "version", "updatedAt", LAST_REQUEST];
-    let set = changing.map(|name| format!("#{name} = :{name}")).join(", ");
-    let (mut set, mut remove) = (format!("SET {set}"), vec![]);
-    match next.error {
-        Some(_) => set.push_str(", #error = :error"),
-        None => remove.push("#error"),
-    }
-    match step {
-        LeadStep::Goes => {}
-        LeadStep::Waits(_) => {
-            set.push_str(", dueAt = :due, dueShard = :shard");
-            remove.extend(["lease", "leaseUntil"]);
-        }
-        LeadStep::Ends => remove.extend(["lease", "leaseUntil", "dueAt", "dueShard"]),
-    }
-    if !remove.is_empty() {
-        set = format!("{set} REMOVE {}", remove.join(", "));
-    }
     // A call begins once under a lease: whoever repeats that, as the answer was lost, finds what they wrote.
-    let condition = match step {
-        LeadStep::Goes => "lease = :mine AND attribute_not_exists(#progress.#calling)",
-        LeadStep::Waits(_) | LeadStep::Ends => "lease = :mine",
+    let mut change = match step {
+        LeadStep::Goes => Change::default()
+            .when("attribute_not_exists(#progress.#calling)")
+            .name("progress")
+            .name("calling"),
+        LeadStep::Left(plan) => given_back(plan, &LaneId::Lead(next.workspace_id, next.id)),
     };
-    let mut write = Write::update(Table::Leads, key(pk, sk), set)
-        .when(condition)
-        .bind(":mine", s(leased.lease.to_string()))
-        .name("#error", "error");
-    if step == LeadStep::Goes {
-        write = write.name("#calling", "calling");
+    change = change.when("#lease = :mine").name("lease").bind(":mine", s(leased.lease.to_string()));
+    for name in changing.into_iter().chain(["error"]) {
+        change = change.set_or_remove(name, item.remove(name));
     }
-    if let LeadStep::Waits(at) = step {
-        write = write.bind(":due", n(at.as_millis())).bind(":shard", s(keys::due_of_lead(next.id)));
-    }
-    let error = next.error.as_ref().map(|_| "error");
-    for name in changing.into_iter().chain(error) {
-        if let Some(value) = item.remove(name) {
-            write = write.name(format!("#{name}"), name).bind(format!(":{name}"), value);
-        }
-    }
-    Ok(write)
+    Ok(change.of(Table::Leads, key(pk, sk)))
 }

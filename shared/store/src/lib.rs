@@ -7,8 +7,11 @@
 
 mod api_keys;
 mod attributes;
+mod batch;
+mod begins;
 mod bucket;
 mod captures;
+mod change;
 mod contacts;
 mod contacts_page;
 mod contacts_plan;
@@ -18,18 +21,13 @@ mod conversations_page;
 mod conversations_plan;
 mod conversations_row;
 mod cursor_keys;
-mod deliveries;
-mod deliveries_again;
-mod deliveries_page;
-mod due;
 mod endpoints;
 mod error;
-mod events;
 mod failures;
 mod fields;
-mod gates;
 mod item;
 pub mod keys;
+mod lane;
 mod lanes;
 mod lanes_row;
 mod leads;
@@ -48,15 +46,15 @@ mod opt_outs;
 mod rows;
 mod search;
 mod secrets;
-mod statements;
 mod stream;
 mod tables;
 mod tally;
 mod teams;
 mod templates;
-mod together;
+mod throttles;
 mod transact;
 mod users;
+mod webhooks;
 mod workspaces;
 
 use std::sync::Arc;
@@ -70,18 +68,13 @@ pub use contacts_page::ContactQuery;
 pub use conversations::{Changed, Opened};
 pub use conversations_page::ConversationQuery;
 pub use cursor_keys::{CursorKey, CursorKeys};
-pub use deliveries::{Lease, Leased, Settled};
-pub use deliveries_again::{Again, AgainPage};
-pub use deliveries_page::{DeliveryPage, DeliveryPosition, Span};
-pub use due::{Claim, Due, DueLane, DueLead, DueRow};
 pub use error::StoreError;
-pub use events::{Recorded, RecordedEvent};
 pub use failures::{Failure, FailureBucket, bucket_of_stack};
-pub use gates::{GateEntry, Place};
-pub use lanes::{Entry, Lane, LaneLease, LaneState, Open, Outbound};
+pub use lane::{Claim, DueFrom, DueLane, DuePage, LaneState, Lease, Leased, Released};
+pub use lanes::{Entry, Lane, Open, Outbound, SendingState};
 pub use leads::{CountedLead, LeadAccepted, LeadTraces, UsedToken};
 pub use leads_page::LeadPage;
-pub use leads_sending::{LeadLease, LeadRecorded, LeadStep, LeasedLead};
+pub use leads_sending::{LeadRecorded, LeadStep, LeasedLead};
 pub use limiter::{Admission, Limiter};
 pub use lists::Page;
 pub use media::MediaCreated;
@@ -93,11 +86,10 @@ pub use stream::Image;
 pub use tables::{Table, Tables};
 pub use transact::Patience;
 pub use users::UserCreated;
-
-use item::Item;
-use statements::Statement;
-use together::Together;
-use transact::Wrote;
+pub use webhooks::{
+    DeliveryFilter, DeliveryPage, FreshKey, JobPage, LaneJob, NewEvent, Pointer, Record, RecordedEvent, Told,
+    VisitBatch, WebhookLane,
+};
 
 /// The tables of one deployment. Cheap to clone; one client serves the whole process.
 #[derive(Clone)]
@@ -107,14 +99,6 @@ pub struct Store {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
     memories: Arc<Memories>,
-    journeys: Arc<Journeys>,
-}
-
-/// What waits to travel together.
-#[derive(Default)]
-struct Journeys {
-    statements: Together<Statement, Result<Wrote, StoreError>>,
-    reads: Together<(Table, Item), Result<Option<Item>, StoreError>>,
 }
 
 /// What a process remembers of rows that seldom change.
@@ -141,8 +125,7 @@ impl Store {
             onboardings: Memory::new(workspaces::ONBOARDING_MEMORY),
             shards: Memory::new(contacts::SHARD_MEMORY),
         };
-        let journeys = Arc::default();
-        Self { db, tables, clock, ids, memories: Arc::new(memories), journeys }
+        Self { db, tables, clock, ids, memories: Arc::new(memories) }
     }
 
     /// The present moment, by the clock this store was given.

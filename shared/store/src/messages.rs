@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{Conversation, ConversationId, Media, Message, MessageId, Timestamp, WorkspaceId};
+use domain::{Conversation, ConversationId, LaneId, Media, Message, MessageId, Timestamp, WorkspaceId};
 
 use crate::conversations_plan::conversation_writes;
 use crate::item::{Item, key, n, read, s};
@@ -61,7 +61,7 @@ impl Store {
         conversation: ConversationId,
     ) -> Result<u64, StoreError> {
         let lane: Option<LaneRow> =
-            self.get_row(Table::Messages, keys::lane(workspace, conversation)).await?;
+            self.get_row(Table::Messages, keys::conversation_lane(workspace, conversation)).await?;
         Ok(lane.map_or(0, |lane| lane.seq))
     }
 
@@ -90,7 +90,7 @@ impl Store {
                 (Role::Answer, Some(found)) => return Ok(MessageTaken::Answered(answered_in(found)?)),
                 (Role::Lane, Some(found)) => message.seq = read::<LaneRow>(found)?.seq + 1,
                 (Role::Lane, None) => {
-                    let (key, _) = keys::lane(message.workspace_id, message.conversation);
+                    let (key, _) = keys::conversation_lane(message.workspace_id, message.conversation);
                     let reason = "the conversation has no lane".to_owned();
                     return Err(StoreError::Unreadable { key, reason });
                 }
@@ -163,7 +163,8 @@ impl Plan {
 fn take_number(message: &Message, due_at: Timestamp, request_id: &str) -> Write {
     let mut expression = format!("SET seq = :next, {LAST_REQUEST} = :request");
     if message.is_broadcast() {
-        expression += ", dueShard = if_not_exists(dueShard, :shard), dueAt = if_not_exists(dueAt, :due)";
+        expression +=
+            ", dueShard = if_not_exists(dueShard, :shard), dueAt = if_not_exists(dueAt, :due) ADD mark :one";
     }
     let write = Write::update(Table::Messages, lane_key(message), expression)
         .when("seq = :seen")
@@ -171,14 +172,16 @@ fn take_number(message: &Message, due_at: Timestamp, request_id: &str) -> Write 
         .bind(":seen", n(message.seq - 1))
         .bind(":request", s(request_id));
     if message.is_broadcast() {
-        write.bind(":shard", s(keys::due_of_lane(message.conversation))).bind(":due", n(due_at.as_millis()))
+        let lane = LaneId::Conversation(message.workspace_id, message.conversation);
+        let due_at = n(due_at.as_millis());
+        write.bind(":shard", s(keys::due_shard(&lane))).bind(":due", due_at).bind(":one", n(1))
     } else {
         write
     }
 }
 
 fn lane_key(message: &Message) -> Item {
-    let (pk, sk) = keys::lane(message.workspace_id, message.conversation);
+    let (pk, sk) = keys::conversation_lane(message.workspace_id, message.conversation);
     key(pk, sk)
 }
 

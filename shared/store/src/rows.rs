@@ -1,13 +1,12 @@
 //! What settings need of a table: a row or a partition read strongly, a row put under a condition.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use futures::future::try_join_all;
 use serde::de::DeserializeOwned;
 
-use crate::item::{Item, PK, SK, key, n, read, s, text};
+use crate::item::{Item, PK, SK, key, n, read, s};
 use crate::transact::{LAST_REQUEST, Patience, Write, Wrote, is_by};
 use crate::{Store, StoreError, Table};
 
@@ -66,43 +65,15 @@ impl Store {
     /// The rows under these keys, each named once, read strongly, in no order. One trip; more only while the table
     /// comes to some of the keys, or for a while to none.
     pub(crate) async fn batch_items(&self, table: Table, keys: Vec<Item>) -> Result<Vec<Item>, StoreError> {
-        let batches = keys.chunks(MOST_KEYS).map(|keys| {
-            let wanted = keys.iter().map(|key| (table, key.clone())).collect();
-            self.whole_batch(wanted)
-        });
-        Ok(try_join_all(batches).await?.concat().into_iter().map(|(_, item)| item).collect())
+        let keys = keys.into_iter().map(|key| (table, key)).collect();
+        Ok(self.rows_of(keys).await?.into_iter().map(|(_, item)| item).collect())
     }
 
-    /// One row, read strongly together with whatever is read so at the same time, of whatever tables; rows that several
-    /// ask for are read once. One trip.
-    pub(crate) async fn get_together<T: DeserializeOwned>(
-        &self,
-        table: Table,
-        (pk, sk): (String, impl Into<String>),
-    ) -> Result<Option<T>, StoreError> {
-        let carry = async |wanted: Vec<(Table, Item)>| Box::pin(self.all_of(wanted)).await;
-        let item = Box::pin(self.journeys.reads.ask((table, key(pk, sk)), MOST_KEYS, carry)).await?;
-        item.map(read).transpose()
-    }
-
-    /// The rows under these keys, in their order.
-    async fn all_of(&self, wanted: Vec<(Table, Item)>) -> Vec<Result<Option<Item>, StoreError>> {
-        let place =
-            |(table, item): &(Table, Item)| (*table, text(item, PK).to_owned(), text(item, SK).to_owned());
-        let places: Vec<_> = wanted.iter().map(place).collect();
-        let mut distinct = wanted;
-        distinct.sort_by_key(place);
-        distinct.dedup();
-        match self.whole_batch(distinct).await {
-            Ok(rows) => {
-                let found: BTreeMap<_, Item> = rows.into_iter().map(|row| (place(&row), row.1)).collect();
-                places.iter().map(|place| Ok(found.get(place).cloned())).collect()
-            }
-            Err(error) => {
-                let error = Arc::new(error);
-                places.iter().map(|_| Err(StoreError::shared(&error))).collect()
-            }
-        }
+    /// The rows under these keys of whatever tables, each named once, read strongly, in no order. One trip; more only
+    /// while the tables come to some of the keys.
+    pub(crate) async fn rows_of(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
+        let batches = keys.chunks(MOST_KEYS).map(|keys| self.whole_batch(keys.to_vec()));
+        Ok(try_join_all(batches).await?.concat())
     }
 
     /// The rows for as many keys as one call takes, each with its table.

@@ -17,7 +17,7 @@ impl Store {
         endpoint: EndpointId,
     ) -> Result<Option<EndpointSecrets>, StoreError> {
         let key = keys::endpoint_secrets(workspace, endpoint);
-        let row: Option<EndpointSecretsRow> = self.get_together(Table::Secrets, key).await?;
+        let row: Option<EndpointSecretsRow> = self.get_row(Table::Secrets, key).await?;
         Ok(row.map(EndpointSecrets::from))
     }
 

@@ -21,8 +21,8 @@ pub enum Table {
     Media,
     /// Leads, and what keeps each from being taken twice.
     Leads,
-    /// Events, their deliveries and attempts.
-    Deliveries,
+    /// Events, and their deliveries by endpoint.
+    Webhooks,
     /// Secrets of the service and of webhook endpoints.
     Secrets,
 }
@@ -38,7 +38,7 @@ impl Table {
         Self::Messages,
         Self::Media,
         Self::Leads,
-        Self::Deliveries,
+        Self::Webhooks,
         Self::Secrets,
     ];
 
@@ -53,7 +53,7 @@ impl Table {
             Self::Messages => "messages",
             Self::Media => "media",
             Self::Leads => "leads",
-            Self::Deliveries => "deliveries",
+            Self::Webhooks => "webhooks",
             Self::Secrets => "secrets",
         }
     }
@@ -96,7 +96,7 @@ mod tests {
                 "messaging-messages",
                 "messaging-media",
                 "messaging-leads",
-                "messaging-deliveries",
+                "messaging-webhooks",
                 "messaging-secrets"
             ]
         );

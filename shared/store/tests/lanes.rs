@@ -1,4 +1,4 @@
-//! Lanes: leases, what stands open, steps recorded, lanes given back, what is due.
+//! The lane of a conversation: what stands open, steps recorded, the lane given back.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -11,11 +11,11 @@ use domain::retry::Jitter;
 use domain::sending::{End, SendSchedule};
 use domain::template::Parameters;
 use domain::{
-    Cellphone, Conversation, ConversationId, ConversationStatus, Message, MessageBody, MessageId,
-    MessageStatus, OnboardingPlan, Recipient, RetrySchedule, TemplateId, WorkspaceId,
+    Cellphone, Conversation, ConversationId, ConversationStatus, LaneId, LaneKind, Message, MessageBody,
+    MessageId, MessageStatus, OnboardingPlan, Recipient, Rest, RetrySchedule, TemplateId, WorkspaceId,
 };
 use harness::{Fault, TestClock, TestDb, World, trips};
-use store::{Lane, LaneLease, MessageTaken, NewMessage, Outbound, Store, Table};
+use store::{Lane, Lease, Leased, MessageTaken, NewMessage, Outbound, Released, Store, Table};
 use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(90);
@@ -96,16 +96,27 @@ impl Lanes {
         id
     }
 
-    async fn lease(&self) -> LaneLease {
-        let conversation = &self.conversation;
-        self.store().lease_lane(conversation.workspace_id, conversation.id, LEASE).await.unwrap()
+    fn id(&self) -> LaneId {
+        LaneId::Conversation(self.conversation.workspace_id, self.conversation.id)
+    }
+
+    async fn lease(&self) -> Lease {
+        self.store().lease_lane(self.id(), LEASE).await.unwrap()
+    }
+
+    async fn leased(&self) -> Leased {
+        match self.lease().await {
+            Lease::Taken(leased) => *leased,
+            other => panic!("{other:?}"),
+        }
     }
 
     async fn taken(&self) -> Lane {
-        match self.lease().await {
-            LaneLease::Taken(lane) => lane,
-            other => panic!("{other:?}"),
-        }
+        Lane::of(&self.leased().await).unwrap()
+    }
+
+    async fn release(&self, leased: &Leased, rest: Rest) -> Released {
+        self.store().release_lane(leased, rest, FIRST_DUE).await.unwrap()
     }
 
     /// The numbers of what stands open in a lane.
@@ -119,11 +130,7 @@ impl Lanes {
     }
 
     async fn due(&self) -> usize {
-        let mut due = 0;
-        for shard in 0..Store::DUE_SHARDS {
-            due += self.store().due_lanes(shard, 100).await.unwrap().len();
-        }
-        due
+        self.db().due(LaneKind::Conversation).await.len()
     }
 }
 
@@ -150,48 +157,14 @@ async fn record(lanes: &Lanes, seen: &Outbound, step: impl Fn(&Message) -> Messa
 }
 
 #[tokio::test]
-async fn a_lane_is_one_senders_until_its_lease_ends() {
-    let lanes = Lanes::start(0).await;
-    lanes.db().forget_calls();
-    let lane = lanes.taken().await;
-    assert_eq!(trips(&lanes.db().calls()), 1);
-    assert_eq!(lanes.lease().await, LaneLease::Held);
-    lanes.db().clock().advance(LEASE);
-    assert_eq!(lanes.lease().await, LaneLease::Held, "to the last millisecond");
-    assert_eq!(lanes.due().await, 1, "whoever died is come after");
-    lanes.db().clock().advance(Duration::from_millis(1));
-    let next = lanes.taken().await;
-    assert_ne!(next.lease, lane.lease);
-    assert_eq!(lanes.due().await, 0);
-}
-
-#[tokio::test]
-async fn of_many_who_ask_for_a_lane_one_gets_it() {
-    let lanes = Lanes::start(0).await;
-    for _ in 0..10 {
-        let asked = futures::future::join_all((0..16).map(|_| lanes.lease())).await;
-        let taken = asked.iter().filter(|lease| matches!(lease, LaneLease::Taken(_))).count();
-        assert_eq!(taken, 1);
-        lanes.db().clock().advance(LEASE + Duration::from_millis(1));
-    }
-}
-
-#[tokio::test]
-async fn a_lease_whose_answer_is_lost_is_recognised() {
-    let lanes = Lanes::start(0).await;
-    lanes.db().fail("UpdateItem", Fault::AnswerLost, 1);
-    assert!(matches!(lanes.lease().await, LaneLease::Taken(_)));
-}
-
-#[tokio::test]
 async fn a_conversation_that_is_not_there_has_no_lane() {
     let lanes = Lanes::start(0).await;
     let (workspace, nobody) = (lanes.world.workspace, ConversationId::from_uuid(Uuid::from_u128(1)));
-    let lease = lanes.store().lease_lane(workspace, nobody, LEASE).await.unwrap();
-    assert_eq!(lease, LaneLease::Unknown);
     let elsewhere = WorkspaceId::from_uuid(Uuid::from_u128(1));
-    let lease = lanes.store().lease_lane(elsewhere, lanes.conversation.id, LEASE).await.unwrap();
-    assert_eq!(lease, LaneLease::Unknown);
+    for (workspace, id) in [(workspace, nobody), (elsewhere, lanes.conversation.id)] {
+        let lease = lanes.store().lease_lane(LaneId::Conversation(workspace, id), LEASE).await.unwrap();
+        assert_eq!(lease, Lease::Unknown);
+    }
     assert_eq!(lanes.db().rows(Table::Messages).len(), 1, "and none is made by asking");
 }
 
@@ -199,7 +172,8 @@ async fn a_conversation_that_is_not_there_has_no_lane() {
 async fn what_stands_open_is_the_plan_and_the_messages_in_their_order_up_to_what_the_lane_knows() {
     let lanes = Lanes::start(2).await;
     let first = lanes.say("first").await;
-    let lane = lanes.taken().await;
+    let leased = lanes.leased().await;
+    let lane = Lane::of(&leased).unwrap();
     lanes.say("second").await;
     lanes.db().forget_calls();
     let open = lanes.store().open_in(&lane).await.unwrap();
@@ -208,8 +182,8 @@ async fn what_stands_open_is_the_plan_and_the_messages_in_their_order_up_to_what
     assert_eq!(open.plan.map(|plan| plan.steps_left().collect::<Vec<_>>()), Some(vec![1, 2]));
     assert_eq!((open.entries.len(), open.entries[0].seq, open.entries[0].message), (1, 3, first));
     assert!(!open.more);
-    let moved = lanes.store().release_lane(&lane).await.unwrap().unwrap();
-    assert_eq!(lanes.open(&moved).await, [3, 4]);
+    let Released::Moved(moved) = lanes.release(&leased, Rest::Done).await else { panic!("not moved") };
+    assert_eq!(lanes.open(&Lane::of(&moved).unwrap()).await, [3, 4]);
 }
 
 #[tokio::test]
@@ -345,68 +319,177 @@ async fn a_record_whose_answer_is_lost_is_recognised_whether_alone_or_in_a_trans
     assert_eq!(lanes.message(id).await, outbound.message);
 }
 
+async fn undo(lanes: &Lanes, seen: &Outbound, lease: Uuid) -> Option<Outbound> {
+    lanes.store().undo_begin(seen, lease, PATIENCE).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_beginning_is_taken_back_whether_it_was_recorded_or_comes_late() {
+    for recorded in [true, false] {
+        let lanes = Lanes::start(0).await;
+        let id = lanes.say("hello").await;
+        let lane = lanes.taken().await;
+        let before = lanes.store().outbound(&lane, id).await.unwrap().unwrap();
+        if recorded {
+            record(&lanes, &before, begun(&lane)).await.unwrap();
+        }
+        lanes.db().forget_calls();
+        let undone = undo(&lanes, &before, lane.lease).await.unwrap();
+        assert_eq!(lanes.db().calls().len(), 1 + usize::from(recorded));
+        assert_eq!(undone.message.progress.calling, None);
+        let status = if recorded { MessageStatus::Sending } else { MessageStatus::Queued };
+        assert_eq!(undone.message.parts[0].status, status);
+        assert_eq!(lanes.message(id).await, undone.message);
+        // A beginning that was on its way all that time finds another row than it was made for.
+        let late = lanes.store().record(&before, PATIENCE, begun(&lane)).await.unwrap();
+        assert_eq!(late.is_some(), !recorded, "a sender that looks again may begin");
+        let again = late.unwrap_or(undone);
+        let again = match again.message.progress.calling {
+            Some(_) => again,
+            None => record(&lanes, &again, begun(&lane)).await.unwrap(),
+        };
+        assert!(record(&lanes, &again, sent("wamid.1")).await.is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_beginning_that_arrives_behind_its_undoing_is_refused() {
+    let lanes = Lanes::start(0).await;
+    let id = lanes.say("hello").await;
+    let lane = lanes.taken().await;
+    let before = lanes.store().outbound(&lane, id).await.unwrap().unwrap();
+    // Held on its way: it is sent before the undoing, and arrives behind it.
+    let held = lanes.db().hold("UpdateItem");
+    lanes.db().forget_calls();
+    let late = lanes.store().record(&before, PATIENCE, |message| {
+        // What a repeat would say is no part of this: it gives up there.
+        assert_eq!(message.version, 1);
+        message.begun(lane.lease, TestClock::START)
+    });
+    let undone = async {
+        while lanes.db().calls().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let undone = undo(&lanes, &before, lane.lease).await.unwrap();
+        assert_eq!(undone.message, before.message);
+        let row =
+            lanes.db().rows(Table::Messages).into_iter().find(|row| row["sk"]["S"] == format!("M#{id}"));
+        lanes.db().fail("UpdateItem", Fault::Unreachable, 3);
+        drop(held);
+        row
+    };
+    let (late, row) = tokio::join!(late, undone);
+    assert!(late.is_err(), "refused, and then it does not get through");
+    let now = lanes.db().rows(Table::Messages).into_iter().find(|row| row["sk"]["S"] == format!("M#{id}"));
+    assert_eq!(now, row);
+}
+
+#[tokio::test]
+async fn nobody_takes_back_what_somebody_else_began_or_ended() {
+    let lanes = Lanes::start(0).await;
+    let id = lanes.say("hello").await;
+    let late = lanes.taken().await;
+    let seen_late = lanes.store().outbound(&late, id).await.unwrap().unwrap();
+    lanes.db().clock().advance(LEASE + Duration::from_millis(1));
+    let lane = lanes.taken().await;
+    let seen = lanes.store().outbound(&lane, id).await.unwrap().unwrap();
+    let mine = record(&lanes, &seen, begun(&lane)).await.unwrap();
+    assert_eq!(undo(&lanes, &seen_late, late.lease).await, None);
+    assert_eq!(lanes.message(id).await, mine.message);
+    let waits = record(&lanes, &mine, ended(End::NotTaken)).await.unwrap();
+    assert_eq!(undo(&lanes, &seen_late, late.lease).await, None);
+    assert_eq!(lanes.message(id).await, waits.message);
+}
+
+#[tokio::test]
+async fn a_beginning_is_known_again_and_taken_back_though_another_part_changed_meanwhile() {
+    let lanes = Lanes::start(0).await;
+    let id = lanes.say("hello").await;
+    let lane = lanes.taken().await;
+    let outbound = lanes.store().outbound(&lane, id).await.unwrap().unwrap();
+    let one = record(&lanes, &outbound, begun(&lane)).await.unwrap();
+    let before = record(&lanes, &one, sent("wamid.1")).await.unwrap();
+    let begun_and_delivered = record(&lanes, &before, begun(&lane)).await.unwrap();
+    let delivered = |message: &Message| {
+        let mut next = message.clone();
+        next.parts[0].status = MessageStatus::Delivered;
+        next.version += 1;
+        next
+    };
+    let delivered = record(&lanes, &begun_and_delivered, delivered).await.unwrap();
+    // Whoever repeats their beginning finds it under another request's name.
+    let known = record(&lanes, &before, begun(&lane)).await.unwrap();
+    assert_eq!(known, delivered);
+    let undone = undo(&lanes, &before, lane.lease).await.unwrap();
+    let statuses: Vec<MessageStatus> = undone.message.parts.iter().map(|part| part.status).collect();
+    assert_eq!(statuses, [MessageStatus::Delivered, MessageStatus::Sending]);
+    assert_eq!((undone.message.progress.calling, lanes.message(id).await), (None, undone.message.clone()));
+}
+
+#[tokio::test]
+async fn an_undoing_whose_answer_is_lost_is_recognised() {
+    for recorded in [true, false] {
+        let lanes = Lanes::start(0).await;
+        let id = lanes.say("hello").await;
+        let lane = lanes.taken().await;
+        let before = lanes.store().outbound(&lane, id).await.unwrap().unwrap();
+        if recorded {
+            record(&lanes, &before, begun(&lane)).await.unwrap();
+        }
+        lanes.db().fail("UpdateItem", Fault::AnswerLost, 4);
+        let undone = lanes.store().undo_begin(&before, lane.lease, Duration::from_secs(5)).await.unwrap();
+        assert_eq!(undone.unwrap().message, lanes.message(id).await);
+        assert_eq!(lanes.message(id).await.progress.calling, None);
+    }
+}
+
 #[tokio::test]
 async fn a_lane_is_given_back_only_if_nothing_came_meanwhile() {
     let lanes = Lanes::start(0).await;
-    let lane = lanes.taken().await;
-    lanes.say("hello").await;
-    let moved = lanes.store().release_lane(&lane).await.unwrap().expect("it is still held");
-    assert_eq!((moved.lease, lanes.lease().await), (lane.lease, LaneLease::Held));
-    assert_eq!(lanes.store().release_lane(&moved).await.unwrap(), None);
+    lanes.say("first").await;
+    let leased = lanes.leased().await;
+    lanes.say("second").await;
+    let Released::Moved(moved) = lanes.release(&leased, Rest::Done).await else { panic!("not moved") };
+    assert_eq!((moved.lease, lanes.lease().await), (leased.lease, Lease::Held));
+    assert_eq!(lanes.release(&moved, Rest::Done).await, Released::Done);
     lanes.db().clock().advance(FIRST_DUE + LEASE);
     assert_eq!(lanes.due().await, 0, "whoever gives back says that nothing is left");
 
-    let other = lanes.taken().await;
-    assert_eq!(lanes.store().release_lane(&moved).await.unwrap(), None, "it is somebody else's");
-    lanes.store().release_lane_until(&moved, TestClock::START).await.unwrap();
-    assert_eq!(lanes.lease().await, LaneLease::Held);
-    assert_eq!(lanes.store().release_lane(&other).await.unwrap(), None);
+    lanes.leased().await;
+    assert_eq!(lanes.release(&moved, Rest::Done).await, Released::Lost, "it is somebody else's");
+    assert_eq!(lanes.lease().await, Lease::Held);
 }
 
 #[tokio::test]
-async fn a_lane_in_which_something_waits_is_due_again_then() {
+async fn a_lane_in_which_something_waits_is_due_again_then_whatever_came_meanwhile() {
     let lanes = Lanes::start(0).await;
-    let lane = lanes.taken().await;
+    let leased = lanes.leased().await;
     lanes.say("it waits behind another").await;
-    let at = TestClock::START.plus(Duration::from_secs(600));
-    lanes.store().release_lane_until(&lane, at).await.unwrap();
-    lanes.db().clock().set(at.plus(Duration::ZERO));
+    let at = TestClock::START.plus(Duration::from_secs(1_800));
+    assert_eq!(lanes.release(&leased, Rest::Closed(at)).await, Released::Done);
+    lanes.db().clock().set(at.minus(Duration::from_millis(1)));
+    assert_eq!(lanes.due().await, 0);
+    lanes.db().clock().set(at);
     assert_eq!(lanes.due().await, 1);
-    assert!(matches!(lanes.lease().await, LaneLease::Taken(_)));
+    assert_eq!(lanes.open(&lanes.taken().await).await, [1]);
 }
 
 #[tokio::test]
-async fn of_several_sweepers_one_claims_a_lane_and_nobody_one_that_was_worked_on_since() {
-    let lanes = Lanes::start(1).await;
-    assert_eq!(lanes.due().await, 0);
-    lanes.db().clock().advance(FIRST_DUE);
-    let mut due = vec![];
-    for shard in 0..Store::DUE_SHARDS {
-        due.extend(lanes.store().due_lanes(shard, 100).await.unwrap());
-    }
-    assert_eq!(
-        (due.len(), due[0].workspace(), due[0].id()),
-        (1, lanes.world.workspace, lanes.conversation.id)
-    );
-    let until = lanes.store().now().plus(Duration::from_secs(300));
-    let store = lanes.store();
-    let (one, other) = tokio::join!(store.claim_lane(&due[0], until), store.claim_lane(&due[0], until));
-    assert_eq!([one.unwrap(), other.unwrap()].iter().filter(|claimed| claimed.is_some()).count(), 1);
-    assert_eq!(lanes.due().await, 0);
-    lanes.db().clock().set(until);
-    assert_eq!(lanes.due().await, 1);
-    lanes.taken().await;
-    assert!(store.claim_lane(&due[0], until).await.unwrap().is_none());
-}
-
-#[tokio::test]
-async fn a_claim_whose_answer_is_lost_is_recognised() {
-    let lanes = Lanes::start(1).await;
-    lanes.db().clock().advance(FIRST_DUE);
-    for shard in 0..Store::DUE_SHARDS {
-        for due in lanes.store().due_lanes(shard, 100).await.unwrap() {
-            lanes.db().fail("UpdateItem", Fault::AnswerLost, 1);
-            assert!(lanes.store().claim_lane(&due, lanes.store().now().plus(LEASE)).await.unwrap().is_some());
-        }
+async fn a_message_or_a_plan_that_is_put_in_grows_the_mark_and_leaves_an_earlier_duty_as_it_is() {
+    for steps in [0, 1] {
+        let lanes = Lanes::start(steps).await;
+        let marks = || {
+            let rows = lanes.db().rows(Table::Messages);
+            let lane = rows.into_iter().find(|row| row["sk"]["S"] == "L").unwrap();
+            let due: Option<i64> = lane["dueAt"]["N"].as_str().map(|at| at.parse().unwrap());
+            (lane["mark"]["N"].as_str().unwrap().parse::<u64>().unwrap(), due)
+        };
+        let first = TestClock::START.plus(FIRST_DUE).as_millis();
+        assert_eq!(marks(), (1, (steps > 0).then_some(first)));
+        lanes.say("first").await;
+        assert_eq!(marks(), (2, Some(first)));
+        lanes.db().clock().advance(LEASE);
+        lanes.say("second").await;
+        assert_eq!(marks(), (3, Some(first)));
     }
 }

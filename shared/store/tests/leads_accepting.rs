@@ -9,12 +9,12 @@ use domain::capture::Caps;
 use domain::lead::{LandingUri, LeadName, NotSent, Seen, Utm};
 use domain::message::PartError;
 use domain::{
-    BrandId, Capture, CaptureKey, Cellphone, Lead, LeadId, LeadRequest, LeadState, Secret, TemplateId,
-    Timestamp, WebOrigin,
+    BrandId, Capture, CaptureKey, Cellphone, LaneId, Lead, LeadId, LeadRequest, LeadState, Secret,
+    TemplateId, Timestamp, WebOrigin,
 };
 use harness::{Fault, TestClock, TestDb, trips};
 use serde_json::Value;
-use store::{LeadAccepted, LeadLease, LeadRecorded, LeadStep, LeadTraces, Store, StoreError, Table};
+use store::{LeadAccepted, LeadRecorded, LeadStep, LeadTraces, Lease, LeasedLead, Store, StoreError, Table};
 
 mod support;
 use support::{OTHER, WORKSPACE};
@@ -68,7 +68,7 @@ fn store(db: &TestDb) -> Store {
 }
 
 async fn accept(db: &TestDb, lead: &Lead, token: &str) -> LeadAccepted {
-    store(db).accept_lead(lead, token, DUE).await.unwrap()
+    store(db).accept_lead(lead, token, None, DUE).await.unwrap()
 }
 
 async fn traces(db: &TestDb, lead: &Lead, token: &str) -> LeadTraces {
@@ -184,6 +184,29 @@ async fn what_has_expired_counts_as_absent_though_it_is_still_there() {
 }
 
 #[tokio::test]
+async fn the_place_of_a_lead_that_came_to_nothing_is_taken_once() {
+    let db = TestDb::start().await;
+    let first = lead(&db);
+    let next = || Lead { id: lead(&db).id, ..first.clone() };
+    let accept = async |lead: &Lead, token: &str, ended: LeadId| {
+        store(&db).accept_lead(lead, token, Some(ended), DUE).await.unwrap()
+    };
+    let (second, third) = (next(), next());
+    assert_eq!(accept(&first, "1", LeadId::generate(&**db.ids())).await, LeadAccepted::Done, "absent");
+    assert_eq!(accept(&second, "2", third.id).await, LeadAccepted::Repeats(first.id), "another's place");
+    db.forget_calls();
+    assert_eq!(accept(&second, "2", first.id).await, LeadAccepted::Done);
+    assert_eq!(db.calls()[0].write_units, 8.0, "as much as any lead");
+    assert_eq!(accept(&third, "3", first.id).await, LeadAccepted::Repeats(second.id));
+    assert_eq!(traces(&db, &first, "3").await, LeadTraces { repeated: Some(second.id), token: None });
+    assert_eq!(store(&db).lead_state(WORKSPACE, second.id).await.unwrap(), Some(LeadState::Queued));
+    assert_eq!(store(&db).lead_state(WORKSPACE, third.id).await.unwrap(), None);
+    db.clock().advance(DAY + SECOND);
+    let late = Lead { created_at: db.store().now(), ..third };
+    assert_eq!(accept(&late, "4", first.id).await, LeadAccepted::Done, "expired");
+}
+
+#[tokio::test]
 async fn a_token_is_used_up_once() {
     let db = TestDb::start().await;
     let first = lead(&db);
@@ -221,13 +244,13 @@ async fn a_transaction_whose_answer_was_lost_is_known_again() {
     assert_eq!(accept(&db, &lead_of(&db, "+34600111227", "brand"), "w").await, LeadAccepted::Done);
     let lead = lead(&db);
     db.fail("TransactWriteItems", Fault::AnswerLost, 3);
-    assert!(matches!(store(&db).accept_lead(&lead, "t", DUE).await, Err(StoreError::Busy(_))));
+    assert!(matches!(store(&db).accept_lead(&lead, "t", None, DUE).await, Err(StoreError::Busy(_))));
     assert_eq!(traces(&db, &lead, "t").await.repeated, Some(lead.id), "it was carried out");
     db.fail("TransactWriteItems", Fault::Conflict, 2);
     assert_eq!(accept(&db, &lead_of(&db, "+34600111225", "brand"), "u").await, LeadAccepted::Done);
     let twice = lead_of(&db, "+34600111226", "brand");
     let twice = Lead { id: lead.id, ..twice };
-    assert!(matches!(store(&db).accept_lead(&twice, "v", DUE).await, Err(StoreError::Failed(_))));
+    assert!(matches!(store(&db).accept_lead(&twice, "v", None, DUE).await, Err(StoreError::Failed(_))));
 }
 
 #[tokio::test]
@@ -304,10 +327,11 @@ async fn whatever_becomes_of_a_lead_its_consent_stays() {
     accept(&db, &first, "t").await;
     let consent = row(&db, "lead")["consent"].clone();
     assert_eq!(consent["M"].as_object().unwrap().len(), 7);
-    let leased = async || match db.store().lease_lead(WORKSPACE, first.id, SECOND).await.unwrap() {
-        LeadLease::Taken(leased) => *leased,
-        other => panic!("{other:?}"),
-    };
+    let leased =
+        async || match db.store().lease_lane(LaneId::Lead(WORKSPACE, first.id), SECOND).await.unwrap() {
+            Lease::Taken(leased) => LeasedLead::of(&leased).unwrap(),
+            other => panic!("{other:?}"),
+        };
     let stays = async |state: LeadState| {
         let lead = db.store().lead(WORKSPACE, first.id).await.unwrap().unwrap();
         assert_eq!((lead.state, &lead.consent), (state, &first.consent));
@@ -324,7 +348,7 @@ async fn whatever_becomes_of_a_lead_its_consent_stays() {
     stays(LeadState::Sending).await;
     let (failed, _) = begun.not_sent(NotSent::Failed(PartError::of(PartError::NO_LINE)), now);
     assert_eq!(
-        store.record_lead(&held, &failed, None, LeadStep::Ends, SECOND).await.unwrap(),
+        store.record_lead(&held, &failed, None, LeadStep::Left(None), SECOND).await.unwrap(),
         LeadRecorded::Done
     );
     stays(LeadState::Failed).await;
@@ -333,7 +357,7 @@ async fn whatever_becomes_of_a_lead_its_consent_stays() {
     stays(LeadState::Queued).await;
     let held = leased().await;
     let (suppressed, _) = held.lead.not_sent(NotSent::Suppressed(PartError::of(PartError::OPTED_OUT)), now);
-    store.record_lead(&held, &suppressed, None, LeadStep::Ends, SECOND).await.unwrap();
+    store.record_lead(&held, &suppressed, None, LeadStep::Left(None), SECOND).await.unwrap();
     stays(LeadState::Suppressed).await;
 }
 

@@ -8,9 +8,9 @@ use domain::line::Provider;
 use domain::template::{ContactField, NewTemplate, ParameterValue, Source, Variable};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Brand, BrandId, BusinessAccountId,
+    ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Brand, BrandId, BusinessAccountId, Caps,
     ChannelId, Email, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, Ids, KeyId, Line,
-    Lines, Onboarding, Override, Scopes, Secret, Team, TeamId, Template, TemplateId, TemplateScope,
+    Lines, Onboarding, Override, Scopes, Secret, Slot, Team, TeamId, Template, TemplateId, TemplateScope,
     TrustedReceivers, User, UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
 };
 use harness::{Fault, TestClock, TestDb, trips};
@@ -35,6 +35,9 @@ fn endpoint(workspace: &Workspace, ids: &dyn Ids) -> (WebhookEndpoint, EndpointS
         url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
         state: EndpointState::Enabled,
         filter: EventFilter::parse(["contact.updated"]).unwrap(),
+        caps: Caps { concurrency: Some(4), per_second: None },
+        slots: 2,
+        forgets_before: None,
         created_at: TestClock::START,
         version: 1,
     };
@@ -182,12 +185,13 @@ async fn an_endpoint_and_its_secrets_come_and_go_together() {
     assert_eq!(store.endpoint(workspace.id, made.id).await.unwrap(), Some(made.clone()));
     assert_eq!(store.endpoint_secrets(workspace.id, made.id).await.unwrap(), Some(secrets));
 
-    assert!(store.delete_endpoint(workspace.id, made.id).await.unwrap());
-    assert!(!store.delete_endpoint(workspace.id, made.id).await.unwrap());
+    assert!(store.delete_endpoint(&made).await.unwrap());
+    assert!(!store.delete_endpoint(&made).await.unwrap());
     assert_eq!(store.endpoint(workspace.id, made.id).await.unwrap(), None);
     assert_eq!(store.endpoint_secrets(workspace.id, made.id).await.unwrap(), None);
     let since = |at| store.endpoints_deleted_since(workspace.id, at);
-    assert_eq!(since(TestClock::START).await.unwrap(), [made.id]);
+    let slot = |number| Slot { workspace: workspace.id, endpoint: made.id, number };
+    assert_eq!(since(TestClock::START).await.unwrap(), [slot(0), slot(1)], "their deliveries are kept");
     let later = TestClock::START.plus(std::time::Duration::from_millis(1));
     assert_eq!(since(later).await.unwrap(), []);
 }

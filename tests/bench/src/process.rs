@@ -29,7 +29,9 @@ impl Core {
 
 /// A function as it is shipped, built by `make bench`.
 pub fn binary(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release").join(name);
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
+    let path = target.join("release").join(name);
     assert!(path.exists(), "{} is not built", path.display());
     path
 }

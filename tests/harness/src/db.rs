@@ -134,6 +134,15 @@ impl TestDb {
         self.wire.revive();
     }
 
+    /// The lanes of a kind that are due now, as the sweeper finds them.
+    pub async fn due(&self, kind: domain::LaneKind) -> Vec<domain::LaneId> {
+        let mut due = vec![];
+        for shard in 0..Store::due_shards(kind) {
+            due.extend(expect("due lanes", self.store.due_lanes(kind, shard, None, 100).await).lanes);
+        }
+        due.iter().map(|due| due.lane).collect()
+    }
+
     /// Every row of a table, as DynamoDB's JSON.
     pub fn rows(&self, table: Table) -> Vec<Value> {
         let (mut rows, mut from) = (vec![], Value::Null);
@@ -208,7 +217,8 @@ fn expect<T, E: std::fmt::Display>(what: &str, result: Result<T, E>) -> T {
 #[cfg(test)]
 mod tests {
     use aws_sdk_dynamodb::error::ProvideErrorMetadata;
-    use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
+    use aws_sdk_dynamodb::operation::batch_write_item::BatchWriteItemOutput;
+    use aws_sdk_dynamodb::types::{AttributeValue, Put, PutRequest, TransactWriteItem, WriteRequest};
 
     use super::*;
     use crate::trips;
@@ -294,6 +304,99 @@ mod tests {
         let error = error.into_service_error();
         assert!(error.is_transaction_canceled_exception(), "{error:?}");
         assert!(!is_there(&db, "a").await);
+    }
+
+    async fn put_batch(db: &TestDb, pks: &[&str]) -> Result<BatchWriteItemOutput, aws_sdk_dynamodb::Error> {
+        let put = |pk: &&str| {
+            let put = PutRequest::builder().item("pk", s(pk)).item("sk", s("C")).build().unwrap();
+            WriteRequest::builder().put_request(put).build()
+        };
+        let puts = pks.iter().map(put).collect();
+        Ok(db.client().batch_write_item().request_items(db.table(Table::Contacts), puts).send().await?)
+    }
+
+    async fn which_are_there(db: &TestDb, pks: &[&str]) -> Vec<bool> {
+        let mut are_there = vec![];
+        for pk in pks {
+            are_there.push(is_there(db, pk).await);
+        }
+        are_there
+    }
+
+    #[tokio::test]
+    async fn a_batch_of_writes_is_counted_with_its_table_and_units() {
+        let db = TestDb::start().await;
+        let answer = put_batch(&db, &["a", "b", "c"]).await.unwrap();
+        assert!(answer.unprocessed_items.unwrap_or_default().is_empty());
+        let call = &db.calls()[0];
+        assert_eq!((call.operation.as_str(), call.table.as_str()), ("BatchWriteItem", "test-contacts"));
+        assert_eq!((call.write_units, call.read_units), (3.0, 0.0));
+    }
+
+    #[tokio::test]
+    async fn a_batch_of_writes_comes_to_none_or_to_half_of_its_rows() {
+        let rows = ["a", "b", "c"];
+        for (fault, done) in [(Fault::Unprocessed, 0), (Fault::HalfProcessed, 1)] {
+            let db = TestDb::start().await;
+            db.fail("BatchWriteItem", fault, 1);
+            let answer = put_batch(&db, &rows).await.unwrap();
+            assert_eq!(db.calls()[0].write_units, f64::from(done));
+            let left = &answer.unprocessed_items.unwrap()[&db.table(Table::Contacts)];
+            let pk = |write: &WriteRequest| write.put_request.as_ref().unwrap().item["pk"].clone();
+            let of = usize::try_from(done).unwrap();
+            assert_eq!(
+                left.iter().map(pk).collect::<Vec<_>>(),
+                rows[of..].iter().map(|pk| s(pk)).collect::<Vec<_>>()
+            );
+            assert_eq!(which_are_there(&db, &rows).await, [of > 0, false, false], "{fault:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_batch_of_reads_comes_to_none_or_to_half_of_its_keys() {
+        use aws_sdk_dynamodb::types::KeysAndAttributes;
+        let db = TestDb::start().await;
+        put_batch(&db, &["a", "b", "c", "d"]).await.unwrap();
+        let read = async || {
+            let mut keys = KeysAndAttributes::builder().consistent_read(true);
+            for pk in ["a", "b", "c", "d"] {
+                keys = keys.keys([("pk".to_owned(), s(pk)), ("sk".to_owned(), s("C"))].into());
+            }
+            let table = db.table(Table::Contacts);
+            let call = db.client().batch_get_item().request_items(&table, keys.build().unwrap());
+            let answer = call.send().await.unwrap();
+            let found = answer.responses.unwrap_or_default().remove(&table).map_or(0, |found| found.len());
+            let left = answer.unprocessed_keys.unwrap_or_default().remove(&table);
+            (found, left.map_or(0, |left| left.keys.len()))
+        };
+        assert_eq!(read().await, (4, 0));
+        db.fail("BatchGetItem", Fault::HalfProcessed, 1);
+        assert_eq!(read().await, (2, 2));
+        db.fail("BatchGetItem", Fault::Unprocessed, 1);
+        assert_eq!(read().await, (0, 4));
+    }
+
+    #[tokio::test]
+    async fn a_batch_of_writes_fails_as_other_calls_do() {
+        let rows = ["a", "b"];
+        for (fault, carried_out) in
+            [(Fault::Throttled, false), (Fault::Unreachable, false), (Fault::AnswerLost, true)]
+        {
+            let db = TestDb::start().await;
+            db.fail("BatchWriteItem", fault, 3);
+            assert!(put_batch(&db, &rows).await.is_err(), "{fault:?}");
+            assert_eq!(which_are_there(&db, &rows).await, [carried_out; 2], "{fault:?}");
+        }
+        for (death, carried_out) in [(Death::Before, false), (Death::After, true)] {
+            let db = TestDb::start().await;
+            let mut dead = db.die_after(0, death);
+            tokio::select! {
+                _ = put_batch(&db, &rows) => panic!("nobody died"),
+                _ = &mut dead => {}
+            }
+            db.revive();
+            assert_eq!(which_are_there(&db, &rows).await, [carried_out; 2], "{death:?}");
+        }
     }
 
     #[tokio::test]

@@ -16,7 +16,6 @@ mod provider;
 mod queue;
 mod rights;
 mod stand_ins;
-mod statement;
 mod stencil;
 mod template;
 mod wire;

@@ -17,6 +17,8 @@ use serde_json::{Value, json};
 /// A message as it was queued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
+    /// The name that its queue's URL ends with.
+    pub queue: String,
     /// Its body.
     pub body: String,
     /// Its message group.
@@ -82,6 +84,8 @@ impl TestQueue {
             let denied = json!({ "__type": "com.amazonaws.sqs#KmsAccessDenied", "message": "closed" });
             return (400, denied);
         }
+        let url = request["QueueUrl"].as_str().unwrap_or_default();
+        let queue = url.rsplit('/').next().unwrap_or_default();
         let (mut successful, mut failed) = (vec![], vec![]);
         for entry in request["Entries"].as_array().into_iter().flatten() {
             if state.refuse_next > 0 {
@@ -91,6 +95,7 @@ impl TestQueue {
             }
             successful.push(json!({ "Id": entry["Id"], "MessageId": "m", "MD5OfMessageBody": "" }));
             state.messages.push(Queued {
+                queue: queue.to_owned(),
                 body: entry["MessageBody"].as_str().unwrap_or_default().to_owned(),
                 group: entry["MessageGroupId"].as_str().unwrap_or_default().to_owned(),
                 delay: entry["DelaySeconds"].as_u64().unwrap_or_default(),

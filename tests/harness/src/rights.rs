@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::statement::Statement;
 use crate::template;
 
 /// The actions of one role on tables and the bucket, each with what it is allowed on.
@@ -81,18 +80,11 @@ impl Rights {
     }
 }
 
-/// The actions a call is authorised by, each with its table and partition keys: a transaction by those it is made of,
-/// and so is a batch of statements.
+/// The actions a call is authorised by, each with its table and partition keys: a transaction by those it is made of, a
+/// batch by itself on each of its tables, with the keys of all that it reads or writes there.
 fn needed(operation: &str, body: &Value) -> Vec<(String, String, Vec<String>)> {
     let on = |action: &str, table: &str, keys| (action.to_owned(), table.to_owned(), keys);
     match (&body["TransactItems"], &body["RequestItems"]) {
-        _ if operation == "BatchExecuteStatement" => body["Statements"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(Statement::read)
-            .map(|read| on(read.action, &read.table, read.partition.into_iter().collect()))
-            .collect(),
         (Value::Array(items), _) => items
             .iter()
             .filter_map(Value::as_object)
@@ -227,36 +219,16 @@ mod tests {
         Rights::of("conversations").check("TransactWriteItems", &body);
     }
 
-    fn statements(table: &str) -> Value {
-        let statement = format!(
-            "UPDATE \"{table}\" SET \"state\" = ? WHERE \"pk\" = ? AND \"sk\" = ? AND \"version\" = ?"
-        );
-        let parameters = json!([{"S": "DELIVERED"}, {"S": "w#1"}, {"S": "D"}, {"N": "1"}]);
-        json!({"Statements": [{"Statement": statement, "Parameters": parameters}]})
-    }
-
-    #[test]
-    fn a_batch_of_statements_is_allowed_by_what_each_of_them_does() {
-        let updates = needed("BatchExecuteStatement", &statements("test-deliveries"));
-        let one = ("PartiQLUpdate".to_owned(), "test-deliveries".to_owned(), vec!["w#1".to_owned()]);
-        assert_eq!(updates, [one]);
-        Rights::of("webhook-delivery").check("BatchExecuteStatement", &statements("test-deliveries"));
-    }
-
-    #[test]
-    #[should_panic(expected = "does not allow dynamodb:PartiQLUpdate on test-workspaces [\"w#1\"]")]
-    fn and_by_nothing_else() {
-        Rights::of("webhook-delivery").check("BatchExecuteStatement", &statements("test-workspaces"));
-    }
-
     #[test]
     fn a_batch_of_writes_is_on_the_partitions_of_its_items() {
         let put = json!({"PutRequest": {"Item": {"pk": {"S": "w#1"}, "sk": {"S": "A#1"}}}});
         let delete = json!({"DeleteRequest": {"Key": {"pk": {"S": "w#2"}, "sk": {"S": "A#1"}}}});
-        let body = json!({"RequestItems": {"test-deliveries": [put, delete]}});
+        let body = json!({"RequestItems": {"test-webhooks": [put, delete]}});
         let keys = vec!["w#1".to_owned(), "w#2".to_owned()];
-        let one = ("BatchWriteItem".to_owned(), "test-deliveries".to_owned(), keys);
+        let one = ("BatchWriteItem".to_owned(), "test-webhooks".to_owned(), keys);
         assert_eq!(needed("BatchWriteItem", &body), [one]);
+        Rights::of("event-relay").check("BatchWriteItem", &body);
+        Rights::of("webhook-delivery").check("BatchWriteItem", &body);
     }
 
     #[test]
@@ -265,6 +237,23 @@ mod tests {
         let put = json!({"PutRequest": {"Item": {"pk": {"S": "w#1"}, "sk": {"S": "C"}}}});
         let body = json!({"RequestItems": {"test-contacts": [put]}});
         Rights::of("contacts").check("BatchWriteItem", &body);
+    }
+
+    #[test]
+    fn of_a_batch_of_writes_every_partition_must_be_allowed() {
+        let right = Right {
+            action: "dynamodb:BatchWriteItem".to_owned(),
+            resource: "test-webhooks".to_owned(),
+            leading_keys: Some(vec!["*#E#*".to_owned()]),
+        };
+        let rights = Rights { function: "one".to_owned(), allowed: vec![right] };
+        let put = |pk: &str| json!({"PutRequest": {"Item": {"pk": {"S": pk}, "sk": {"S": "D#1"}}}});
+        let allows = |puts: Value| {
+            let body = json!({"RequestItems": {"test-webhooks": puts}});
+            std::panic::catch_unwind(|| rights.check("BatchWriteItem", &body)).is_ok()
+        };
+        assert!(allows(json!([put("w#E#1#0"), put("w#E#2#0")])));
+        assert!(!allows(json!([put("w#E#1#0"), put("w#V#1")])));
     }
 
     #[test]

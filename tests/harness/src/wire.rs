@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::rights::Rights;
-use crate::statement::Statement;
 
 /// One attempt of one operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,10 +48,10 @@ pub enum Fault {
     AnswerLost,
     /// The database or the bucket was not reached; nothing was done.
     Unreachable,
-    /// A batch read comes to none of its keys.
+    /// A batch comes to none of its keys or puts.
     Unprocessed,
-    /// Of a batch of statements the new rows are throttled; what changes others is carried out.
-    InsertsThrottled,
+    /// A batch comes to half of its keys or puts, rounded down, and leaves the last ones.
+    HalfProcessed,
 }
 
 /// Where a process dies: at a call of the database that it never learns the end of.
@@ -279,9 +278,9 @@ impl HttpConnector for WiredConnector {
                 Some(Fault::Conflict) => Ok(cancelled("TransactionConflict", &body)),
                 Some(Fault::ItemThrottled) => Ok(cancelled("ThrottlingError", &body)),
                 Some(Fault::Unprocessed) => {
-                    Ok(answer(200, &json!({ "Responses": {}, "UnprocessedKeys": body["RequestItems"] })))
+                    Ok(answer(200, &unprocessed(&operation, body["RequestItems"].clone())))
                 }
-                Some(Fault::InsertsThrottled) => without_inserts(&inner, request, &body).await,
+                Some(Fault::HalfProcessed) => half_processed(&inner, request, &operation, &body).await,
                 Some(Fault::Unreachable) => Err(ConnectorError::io("connection refused".into())),
                 Some(Fault::AnswerLost) => match inner.call(request).await {
                     Ok(_) => Err(ConnectorError::timeout("no answer in time".into())),
@@ -312,39 +311,72 @@ async fn read_units(
     Ok((answer, units))
 }
 
-/// A transaction cancelled because of its first item.
-/// Carries out a batch of statements but for its inserts, which are answered as throttled.
-async fn without_inserts(
-    inner: &SharedHttpConnector,
-    mut request: HttpRequest,
-    body: &Value,
-) -> Result<HttpResponse, ConnectorError> {
-    let statements = body["Statements"].as_array().cloned().unwrap_or_default();
-    let is_insert =
-        |statement: &Value| statement["Statement"].as_str().is_some_and(|text| text.starts_with("INSERT"));
-    let rest: Vec<&Value> = statements.iter().filter(|statement| !is_insert(statement)).collect();
-    let mut done = vec![].into_iter();
-    if !rest.is_empty() {
-        let text = json!({ "Statements": rest, "ReturnConsumedCapacity": "TOTAL" }).to_string();
-        request.headers_mut().insert("content-length", text.len().to_string());
-        *request.body_mut() = SdkBody::from(text);
-        let answered = inner.call(request).await?;
-        let bytes = ByteStream::new(answered.into_body()).collect().await;
-        let bytes = bytes.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
-        let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
-        done = answer["Responses"].as_array().cloned().unwrap_or_default().into_iter();
+/// The answer of a batch that came to nothing of this.
+fn unprocessed(operation: &str, left: Value) -> Value {
+    match operation {
+        "BatchWriteItem" => json!({ "UnprocessedItems": left }),
+        _ => json!({ "Responses": {}, "UnprocessedKeys": left }),
     }
-    let throttled = json!({ "Error": { "Code": "ThrottlingError", "Message": "injected by a test" } });
-    let responses: Vec<Value> = statements
-        .iter()
-        .map(|statement| match is_insert(statement) {
-            true => throttled.clone(),
-            false => done.next().unwrap_or_default(),
-        })
-        .collect();
-    Ok(answer(200, &json!({ "Responses": responses })))
 }
 
+/// Carries out the first half of a batch, and answers that the rest was not come to.
+async fn half_processed(
+    inner: &SharedHttpConnector,
+    mut request: HttpRequest,
+    operation: &str,
+    body: &Value,
+) -> Result<HttpResponse, ConnectorError> {
+    let (done, left) = halves(&body["RequestItems"]);
+    let answered = if done.as_object().is_some_and(|tables| !tables.is_empty()) {
+        let mut half = body.clone();
+        half["RequestItems"] = done;
+        let text = half.to_string();
+        request.headers_mut().insert("content-length", text.len().to_string());
+        *request.body_mut() = SdkBody::from(text);
+        inner.call(request).await?
+    } else {
+        answer(200, &json!({}))
+    };
+    let bytes = ByteStream::new(answered.into_body()).collect().await;
+    let bytes = bytes.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
+    let mut told: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    for (name, value) in unprocessed(operation, left).as_object().into_iter().flatten() {
+        if told[name].as_object().is_none_or(|known| known.is_empty()) {
+            told[name] = value.clone();
+        }
+    }
+    Ok(answer(200, &told))
+}
+
+/// What a batch asks for, cut in the middle: the first half and the rest, each with the tables it concerns.
+fn halves(asked: &Value) -> (Value, Value) {
+    let rows =
+        |request: &Value| request.as_array().or(request["Keys"].as_array()).cloned().unwrap_or_default();
+    let tables = || asked.as_object().into_iter().flatten();
+    let mut at_first = tables().map(|(_, request)| rows(request).len()).sum::<usize>() / 2;
+    let (mut done, mut left) = (json!({}), json!({}));
+    for (table, request) in tables() {
+        let mut first = rows(request);
+        let rest = first.split_off(at_first.min(first.len()));
+        at_first -= first.len();
+        for (half, rows) in [(&mut done, first), (&mut left, rest)] {
+            if rows.is_empty() {
+                continue;
+            }
+            half[table] = match request {
+                Value::Array(_) => Value::Array(rows),
+                keys => {
+                    let mut keys = keys.clone();
+                    keys["Keys"] = Value::Array(rows);
+                    keys
+                }
+            };
+        }
+    }
+    (done, left)
+}
+
+/// A transaction cancelled because of its first item.
 fn cancelled(code: &str, body: &Value) -> HttpResponse {
     let items = body["TransactItems"].as_array().map_or(0, Vec::len);
     let reasons: Vec<Value> =
@@ -367,15 +399,14 @@ fn answer(status: u16, body: &Value) -> HttpResponse {
 
 fn tables(body: &Value) -> String {
     let text = |name: &Value| name.as_str().map(str::to_owned);
-    let mut names: Vec<String> = match (&body["TransactItems"], &body["RequestItems"], &body["Statements"]) {
-        (Value::Array(items), _, _) => items
+    let mut names: Vec<String> = match (&body["TransactItems"], &body["RequestItems"]) {
+        (Value::Array(items), _) => items
             .iter()
             .filter_map(Value::as_object)
             .flat_map(|item| item.values())
             .filter_map(|action| text(&action["TableName"]))
             .collect(),
-        (_, Value::Object(tables), _) => tables.keys().cloned().collect(),
-        (_, _, Value::Array(statements)) => statements.iter().map(|one| Statement::read(one).table).collect(),
+        (_, Value::Object(tables)) => tables.keys().cloned().collect(),
         _ => text(&body["TableName"]).into_iter().collect(),
     };
     names.sort_unstable();
@@ -405,5 +436,16 @@ mod tests {
         assert_eq!(trips(&[call(1, 2), call(3, 4)]), 2);
         // A long call beside two short ones that follow each other.
         assert_eq!(trips(&[call(1, 6), call(2, 3), call(4, 5)]), 2);
+    }
+
+    #[test]
+    fn a_batch_is_cut_in_the_middle_whichever_tables_it_concerns() {
+        let puts = json!({ "a": [1, 2, 3], "b": [4, 5] });
+        assert_eq!(halves(&puts), (json!({ "a": [1, 2] }), json!({ "a": [3], "b": [4, 5] })));
+        let keys = json!({ "a": { "Keys": [1], "ConsistentRead": true }, "b": { "Keys": [2, 3, 4] } });
+        let (done, left) = halves(&keys);
+        assert_eq!(done, json!({ "a": { "Keys": [1], "ConsistentRead": true }, "b": { "Keys": [2] } }));
+        assert_eq!(left, json!({ "b": { "Keys": [3, 4] } }));
+        assert_eq!(halves(&json!({ "a": [1] })), (json!({}), json!({ "a": [1] })));
     }
 }

@@ -403,7 +403,8 @@ impl World {
         };
         let mut lead = request.accepted(seen, store.ids(), store.now());
         change(&mut lead);
-        let accepted = done(store.accept_lead(&lead, &lead.id.to_string(), Duration::from_secs(120)).await);
+        let accepted =
+            done(store.accept_lead(&lead, &lead.id.to_string(), None, Duration::from_secs(120)).await);
         assert_eq!(accepted, LeadAccepted::Done);
         lead
     }

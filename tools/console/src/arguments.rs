@@ -1,7 +1,7 @@
 //! Arguments that several verbs take.
 
 use clap::Args;
-use domain::{Email, Timestamp, Unfit, UserId, UserRef, WorkspaceId};
+use domain::{DeliveryId, Email, Timestamp, Unfit, UserId, UserRef, WorkspaceId};
 
 /// The workspace a verb is about.
 #[derive(Args)]
@@ -25,4 +25,12 @@ pub(crate) fn moment(text: &str) -> Result<Timestamp, Unfit> {
     Timestamp::parse(text)
         .or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z")))
         .ok_or(Unfit::Value { reason: "should be a day (2027-01-31) or a date-time (2027-01-31T12:00:00Z)" })
+}
+
+/// A delivery, by the id that `delivery list` prints.
+pub(crate) fn delivery_id(text: &str) -> Result<DeliveryId, &'static str> {
+    DeliveryId::parse(text).map_err(|_| {
+        "should be <event id>.<endpoint id>, as `delivery list` prints it: \
+        d22926c3-d7a2-56b2-b2ff-aab1e43fa2cd.3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90"
+    })
 }

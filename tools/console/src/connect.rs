@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::TrustedReceivers;
-use queue::{DeliveryQueue, LeadQueue, NoQueue, SendQueue};
+use queue::{NoQueue, Queues};
 use runtime::{OsRandomness, Process, Settings};
 use store::{Bucket, FailureBucket, Store, Tables};
 
@@ -33,12 +33,8 @@ pub enum Beside {
 /// Queues and buckets that are known.
 #[derive(Clone)]
 pub struct Known {
-    /// The queue of deliveries.
-    pub deliveries: DeliveryQueue,
-    /// The queue of conversations.
-    pub sends: SendQueue,
-    /// The queue of leads.
-    pub leads: LeadQueue,
+    /// The queues of webhook lanes. Lanes of another kind are left to the sweeper.
+    pub queues: Queues,
     /// The bucket of files.
     pub media: Bucket,
     /// The bucket of what the relay could not process.
@@ -46,11 +42,11 @@ pub struct Known {
 }
 
 impl Beside {
-    /// The queue of deliveries.
-    pub(crate) async fn deliveries(&self) -> Result<DeliveryQueue, NoQueue> {
+    /// The queues of webhook lanes.
+    pub(crate) async fn queues(&self) -> Result<Queues, NoQueue> {
         match self {
-            Self::OfStack(process) => DeliveryQueue::of_stack(process.sqs(), &process.stack).await,
-            Self::Known(known) => Ok(known.deliveries.clone()),
+            Self::OfStack(process) => Queues::webhooks_of_stack(process.sqs(), &process.stack).await,
+            Self::Known(known) => Ok(known.queues.clone()),
         }
     }
 
@@ -65,13 +61,11 @@ impl Beside {
             Self::OfStack(process) => process,
             Self::Known(known) => return Ok(Known::clone(known)),
         };
-        let (sqs, s3, stack) = (process.sqs(), process.s3(), &process.stack);
+        let s3 = process.s3();
         let failures = named_or_found(failures, process, FAILURES).await?;
         let media = named_or_found(media, process, MEDIA).await?;
         Ok(Known {
-            deliveries: DeliveryQueue::of_stack(sqs.clone(), stack).await?,
-            sends: SendQueue::of_stack(sqs.clone(), stack).await?,
-            leads: LeadQueue::of_stack(sqs, stack).await?,
+            queues: self.queues().await?,
             media: Bucket::new(s3.clone(), media, process.clock()),
             failures: FailureBucket::new(s3, failures),
         })

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use domain::{Conversation, ConversationId, External, Internal};
 use futures::future::try_join;
 use serde::Serialize;
-use store::{Entry, LaneState};
+use store::{Entry, SendingState};
 
 use crate::arguments::InWorkspace;
 use crate::output::{Output, Shown, or_dash, stacked};
@@ -105,7 +105,7 @@ struct PlanView {
 }
 
 impl ConversationView {
-    fn of(conversation: &Conversation, lane: &LaneState) -> Self {
+    fn of(conversation: &Conversation, lane: &SendingState) -> Self {
         Self {
             conversation_id: conversation.id.to_string(),
             status: conversation.status.as_str(),
@@ -136,8 +136,8 @@ impl From<&Internal> for InternalView {
     }
 }
 
-impl From<&LaneState> for LaneView {
-    fn from(lane: &LaneState) -> Self {
+impl From<&SendingState> for LaneView {
+    fn from(lane: &SendingState) -> Self {
         let entry = |entry: &Entry| EntryView { seq: entry.seq, message_id: entry.message.to_string() };
         let plan = lane.open.plan.as_ref().map(|plan| PlanView {
             templates: plan.steps.iter().map(|step| step.template.to_string()).collect(),

@@ -5,16 +5,16 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::delivery::KEPT;
-use domain::event::replay_of;
 use domain::{
-    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, Timestamp,
-    WebhookEndpoint, WorkspaceId,
+    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, EventType, Slot,
+    Timestamp, WebhookEndpoint, WorkspaceId,
 };
+use futures::{StreamExt, TryStreamExt};
 use serde::Serialize;
-use store::{Again, Span};
+use store::{DeliveryFilter, FreshKey};
 
-use crate::again::{Counts, FIRST_DUE, span, wake};
-use crate::arguments::{InWorkspace, moment};
+use crate::arguments::{InWorkspace, delivery_id, moment};
+use crate::jobs::{Waiting, Wanted};
 use crate::output::{Output, Shown, or_dash, stacked};
 use crate::{Console, Refusal};
 
@@ -30,16 +30,22 @@ pub(crate) enum Verb {
         #[arg(long)]
         body: bool,
     },
-    /// Have a delivery attempted now, whatever it has come to, with the whole schedule before it.
+    /// Attempt a delivery now, whatever it has come to, with the whole schedule ahead of it.
     ///
-    /// Its receiver tells the repeat by the event's id. Run twice, it is still one attempt at a time.
-    Retry(OneDelivery),
-    /// Have everything delivered once more that was delivered, or was to be, within a span of time.
+    /// The command asks for a job and returns. The receiver recognizes a repeat by the event's id. While the job is active,
+    /// the same command shows how far it is; once it is done, the same command asks for another attempt.
+    Retry {
+        #[command(flatten)]
+        one: OneDelivery,
+        #[command(flatten)]
+        waiting: Waiting,
+    },
+    /// Deliver once more whatever was attempted of the events of a span of time.
     ///
-    /// Each delivery that was made for the endpoint in that time is attempted again, DELIVERED ones too; receivers tell
-    /// repeats by the event's id. The same command with the same moments is the same replay: run again after an
-    /// interruption, or twice at a time, it sends nothing a second time that it sent again already. (For a second replay
-    /// on purpose, name another moment: a second more or less.)
+    /// The command asks for a job and returns. The job attempts each delivery of these events that was attempted before,
+    /// DELIVERED ones too, at the endpoint's pace. Receivers recognize repeats by the event's id. The same command with the
+    /// same moments is the same replay: run again, it shows how far that is, and sends nothing a second time. (For a second
+    /// replay on purpose, name another moment: a second more or less.)
     Replay(Replay),
 }
 
@@ -47,8 +53,8 @@ pub(crate) enum Verb {
 pub(crate) struct OneDelivery {
     #[command(flatten)]
     within: InWorkspace,
-    /// The delivery's id.
-    #[arg(long, value_name = "ID", value_parser = DeliveryId::parse)]
+    /// The delivery's id, as `delivery list` prints it: <event id>.<endpoint id>.
+    #[arg(long, value_name = "ID", value_parser = delivery_id)]
     delivery: DeliveryId,
 }
 
@@ -56,7 +62,7 @@ pub(crate) struct OneDelivery {
 pub(crate) struct Replay {
     #[command(flatten)]
     within: InWorkspace,
-    /// The endpoint's id. It is to be enabled.
+    /// The endpoint's id. It must be enabled.
     #[arg(long, value_name = "ID", value_parser = EndpointId::parse)]
     endpoint: EndpointId,
     /// From this moment on, at most 14 days back.
@@ -65,6 +71,8 @@ pub(crate) struct Replay {
     /// Before this moment; until now when not given.
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     until: Option<Timestamp>,
+    #[command(flatten)]
+    waiting: Waiting,
 }
 
 #[derive(Args)]
@@ -77,33 +85,43 @@ pub(crate) struct List {
     /// Only those in this state.
     #[arg(long, value_parser = PossibleValuesParser::new(DeliveryState::NAMES))]
     state: Option<String>,
-    /// Only those made from this moment on: a day (2027-01-31) or a date-time (2027-01-31T12:00:00Z).
+    /// Only those of events from this moment on: a day (2027-01-31) or a date-time (2027-01-31T12:00:00Z).
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     since: Option<Timestamp>,
-    /// Only those made before this moment.
+    /// Only those of events before this moment.
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     until: Option<Timestamp>,
     /// At most so many, the newest; all when not given.
     #[arg(long)]
     limit: Option<usize>,
+    /// Only those behind this one: the last of the list before.
+    #[arg(long, value_name = "ID", value_parser = delivery_id)]
+    after: Option<DeliveryId>,
 }
 
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         match self {
-            Self::List(wanted) => {
-                let deliveries = wanted.find(console).await?;
-                output.list(&deliveries.iter().map(DeliveryView::from).collect::<Vec<_>>())
-            }
+            Self::List(wanted) => output.list(&wanted.find(console).await?),
             Self::Show { one, body } => show(console, &one, body, output).await,
-            Self::Retry(one) => retry(console, &one, output).await,
+            Self::Retry { one, waiting } => retry(console, &one, &waiting, output).await,
             Self::Replay(wanted) => wanted.run(console, output).await,
         }
     }
 }
 
+/// A slot whose deliveries are listed, and its endpoint as it is now (`None`: it was deleted).
+type Listed = (Slot, Option<WebhookEndpoint>);
+
 impl List {
-    async fn find(&self, console: &Console) -> Result<Vec<Delivery>, Refusal> {
+    /// The most rows that are read of a slot at once ...
+    const PAGE: usize = 100;
+    /// ... and where some of them are looked for.
+    const SEARCHED: usize = 1_000;
+    /// How many slots are read at the same time.
+    const AT_ONCE: usize = 16;
+
+    async fn find(&self, console: &Console) -> Result<Vec<DeliveryView>, Refusal> {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let state = self
             .state
@@ -111,60 +129,99 @@ impl List {
             .map(DeliveryState::parse)
             .transpose()
             .map_err(|reason| Refusal::Unfit { what: "The state does not fit", reason })?;
-        let endpoints = match self.endpoint {
-            Some(endpoint) => vec![endpoint],
-            None => endpoints_with_deliveries(console, workspace).await?,
+        let after = match self.after {
+            Some(id) => Some((place_of(console, workspace, id).await?, id.endpoint)),
+            None => None,
         };
-        let mut deliveries = vec![];
-        for endpoint in endpoints {
-            deliveries.extend(self.of_endpoint(console, workspace, endpoint, state).await?);
-        }
-        deliveries.sort_by_key(|delivery| std::cmp::Reverse((delivery.created_at, delivery.id)));
+        let slots = self.slots(console, workspace).await?;
+        let of_slots = slots.iter().map(|listed| self.of_slot(console, listed, state, after));
+        let of_slots: Vec<_> = futures::stream::iter(of_slots).buffered(Self::AT_ONCE).try_collect().await?;
+        let mut deliveries: Vec<(Delivery, DeliveryView)> = of_slots.into_iter().flatten().collect();
+        deliveries.sort_by_key(|(delivery, _)| {
+            std::cmp::Reverse((delivery.created_at, delivery.event, delivery.slot.endpoint))
+        });
         deliveries.truncate(self.limit());
-        Ok(deliveries)
+        Ok(deliveries.into_iter().map(|(_, view)| view).collect())
     }
 
     fn limit(&self) -> usize {
         self.limit.unwrap_or(usize::MAX)
     }
 
-    fn span(&self) -> Span {
-        let Span { since, until } = Span::EVER;
-        Span { since: self.since.unwrap_or(since), until: self.until.unwrap_or(until) }
+    /// The slots of the endpoints that exist, and of those deleted since the oldest delivery that is kept.
+    async fn slots(&self, console: &Console, workspace: WorkspaceId) -> Result<Vec<Listed>, Refusal> {
+        let store = &console.store;
+        let mut slots: Vec<Listed> = vec![];
+        for endpoint in store.endpoints(workspace).await? {
+            slots.extend(endpoint.all_slots().map(|slot| (slot, Some(endpoint.clone()))));
+        }
+        let deleted = store.endpoints_deleted_since(workspace, store.now().minus(KEPT)).await?;
+        slots.extend(deleted.into_iter().map(|slot| (slot, None)));
+        slots.retain(|(slot, _)| self.endpoint.is_none_or(|endpoint| slot.endpoint == endpoint));
+        Ok(slots)
     }
 
-    async fn of_endpoint(
+    async fn of_slot(
         &self,
         console: &Console,
-        workspace: WorkspaceId,
-        endpoint: EndpointId,
+        (slot, endpoint): &Listed,
         state: Option<DeliveryState>,
-    ) -> Result<Vec<Delivery>, Refusal> {
-        let (mut deliveries, mut from) = (vec![], None);
-        while deliveries.len() < self.limit() {
-            let page =
-                console.store.deliveries_within(workspace, endpoint, state, self.span(), 100, from).await?;
-            deliveries.extend(page.deliveries);
-            from = page.next;
-            if from.is_none() {
+        after: Option<(FreshKey, EndpointId)>,
+    ) -> Result<Vec<(Delivery, DeliveryView)>, Refusal> {
+        let endpoint = endpoint.as_ref();
+        let states = match state {
+            None => vec![],
+            Some(state) => match states_shown_as(state, *slot, endpoint) {
+                none if none.is_empty() => return Ok(vec![]),
+                some => some,
+            },
+        };
+        let filter = DeliveryFilter {
+            since: self.since.unwrap_or(Timestamp::from_millis(0)),
+            until: self.until.unwrap_or(Timestamp::from_millis(i64::MAX)),
+            states: &states,
+        };
+        // Of the same event, the delivery to the endpoint of the greatest id is listed first.
+        let mut before = after.map(|(place, last)| if slot.endpoint < last { place.next() } else { place });
+        let mut found = vec![];
+        while found.len() < self.limit() {
+            // Rows in other states are read too, and count.
+            let most = match states.is_empty() {
+                true => Self::PAGE.min(self.limit() - found.len()),
+                false => Self::SEARCHED,
+            };
+            let page = console.store.deliveries(*slot, filter, most, before).await?;
+            found.extend(page.deliveries.into_iter().map(|delivery| {
+                let view = DeliveryView::of(&delivery, endpoint);
+                (delivery, view)
+            }));
+            before = page.next;
+            if before.is_none() {
                 break;
             }
         }
-        Ok(deliveries)
+        Ok(found)
     }
 }
 
-/// Those that exist, and those deleted since the oldest delivery that is kept.
-async fn endpoints_with_deliveries(
-    console: &Console,
-    workspace: WorkspaceId,
-) -> Result<Vec<EndpointId>, Refusal> {
-    let since = console.store.now().minus(KEPT);
-    let present = console.store.endpoints(workspace).await?;
-    let mut endpoints: Vec<EndpointId> =
-        present.iter().map(|endpoint: &WebhookEndpoint| endpoint.id).collect();
-    endpoints.extend(console.store.endpoints_deleted_since(workspace, since).await?);
-    Ok(endpoints)
+/// The place of a delivery in its slot.
+async fn place_of(console: &Console, workspace: WorkspaceId, id: DeliveryId) -> Result<FreshKey, Refusal> {
+    let event = console.store.recorded_event(workspace, id.event).await?;
+    let event = event.filter(|event| event.slots.iter().any(|slot| slot.endpoint == id.endpoint));
+    event.map(|event| FreshKey { at: event.at, event: event.id }).ok_or(Refusal::UnknownDelivery(id))
+}
+
+/// The states of rows that are shown as this one.
+fn states_shown_as(
+    shown: DeliveryState,
+    slot: Slot,
+    endpoint: Option<&WebhookEndpoint>,
+) -> Vec<DeliveryState> {
+    let now = Timestamp::from_millis(0);
+    let event = domain::EventId::from_uuid(*slot.endpoint.as_uuid());
+    let any = Delivery::new(slot, event, EventType::WebhookTest, now, now);
+    let states = DeliveryState::NAMES.iter().filter_map(|name| DeliveryState::parse(name).ok());
+    states.filter(|state| Delivery { state: *state, ..any.clone() }.shown(endpoint) == shown).collect()
 }
 
 async fn show(
@@ -173,117 +230,65 @@ async fn show(
     with_body: bool,
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
-    let workspace = console.workspace(one.within.workspace).await?.id;
-    let found = console.store.delivery_with_attempts(workspace, one.delivery).await?;
-    let (delivery, attempts) = found.ok_or(Refusal::UnknownDelivery(one.delivery))?;
+    let store = &console.store;
+    let (delivery, endpoint) = one.read(console).await?;
+    let attempts = store.attempts(&delivery).await?;
     let body = match with_body {
-        true => console.store.recorded_event(workspace, delivery.event_id).await?.map(|event| event.body),
+        true => store.recorded_event(delivery.slot.workspace, delivery.event).await?.map(|event| event.body),
         false => None,
     };
     output.one(&DeliveryDetails {
-        delivery: DeliveryView::from(&delivery),
-        because: because(console, &delivery, &attempts).await?,
+        delivery: DeliveryView::of(&delivery, endpoint.as_ref()),
+        because: because(&delivery, endpoint.as_ref()),
         failures: delivery.failures,
-        created_at: delivery.created_at.to_string(),
         attempt_log: attempts.iter().map(AttemptView::from).collect(),
         body: body.map(|body| String::from_utf8_lossy(&body).into_owned()),
     })
 }
 
-/// Why nothing more is attempted, while nothing is: a stable word.
-async fn because(
-    console: &Console,
-    delivery: &Delivery,
-    attempts: &[Attempt],
-) -> Result<Option<&'static str>, Refusal> {
-    Ok(match delivery.state {
-        DeliveryState::Pending | DeliveryState::Delivered => None,
-        DeliveryState::Exhausted => attempts.last().and_then(|attempt| attempt.outcome.error_code()),
-        DeliveryState::Cancelled => Some("ENDPOINT_DELETED"),
-        DeliveryState::Parked => {
-            match console.store.endpoint(delivery.workspace_id, delivery.endpoint_id).await? {
-                None => Some("ENDPOINT_DELETED"),
-                Some(WebhookEndpoint { state: EndpointState::Disabled { reason, .. }, .. }) => {
-                    Some(reason.as_str())
-                }
-                // It was enabled a moment ago: the sweeper lets the delivery go.
-                Some(_) => None,
-            }
-        }
-    })
+impl OneDelivery {
+    /// The delivery, and its endpoint if it was not deleted.
+    async fn read(&self, console: &Console) -> Result<(Delivery, Option<WebhookEndpoint>), Refusal> {
+        let workspace = console.workspace(self.within.workspace).await?.id;
+        let found = console.store.delivery(workspace, self.delivery).await?;
+        let delivery = found.ok_or(Refusal::UnknownDelivery(self.delivery))?;
+        let endpoint = console.store.endpoint(workspace, delivery.slot.endpoint).await?;
+        Ok((delivery, endpoint))
+    }
 }
 
-async fn retry(console: &Console, one: &OneDelivery, output: &mut Output<'_>) -> Result<(), Refusal> {
-    let (store, id) = (&console.store, one.delivery);
-    let workspace = console.workspace(one.within.workspace).await?.id;
-    let unknown = Refusal::UnknownDelivery(id);
-    let Some(delivery) = store.delivery(workspace, id).await? else { return Err(unknown) };
-    let endpoint = console.endpoint_to_call(workspace, delivery.endpoint_id).await?;
-    match store.retry_delivery(&delivery, FIRST_DUE).await? {
-        Again::Due | Again::Already => {}
-        Again::Attempted => return Err(Refusal::BeingAttempted(id)),
-        Again::Gone => return Err(unknown),
+/// Why nothing more is attempted, while nothing is: a stable word.
+fn because(delivery: &Delivery, endpoint: Option<&WebhookEndpoint>) -> Option<&'static str> {
+    match (delivery.state, endpoint) {
+        (DeliveryState::Delivered, _) => None,
+        (DeliveryState::Exhausted, _) => delivery.last.and_then(|(_, outcome)| outcome.error_code()),
+        (DeliveryState::Parked, _) => Some("DISABLED_TOO_LONG"),
+        (DeliveryState::Cancelled, _) => Some("EVENT_LOST"),
+        (DeliveryState::Pending, None) => Some("ENDPOINT_DELETED"),
+        (DeliveryState::Pending, Some(endpoint)) => match endpoint.state {
+            EndpointState::Disabled { reason, .. } => Some(reason.as_str()),
+            EndpointState::Enabled => None,
+        },
     }
-    if wake(console, &endpoint, &[id]).await > 0 {
-        output.remark("The queue did not take it: the delivery is made within three minutes.")?;
-    }
-    let Some(delivery) = store.delivery(workspace, id).await? else { return Err(unknown) };
-    output.one(&DeliveryView::from(&delivery))
+}
+
+async fn retry(
+    console: &Console,
+    one: &OneDelivery,
+    waiting: &Waiting,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    let (delivery, _) = one.read(console).await?;
+    console.endpoint_to_call(delivery.slot.workspace, delivery.slot.endpoint).await?;
+    Wanted::retry(&delivery).ask(console).await?.show(console, waiting, output).await
 }
 
 impl Replay {
     async fn run(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
-        let store = &console.store;
         let workspace = console.workspace(self.within.workspace).await?.id;
-        let span = span(self.since, self.until, store.now())?;
         let endpoint = console.endpoint_to_call(workspace, self.endpoint).await?;
-        let replay = replay_of(self.endpoint, self.since, self.until);
-        let (mut counts, mut from) = (Counts::default(), None);
-        loop {
-            let page = store.replay_deliveries(workspace, endpoint.id, replay, span, FIRST_DUE, from).await?;
-            counts.add(console, &endpoint, &page).await;
-            from = page.next;
-            if from.is_none() {
-                break;
-            }
-        }
-        counts.remark(output)?;
-        output.one(&ReplayView {
-            endpoint_id: endpoint.id.to_string(),
-            since: span.since.to_string(),
-            until: span.until.to_string(),
-            replayed: counts.due,
-            already_replayed: counts.already,
-            being_attempted: counts.attempted,
-            forgotten: counts.gone,
-        })
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ReplayView {
-    endpoint_id: String,
-    since: String,
-    until: String,
-    replayed: usize,
-    /// By this replay, before.
-    already_replayed: usize,
-    /// Passed over: an attempt of them is being made right now.
-    being_attempted: usize,
-    /// Passed over: they are older than 30 days.
-    forgotten: usize,
-}
-
-impl Shown for ReplayView {
-    const HEADINGS: &'static [&'static str] =
-        &["endpoint", "since", "until", "replayed", "replayed before", "being attempted", "forgotten"];
-
-    fn cells(&self) -> Vec<String> {
-        let counts = [self.replayed, self.already_replayed, self.being_attempted, self.forgotten];
-        let mut cells = vec![self.endpoint_id.clone(), self.since.clone(), self.until.clone()];
-        cells.extend(counts.map(|count| count.to_string()));
-        cells
+        let wanted = Wanted::replay(&endpoint, self.since, self.until, console.store.now())?;
+        wanted.ask(console).await?.show(console, &self.waiting, output).await
     }
 }
 
@@ -296,37 +301,63 @@ struct DeliveryView {
     endpoint_id: String,
     state: &'static str,
     attempts: u32,
+    last_status: Option<LastStatus>,
     /// When the next attempt may be made, while one is to be made.
     due_at: Option<String>,
+    /// When its event happened.
+    created_at: String,
 }
 
-impl From<&Delivery> for DeliveryView {
-    fn from(delivery: &Delivery) -> Self {
+/// How the last attempt ended: the status of its answer, else why there was none.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum LastStatus {
+    Answered(u16),
+    Failed(&'static str),
+}
+
+impl DeliveryView {
+    fn of(delivery: &Delivery, endpoint: Option<&WebhookEndpoint>) -> Self {
+        let state = delivery.shown(endpoint);
+        let due_at = delivery.next_at.unwrap_or(delivery.created_at);
         Self {
-            delivery_id: delivery.id.to_string(),
-            event_id: delivery.event_id.to_string(),
+            delivery_id: delivery.id().to_string(),
+            event_id: delivery.event.to_string(),
             event_type: delivery.event_type.as_str(),
-            endpoint_id: delivery.endpoint_id.to_string(),
-            state: delivery.state.as_str(),
+            endpoint_id: delivery.slot.endpoint.to_string(),
+            state: state.as_str(),
             attempts: delivery.attempts,
-            due_at: (delivery.state == DeliveryState::Pending).then(|| delivery.next_at.to_string()),
+            last_status: delivery.last.map(|(_, outcome)| match outcome {
+                AttemptOutcome::Answered { status, .. } => LastStatus::Answered(status),
+                AttemptOutcome::Failed(error) => LastStatus::Failed(error.as_str()),
+            }),
+            due_at: (state == DeliveryState::Pending).then(|| due_at.to_string()),
+            created_at: delivery.created_at.to_string(),
+        }
+    }
+
+    fn last(&self) -> String {
+        match self.last_status {
+            None => "-".to_owned(),
+            Some(LastStatus::Answered(status)) => status.to_string(),
+            Some(LastStatus::Failed(error)) => error.to_owned(),
         }
     }
 }
 
 impl Shown for DeliveryView {
     const HEADINGS: &'static [&'static str] =
-        &["delivery", "event", "type", "endpoint", "state", "attempts", "due"];
+        &["delivery", "type", "state", "attempts", "last", "due", "created"];
 
     fn cells(&self) -> Vec<String> {
         vec![
             self.delivery_id.clone(),
-            self.event_id.clone(),
             self.event_type.to_owned(),
-            self.endpoint_id.clone(),
             self.state.to_owned(),
             self.attempts.to_string(),
+            self.last(),
             or_dash(&self.due_at),
+            self.created_at.clone(),
         ]
     }
 }
@@ -338,22 +369,18 @@ struct DeliveryDetails {
     delivery: DeliveryView,
     because: Option<&'static str>,
     failures: u32,
-    created_at: String,
     attempt_log: Vec<AttemptView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     body: Option<String>,
 }
 
 impl Shown for DeliveryDetails {
-    const HEADINGS: &'static [&'static str] = &[
-        "delivery", "event", "type", "endpoint", "state", "attempts", "due", "because", "created", "log",
-        "body",
-    ];
+    const HEADINGS: &'static [&'static str] =
+        &["delivery", "type", "state", "attempts", "last", "due", "created", "because", "log", "body"];
 
     fn cells(&self) -> Vec<String> {
         let mut cells = self.delivery.cells();
         cells.push(self.because.unwrap_or("-").to_owned());
-        cells.push(self.created_at.clone());
         cells.push(stacked(self.attempt_log.iter().flat_map(AttemptView::lines)));
         // Asked for with --body alone: without it there is no line.
         cells.extend(self.body.as_deref().map(printable));

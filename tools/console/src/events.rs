@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::{Failure, FailureBucket};
 
-use crate::again::FIRST_DUE;
+use crate::jobs::FIRST_DUE;
 use crate::output::{Output, Shown, or_dash};
 use crate::{Console, Refusal};
 
@@ -64,11 +64,10 @@ impl Redrive {
         failures.sort_by(|a, b| (a.at, &a.key).cmp(&(b.at, &b.key)));
         let relay = Relay {
             store: console.store.clone(),
-            deliveries: beside.deliveries.clone(),
-            sends: beside.sends.clone(),
-            leads: beside.leads.clone(),
+            queues: beside.queues.clone(),
             bucket: beside.media.clone(),
-            first_due: FIRST_DUE,
+            rescue: FIRST_DUE,
+            partial: false,
             // Standard output is for what the command shows, and alarms are for what happens by itself.
             metrics: Metrics::kept(Arc::new(SystemClock)).0,
         };
@@ -105,7 +104,7 @@ async fn redrive(
     let Some(relay) = relay else { return Ok(view) };
     match relay.handle(batch).await {
         Err(error) => view.reason = Some(error.to_string()),
-        Ok(()) => {
+        Ok(_) => {
             bucket.delete(&failure.key).await?;
             view.relayed = true;
         }

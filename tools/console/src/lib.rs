@@ -8,7 +8,6 @@
 //! of it: with `--json` one JSON value on standard output, else a table for people. Exit status 0 is success,
 //! 1 a refusal (one sentence on standard error), 2 a command line that cannot be read.
 
-mod again;
 mod arguments;
 mod attribute;
 mod brand;
@@ -19,6 +18,7 @@ mod conversation;
 mod cursor_key;
 mod delivery;
 mod events;
+mod jobs;
 mod key;
 mod lead;
 mod line;
@@ -196,7 +196,7 @@ impl Console {
         }
     }
 
-    /// An endpoint that is enabled and is to be called now: a circuit that its silence opened is closed.
+    /// An endpoint that is enabled, to be called now.
     async fn endpoint_to_call(
         &self,
         workspace: WorkspaceId,
@@ -206,7 +206,6 @@ impl Console {
         if !endpoint.is_enabled() {
             return Err(Refusal::EndpointDisabled(id));
         }
-        self.store.close_circuit(workspace, id).await?;
         Ok(endpoint)
     }
 

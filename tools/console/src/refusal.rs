@@ -10,7 +10,7 @@ use domain::template::TemplateUnfit;
 use domain::webhook::{RotationRefused, UrlRefused};
 use domain::workspace::TeamFull;
 use domain::{
-    AttributeId, BrandId, ChannelId, ConversationId, DeliveryId, EndpointId, KeyId, LeadId, LeadState,
+    AttributeId, BrandId, ChannelId, ConversationId, DeliveryId, EndpointId, JobId, KeyId, LeadId, LeadState,
     MessageId, TeamId, TemplateId, Unfit, UserRef, WebhookEndpoint, WorkspaceId,
 };
 use queue::NoQueue;
@@ -149,9 +149,43 @@ pub enum Refusal {
     /// Further back than it may reach, or a range that ends before it begins.
     #[error("The range is refused: {0}.")]
     Range(&'static str),
-    /// Another attempt beside it would be a second one.
-    #[error("An attempt of the delivery {0} is being made right now: look at it in a minute.")]
-    BeingAttempted(DeliveryId),
+    /// Slots hold deliveries, so that none can be taken away.
+    #[error("The endpoint has {has} slots: {wanted} are fewer, and the number only grows (--slots).")]
+    FewerSlots {
+        /// How many it has.
+        has: u8,
+        /// How many are wanted.
+        wanted: u8,
+    },
+    /// Each slot posts for itself, so that the cap would not be kept.
+    #[error("The cap of {cap} is too low for {slots} slots ({argument}): each slot takes at least 1.")]
+    CapTooLow {
+        /// The argument that names the cap.
+        argument: &'static str,
+        /// The cap.
+        cap: u16,
+        /// How many slots share it.
+        slots: u8,
+    },
+    /// No such job, or none any more.
+    #[error("The endpoint has no job {0}; jobs are kept for 30 days, and `webhook show` lists them.")]
+    UnknownJob(JobId),
+    /// It is too late to cancel it.
+    #[error("The job {0} is done: nothing of it is left to be cancelled.")]
+    JobDone(JobId),
+    /// Somebody cancelled what was waited for.
+    #[error("The job {0} was cancelled before all of it was done.")]
+    JobCancelled(String),
+    /// It lasts longer than the command waits.
+    #[error(
+        "The job {job} is not done after {seconds} seconds. It goes on: `webhook show` shows how far it is."
+    )]
+    NotDone {
+        /// The job.
+        job: JobId,
+        /// For how long it was waited for.
+        seconds: u64,
+    },
     /// The bucket is not named as CloudFormation would name it.
     #[error("The stack's bucket is not found by its name: give {argument}, the stack's output {output}.")]
     BucketNotFound {

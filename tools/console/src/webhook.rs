@@ -2,19 +2,19 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use domain::gate::Health;
 use domain::webhook::{DisabledReason, ReceiverKey, RotationRefused, SigningSecret, SigningSecrets};
 use domain::{
-    DeliveryState, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType,
-    Timestamp, WebhookEndpoint, WorkspaceId,
+    Caps, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointSecrets, EndpointState, EndpointUrl,
+    Event, EventFilter, EventType, JobId, Pace, Slot, Timestamp, WebhookEndpoint,
 };
 use edge::view;
+use futures::future::try_join_all;
 use serde::Serialize;
-use store::Span;
+use store::{FreshKey, NewEvent};
 
-use crate::again::{Counts, FIRST_DUE, furthest, span, wake};
 use crate::arguments::{InWorkspace, moment};
-use crate::output::{Output, Shown, or_dash};
+use crate::jobs::{AskedView, FIRST_DUE, JobView, Waiting, Wanted, cancel, wake};
+use crate::output::{Output, Shown, or_dash, stacked};
 use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
@@ -23,12 +23,21 @@ pub(crate) enum Verb {
     Create(Create),
     /// List the endpoints, oldest first.
     List(InWorkspace),
-    /// Show an endpoint.
+    /// Show an endpoint: how it answers, and how far its jobs are.
     Show(OneEndpoint),
-    /// Disable an endpoint: new events pass it by, deliveries under way are parked.
+    /// Change the caps and the number of slots of an endpoint.
+    Update(Update),
+    /// Disable an endpoint: new events pass it by, and its pending deliveries are parked for 14 days.
     Disable(OneEndpoint),
-    /// Enable an endpoint: parked deliveries are attempted again.
-    Enable(OneEndpoint),
+    /// Enable an endpoint, and attempt everything that waits for it.
+    ///
+    /// The command asks for a job and returns. Each delivery has the whole schedule ahead of it.
+    Enable {
+        #[command(flatten)]
+        one: OneEndpoint,
+        #[command(flatten)]
+        waiting: Waiting,
+    },
     /// Delete an endpoint and its secrets; its pending deliveries are cancelled.
     Delete(OneEndpoint),
     /// Send an endpoint a trial event, `webhook.test`.
@@ -46,16 +55,28 @@ pub(crate) enum Verb {
     },
     /// Make the next signing secret the active one. The one before signs beside it (webhook-signature) for 24 hours.
     Activate(OneEndpoint),
-    /// Have everything delivered that the endpoint did not get: what is EXHAUSTED, and what is PARKED still.
+    /// Attempt everything that the endpoint did not get: what is EXHAUSTED, and what is PARKED still.
     ///
-    /// Each such delivery is attempted at once, with the whole schedule before it. Events of a time at which the endpoint
-    /// was disabled are not among them: nothing is written for an endpoint that gets nothing.
+    /// The command asks for a job and returns. The job attempts each such delivery at the endpoint's pace, with the whole
+    /// schedule ahead of it. Events of a time at which the endpoint was disabled are not among them: nothing is written for
+    /// an endpoint that gets nothing. While the job is active, the same command shows how far it is; once it is done, the
+    /// same command starts it anew.
     Recover {
         #[command(flatten)]
         one: OneEndpoint,
-        /// Only deliveries that were made since then, at most 14 days back; 14 days when not given.
+        /// Only deliveries of events since then, at most 14 days back; 14 days when not given.
         #[arg(long, value_name = "MOMENT", value_parser = moment)]
         since: Option<Timestamp>,
+        #[command(flatten)]
+        waiting: Waiting,
+    },
+    /// Cancel a job: what it has not attempted yet is left as it is.
+    Cancel {
+        #[command(flatten)]
+        one: OneEndpoint,
+        /// The job's id, as `webhook show` and the command that asked for it print it.
+        #[arg(long, value_name = "ID", value_parser = JobId::parse)]
+        job: JobId,
     },
 }
 
@@ -72,6 +93,60 @@ pub(crate) struct Create {
     /// An event it gets; repeat for several. Without this it gets all.
     #[arg(long = "event", value_name = "TYPE", value_parser = PossibleValuesParser::new(EventType::NAMES))]
     events: Vec<String>,
+    /// The most posts to it at the same time, 1 to 1000; no cap when not given.
+    #[arg(long, value_name = "N", value_parser = cap)]
+    max_concurrency: Option<u16>,
+    /// The most posts to it in a second, 1 to 1000; no cap when not given.
+    #[arg(long, value_name = "N", value_parser = cap)]
+    max_per_second: Option<u16>,
+    /// The number of slots that its deliveries are spread over, 1 to 16. One slot bears about 400 deliveries a second.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = slots)]
+    slots: u8,
+}
+
+#[derive(Args)]
+pub(crate) struct Update {
+    #[command(flatten)]
+    one: OneEndpoint,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = true)]
+struct Limits {
+    /// The most posts to it at the same time, 1 to 1000, or `none`.
+    #[arg(long, value_name = "N", value_parser = NewCap::parse)]
+    max_concurrency: Option<NewCap>,
+    /// The most posts to it in a second, 1 to 1000, or `none`.
+    #[arg(long, value_name = "N", value_parser = NewCap::parse)]
+    max_per_second: Option<NewCap>,
+    /// The number of slots that its deliveries are spread over, up to 16. It only grows.
+    #[arg(long, value_name = "N", value_parser = slots)]
+    slots: Option<u8>,
+}
+
+/// What an operator makes of a cap.
+#[derive(Clone, Copy)]
+struct NewCap(Option<u16>);
+
+impl NewCap {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Self(None)),
+            _ => cap(text).map(Some).map(Self).map_err(|should| format!("{should}, or none")),
+        }
+    }
+}
+
+fn cap(text: &str) -> Result<u16, String> {
+    let most = Caps::MOST;
+    text.parse().ok().filter(|cap| (1..=most).contains(cap)).ok_or(format!("should be 1 to {most}"))
+}
+
+fn slots(text: &str) -> Result<u8, String> {
+    let most = WebhookEndpoint::MAX_SLOTS;
+    text.parse().ok().filter(|slots| (1..=most).contains(slots)).ok_or(format!("should be 1 to {most}"))
 }
 
 #[derive(Args)]
@@ -92,31 +167,24 @@ impl Verb {
                 let endpoints = console.store.endpoints(workspace.id).await?;
                 output.list(&endpoints.iter().map(EndpointView::from).collect::<Vec<_>>())
             }
-            Self::Show(one) => {
-                let endpoint = one.read(console).await?;
-                let secrets = one.secrets(console).await?;
-                let health = console.store.endpoint_health(endpoint.workspace_id, endpoint.id).await?;
-                output.one(&EndpointDetails::of(&endpoint, &secrets.signing, &health, console.store.now()))
+            Self::Show(one) => show(console, &one, output).await,
+            Self::Update(wanted) => {
+                let update = |endpoint: &WebhookEndpoint| wanted.limits.of(endpoint);
+                output.one(&EndpointView::from(&wanted.one.change(console, update).await?))
             }
             Self::Disable(one) => {
                 let now = console.store.now();
-                let disable = |endpoint: &WebhookEndpoint| endpoint.disabled(DisabledReason::Operator, now);
+                let disable =
+                    |endpoint: &WebhookEndpoint| Ok(endpoint.disabled(DisabledReason::Operator, now));
                 output.one(&EndpointView::from(&one.change(console, disable).await?))
             }
-            Self::Enable(one) => {
-                // What it did before it was disabled says nothing about it now: neither are the parked to wait for that,
-                // nor is its next failure to disable it again.
-                let before = one.read(console).await?;
-                console.store.reset_gate(before.workspace_id, before.id).await?;
-                let enabled = one.change(console, WebhookEndpoint::enabled).await?;
-                console.store.unpark_deliveries(enabled.workspace_id, enabled.id).await?;
-                output.one(&EndpointView::from(&enabled))
-            }
+            Self::Enable { one, waiting } => enable(console, &one, &waiting, output).await,
             Self::Delete(one) => delete(console, &one, output).await,
             Self::Test(one) => test(console, &one, output).await,
             Self::Rotate { one, replace } => rotate(console, &one, replace, output).await,
             Self::Activate(one) => activate(console, &one, output).await,
-            Self::Recover { one, since } => recover(console, &one, since, output).await,
+            Self::Recover { one, since, waiting } => recover(console, &one, since, &waiting, output).await,
+            Self::Cancel { one, job } => cancel(console, &one.read(console).await?, job, output).await,
         }
     }
 }
@@ -128,6 +196,8 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         .map_err(|reason| Refusal::Unfit { what: "The customer's API key does not fit", reason })?;
     let filter = EventFilter::parse(wanted.events.iter().map(String::as_str))
         .map_err(|reason| Refusal::Unfit { what: "The event does not fit", reason })?;
+    let caps = Caps { concurrency: wanted.max_concurrency, per_second: wanted.max_per_second };
+    bearable(caps, wanted.slots)?;
     let workspace_id = console.workspace(wanted.within.workspace).await?.id;
 
     let secret = fresh_secret(console);
@@ -138,12 +208,45 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         url,
         state: EndpointState::Enabled,
         filter,
+        caps,
+        slots: wanted.slots,
+        forgets_before: None,
         created_at: store.now(),
         version: 1,
     };
     add(console, &endpoint, &secrets).await?;
     output.one(&NewEndpointView::of(&endpoint, &secret))?;
     output.remark("Keep the signing secret now: it is not shown again.")
+}
+
+/// Whether so many slots can keep these caps.
+fn bearable(caps: Caps, slots: u8) -> Result<(), Refusal> {
+    let named = [("--max-concurrency", caps.concurrency), ("--max-per-second", caps.per_second)];
+    for (argument, cap) in named {
+        if let Some(cap) = cap.filter(|cap| *cap < u16::from(slots)) {
+            return Err(Refusal::CapTooLow { argument, cap, slots });
+        }
+    }
+    Ok(())
+}
+
+impl Limits {
+    /// The endpoint with these; `None` if it has them already.
+    fn of(&self, endpoint: &WebhookEndpoint) -> Result<Option<WebhookEndpoint>, Refusal> {
+        let Caps { concurrency, per_second } = endpoint.caps;
+        let caps = Caps {
+            concurrency: self.max_concurrency.map_or(concurrency, |NewCap(cap)| cap),
+            per_second: self.max_per_second.map_or(per_second, |NewCap(cap)| cap),
+        };
+        let (has, slots) = (endpoint.slots, self.slots.unwrap_or(endpoint.slots));
+        if slots < has {
+            return Err(Refusal::FewerSlots { has, wanted: slots });
+        }
+        bearable(caps, slots)?;
+        let changed = (caps, slots) != (endpoint.caps, has);
+        let version = endpoint.version + 1;
+        Ok(changed.then(|| WebhookEndpoint { caps, slots, version, ..endpoint.clone() }))
+    }
 }
 
 fn fresh_secret(console: &Console) -> SigningSecret {
@@ -204,11 +307,11 @@ impl OneEndpoint {
     async fn change(
         &self,
         console: &Console,
-        change: impl Fn(&WebhookEndpoint) -> Option<WebhookEndpoint>,
+        change: impl Fn(&WebhookEndpoint) -> Result<Option<WebhookEndpoint>, Refusal>,
     ) -> Result<WebhookEndpoint, Refusal> {
         for _ in 0..TRIES {
             let endpoint = self.read(console).await?;
-            let Some(next) = change(&endpoint) else { return Ok(endpoint) };
+            let Some(next) = change(&endpoint)? else { return Ok(endpoint) };
             if console.store.replace_endpoint(&next).await? {
                 return Ok(next);
             }
@@ -217,44 +320,80 @@ impl OneEndpoint {
     }
 }
 
-async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
-    let workspace = console.workspace(one.within.workspace).await?;
-    // A run that was interrupted behind the deletion is to be repeated: what it left is cancelled by the next.
-    let existed = console.store.delete_endpoint(workspace.id, one.endpoint).await?;
-    if !existed && !was_deleted(console, workspace.id, one.endpoint).await? {
-        return Err(Refusal::UnknownEndpoint(one.endpoint));
-    }
-    let cancelled = console.store.cancel_deliveries(workspace.id, one.endpoint).await?;
-    output.one(&DeletedView { endpoint_id: one.endpoint.to_string(), deleted: true, cancelled })
+async fn show(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let endpoint = one.read(console).await?;
+    let secrets = one.secrets(console).await?;
+    let paces = try_join_all(endpoint.all_slots().map(|slot| console.store.endpoint_pace(slot))).await?;
+    let jobs = JobView::all_of(console, &endpoint).await?;
+    let now = console.store.now();
+    output.one(&EndpointDetails::of(&endpoint, &secrets.signing, &paces, jobs, now))
 }
 
-async fn was_deleted(
+/// The endpoint first: a worker that comes for the job finds it enabled. A run that was interrupted between the two is
+/// to be repeated.
+async fn enable(
     console: &Console,
-    workspace: WorkspaceId,
-    endpoint: EndpointId,
-) -> Result<bool, Refusal> {
-    let ever = Timestamp::from_millis(0);
-    Ok(console.store.endpoints_deleted_since(workspace, ever).await?.contains(&endpoint))
+    one: &OneEndpoint,
+    waiting: &Waiting,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    let now = console.store.now();
+    let enabled = one.change(console, |endpoint: &WebhookEndpoint| Ok(endpoint.enabled(now))).await?;
+    let job = Wanted::enable(&enabled).ask(console).await?.view(console, waiting, output).await?;
+    let view = EnabledView { endpoint: EndpointView::from(&enabled), job };
+    output.one(&view)?;
+    view.job.end()
 }
 
-/// The same way as any change of the workspace: event and delivery in one transaction, then the queue.
+async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let (store, id) = (&console.store, one.endpoint);
+    let workspace = console.workspace(one.within.workspace).await?.id;
+    let slots: Vec<Slot> = match store.endpoint(workspace, id).await? {
+        Some(endpoint) => {
+            store.delete_endpoint(&endpoint).await?;
+            endpoint.all_slots().collect()
+        }
+        // A command that was interrupted behind the deletion can be repeated.
+        None => {
+            let ever = Timestamp::from_millis(0);
+            let deleted = store.endpoints_deleted_since(workspace, ever).await?;
+            deleted.into_iter().filter(|slot| slot.endpoint == id).collect()
+        }
+    };
+    if slots.is_empty() {
+        return Err(Refusal::UnknownEndpoint(id));
+    }
+    let pending = slots.into_iter().map(|slot| store.count_deliveries(slot, DeliveryState::Pending));
+    let cancelled = try_join_all(pending).await?.into_iter().sum();
+    output.one(&DeletedView { endpoint_id: id.to_string(), deleted: true, cancelled })
+}
+
+/// The same way as any change of the workspace: the delivery and its event are written, then its lane is told.
 async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
-    let store = &console.store;
+    let (store, now) = (&console.store, console.store.now());
     let workspace = console.workspace(one.within.workspace).await?;
     let endpoint = console.endpoint_to_call(workspace.id, one.endpoint).await?;
     let trial = store.ids().next();
-    let event = Event::of_change(EventType::WebhookTest, endpoint.workspace_id, &trial, 1, store.now());
+    let event = Event::of_change(EventType::WebhookTest, endpoint.workspace_id, &trial, 1, now);
     let body =
         view::event_body(&event, &view::trial(endpoint.id)).map_err(|error| Refusal::Output(error.into()))?;
-    store.record_event(&event, None, body, &[endpoint.id], FIRST_DUE).await?;
-    let delivery = event.delivery_to(endpoint.id);
-    if wake(console, &endpoint, &[delivery]).await > 0 {
-        output.remark("The queue did not take it: the delivery is made within three minutes.")?;
+    let (id, slot) = (event.id, endpoint.slot_of(event.id));
+    let new = NewEvent { event, request: None, body, slots: vec![slot] };
+    store.record_events(&[new]).await.into_iter().collect::<Result<(), _>>()?;
+    let told = store.tell_webhook_lane(slot, FreshKey { at: now, event: id }, FIRST_DUE).await?;
+    let mut unqueued = wake(console, &[(slot, told)]).await;
+    if store.endpoint_pace(slot).await?.open_until.is_some_and(|until| now < until) {
+        // A silent endpoint is called before its time only if an operator asks for it.
+        let delivery = Delivery::new(slot, id, EventType::WebhookTest, now, now);
+        unqueued += Wanted::retry(&delivery).ask(console).await?.unqueued;
+    }
+    if unqueued > 0 {
+        output.remark("The queue does not take the message: the delivery is made within three minutes.")?;
     }
     output.one(&TrialView {
         endpoint_id: endpoint.id.to_string(),
-        event_id: event.id.to_string(),
-        delivery_id: delivery.to_string(),
+        event_id: id.to_string(),
+        delivery_id: DeliveryId { event: id, endpoint: endpoint.id }.to_string(),
     })
 }
 
@@ -293,38 +432,17 @@ async fn activate(console: &Console, one: &OneEndpoint, output: &mut Output<'_>)
     })
 }
 
-/// What is on its way again is no longer found among the held: the command can be repeated.
 async fn recover(
     console: &Console,
     one: &OneEndpoint,
     since: Option<Timestamp>,
+    waiting: &Waiting,
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
-    let (store, now) = (&console.store, console.store.now());
     let workspace = console.workspace(one.within.workspace).await?.id;
     let endpoint = console.endpoint_to_call(workspace, one.endpoint).await?;
-    // The end is open: what fails for good while this runs is recovered too, or by the next run.
-    let span = Span { until: Span::EVER.until, ..span(since.unwrap_or(furthest(now)), None, now)? };
-    let mut counts = Counts::default();
-    for state in [DeliveryState::Exhausted, DeliveryState::Parked] {
-        let mut from = None;
-        loop {
-            let page = store.recover_deliveries(workspace, endpoint.id, state, span, FIRST_DUE, from).await?;
-            counts.add(console, &endpoint, &page).await;
-            from = page.next;
-            if from.is_none() {
-                break;
-            }
-        }
-    }
-    counts.remark(output)?;
-    output.one(&RecoveredView {
-        endpoint_id: endpoint.id.to_string(),
-        since: span.since.to_string(),
-        recovered: counts.due,
-        changed: counts.already + counts.attempted,
-        gone: counts.gone,
-    })
+    let wanted = Wanted::recover(&endpoint, since, console.store.now())?;
+    wanted.ask(console).await?.show(console, waiting, output).await
 }
 
 #[derive(Serialize)]
@@ -359,28 +477,6 @@ impl Shown for ActivatedView {
     fn cells(&self) -> Vec<String> {
         let activated = if self.activated { "now" } else { "already" };
         vec![self.endpoint_id.clone(), activated.to_owned(), or_dash(&self.previous_signs_until)]
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RecoveredView {
-    endpoint_id: String,
-    since: String,
-    recovered: usize,
-    /// Passed over: they were no longer as the index showed them.
-    changed: usize,
-    /// Passed over: they are forgotten.
-    gone: usize,
-}
-
-impl Shown for RecoveredView {
-    const HEADINGS: &'static [&'static str] =
-        &["endpoint", "since", "recovered", "changed meanwhile", "forgotten"];
-
-    fn cells(&self) -> Vec<String> {
-        let counts = [self.recovered, self.changed, self.gone].map(|count| count.to_string());
-        [vec![self.endpoint_id.clone(), self.since.clone()], counts.to_vec()].concat()
     }
 }
 
@@ -433,6 +529,9 @@ struct EndpointView {
     url: String,
     state: &'static str,
     events: Vec<&'static str>,
+    max_concurrency: Option<u16>,
+    max_per_second: Option<u16>,
+    slots: u8,
 }
 
 impl From<&WebhookEndpoint> for EndpointView {
@@ -442,15 +541,54 @@ impl From<&WebhookEndpoint> for EndpointView {
             url: endpoint.url.as_str().to_owned(),
             state: endpoint.state.as_str(),
             events: endpoint.filter.names(),
+            max_concurrency: endpoint.caps.concurrency,
+            max_per_second: endpoint.caps.per_second,
+            slots: endpoint.slots,
         }
     }
 }
 
 impl Shown for EndpointView {
-    const HEADINGS: &'static [&'static str] = &["endpoint", "state", "events", "URL"];
+    const HEADINGS: &'static [&'static str] =
+        &["endpoint", "state", "events", "max concurrency", "max per second", "slots", "URL"];
 
     fn cells(&self) -> Vec<String> {
-        vec![self.endpoint_id.clone(), self.state.to_owned(), self.events.join(" "), self.url.clone()]
+        let cap = |cap: Option<u16>| or_dash(&cap.map(|cap| cap.to_string()));
+        vec![
+            self.endpoint_id.clone(),
+            self.state.to_owned(),
+            self.events.join(" "),
+            cap(self.max_concurrency),
+            cap(self.max_per_second),
+            self.slots.to_string(),
+            self.url.clone(),
+        ]
+    }
+}
+
+/// An endpoint that is enabled, and the job that attempts what waits for it.
+#[derive(Serialize)]
+struct EnabledView {
+    #[serde(flatten)]
+    endpoint: EndpointView,
+    job: AskedView,
+}
+
+impl Shown for EnabledView {
+    const HEADINGS: &'static [&'static str] = &[
+        "endpoint",
+        "state",
+        "events",
+        "max concurrency",
+        "max per second",
+        "slots",
+        "URL",
+        "job",
+        "asked for before",
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        [self.endpoint.cells(), vec![self.job.job.line(), self.job.before().to_owned()]].concat()
     }
 }
 
@@ -472,16 +610,29 @@ struct EndpointDetails {
     slow_until: Option<String>,
     /// Since when there is nothing but failures.
     failing_since: Option<String>,
+    /// How many posts at the same time it bears, as far as is known.
+    width: u32,
+    jobs: Vec<JobView>,
 }
 
 impl EndpointDetails {
-    fn of(endpoint: &WebhookEndpoint, secrets: &SigningSecrets, health: &Health, now: Timestamp) -> Self {
-        let ahead =
-            |until: Option<Timestamp>| until.filter(|until| now < *until).map(|until| until.to_string());
+    /// Of several slots the worst is shown, and what all of them bear together.
+    fn of(
+        endpoint: &WebhookEndpoint,
+        secrets: &SigningSecrets,
+        paces: &[Pace],
+        jobs: Vec<JobView>,
+        now: Timestamp,
+    ) -> Self {
+        let latest = |until: fn(&Pace) -> Option<Timestamp>| {
+            let latest = paces.iter().filter_map(until).filter(|until| now < *until).max();
+            latest.map(|until| until.to_string())
+        };
         let disabled = match endpoint.state {
             EndpointState::Enabled => None,
             EndpointState::Disabled { since, reason } => Some((since, reason)),
         };
+        let failing = paces.iter().filter_map(|pace| pace.failing.as_ref()).map(|failing| failing.since);
         Self {
             endpoint: EndpointView::from(endpoint),
             created_at: endpoint.created_at.to_string(),
@@ -489,9 +640,11 @@ impl EndpointDetails {
             disabled_reason: disabled.map(|(_, reason)| reason.as_str()),
             next_secret_signs: secrets.next.is_some(),
             previous_signs_until: secrets.overlapping(now).map(|(_, until)| until.to_string()),
-            open_until: ahead(health.open_until),
-            slow_until: ahead(health.slow_until),
-            failing_since: health.failing.as_ref().map(|failing| failing.since.to_string()),
+            open_until: latest(|pace| pace.open_until),
+            slow_until: latest(|pace| pace.slow_until),
+            failing_since: failing.min().map(|since| since.to_string()),
+            width: paces.iter().map(|pace| u32::from(pace.width)).sum(),
+            jobs,
         }
     }
 }
@@ -501,6 +654,9 @@ impl Shown for EndpointDetails {
         "endpoint",
         "state",
         "events",
+        "max concurrency",
+        "max per second",
+        "slots",
         "URL",
         "created",
         "disabled",
@@ -510,6 +666,8 @@ impl Shown for EndpointDetails {
         "not called until",
         "slow until",
         "failing since",
+        "width",
+        "jobs",
     ];
 
     fn cells(&self) -> Vec<String> {
@@ -524,6 +682,8 @@ impl Shown for EndpointDetails {
             or_dash(&self.open_until),
             or_dash(&self.slow_until),
             or_dash(&self.failing_since),
+            self.width.to_string(),
+            stacked(self.jobs.iter().map(JobView::line)),
         ]);
         cells
     }
@@ -534,7 +694,7 @@ impl Shown for EndpointDetails {
 struct DeletedView {
     endpoint_id: String,
     deleted: bool,
-    /// Deliveries that were pending or parked.
+    /// Deliveries that were still to be attempted.
     cancelled: usize,
 }
 

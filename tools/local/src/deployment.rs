@@ -39,6 +39,8 @@ impl Deployment {
             ("Architecture".to_owned(), architecture().to_owned()),
             ("CaptchaUrl".to_owned(), captcha.url()),
             ("GraphUrl".to_owned(), provider.url()),
+            // The emulator repeats a batch of stream records only as a whole.
+            ("PartialBatches".to_owned(), "false".to_owned()),
             ("TrustedReceivers".to_owned(), receiver.url()),
             ("TrustedCaPem".to_owned(), receiver.ca_pem().to_owned()),
         ];

@@ -1,9 +1,5 @@
 //! Contacts' records.
 
-use std::collections::HashMap;
-
-use aws_lambda_events::dynamodb::Event as StreamEvent;
-use aws_sdk_dynamodb::types::AttributeValue;
 use domain::webhook::DisabledReason;
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId, Contact,
@@ -13,7 +9,7 @@ use harness::{Fault, World, fixture, trips};
 use serde_json::{Value, json};
 use store::Table;
 
-use crate::{ENDPOINT, FIRST_DUE, OTHER, Scene, record, stream_event};
+use crate::{ENDPOINT, OTHER, RESCUE, Scene, from_the_future, record, record_of, stream_event, visit};
 
 const CREATED: &str = "event-relay-contact-created.json";
 const UPDATED: &str = "event-relay-contact-updated.json";
@@ -46,26 +42,19 @@ async fn definitions(world: &World) {
     }
 }
 
-/// A record of another contact.
-fn record_of(n: u8) -> Value {
-    let id = format!("00000000-0000-4000-8000-0000000000{n:02}");
-    let text = record(CREATED).to_string().replace("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f", &id);
-    serde_json::from_str(&text).unwrap()
-}
-
 #[tokio::test]
-async fn a_changed_contact_becomes_an_event_a_delivery_and_a_message_in_two_trips() {
+async fn a_changed_contact_becomes_an_event_a_delivery_and_a_message_in_five_trips() {
     let scene = Scene::with_endpoint().await;
     definitions(&scene.world).await;
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture(UPDATED)).await);
-    assert_eq!(trips(&scene.world.db.calls()), 2);
+    assert_eq!(trips(&scene.world.db.calls()), 5, "settings; events; deliveries; events; the lane");
 
     let deliveries = scene.deliveries(ENDPOINT).await;
     let delivery = &deliveries[0];
     assert_eq!(deliveries.len(), 1);
     assert_eq!((delivery.state, delivery.event_type), (DeliveryState::Pending, EventType::ContactUpdated));
-    assert_eq!(delivery.due_at, Some(delivery.created_at.plus(FIRST_DUE)));
+    assert_eq!(scene.due_at(ENDPOINT), Some(scene.world.db.store().now().plus(RESCUE)));
     assert_eq!(
         scene.body(delivery).await,
         concat!(
@@ -86,7 +75,7 @@ async fn a_changed_contact_becomes_an_event_a_delivery_and_a_message_in_two_trip
     let message = &fixture("webhook-delivery.json")["Records"][0];
     assert_eq!(json!(queued[0].body), message["body"]);
     assert_eq!(json!(queued[0].group), message["attributes"]["MessageGroupId"]);
-    assert_eq!(queued[0].delay, 0);
+    assert_eq!((queued[0].queue.as_str(), queued[0].delay), ("fast", 0));
 }
 
 #[tokio::test]
@@ -125,7 +114,7 @@ async fn an_event_names_the_api_request_that_made_its_change_if_one_did() {
     let mut requests = vec![];
     for delivery in scene.deliveries(ENDPOINT).await {
         let store = scene.world.db.store();
-        let event = store.recorded_event(scene.world.workspace, delivery.event_id).await.unwrap().unwrap();
+        let event = store.recorded_event(scene.world.workspace, delivery.event).await.unwrap().unwrap();
         requests.push(event.request);
     }
     requests.sort();
@@ -140,10 +129,8 @@ async fn events_records_at_fault_and_the_age_of_the_oldest_change_are_counted() 
         record
     };
     scene.world.db.clock().set(domain::Timestamp::from_millis(1_000_000_000));
-    let mut from_the_future = record_of(3);
-    from_the_future["dynamodb"]["NewImage"]["sv"] = json!({ "N": "99" });
     let (older, newer) = (at(record_of(1), 999_997), at(record_of(2), 999_999));
-    assert!(!scene.relayed(&stream_event(&[newer, older, at(from_the_future, 999_998)])).await);
+    assert!(!scene.relayed(&stream_event(&[newer, older, at(from_the_future(3), 999_998)])).await);
     let told: Vec<_> = scene.counted.told().into_iter().collect();
     let expected = [("EventsRecorded", vec![2]), ("RecordsNotRelayed", vec![1]), ("RelayLag", vec![3_000])];
     assert_eq!(told, expected.map(|(name, values)| (name.to_owned(), values)));
@@ -166,10 +153,11 @@ async fn a_repeated_record_writes_nothing_and_queues_the_same_again() {
     // Meanwhile another endpoint came and a definition: the event stays as it was.
     scene.endpoint(OTHER, &[]).await;
     definitions(&scene.world).await;
+    scene.world.db.clock().advance(RESCUE);
     assert!(scene.relayed(&fixture(UPDATED)).await);
     assert_eq!(scene.deliveries(ENDPOINT).await, first);
     assert_eq!(scene.body(&first[0]).await, body);
-    assert_eq!(scene.sqs.take()[0], messages[0]);
+    assert_eq!(scene.sqs.take(), messages);
     assert!(scene.deliveries(OTHER).await.is_empty());
 }
 
@@ -199,7 +187,7 @@ async fn nothing_is_written_for_nobody() {
     assert!(store.replace_endpoint(&disabled).await.unwrap());
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture(UPDATED)).await);
-    assert!(scene.world.db.calls().iter().all(|call| call.operation == "Query"));
+    assert!(scene.world.db.calls().iter().all(|call| ["Query", "BatchGetItem"].contains(&&*call.operation)));
     assert!(scene.nothing_happened().await && scene.deliveries(OTHER).await.is_empty());
 
     assert!(scene.relayed(&fixture(CREATED)).await);
@@ -215,102 +203,19 @@ async fn each_of_ten_endpoints_gets_a_delivery_of_its_own() {
     }
     assert!(scene.relayed(&fixture(UPDATED)).await);
     let queued = scene.sqs.take();
+    assert_eq!(queued.len(), ids.len());
     for id in &ids {
         assert_eq!(scene.deliveries(id).await.len(), 1);
-        assert_eq!(queued.iter().filter(|message| message.group == *id).count(), 1);
+        assert!(queued.iter().any(|message| message.group == *id && message.body == visit(id, 0)));
     }
-}
-
-#[tokio::test]
-async fn a_delivery_whose_message_was_lost_is_due_after_two_minutes() {
-    let scene = Scene::with_endpoint().await;
-    scene.sqs.close(true);
-    assert!(scene.relayed(&fixture(UPDATED)).await, "the stream has nothing to repeat");
-    let delivery = &scene.deliveries(ENDPOINT).await[0];
-    assert_eq!(delivery.due_at, Some(scene.world.db.store().now().plus(FIRST_DUE)));
-}
-
-#[tokio::test]
-async fn killed_between_commit_and_queue_the_record_comes_again_and_is_queued() {
-    let scene = Scene::with_endpoint().await;
-    let event: StreamEvent = serde_json::from_value(fixture(UPDATED)).unwrap();
-    scene.sqs.stall(true);
-    let committed = async {
-        while scene.deliveries(ENDPOINT).await.is_empty() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::select! {
-        () = committed => {}
-        _ = scene.relay.handle(event) => panic!("the queue does not answer"),
-    }
-    scene.sqs.stall(false);
-    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (1, 0));
-    assert!(scene.relayed(&fixture(UPDATED)).await);
-    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (1, 1));
-}
-
-#[tokio::test]
-async fn a_batch_with_a_record_that_cannot_be_read_relays_the_others_and_is_refused() {
-    let scene = Scene::with_endpoint().await;
-    let mut from_the_future = record_of(2);
-    from_the_future["dynamodb"]["NewImage"]["sv"] = json!({ "N": "99" });
-    let batch = stream_event(&[record_of(1), from_the_future, record_of(3)]);
-    assert!(!scene.relayed(&batch).await);
-    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (2, 2));
-    // Halved by the stream, the good half passes.
-    assert!(scene.relayed(&stream_event(&[record_of(1)])).await);
-    assert_eq!(scene.deliveries(ENDPOINT).await.len(), 2);
-}
-
-#[tokio::test]
-async fn a_batch_that_met_a_busy_table_is_refused_and_whole_when_it_comes_again() {
-    let scene = Scene::with_endpoint().await;
-    let batch = stream_event(&(1..=30).map(record_of).collect::<Vec<_>>());
-    // The SDK tries each of the thirty three times.
-    scene.world.db.fail("TransactWriteItems", Fault::Throttled, 90);
-    assert!(!scene.relayed(&batch).await);
-    assert!(scene.nothing_happened().await);
-    // Endpoints and definitions are read at the same time; what fails first ends the batch.
-    scene.world.db.fail("Query", Fault::Unreachable, 6);
-    let mut runs = 0;
-    while !scene.relayed(&batch).await {
-        runs += 1;
-        assert!(runs < 10);
-    }
-    assert!(runs > 0);
-    assert_eq!(scene.deliveries(ENDPOINT).await.len(), 30);
-    let mut bodies: Vec<String> = scene.sqs.take().into_iter().map(|message| message.body).collect();
-    bodies.sort();
-    bodies.dedup();
-    assert_eq!(bodies.len(), 30);
-}
-
-#[tokio::test]
-async fn a_workspace_whose_settings_cannot_be_read_holds_up_its_own_records_alone() {
-    let scene = Scene::with_endpoint().await;
-    let (other, _) = scene.world.second_workspace().await;
-    let mut row = HashMap::from([("sv".to_owned(), AttributeValue::N("99".to_owned()))]);
-    row.insert("pk".to_owned(), AttributeValue::S(format!("{other}#H")));
-    row.insert("sk".to_owned(), AttributeValue::S(OTHER.to_owned()));
-    let db = &scene.world.db;
-    let put = db.client().put_item().table_name(db.table(Table::Workspaces)).set_item(Some(row));
-    put.send().await.unwrap();
-
-    let foreign = record_of(2).to_string().replace(World::WORKSPACE, &other.to_string());
-    let foreign: Value = serde_json::from_str(&foreign).unwrap();
-    let batch = stream_event(&[record_of(1), foreign.clone(), foreign, record_of(3)]);
-    let batch: StreamEvent = serde_json::from_value(batch).unwrap();
-    assert_eq!(scene.relay.handle(batch).await.unwrap_err().records, 2);
-    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (2, 2));
 }
 
 #[tokio::test]
 async fn a_conflict_with_another_relay_is_tried_again() {
     let scene = Scene::with_endpoint().await;
-    scene.world.db.fail("TransactWriteItems", Fault::Conflict, 2);
+    scene.world.db.fail("UpdateItem", Fault::Conflict, 2);
     assert!(scene.relayed(&fixture(UPDATED)).await);
-    assert_eq!(scene.deliveries(ENDPOINT).await.len(), 1);
+    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (1, 1));
 }
 
 #[tokio::test]
@@ -322,13 +227,12 @@ async fn workspaces_are_kept_apart() {
     assert!(scene.nothing_happened().await);
 }
 
-#[tokio::test]
-async fn an_event_that_would_be_too_large_goes_out_without_the_custom_attributes() {
-    let scene = Scene::with_endpoint().await;
+/// Makes attributes of 50 values of 2 KiB each, and gives what a contact holds that has all of them.
+async fn all_of_large_attributes(scene: &Scene, attributes: u128) -> Value {
     let store = scene.world.db.store();
     let value = |n: u128| ClosedValue { id: ClosedValueId::from_uuid(uuid(n)), value: "é".repeat(1_024) };
-    let mut record = record(CREATED);
-    for attribute in 0..4_u128 {
+    let mut held = json!({});
+    for attribute in 0..attributes {
         let definition = AttributeDefinition {
             id: AttributeId::from_uuid(uuid(1_000 + attribute)),
             workspace_id: scene.world.workspace,
@@ -343,10 +247,18 @@ async fn an_event_that_would_be_too_large_goes_out_without_the_custom_attributes
         };
         let workspace = store.workspace(scene.world.workspace).await.unwrap().unwrap();
         assert!(store.create_definition(&workspace, &definition).await.unwrap());
-        let held: Vec<Value> =
+        let values: Vec<Value> =
             definition.closed_values.iter().map(|value| json!({ "S": value.id.to_string() })).collect();
-        record["dynamodb"]["NewImage"]["attrs"]["M"][definition.id.to_string()] = json!({ "L": held });
+        held[definition.id.to_string()] = json!({ "L": values });
     }
+    held
+}
+
+#[tokio::test]
+async fn an_event_that_would_be_too_large_goes_out_without_the_custom_attributes() {
+    let scene = Scene::with_endpoint().await;
+    let mut record = record(CREATED);
+    record["dynamodb"]["NewImage"]["attrs"]["M"] = all_of_large_attributes(&scene, 4).await;
     assert!(scene.relayed(&stream_event(&[record])).await);
     let deliveries = scene.deliveries(ENDPOINT).await;
     let body: Value = serde_json::from_str(&scene.body(&deliveries[0]).await).unwrap();
@@ -355,6 +267,26 @@ async fn an_event_that_would_be_too_large_goes_out_without_the_custom_attributes
         (&body["payload"]["lastName"], body["payload"].get("customAttributes")),
         (&json!("Byron"), None)
     );
+}
+
+#[tokio::test]
+async fn a_batch_of_the_largest_bodies_is_recorded_in_portions() {
+    let scene = Scene::with_endpoint().await;
+    let held = all_of_large_attributes(&scene, 2).await;
+    let large = |n| {
+        let mut record = record_of(n);
+        record["dynamodb"]["NewImage"]["attrs"]["M"] = held.clone();
+        record
+    };
+    scene.world.db.forget_calls();
+    assert!(scene.relayed(&stream_event(&(1..=50).map(large).collect::<Vec<_>>())).await);
+    let calls = scene.world.db.calls();
+    // 50 bodies of 205 KB are three portions, each of at most 4 MiB; a body more than the one before ends a portion.
+    let writes = calls.iter().filter(|call| call.operation == "BatchWriteItem");
+    let largest = writes.clone().map(|call| call.write_units).fold(0.0, f64::max);
+    assert_eq!(writes.count(), 6, "deliveries and events of three portions");
+    assert!((3_000.0..4_200.0).contains(&largest), "{largest}");
+    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (50, 1));
 }
 
 fn uuid(n: u128) -> uuid::Uuid {

@@ -57,7 +57,11 @@ async fn a_release_becomes_two_events_the_change_and_a_summary_of_its_messages()
     }
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture(RELEASED)).await);
-    assert_eq!(trips(&scene.world.db.calls()), 3, "endpoints, messages, events");
+    assert_eq!(
+        trips(&scene.world.db.calls()),
+        5,
+        "endpoints; events, messages; deliveries; events; the lane"
+    );
 
     let mut bodies = scene.bodies(ENDPOINT).await;
     bodies.sort_by_key(|body| body["eventType"].to_string());
@@ -133,8 +137,8 @@ async fn a_plan_of_onboarding_wakes_its_conversation_and_is_no_event() {
     let scene = Scene::with_endpoint().await;
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture("event-relay-onboarding-planned.json")).await);
-    assert!(scene.deliveries(ENDPOINT).await.is_empty());
-    assert!(scene.world.db.calls().iter().all(|call| call.operation != "TransactWriteItems"));
+    assert_eq!(scene.world.db.calls(), []);
+    assert!(scene.nothing_happened().await);
     let queued = scene.sends.take();
     assert_eq!(queued.len(), 1);
     let (workspace, conversation) = (
@@ -143,7 +147,7 @@ async fn a_plan_of_onboarding_wakes_its_conversation_and_is_no_event() {
     );
     assert_eq!(
         queued[0].body,
-        format!(r#"{{"workspaceId":"{workspace}","conversationId":"{conversation}"}}"#)
+        format!(r#"{{"lane":"conversation","workspaceId":"{workspace}","conversationId":"{conversation}"}}"#)
     );
     assert_eq!((queued[0].group.as_str(), queued[0].delay), (World::WORKSPACE, 0));
 }

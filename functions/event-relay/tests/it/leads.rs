@@ -16,8 +16,8 @@ fn ended(state: &str) -> Value {
     record
 }
 
-fn task() -> String {
-    format!(r#"{{"workspaceId":"{}","leadId":"{LEAD}"}}"#, World::WORKSPACE)
+fn visit() -> String {
+    format!(r#"{{"lane":"lead","workspaceId":"{}","leadId":"{LEAD}"}}"#, World::WORKSPACE)
 }
 
 #[tokio::test]
@@ -44,7 +44,8 @@ async fn a_new_lead_becomes_an_event_and_is_queued() {
     );
     let queued = scene.leads.take();
     assert_eq!(queued.len(), 1);
-    assert_eq!((queued[0].body.clone(), queued[0].delay), (task(), 0));
+    assert_eq!((queued[0].body.clone(), queued[0].delay), (visit(), 0));
+    assert_eq!(queued[0].group, World::WORKSPACE);
     assert!(scene.sends.take().is_empty(), "no conversation is woken for it");
 }
 
@@ -85,7 +86,7 @@ async fn what_became_of_a_lead_is_told_once_it_is_final() {
 async fn a_lead_that_an_operator_wants_tried_once_more_is_queued_and_no_event() {
     let scene = Scene::with_endpoint().await;
     assert!(scene.relayed(&stream_event(&[ended("QUEUED")])).await);
-    assert_eq!(scene.leads.take()[0].body, task());
+    assert_eq!(scene.leads.take()[0].body, visit());
     assert!(scene.nothing_happened().await);
 }
 
@@ -104,7 +105,7 @@ async fn leases_waits_and_claims_of_a_lead_are_nothing() {
 }
 
 #[tokio::test]
-async fn a_lead_whose_task_cannot_be_queued_is_left_to_the_sweeper() {
+async fn a_lead_that_cannot_be_queued_is_left_to_the_sweeper() {
     let scene = Scene::with_endpoint().await;
     scene.leads.close(true);
     assert!(scene.relayed(&fixture(ACCEPTED)).await, "its event is recorded all the same");

@@ -4,34 +4,36 @@
 
 mod contacts;
 mod conversations;
+mod failures;
+mod lanes;
 mod leads;
+mod log;
 mod messages;
 
 use std::time::Duration;
 
-use aws_lambda_events::dynamodb::Event as StreamEvent;
 use domain::media::Uploaded;
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    Delivery, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, MediaId,
-    TrustedReceivers, WebhookEndpoint,
+    Caps, Delivery, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, LaneKind, MediaId,
+    Slot, Timestamp, TrustedReceivers, WebhookEndpoint,
 };
-use event_relay::Relay;
+use event_relay::{NotRelayed, Relay};
 use harness::{TestBucket, TestQueue, World, fixture};
-use queue::{DeliveryQueue, LeadQueue, SendQueue};
+use queue::Queues;
 use runtime::Metrics;
 use runtime::metrics::Kept;
 use serde_json::{Value, json};
-use store::Table;
+use store::{DeliveryFilter, Table};
 
-const FIRST_DUE: Duration = Duration::from_secs(120);
+const RESCUE: Duration = Duration::from_secs(120);
 /// The endpoint in `events/webhook-delivery.json`.
 const ENDPOINT: &str = "6f8a0b2c-4d6e-4f8a-9b0c-2d4e6f8a0b1c";
 const OTHER: &str = "6f8a0b2c-4d6e-4f8a-9b0c-2d4e6f8a0b1d";
 
 struct Scene {
     world: World,
-    /// Deliveries.
+    /// Lanes of webhooks, fast and slow.
     sqs: TestQueue,
     /// Conversations in which something is to be sent.
     sends: TestQueue,
@@ -47,13 +49,17 @@ impl Scene {
         let (world, sqs, sends) = (World::start().await, TestQueue::default(), TestQueue::default());
         let (leads, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
         let (metrics, counted) = Metrics::kept(world.db.clock().clone());
+        let url = |name: &str| format!("http://queue.invalid/1/{name}");
+        let queues = Queues::default()
+            .with_webhooks(sqs.client(), url("fast"), url("slow"))
+            .with(LaneKind::Conversation, sends.client(), url("sends"))
+            .with(LaneKind::Lead, leads.client(), url("leads"));
         let relay = Relay {
             store: world.db.store_of("event-relay"),
-            deliveries: DeliveryQueue::new(sqs.client(), "http://queue.invalid/1/deliveries"),
-            sends: SendQueue::new(sends.client(), "http://queue.invalid/1/sends"),
-            leads: LeadQueue::new(leads.client(), "http://queue.invalid/1/leads"),
+            queues,
             bucket: bucket.bucket_of(&world.db, "event-relay"),
-            first_due: FIRST_DUE,
+            rescue: RESCUE,
+            partial: true,
             metrics,
         };
         Self { world, sqs, sends, leads, bucket, relay, counted }
@@ -67,6 +73,10 @@ impl Scene {
     }
 
     async fn endpoint(&self, id: &str, events: &[&str]) -> WebhookEndpoint {
+        self.endpoint_with_slots(id, events, 1).await
+    }
+
+    async fn endpoint_with_slots(&self, id: &str, events: &[&str], slots: u8) -> WebhookEndpoint {
         let store = self.world.db.store();
         let endpoint = WebhookEndpoint {
             id: EndpointId::parse(id).unwrap(),
@@ -74,6 +84,9 @@ impl Scene {
             url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
             state: EndpointState::Enabled,
             filter: EventFilter::parse(events.iter().copied()).unwrap(),
+            caps: Caps::default(),
+            slots,
+            forgets_before: None,
             created_at: store.now(),
             version: 1,
         };
@@ -86,20 +99,65 @@ impl Scene {
         endpoint
     }
 
-    async fn relayed(&self, event: &Value) -> bool {
-        let event: StreamEvent = serde_json::from_value(event.clone()).unwrap();
-        self.relay.handle(event).await.is_ok()
+    /// Puts an endpoint in the place of what it was.
+    async fn replace(&self, was: &WebhookEndpoint, change: impl FnOnce(&mut WebhookEndpoint)) {
+        let mut next = WebhookEndpoint { version: was.version + 1, ..was.clone() };
+        change(&mut next);
+        assert!(self.world.db.store().replace_endpoint(&next).await.unwrap());
     }
 
+    /// The numbers of the records that the relay names.
+    async fn named(&self, event: &Value) -> Result<Vec<String>, NotRelayed> {
+        let answer = self.relay.handle(serde_json::from_value(event.clone()).unwrap()).await?;
+        let failures = serde_json::to_value(answer).unwrap()["batchItemFailures"].clone();
+        let number = |failure: &Value| failure["itemIdentifier"].as_str().unwrap().to_owned();
+        Ok(failures.as_array().unwrap().iter().map(number).collect())
+    }
+
+    /// Whether all records are relayed.
+    async fn relayed(&self, event: &Value) -> bool {
+        self.named(event).await.is_ok_and(|failed| failed.is_empty())
+    }
+
+    fn slot(&self, endpoint: &str, number: u8) -> Slot {
+        Slot { workspace: self.world.workspace, endpoint: EndpointId::parse(endpoint).unwrap(), number }
+    }
+
+    /// The deliveries of the first slot of an endpoint, newest first.
     async fn deliveries(&self, endpoint: &str) -> Vec<Delivery> {
-        let endpoint = EndpointId::parse(endpoint).unwrap();
-        let page = self.world.db.store().deliveries_of(self.world.workspace, endpoint, None, 100, None).await;
-        page.unwrap().deliveries
+        self.deliveries_in(self.slot(endpoint, 0)).await
+    }
+
+    async fn deliveries_in(&self, slot: Slot) -> Vec<Delivery> {
+        let ever = Timestamp::from_millis(9_999_999_999_999);
+        let filter = DeliveryFilter { since: Timestamp::from_millis(0), until: ever, states: &[] };
+        let (mut all, mut before) = (vec![], None);
+        loop {
+            let page = self.world.db.store().deliveries(slot, filter, 100, before).await.unwrap();
+            all.extend(page.deliveries);
+            before = page.next;
+            if before.is_none() {
+                return all;
+            }
+        }
+    }
+
+    /// A slot's lane, as its row stands; `null` where there is none.
+    fn lane(&self, slot: Slot) -> Value {
+        let pk = json!(format!("{}#E#{}#{}", slot.workspace, slot.endpoint, slot.number));
+        let is_lane = |row: &Value| row["pk"]["S"] == pk && row["sk"]["S"] == "L";
+        self.world.db.rows(Table::Webhooks).into_iter().find(is_lane).unwrap_or_default()
+    }
+
+    /// When the sweeper looks after the lane of an endpoint's first slot.
+    fn due_at(&self, endpoint: &str) -> Option<Timestamp> {
+        let due_at = self.lane(self.slot(endpoint, 0))["dueAt"]["N"].as_str()?.parse().unwrap();
+        Some(Timestamp::from_millis(due_at))
     }
 
     async fn body(&self, delivery: &Delivery) -> String {
         let store = self.world.db.store();
-        let event = store.recorded_event(self.world.workspace, delivery.event_id).await.unwrap().unwrap();
+        let event = store.recorded_event(self.world.workspace, delivery.event).await.unwrap().unwrap();
         String::from_utf8(event.body).unwrap()
     }
 
@@ -129,7 +187,7 @@ impl Scene {
     }
 
     async fn nothing_happened(&self) -> bool {
-        self.deliveries(ENDPOINT).await.is_empty() && self.sqs.take().is_empty()
+        self.world.db.rows(Table::Webhooks).is_empty() && self.sqs.take().is_empty()
     }
 }
 
@@ -139,4 +197,32 @@ fn stream_event(records: &[Value]) -> Value {
 
 fn record(file: &str) -> Value {
     fixture(file)["Records"][0].clone()
+}
+
+/// The record of another new contact.
+fn record_of(n: u16) -> Value {
+    let id = format!("00000000-0000-4000-8000-00000000{n:04}");
+    let text = record("event-relay-contact-created.json").to_string();
+    let mut record: Value =
+        serde_json::from_str(&text.replace("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f", &id)).unwrap();
+    record["dynamodb"]["SequenceNumber"] = json!(number(n));
+    record
+}
+
+/// The sequence number of [`record_of`].
+fn number(n: u16) -> String {
+    format!("44215845000000000174504{n:04}")
+}
+
+/// A record of a release later than any that is known.
+fn from_the_future(n: u16) -> Value {
+    let mut record = record_of(n);
+    record["dynamodb"]["NewImage"]["sv"] = json!({ "N": "99" });
+    record
+}
+
+/// The body of the message for an endpoint's slot.
+fn visit(endpoint: &str, slot: u8) -> String {
+    let workspace = World::WORKSPACE;
+    format!(r#"{{"lane":"webhook","workspaceId":"{workspace}","endpointId":"{endpoint}","slot":{slot}}}"#)
 }

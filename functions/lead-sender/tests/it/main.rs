@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
 mod again;
+mod begins;
 mod contacts;
 mod ends;
 mod happy;
@@ -10,6 +11,7 @@ mod kills;
 mod random;
 mod rechecks;
 mod simulated;
+mod throttles;
 
 use std::time::Duration;
 
@@ -17,12 +19,12 @@ use aws_lambda_events::sqs::SqsEvent;
 use domain::message::PartError;
 use domain::sending::SendSchedule;
 use domain::template::{ContactField, ParameterValue, Source, Variable};
-use domain::{Capture, Lead, LeadId, LeadState, Message, MessageStatus, Template};
+use domain::{Capture, LaneId, LaneKind, Lead, LeadId, LeadState, Message, MessageStatus, Template};
 use harness::{TestQueue, World, queue_fixture};
 use lambda_runtime::{Context, LambdaEvent};
 use lead_sender::Engine;
 use provider::Provider;
-use queue::LeadQueue;
+use queue::Queues;
 use runtime::metrics::Kept;
 use runtime::{Metrics, SendRules};
 use serde_json::{Value, json};
@@ -74,12 +76,13 @@ impl<P: Provider + Clone> Sender<P> {
         let (metrics, counted) = Metrics::kept(world.db.clock().clone());
         let engine = Engine {
             store: world.db.store_of("lead-sender"),
-            queue: LeadQueue::new(sqs.client(), "http://queue.invalid/1/lead-sends"),
+            queues: Queues::default().with(LaneKind::Lead, sqs.client(), "http://queue.invalid/1/lead-sends"),
             provider: provider.clone(),
             rules: SendRules {
                 schedule: SendSchedule::decided(),
                 call: Duration::from_secs(10),
                 lease: LEASE,
+                rescue: FIRST_DUE,
             },
             metrics,
         };
@@ -185,13 +188,22 @@ impl<P: Provider + Clone> Sender<P> {
         }
     }
 
+    /// What the sweeper finds should nobody come before: that is also what queue messages were lost of.
+    pub(crate) async fn rescued(&self) -> Vec<LeadId> {
+        let (clock, now) = (self.world.db.clock(), self.store().now());
+        clock.set(now.plus(FIRST_DUE + Duration::from_secs(30)));
+        let due = self.due().await;
+        clock.set(now);
+        due
+    }
+
     /// The leads that are due, as the sweeper finds them.
     pub(crate) async fn due(&self) -> Vec<LeadId> {
-        let mut due = vec![];
-        for shard in 0..Store::DUE_SHARDS {
-            due.extend(self.store().due_leads(shard, 100).await.unwrap());
-        }
-        due.iter().map(|lead| lead.id()).collect()
+        let due = self.world.db.due(LaneKind::Lead).await.into_iter().map(|lane| match lane {
+            LaneId::Lead(_, lead) => lead,
+            other => panic!("{other}"),
+        });
+        due.collect()
     }
 
     /// The rows of a table whose sort keys begin so.
@@ -226,7 +238,7 @@ impl<P: Provider + Clone> Sender<P> {
 
 /// The message that wakes a lead.
 pub(crate) fn task(id: LeadId) -> String {
-    format!(r#"{{"workspaceId":"{}","leadId":"{id}"}}"#, World::WORKSPACE)
+    format!(r#"{{"lane":"lead","workspaceId":"{}","leadId":"{id}"}}"#, World::WORKSPACE)
 }
 
 pub(crate) fn of_contact(name: &str, field: ContactField, fallback: Option<&str>) -> Variable {

@@ -43,6 +43,7 @@ fn endings() -> impl Strategy<Value = Vec<Ending>> {
         Ending::NoAnswer,
         answered(200, None),
         answered(429, Some(130_429)),
+        answered(400, Some(131_056)),
         answered(500, Some(1)),
         answered(500, Some(99)),
         answered(400, Some(131_026)),
@@ -210,13 +211,16 @@ impl Days {
             let (calls, lead) = (self.calls_of(at), self.sender.stored(*id).await);
             for (number, pair) in calls.windows(2).enumerate() {
                 let before = pair[0].map(meaning);
-                let surely_not_taken = matches!(before, Some(Meaning::Retry | Meaning::Throttled));
+                let surely_not_taken =
+                    matches!(before, Some(Meaning::Retry | Meaning::Throttled | Meaning::RecipientThrottled));
                 let wanted = self.again[at].contains(&(number + 1));
                 prop_assert!(surely_not_taken || wanted, "{:?} {:?}", lead, calls);
             }
             let last = calls.last().copied().flatten().map(meaning);
             let error = lead.error.as_ref().map(|error| error.as_str());
-            let not_taken = last.is_none_or(|last| matches!(last, Meaning::Retry | Meaning::Throttled));
+            let not_taken = last.is_none_or(|last| {
+                matches!(last, Meaning::Retry | Meaning::Throttled | Meaning::RecipientThrottled)
+            });
             // What was tried again may have ended before it came to a call.
             let tried_again = self.again[at].contains(&calls.len());
             let expected = match (lead.state, error) {

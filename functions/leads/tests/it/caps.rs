@@ -162,6 +162,36 @@ async fn a_lead_that_was_counted_and_could_not_be_stored_is_counted_no_more() {
 }
 
 #[tokio::test]
+async fn a_further_try_behind_a_lead_that_came_to_nothing_counts_like_any_new_lead() {
+    for (daily, per_phone) in [(Some(2), None), (None, Some(2)), (Some(2), Some(2))] {
+        let site = site(daily, per_phone).await;
+        let first = site.accepted(&lead(&site, 1, "b1")).await;
+        site.comes_to(first, "FAILED");
+        let second = site.accepted(&lead(&site, 1, "b1")).await;
+        assert_eq!(site.accepted(&lead(&site, 1, "b1")).await, second, "a repeat is not counted");
+        site.comes_to(second, "FAILED");
+        assert_eq!(status(&site, 1, "b1").await, 403, "and not answered with a lead that came to nothing");
+        assert_eq!(site.rows("lead"), 2);
+    }
+}
+
+#[tokio::test]
+async fn whoever_tries_again_twice_at_once_is_answered_twice_though_there_is_room_for_one() {
+    for (daily, per_phone) in [(Some(2), None), (None, Some(2)), (Some(2), Some(2))] {
+        let site = site(daily, per_phone).await;
+        let first = site.accepted(&lead(&site, 1, "b1")).await;
+        site.comes_to(first, "SUPPRESSED");
+        let bodies: Vec<Value> = (0..20)
+            .map(|number| with(&lead(&site, 1, "b1"), "recaptchaToken", json!(format!("token {number}"))))
+            .collect();
+        let answers = join_all(bodies.iter().map(|body| site.post(body))).await;
+        assert_eq!(statuses(&answers), [(202, 20)].into());
+        assert!(answers.iter().all(|answer| answer.text == answers[0].text));
+        assert_eq!(site.rows("lead"), 2);
+    }
+}
+
+#[tokio::test]
 async fn whoever_presses_twice_is_answered_twice_though_there_is_room_for_one() {
     for (daily, per_phone) in [(Some(1), None), (None, Some(1)), (Some(1), Some(1))] {
         let site = site(daily, per_phone).await;

@@ -172,6 +172,20 @@ impl Site {
         self.world.db.store().lead(self.world.workspace, id).await.unwrap().unwrap()
     }
 
+    /// A lead's row, changed behind everybody's back.
+    pub(crate) fn change_row(&self, id: LeadId, change: impl FnOnce(&mut Value)) {
+        let pk = format!("{}#L#{id}", World::WORKSPACE);
+        let rows = self.world.db.rows(Table::Leads);
+        let mut row = rows.into_iter().find(|row| row["pk"]["S"] == pk).unwrap();
+        change(&mut row);
+        self.world.db.import(Table::Leads, &[row]);
+    }
+
+    /// Lets a lead have come to this state.
+    pub(crate) fn comes_to(&self, id: LeadId, state: &str) {
+        self.change_row(id, |row| row["state"] = json!({ "S": state }));
+    }
+
     /// How many rows of that kind the table has: `lead`, `captchaToken`, `leadRepeat`.
     pub(crate) fn rows(&self, kind: &str) -> usize {
         self.world.db.rows(Table::Leads).iter().filter(|row| row["kind"]["S"] == kind).count()
@@ -192,6 +206,14 @@ impl Site {
         change(&mut self.capture);
         self.capture.version += 1;
         assert!(self.world.db.store().replace_capture(&self.capture).await.unwrap());
+    }
+
+    /// Removes a lead's row.
+    pub(crate) async fn remove(&self, id: LeadId) {
+        let db = &self.world.db;
+        let delete = db.client().delete_item().table_name(db.table(Table::Leads));
+        let pk = AttributeValue::S(format!("{}#L#{id}", World::WORKSPACE));
+        delete.key("pk", pk).key("sk", AttributeValue::S("L".to_owned())).send().await.unwrap();
     }
 
     /// Takes the captcha secret away.

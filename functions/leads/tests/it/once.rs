@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use domain::LeadState;
 use futures::future::join_all;
 use harness::World;
 use serde_json::{Value, json};
@@ -92,6 +93,115 @@ async fn a_lead_is_the_same_for_a_day_whatever_its_token() {
     assert_eq!(site.rows("lead"), 4);
     assert_eq!(site.accepted(&token(&body, "a fifth")).await, second);
     assert_eq!(site.rows("leadRepeat"), 3, "in the place of the expired one, which is deleted late");
+}
+
+#[tokio::test]
+async fn a_lead_that_came_to_nothing_leaves_the_visitors_next_try_a_lead_of_its_own() {
+    for (state, is_new) in [
+        ("QUEUED", false),
+        ("SENDING", false),
+        ("SENT", false),
+        ("UNKNOWN", false),
+        ("FAILED", true),
+        ("SUPPRESSED", true),
+    ] {
+        let site = Site::start().await;
+        let first = site.accepted(&site.body()).await;
+        site.comes_to(first, state);
+        let second = site.accepted(&token(&site.body(), "a second")).await;
+        assert_eq!((second != first, site.rows("lead")), (is_new, 1 + usize::from(is_new)), "{state}");
+        assert_eq!(site.rows("leadRepeat"), 1, "{state}");
+        if is_new {
+            assert_eq!(site.lead(second).await.state, LeadState::Queued);
+            assert_eq!(site.accepted(&token(&site.body(), "a third")).await, second, "it stands: {state}");
+            // Its day begins with it.
+            site.world.db.clock().advance(DAY);
+            assert_eq!(site.accepted(&token(&site.body(), "a fourth")).await, second, "{state}");
+            site.comes_to(second, state);
+            let third = site.accepted(&token(&site.body(), "a fifth")).await;
+            assert!(third != first && third != second, "and so does the next: {state}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_lead_that_is_no_more_swallows_nothing() {
+    let site = Site::start().await;
+    let first = site.accepted(&site.body()).await;
+    site.remove(first).await;
+    let second = site.accepted(&token(&site.body(), "a second")).await;
+    assert_ne!(second, first);
+    assert_eq!(site.rows("lead"), 1);
+}
+
+#[tokio::test]
+async fn the_same_token_gets_the_first_answer_even_of_a_lead_that_came_to_nothing() {
+    let site = Site::start().await;
+    let first = site.accepted(&site.body()).await;
+    site.comes_to(first, "FAILED");
+    let second = site.accepted(&token(&site.body(), "a second")).await;
+    assert_eq!(site.accepted(&site.body()).await, first);
+    assert_eq!(site.accepted(&token(&site.body(), "a second")).await, second);
+    assert_eq!(site.rows("lead"), 2);
+}
+
+#[tokio::test]
+async fn of_many_further_tries_at_once_one_is_a_new_lead_and_the_others_are_answered_with_it() {
+    for state in ["FAILED", "SUPPRESSED"] {
+        let site = Site::start().await;
+        let first = site.accepted(&site.body()).await;
+        site.comes_to(first, state);
+        let bodies: Vec<Value> = (0..50).map(|number| token(&site.body(), &number.to_string())).collect();
+        let answers = join_all(bodies.iter().map(|body| site.post(body))).await;
+        assert_eq!(statuses(&answers), [(202, 50)].into());
+        assert!(answers.iter().all(|answer| answer.text == answers[0].text), "{state}");
+        assert_ne!(id(&answers[0]), first);
+        assert_eq!((site.rows("lead"), site.rows("leadRepeat")), (2, 1), "{state}");
+    }
+}
+
+#[tokio::test]
+async fn a_further_try_that_another_one_came_before_is_a_repeat_of_that_one() {
+    let site = Site::start().await;
+    let first = site.accepted(&site.body()).await;
+    site.comes_to(first, "FAILED");
+    // It saw the first one fail, and comes to its own transaction when the place is taken.
+    let release = site.world.db.hold("TransactWriteItems");
+    let late = token(&site.body(), "late");
+    site.world.db.forget_calls();
+    let (late, early) = futures::future::join(site.post(&late), async {
+        while !site.operations().iter().any(|call| call.starts_with("TransactWriteItems")) {
+            tokio::task::yield_now().await;
+        }
+        let early = site.accepted(&token(&site.body(), "early")).await;
+        drop(release);
+        early
+    })
+    .await;
+    assert_eq!((late.status, id(&late)), (202, early));
+    assert_ne!(early, first);
+    assert_eq!(site.rows("lead"), 2);
+}
+
+#[tokio::test]
+async fn a_further_try_of_which_the_first_lead_cannot_be_read_is_our_failure_and_leaves_nothing() {
+    let site = Site::start().await;
+    let first = site.accepted(&site.body()).await;
+    site.comes_to(first, "FAILED");
+    let before = site.all_rows();
+    let read = site.world.db.hold("BatchGetItem");
+    let second = token(&site.body(), "a second");
+    site.world.db.forget_calls();
+    let (answer, ()) = futures::future::join(site.post(&second), async {
+        while !site.operations().iter().any(|call| call.starts_with("BatchGetItem")) {
+            tokio::task::yield_now().await;
+        }
+        site.world.db.fail("GetItem", harness::Fault::Throttled, 3);
+        drop(read);
+    })
+    .await;
+    assert_eq!((answer.status, site.all_rows()), (500, before));
+    assert_ne!(site.accepted(&second).await, first, "its token is not used up");
 }
 
 #[tokio::test]

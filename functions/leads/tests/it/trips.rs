@@ -55,8 +55,40 @@ async fn a_repeated_lead_writes_its_token_and_nothing_else() {
     site.world.db.forget_calls();
     let again = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
     assert_eq!(site.accepted(&again).await, first);
-    assert_eq!(site.operations(), called(&[&FIRST, &["BatchGetItem leads", "PutItem leads"]]));
+    let looked_up = ["BatchGetItem leads", "GetItem leads"];
+    assert_eq!(site.operations(), called(&[&FIRST, &looked_up, &["PutItem leads"]]));
+    assert_eq!((trips(&site.world.db.calls()), site.world.db.calls()[3].read_units), (4, 1.0));
     assert_eq!(site.all_rows(), rows + 1);
+}
+
+#[tokio::test]
+async fn a_further_try_behind_a_lead_that_came_to_nothing_costs_one_read_more_than_a_lead() {
+    let site = Site::start().await;
+    let first = site.accepted(&site.body()).await;
+    site.comes_to(first, "FAILED");
+    site.world.db.forget_calls();
+    let again = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
+    assert_ne!(site.accepted(&again).await, first);
+    let looked_up = ["BatchGetItem leads", "GetItem leads"];
+    assert_eq!(site.operations(), called(&[&FIRST, &looked_up, &["TransactWriteItems leads"]]));
+    let calls = site.world.db.calls();
+    let units: Vec<(f64, f64)> = calls.iter().map(|call| (call.read_units, call.write_units)).collect();
+    assert_eq!(units[2..], [(2.0, 0.0), (1.0, 0.0), (0.0, 8.0)]);
+    assert_eq!(trips(&calls), 4);
+}
+
+#[tokio::test]
+async fn who_does_not_pass_the_captcha_causes_the_same_calls_whether_or_not_there_is_a_lead() {
+    let site = Site::start().await;
+    let first = site.accepted(&site.body()).await;
+    site.comes_to(first, "FAILED");
+    site.captcha().refuses("invalid-input-response");
+    for (what, body) in [("known", site.body()), ("unknown", site.visitor(1))] {
+        site.world.db.forget_calls();
+        let body = crate::with(&body, "recaptchaToken", serde_json::json!(what));
+        assert_eq!(site.post(&body).await.status, 403);
+        assert_eq!(site.operations(), called(&[&FIRST, &["BatchGetItem leads"]]), "{what}");
+    }
 }
 
 #[tokio::test]

@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
+mod begins;
 mod ends;
 mod kills;
 mod order;
 mod random;
 mod simulated;
+mod throttles;
 mod words;
 
 use std::time::Duration;
@@ -17,14 +19,14 @@ use domain::message::{Attached, Draft, PartError};
 use domain::onboarding::Requested;
 use domain::sending::SendSchedule;
 use domain::{
-    Cellphone, Contact, Conversation, ConversationId, External, Message, MessageBody, MessageId,
-    MessageStatus, OnboardingPlan, Recipient,
+    Cellphone, Contact, Conversation, ConversationId, External, LaneId, LaneKind, Message, MessageBody,
+    MessageId, MessageStatus, OnboardingPlan, Recipient,
 };
 use harness::{TestBucket, TestQueue, World, queue_fixture};
 use lambda_runtime::{Context, LambdaEvent};
 use message_sender::Engine;
 use provider::Provider;
-use queue::SendQueue;
+use queue::Queues;
 use runtime::metrics::Kept;
 use runtime::{Metrics, SendRules};
 use serde_json::json;
@@ -64,7 +66,11 @@ impl<P: Provider + Clone> Sender<P> {
         let engine = Engine {
             store: world.db.store_of("message-sender"),
             bucket: bucket.bucket_of(&world.db, "message-sender"),
-            queue: SendQueue::new(sqs.client(), "http://queue.invalid/1/sends"),
+            queues: Queues::default().with(
+                LaneKind::Conversation,
+                sqs.client(),
+                "http://queue.invalid/1/sends",
+            ),
             provider: provider.clone(),
             rules: rules(),
             metrics,
@@ -204,20 +210,29 @@ impl<P: Provider + Clone> Sender<P> {
         }
     }
 
+    /// What the sweeper finds should nobody come before: that is also what queue messages were lost of.
+    pub(crate) async fn rescued(&self) -> Vec<String> {
+        let (clock, now) = (self.world.db.clock(), self.store().now());
+        clock.set(now.plus(FIRST_DUE + Duration::from_secs(30)));
+        let due = self.due().await;
+        clock.set(now);
+        due
+    }
+
     /// The conversations that are due, as the sweeper finds them.
     pub(crate) async fn due(&self) -> Vec<String> {
-        let mut due = vec![];
-        for shard in 0..Store::DUE_SHARDS {
-            due.extend(self.store().due_lanes(shard, 100).await.unwrap());
-        }
-        due.iter().map(|lane| lane.id().to_string()).collect()
+        let due = self.world.db.due(LaneKind::Conversation).await.into_iter().map(|lane| match lane {
+            LaneId::Conversation(_, conversation) => conversation.to_string(),
+            other => panic!("{other}"),
+        });
+        due.collect()
     }
 
     /// The attributes of the lane of the conversation of the events, without those that every row has.
     pub(crate) fn lane(&self) -> serde_json::Value {
         let rows = self.world.db.rows(Table::Messages);
         let mut lane = rows.into_iter().find(|row| row["sk"]["S"] == "L").unwrap();
-        for name in ["pk", "sk", "kind", "sv", "lastRequest"] {
+        for name in ["pk", "sk", "kind", "sv", "lastRequest", "mark"] {
             lane.as_object_mut().unwrap().remove(name);
         }
         lane
@@ -238,12 +253,18 @@ impl<P: Provider + Clone> Sender<P> {
 }
 
 pub(crate) fn rules() -> SendRules {
-    SendRules { schedule: SendSchedule::decided(), call: Duration::from_secs(10), lease: LEASE }
+    SendRules {
+        schedule: SendSchedule::decided(),
+        call: Duration::from_secs(10),
+        lease: LEASE,
+        rescue: FIRST_DUE,
+    }
 }
 
 /// The message that wakes a conversation.
 pub(crate) fn task(conversation: &str) -> String {
-    format!(r#"{{"workspaceId":"{}","conversationId":"{conversation}"}}"#, World::WORKSPACE)
+    let workspace = World::WORKSPACE;
+    format!(r#"{{"lane":"conversation","workspaceId":"{workspace}","conversationId":"{conversation}"}}"#)
 }
 
 pub(crate) fn sent(parts: usize) -> Vec<(MessageStatus, Option<String>)> {

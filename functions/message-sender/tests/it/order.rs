@@ -207,7 +207,7 @@ async fn a_conversation_that_is_slow_waits_or_breaks_delays_no_other() {
         slow.wait().await;
     };
     let (again, ()) = tokio::join!(sender.run(&bodies), others_done);
-    assert_eq!(again, ["1"], "what broke comes again, nothing else");
+    assert_eq!(again, ["1", "5"], "what broke comes again, and what names no conversation; nothing else");
     assert_eq!(sender.parts(id).await, sent(1));
     assert_eq!(sender.message_in(throttled, waiting).await.status(), MessageStatus::Sending);
     let bad = sender.message_in(refused, bad).await;
@@ -245,7 +245,7 @@ async fn a_sender_that_dies_leaves_its_conversation_to_be_found_when_its_lease_i
     sender.wake().await;
     assert_eq!(sender.provider.calls().len(), 1, "the lease holds");
     sender.world.db.clock().advance(crate::LEASE + Duration::from_millis(1));
-    assert_eq!(sender.due().await, [CONVERSATION]);
+    assert_eq!(sender.rescued().await, [CONVERSATION]);
     sender.wake().await;
     assert_eq!(sender.parts(first).await, [crate::unknown(crate::INTERRUPTED)]);
     assert_eq!(sender.parts(second).await, sent(1));

@@ -34,6 +34,7 @@ fn endings() -> impl Strategy<Value = Vec<Ending>> {
         Ending::NoAnswer,
         answered(200, None),
         answered(429, Some(130_429)),
+        answered(400, Some(131_056)),
         answered(500, Some(1)),
         answered(500, Some(99)),
         answered(400, Some(131_026)),
@@ -166,7 +167,11 @@ fn in_order_and_never_blindly_again(calls: &[(String, String, Option<Ending>)]) 
         prop_assert!((text, to) <= (next_text, next_to), "{:?}", pair);
         if (text, to) == (next_text, next_to) {
             let again = ended.map(meaning);
-            prop_assert!(matches!(again, Some(Meaning::Retry | Meaning::Throttled)), "{:?}", pair);
+            prop_assert!(
+                matches!(again, Some(Meaning::Retry | Meaning::Throttled | Meaning::RecipientThrottled)),
+                "{:?}",
+                pair
+            );
         }
     }
     Ok(())
@@ -187,9 +192,9 @@ fn as_it_was(
             MessageStatus::Sent => last == Some(Meaning::Accepted) && part.provider_message_id.is_some(),
             MessageStatus::Failed => match error {
                 Some("131026") => last == Some(Meaning::Failed),
-                Some("GIVEN_UP") => {
-                    last.is_none_or(|last| matches!(last, Meaning::Retry | Meaning::Throttled))
-                }
+                Some("GIVEN_UP") => last.is_none_or(|last| {
+                    matches!(last, Meaning::Retry | Meaning::Throttled | Meaning::RecipientThrottled)
+                }),
                 _ => false,
             },
             MessageStatus::Unknown => match error {

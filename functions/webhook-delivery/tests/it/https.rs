@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use crate::receiver::{Behaviour, Receiver, response};
@@ -10,7 +12,8 @@ use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     Attempt, AttemptError, EndpointSecrets, EndpointUrl, EventId, Timestamp, TrustedReceivers, signature,
 };
-use tokio::net::TcpListener;
+use futures::future::join_all;
+use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
 use webhook_delivery::{Addresses, Answer, Https, Lookup, Post, Transport, Unanswered};
 
@@ -102,6 +105,119 @@ async fn connections_to_a_receiver_are_kept() {
     assert_eq!((receiver.connections(), receiver.requests().len()), (1, 3));
 }
 
+/// Says that every name is at the loopback, and looks how many sockets are open that are not a receiver's.
+struct Loopback {
+    other: usize,
+    most: AtomicUsize,
+    receiver: Arc<Receiver>,
+}
+
+impl Loopback {
+    fn beside(receiver: &Arc<Receiver>) -> Arc<Self> {
+        let other = descriptors() - receiver.sockets();
+        Arc::new(Self { other, most: AtomicUsize::new(0), receiver: receiver.clone() })
+    }
+
+    fn look(&self) -> usize {
+        let open = descriptors() - self.other - self.receiver.sockets();
+        self.most.fetch_max(open, Relaxed);
+        open
+    }
+}
+
+impl Lookup for Loopback {
+    fn lookup(&self, _: &str) -> Addresses {
+        self.look();
+        Box::pin(async { Ok(vec!["127.0.0.1".parse().unwrap()]) })
+    }
+}
+
+/// How many descriptors this process has open.
+fn descriptors() -> usize {
+    std::fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+#[tokio::test]
+async fn posts_to_many_receivers_never_open_more_sockets_than_allowed() {
+    const POSTS: usize = 40;
+    const SOCKETS: usize = 60;
+    let receiver = Arc::new(Receiver::start("*.receivers.example", response("204 No Content", "", "")).await);
+    let port = receiver.address.port();
+    let origins: Vec<_> = (0..300).map(|n| format!("https://r{n}.receivers.example:{port}")).collect();
+    let loopback = Loopback::beside(&receiver);
+    let trusted = TrustedReceivers::parse(&origins.join(",")).unwrap();
+    let https = Https::with_lookup(trusted, &receiver.ca, LONG, OURS, loopback.clone()).unwrap();
+    let https = https.limited(POSTS, SOCKETS);
+
+    let posts = (0..3000).map(|n| sent(&https, &origins[n * 7 % origins.len()]));
+    let answers = join_all(posts).await;
+    let most = loopback.most.load(Relaxed);
+    assert!((POSTS..=SOCKETS).contains(&most), "{most} sockets were open");
+    assert!(answers.iter().all(|answer| answer.as_ref().is_ok_and(|it| it.status == 204)), "all arrive");
+    assert!((1..=SOCKETS).contains(&loopback.look()), "some are kept");
+
+    drop(https);
+    assert_eq!(loopback.look(), 0, "none outlives the transport");
+}
+
+#[tokio::test]
+async fn a_connection_that_its_receiver_closed_during_a_freeze_is_not_used() {
+    // It has a thread of its own, which goes on while this one stands still.
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async move {
+            let receiver = Receiver::start("127.0.0.1", response("200 OK", "", "")).await;
+            tell.send(Arc::new(receiver)).unwrap();
+            std::future::pending::<()>().await;
+        });
+    });
+    let receiver = told.recv().unwrap();
+    let https = trusting(&receiver, LONG);
+    for _ in 0..20 {
+        post(&https, &receiver.url("/")).await.unwrap();
+        while receiver.sockets() > 1 {
+            std::thread::yield_now();
+        }
+    }
+    assert_eq!(receiver.connections(), 20);
+}
+
+#[tokio::test]
+async fn the_time_of_an_attempt_begins_when_its_turn_comes() {
+    let ok = b"HTTP/1.1 204 No Content\r\n\r\n".to_vec();
+    let late = Behaviour::Late(Duration::from_millis(600), ok);
+    let receiver = Receiver::start("127.0.0.1", late).await;
+    let https = trusting(&receiver, Duration::from_secs(1)).limited(1, 2);
+    let url = receiver.url("/");
+    let posts = (0..3).map(|_| sent(&https, &url));
+    for answer in join_all(posts).await {
+        assert_eq!(answer.unwrap().status, 204);
+    }
+    assert_eq!(receiver.connections(), 1, "one after the other");
+}
+
+#[tokio::test]
+async fn a_post_that_is_given_up_leaves_no_socket_open() {
+    let receiver = Arc::new(Receiver::start("r.receivers.example", Behaviour::Silent).await);
+    let origin = format!("https://r.receivers.example:{}", receiver.address.port());
+    let loopback = Loopback::beside(&receiver);
+    let trusted = TrustedReceivers::parse(&origin).unwrap();
+    let time = Duration::from_millis(300);
+    let https = Https::with_lookup(trusted, &receiver.ca, time, OURS, loopback.clone()).unwrap();
+    assert_eq!(post(&https, &origin).await, Err(AttemptError::Timeout));
+    assert_eq!(loopback.look(), 0);
+    {
+        let mut dropped = Box::pin(sent(&https, &origin));
+        while receiver.requests().len() < 2 {
+            assert!(futures::poll!(&mut dropped).is_pending());
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(loopback.look(), 1);
+    }
+    assert_eq!(loopback.look(), 0);
+}
+
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     let other = Receiver::start("127.0.0.1", response("200 OK", "", "")).await;
@@ -155,6 +271,177 @@ async fn a_name_that_is_not_found_is_the_receivers_failure_and_ours_if_none_is_f
     assert_eq!(sent(&asking(OURS, Names::default()), url).await, failed(AttemptError::DnsFailed));
     let nowhere = found().with("hooks.example.com", &[]);
     assert_eq!(sent(&asking(of_aws, nowhere), url).await, failed(AttemptError::DnsFailed));
+}
+
+/// Where a receiver is said to be, and the service that the function depends on itself.
+const RECEIVER: &str = "93.184.215.14";
+const CONTROL: &str = "127.0.0.1:4566";
+
+/// What becomes of a connection.
+#[derive(Clone, Copy)]
+enum Fate {
+    /// It is made.
+    Made,
+    /// It fails, with this number of Linux's.
+    Fails(i32),
+    /// Its packets are dropped.
+    Dropped,
+}
+
+const NETWORK_UNREACHABLE: i32 = 101;
+const REFUSED: i32 = 111;
+
+/// A network in which connections to the service of our own end in one way and all others in another.
+struct Network {
+    control: Fate,
+    others: Vec<Fate>,
+    listener: TcpListener,
+    controls: AtomicUsize,
+    others_tried: AtomicUsize,
+}
+
+impl Network {
+    /// `others` are the fates of the connections to receivers, in turn.
+    async fn of(control: Fate, others: &[Fate]) -> Arc<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (controls, others_tried) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Self { control, others: others.to_vec(), listener, controls, others_tried })
+    }
+
+    fn https(self: &Arc<Self>, time: Duration) -> Https {
+        let network = self.clone();
+        let names = Names::default().with("two.example.com", &[RECEIVER, "93.184.215.15"]);
+        https("", "", time, names).dialling(Arc::new(move |address| {
+            let fate = if address.to_string() == CONTROL {
+                network.controls.fetch_add(1, Relaxed);
+                network.control
+            } else {
+                network.others[network.others_tried.fetch_add(1, Relaxed) % network.others.len()]
+            };
+            let open = network.listener.local_addr().unwrap();
+            Box::pin(async move {
+                match fate {
+                    Fate::Made => TcpStream::connect(open).await,
+                    Fate::Fails(number) => Err(std::io::Error::from_raw_os_error(number)),
+                    Fate::Dropped => std::future::pending().await,
+                }
+            })
+        }))
+    }
+
+    fn controls(&self) -> usize {
+        self.controls.load(Relaxed)
+    }
+}
+
+#[tokio::test]
+async fn a_receiver_that_cannot_be_reached_failed_if_the_control_connects_and_was_not_called_if_it_does_not()
+{
+    let url = format!("https://{RECEIVER}/in");
+    let names = ["EPERM", "EADDRNOTAVAIL", "ENETDOWN", "ENETUNREACH", "ENOBUFS", "ETIMEDOUT", "EHOSTUNREACH"];
+    for (name, number) in names.into_iter().zip([1, 99, 100, NETWORK_UNREACHABLE, 105, 110, 113]) {
+        for (control, expected) in [
+            (Fate::Made, Unanswered::Failed(AttemptError::ConnectFailed)),
+            (Fate::Fails(NETWORK_UNREACHABLE), Unanswered::NotSent),
+            (Fate::Fails(REFUSED), Unanswered::NotSent),
+            (Fate::Fails(24), Unanswered::NotSent),
+        ] {
+            let network = Network::of(control, &[Fate::Fails(number)]).await;
+            assert_eq!(sent(&network.https(LONG), &url).await, Err(expected), "{name}");
+            assert_eq!(network.controls(), 1, "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_network_that_swallows_packets_is_told_from_a_receiver_that_does() {
+    let url = format!("https://{RECEIVER}/in");
+    let within =
+        async |time, control| sent(&Network::of(control, &[Fate::Dropped]).await.https(time), &url).await;
+    let (short, failed) = (Duration::from_millis(100), |error| Err(Unanswered::Failed(error)));
+    let (works, swallows, works_soon, swallows_soon) = tokio::join!(
+        within(LONG, Fate::Made),
+        within(LONG, Fate::Dropped),
+        within(short, Fate::Made),
+        within(short, Fate::Dropped),
+    );
+    assert_eq!((works, swallows), (failed(AttemptError::ConnectFailed), Err(Unanswered::NotSent)));
+    assert_eq!((works_soon, swallows_soon), (failed(AttemptError::Timeout), Err(Unanswered::NotSent)));
+}
+
+#[tokio::test]
+async fn a_receiver_that_refuses_and_descriptors_that_are_used_up_need_no_control_connection() {
+    let (url, two) = (format!("https://{RECEIVER}/in"), "https://two.example.com/in");
+    let swallowed = Fate::Fails(NETWORK_UNREACHABLE);
+    for (url, others, expected) in [
+        (url.as_str(), &[Fate::Fails(REFUSED)][..], Unanswered::Failed(AttemptError::ConnectFailed)),
+        (two, &[Fate::Fails(REFUSED), swallowed], Unanswered::Failed(AttemptError::ConnectFailed)),
+        (two, &[swallowed, Fate::Fails(REFUSED)], Unanswered::Failed(AttemptError::ConnectFailed)),
+        (&url, &[Fate::Fails(23)], Unanswered::NotSent),
+        (&url, &[Fate::Fails(24)], Unanswered::NotSent),
+    ] {
+        let network = Network::of(Fate::Dropped, others).await;
+        assert_eq!(sent(&network.https(LONG), url).await, Err(expected));
+        assert_eq!((network.controls(), network.others_tried.load(Relaxed)), (0, others.len()));
+    }
+}
+
+#[tokio::test]
+async fn many_posts_that_fail_at_the_same_time_share_one_control_connection() {
+    let url = format!("https://{RECEIVER}/in");
+    for (control, expected) in [
+        (Fate::Made, Unanswered::Failed(AttemptError::ConnectFailed)),
+        (Fate::Fails(NETWORK_UNREACHABLE), Unanswered::NotSent),
+    ] {
+        let network = Network::of(control, &[Fate::Fails(NETWORK_UNREACHABLE)]).await;
+        let https = network.https(LONG);
+        let answers = join_all((0..400).map(|_| sent(&https, &url))).await;
+        assert!(answers.iter().all(|answer| *answer == Err(expected)), "{expected:?}");
+        assert_eq!(sent(&https, &url).await, Err(expected), "it is remembered");
+        assert_eq!((network.controls(), network.others_tried.load(Relaxed)), (1, 401));
+    }
+}
+
+/// Finds one name, or none, and counts how often it is asked for that one.
+struct Ours {
+    found: bool,
+    asked: AtomicUsize,
+}
+
+impl Lookup for Ours {
+    fn lookup(&self, name: &str) -> Addresses {
+        let is_ours = name == "sqs.example.com";
+        self.asked.fetch_add(usize::from(is_ours), Relaxed);
+        let found = match is_ours && self.found {
+            true => Ok(vec!["52.119.188.1".parse().unwrap()]),
+            false => Err(std::io::Error::other("no such name")),
+        };
+        Box::pin(async move { found })
+    }
+}
+
+#[tokio::test]
+async fn many_names_that_are_not_found_at_the_same_time_share_one_look_up_of_ours() {
+    for (found, expected) in
+        [(true, Unanswered::Failed(AttemptError::DnsFailed)), (false, Unanswered::NotSent)]
+    {
+        let ours = Arc::new(Ours { found, asked: AtomicUsize::new(0) });
+        let receivers = TrustedReceivers::none();
+        let https =
+            Https::with_lookup(receivers, "", LONG, "https://sqs.example.com/1", ours.clone()).unwrap();
+        let urls: Vec<_> = (0..400).map(|n| format!("https://r{n}.example.com/in")).collect();
+        let answers = join_all(urls.iter().map(|url| sent(&https, url))).await;
+        assert!(answers.iter().all(|answer| *answer == Err(expected)), "{expected:?}");
+        assert_eq!(ours.asked.load(Relaxed), 1);
+    }
+}
+
+#[test]
+fn a_control_connection_that_leads_nowhere_stops_the_start() {
+    for (ours, starts) in [("https://sqs.example.com/1", true), ("http://127.0.0.1:4566", true), ("", false)]
+    {
+        assert_eq!(Https::new(TrustedReceivers::none(), "", LONG, ours).is_ok(), starts, "{ours}");
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod deliver;
-mod gate;
+mod history;
 mod https;
+mod jobs;
+mod kills;
+mod late;
+mod pace;
 mod receiver;
 mod ssrf;
+mod town;
+mod trouble;
+mod units;
+mod world;

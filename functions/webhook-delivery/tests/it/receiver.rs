@@ -33,6 +33,7 @@ pub(crate) struct Receiver {
     pub(crate) ca: String,
     requests: Arc<Mutex<Vec<String>>>,
     connections: Arc<Mutex<usize>>,
+    open: Arc<()>,
 }
 
 impl Receiver {
@@ -43,11 +44,15 @@ impl Receiver {
         let address = listener.local_addr().unwrap();
         let (requests, connections) = (Arc::new(Mutex::new(vec![])), Arc::new(Mutex::new(0)));
         let (seen, count) = (requests.clone(), connections.clone());
+        let open = Arc::new(());
+        let one = open.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 *count.lock().unwrap() += 1;
                 let (acceptor, behaviour, seen) = (acceptor.clone(), behaviour.clone(), seen.clone());
+                let one = one.clone();
                 tokio::spawn(async move {
+                    let _one = one;
                     let mut stream = stream;
                     if let Behaviour::Plain = behaviour {
                         stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
@@ -67,7 +72,7 @@ impl Receiver {
                 });
             }
         });
-        Self { address, ca, requests, connections }
+        Self { address, ca, requests, connections, open }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -80,6 +85,12 @@ impl Receiver {
 
     pub(crate) fn connections(&self) -> usize {
         *self.connections.lock().unwrap()
+    }
+
+    /// How many sockets it has open: of connections that it has not closed, and the one that it listens on.
+    pub(crate) fn sockets(&self) -> usize {
+        // One is ours, the other is of the task that listens.
+        Arc::strong_count(&self.open) - 1
     }
 }
 

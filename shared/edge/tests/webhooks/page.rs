@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::Duration;
 
-use domain::delivery::{KEPT, PARKED_FOR};
+use domain::delivery::{DELIVERED_KEPT, KEPT};
 use domain::retry::{Jitter, RetrySchedule};
-use domain::webhook::SigningSecrets;
+use domain::webhook::{PARKED_FOR, SigningSecrets};
 use domain::{
     Attempt, AttemptError, AttemptOutcome, DeliveryState, EndpointUrl, Event, EventType, WebhookEndpoint,
 };
@@ -104,6 +104,7 @@ fn limits() -> String {
         ("a body", format!("{} bytes", Event::MAX_BODY)),
         ("of your answer's body is kept", format!("{} bytes", Attempt::MAX_ANSWER)),
         ("events, deliveries and attempts are kept", days(KEPT)),
+        ("delivered ones and their attempts are kept", days(DELIVERED_KEPT)),
         ("a parked delivery waits for its endpoint", days(PARKED_FOR)),
         ("a replaced secret signs beside its successor", hours(SigningSecrets::OVERLAP)),
     ];
@@ -172,7 +173,7 @@ fn words(words: impl IntoIterator<Item = &'static str>) -> BTreeSet<String> {
 fn the_page_lists_every_error_code_every_state_and_every_header_and_no_other() {
     use AttemptError::*;
     let answered = [300, 400].map(|status| AttemptOutcome::Answered { status, retry_after: None });
-    let failed = [Timeout, ConnectFailed, TlsFailed, DnsFailed, AddressRefused, AnswerBroken];
+    let failed = [Timeout, ConnectFailed, TlsFailed, DnsFailed, AddressRefused, AnswerBroken, WorkerDied];
     let codes = answered.into_iter().chain(failed.map(AttemptOutcome::Failed));
     assert_eq!(listed("errors"), words(codes.filter_map(AttemptOutcome::error_code)));
     assert_eq!(listed("states"), words(DeliveryState::NAMES.iter().copied()));

@@ -1,7 +1,7 @@
-//! A store that answers what the engine asks from memory and forgets what it is told: each delivery can be made over and
-//! over, and nothing but the engine is slow.
+//! A store that answers what the engine asks from memory and forgets what it is told: the same lanes can be visited over
+//! and over, and nothing but the engine is slow.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bench::Database;
@@ -9,15 +9,17 @@ use harness::World;
 use serde_json::{Value, json};
 use store::Table;
 
-type Rows = HashMap<(String, String), Value>;
+type Rows = BTreeMap<(String, String), Value>;
 
-/// The rows that are there now.
-pub(crate) fn database(world: &World) -> Database {
+/// The rows that are there now. Every lane bears so many posts at the same time whenever it is leased.
+pub(crate) fn database(world: &World, width: u16) -> Database {
     let mut rows = Rows::new();
-    for table in [Table::Deliveries, Table::Workspaces, Table::Secrets] {
-        for row in world.db.rows(table) {
-            let name = |key: &str| row[key]["S"].as_str().unwrap_or_default().to_owned();
-            rows.insert((name("pk"), name("sk")), row);
+    for table in [Table::Webhooks, Table::Workspaces, Table::Secrets] {
+        for mut row in world.db.rows(table) {
+            if row["kind"]["S"] == "lane" {
+                row["width"] = number(i64::from(width));
+            }
+            rows.insert((text(&row["pk"]), text(&row["sk"])), row);
         }
     }
     Database::Canned(Arc::new(move |operation, body| answer(&rows, operation, body)))
@@ -25,10 +27,7 @@ pub(crate) fn database(world: &World) -> Database {
 
 fn answer(rows: &Rows, operation: &str, body: &Value) -> Value {
     match operation {
-        "BatchExecuteStatement" => {
-            let statements = body["Statements"].as_array().into_iter().flatten();
-            json!({ "Responses": statements.map(|one| executed(rows, one)).collect::<Vec<_>>() })
-        }
+        "Query" => range(rows, body),
         "BatchGetItem" => {
             let mut found = serde_json::Map::new();
             for (table, asked) in body["RequestItems"].as_object().into_iter().flatten() {
@@ -37,49 +36,49 @@ fn answer(rows: &Rows, operation: &str, body: &Value) -> Value {
             }
             json!({ "Responses": found, "UnprocessedKeys": {} })
         }
-        "GetItem" => row(rows, &body["Key"]).map_or_else(|| json!({}), |row| json!({ "Item": row })),
         "BatchWriteItem" => json!({ "UnprocessedItems": {} }),
-        // The gate: whoever comes is let in.
-        "UpdateItem" => json!({ "Attributes": body["Key"] }),
+        "UpdateItem" => updated(rows, body),
         other => panic!("the engine asks for {other}: {body}"),
     }
 }
 
-fn row(rows: &Rows, key: &Value) -> Option<Value> {
-    let name = |key: &Value| key["S"].as_str().unwrap_or_default().to_owned();
-    rows.get(&(name(&key["pk"]), name(&key["sk"]))).cloned()
+/// The rows between two sort keys, a page of them.
+fn range(rows: &Rows, body: &Value) -> Value {
+    let value = |name: &str| text(&body["ExpressionAttributeValues"][name]);
+    let (pk, limit) = (value(":pk"), usize::try_from(body["Limit"].as_u64().unwrap()).unwrap());
+    let all = rows.range((pk.clone(), value(":from"))..=(pk, value(":to")));
+    let page: Vec<&Value> = all.map(|(_, row)| row).take(limit).collect();
+    let mut answer = json!({ "Items": page, "Count": page.len(), "ScannedCount": page.len() });
+    // As DynamoDB does, also where nothing more follows.
+    if let Some(last) = page.last().filter(|_| page.len() == limit) {
+        answer["LastEvaluatedKey"] = json!({ "pk": last["pk"], "sk": last["sk"] });
+    }
+    answer
 }
 
-/// The row as it is behind an `UPDATE` whose condition holds; behind an `INSERT` nothing.
-fn executed(rows: &Rows, statement: &Value) -> Value {
-    let text = statement["Statement"].as_str().unwrap_or_default();
-    let Some((changes, _)) = text.split_once(" WHERE ") else { return json!({}) };
-    let mut parameters = statement["Parameters"].as_array().into_iter().flatten();
-    let mut changed = vec![];
-    for change in changes.split(" SET ").skip(1) {
-        let (assignment, removed) = change.split_once(" REMOVE ").unwrap_or((change, ""));
-        let name = assignment.split('"').nth(1).unwrap_or_default();
-        changed
-            .push((name, Some((assignment.contains(" + "), parameters.next().cloned().unwrap_or_default()))));
-        changed.extend(
-            removed
-                .split('"')
-                .filter(|name| !name.contains(' ') && !name.is_empty())
-                .map(|name| (name, None)),
-        );
+/// A lease is always given: the lane as it stands, with what its visitor looks for. A release has no answer.
+fn updated(rows: &Rows, body: &Value) -> Value {
+    if body["ReturnValues"] != "ALL_NEW" {
+        return json!({});
     }
-    let mut key = || parameters.next().and_then(|key| key["S"].as_str()).unwrap_or_default().to_owned();
-    let Some(mut row) = rows.get(&(key(), key())).cloned() else { panic!("no row for {statement}") };
-    for (name, change) in changed {
-        match change {
-            Some((true, by)) => {
-                let number =
-                    |value: &Value| value["N"].as_str().and_then(|n| n.parse::<i64>().ok()).unwrap_or(0);
-                row[name] = json!({ "N": (number(&row[name]) + number(&by)).to_string() });
-            }
-            Some((false, value)) => row[name] = value,
-            None => drop(row.as_object_mut().and_then(|row| row.remove(name))),
-        }
-    }
-    json!({ "TableName": "test-deliveries", "Item": row })
+    let Some(mut lane) = row(rows, &body["Key"]) else { panic!("no row for {body}") };
+    let values = &body["ExpressionAttributeValues"];
+    assert!(values[":lease"]["S"].is_string(), "the engine writes {body}");
+    lane["lease"] = values[":lease"].clone();
+    lane["leaseUntil"] = values[":leaseUntil"].clone();
+    lane["begun"] = number(1);
+    lane.as_object_mut().map(|lane| lane.remove("low"));
+    json!({ "Attributes": lane })
+}
+
+fn row(rows: &Rows, key: &Value) -> Option<Value> {
+    rows.get(&(text(&key["pk"]), text(&key["sk"]))).cloned()
+}
+
+fn text(value: &Value) -> String {
+    value["S"].as_str().unwrap_or_default().to_owned()
+}
+
+fn number(value: i64) -> Value {
+    json!({ "N": value.to_string() })
 }

@@ -1,6 +1,6 @@
 //! What dead receivers cost the healthy ones: two queues, as many processes as the template lets run at the same time.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -8,10 +8,17 @@ use std::time::{Duration, Instant};
 use bench::{Authority, Aws, Database, Function, Table, Traffic, binary, environment};
 use harness::queue_fixture;
 
-use crate::scene::{Arrivals, deliveries, endpoint, origin, receiver, world};
+use crate::scene::{Arrivals, Lane, endpoint, lane, origin, receiver, world};
 
-const HEALTHY: usize = 1_000;
-const DEAD: [usize; 4] = [0, 500, 1_000, 5_000];
+/// Who waits for deliveries, and how many each.
+const HEALTHY: (usize, usize) = (10, 100);
+const ALL: usize = HEALTHY.0 * HEALTHY.1;
+/// Who takes posts and never answers, and how many deliveries to each.
+const DEAD: [(usize, usize); 3] = [(0, 0), (12, 100), (1, 5_000)];
+/// Each this often, in turn; of each figure the median.
+const REPEATS: usize = 3;
+/// The relay queues a message about a lane for each batch of a stream, which brings so many events.
+const TOLD: usize = 100;
 /// `DeliveryConcurrency` and `SlowDeliveryConcurrency`, unless a deployment says otherwise.
 const FAST: usize = 50;
 const SLOW: usize = 20;
@@ -23,41 +30,62 @@ struct Seen {
     p99: Duration,
     last: Duration,
     dead_connections: usize,
+    messages: usize,
 }
 
 /// Messages that wait, and from when on each is handed out.
 type Queue = Rc<RefCell<VecDeque<(Instant, String)>>>;
 
-/// The healthy alone and beside more and more of the dead.
+/// The healthy alone and beside the dead.
 pub(crate) async fn table() -> Table {
-    let mut seen = vec![];
-    for dead in DEAD {
-        eprintln!("deliveries: {HEALTHY} healthy ones beside {dead} dead ones");
-        seen.push(beside(dead).await);
+    let mut seen: Vec<Vec<Seen>> = DEAD.iter().map(|_| vec![]).collect();
+    for repeat in 1..=REPEATS {
+        for (dead, seen) in DEAD.iter().zip(&mut seen) {
+            eprintln!("deliveries: {ALL} healthy ones beside {} x {} dead ones, {repeat}", dead.0, dead.1);
+            seen.push(beside(*dead).await);
+        }
     }
-    let names = DEAD.iter().map(|dead| format!("beside {dead} dead"));
+    let names = DEAD.iter().map(|dead| match dead {
+        (0, _) => "alone".to_owned(),
+        (1, each) => format!("beside {each} to one dead endpoint"),
+        (lanes, each) => format!("beside {lanes} endpoints that die, {each} each"),
+    });
     let mut table = Table::new("1,000 healthy deliveries, from the queue to the receiver", "run", names);
-    let mut column = |head: &str, cell: &dyn Fn(&Seen) -> String| table.column(head, seen.iter().map(cell));
-    column("p50, s", &|seen| format!("{:.2}", seen.median.as_secs_f64()));
-    column("p99, s", &|seen| format!("{:.2}", seen.p99.as_secs_f64()));
-    column("last, s", &|seen| format!("{:.2}", seen.last.as_secs_f64()));
-    column("connections to the dead", &|seen| seen.dead_connections.to_string());
+    let mut column = |head: &str, cell: &dyn Fn(&Seen) -> Duration| {
+        let cell = |seen: &Vec<Seen>| format!("{:.2}", median(seen.iter().map(cell)).as_secs_f64());
+        table.column(head, seen.iter().map(cell));
+    };
+    column("p50, s", &|seen| seen.median);
+    column("p99, s", &|seen| seen.p99);
+    column("last, s", &|seen| seen.last);
+    let connections = |seen: &Vec<Seen>| median(seen.iter().map(|seen| seen.dead_connections)).to_string();
+    table.column("connections to the dead", seen.iter().map(connections));
+    let visits = |seen: &Vec<Seen>| median(seen.iter().map(|seen| seen.messages)).to_string();
+    table.column("messages handed out", seen.iter().map(visits));
     table
 }
 
-async fn beside(dead: usize) -> Seen {
+fn median<T: Ord + Copy>(all: impl Iterator<Item = T>) -> T {
+    let mut all: Vec<T> = all.collect();
+    all.sort();
+    all[all.len() / 2]
+}
+
+async fn beside((dead, to_each): (usize, usize)) -> Seen {
     let (authority, traffic) = (Authority::new(), Traffic::default());
     let (arrivals, never) = (Arrivals::default(), Arrivals::default());
     let well = receiver(&authority, Some(Duration::ZERO), &traffic, &arrivals).await;
     let hung = receiver(&authority, None, &traffic, &never).await;
     let world = world().await;
-    let (mut ones, mut others) = (vec![], vec![]);
-    for _ in 0..10 {
-        ones.push(endpoint(&world, &well).await);
-        others.push(endpoint(&world, &hung).await);
+    let (mut healthy, mut dying) = (vec![], vec![]);
+    for _ in 0..HEALTHY.0 {
+        let endpoint = endpoint(&world, &well).await;
+        healthy.push(lane(&world, endpoint, HEALTHY.1).await);
     }
-    let healthy = deliveries(&world, &ones, HEALTHY).await;
-    let dying = deliveries(&world, &others[..1], dead).await;
+    for _ in 0..dead {
+        let endpoint = endpoint(&world, &hung).await;
+        dying.push(lane(&world, endpoint, to_each).await);
+    }
     let database = Database::Served(world.db.endpoint().to_owned());
     let aws = Rc::new(Aws::start(database, Some(&authority), traffic).await);
     let mut env = environment(&aws.server, &aws.server, Some(&authority));
@@ -74,47 +102,65 @@ async fn beside(dead: usize) -> Seen {
             number >= FAST,
         ));
     }
-    // As they come in: the dead evenly among the healthy.
     let begun = Instant::now();
-    let mut all: Vec<(usize, &str)> = vec![];
-    all.extend(healthy.iter().enumerate().map(|(n, one)| (n * 1_000 / HEALTHY, one.message.as_str())));
-    all.extend(dying.iter().enumerate().map(|(n, one)| (n * 1_000 / dead.max(1), one.message.as_str())));
-    all.sort_by_key(|(at, _)| *at);
-    fast.borrow_mut().extend(all.into_iter().map(|(_, message)| (begun, message.to_owned())));
+    fast.borrow_mut().extend(told(&healthy, &dying).into_iter().map(|message| (begun, message)));
+    let handed_out = Cell::new(0);
 
-    let workers = functions.into_iter().map(|(function, queue, is_slow)| work(function, queue, is_slow));
+    let workers =
+        functions.into_iter().map(|(function, queue, is_slow)| work(function, queue, is_slow, &handed_out));
     let carry = async {
         loop {
             for queued in aws.take_queued() {
                 let to = if queued.queue.ends_with("-slow") { &slow } else { &fast };
                 to.borrow_mut().push_back((Instant::now() + queued.delay, queued.body));
             }
-            if arrivals.count() == HEALTHY || begun.elapsed() > LONGEST {
+            if arrivals.count() == ALL || begun.elapsed() > LONGEST {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
     futures::future::select(Box::pin(futures::future::join_all(workers)), Box::pin(carry)).await;
-    let mut times: Vec<Duration> =
-        healthy.iter().map(|one| arrivals.of(&one.event).map_or(LONGEST, |at| at - begun)).collect();
+    let arrived = |event: &String| arrivals.of(event).map_or(LONGEST, |at| at - begun);
+    let mut times: Vec<Duration> = healthy.iter().flat_map(|lane| lane.events.iter().map(arrived)).collect();
     times.sort();
     Seen {
-        median: times[HEALTHY / 2],
-        p99: times[HEALTHY * 99 / 100],
-        last: times[HEALTHY - 1],
+        median: times[ALL / 2],
+        p99: times[ALL * 99 / 100],
+        last: times[ALL - 1],
         dead_connections: hung.connections(),
+        messages: handed_out.get(),
     }
 }
 
+/// The messages as the relay queues them: one about each lane for each batch of the stream, in which the events of all
+/// come evenly mixed.
+fn told(healthy: &[Lane], dying: &[Lane]) -> Vec<String> {
+    let lanes = || healthy.iter().chain(dying);
+    let all: usize = lanes().map(|lane| lane.events.len()).sum();
+    let batches = all.div_ceil(TOLD);
+    let mut messages = vec![];
+    for batch in 0..batches {
+        for lane in lanes() {
+            // How many of its events come up to the end of a batch.
+            let until = |batch: usize| lane.events.len() * batch / batches;
+            if until(batch + 1) > until(batch) {
+                messages.push(lane.message.clone());
+            }
+        }
+    }
+    messages
+}
+
 /// One place of a function's concurrency: it takes a batch whenever it is free.
-async fn work(mut function: Function, queue: Queue, is_slow: bool) {
+async fn work(mut function: Function, queue: Queue, is_slow: bool, handed_out: &Cell<usize>) {
     loop {
         let bodies = ready(&queue);
         if bodies.is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
             continue;
         }
+        handed_out.set(handed_out.get() + bodies.len());
         let mut event = queue_fixture("webhook-delivery.json", &bodies);
         if is_slow {
             for record in event["Records"].as_array_mut().into_iter().flatten() {

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use bench::{Answer, Authority, Server, Traffic};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType, Timestamp,
-    TrustedReceivers, WebhookEndpoint,
+    Caps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType, Slot,
+    Timestamp, TrustedReceivers, WebhookEndpoint,
 };
 use harness::World;
 use http::StatusCode;
-use store::Table;
+use store::{FreshKey, NewEvent};
 
 const FIRST_DUE: Duration = Duration::from_secs(120);
 /// The size of a body.
@@ -63,10 +63,12 @@ pub(crate) async fn receiver(
     .await
 }
 
-/// A delivery that waits: its event, and the body of its message.
+/// A lane in which deliveries wait.
 #[derive(Clone)]
-pub(crate) struct Waiting {
-    pub(crate) event: String,
+pub(crate) struct Lane {
+    /// Their events.
+    pub(crate) events: Vec<String>,
+    /// The body of a queue message about it.
     pub(crate) message: String,
 }
 
@@ -88,6 +90,9 @@ pub(crate) async fn endpoint(world: &World, receiver: &Server) -> EndpointId {
         url: EndpointUrl::parse(&url, &TrustedReceivers::parse(&origin(receiver)).unwrap()).unwrap(),
         state: EndpointState::Enabled,
         filter: EventFilter::parse([]).unwrap(),
+        caps: Caps::default(),
+        slots: 1,
+        forgets_before: None,
         created_at: store.now(),
         version: 1,
     };
@@ -105,32 +110,31 @@ pub(crate) fn origin(receiver: &Server) -> String {
     format!("https://127.0.0.1:{}", receiver.port)
 }
 
-/// Records so many events for each of these endpoints in turn.
-pub(crate) async fn deliveries(world: &World, endpoints: &[EndpointId], count: usize) -> Vec<Waiting> {
+/// Records so many events for an endpoint, and tells its lane.
+pub(crate) async fn lane(world: &World, endpoint: EndpointId, count: usize) -> Lane {
     let store = world.db.store();
-    let known: Vec<String> = world
-        .db
-        .rows(Table::Deliveries)
-        .iter()
-        .filter_map(|row| row["deliveryId"]["S"].as_str().map(str::to_owned))
-        .collect();
-    for n in 0..count {
+    let slot = Slot { workspace: world.workspace, endpoint, number: 0 };
+    let new = |_| {
         let id = store.ids().next();
         let event = Event::of_change(EventType::ContactUpdated, world.workspace, &id, 1, store.now());
         let body = format!("{{\"eventId\":\"{}\",\"payload\":\"{}\"}}", event.id, "x".repeat(BODY - 70));
-        let endpoint = endpoints[n % endpoints.len()];
-        store.record_event(&event, None, body.into_bytes(), &[endpoint], FIRST_DUE).await.unwrap();
-    }
-    let mut waiting = vec![];
-    for row in world.db.rows(Table::Deliveries) {
-        let text = |name: &str| row[name]["S"].as_str().map(str::to_owned);
-        let (Some(id), Some(event)) = (text("deliveryId"), text("eventId")) else { continue };
-        if known.contains(&id) {
-            continue;
+        NewEvent { event, request: None, body: body.into_bytes(), slots: vec![slot] }
+    };
+    let new: Vec<NewEvent> = (0..count).map(new).collect();
+    // As many at once as a batch of a stream may bring.
+    for new in new.chunks(100) {
+        for recorded in store.record_events(new).await {
+            recorded.unwrap();
         }
-        let message = format!(r#"{{"workspaceId":"{}","deliveryId":"{id}"}}"#, world.workspace);
-        waiting.push(Waiting { event, message });
     }
-    assert_eq!(waiting.len(), count);
-    waiting
+    let places = new.iter().map(|new| FreshKey { at: new.event.at, event: new.event.id });
+    if let Some(least) = places.min() {
+        store.tell_webhook_lane(slot, least, FIRST_DUE).await.unwrap();
+    }
+    let events = new.iter().map(|new| new.event.id.to_string()).collect();
+    let message = format!(
+        r#"{{"lane":"webhook","workspaceId":"{}","endpointId":"{endpoint}","slot":0}}"#,
+        world.workspace
+    );
+    Lane { events, message }
 }

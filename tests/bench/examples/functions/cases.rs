@@ -6,8 +6,9 @@ use domain::api_key::RateLimit;
 use domain::message::Draft;
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    AttributeType, Cellphone, Conversation, Email, EndpointId, EndpointSecrets, EndpointState, EndpointUrl,
-    EventFilter, MessageBody, MessageId, PersonName, Timestamp, TrustedReceivers, WebhookEndpoint,
+    AttributeType, Caps, Cellphone, Conversation, Email, EndpointId, EndpointSecrets, EndpointState,
+    EndpointUrl, EventFilter, MessageBody, MessageId, PersonName, Timestamp, TrustedReceivers,
+    WebhookEndpoint,
 };
 use harness::{GatewayEvent, World, fixture, fixture_text, queue_fixture};
 use serde_json::{Value, json};
@@ -193,7 +194,9 @@ async fn events(world: &World, what: &What) -> Vec<String> {
                 let conversation = reached(world, n).await;
                 say(world, &conversation).await;
                 let body = json!({
-                    "workspaceId": world.workspace.to_string(), "conversationId": conversation.id.to_string(),
+                    "lane": "conversation",
+                    "workspaceId": world.workspace.to_string(),
+                    "conversationId": conversation.id.to_string(),
                 });
                 events.push(queue_fixture("message-sender.json", &[body.to_string()]).to_string());
             }
@@ -206,8 +209,11 @@ async fn events(world: &World, what: &What) -> Vec<String> {
             let mut events = vec![];
             for n in 0..EVENTS {
                 let lead = world.lead(&phone(n), |_| ()).await;
-                let body =
-                    json!({ "workspaceId": world.workspace.to_string(), "leadId": lead.id.to_string() });
+                let body = json!({
+                    "lane": "lead",
+                    "workspaceId": world.workspace.to_string(),
+                    "leadId": lead.id.to_string(),
+                });
                 events.push(queue_fixture("lead-sender.json", &[body.to_string()]).to_string());
             }
             events
@@ -263,6 +269,9 @@ async fn endpoint(world: &World) {
         url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
         state: EndpointState::Enabled,
         filter: EventFilter::parse([]).unwrap(),
+        caps: Caps::default(),
+        slots: 1,
+        forgets_before: None,
         created_at: store.now(),
         version: 1,
     };

@@ -105,7 +105,13 @@ async fn an_endpoint_that_fails_twice_gets_the_same_event_again_signed_anew() {
 
 #[tokio::test]
 async fn a_delivery_killed_between_the_post_and_its_record_is_delivered_again_with_the_same_id() {
-    let short = ["AttemptTimeoutSeconds=5", "DeliveryTimeoutSeconds=10", "LeaseSeconds=15", QUICK_RETRIES];
+    let short = [
+        "AttemptTimeoutSeconds=5",
+        "DeliveryTimeoutSeconds=15",
+        "LeaseSeconds=30",
+        "FirstDueSeconds=1",
+        QUICK_RETRIES,
+    ];
     let stack = Stack::start("killed", &short).await;
     let workspace = stack.workspace("Killed");
     let contact = stack.contact(&workspace, "Ana", "ana@example.com", "+12025550101");

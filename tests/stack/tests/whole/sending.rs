@@ -283,7 +283,8 @@ async fn every_ending_of_a_call_has_its_own_consequence_and_holds_nobody_else_up
 
 #[tokio::test]
 async fn a_sender_killed_while_it_asks_leaves_an_unknown_and_never_asks_again() {
-    let parameters = ["SendTimeoutSeconds=15", "SenderTimeoutSeconds=20", "SendLeaseSeconds=30"];
+    let parameters =
+        ["SendTimeoutSeconds=10", "SenderTimeoutSeconds=20", "SendLeaseSeconds=30", "FirstDueSeconds=1"];
     let stack = Stack::start("killed-sender", &parameters).await;
     let sending = Sending::start(&stack, "Killed", "1055500004");
     stack.webhook(&sending.workspace, "/ok/killed", &["message.created", "message.updated"]);

@@ -3,11 +3,11 @@ use std::time::Duration;
 use domain::message::{Draft, MessageBody, Progress};
 use domain::onboarding::Requested;
 use domain::template::Parameters;
-use domain::{Conversation, Message, MessageId, TemplateId, UserRef};
+use domain::{Conversation, LaneId, Message, MessageId, TemplateId, UserRef};
 use harness::World;
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::json;
-use store::{LaneLease, MessageTaken, NewMessage};
+use store::{Lane, Lease, MessageTaken, NewMessage};
 
 use crate::Desk;
 
@@ -91,13 +91,13 @@ async fn a_conversation_is_shown_by_ids_with_what_is_to_be_sent_into_it() {
     "#);
     assert_eq!(shown["lane"]["open"][0]["messageId"], message.id.to_string());
 
-    let lane =
-        desk.db.store().lease_lane(conversation.workspace_id, conversation.id, Duration::from_secs(90));
-    assert!(matches!(lane.await.unwrap(), LaneLease::Taken(_)));
+    let lane = LaneId::Conversation(conversation.workspace_id, conversation.id);
+    let leased = desk.db.store().lease_lane(lane, Duration::from_secs(90)).await.unwrap();
+    assert!(matches!(leased, Lease::Taken(_)));
     let leased = desk.json(&show).await["lane"].clone();
     assert_eq!(
         (&leased["leaseUntil"], &leased["dueAt"]),
-        (&json!("2026-01-02T03:05:35.678Z"), &leased["leaseUntil"])
+        (&json!("2026-01-02T03:05:35.678Z"), &shown["lane"]["dueAt"])
     );
     assert_snapshot!(desk.run(&show).await.out, @"
     conversation    00000000-0000-4000-8000-000000000008
@@ -106,7 +106,7 @@ async fn a_conversation_is_shown_by_ids_with_what_is_to_be_sent_into_it() {
     internals       00000000-0000-4000-8000-000000000005
     messages        2
     leased until    2026-01-02T03:05:35.678Z
-    due             2026-01-02T03:05:35.678Z
+    due             2026-01-02T03:04:05.678Z
     open            2. 00000000-0000-4000-8000-000000000009
     templates left  00000000-0000-4000-8000-000000000006
     created         2026-01-02T03:04:05.678Z
@@ -118,12 +118,11 @@ async fn a_conversation_is_shown_by_ids_with_what_is_to_be_sent_into_it() {
 async fn a_message_is_shown_with_its_parts_and_without_its_text() {
     let (world, conversation, message) = conversation().await;
     let store = world.db.store();
-    let LaneLease::Taken(lane) =
-        store.lease_lane(conversation.workspace_id, conversation.id, Duration::from_secs(90)).await.unwrap()
-    else {
+    let lane = LaneId::Conversation(conversation.workspace_id, conversation.id);
+    let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(90)).await.unwrap() else {
         panic!("the lane is free")
     };
-    let outbound = store.outbound(&lane, message.id).await.unwrap().unwrap();
+    let outbound = store.outbound(&Lane::of(&leased).unwrap(), message.id).await.unwrap().unwrap();
     let now = store.now();
     let put_off = |message: &Message| Message {
         progress: Progress { failures: 2, throttled: 1, since: Some(now), next_at: Some(now), calling: None },

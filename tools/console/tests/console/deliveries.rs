@@ -1,116 +1,32 @@
 use std::time::Duration;
 
 use domain::delivery::Next;
-use domain::{Attempt, AttemptOutcome, DeliveryId, WorkspaceId};
-use futures::future::join;
+use domain::{AttemptError, AttemptOutcome, Delivery, DeliveryState, EventId, WebhookEndpoint};
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};
 
-use crate::Desk;
-
-/// A workspace with endpoints, to be sent trial events.
-struct Hooks {
-    desk: Desk,
-    workspace: String,
-}
-
-impl Hooks {
-    async fn new() -> Self {
-        let (desk, workspace) = Desk::with_workspace().await;
-        Self { desk, workspace }
-    }
-
-    async fn json(&self, arguments: &[&str]) -> Value {
-        self.desk.json(&[arguments, &["--workspace", &self.workspace]].concat()).await
-    }
-
-    async fn endpoint(&self) -> String {
-        let url = "https://hooks.example.com/in";
-        let made = self.json(&["webhook", "create", "--url", url, "--api-key", "k"]).await;
-        made["endpointId"].as_str().unwrap().to_owned()
-    }
-
-    /// Sends a trial event and returns its delivery's id. A moment passes, so that deliveries are in order.
-    async fn test(&self, endpoint: &str) -> String {
-        self.desk.db.clock().advance(Duration::from_millis(1));
-        let sent = self.json(&["webhook", "test", "--endpoint", endpoint]).await;
-        sent["deliveryId"].as_str().unwrap().to_owned()
-    }
-
-    /// An attempt of a delivery is answered so, and this becomes of it.
-    async fn attempted(&self, delivery: &str, status: u16, next: Next) {
-        let (leased, store) = (self.leased(delivery).await, self.desk.db.store());
-        let attempt = Attempt {
-            number: leased.delivery.attempts,
-            at: store.now(),
-            took: Duration::from_millis(31),
-            outcome: AttemptOutcome::Answered { status, retry_after: Some(Duration::from_secs(60)) },
-            answer: b"come \x1b[31mback\nlater".to_vec(),
-        };
-        store.finish_attempt(&leased, &attempt, next, store.now(), Duration::ZERO).await.unwrap();
-    }
-
-    async fn leased(&self, delivery: &str) -> store::Leased {
-        let (workspace, id) =
-            (WorkspaceId::parse(&self.workspace).unwrap(), DeliveryId::parse(delivery).unwrap());
-        let lease =
-            self.desk.db.store().lease_delivery(workspace, id, Duration::from_secs(90)).await.unwrap();
-        let store::Lease::Taken(leased) = lease else { panic!("{lease:?}") };
-        leased
-    }
-
-    async fn refused(&self, arguments: &[&str]) -> String {
-        self.desk.refused(&[arguments, &["--workspace", &self.workspace]].concat()).await
-    }
-
-    /// The deliveries that were queued since this was last asked, each once, in the order of their ids.
-    fn queued(&self) -> Vec<String> {
-        let queued = self.desk.queue.take();
-        let bodies = queued.iter().map(|message| serde_json::from_str::<Value>(&message.body).unwrap());
-        let mut queued: Vec<String> =
-            bodies.map(|body| body["deliveryId"].as_str().unwrap().to_owned()).collect();
-        queued.sort();
-        queued
-    }
-
-    async fn listed(&self, more: &[&str]) -> Vec<(String, String)> {
-        let listed = self.json(&[&["delivery", "list"], more].concat()).await;
-        let text = |delivery: &Value, name: &str| delivery[name].as_str().unwrap().to_owned();
-        listed
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|delivery| (text(delivery, "deliveryId"), text(delivery, "state")))
-            .collect()
-    }
-}
-
-fn in_state(state: &str, deliveries: &[&String]) -> Vec<(String, String)> {
-    deliveries.iter().map(|id| ((*id).clone(), state.to_owned())).collect()
-}
+use crate::hooks::{Hooks, in_state};
 
 #[tokio::test]
-async fn a_trial_event_is_recorded_with_its_delivery_and_queued() {
+async fn a_trial_event_is_recorded_with_its_delivery_and_its_lane_is_queued() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let sent = hooks.json(&["webhook", "test", "--endpoint", &endpoint]).await;
     assert_json_snapshot!(sent, @r#"
     {
-      "deliveryId": "00b9aedb-b55f-51df-b193-880af16de123",
+      "deliveryId": "3240c357-81ee-55ea-9a87-0f2e226d1b03.00000000-0000-4000-8000-000000000004",
       "endpointId": "00000000-0000-4000-8000-000000000004",
       "eventId": "3240c357-81ee-55ea-9a87-0f2e226d1b03"
     }
     "#);
-    let queued = hooks.desk.queue.take();
-    assert_eq!(queued.len(), 1);
-    let body: Value = serde_json::from_str(&queued[0].body).unwrap();
-    assert_eq!(body, json!({ "workspaceId": hooks.workspace, "deliveryId": sent["deliveryId"] }));
-    assert_eq!(queued[0].group, endpoint);
+    assert_eq!(hooks.queued(), [("fast".to_owned(), 0)]);
 
-    let event = domain::EventId::parse(sent["eventId"].as_str().unwrap()).unwrap();
-    let workspace = WorkspaceId::parse(&hooks.workspace).unwrap();
-    let recorded = hooks.desk.db.store().recorded_event(workspace, event).await.unwrap().unwrap();
+    let event = EventId::parse(sent["eventId"].as_str().unwrap()).unwrap();
+    let recorded = hooks.store().recorded_event(hooks.id(), event).await.unwrap().unwrap();
     assert_snapshot!(String::from_utf8(recorded.body).unwrap(), @r#"{"eventId":"3240c357-81ee-55ea-9a87-0f2e226d1b03","eventType":"webhook.test","entity":"webhook_tests","workspaceId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-02T03:04:05Z","payload":{"endpointId":"00000000-0000-4000-8000-000000000004"}}"#);
+    let slot = hooks.slots(&endpoint).await[0];
+    let due = hooks.store().webhook_lane_due(slot).await.unwrap();
+    assert_eq!(due, Some(hooks.store().now().plus(Duration::from_secs(120))), "should the message be lost");
 }
 
 #[tokio::test]
@@ -120,10 +36,31 @@ async fn a_trial_event_is_sent_although_the_queue_is_not_there() {
     hooks.desk.queue.close(true);
     let delivery = hooks.test(&endpoint).await;
     assert_eq!(hooks.listed(&[]).await, in_state("PENDING", &[&delivery]));
-    let ran =
-        hooks.desk.run(&["webhook", "test", "--workspace", &hooks.workspace, "--endpoint", &endpoint]).await;
+    let ran = hooks.desk.run(&hooks.within(&["webhook", "test", "--endpoint", &endpoint])).await;
     assert_eq!(ran.status, 0);
-    assert_snapshot!(ran.err, @"The queue did not take it: the delivery is made within three minutes.");
+    assert_snapshot!(ran.err, @"The queue does not take the message: the delivery is made within three minutes.");
+}
+
+#[tokio::test]
+async fn a_trial_event_is_sent_at_once_to_an_endpoint_that_was_silent() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    hooks.test(&endpoint).await;
+    let (slot, until) = (hooks.slots(&endpoint).await[0], hooks.store().now().plus(Duration::from_secs(300)));
+    hooks
+        .visited(slot, |lane| {
+            (lane.pace.silences, lane.pace.openings) = (5, 2);
+            (lane.pace.opened_at, lane.pace.open_until) = (Some(until), Some(until));
+        })
+        .await;
+    hooks.queued();
+    let delivery = hooks.test(&endpoint).await;
+    assert_eq!(hooks.queued(), [("slow".to_owned(), 0)]);
+    let jobs = hooks.json(&["webhook", "show", "--endpoint", &endpoint]).await["jobs"].clone();
+    assert_eq!(
+        (&jobs[0]["what"], &jobs[0]["deliveryId"], &jobs[1]),
+        (&json!("RETRY"), &json!(delivery), &Value::Null)
+    );
 }
 
 #[tokio::test]
@@ -131,8 +68,7 @@ async fn a_disabled_endpoint_is_not_tried() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     hooks.json(&["webhook", "disable", "--endpoint", &endpoint]).await;
-    let test = ["webhook", "test", "--workspace", &hooks.workspace, "--endpoint", &endpoint];
-    let refused = hooks.desk.refused(&test).await;
+    let refused = hooks.refused(&["webhook", "test", "--endpoint", &endpoint]).await;
     assert_eq!(refused, format!("The webhook endpoint {endpoint} is disabled: enable it first."));
 }
 
@@ -146,21 +82,35 @@ async fn deliveries_are_listed_newest_first_and_by_endpoint_and_state() {
     assert_eq!(hooks.listed(&[]).await, in_state("PENDING", &[&third, &second, &first]));
     assert_eq!(hooks.listed(&["--endpoint", &one]).await, in_state("PENDING", &[&third, &first]));
     assert_eq!(hooks.listed(&["--limit", "1"]).await, in_state("PENDING", &[&third]));
+    assert_eq!(hooks.listed(&["--limit", "0"]).await, []);
     assert_eq!(hooks.listed(&["--state", "DELIVERED"]).await, []);
     let listed = hooks.json(&["delivery", "list", "--endpoint", &other]).await;
     assert_json_snapshot!(listed, @r#"
     [
       {
         "attempts": 0,
-        "deliveryId": "4779ded5-66b7-5684-9f52-16ea52076613",
+        "createdAt": "2026-01-02T03:04:05.680Z",
+        "deliveryId": "73f5f7d1-8f19-57d9-8d57-640c6f1da216.00000000-0000-4000-8000-000000000005",
         "dueAt": "2026-01-02T03:04:05.680Z",
         "endpointId": "00000000-0000-4000-8000-000000000005",
         "eventId": "73f5f7d1-8f19-57d9-8d57-640c6f1da216",
         "eventType": "webhook.test",
+        "lastStatus": null,
         "state": "PENDING"
       }
     ]
     "#);
+    hooks.attempted(&third, 503, Next::Delivered).await;
+    hooks.ended(&first, AttemptOutcome::Failed(AttemptError::DnsFailed), Next::Exhausted).await;
+    let listed = hooks.json(&["delivery", "list"]).await;
+    let last = |at: usize| listed[at]["lastStatus"].clone();
+    assert_eq!([last(0), last(1), last(2)], [json!(503), Value::Null, json!("DNS_FAILED")]);
+    assert_snapshot!(hooks.desk.run(&hooks.within(&["delivery", "list"])).await.out, @"
+    DELIVERY                                                                   TYPE          STATE      ATTEMPTS  LAST        DUE                       CREATED
+    754fe153-b49f-5049-80d7-7f003e30fac2.00000000-0000-4000-8000-000000000004  webhook.test  DELIVERED  1         503         -                         2026-01-02T03:04:05.681Z
+    73f5f7d1-8f19-57d9-8d57-640c6f1da216.00000000-0000-4000-8000-000000000005  webhook.test  PENDING    0         -           2026-01-02T03:04:05.680Z  2026-01-02T03:04:05.680Z
+    94b9dc14-260f-51b8-9851-619cee161a90.00000000-0000-4000-8000-000000000004  webhook.test  EXHAUSTED  1         DNS_FAILED  -                         2026-01-02T03:04:05.679Z
+    ");
 }
 
 #[tokio::test]
@@ -168,7 +118,7 @@ async fn a_delivery_is_shown_with_its_attempts() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let delivery = hooks.test(&endpoint).await;
-    let at = hooks.desk.db.store().now().plus(Duration::from_secs(5));
+    let at = hooks.store().now().plus(Duration::from_secs(5));
     hooks.attempted(&delivery, 503, Next::Again { at }).await;
     let show = ["delivery", "show", "--delivery", &delivery];
     assert_json_snapshot!(hooks.json(&show).await, @r#"
@@ -187,27 +137,32 @@ async fn a_delivery_is_shown_with_its_attempts() {
       "attempts": 1,
       "because": null,
       "createdAt": "2026-01-02T03:04:05.679Z",
-      "deliveryId": "e1c8df5a-8deb-5248-9668-6ce2d67bfa44",
+      "deliveryId": "e97ba82e-e5f4-5a7f-abbc-6b56531405d0.00000000-0000-4000-8000-000000000004",
       "dueAt": "2026-01-02T03:04:10.679Z",
       "endpointId": "00000000-0000-4000-8000-000000000004",
       "eventId": "e97ba82e-e5f4-5a7f-abbc-6b56531405d0",
       "eventType": "webhook.test",
       "failures": 1,
+      "lastStatus": 503,
       "state": "PENDING"
     }
     "#);
-    let shown = hooks.desk.run(&[&show[..], &["--workspace", &hooks.workspace, "--body"]].concat()).await;
+    hooks.pass(5);
+    let at = hooks.store().now().plus(Duration::from_secs(300));
+    hooks.ended(&delivery, AttemptOutcome::Failed(AttemptError::Timeout), Next::Again { at }).await;
+    let shown = hooks.desk.run(&hooks.within(&[&show[..], &["--body"]].concat())).await;
     assert_snapshot!(shown.out, @r#"
-    delivery  e1c8df5a-8deb-5248-9668-6ce2d67bfa44
-    event     e97ba82e-e5f4-5a7f-abbc-6b56531405d0
+    delivery  e97ba82e-e5f4-5a7f-abbc-6b56531405d0.00000000-0000-4000-8000-000000000004
     type      webhook.test
-    endpoint  00000000-0000-4000-8000-000000000004
     state     PENDING
-    attempts  1
-    due       2026-01-02T03:04:10.679Z
-    because   -
+    attempts  2
+    last      TIMEOUT
+    due       2026-01-02T03:09:10.679Z
     created   2026-01-02T03:04:05.679Z
+    because   -
     log       1. 2026-01-02T03:04:05.679Z 503 HTTP_STATUS, 31 ms, asked to wait 60000 ms
+                 come \u{1b}[31mback\nlater
+              2. 2026-01-02T03:04:10.679Z no answer TIMEOUT, 31 ms
                  come \u{1b}[31mback\nlater
     body      {"eventId":"e97ba82e-e5f4-5a7f-abbc-6b56531405d0","eventType":"webhook.test","entity":"webhook_tests","workspaceId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-02T03:04:05Z","payload":{"endpointId":"00000000-0000-4000-8000-000000000004"}}
     "#);
@@ -218,19 +173,36 @@ async fn a_delivery_that_is_not_attempted_any_more_says_why() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let because = async |delivery: &str| {
-        hooks.json(&["delivery", "show", "--delivery", delivery]).await["because"].clone()
+        let shown = hooks.json(&["delivery", "show", "--delivery", delivery]).await;
+        (shown["state"].clone(), shown["because"].clone())
     };
-    let exhausted = hooks.test(&endpoint).await;
-    hooks.attempted(&exhausted, 307, Next::Exhausted).await;
-    assert_eq!(because(&exhausted).await, "REDIRECT");
-    let parked = hooks.test(&endpoint).await;
-    assert_eq!(because(&parked).await, Value::Null);
-    hooks.attempted(&parked, 410, Next::Parked { endpoint_gone: true }).await;
-    assert_eq!(because(&parked).await, Value::Null, "the endpoint was enabled a moment ago");
-    hooks.json(&["webhook", "disable", "--endpoint", &endpoint]).await;
-    assert_eq!(because(&parked).await, "OPERATOR");
-    hooks.json(&["webhook", "delete", "--endpoint", &endpoint]).await;
-    assert_eq!(because(&parked).await, "ENDPOINT_DELETED");
+    let is = |state: &str, because: &str| (json!(state), json!(because));
+    let redirected = hooks.test(&endpoint).await;
+    hooks.attempted(&redirected, 307, Next::Exhausted).await;
+    let died = hooks.test(&endpoint).await;
+    hooks.ended(&died, AttemptOutcome::Failed(AttemptError::WorkerDied), Next::Exhausted).await;
+    let (parked, lost, waiting) =
+        (hooks.test(&endpoint).await, hooks.test(&endpoint).await, hooks.test(&endpoint).await);
+    for (delivery, state) in [(&parked, DeliveryState::Parked), (&lost, DeliveryState::Cancelled)] {
+        hooks.write(hooks.delivery(delivery).await.ended(state), None).await;
+    }
+    let delivered = hooks.test(&endpoint).await;
+    hooks.attempted(&delivered, 204, Next::Delivered).await;
+    for command in
+        [None, Some(("disable", "PARKED", "OPERATOR")), Some(("delete", "CANCELLED", "ENDPOINT_DELETED"))]
+    {
+        let mut shown_waiting = (json!("PENDING"), Value::Null);
+        if let Some((verb, state, why)) = command {
+            hooks.json(&["webhook", verb, "--endpoint", &endpoint]).await;
+            shown_waiting = is(state, why);
+        }
+        assert_eq!(because(&waiting).await, shown_waiting);
+        assert_eq!(because(&redirected).await, is("EXHAUSTED", "REDIRECT"));
+        assert_eq!(because(&died).await, is("EXHAUSTED", "WORKER_DIED"));
+        assert_eq!(because(&parked).await, is("PARKED", "DISABLED_TOO_LONG"));
+        assert_eq!(because(&lost).await, is("CANCELLED", "EVENT_LOST"));
+        assert_eq!(because(&delivered).await, (json!("DELIVERED"), Value::Null));
+    }
 }
 
 #[tokio::test]
@@ -240,7 +212,7 @@ async fn deliveries_are_listed_by_time_and_nothing_beyond_it_is_read() {
     let mut made = vec![];
     for _ in 0..4 {
         made.push(hooks.test(&endpoint).await);
-        hooks.desk.db.clock().advance(Duration::from_secs(3_600));
+        hooks.pass(3_600);
     }
     let [first, second, third, fourth] = made.try_into().unwrap();
     // They are made at 03:04, 04:04, 05:04 and 06:04.
@@ -259,251 +231,184 @@ async fn deliveries_are_listed_by_time_and_nothing_beyond_it_is_read() {
     assert_eq!(hooks.listed(&exhausted).await, in_state("EXHAUSTED", &[&third, &second]));
 }
 
-/// What a delivery has come to, and how far it is in its schedule.
-async fn comes_to(hooks: &Hooks, delivery: &str) -> (Value, Value) {
-    let shown = hooks.json(&["delivery", "show", "--delivery", delivery]).await;
-    (shown["state"].clone(), shown["failures"].clone())
-}
-
 #[tokio::test]
-async fn a_delivery_is_retried_whatever_it_has_come_to_with_the_whole_schedule_before_it() {
+async fn a_list_of_many_slots_is_read_in_pages() {
     let hooks = Hooks::new().await;
-    let endpoint = hooks.endpoint().await;
-    let later = hooks.desk.db.store().now().plus(Duration::from_secs(86_400));
-    for next in
-        [Next::Delivered, Next::Exhausted, Next::Parked { endpoint_gone: false }, Next::Again { at: later }]
-    {
-        let delivery = hooks.test(&endpoint).await;
-        hooks.attempted(&delivery, 500, next).await;
-        hooks.queued();
-        let retried = hooks.json(&["delivery", "retry", "--delivery", &delivery]).await;
-        assert_eq!((&retried["state"], &retried["attempts"]), (&json!("PENDING"), &json!(1)), "{next:?}");
-        assert_eq!(comes_to(&hooks, &delivery).await, (json!("PENDING"), json!(0)), "{next:?}");
-        assert_eq!(hooks.queued(), [delivery.as_str()]);
-        assert_eq!(hooks.leased(&delivery).await.delivery.attempts, 2, "it can be attempted at once");
-    }
-    assert_eq!(hooks.listed(&["--state", "EXHAUSTED"]).await, [], "it is held no longer");
-    assert_eq!(hooks.listed(&["--state", "PARKED"]).await, []);
-}
-
-#[tokio::test]
-async fn a_retry_run_twice_never_makes_two_attempts_side_by_side() {
-    let hooks = Hooks::new().await;
-    let endpoint = hooks.endpoint().await;
-    let delivery = hooks.test(&endpoint).await;
-    hooks.attempted(&delivery, 500, Next::Exhausted).await;
-    let retry = ["delivery", "retry", "--delivery", &delivery];
-    let (one, other) = join(hooks.json(&retry), hooks.json(&retry)).await;
-    assert_eq!((&one["state"], &other["state"]), (&json!("PENDING"), &json!("PENDING")));
-
-    // Both messages come; one worker gets the lease, and meanwhile nobody makes another attempt possible.
-    let leased = hooks.leased(&delivery).await;
-    let refused = hooks.refused(&retry).await;
-    assert_eq!(
-        refused,
-        format!("An attempt of the delivery {delivery} is being made right now: look at it in a minute.")
-    );
-    let store = hooks.desk.db.store();
-    let id = leased.delivery.id;
-    let second = store.lease_delivery(leased.delivery.workspace_id, id, Duration::from_secs(90)).await;
-    assert_eq!(second.unwrap(), store::Lease::Held);
-
-    // A worker that died with its lease is not waited for once it ran out.
-    hooks.desk.db.clock().advance(Duration::from_secs(91));
-    assert_eq!(hooks.json(&retry).await["state"], "PENDING");
-}
-
-#[tokio::test]
-async fn what_has_nowhere_to_go_is_not_made_again() {
-    let hooks = Hooks::new().await;
-    let endpoint = hooks.endpoint().await;
-    let delivery = hooks.test(&endpoint).await;
-    hooks.attempted(&delivery, 500, Next::Exhausted).await;
-    let commands: [&[&str]; 3] = [
-        &["delivery", "retry", "--delivery", &delivery],
-        &["delivery", "replay", "--endpoint", &endpoint, "--since", "2026-01-01"],
-        &["webhook", "recover", "--endpoint", &endpoint],
-    ];
-    hooks.json(&["webhook", "disable", "--endpoint", &endpoint]).await;
-    for command in commands {
-        let disabled = format!("The webhook endpoint {endpoint} is disabled: enable it first.");
-        assert_eq!(hooks.refused(command).await, disabled);
-    }
-    hooks.json(&["webhook", "delete", "--endpoint", &endpoint]).await;
-    for command in commands {
-        let unknown = format!("The workspace has no webhook endpoint {endpoint}.");
-        assert_eq!(hooks.refused(command).await, unknown);
-    }
-    let nothing = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
-    let unknown = format!("The workspace has no delivery {nothing}; deliveries are kept for 30 days.");
-    assert_eq!(hooks.refused(&["delivery", "retry", "--delivery", nothing]).await, unknown);
-}
-
-#[tokio::test]
-async fn a_range_reaches_14_days_back_and_ends_behind_its_beginning() {
-    let hooks = Hooks::new().await;
-    let endpoint = hooks.endpoint().await;
-    let replay = async |more: &[&str]| {
-        hooks.refused(&[&["delivery", "replay", "--endpoint", &endpoint][..], more].concat()).await
-    };
-    assert_snapshot!(replay(&["--since", "2025-12-19"]).await, @"The range is refused: deliveries are made again at most 14 days back.");
-    assert_snapshot!(replay(&["--since", "2026-01-02", "--until", "2026-01-01"]).await, @"The range is refused: it ends before it begins.");
-    assert_snapshot!(replay(&["--since", "2026-01-03"]).await, @"The range is refused: it ends before it begins.");
-    let recover = ["webhook", "recover", "--endpoint", &endpoint, "--since", "2025-12-19"];
-    assert_snapshot!(hooks.refused(&recover).await, @"The range is refused: deliveries are made again at most 14 days back.");
-}
-
-#[tokio::test]
-async fn a_replay_delivers_a_range_once_more_however_often_it_is_run() {
-    let hooks = Hooks::new().await;
-    let (endpoint, other) = (hooks.endpoint().await, hooks.endpoint().await);
-    let before = hooks.test(&endpoint).await;
-    hooks.desk.db.clock().advance(Duration::from_secs(3_600));
-    hooks.test(&other).await;
-    let mut within = vec![];
-    for number in 0..230 {
-        let delivery = hooks.test(&endpoint).await;
-        if number > 0 && number % 2 == 0 {
-            hooks.attempted(&delivery, 200, Next::Delivered).await;
+    let (one, other) = (hooks.endpoint_with(&["--slots", "4"]).await, hooks.endpoint().await);
+    let (of_one, of_other) = (hooks.read(&one).await, hooks.read(&other).await);
+    let id = |event: EventId, endpoint: &WebhookEndpoint| format!("{event}.{}", endpoint.id);
+    let mut expected = vec![];
+    for number in 0..450 {
+        let both: &[&WebhookEndpoint] = if number % 3 == 0 { &[&of_one, &of_other] } else { &[&of_one] };
+        let event = hooks.event(both).await;
+        expected
+            .extend(both.iter().map(|endpoint| (event.at, event.id, endpoint.id, id(event.id, endpoint))));
+        if number % 5 == 0 {
+            hooks.attempted(&id(event.id, &of_one), 500, Next::Exhausted).await;
         }
-        within.push(delivery);
+        // Several events of the same moment.
+        if number % 2 == 0 {
+            hooks.desk.db.clock().advance(Duration::from_millis(1));
+        }
     }
-    // What is made in the very moment of a run is not before it.
-    hooks.desk.db.clock().advance(Duration::from_millis(1));
-    // An attempt of the first one is being made: it is not doubled.
-    hooks.leased(&within[0]).await;
-    let held = within.remove(0);
-    within.sort();
-    hooks.queued();
-    let replay = ["delivery", "replay", "--endpoint", &endpoint, "--since", "2026-01-02T04:00:00Z"];
-    let (one, two) = join(hooks.json(&replay), hooks.json(&replay)).await;
-    let sum = |name: &str| one[name].as_u64().unwrap() + two[name].as_u64().unwrap();
-    assert_eq!((sum("replayed"), sum("alreadyReplayed")), (229, 229), "{one} {two}");
-    assert_eq!((&one["beingAttempted"], &one["forgotten"]), (&json!(1), &json!(0)));
-    assert_eq!(hooks.queued(), within);
-
-    // Once more, when all were delivered again and the one passed over is free.
-    for delivery in &within {
-        hooks.attempted(delivery, 200, Next::Delivered).await;
+    expected.sort();
+    expected.reverse();
+    let expected: Vec<String> = expected.into_iter().map(|(.., id)| id).collect();
+    let ids = async |more: &[&str]| {
+        let listed = hooks.listed(more).await.into_iter().map(|(id, _)| id);
+        listed.collect::<Vec<String>>()
+    };
+    assert_eq!(ids(&[]).await, expected);
+    let exhausted = ids(&["--state", "EXHAUSTED"]).await;
+    assert_eq!(exhausted.len(), 90);
+    for (all, more, page) in [(&expected, &[][..], 110), (&exhausted, &["--state", "EXHAUSTED"][..], 7)] {
+        let limit = page.to_string();
+        let first = [more, &["--limit", &limit]].concat();
+        let (mut read, mut next) = (vec![], first.clone());
+        loop {
+            let some = ids(&next).await;
+            let is_last = some.len() < page;
+            read.extend(some);
+            if is_last {
+                break;
+            }
+            let last: &str = &all[read.len() - 1];
+            next = [&first[..], &["--after", last]].concat();
+        }
+        assert_eq!(&read, all);
     }
-    hooks.desk.db.clock().advance(Duration::from_secs(91));
-    let again = hooks.json(&replay).await;
-    assert_eq!((&again["replayed"], &again["alreadyReplayed"]), (&json!(1), &json!(229)), "{again}");
-    assert_eq!(hooks.queued(), [held]);
-    // Another replay of some of them, and the first one again: it is remembered still.
-    let another = [&replay[..], &["--until", "2026-01-02T05:00:00Z"]].concat();
-    assert_eq!(hooks.json(&another).await["replayed"], 230);
-    assert_eq!(hooks.json(&replay).await["alreadyReplayed"], 230);
-    assert_eq!(comes_to(&hooks, &before).await, (json!("PENDING"), json!(0)));
-    assert!(!hooks.queued().contains(&before), "what lies before the range is left alone");
+    assert_eq!(ids(&["--after", &expected[599], "--endpoint", &other]).await, [] as [String; 0]);
+    let unknown = format!("{}.{}", of_one.id, of_one.id);
+    let refused = hooks.refused(&["delivery", "list", "--after", &unknown]).await;
+    assert_eq!(refused, format!("The workspace has no delivery {unknown}; deliveries are kept for 30 days."));
 }
 
 #[tokio::test]
-async fn a_replay_that_was_killed_goes_on_where_it_was() {
+async fn the_states_that_are_shown_follow_from_the_endpoint_and_so_does_what_is_listed_by_state() {
     let hooks = Hooks::new().await;
-    let endpoint = hooks.endpoint().await;
-    for _ in 0..30 {
-        let delivery = hooks.test(&endpoint).await;
-        hooks.attempted(&delivery, 200, Next::Delivered).await;
+    let mut endpoints = vec![];
+    for _ in 0..3 {
+        endpoints.push(hooks.endpoint_with(&["--slots", "2"]).await);
     }
-    hooks.desk.db.clock().advance(Duration::from_millis(1));
-    let replay = ["delivery", "replay", "--endpoint", &endpoint, "--since", "2026-01-01"];
-    // The workspace, the endpoint, four parts of the index, then some of the deliveries.
-    let dead = hooks.desk.db.die_after(16, harness::Death::After);
-    tokio::select! {
-        _ = hooks.json(&replay) => panic!("it was to die"),
-        _ = dead => {}
+    let states = DeliveryState::NAMES.iter().map(|name| DeliveryState::parse(name).unwrap());
+    let states: Vec<DeliveryState> = states.collect();
+    for endpoint in &endpoints {
+        for state in states.iter().cycle().take(15) {
+            let delivery = hooks.test(endpoint).await;
+            let delivery = Delivery { state: *state, ..hooks.delivery(&delivery).await };
+            hooks.write(delivery, None).await;
+        }
     }
-    hooks.desk.db.revive();
-    let before = hooks.listed(&["--state", "PENDING"]).await.len();
-    assert!((1..30).contains(&before), "{before}");
-    let again = hooks.json(&replay).await;
-    let counts = (again["replayed"].as_u64().unwrap(), again["alreadyReplayed"].as_u64().unwrap());
-    assert_eq!(counts, (30 - before as u64, before as u64));
-    assert_eq!(hooks.listed(&["--state", "PENDING"]).await.len(), 30, "none is left, none is lost");
+    hooks.json(&["webhook", "disable", "--endpoint", &endpoints[1]]).await;
+    hooks.json(&["webhook", "delete", "--endpoint", &endpoints[2]]).await;
+    let all = hooks.listed(&[]).await;
+    let count =
+        |of: &str, state: &str| all.iter().filter(|(id, shown)| id.ends_with(of) && shown == state).count();
+    for (endpoint, expected) in endpoints.iter().zip([[3, 3, 3, 3, 3], [0, 3, 3, 6, 3], [0, 3, 3, 3, 6]]) {
+        let shown: Vec<usize> = DeliveryState::NAMES.iter().map(|state| count(endpoint, state)).collect();
+        assert_eq!(shown, expected);
+    }
+    for state in DeliveryState::NAMES {
+        let expected: Vec<_> = all.iter().filter(|(_, shown)| shown == state).cloned().collect();
+        assert_eq!(hooks.listed(&["--state", state]).await, expected, "{state}");
+        assert_eq!(hooks.listed(&["--state", state, "--limit", "2"]).await, expected[..2], "{state}");
+    }
+    let due = hooks.json(&["delivery", "list"]).await;
+    for delivery in due.as_array().unwrap() {
+        assert_eq!(delivery["dueAt"].is_null(), delivery["state"] != "PENDING", "{delivery}");
+    }
 }
 
 #[tokio::test]
-async fn what_was_not_delivered_is_recovered_and_nothing_else() {
-    let hooks = Hooks::new().await;
-    let endpoint = hooks.endpoint().await;
-    let mut made = vec![];
-    for next in [
-        Next::Exhausted,
-        Next::Delivered,
-        Next::Exhausted,
-        Next::Parked { endpoint_gone: false },
-        Next::Again { at: hooks.desk.db.store().now() },
-    ] {
-        hooks.desk.db.clock().advance(Duration::from_secs(3_600));
-        let delivery = hooks.test(&endpoint).await;
-        hooks.attempted(&delivery, 500, next).await;
-        made.push(delivery);
-    }
-    hooks.queued();
-    // The first one lies before the range.
-    let recover = ["webhook", "recover", "--endpoint", &endpoint];
-    let some = [&recover[..], &["--since", "2026-01-02T04:30:00Z"]].concat();
-    assert_json_snapshot!(hooks.json(&some).await, @r#"
-    {
-      "changed": 0,
-      "endpointId": "00000000-0000-4000-8000-000000000004",
-      "gone": 0,
-      "recovered": 2,
-      "since": "2026-01-02T04:30:00.000Z"
-    }
-    "#);
-    let mut lost = vec![made[2].clone(), made[3].clone()];
-    lost.sort();
-    assert_eq!(hooks.queued(), lost);
-    for delivery in &lost {
-        assert_eq!(comes_to(&hooks, delivery).await, (json!("PENDING"), json!(0)));
-    }
-    assert_eq!(comes_to(&hooks, &made[1]).await.0, "DELIVERED");
-    assert_eq!(comes_to(&hooks, &made[4]).await, (json!("PENDING"), json!(1)), "its schedule goes on");
-    assert_eq!(hooks.json(&some).await["recovered"], 0, "once more is nothing more");
-    assert_eq!(hooks.json(&recover).await["recovered"], 1, "of 14 days when no moment is named");
-}
-
-#[tokio::test]
-async fn what_the_queue_does_not_take_is_left_to_the_sweeper() {
-    let hooks = Hooks::new().await;
-    let endpoint = hooks.endpoint().await;
-    let delivery = hooks.test(&endpoint).await;
-    hooks.attempted(&delivery, 500, Next::Exhausted).await;
-    hooks.desk.queue.close(true);
-    let workspace = ["--workspace", &hooks.workspace];
-    let recover = [&["webhook", "recover", "--endpoint", &endpoint][..], &workspace].concat();
-    let ran = hooks.desk.run(&recover).await;
-    assert_eq!(ran.status, 0);
-    assert_snapshot!(ran.err, @"The queue did not take 1 of the deliveries: they are made within three minutes.");
-    hooks.desk.db.clock().advance(Duration::from_secs(120));
-    let store = hooks.desk.db.store();
-    let mut due = 0;
-    for shard in 0..store::Store::DUE_SHARDS {
-        due += store.due_deliveries(shard, 100).await.unwrap().len();
-    }
-    assert_eq!(due, 1);
-}
-
-#[tokio::test]
-async fn an_unknown_delivery_is_refused() {
+async fn an_unknown_delivery_is_refused_and_of_a_wrong_id_the_form_is_told() {
     let hooks = Hooks::new().await;
     let nothing = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
-    let show = ["delivery", "show", "--workspace", &hooks.workspace, "--delivery", nothing];
-    assert_snapshot!(hooks.desk.refused(&show).await, @"The workspace has no delivery 3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90; deliveries are kept for 30 days.");
+    let delivery = format!("{nothing}.{nothing}");
+    for verb in ["show", "retry"] {
+        let refused = hooks.refused(&["delivery", verb, "--delivery", &delivery]).await;
+        assert_eq!(
+            refused,
+            format!("The workspace has no delivery {delivery}; deliveries are kept for 30 days.")
+        );
+        let ran = hooks.desk.run(&hooks.within(&["delivery", verb, "--delivery", nothing])).await;
+        assert_eq!(ran.status, 2);
+        assert_eq!(
+            ran.err.lines().next().unwrap(),
+            format!(
+                "error: invalid value '{nothing}' for '--delivery <ID>': should be <event id>.<endpoint id>, as `delivery \
+                list` prints it: d22926c3-d7a2-56b2-b2ff-aab1e43fa2cd.3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90"
+            )
+        );
+    }
+    let endpoint = hooks.endpoint().await;
+    let made = hooks.test(&endpoint).await;
+    let (event, _) = made.split_once('.').unwrap();
+    let of_another = format!("{event}.{nothing}");
+    let refused = hooks.refused(&["delivery", "show", "--delivery", &of_another]).await;
+    assert!(refused.starts_with("The workspace has no delivery"), "{refused}");
+    // Another workspace's is nobody's.
+    let other = hooks.desk.json(&["workspace", "create", "--name", "Other"]).await;
+    let show =
+        ["delivery", "show", "--delivery", &made, "--workspace", other["workspaceId"].as_str().unwrap()];
+    assert!(hooks.desk.refused(&show).await.starts_with("The workspace has no delivery"));
 }
 
 #[tokio::test]
 async fn pending_deliveries_of_a_deleted_endpoint_are_cancelled_and_still_listed() {
     let hooks = Hooks::new().await;
-    let (one, other) = (hooks.endpoint().await, hooks.endpoint().await);
-    let first = hooks.test(&one).await;
+    let (one, other) = (hooks.endpoint_with(&["--slots", "4"]).await, hooks.endpoint().await);
+    let mut of_one = vec![];
+    for _ in 0..12 {
+        of_one.insert(0, hooks.test(&one).await);
+    }
     let kept = hooks.test(&other).await;
-    let second = hooks.test(&one).await;
-    let deleted = hooks.json(&["webhook", "delete", "--endpoint", &one]).await;
-    assert_eq!(deleted["cancelled"], 2);
-    assert_eq!(hooks.listed(&["--endpoint", &one]).await, in_state("CANCELLED", &[&second, &first]));
-    assert_eq!(hooks.listed(&["--state", "CANCELLED"]).await, in_state("CANCELLED", &[&second, &first]));
+    hooks.attempted(&of_one[0], 200, Next::Delivered).await;
+    let rows = hooks.store().delivery(hooks.id(), domain::DeliveryId::parse(&of_one[1]).unwrap());
+    let before = rows.await.unwrap().unwrap();
+    let delete = ["webhook", "delete", "--endpoint", &one];
+    assert_eq!(hooks.json(&delete).await["cancelled"], 11);
+    assert_eq!(hooks.json(&delete).await["cancelled"], 11, "once more");
+    let cancelled: Vec<&String> = of_one[1..].iter().collect();
+    assert_eq!(hooks.listed(&["--state", "CANCELLED"]).await, in_state("CANCELLED", &cancelled));
+    let all = [in_state("DELIVERED", &[&of_one[0]]), in_state("CANCELLED", &cancelled)].concat();
+    assert_eq!(hooks.listed(&["--endpoint", &one]).await, all);
     assert_eq!(hooks.listed(&["--state", "PENDING"]).await, in_state("PENDING", &[&kept]));
+    assert_eq!(hooks.delivery(&of_one[1]).await, before, "its row is as it was");
+    // What was deleted before the oldest delivery that is kept has none.
+    hooks.pass(31 * 86_400);
+    assert_eq!(hooks.listed(&["--endpoint", &one]).await, []);
+}
+
+#[tokio::test]
+async fn a_deletion_that_was_interrupted_is_repeated() {
+    for calls in 0..6 {
+        for death in [harness::Death::Before, harness::Death::After] {
+            let hooks = Hooks::new().await;
+            let endpoint = hooks.endpoint_with(&["--slots", "2"]).await;
+            hooks.test(&endpoint).await;
+            let delete = ["webhook", "delete", "--endpoint", &endpoint];
+            let dead = hooks.desk.db.die_after(calls, death);
+            tokio::select! {
+                done = hooks.json(&delete) => assert!(calls > 4, "{calls} {done}"),
+                _ = dead => {}
+            }
+            hooks.desk.db.revive();
+            assert_eq!(hooks.json(&delete).await["cancelled"], 1, "{calls} {death:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_disabled_endpoints_deliveries_stay_as_they_are() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    let delivery = hooks.test(&endpoint).await;
+    let at = hooks.store().now().plus(Duration::from_secs(300));
+    hooks.attempted(&delivery, 500, Next::Again { at }).await;
+    let before = hooks.delivery(&delivery).await;
+    hooks.json(&["webhook", "disable", "--endpoint", &endpoint]).await;
+    assert_eq!(hooks.delivery(&delivery).await, before);
+    assert_eq!(hooks.listed(&[]).await, in_state("PARKED", &[&delivery]));
+    hooks.json(&["webhook", "enable", "--endpoint", &endpoint]).await;
+    assert_eq!(hooks.listed(&[]).await, in_state("PENDING", &[&delivery]));
 }

@@ -1,9 +1,12 @@
 //! What Lambda left in the failure bucket, by way of the relay's own code.
 
-use domain::{DeliveryState, EndpointId, WorkspaceId};
+use std::time::Duration;
+
+use domain::{DeliveryState, EndpointId, Slot, Timestamp, WorkspaceId};
 use harness::{Death, fixture, fixture_text};
 use insta::assert_json_snapshot;
 use serde_json::{Value, json};
+use store::{DeliveryFilter, Record};
 
 use crate::Desk;
 
@@ -176,18 +179,28 @@ async fn whoever_is_killed_on_the_way_leaves_nothing_out_and_doubles_nothing() {
             let workspace = WorkspaceId::parse(WORKSPACE).unwrap();
             // What is recorded already may have been delivered meanwhile: it is not to be delivered again.
             let store = desk.db.store();
-            let page = store.deliveries_of(workspace, endpoint, None, 100, None).await.unwrap();
-            for delivery in &page.deliveries {
-                assert!(store.turn(delivery, domain::delivery::Next::Delivered).await.unwrap());
+            let slot = Slot { workspace, endpoint, number: 0 };
+            let in_states = async |states: &[DeliveryState]| {
+                let (since, until) = (Timestamp::from_millis(0), Timestamp::from_millis(i64::MAX));
+                let filter = DeliveryFilter { since, until, states };
+                store.deliveries(slot, filter, 100, None).await.unwrap().deliveries
+            };
+            let mut delivered = vec![];
+            for delivery in in_states(&[]).await {
+                // A delivery whose event does not stand yet is not attempted.
+                if store.recorded_event(workspace, delivery.event).await.unwrap().is_some() {
+                    let delivery = delivery.ended(DeliveryState::Delivered);
+                    delivered.push(Record { delivery, attempt: None, pointer: None });
+                }
             }
+            store.record_deliveries(slot, &delivered, Duration::ZERO).await.unwrap();
             desk.json(&["events", "redrive", "--all"]).await;
             assert_eq!(
                 (desk.failures.keys(), recorded(&desk).await),
                 (vec![], ALL.map(str::to_owned).to_vec())
             );
-            let state = Some(DeliveryState::Delivered);
-            let delivered = store.deliveries_of(workspace, endpoint, state, 100, None).await.unwrap();
-            assert_eq!(delivered.deliveries.len(), page.deliveries.len(), "{calls} {death:?}");
+            let still = in_states(&[DeliveryState::Delivered]).await;
+            assert_eq!(still.len(), delivered.len(), "{calls} {death:?}");
         }
     }
 }

@@ -9,6 +9,8 @@ mod contacts;
 mod conversations;
 mod deliveries;
 mod events;
+mod hooks;
+mod jobs;
 mod keys;
 mod leads;
 mod lines;
@@ -27,7 +29,7 @@ use console::{Beside, Console, Known, Terminal};
 use domain::TrustedReceivers;
 use domain::secret::Randomness;
 use harness::{TestBucket, TestDb, TestFailures, TestQueue};
-use queue::{DeliveryQueue, LeadQueue, SendQueue};
+use queue::Queues;
 use serde_json::Value;
 
 /// An operator's desk: a stack of its own with nothing in it, and the console.
@@ -79,11 +81,9 @@ impl Desk {
         let line = std::iter::once("console").chain(arguments.iter().copied()).map(OsString::from);
         let connect = async |_stack| {
             let trusted = TrustedReceivers::parse("https://127.0.0.1:9443").unwrap();
-            let others = TestQueue::default();
+            let (fast, slow) = ("http://queue.invalid/fast", "http://queue.invalid/slow");
             let beside = Beside::Known(Box::new(Known {
-                deliveries: DeliveryQueue::new(self.queue.client(), "http://queue.invalid/q"),
-                sends: SendQueue::new(others.client(), "http://queue.invalid/s"),
-                leads: LeadQueue::new(others.client(), "http://queue.invalid/l"),
+                queues: Queues::default().with_webhooks(self.queue.client(), fast, slow),
                 media: TestBucket::beside(&self.db).bucket(),
                 failures: self.failures.bucket(),
             }));

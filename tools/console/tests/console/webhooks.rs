@@ -1,11 +1,14 @@
 use std::time::Duration;
 
+use domain::pace::Failing;
 use domain::{EndpointId, WorkspaceId};
 use futures::future::join;
 use harness::Fault;
 use insta::{assert_json_snapshot, assert_snapshot};
+use serde_json::{Value, json};
 
 use crate::Desk;
+use crate::hooks::Hooks;
 
 async fn endpoint(desk: &Desk, workspace: &str) -> String {
     let url = "https://hooks.example.com/in";
@@ -48,6 +51,9 @@ async fn an_endpoint_is_made_with_a_secret_that_is_shown_once() {
           "contact.created",
           "contact.updated"
         ],
+        "maxConcurrency": null,
+        "maxPerSecond": null,
+        "slots": 1,
         "state": "ENABLED",
         "url": "https://hooks.example.com:8443/in?x=1"
       }
@@ -61,6 +67,187 @@ async fn an_endpoint_is_made_with_a_secret_that_is_shown_once() {
 }
 
 #[tokio::test]
+async fn an_endpoint_is_made_and_changed_with_caps_and_slots() {
+    let hooks = Hooks::new().await;
+    let most = ["--max-concurrency", "1000", "--max-per-second", "16", "--slots", "16"];
+    hooks.endpoint_with(&most).await;
+    let is = |shown: &Value, expected: Value| {
+        assert_eq!(json!([shown["maxConcurrency"], shown["maxPerSecond"], shown["slots"]]), expected);
+    };
+    is(&hooks.json(&["webhook", "list"]).await[0], json!([1000, 16, 16]));
+    let endpoint = hooks.endpoint().await;
+    let update = async |more: &[&str]| {
+        hooks.json(&[&["webhook", "update", "--endpoint", &endpoint], more].concat()).await
+    };
+    is(&hooks.json(&["webhook", "show", "--endpoint", &endpoint]).await, json!([null, null, 1]));
+    assert_json_snapshot!(update(&["--max-concurrency", "20"]).await, @r#"
+    {
+      "endpointId": "00000000-0000-4000-8000-000000000005",
+      "events": [
+        "*"
+      ],
+      "maxConcurrency": 20,
+      "maxPerSecond": null,
+      "slots": 1,
+      "state": "ENABLED",
+      "url": "https://hooks.example.com/in"
+    }
+    "#);
+    is(&update(&["--max-per-second", "7", "--slots", "4"]).await, json!([20, 7, 4]));
+    is(&update(&["--max-concurrency", "none"]).await, json!([null, 7, 4]));
+    is(&update(&["--max-per-second", "none", "--max-concurrency", "4"]).await, json!([4, null, 4]));
+    let before = hooks.read(&endpoint).await;
+    is(&update(&["--slots", "4"]).await, json!([4, null, 4]));
+    assert_eq!(hooks.read(&endpoint).await, before, "what is so already changes nothing");
+
+    let refused = async |more: &[&str]| {
+        hooks.refused(&[&["webhook", "update", "--endpoint", &endpoint], more].concat()).await
+    };
+    assert_snapshot!(refused(&["--slots", "3"]).await, @"The endpoint has 4 slots: 3 are fewer, and the number only grows (--slots).");
+    assert_snapshot!(refused(&["--max-concurrency", "3"]).await, @"The cap of 3 is too low for 4 slots (--max-concurrency): each slot takes at least 1.");
+    assert_snapshot!(refused(&["--max-per-second", "5", "--slots", "6"]).await, @"The cap of 4 is too low for 6 slots (--max-concurrency): each slot takes at least 1.");
+    let url = "https://hooks.example.com/in";
+    let create =
+        ["webhook", "create", "--url", url, "--api-key", "k", "--slots", "2", "--max-per-second", "1"];
+    assert_snapshot!(hooks.refused(&create).await, @"The cap of 1 is too low for 2 slots (--max-per-second): each slot takes at least 1.");
+    assert_eq!(hooks.read(&endpoint).await, before);
+    let never = ["webhook", "update", "--endpoint", &hooks.workspace, "--slots", "2"];
+    assert!(hooks.refused(&never).await.starts_with("The workspace has no webhook endpoint"));
+}
+
+#[tokio::test]
+async fn caps_and_slots_out_of_range_are_usage_errors_that_name_the_argument() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    let create = ["webhook", "create", "--url", "https://hooks.example.com/in", "--api-key", "k"];
+    let update = ["webhook", "update", "--endpoint", &endpoint];
+    let line = async |command: &[&str], more: &[&str]| {
+        let ran = hooks.desk.run(&hooks.within(&[command, more].concat())).await;
+        assert_eq!(ran.status, 2, "{ran:?}");
+        ran.err.lines().next().unwrap().to_owned()
+    };
+    for (argument, wrong) in
+        [("--max-concurrency", ["0", "1001"]), ("--max-per-second", ["0", "1001"]), ("--slots", ["0", "17"])]
+    {
+        for wrong in wrong {
+            for command in [&create[..], &update[..]] {
+                let told = line(command, &[argument, wrong]).await;
+                let begins = format!("error: invalid value '{wrong}' for '{argument} <N>': ");
+                assert!(told.starts_with(&begins), "{told}");
+            }
+        }
+    }
+    assert_snapshot!(line(&create, &["--max-per-second", "1001"]).await, @"error: invalid value '1001' for '--max-per-second <N>': should be 1 to 1000");
+    assert_snapshot!(line(&update, &["--max-per-second", "1001"]).await, @"error: invalid value '1001' for '--max-per-second <N>': should be 1 to 1000, or none");
+    assert_snapshot!(line(&create, &["--max-per-second", "none"]).await, @"error: invalid value 'none' for '--max-per-second <N>': should be 1 to 1000");
+    assert_snapshot!(line(&update, &["--slots", "17"]).await, @"error: invalid value '17' for '--slots <N>': should be 1 to 16");
+    assert_snapshot!(line(&update, &[]).await, @"error: the following required arguments were not provided:");
+}
+
+#[tokio::test]
+async fn of_two_who_change_an_endpoint_at_a_time_both_do() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint().await;
+    let update = ["webhook", "update", "--endpoint", &endpoint];
+    let (caps, slots) =
+        ([&update[..], &["--max-concurrency", "50"]].concat(), [&update[..], &["--slots", "8"]].concat());
+    join(hooks.json(&caps), hooks.json(&slots)).await;
+    let now = hooks.read(&endpoint).await;
+    assert_eq!((now.caps.concurrency, now.slots, now.version), (Some(50), 8, 3));
+}
+
+#[tokio::test]
+async fn an_endpoint_is_shown_with_the_worst_of_its_slots_and_its_jobs() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint_with(&["--slots", "3", "--max-per-second", "30"]).await;
+    let slots = hooks.slots(&endpoint).await;
+    let replay = ["delivery", "replay", "--endpoint", &endpoint, "--since", "2026-01-01"];
+    let replay = hooks.json(&replay).await["jobId"].as_str().unwrap().to_owned();
+    let now = hooks.store().now();
+    let failing =
+        |hours: u64| Some(Failing { since: now.minus(Duration::from_secs(hours * 3_600)), hours: vec![] });
+    hooks
+        .visited(slots[0], |lane| {
+            lane.pace.width = 128;
+            lane.pace.slow_until = Some(now.plus(Duration::from_secs(20)));
+            lane.pace.failing = failing(2);
+        })
+        .await;
+    hooks
+        .visited(slots[1], |lane| {
+            lane.pace.width = 4;
+            lane.pace.open_until = Some(now.plus(Duration::from_secs(300)));
+            lane.pace.failing = failing(7);
+        })
+        .await;
+    hooks.visited(slots[2], |lane| lane.pace.open_until = Some(now.minus(Duration::from_secs(1)))).await;
+    hooks.pass(10);
+    hooks.carried_out(slots[0], &replay, [5, 4, 1], true).await;
+    hooks.carried_out(slots[2], &replay, [2, 2, 0], false).await;
+    let show = ["webhook", "show", "--endpoint", &endpoint];
+    assert_json_snapshot!(hooks.json(&show).await, @r#"
+    {
+      "createdAt": "2026-01-02T03:04:05.678Z",
+      "disabledAt": null,
+      "disabledReason": null,
+      "endpointId": "00000000-0000-4000-8000-000000000004",
+      "events": [
+        "*"
+      ],
+      "failingSince": "2026-01-01T20:04:05.678Z",
+      "jobs": [
+        {
+          "askedAt": "2026-01-02T03:04:05.678Z",
+          "attempted": 7,
+          "delivered": 6,
+          "deliveryId": null,
+          "endpointId": "00000000-0000-4000-8000-000000000004",
+          "jobId": "32ef335b-f719-52cd-88d9-fb7beca6d29d",
+          "movedAt": "2026-01-02T03:04:15.678Z",
+          "passedOver": 1,
+          "since": "2026-01-01T00:00:00.000Z",
+          "state": "ACTIVE",
+          "until": "2026-01-02T03:04:05.678Z",
+          "what": "REPLAY"
+        }
+      ],
+      "maxConcurrency": null,
+      "maxPerSecond": 30,
+      "nextSecretSigns": false,
+      "openUntil": "2026-01-02T03:09:05.678Z",
+      "previousSignsUntil": null,
+      "slots": 3,
+      "slowUntil": "2026-01-02T03:04:25.678Z",
+      "state": "ENABLED",
+      "url": "https://hooks.example.com/in",
+      "width": 148
+    }
+    "#);
+    assert_snapshot!(hooks.desk.run(&hooks.within(&show)).await.out, @"
+    endpoint                   00000000-0000-4000-8000-000000000004
+    state                      ENABLED
+    events                     *
+    max concurrency            -
+    max per second             30
+    slots                      3
+    URL                        https://hooks.example.com/in
+    created                    2026-01-02T03:04:05.678Z
+    disabled                   -
+    because                    -
+    next secret                -
+    secret before signs until  -
+    not called until           2026-01-02T03:09:05.678Z
+    slow until                 2026-01-02T03:04:25.678Z
+    failing since              2026-01-01T20:04:05.678Z
+    width                      148
+    jobs                       32ef335b-f719-52cd-88d9-fb7beca6d29d REPLAY (2026-01-01T00:00:00.000Z to 2026-01-02T03:04:05.678Z), ACTIVE: 7 attempted, 6 delivered, 1 passed over; asked for 2026-01-02T03:04:05.678Z, last moved 2026-01-02T03:04:15.678Z
+    ");
+    hooks.pass(300);
+    let later = hooks.json(&show).await;
+    assert_eq!((&later["openUntil"], &later["slowUntil"]), (&Value::Null, &Value::Null), "it is over");
+}
+
+#[tokio::test]
 async fn an_endpoint_is_disabled_and_enabled_any_number_of_times() {
     let (desk, workspace) = Desk::with_workspace().await;
     let id = endpoint(&desk, &workspace).await;
@@ -71,6 +258,9 @@ async fn an_endpoint_is_disabled_and_enabled_any_number_of_times() {
       "events": [
         "*"
       ],
+      "maxConcurrency": null,
+      "maxPerSecond": null,
+      "slots": 1,
       "state": "DISABLED",
       "url": "https://hooks.example.com/in"
     }
@@ -85,22 +275,27 @@ async fn an_endpoint_is_disabled_and_enabled_any_number_of_times() {
         "*"
       ],
       "failingSince": null,
+      "jobs": [],
+      "maxConcurrency": null,
+      "maxPerSecond": null,
       "nextSecretSigns": false,
       "openUntil": null,
       "previousSignsUntil": null,
+      "slots": 1,
       "slowUntil": null,
       "state": "DISABLED",
-      "url": "https://hooks.example.com/in"
+      "url": "https://hooks.example.com/in",
+      "width": 16
     }
     "#);
     assert_eq!(verb("disable").await["state"], "DISABLED");
     assert_snapshot!(desk.run(&["webhook", "list", "--workspace", &workspace]).await.out, @"
-    ENDPOINT                              STATE     EVENTS  URL
-    00000000-0000-4000-8000-000000000004  DISABLED  *       https://hooks.example.com/in
+    ENDPOINT                              STATE     EVENTS  MAX CONCURRENCY  MAX PER SECOND  SLOTS  URL
+    00000000-0000-4000-8000-000000000004  DISABLED  *       -                -               1      https://hooks.example.com/in
     ");
     assert_eq!(verb("enable").await["state"], "ENABLED");
     assert_eq!(verb("enable").await["state"], "ENABLED");
-    assert_eq!(verb("show").await["disabledAt"], serde_json::Value::Null);
+    assert_eq!(verb("show").await["disabledAt"], Value::Null);
 }
 
 #[tokio::test]
@@ -119,7 +314,7 @@ async fn a_deleted_endpoint_is_gone_with_its_secrets() {
     assert_eq!(desk.json(&delete).await["deleted"], true);
     let never = ["webhook", "delete", "--workspace", &workspace, "--endpoint", &workspace];
     assert_eq!(desk.refused(&never).await, format!("The workspace has no webhook endpoint {workspace}."));
-    assert_eq!(desk.json(&["webhook", "list", "--workspace", &workspace]).await, serde_json::json!([]));
+    assert_eq!(desk.json(&["webhook", "list", "--workspace", &workspace]).await, json!([]));
     let (workspace, id) = (WorkspaceId::parse(&workspace).unwrap(), EndpointId::parse(&id).unwrap());
     assert_eq!(desk.db.store().endpoint_secrets(workspace, id).await.unwrap(), None);
 }
@@ -140,7 +335,7 @@ async fn urls_that_deliveries_would_refuse_are_refused_here() {
             "The URL is refused: a webhook endpoint has a public address."
         );
     }
-    assert_eq!(desk.json(&["webhook", "list", "--workspace", &workspace]).await, serde_json::json!([]));
+    assert_eq!(desk.json(&["webhook", "list", "--workspace", &workspace]).await, json!([]));
     let trusted = ["--url", "https://127.0.0.1:9443/ok", "--api-key", "k"];
     desk.json(&[&["webhook", "create", "--workspace", &workspace], &trusted[..]].concat()).await;
 }
@@ -240,6 +435,9 @@ async fn a_secret_is_rotated_in_two_phases_and_shown_once() {
     endpoint                   00000000-0000-4000-8000-000000000004
     state                      ENABLED
     events                     *
+    max concurrency            -
+    max per second             -
+    slots                      1
     URL                        https://hooks.example.com/in
     created                    2026-01-02T03:04:05.678Z
     disabled                   -
@@ -249,12 +447,14 @@ async fn a_secret_is_rotated_in_two_phases_and_shown_once() {
     not called until           -
     slow until                 -
     failing since              -
+    width                      16
+    jobs                       -
     ");
     assert!(!shown.contains("whsec_"), "secrets are shown once");
 
     desk.db.clock().advance(DAY);
     assert_eq!(rotating.in_force().await, [second]);
-    assert_eq!(desk.json(&rotating.arguments("show")).await["previousSignsUntil"], serde_json::Value::Null);
+    assert_eq!(desk.json(&rotating.arguments("show")).await["previousSignsUntil"], Value::Null);
 }
 
 #[tokio::test]
@@ -314,7 +514,7 @@ async fn there_is_nothing_to_rotate_of_an_endpoint_that_is_no_more() {
     let rotating = Rotating::new().await;
     rotating.desk.json(&rotating.arguments("delete")).await;
     let unknown = format!("The workspace has no webhook endpoint {}.", rotating.endpoint);
-    for verb in ["rotate", "activate", "show", "recover"] {
+    for verb in ["rotate", "activate", "show", "recover", "enable", "disable", "test"] {
         assert_eq!(rotating.desk.refused(&rotating.arguments(verb)).await, unknown);
     }
 }

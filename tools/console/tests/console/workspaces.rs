@@ -50,6 +50,7 @@ async fn a_name_that_does_not_fit_and_an_unknown_workspace_are_refused() {
     assert_snapshot!(desk.refused(&["workspace", "create", "--name", " "]).await, @"The name does not fit: a name cannot be blank or hold control characters.");
     assert_snapshot!(desk.refused(&["workspace", "create", "--name", ""]).await, @"The name does not fit: should have at least 1 characters.");
     let nobody = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
+    let delivery = format!("{nobody}.{nobody}");
     for command in [
         &["workspace", "show"][..],
         &["key", "list"],
@@ -80,7 +81,13 @@ async fn a_name_that_does_not_fit_and_an_unknown_workspace_are_refused() {
         &["webhook", "create", "--url", "https://example.com", "--api-key", "k"],
         &["webhook", "delete", "--endpoint", nobody],
         &["delivery", "list"],
-        &["delivery", "show", "--delivery", nobody],
+        &["delivery", "show", "--delivery", &delivery],
+        &["delivery", "retry", "--delivery", &delivery],
+        &["delivery", "replay", "--endpoint", nobody, "--since", "2026-01-01"],
+        &["webhook", "update", "--endpoint", nobody, "--slots", "2"],
+        &["webhook", "enable", "--endpoint", nobody],
+        &["webhook", "recover", "--endpoint", nobody],
+        &["webhook", "cancel", "--endpoint", nobody, "--job", nobody],
     ] {
         let refused = desk.refused(&[command, &["--workspace", nobody]].concat()).await;
         assert_eq!(refused, format!("There is no workspace {nobody}."), "{command:?}");

@@ -1,0 +1,49 @@
+//! The body of an event: what receivers get.
+
+use domain::{Contact, Conversation, Definitions, Event, Summary};
+use edge::view;
+use store::{Store, StoreError};
+
+use crate::change::{About, Change};
+use crate::settings::WorkspaceSettings;
+
+/// Why there is no body.
+pub(crate) type NoBody = Box<dyn std::error::Error + Send + Sync>;
+
+/// The body of a change's event.
+pub(crate) async fn body(
+    store: &Store,
+    Change { event, about, .. }: &Change,
+    settings: &WorkspaceSettings,
+) -> Result<Vec<u8>, NoBody> {
+    Ok(match about {
+        About::Contact(contact) => contact_body(store, event, contact, &settings.definitions)?,
+        About::Conversation(conversation) => view::event_body(event, &view::conversation(conversation))?,
+        About::Release(conversation) => {
+            view::event_body(event, &view::summary(&summary(store, conversation).await?))?
+        }
+        About::Message(message) => view::event_body(event, &view::message(message))?,
+        About::Lead(lead) => view::event_body(event, &view::lead(lead))?,
+    })
+}
+
+fn contact_body(
+    store: &Store,
+    event: &Event,
+    contact: &Contact,
+    definitions: &Definitions,
+) -> Result<Vec<u8>, serde_json::Error> {
+    let payload = || view::contact(contact, definitions, store.now());
+    let body = view::event_body(event, &payload())?;
+    if body.len() <= Event::MAX_BODY {
+        return Ok(body);
+    }
+    view::event_body(event, &payload().without_attributes())
+}
+
+/// Sums a released conversation up, as of its release.
+async fn summary(store: &Store, released: &Conversation) -> Result<Summary, StoreError> {
+    let Conversation { id, workspace_id, updated_at, .. } = released;
+    let tally = store.tally(*workspace_id, *id, *updated_at).await?;
+    Ok(Summary { conversation: released.clone(), tally })
+}

@@ -1,0 +1,213 @@
+//! Changes become events with deliveries, and the lanes of the deliveries are told.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use domain::{Event, EventId, LaneId, Slot, WorkspaceId, causes};
+use futures::StreamExt;
+use futures::future::join;
+use queue::Wake;
+use runtime::metrics::Relayed;
+use store::{FreshKey, NewEvent, StoreError};
+
+use crate::Relay;
+use crate::body::{NoBody, body};
+use crate::change::Change;
+use crate::relay::AT_ONCE;
+use crate::settings::{WorkspaceSettings, settings_of};
+
+/// Events that could not be relayed. Why was logged.
+pub(crate) type Failed = HashSet<EventId>;
+
+/// What became of the events of a batch.
+pub(crate) struct Told {
+    /// The visits that are to be queued: one of each lane that was told.
+    pub(crate) wakes: Vec<Wake>,
+    /// The events whose records are to come again.
+    pub(crate) failed: Failed,
+}
+
+/// An event that somebody wants, or wanted when its record came before.
+struct Wanted<'a> {
+    change: &'a Change,
+    settings: &'a WorkspaceSettings,
+    /// The slots of those that want it today.
+    slots: Vec<Slot>,
+}
+
+/// An event that stands, and the slots of its deliveries.
+struct Standing {
+    event: Event,
+    slots: Vec<Slot>,
+}
+
+/// How many bytes of bodies are recorded at a time: a batch of the largest bodies must fit into the memory.
+const PORTION: usize = 4 * 1024 * 1024;
+
+/// Records the events of changes with their deliveries and tells the lanes of these. Nothing is written for nobody.
+/// Five trips: settings; which events stand, and what the bodies need; deliveries; events; lanes.
+pub(crate) async fn relay_events(relay: &Relay, changes: &[Change], counted: &Relayed) -> Told {
+    let mut failed = Failed::new();
+    let settings = settings_of(&relay.store, changes).await;
+    let wanted = wanted(changes, &settings, &mut failed);
+
+    // An event that stands needs no body. Both are read in one trip, as few events stand.
+    let (found, bodies) = join(standing_events(relay, &wanted), bodies(relay, &wanted)).await;
+    let (mut standing, mut new) = (vec![], vec![]);
+    for (Wanted { change, slots, .. }, body) in wanted.into_iter().zip(bodies) {
+        let event = change.event.clone();
+        match (found.get(&event.id), body) {
+            // It could not be looked up.
+            (None, _) => drop(failed.insert(event.id)),
+            // A repeat. The event stays as it was recorded, but its relay may have died before the lanes were told.
+            (Some(Some(slots)), _) => standing.push(Standing { event, slots: slots.clone() }),
+            // It is new, and nobody wants it.
+            (Some(None), None) => {}
+            (Some(None), Some(Ok(body))) => {
+                new.push(NewEvent { event, request: change.request.clone(), body, slots });
+            }
+            (Some(None), Some(Err(error))) => {
+                log_failure(&event, &*error);
+                failed.insert(event.id);
+            }
+        }
+    }
+    standing.extend(record(relay, new, counted, &mut failed).await);
+
+    let (wakes, untold) = tell(relay, &standing).await;
+    let of_untold =
+        standing.iter().filter(|standing| standing.slots.iter().any(|slot| untold.contains(slot)));
+    failed.extend(of_untold.map(|standing| standing.event.id));
+    Told { wakes, failed }
+}
+
+/// The events that are to be relayed, each once: a change may come twice in a batch. Those of a workspace whose
+/// settings could not be read fail.
+fn wanted<'a>(
+    changes: &'a [Change],
+    settings: &'a BTreeMap<WorkspaceId, WorkspaceSettings>,
+    failed: &mut Failed,
+) -> Vec<Wanted<'a>> {
+    let (mut wanted, mut seen) = (vec![], HashSet::new());
+    for change in changes {
+        let event = &change.event;
+        match settings.get(&event.workspace_id) {
+            None => drop(failed.insert(event.id)),
+            Some(settings) if settings.may_have(event) && seen.insert(event.id) => {
+                wanted.push(Wanted { change, settings, slots: settings.slots_of(event) });
+            }
+            Some(_) => {}
+        }
+    }
+    wanted
+}
+
+/// Which events stand, with the slots of their deliveries. Those that could not be looked up are left out. One trip for
+/// all of them.
+async fn standing_events(relay: &Relay, wanted: &[Wanted<'_>]) -> HashMap<EventId, Option<Vec<Slot>>> {
+    let of = |Wanted { change, .. }: &Wanted| (change.event.workspace_id, change.event.id);
+    let all: Vec<(WorkspaceId, EventId)> = wanted.iter().map(of).collect();
+    let mut answers = vec![(all.as_slice(), relay.store.standing_events(&all).await)];
+    // An event that this release cannot read does not keep the others back.
+    if let [(_, Err(StoreError::Unreadable { .. }))] = answers.as_slice() {
+        let alone = all.chunks(1).map(async |one| (one, relay.store.standing_events(one).await));
+        answers = futures::stream::iter(alone).buffered(AT_ONCE).collect().await;
+    }
+    let mut known = HashMap::new();
+    for (asked, answer) in answers {
+        match answer {
+            Ok(mut found) => known.extend(asked.iter().map(|(_, event)| (*event, found.remove(event)))),
+            Err(error) => {
+                let first = asked.first().map(|(_, event)| event.to_string());
+                let (events, cause) = (asked.len(), causes(&error));
+                tracing::error!(event = first, events, cause, "events cannot be looked up");
+            }
+        }
+    }
+    known
+}
+
+/// The bodies of events, in their order; none for those that nobody wants today.
+async fn bodies(relay: &Relay, wanted: &[Wanted<'_>]) -> Vec<Option<Result<Vec<u8>, NoBody>>> {
+    let bodies = wanted.iter().map(async |Wanted { change, settings, slots }| match slots.is_empty() {
+        true => None,
+        false => Some(body(&relay.store, change, settings).await),
+    });
+    futures::stream::iter(bodies).buffered(AT_ONCE).collect().await
+}
+
+/// Records events; those that stand now.
+async fn record(relay: &Relay, new: Vec<NewEvent>, counted: &Relayed, failed: &mut Failed) -> Vec<Standing> {
+    let mut ends = Vec::with_capacity(new.len());
+    for portion in portions(&new) {
+        ends.extend(relay.store.record_events(portion).await);
+    }
+    let mut standing = vec![];
+    for (new, end) in new.into_iter().zip(ends) {
+        match end {
+            Ok(()) => {
+                counted.events_recorded.add(1);
+                log_recorded(&new);
+                standing.push(Standing { event: new.event, slots: new.slots });
+            }
+            Err(error) => {
+                log_failure(&new.event, &error);
+                failed.insert(new.event.id);
+            }
+        }
+    }
+    standing
+}
+
+/// Events in portions, in their order.
+fn portions(mut rest: &[NewEvent]) -> impl Iterator<Item = &[NewEvent]> {
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = |new: &&NewEvent| {
+            bytes += new.body.len();
+            bytes <= PORTION
+        };
+        let fitting = rest.iter().take_while(fits).count().max(1);
+        let (portion, later) = rest.split_at_checked(fitting)?;
+        rest = later;
+        Some(portion)
+    })
+}
+
+/// Tells each lane once of all deliveries that stand in it: the visits that are to be queued, and the slots whose lanes
+/// could not be told. One trip; two for lanes that were told of something since their last visit.
+async fn tell(relay: &Relay, standing: &[Standing]) -> (Vec<Wake>, HashSet<Slot>) {
+    let mut least: BTreeMap<Slot, FreshKey> = BTreeMap::new();
+    for Standing { event, slots } in standing {
+        let place = FreshKey { at: event.at, event: event.id };
+        for slot in slots {
+            least.entry(*slot).and_modify(|least| *least = place.min(*least)).or_insert(place);
+        }
+    }
+    let tells = least
+        .into_iter()
+        .map(async |(slot, least)| (slot, relay.store.tell_webhook_lane(slot, least, relay.rescue).await));
+    let mut tells = futures::stream::iter(tells).buffered(AT_ONCE);
+    let (mut wakes, mut untold) = (vec![], HashSet::new());
+    while let Some((slot, told)) = tells.next().await {
+        let lane = LaneId::Webhook(slot);
+        match told {
+            Ok(told) => wakes.extend(told.wake.map(|track| Wake::now(lane, track))),
+            Err(error) => {
+                tracing::error!(lane = %lane, cause = causes(&error), "lane not told");
+                untold.insert(slot);
+            }
+        }
+    }
+    (wakes, untold)
+}
+
+/// The line by which an event is found from a request, and the request from an event.
+fn log_recorded(NewEvent { event, request, slots, .. }: &NewEvent) {
+    let Event { id, workspace_id, event_type, .. } = event;
+    let (request, r#type, deliveries) = (request.as_deref(), event_type.as_str(), slots.len());
+    tracing::info!(event = %id, r#type, workspace = %workspace_id, request, deliveries, "event recorded");
+}
+
+fn log_failure(Event { id, workspace_id, .. }: &Event, error: &(dyn std::error::Error + 'static)) {
+    tracing::error!(event = %id, workspace = %workspace_id, cause = causes(error), "event not recorded");
+}

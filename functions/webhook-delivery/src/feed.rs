@@ -1,0 +1,124 @@
+//! What a visit reads: pages of deliveries from the three ranges of its lane, each with all that its posts need.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use domain::{Delivery, EndpointSecrets, EventId, Slot, Timestamp, WebhookEndpoint};
+use store::{FreshKey, JobPage, LaneJob, Pointer, RecordedEvent, Store, StoreError, WebhookLane};
+
+/// Where a delivery came from: what is to be noted once it is handled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// It was not attempted yet.
+    Fresh,
+    /// It waited for this attempt.
+    Waited(Pointer),
+    /// A job asks for it.
+    Job,
+}
+
+/// What is read next.
+#[derive(Clone, Debug)]
+pub(crate) enum Read {
+    Fresh(Option<FreshKey>),
+    Waiting(Option<Pointer>),
+    Job(Box<LaneJob>, Box<WebhookLane>),
+}
+
+/// What all posts of a page need.
+#[derive(Debug, Default)]
+pub(crate) struct Needed {
+    pub(crate) endpoint: Option<WebhookEndpoint>,
+    pub(crate) secrets: Option<EndpointSecrets>,
+    pub(crate) events: HashMap<EventId, RecordedEvent>,
+}
+
+/// A page of one range.
+#[derive(Debug)]
+pub(crate) struct Page {
+    /// What was read.
+    pub(crate) read: Read,
+    /// Deliveries as they stand, with the pointer that led to each.
+    pub(crate) deliveries: Vec<(Delivery, Option<Pointer>)>,
+    /// Pointers that lead nowhere any more.
+    pub(crate) stale: Vec<Pointer>,
+    /// Whether more may follow.
+    pub(crate) more: bool,
+    /// When the next pointer is due, where the last due one was read.
+    pub(crate) next_wait: Option<Timestamp>,
+    /// What a job gave.
+    pub(crate) of_job: Option<JobPage>,
+    /// What the posts need; `None` where none is to be made.
+    pub(crate) needed: Option<Arc<Needed>>,
+}
+
+/// The most deliveries of a page: with their endpoint, secrets and events they fit into one batch read.
+pub(crate) const MOST: usize = 90;
+
+/// Reads a page of about so many deliveries: two trips, one where it is empty.
+pub(crate) async fn read_page(
+    store: &Store,
+    slot: Slot,
+    read: Read,
+    limit: usize,
+    now: Timestamp,
+) -> Result<Page, StoreError> {
+    let mut page = Page {
+        read: read.clone(),
+        deliveries: vec![],
+        stale: vec![],
+        more: false,
+        next_wait: None,
+        of_job: None,
+        needed: None,
+    };
+    let mut pointers = vec![];
+    let mut places = vec![];
+    match &read {
+        Read::Fresh(from) => {
+            let (deliveries, more) = store.fresh_deliveries(slot, *from, limit).await?;
+            page.more = more;
+            page.deliveries = deliveries.into_iter().map(|delivery| (delivery, None)).collect();
+        }
+        Read::Waiting(behind) => {
+            // Each pointer needs its home row and its event.
+            let (found, more) = store.waiting_deliveries(slot, *behind, limit.min(MOST / 2)).await?;
+            let due = found.iter().take_while(|pointer| pointer.not_before <= now).count();
+            page.next_wait = found.get(due).map(|pointer| pointer.not_before);
+            page.more = more && page.next_wait.is_none();
+            pointers = found.into_iter().take(due).collect();
+        }
+        Read::Job(job, lane) => {
+            let found = store.job_page(job, lane, limit.min(MOST / 2)).await?;
+            page.deliveries = found.deliveries.iter().cloned().map(|delivery| (delivery, None)).collect();
+            pointers = found.pointers.clone();
+            places = found.places.clone();
+            page.more = !found.is_last;
+            page.of_job = Some(found);
+        }
+    }
+    let mut events: BTreeSet<EventId> = page.deliveries.iter().map(|(delivery, _)| delivery.event).collect();
+    let homes: BTreeSet<FreshKey> =
+        pointers.iter().map(|pointer: &Pointer| pointer.home).chain(places.iter().copied()).collect();
+    events.extend(homes.iter().map(|home| home.event));
+    if events.is_empty() {
+        return Ok(page);
+    }
+    let events: Vec<EventId> = events.into_iter().collect();
+    let homes: Vec<FreshKey> = homes.into_iter().collect();
+    let batch = store.visit_batch(slot, &events, &homes).await?;
+    // Several pointers may lead to the same delivery.
+    let mut named: BTreeSet<FreshKey> = places.into_iter().collect();
+    for pointer in pointers {
+        match batch.homes.get(&pointer.home) {
+            Some(home) => page.deliveries.push((home.clone(), Some(pointer))),
+            None => page.stale.push(pointer),
+        }
+        named.remove(&pointer.home);
+    }
+    let named = named.iter().filter_map(|place| batch.homes.get(place));
+    page.deliveries.extend(named.map(|home| (home.clone(), None)));
+    page.needed =
+        Some(Arc::new(Needed { endpoint: batch.endpoint, secrets: batch.secrets, events: batch.events }));
+    Ok(page)
+}

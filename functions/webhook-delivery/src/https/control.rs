@@ -1,0 +1,91 @@
+//! Whether it is our own network that lets nothing out: a service that this function depends on itself is tried.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use domain::webhook::Reach;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use url::{Host, Url};
+
+use super::dial::{self, Dial};
+use crate::resolver::Names;
+
+/// How long the control connection may take.
+const CONNECT: Duration = Duration::from_secs(2);
+/// How long it is remembered that the control failed. Whoever is told so in error tries again half a minute later and
+/// has lost no attempt.
+const FAILED_FOR: Duration = Duration::from_secs(5);
+/// How long it is remembered that the control worked. An outage that begins meanwhile looks like the receivers', so
+/// this is short; it still means one control a second at most.
+const WORKED_FOR: Duration = Duration::from_secs(1);
+
+/// Tries a service that this function depends on itself.
+pub(super) struct Control {
+    host: Host<String>,
+    port: u16,
+    names: Names,
+    dial: Dial,
+    found: Shared,
+    connected: Shared,
+}
+
+impl Control {
+    /// `ours` is a URL of that service; `None` if it names no host or no port.
+    pub(super) fn new(ours: &str, names: Names, dial: Dial) -> Option<Self> {
+        let url = Url::parse(ours).ok()?;
+        let (host, port) = (url.host()?.to_owned(), url.port_or_known_default()?);
+        Some(Self { host, port, names, dial, found: Shared::default(), connected: Shared::default() })
+    }
+
+    /// The same with another way to connect to an address.
+    pub(super) fn dialling(self, dial: Dial) -> Self {
+        Self { dial, ..self }
+    }
+
+    /// Whether the service's name is found. A service that is named by its address tells nothing about names: they count
+    /// as found.
+    pub(super) async fn finds_its_name(&self) -> bool {
+        self.found.or_try(async || self.addresses().await.is_some()).await
+    }
+
+    /// Whether a connection to the service can be made.
+    pub(super) async fn connects(&self) -> bool {
+        let connects = async || match self.addresses().await {
+            Some(addresses) => {
+                let by = Instant::now() + CONNECT;
+                dial::connect(&self.dial, &addresses, self.port, by).await.is_ok()
+            }
+            None => false,
+        };
+        self.connected.or_try(connects).await
+    }
+
+    async fn addresses(&self) -> Option<Vec<IpAddr>> {
+        let host = match &self.host {
+            Host::Domain(name) => Host::Domain(name.as_str()),
+            Host::Ipv4(address) => Host::Ipv4(*address),
+            Host::Ipv6(address) => Host::Ipv6(*address),
+        };
+        // The deployment names this host, and a VPC endpoint has private addresses.
+        self.names.addresses(&host, Reach::Trusted).await.ok()
+    }
+}
+
+/// What was found out last. All who ask while it is being found out wait for the same result.
+#[derive(Default)]
+struct Shared(Mutex<Option<(Instant, bool)>>);
+
+impl Shared {
+    async fn or_try(&self, find_out: impl AsyncFnOnce() -> bool) -> bool {
+        let mut last = self.0.lock().await;
+        if let Some((at, worked)) = *last
+            && at.elapsed() < if worked { WORKED_FOR } else { FAILED_FOR }
+        {
+            return worked;
+        }
+        let worked = find_out().await;
+        *last = Some((Instant::now(), worked));
+        worked
+    }
+}

@@ -1,0 +1,323 @@
+//! What operators ask for.
+
+use std::time::Duration;
+
+use domain::job::{Job, JobState};
+use domain::{AttemptError, DeliveryState, JobKind};
+use harness::{Death, TestClock};
+
+use crate::world::{DAY, Reaction, World, event, secs};
+
+fn numbers(range: std::ops::Range<u64>) -> Vec<u64> {
+    range.collect()
+}
+
+impl World {
+    /// Deliveries of which the first third is delivered, the second exhausted, and the third waits for a later attempt.
+    async fn with_three_kinds(each: u64) -> Self {
+        let world = Self::empty().await;
+        world.tell(&numbers(0..each)).await;
+        world.visit().await;
+        world.receivers.always_answer(500);
+        world.tell(&numbers(each..2 * each)).await;
+        world.to_rest().await;
+        world.tell(&numbers(2 * each..3 * each)).await;
+        world.visit().await;
+        world.sqs.take();
+        world
+    }
+
+    async fn job_of(&self, id: domain::JobId) -> Job {
+        self.job(id).await.job
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_enabled_gets_all_that_waits_at_once_and_with_the_whole_schedule() {
+    let world = World::empty().await;
+    world.receivers.always_answer(500);
+    world.tell(&numbers(0..30)).await;
+    world.until(TestClock::START.plus(secs(3_600))).await;
+    let before = world.seen(0).await.0;
+    assert!(before.failures >= 3);
+    world.disable().await;
+    world.tell(&numbers(30..40)).await;
+    // Of some the moment has come meanwhile, of others it has not.
+    world.pass(secs(1_800));
+    world.receivers.always_answer(200);
+    world.receivers.answer(500);
+    let posts = world.receivers.count();
+    let id = world.enable().await;
+    world.visit().await;
+    assert_eq!(world.receivers.count(), posts + 40);
+    let states = world.states(0..40).await;
+    let pending: Vec<u64> =
+        (0..40).filter(|number| states[*number as usize].0 == DeliveryState::Pending).collect();
+    assert_eq!(pending.len(), 1, "{states:?}");
+    let failed = world.seen(pending[0]).await.0;
+    assert_eq!(failed.failures, 1);
+    assert!(failed.next_at.unwrap().since(world.now()) <= secs(6), "the first wait of the schedule");
+    world.to_rest().await;
+    assert_eq!(world.job_of(id).await.state, JobState::Done);
+}
+
+#[tokio::test]
+async fn what_waited_longer_than_two_weeks_for_its_endpoint_stays_parked() {
+    let world = World::empty().await;
+    world.receivers.always_answer(500);
+    world.tell(&numbers(0..5)).await;
+    world.visit().await;
+    world.disable().await;
+    world.tell(&numbers(5..10)).await;
+    world.pass(DAY * 14 + Duration::from_millis(1));
+    world.receivers.always_answer(200);
+    world.enable().await;
+    let posts = world.receivers.count();
+    let late = crate::world::event_at(10, world.now());
+    world.tell_events(std::slice::from_ref(&late), crate::world::BODY).await;
+    world.to_rest().await;
+    assert_eq!(world.receivers.count(), posts + 1);
+    for number in 0..10 {
+        assert_eq!(world.state(number).await, DeliveryState::Parked, "{number}");
+    }
+    // They are not lost: an operator may want them all the same.
+    let id = world.ask(JobKind::Recover { since: TestClock::START }).await;
+    world.to_rest().await;
+    assert_eq!(world.receivers.count(), posts + 11);
+    let job = world.job_of(id).await;
+    assert_eq!((job.attempted, job.delivered, job.passed, job.state), (10, 10, 1, JobState::Done));
+}
+
+#[tokio::test]
+async fn an_enabled_endpoint_that_is_still_dead_is_not_called_more_than_a_dead_one() {
+    let world = World::empty().await;
+    world.receivers.always_silent();
+    world.tell(&numbers(0..200)).await;
+    world.until(TestClock::START.plus(secs(3_600))).await;
+    world.disable().await;
+    world.pass(DAY);
+    let posts = world.receivers.count();
+    world.enable().await;
+    world.until(world.now().plus(secs(3_600))).await;
+    let posts = world.receivers.count() - posts;
+    assert!((10..=40).contains(&posts), "a width of posts, then probes: {posts}");
+    world.receivers.always_answer(200);
+    world.to_rest().await;
+    assert!(world.states(0..200).await.iter().all(|(state, _)| *state == DeliveryState::Delivered));
+}
+
+#[tokio::test]
+async fn a_retry_run_twice_never_makes_two_attempts_side_by_side() {
+    let world = World::start().await;
+    world.receivers.answer(500);
+    world.visit().await;
+    world.pass(Duration::from_millis(1));
+    let first = event(1);
+    let retry = JobKind::Retry { event: first.id, at: first.at };
+    let ids = [world.ask(retry).await, world.ask(retry).await];
+    let again = async {
+        world.visit().await;
+        world.ask(retry).await;
+        world.visit().await;
+    };
+    assert!(world.visit_meanwhile(500, again).await.is_empty());
+    world.to_rest().await;
+    assert_eq!(world.receivers.most_at_once(), 1);
+    assert_eq!(world.state(1).await, DeliveryState::Delivered);
+    let (delivery, attempts) = world.seen(1).await;
+    assert_eq!((delivery.attempts as usize, attempts.len()), (world.receivers.count(), attempts.len()));
+    for id in ids {
+        let job = world.job_of(id).await;
+        assert_eq!((job.state, job.attempted + job.passed), (JobState::Done, 1));
+    }
+}
+
+#[tokio::test]
+async fn a_retry_is_made_at_once_whatever_state_its_delivery_is_in() {
+    let world = World::with_three_kinds(1).await;
+    world.receivers.always_answer(200);
+    for number in 0..3 {
+        let of = event(number);
+        let posts = world.receivers.count();
+        let id = world.ask(JobKind::Retry { event: of.id, at: of.at }).await;
+        world.visit().await;
+        assert_eq!(
+            (world.receivers.count(), world.state(number).await),
+            (posts + 1, DeliveryState::Delivered)
+        );
+        let job = world.job_of(id).await;
+        assert_eq!((job.attempted, job.delivered, job.state), (1, 1, JobState::Done));
+    }
+    let posts = world.receivers.count();
+    world.to_rest().await;
+    assert_eq!(world.receivers.count(), posts);
+    let unknown = event(99);
+    let id = world.ask(JobKind::Retry { event: unknown.id, at: unknown.at }).await;
+    world.to_rest().await;
+    assert_eq!((world.receivers.count(), world.job_of(id).await.state), (posts, JobState::Done));
+}
+
+#[tokio::test]
+async fn a_replay_delivers_a_range_once_more_however_often_it_is_run() {
+    let world = World::with_three_kinds(20).await;
+    world.receivers.always_answer(200);
+    let posts = world.receivers.count();
+    let kind = JobKind::Replay { since: event(5).at, until: event(45).at };
+    let id = world.ask(kind).await;
+    let job = world.job_of(id).await;
+    world.visit().await;
+    assert_eq!(world.receivers.count(), posts + 40);
+    let done = world.job_of(id).await;
+    assert_eq!((done.attempted, done.delivered, done.passed, done.state), (40, 40, 0, JobState::Done));
+    // What waited behind the range comes in its own time.
+    world.to_rest().await;
+    assert_eq!(world.receivers.count(), posts + 55);
+
+    // The command is run again: nothing is repeated.
+    let posts = world.receivers.count();
+    assert!(!world.store().ask_for_job(&job, secs(120)).await.unwrap().0);
+    world.to_rest().await;
+    assert_eq!(world.receivers.count(), posts);
+    for number in 0..45 {
+        assert_eq!(world.states([number]).await[0].0, DeliveryState::Delivered);
+    }
+}
+
+#[tokio::test]
+async fn what_was_not_delivered_is_recovered_and_nothing_else() {
+    let world = World::with_three_kinds(20).await;
+    world.receivers.always_answer(200);
+    let posts = world.receivers.count();
+    let id = world.ask(JobKind::Recover { since: event(25).at }).await;
+    world.visit().await;
+    assert_eq!(world.receivers.count(), posts + 15);
+    for number in 0..60 {
+        let expected = match number {
+            0..20 | 25..40 => DeliveryState::Delivered,
+            20..25 => DeliveryState::Exhausted,
+            _ => DeliveryState::Pending,
+        };
+        assert_eq!(world.state(number).await, expected, "{number}");
+    }
+    let job = world.job_of(id).await;
+    assert_eq!((job.attempted, job.delivered, job.passed, job.state), (15, 15, 20, JobState::Done));
+}
+
+#[tokio::test]
+async fn what_is_asked_for_and_fails_goes_on_by_the_schedule() {
+    let world = World::with_three_kinds(3).await;
+    let exhausted = [3, 4, 5].map(|number| event(number).id);
+    world.receivers.always(move |posted| match exhausted.contains(&posted.event()) {
+        true => Reaction::Answers(500, ""),
+        false => Reaction::Answers(200, ""),
+    });
+    let id = world.ask(JobKind::Recover { since: TestClock::START }).await;
+    world.visit().await;
+    for number in 3..6 {
+        let (delivery, attempts) = world.seen(number).await;
+        assert_eq!((delivery.state, delivery.failures, attempts.len()), (DeliveryState::Pending, 1, 11));
+    }
+    world.to_rest().await;
+    for number in 3..6 {
+        let (delivery, attempts) = world.seen(number).await;
+        assert_eq!((delivery.state, attempts.len()), (DeliveryState::Exhausted, 20));
+    }
+    let job = world.job_of(id).await;
+    assert_eq!((job.attempted, job.delivered, job.state), (3, 0, JobState::Done));
+}
+
+#[tokio::test]
+async fn a_job_that_is_cancelled_stops() {
+    let world = World::empty().await;
+    world.tell(&numbers(0..300)).await;
+    world.visit().await;
+    let posts = world.receivers.count();
+    world.pass(secs(1));
+    let id = world.ask(JobKind::Replay { since: event(0).at, until: event(300).at }).await;
+    let cancels = async {
+        assert!(world.store().cancel_job(&world.job(id).await).await.unwrap());
+    };
+    assert!(world.visit_meanwhile(200, cancels).await.is_empty());
+    world.to_rest().await;
+    let posts = world.receivers.count() - posts;
+    assert!((1..=50).contains(&posts), "the page that was begun: {posts}");
+    assert_eq!(world.job_of(id).await.state, JobState::Cancelled);
+    // And the next one is not in its way.
+    world.ask(JobKind::Recover { since: event(0).at }).await;
+    world.to_rest().await;
+}
+
+#[tokio::test]
+async fn fresh_deliveries_do_not_wait_for_a_job() {
+    let world = World::empty().await;
+    world.tell(&numbers(0..100)).await;
+    world.visit().await;
+    world.pass(secs(1));
+    world.ask(JobKind::Replay { since: event(0).at, until: event(100).at }).await;
+    world.tell(&numbers(200..210)).await;
+    let posts = world.receivers.count();
+    world.visit().await;
+    let fresh: Vec<_> = numbers(200..210).into_iter().map(|number| event(number).id).collect();
+    let first: Vec<_> =
+        world.receivers.posts()[posts..posts + 10].iter().map(|posted| posted.event()).collect();
+    assert!(fresh.iter().all(|event| first.contains(event)));
+    assert_eq!(world.receivers.count(), posts + 110);
+}
+
+#[tokio::test]
+async fn a_job_is_carried_out_wherever_its_visitor_dies() {
+    for death in [Death::Before, Death::After] {
+        for calls in 0.. {
+            let world = World::empty().await;
+            world.tell(&numbers(0..20)).await;
+            world.visit().await;
+            world.pass(secs(1));
+            // What waits for a later attempt, and what is new.
+            for _ in 0..3 {
+                world.receivers.then(Reaction::Fails(AttemptError::Timeout));
+            }
+            let id = world.ask(JobKind::Replay { since: event(0).at, until: event(20).at }).await;
+            world.tell(&[30]).await;
+            let posts = world.receivers.count();
+            let is_through = world.die(calls, death).await;
+            world.to_rest().await;
+            let job = world.job_of(id).await;
+            assert_eq!((job.state, job.attempted + job.passed), (JobState::Done, 20), "{death:?} {calls}");
+            for number in 0..20 {
+                let of = event(number).id;
+                let (delivery, attempts) = world.seen(number).await;
+                assert_eq!(delivery.state, DeliveryState::Delivered, "{death:?} {calls} {number}");
+                assert_eq!(delivery.attempts as usize, attempts.len());
+                assert!((2..=4).contains(&world.receivers.count_of(of)), "{death:?} {calls} {number}");
+            }
+            assert!(world.receivers.count() >= posts + 21);
+            if is_through {
+                assert!(calls > 8, "{calls}");
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_job_on_a_delivery_that_kills_its_process_comes_to_an_end() {
+    let world = World::empty().await;
+    world.tell(&numbers(0..3)).await;
+    world.visit().await;
+    world.pass(secs(1));
+    let bad = event(1).id;
+    let got = std::sync::Arc::new(tokio::sync::Notify::new());
+    let hangs = got.clone();
+    world.receivers.always(move |posted| match posted.event() == bad {
+        true => Reaction::Hangs(hangs.clone()),
+        false => Reaction::Answers(200, ""),
+    });
+    let id = world.ask(JobKind::Replay { since: event(0).at, until: event(3).at }).await;
+    world.to_rest_dying(&got).await;
+    assert_eq!(world.job_of(id).await.state, JobState::Done);
+    assert_eq!(world.state(1).await, DeliveryState::Exhausted);
+    for number in [0, 2] {
+        assert_eq!(world.state(number).await, DeliveryState::Delivered);
+        assert!(world.receivers.count_of(event(number).id) >= 2);
+    }
+}

@@ -1,0 +1,122 @@
+//! Processes that die, wherever they are.
+
+use std::sync::Arc;
+
+use domain::{AttemptError, DeliveryState, EventId};
+use harness::Death;
+use tokio::sync::Notify;
+
+use crate::world::{LEASE, RESCUE, Reaction, World, event, secs};
+
+#[tokio::test]
+async fn killed_at_any_step_a_delivery_is_neither_lost_nor_left_half_done() {
+    for death in [Death::Before, Death::After] {
+        for calls in 0.. {
+            let world = World::start().await;
+            let is_through = world.die(calls, death).await;
+            world.pass(LEASE + RESCUE);
+            let is_pending = world.state(1).await == DeliveryState::Pending;
+            let is_due = world.due().await.is_some();
+            assert!(is_due || !is_pending, "{death:?} {calls}");
+            world.to_rest().await;
+            assert_eq!(world.states([1]).await, [(DeliveryState::Delivered, 1)], "{death:?} {calls}");
+            assert!((1..=2).contains(&world.receivers.count()), "{death:?} {calls}");
+            if is_through {
+                assert_eq!(calls, 5, "lease, lane, what posts need, record, release");
+                break;
+            }
+        }
+    }
+}
+
+/// A lane in which deliveries are due, fresh and late, some of which fail, some without an answer.
+async fn busy() -> World {
+    let world = World::empty().await;
+    world.receivers.always_answer(500);
+    world.tell(&(10..20).collect::<Vec<_>>()).await;
+    world.visit().await;
+    world.pass(secs(6));
+    world.tell(&[1, 2, 3]).await;
+    world.tell(&(20..50).collect::<Vec<_>>()).await;
+    world.sqs.take();
+    let bad: Vec<EventId> = [1, 12, 13, 25, 26, 27].map(|number| event(number).id).to_vec();
+    world.receivers.always(move |posted| match bad.iter().position(|bad| *bad == posted.event()) {
+        Some(2 | 3) => Reaction::Fails(AttemptError::Timeout),
+        Some(_) => Reaction::Answers(503, ""),
+        None => Reaction::Answers(200, ""),
+    });
+    world
+}
+
+#[tokio::test]
+async fn killed_at_any_call_a_visit_of_many_deliveries_loses_none() {
+    for death in [Death::Before, Death::After] {
+        for calls in 0.. {
+            let world = busy().await;
+            let is_through = world.die(calls, death).await;
+            // Some of what is queued is lost as well.
+            if calls % 2 == 0 {
+                world.sqs.take();
+            }
+            world.pass(secs(30));
+            let again = world.die(calls / 2, death).await;
+            world.receivers.always_answer(200);
+            world.to_rest().await;
+            for number in (1..4).chain(10..50) {
+                let (delivery, attempts) = world.seen(number).await;
+                assert_eq!(delivery.state, DeliveryState::Delivered, "{death:?} {calls} {number}");
+                assert_eq!(delivery.attempts as usize, attempts.len(), "{death:?} {calls} {number}");
+                let numbers: Vec<u32> = attempts.iter().map(|attempt| attempt.number).collect();
+                assert_eq!(
+                    numbers,
+                    (1..=delivery.attempts).collect::<Vec<_>>(),
+                    "{death:?} {calls} {number}"
+                );
+                let posts = world.receivers.count_of(event(number).id);
+                assert!((attempts.len()..=attempts.len() + 2).contains(&posts), "{death:?} {calls} {number}");
+            }
+            if is_through && again {
+                assert!(calls > 8, "{calls}");
+                break;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_that_always_kills_its_process_is_exhausted_by_the_schedule() {
+    let world = World::empty().await;
+    let got = Arc::new(Notify::new());
+    let (hangs, bad) = (got.clone(), event(3).id);
+    world.receivers.always(move |posted| match posted.event() == bad {
+        true => Reaction::Hangs(hangs.clone()),
+        false => Reaction::Answers(200, ""),
+    });
+    world.tell(&(0..30).collect::<Vec<_>>()).await;
+    world.to_rest_dying(&got).await;
+    let (delivery, attempts) = world.seen(3).await;
+    assert_eq!((delivery.state, delivery.attempts, delivery.failures), (DeliveryState::Exhausted, 10, 10));
+    assert!(attempts.iter().all(|attempt| attempt.outcome.error_code() == Some("WORKER_DIED")));
+    for number in (0..30).filter(|number| *number != 3) {
+        assert_eq!(world.state(number).await, DeliveryState::Delivered, "{number}");
+    }
+    // Two deaths before anybody is careful, and one that is counted.
+    assert_eq!(world.receivers.count_of(bad), 30);
+}
+
+#[tokio::test]
+async fn what_does_not_leave_our_own_network_is_no_attempt_for_a_careful_visitor_either() {
+    let world = World::start().await;
+    let got = Arc::new(Notify::new());
+    for _ in 0..2 {
+        world.receivers.then(Reaction::Hangs(got.clone()));
+        world.die_with_a_post(&got).await;
+        world.pass(LEASE + secs(1));
+    }
+    world.receivers.then(Reaction::Stays);
+    world.visit().await;
+    assert_eq!(world.states([1]).await, [(DeliveryState::Pending, 0)]);
+    assert_eq!(world.seen(1).await.0.begun_at, None);
+    world.to_rest().await;
+    assert_eq!(world.states([1]).await, [(DeliveryState::Delivered, 1)]);
+}

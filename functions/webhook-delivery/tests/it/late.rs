@@ -1,0 +1,178 @@
+//! What comes late, or while somebody is at work, and what is not there yet.
+
+use domain::{DeliveryState, Event};
+use harness::TestClock;
+use store::NewEvent;
+
+use crate::world::{
+    BODY, DAY, RESCUE, Reaction, World, event, event_at, least, message, new_event, place, secs, slot,
+};
+
+#[tokio::test]
+async fn an_event_of_a_moment_before_what_was_handled_is_delivered() {
+    let world = World::empty().await;
+    world.tell(&[10, 11]).await;
+    world.visit().await;
+    let early = [event_at(1, TestClock::START.minus(secs(3_600))), event(5)];
+    for event in &early {
+        world.tell_events(std::slice::from_ref(event), BODY).await;
+    }
+    world.tell(&[12]).await;
+    world.visit().await;
+    assert_eq!(world.receivers.count(), 5);
+    for event in early {
+        assert_eq!(world.delivery(event.id).await.unwrap().state, DeliveryState::Delivered);
+    }
+    // Told of again, as the relay does with events that stand: nothing is repeated.
+    world.store().tell_webhook_lane(slot(), place(&event(11)), RESCUE).await.unwrap();
+    world.visit().await;
+    assert_eq!((world.receivers.count(), world.due().await), (5, None));
+}
+
+#[tokio::test]
+async fn a_late_event_does_not_bring_what_waits_before_its_time() {
+    let world = World::empty().await;
+    world.receivers.always_answer(500);
+    world.tell(&[10, 11, 12]).await;
+    world.visit().await;
+    let waiting = world.states(10..13).await;
+    world.receivers.always_answer(200);
+    world.tell(&[5]).await;
+    world.visit().await;
+    assert_eq!((world.receivers.count(), world.states(10..13).await), (4, waiting));
+    world.pass(secs(6));
+    world.visit().await;
+    assert_eq!((world.receivers.count(), world.due().await), (7, None));
+    assert_eq!(world.states(10..13).await, vec![(DeliveryState::Delivered, 2); 3]);
+}
+
+#[tokio::test]
+async fn what_is_told_of_during_a_visit_is_delivered_by_it_and_nobody_else_is_woken() {
+    for (number, at) in [(20, 20), (20, -3_600_000)] {
+        let world = World::start().await;
+        let at = domain::Timestamp::from_millis(TestClock::START.as_millis() + at);
+        let told = event_at(number, at);
+        let tells = async {
+            assert_eq!(world.tell_events(std::slice::from_ref(&told), BODY).await.wake, None);
+            assert!(world.run(&[message()]).await.is_empty(), "its message finds somebody there");
+        };
+        assert!(world.visit_meanwhile(200, tells).await.is_empty());
+        assert_eq!(world.receivers.count(), 2);
+        assert_eq!(world.delivery(told.id).await.unwrap().state, DeliveryState::Delivered);
+        assert_eq!((world.sqs.take(), world.due().await), (vec![], None));
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_is_not_there_yet_puts_its_delivery_off_without_an_attempt() {
+    let world = World::empty().await;
+    world.record_without_event(&event(1)).await;
+    world.visit().await;
+    assert_eq!((world.receivers.count(), world.sqs.take()[0].delay), (0, 60));
+    world.pass(secs(60));
+    world.visit().await;
+    // The relay comes again: the event stands now.
+    world.tell(&[1]).await;
+    world.visit().await;
+    assert_eq!((world.states([1]).await, world.receivers.count()), (vec![(DeliveryState::Delivered, 1)], 1));
+    world.to_rest().await;
+    assert_eq!(world.receivers.count(), 1);
+}
+
+#[tokio::test]
+async fn a_delivery_whose_event_stands_a_moment_later_is_made_when_it_is_looked_at_again() {
+    let world = World::empty().await;
+    world.record_without_event(&event(1)).await;
+    world.visit().await;
+    world.put_event(&event(1)).await;
+    world.to_rest().await;
+    assert_eq!((world.states([1]).await, world.receivers.count()), (vec![(DeliveryState::Delivered, 1)], 1));
+    assert!(world.now().since(TestClock::START) <= secs(120));
+}
+
+#[tokio::test]
+async fn a_delivery_whose_event_never_comes_is_cancelled_after_two_days() {
+    let world = World::empty().await;
+    world.record_without_event(&event(1)).await;
+    for hour in [0, 24, 47] {
+        world.db.clock().set(TestClock::START.plus(secs(hour * 3_600)));
+        world.visit().await;
+        assert!(world.due().await.is_some(), "hour {hour}");
+    }
+    world.pass(DAY);
+    world.visit().await;
+    assert_eq!((world.due().await, world.receivers.count()), (None, 0));
+    world.put_event(&event(1)).await;
+    assert_eq!(world.states([1]).await, [(DeliveryState::Cancelled, 0)]);
+}
+
+#[tokio::test]
+async fn a_lost_message_is_made_up_for_within_minutes_although_another_delivery_waits_for_a_day() {
+    let world = World::start().await;
+    world.receivers.then(Reaction::Answers(429, "43200"));
+    world.visit().await;
+    assert_eq!(world.due().await, Some(TestClock::START.plus(secs(43_200))));
+    world.tell(&[2]).await;
+    world.sqs.take();
+    assert!(world.due().await.unwrap() <= TestClock::START.plus(RESCUE));
+    world.until(TestClock::START.plus(secs(300))).await;
+    assert_eq!(world.state(2).await, DeliveryState::Delivered);
+    world.to_rest().await;
+    assert_eq!(world.states([1, 2]).await, [(DeliveryState::Delivered, 2), (DeliveryState::Delivered, 1)]);
+}
+
+#[tokio::test]
+async fn a_worker_whose_clock_is_behind_hides_nothing() {
+    let world = World::empty().await;
+    world.receivers.always_answer(500);
+    world.tell(&[1, 2]).await;
+    world.visit().await;
+    world.pass(secs(6));
+    world.visit().await;
+    // Both wait for five minutes; then a worker comes whose clock is an hour behind.
+    world.pass(secs(361));
+    world.tell(&[3]).await;
+    world.receivers.answer(500).answer(500);
+    world.visit().await;
+    world.db.clock().set(TestClock::START.minus(secs(3_600)));
+    world.tell(&[4, 5]).await;
+    world.visit().await;
+    world.receivers.always_answer(200);
+    world.db.clock().set(TestClock::START.plus(secs(400)));
+    world.to_rest().await;
+    for number in 1..=5 {
+        assert_eq!(world.state(number).await, DeliveryState::Delivered, "{number}");
+    }
+}
+
+impl World {
+    /// What a relay leaves behind that dies between the deliveries and the event: the event expired before it began.
+    async fn record_without_event(&self, event: &Event) {
+        let row = self.event_row(event).await;
+        let table = self.db.table(store::Table::Webhooks);
+        let delete = self.db.client().delete_item().table_name(table);
+        let delete = delete.key("pk", row["pk"].clone()).key("sk", row["sk"].clone());
+        delete.send().await.unwrap();
+        self.store().tell_webhook_lane(slot(), least(std::slice::from_ref(event)), RESCUE).await.unwrap();
+    }
+
+    async fn event_row(
+        &self,
+        event: &Event,
+    ) -> std::collections::HashMap<String, aws_sdk_dynamodb::types::AttributeValue> {
+        let new: NewEvent = new_event(event, BODY);
+        self.store().record_events(&[new]).await.remove(0).unwrap();
+        let text = |text: String| aws_sdk_dynamodb::types::AttributeValue::S(text);
+        let get = self.db.client().get_item().table_name(self.db.table(store::Table::Webhooks));
+        let get = get.key("pk", text(format!("{}#V#{}", slot().workspace, event.id)));
+        get.key("sk", text("V".to_owned())).send().await.unwrap().item.unwrap()
+    }
+
+    /// The event's row alone.
+    async fn put_event(&self, event: &Event) {
+        let other = Self::empty().await;
+        let row = other.event_row(event).await;
+        let put = self.db.client().put_item().table_name(self.db.table(store::Table::Webhooks));
+        put.set_item(Some(row)).send().await.unwrap();
+    }
+}

@@ -1,0 +1,250 @@
+//! Slow, silent and dead receivers, and what operators allow.
+
+use std::time::Duration;
+
+use domain::webhook::DisabledReason;
+use domain::{AttemptError, DeliveryState, EndpointState, JobKind, Pace, Track};
+use harness::TestClock;
+
+use crate::world::{RESCUE, Reaction, World, message, secs, slot};
+
+impl World {
+    async fn pace(&self) -> Pace {
+        self.store().endpoint_pace(slot()).await.unwrap()
+    }
+
+    /// Lets so many deliveries that are told of now fail without an answer.
+    async fn fall_silent(&self, numbers: &[u64]) {
+        for _ in numbers {
+            self.receivers.then(Reaction::Fails(AttemptError::ConnectFailed));
+        }
+        self.tell(numbers).await;
+        self.visit().await;
+    }
+}
+
+fn numbers(range: std::ops::Range<u64>) -> Vec<u64> {
+    range.collect()
+}
+
+#[tokio::test]
+async fn an_endpoint_that_answers_quickly_is_called_more_and_more_at_the_same_time() {
+    let world = World::empty().await;
+    world.tell(&numbers(0..200)).await;
+    world.visit().await;
+    assert_eq!(world.receivers.count(), 200);
+    assert_eq!(world.pace().await.width, 56, "16 + 24 + 32 + 40 + 48 answers");
+    let most = world.receivers.most_at_once();
+    assert!((25..=56).contains(&most), "{most}");
+    assert_eq!(world.states(0..200).await, vec![(DeliveryState::Delivered, 1); 200]);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_asks_for_less_is_called_half_as_often_at_the_same_time() {
+    let world = World::empty().await;
+    world.receivers.always_answer(429);
+    world.tell(&numbers(0..40)).await;
+    world.visit().await;
+    assert_eq!((world.receivers.most_at_once(), world.pace().await.width), (16, 8), "once per round trip");
+    world.pass(secs(10));
+    world.visit().await;
+    assert_eq!((world.receivers.most_at_once(), world.pace().await.width), (8, 4));
+}
+
+#[tokio::test]
+async fn an_open_circuit_puts_deliveries_off_without_an_attempt_and_one_probe_closes_it() {
+    let world = World::empty().await;
+    world.fall_silent(&[1, 2, 3, 4, 5]).await;
+    assert_eq!(world.receivers.count(), 5);
+    let queued = world.sqs.take();
+    assert_eq!((queued.len(), queued[0].queue.as_str(), queued[0].delay), (1, "deliveries-slow", 5));
+    assert_eq!(world.due().await, Some(world.now().plus(secs(5) + RESCUE)));
+
+    // While it is open nobody is woken for what comes, and who comes all the same posts nothing.
+    world.pass(secs(2));
+    assert_eq!(world.tell(&numbers(6..30)).await.wake, None);
+    world.visit().await;
+    assert_eq!(world.receivers.count(), 5);
+    assert_eq!(world.states(6..30).await, vec![(DeliveryState::Pending, 0); 24]);
+    world.sqs.take();
+
+    // The cool-down is over: one is posted, in vain; it opens for five minutes.
+    world.pass(secs(5));
+    world.receivers.then(Reaction::Fails(AttemptError::Timeout));
+    assert!(world.run_on(Track::Slow, &[message()]).await.is_empty());
+    assert_eq!(world.receivers.count(), 6);
+    world.pass(secs(299));
+    assert!(world.run_on(Track::Slow, &[message()]).await.is_empty());
+    assert_eq!(world.receivers.count(), 6, "open");
+
+    // A probe is answered: whatever waits goes at once, by the same visit; but for what failed last, whose own time
+    // is a little later.
+    world.pass(secs(1));
+    assert!(world.run_on(Track::Slow, &[message()]).await.is_empty());
+    assert_eq!(world.receivers.count(), 6 + 28);
+    world.pass(secs(60));
+    world.visit().await;
+    assert_eq!(world.receivers.count(), 6 + 29);
+    let states = world.states(1..30).await;
+    assert!(states.iter().all(|(state, _)| *state == DeliveryState::Delivered), "{states:?}");
+    assert_eq!(states.iter().map(|(_, attempts)| *attempts as usize).sum::<usize>(), world.receivers.count());
+    assert_eq!(world.due().await, None);
+}
+
+#[tokio::test]
+async fn a_receiver_that_answers_badly_opens_no_circuit() {
+    let world = World::empty().await;
+    world.receivers.always_answer(500);
+    world.tell(&numbers(0..20)).await;
+    world.visit().await;
+    world.receivers.always_answer(200);
+    world.tell(&[20]).await;
+    world.visit().await;
+    assert_eq!((world.receivers.count(), world.state(20).await), (21, DeliveryState::Delivered));
+}
+
+#[tokio::test]
+async fn no_more_posts_are_under_way_than_the_operator_allows() {
+    let world = World::empty().await;
+    for (of, (allowed, slots, most)) in (0..).zip([(4, 1, 4), (9, 2, 4), (1, 1, 1), (1, 4, 1)]) {
+        world
+            .change_endpoint(|endpoint| {
+                (endpoint.caps.concurrency, endpoint.slots) = (Some(allowed), slots);
+            })
+            .await;
+        world.tell(&numbers(of * 100..of * 100 + 30)).await;
+        world.visit().await;
+        assert_eq!(world.receivers.most_at_once(), most, "{allowed} for {slots} slots");
+    }
+    assert_eq!(world.receivers.count(), 120);
+}
+
+#[tokio::test]
+async fn no_more_posts_are_begun_in_a_second_than_the_operator_allows() {
+    let world = World::empty().await;
+    world.change_endpoint(|endpoint| endpoint.caps.per_second = Some(200)).await;
+    world.tell(&numbers(0..30)).await;
+    let clock = world.db.clock().clone();
+    let ticks = tokio::spawn(async move {
+        // Both clocks go on, the test's never ahead of the process's own.
+        let mut tick = tokio::time::interval(Duration::from_millis(1));
+        loop {
+            tick.tick().await;
+            clock.advance(Duration::from_millis(1));
+        }
+    });
+    world.visit().await;
+    let passed = world.now().since(TestClock::START);
+    assert_eq!(world.receivers.count(), 30);
+    assert!(passed >= Duration::from_millis(29 * 5), "{passed:?}");
+    // The next visit does not begin anew.
+    world.tell(&numbers(30..40)).await;
+    world.visit().await;
+    ticks.abort();
+    let passed = world.now().since(TestClock::START);
+    assert!(world.receivers.count() == 40 && passed >= Duration::from_millis(39 * 5), "{passed:?}");
+}
+
+#[tokio::test]
+async fn an_endpoint_that_answers_late_takes_the_slow_queue_for_five_minutes() {
+    let mut world = World::empty().await;
+    world.engine.rules.attempt = Duration::from_millis(40);
+    world.receivers.then(Reaction::Takes(Duration::from_millis(5), 500));
+    assert_eq!(world.tell(&[1]).await.wake, Some(Track::Fast));
+    world.visit().await;
+    assert_eq!(world.sqs.take()[0].queue, "deliveries-slow");
+    assert_eq!(world.tell(&[2]).await.wake, Some(Track::Slow));
+    world.pass(Pace::SLOW_FOR);
+    assert_eq!(world.tell(&[3]).await.wake, Some(Track::Fast));
+    world.engine.rules.attempt = secs(30);
+    world.visit().await;
+    assert_eq!(world.receivers.count(), 4);
+}
+
+/// Fails one delivery at each of these hours; the endpoint's state then.
+async fn failing_at(hours: impl Iterator<Item = f64>, ok_at: Option<f64>) -> EndpointState {
+    let world = World::empty().await;
+    let mut at: Vec<(f64, u16)> = hours.map(|hour| (hour, 500)).collect();
+    at.extend(ok_at.map(|hour| (hour, 200)));
+    at.sort_by(|one, other| one.0.total_cmp(&other.0));
+    for (number, (hour, status)) in (100..).zip(at) {
+        world.db.clock().set(TestClock::START.plus(Duration::from_secs_f64(hour * 3_600.0)));
+        world.tell(&[number]).await;
+        world.receivers.always_answer(status);
+        world.visit().await;
+    }
+    world.endpoint().await.state
+}
+
+#[tokio::test]
+async fn five_days_of_nothing_but_failures_disable_an_endpoint() {
+    let often = || (0..=30).map(|n| f64::from(n) * 4.0).chain((0..=10).map(|n| 120.0 + f64::from(n) * 0.1));
+    let EndpointState::Disabled { reason, .. } = failing_at(often(), None).await else { panic!("enabled") };
+    assert_eq!(reason, DisabledReason::Failing);
+    assert_eq!(failing_at(often(), Some(90.0)).await, EndpointState::Enabled, "a success between");
+}
+
+#[tokio::test]
+async fn sporadic_failures_disable_no_endpoint() {
+    assert_eq!(failing_at((0..=15).map(|day| f64::from(day) * 24.0), None).await, EndpointState::Enabled);
+}
+
+#[tokio::test]
+async fn deliveries_of_an_endpoint_disabled_for_failing_are_parked_and_made_when_it_is_enabled() {
+    let world = World::empty().await;
+    world.receivers.always_answer(503);
+    for hour in 0..=126_u64 {
+        world.db.clock().set(TestClock::START.plus(secs(hour * 3_600)));
+        world.tell(&[hour]).await;
+        world.visit().await;
+        assert_eq!(world.endpoint().await.is_enabled(), hour < 120, "{hour}");
+    }
+    let tried = world.receivers.count();
+    world.pass(secs(3_600));
+    world.visit().await;
+    assert_eq!((world.receivers.count(), world.due().await), (tried, None));
+    assert_eq!(world.told("EndpointsDisabled fast"), 1);
+    let webhook = world.endpoint().await;
+    let mut parked = vec![];
+    for number in 0..=126 {
+        let (delivery, _) = world.seen(number).await;
+        match delivery.shown(Some(&webhook)) {
+            DeliveryState::Parked => parked.push(number),
+            state => assert_eq!((state, delivery.attempts), (DeliveryState::Exhausted, 10)),
+        }
+    }
+    assert!(parked.len() > 80 && parked.contains(&126), "{parked:?}");
+
+    world.receivers.always_answer(200);
+    world.pass(secs(24 * 3_600));
+    world.enable().await;
+    world.visit().await;
+    assert_eq!(world.receivers.count(), tried + parked.len(), "all at once, by one visit");
+    for number in parked {
+        assert_eq!(world.state(number).await, DeliveryState::Delivered, "{number}");
+    }
+    assert!(world.endpoint().await.is_enabled() && world.due().await.is_none());
+}
+
+#[tokio::test]
+async fn a_job_for_a_silent_endpoint_brings_one_probe() {
+    let world = World::empty().await;
+    world.fall_silent(&[1, 2, 3, 4, 5]).await;
+    world.receivers.always_silent();
+    world.until(world.now().plus(secs(4_200))).await;
+    let posts = world.receivers.count();
+    let open_until = world.pace().await.open_until.unwrap();
+    assert!(open_until.since(world.now()) > secs(900), "it is open for long");
+
+    let first = crate::world::event(1);
+    world.ask(JobKind::Retry { event: first.id, at: first.at }).await;
+    world.pass(secs(1));
+    world.visit().await;
+    assert_eq!(world.receivers.count(), posts + 1, "one probe");
+    world.sqs.take();
+    world.visit().await;
+    assert_eq!(world.receivers.count(), posts + 1, "and no second one");
+    world.receivers.always_answer(200);
+    world.to_rest().await;
+    assert!(world.states(1..6).await.iter().all(|(state, _)| *state == DeliveryState::Delivered));
+}

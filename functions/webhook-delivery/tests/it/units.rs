@@ -1,0 +1,136 @@
+//! What webhooks cost, held.
+
+use std::ops::Range;
+
+use domain::{Event, JobKind};
+use harness::trips;
+
+use crate::world::{World, event, place, secs, slot};
+
+/// A body of one kibibyte: with its other attributes its row takes two.
+const KIBIBYTE: [u8; 1_024] = [b'x'; 1_024];
+
+fn events(range: Range<u64>) -> Vec<Event> {
+    range.map(event).collect()
+}
+
+impl World {
+    /// Records these events, tells the lane of them and visits it: the write units of each.
+    async fn write_units_of(&self, range: Range<u64>, body: &[u8]) -> f64 {
+        let events = events(range);
+        self.db.forget_calls();
+        self.tell_events(&events, body).await;
+        self.visit().await;
+        self.units().1 / events.len() as f64
+    }
+}
+
+#[tokio::test]
+async fn a_webhook_alone_in_its_visit_costs_nine_units_and_eight_with_a_small_body() {
+    let world = World::empty().await;
+    // The first one makes the lane.
+    world.write_units_of(0..1, b"{}").await;
+    assert_eq!(world.write_units_of(1..2, &KIBIBYTE).await, 9.0);
+    assert_eq!(world.write_units_of(2..3, b"{}").await, 8.0);
+    assert_eq!(world.receivers.count(), 3);
+}
+
+#[tokio::test]
+async fn webhooks_that_are_told_of_together_cost_less_than_five_units_each() {
+    let world = World::empty().await;
+    assert_eq!(world.write_units_of(0..10, &KIBIBYTE).await, 4.5);
+    assert_eq!(world.write_units_of(10..20, b"{}").await, 3.5);
+    assert_eq!(world.write_units_of(20..120, &KIBIBYTE).await, 4.05);
+    assert_eq!(world.receivers.count(), 120);
+}
+
+#[tokio::test]
+async fn a_failed_attempt_costs_less_than_four_units() {
+    let world = World::empty().await;
+    world.receivers.always_answer(500);
+    world.tell_events(&events(0..10), &KIBIBYTE).await;
+    for (of, wait) in [5, 300, 1_800, 7_200].into_iter().enumerate() {
+        world.db.forget_calls();
+        world.visit().await;
+        assert_eq!(world.receivers.count(), 10 * (of + 1));
+        let each = world.units().1 / 10.0;
+        assert!(each <= [2.4, 3.4][of.min(1)], "attempt {}: {each}", of + 1);
+        world.pass(secs(wait) + secs(wait) / 5);
+    }
+}
+
+#[tokio::test]
+async fn a_page_is_read_and_recorded_by_few_calls() {
+    let world = World::empty().await;
+    world.tell(&(0..10).collect::<Vec<_>>()).await;
+    world.db.forget_calls();
+    world.visit().await;
+    assert_eq!((world.db.calls().len(), trips(&world.db.calls())), (5, 5));
+}
+
+/// What an hour costs of a lane in which so many deliveries wait for an endpoint that answers nothing.
+struct Hour {
+    world: World,
+    first: (f64, f64),
+    later: (f64, f64),
+}
+
+async fn dead(waiting: u64) -> Hour {
+    let world = World::empty().await;
+    world.receivers.always_silent();
+    world.tell(&[0, 1, 2, 3, 4]).await;
+    world.visit().await;
+    for from in (0..waiting).step_by(25) {
+        world.record(&events(10 + from..10 + (from + 25).min(waiting)), b"{}").await;
+    }
+    world.store().tell_webhook_lane(slot(), place(&event(10)), secs(120)).await.unwrap();
+    let first = world.hour().await;
+    world.hour().await;
+    let later = world.hour().await;
+    Hour { world, first, later }
+}
+
+impl World {
+    /// Lets an hour pass; the units that the lane took.
+    async fn hour(&self) -> (f64, f64) {
+        self.take_spent();
+        self.until(self.now().plus(secs(3_600))).await;
+        self.take_spent()
+    }
+}
+
+#[tokio::test]
+async fn an_hour_of_a_dead_endpoint_costs_the_same_however_much_waits_for_it() {
+    let (few, many) = (dead(10).await, dead(1_000).await);
+    for (of, (few, many)) in [("first", (few.first, many.first)), ("later", (few.later, many.later))] {
+        println!(
+            "an hour of a dead endpoint, {of}: {few:?} RRU and WRU with 10 waiting, {many:?} with 1,000"
+        );
+        assert!(many.1 <= few.1 + 1.0 && many.1 <= 60.0, "{of}: {few:?} {many:?}");
+        assert!(many.0 <= few.0 + 30.0 && many.0 <= 200.0, "{of}: {few:?} {many:?}");
+    }
+    assert_eq!(few.world.receivers.count(), many.world.receivers.count());
+}
+
+#[tokio::test]
+async fn an_hour_of_a_disabled_endpoint_costs_nothing_however_much_is_parked() {
+    for waiting in [10, 1_000] {
+        let world = World::empty().await;
+        world.receivers.always_answer(500);
+        for from in (0..waiting).step_by(25) {
+            world.record(&events(from..(from + 25).min(waiting)), b"{}").await;
+        }
+        world.store().tell_webhook_lane(slot(), place(&event(0)), secs(120)).await.unwrap();
+        world.until(world.now().plus(secs(60))).await;
+        world.disable().await;
+        // The retry that was planned finds it disabled, and nobody comes again.
+        let first = world.hour().await;
+        assert!(first.1 <= 10.0 && first.0 <= 200.0, "{first:?}");
+        assert_eq!(world.hour().await, (0.0, 0.0));
+        // Asked for although it is disabled: it waits with the rest.
+        world.ask(JobKind::Recover { since: event(0).at }).await;
+        let asked = world.hour().await;
+        assert!(asked.1 <= 10.0 && asked.0 <= 200.0, "{asked:?}");
+        assert_eq!(world.hour().await, (0.0, 0.0));
+    }
+}

@@ -1,0 +1,566 @@
+//! What the tests stand on: an embedded DynamoDB, queues that keep what is sent, and a stand-in for the receivers.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aws_lambda_events::sqs::SqsEvent;
+use domain::lane::LaneKind;
+use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
+use domain::{
+    Attempt, AttemptError, Caps, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointSecrets,
+    EndpointState, EndpointUrl, Event, EventFilter, EventId, EventType, Job, JobId, JobKind, LaneId,
+    RetrySchedule, Slot, Timestamp, Track, TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId,
+};
+use harness::{Call, Death, TestClock, TestDb, TestQueue, queue_fixture};
+use lambda_runtime::{Context, LambdaEvent};
+use queue::Queues;
+use runtime::metrics::{Kept, Metrics};
+use store::{FreshKey, LaneJob, NewEvent, Store, Told};
+use tokio::sync::{Barrier, Notify};
+use uuid::Uuid;
+use webhook_delivery::{Answer, Engine, Post, Rules, Transport, Unanswered};
+
+pub(crate) const BODY: &[u8] = b"{\"eventId\":\"e\", \"payload\": {}}";
+pub(crate) const LEASE: Duration = Duration::from_secs(90);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(45);
+pub(crate) const RESCUE: Duration = Duration::from_secs(120);
+/// For how long the sweeper claims a lane.
+pub(crate) const CLAIM: Duration = Duration::from_secs(300);
+pub(crate) const DAY: Duration = Duration::from_secs(86_400);
+
+const FOREVER: Timestamp = Timestamp::from_millis(i64::MAX / 2);
+
+pub(crate) fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Receivers that answer what a test lines up, then as they always do, which is 200 unless a test says otherwise.
+#[derive(Clone, Default)]
+pub(crate) struct Receivers(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    lined_up: VecDeque<Reaction>,
+    always: Option<Box<Always>>,
+    posts: Vec<Posted>,
+    under_way: usize,
+    most_at_once: usize,
+}
+
+type Always = dyn Fn(&Posted) -> Reaction + Send;
+
+#[derive(Clone)]
+pub(crate) enum Reaction {
+    Answers(u16, &'static str),
+    Fails(AttemptError),
+    /// Our own network lets nothing out.
+    Stays,
+    Panics,
+    /// Got the request; what then happens to the sender is the test's.
+    Hangs(Arc<Notify>),
+    Meets(Arc<Barrier>, u16),
+    /// Takes so long by the process's own clock.
+    Takes(Duration, u16),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Posted {
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Posted {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.iter().find(|(header, _)| header == name).map_or("", |(_, value)| value)
+    }
+
+    pub(crate) fn event(&self) -> EventId {
+        EventId::parse(self.header("webhook-id")).unwrap()
+    }
+}
+
+impl Receivers {
+    pub(crate) fn then(&self, reaction: Reaction) -> &Self {
+        self.0.lock().unwrap().lined_up.push_back(reaction);
+        self
+    }
+
+    pub(crate) fn answer(&self, status: u16) -> &Self {
+        self.then(Reaction::Answers(status, ""))
+    }
+
+    /// What is done about posts for which nothing is lined up.
+    pub(crate) fn always(&self, always: impl Fn(&Posted) -> Reaction + Send + 'static) {
+        self.0.lock().unwrap().always = Some(Box::new(always));
+    }
+
+    pub(crate) fn always_answer(&self, status: u16) {
+        self.always(move |_| Reaction::Answers(status, ""));
+    }
+
+    pub(crate) fn always_silent(&self) {
+        self.always(|_| Reaction::Fails(AttemptError::Timeout));
+    }
+
+    pub(crate) fn posts(&self) -> Vec<Posted> {
+        self.0.lock().unwrap().posts.clone()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.0.lock().unwrap().posts.len()
+    }
+
+    /// How many posts of that event there were.
+    pub(crate) fn count_of(&self, event: EventId) -> usize {
+        self.posts().iter().filter(|posted| posted.event() == event).count()
+    }
+
+    /// The most posts that were under way at the same moment, since the last question.
+    pub(crate) fn most_at_once(&self) -> usize {
+        std::mem::take(&mut self.0.lock().unwrap().most_at_once)
+    }
+}
+
+/// A post that is under way; also one that is given up.
+struct UnderWay(Receivers);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.0.lock().unwrap().under_way -= 1;
+    }
+}
+
+impl Transport for Receivers {
+    async fn post(&self, post: Post<'_>) -> Result<Answer, Unanswered> {
+        let headers =
+            post.headers.iter().map(|(name, value)| ((*name).to_owned(), value.expose().to_owned()));
+        let posted = Posted {
+            url: post.url.as_str().to_owned(),
+            headers: headers.collect(),
+            body: post.body.to_vec(),
+        };
+        let reaction = {
+            let mut state = self.0.lock().unwrap();
+            let reaction = match state.lined_up.pop_front() {
+                Some(reaction) => reaction,
+                None => state.always.as_ref().map_or(Reaction::Answers(200, ""), |always| always(&posted)),
+            };
+            state.posts.push(posted);
+            state.under_way += 1;
+            state.most_at_once = state.most_at_once.max(state.under_way);
+            reaction
+        };
+        let _under_way = UnderWay(self.clone());
+        // Those that are begun together are under way together.
+        tokio::task::yield_now().await;
+        let answer = |status, retry_after: &str| {
+            let retry_after = (!retry_after.is_empty()).then(|| retry_after.to_owned());
+            Ok(Answer { status, retry_after, body: b"answer".to_vec() })
+        };
+        match reaction {
+            Reaction::Answers(status, retry_after) => answer(status, retry_after),
+            Reaction::Fails(error) => Err(error.into()),
+            Reaction::Stays => Err(Unanswered::NotSent),
+            Reaction::Panics => panic!("as asked"),
+            Reaction::Hangs(got) => {
+                got.notify_one();
+                std::future::pending().await
+            }
+            Reaction::Meets(barrier, status) => {
+                barrier.wait().await;
+                answer(status, "")
+            }
+            Reaction::Takes(time, status) => {
+                tokio::time::sleep(time).await;
+                answer(status, "")
+            }
+        }
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) db: TestDb,
+    /// Both queues; their names are `deliveries` and `deliveries-slow`.
+    pub(crate) sqs: TestQueue,
+    pub(crate) receivers: Receivers,
+    pub(crate) engine: Engine<Receivers>,
+    pub(crate) counted: Kept,
+    /// Read and write units of visits and claims while time passed.
+    spent: Mutex<(f64, f64)>,
+}
+
+impl World {
+    /// An endpoint and one delivery to it, of event 1.
+    pub(crate) async fn start() -> Self {
+        let world = Self::empty().await;
+        world.tell(&[1]).await;
+        world
+    }
+
+    /// An endpoint: that of `events/webhook-delivery.json`.
+    pub(crate) async fn empty() -> Self {
+        let db = TestDb::start().await;
+        let (sqs, receivers) = (TestQueue::default(), Receivers::default());
+        let (metrics, counted) = Metrics::kept(db.clock().clone());
+        let workspace = Workspace::new(workspace(), "Acme", TestClock::START).unwrap();
+        assert!(db.store().create_workspace(&workspace).await.unwrap());
+        assert!(db.store().create_endpoint(&workspace, &webhook(), &secrets(7)).await.unwrap());
+        let engine = Engine {
+            store: db.store_of("webhook-delivery"),
+            queues: queues(&sqs),
+            transport: receivers.clone(),
+            rules: rules(),
+            metrics,
+        };
+        Self { db, sqs, receivers, engine, counted, spent: Mutex::default() }
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        self.db.store()
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.store().now()
+    }
+
+    pub(crate) fn pass(&self, time: Duration) {
+        self.db.clock().advance(time);
+    }
+
+    /// Records these events and tells their lane, as the relay does.
+    pub(crate) async fn tell(&self, numbers: &[u64]) -> Told {
+        let events: Vec<Event> = numbers.iter().map(|number| event(*number)).collect();
+        self.tell_events(&events, BODY).await
+    }
+
+    pub(crate) async fn tell_events(&self, events: &[Event], body: &[u8]) -> Told {
+        self.record(events, body).await;
+        self.store().tell_webhook_lane(slot(), least(events), RESCUE).await.unwrap()
+    }
+
+    pub(crate) async fn record(&self, events: &[Event], body: &[u8]) {
+        let new: Vec<NewEvent> = events.iter().map(|event| new_event(event, body)).collect();
+        for recorded in self.store().record_events(&new).await {
+            recorded.unwrap();
+        }
+    }
+
+    /// Runs the function with these messages; the numbers of those that are to come again.
+    pub(crate) async fn run(&self, bodies: &[String]) -> Vec<String> {
+        self.run_on(Track::Fast, bodies).await
+    }
+
+    /// The same with messages of that track's queue.
+    pub(crate) async fn run_on(&self, track: Track, bodies: &[String]) -> Vec<String> {
+        let mut messages = self.messages(bodies);
+        if track == Track::Slow {
+            for message in &mut messages.payload.records {
+                message.event_source_arn = message.event_source_arn.take().map(|arn| arn + "-slow");
+            }
+        }
+        let response = self.engine.handle(messages).await.unwrap();
+        response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect()
+    }
+
+    /// Visits the lane; its message does not come again.
+    pub(crate) async fn visit(&self) {
+        assert_eq!(self.run(&[message()]).await, Vec::<String>::new());
+    }
+
+    pub(crate) fn messages(&self, bodies: &[String]) -> LambdaEvent<SqsEvent> {
+        let event = queue_fixture("webhook-delivery.json", bodies);
+        LambdaEvent::new(serde_json::from_value(event).unwrap(), self.context())
+    }
+
+    /// The function may run for 45 seconds from now on.
+    pub(crate) fn context(&self) -> Context {
+        let mut context = Context::default();
+        context.deadline = u64::try_from(self.now().plus(TIMEOUT).as_millis()).unwrap();
+        context
+    }
+
+    /// Visits the lane; what is done meanwhile is done while the receiver has the request. Those that are to come
+    /// again.
+    pub(crate) async fn visit_meanwhile(
+        &self,
+        status: u16,
+        meanwhile: impl Future<Output = ()>,
+    ) -> Vec<String> {
+        let barrier = Arc::new(Barrier::new(2));
+        self.receivers.then(Reaction::Meets(barrier.clone(), status));
+        let posted = self.receivers.count();
+        let message = [message()];
+        let meets = async {
+            while self.receivers.count() == posted {
+                tokio::task::yield_now().await;
+            }
+            meanwhile.await;
+            barrier.wait().await;
+        };
+        tokio::join!(self.run(&message), meets).0
+    }
+
+    /// Visits the lane and dies at a call of the database; whether the visit came to its end before.
+    pub(crate) async fn die(&self, calls: usize, death: Death) -> bool {
+        let mut dead = self.db.die_after(calls, death);
+        let is_through = tokio::select! {
+            visited = self.engine.handle(self.messages(&[message()])) => visited.is_ok(),
+            _ = &mut dead => false,
+        };
+        self.db.revive();
+        is_through
+    }
+
+    /// Visits the lane and dies with the next post for which a reaction hangs.
+    pub(crate) async fn die_with_a_post(&self, got: &Notify) {
+        tokio::select! {
+            _ = self.engine.handle(self.messages(&[message()])) => panic!("it hangs"),
+            () = got.notified() => {}
+        }
+    }
+
+    /// What the sweeper does each minute: the lane, if it was due and could be claimed.
+    pub(crate) async fn sweep(&self) -> Option<Track> {
+        let mut claimed = None;
+        for shard in 0..Store::due_shards(LaneKind::Webhook) {
+            for due in self.store().due_lanes(LaneKind::Webhook, shard, None, 100).await.unwrap().lanes {
+                self.db.forget_calls();
+                let claim = self.store().claim_lane(&due, self.now().plus(CLAIM)).await.unwrap();
+                self.spend();
+                claimed = claim.map(|claim| claim.track).or(claimed);
+            }
+        }
+        claimed
+    }
+
+    /// Lets time pass by queue messages and the sweeper until nothing is left to be done in the lane.
+    pub(crate) async fn to_rest(&self) {
+        self.until(FOREVER).await;
+        assert_eq!(self.due().await, None);
+    }
+
+    /// The same where some posts kill their process.
+    pub(crate) async fn to_rest_dying(&self, got: &Notify) {
+        for _ in 0..1_000 {
+            tokio::select! {
+                () = self.to_rest() => return,
+                () = got.notified() => {}
+            }
+        }
+        panic!("the lane never comes to rest");
+    }
+
+    /// Lets time pass until then: visits come by queue messages as they are due, and by the sweeper, who comes each
+    /// minute.
+    pub(crate) async fn until(&self, end: Timestamp) {
+        let mut held_back: Vec<(Timestamp, String)> = vec![];
+        for _ in 0..10_000 {
+            let queued = self.sqs.take().into_iter();
+            held_back.extend(queued.map(|it| (self.now().plus(secs(it.delay)), it.body)));
+            held_back.sort();
+            let next_minute = |at: Timestamp| {
+                let passed = at.max(self.now()).since(TestClock::START).as_millis();
+                TestClock::START
+                    .plus(Duration::from_millis(u64::try_from(passed.div_ceil(60_000) * 60_000).unwrap()))
+            };
+            let swept = self.due().await.map(next_minute);
+            let queued = held_back.first().map(|(at, _)| *at);
+            let Some(next) = [swept, queued].into_iter().flatten().min().filter(|next| *next <= end) else {
+                if end < FOREVER {
+                    self.db.clock().set(end.max(self.now()));
+                }
+                return;
+            };
+            self.db.clock().set(next.max(self.now()));
+            if queued == Some(next) {
+                let (_, body) = held_back.remove(0);
+                self.db.forget_calls();
+                self.run(&[body]).await;
+                self.spend();
+            } else if self.sweep().await.is_some() {
+                self.db.forget_calls();
+                self.run(&[message()]).await;
+                self.spend();
+            } else {
+                // A lane that somebody has: its lease ends.
+                self.pass(secs(60));
+            }
+        }
+        panic!("the lane never comes to rest");
+    }
+
+    /// Disables the endpoint.
+    pub(crate) async fn disable(&self) -> WebhookEndpoint {
+        let found = self.endpoint().await;
+        let disabled = found.disabled(DisabledReason::Operator, self.now()).unwrap();
+        assert!(self.store().replace_endpoint(&disabled).await.unwrap());
+        disabled
+    }
+
+    /// Enables the endpoint, with the job that goes with it.
+    pub(crate) async fn enable(&self) -> JobId {
+        let enabled = self.endpoint().await.enabled(self.now()).unwrap();
+        assert!(self.store().replace_endpoint(&enabled).await.unwrap());
+        self.ask(JobKind::Enable).await
+    }
+
+    /// Asks for a job.
+    pub(crate) async fn ask(&self, kind: JobKind) -> JobId {
+        let id = JobId::from_uuid(domain::Ids::next(&**self.db.ids()));
+        let job = Job::new(id, slot(), kind, self.now());
+        assert!(self.store().ask_for_job(&job, RESCUE).await.unwrap().0);
+        id
+    }
+
+    pub(crate) async fn job(&self, id: JobId) -> LaneJob {
+        self.store().job(slot(), id).await.unwrap().unwrap()
+    }
+
+    pub(crate) async fn endpoint(&self) -> WebhookEndpoint {
+        self.store().endpoint(workspace(), endpoint()).await.unwrap().unwrap()
+    }
+
+    pub(crate) async fn change_endpoint(&self, change: impl FnOnce(&mut WebhookEndpoint)) {
+        let mut next = self.endpoint().await;
+        next.version += 1;
+        change(&mut next);
+        assert!(self.store().replace_endpoint(&next).await.unwrap());
+    }
+
+    /// Waits for so many calls of an operation to be begun.
+    pub(crate) async fn calls(&self, operation: &str, count: usize) {
+        while self.db.calls().iter().filter(|call| call.operation == operation).count() < count {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The delivery of that event.
+    pub(crate) async fn seen(&self, number: u64) -> (Delivery, Vec<Attempt>) {
+        let delivery = self.delivery(event(number).id).await.unwrap();
+        let attempts = self.store().attempts(&delivery).await.unwrap();
+        (delivery, attempts)
+    }
+
+    pub(crate) async fn delivery(&self, event: EventId) -> Option<Delivery> {
+        self.store().delivery(workspace(), DeliveryId { event, endpoint: endpoint() }).await.unwrap()
+    }
+
+    pub(crate) async fn state(&self, number: u64) -> DeliveryState {
+        self.seen(number).await.0.state
+    }
+
+    /// The states of these deliveries, each with the number of its attempts.
+    pub(crate) async fn states(&self, numbers: impl IntoIterator<Item = u64>) -> Vec<(DeliveryState, u32)> {
+        let mut states = vec![];
+        for number in numbers {
+            let (delivery, attempts) = self.seen(number).await;
+            assert_eq!(delivery.attempts as usize, attempts.len(), "{number}");
+            states.push((delivery.state, delivery.attempts));
+        }
+        states
+    }
+
+    /// When somebody is to look after the lane.
+    pub(crate) async fn due(&self) -> Option<Timestamp> {
+        self.store().webhook_lane_due(slot()).await.unwrap()
+    }
+
+    pub(crate) fn told(&self, metric: &str) -> u64 {
+        self.counted.told().get(metric).map_or(0, |values| values.iter().sum())
+    }
+
+    fn spend(&self) {
+        let (read, written) = self.units();
+        let mut spent = self.spent.lock().unwrap();
+        *spent = (spent.0 + read, spent.1 + written);
+    }
+
+    /// Read and write units of visits and claims while time passed, since the last question.
+    pub(crate) fn take_spent(&self) -> (f64, f64) {
+        std::mem::take(&mut *self.spent.lock().unwrap())
+    }
+
+    /// Read and write units since the calls were last forgotten.
+    pub(crate) fn units(&self) -> (f64, f64) {
+        let units = |of: fn(&Call) -> f64| self.db.calls().iter().map(of).sum::<f64>();
+        (units(|call| call.read_units), units(|call| call.write_units))
+    }
+}
+
+pub(crate) fn queues(sqs: &TestQueue) -> Queues {
+    let url = "http://queue.invalid/1/deliveries";
+    Queues::default().with_webhooks(sqs.client(), url, format!("{url}-slow"))
+}
+
+pub(crate) fn rules() -> Rules {
+    Rules {
+        schedule: RetrySchedule::default(),
+        lease: LEASE,
+        attempt: secs(30),
+        rescue: RESCUE,
+        trusted: TrustedReceivers::none(),
+    }
+}
+
+pub(crate) fn workspace() -> WorkspaceId {
+    WorkspaceId::parse("3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90").unwrap()
+}
+
+pub(crate) fn endpoint() -> EndpointId {
+    EndpointId::parse("6f8a0b2c-4d6e-4f8a-9b0c-2d4e6f8a0b1c").unwrap()
+}
+
+pub(crate) fn slot() -> Slot {
+    Slot { workspace: workspace(), endpoint: endpoint(), number: 0 }
+}
+
+pub(crate) fn webhook() -> WebhookEndpoint {
+    WebhookEndpoint {
+        id: endpoint(),
+        workspace_id: workspace(),
+        url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
+        state: EndpointState::Enabled,
+        filter: EventFilter::All,
+        caps: Caps::default(),
+        slots: 1,
+        forgets_before: None,
+        created_at: TestClock::START,
+        version: 1,
+    }
+}
+
+pub(crate) fn secrets(byte: u8) -> EndpointSecrets {
+    EndpointSecrets {
+        api_key: ReceiverKey::parse("customer-key").unwrap(),
+        signing: SigningSecrets::only(SigningSecret::from_entropy([byte; 32])),
+    }
+}
+
+/// An event of a moment of its own: so many milliseconds after the test began.
+pub(crate) fn event(number: u64) -> Event {
+    event_at(number, TestClock::START.plus(Duration::from_millis(number)))
+}
+
+pub(crate) fn event_at(number: u64, at: Timestamp) -> Event {
+    let contact = Uuid::from_u128(0x8c2d_4e6f_1a3b_4c5d_8e7f_9a0b_1c2d_3e4f);
+    Event::of_change(EventType::ContactUpdated, workspace(), &contact, number, at)
+}
+
+pub(crate) fn new_event(event: &Event, body: &[u8]) -> NewEvent {
+    NewEvent { event: event.clone(), request: None, body: body.to_vec(), slots: vec![slot()] }
+}
+
+pub(crate) fn place(event: &Event) -> FreshKey {
+    FreshKey { at: event.at, event: event.id }
+}
+
+pub(crate) fn least(events: &[Event]) -> FreshKey {
+    events.iter().map(place).min().unwrap()
+}
+
+/// The message that names the lane.
+pub(crate) fn message() -> String {
+    queue::body(&LaneId::Webhook(slot()))
+}

@@ -1,0 +1,288 @@
+//! Jobs of a slot: asked for by operators, carried out by the visits of its lane, page by page.
+
+use std::time::Duration;
+
+use domain::{Delivery, EventId, Job, JobId, JobKind, JobState, Slot, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::events::{Told, lane_change};
+use super::lane::{FreshKey, Pointer, WebhookLane};
+use crate::change::Change;
+use crate::item::{Item, SK, key, n, number, read, row, s, text};
+use crate::transact::{LAST_REQUEST, Write, Wrote, is_by};
+use crate::{Store, StoreError, Table, fields, keys};
+
+/// A job with the place up to which it was carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneJob {
+    /// The job.
+    pub job: Job,
+    /// The sort key of the last row that was handled.
+    position: Option<String>,
+}
+
+/// Some of what a job asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobPage {
+    /// Deliveries as they were read.
+    pub deliveries: Vec<Delivery>,
+    /// Pointers to deliveries that are still to be read.
+    pub pointers: Vec<Pointer>,
+    /// Places of such deliveries.
+    pub places: Vec<FreshKey>,
+    /// Whether these are the last.
+    pub is_last: bool,
+    position: Option<String>,
+}
+
+/// How long the row of a job is kept, from when it was asked for.
+const KEPT: Duration = Duration::from_secs(30 * 86_400);
+/// How many jobs are read at once.
+const PAGE: usize = 1_000;
+/// Whether no job is kept under a key: `:seconds` is the present moment. DynamoDB deletes expired rows late.
+const IS_FREE: &str = "attribute_not_exists(pk) OR expiresAt < :seconds";
+/// Whether a job may be changed to `:state`. A repeat of a write whose answer was lost finds it changed so by itself.
+const IS_ACTIVE_OR_SO: &str = "(#state = :active OR (#state = :state AND #updatedAt = :updatedAt))";
+
+impl Store {
+    /// Asks for a job, and tells its lane to come to it at once. A job of that id that was asked for before stays as it
+    /// is; but a [`JobKind::Retry`] or [`JobKind::Recover`] that ended begins anew if it is asked for later. Whether it is
+    /// new, and what became of telling the lane. Two trips.
+    pub async fn ask_for_job(&self, job: &Job, rescue: Duration) -> Result<(bool, Told), StoreError> {
+        let now = self.now();
+        let request = self.ids.next().to_string();
+        let mut item = row(keys::slot(&job.slot), keys::job(job.id), "job", &JobRow::of(job))?;
+        item.insert("expiresAt".to_owned(), n(job.created_at.plus(KEPT).as_seconds()));
+        item.insert(LAST_REQUEST.to_owned(), s(&request));
+        let put = Write::put(Table::Webhooks, item).bind(":seconds", n(now.as_seconds()));
+        let put = match job.kind {
+            JobKind::Enable | JobKind::Replay { .. } => put.when(IS_FREE),
+            JobKind::Retry { .. } | JobKind::Recover { .. } => put
+                .when(format!("{IS_FREE} OR (#state <> :active AND createdAt < :createdAt)"))
+                .name("#state", "state")
+                .bind(":active", s(JobState::Active.as_str()))
+                .bind(":createdAt", n(job.created_at.as_millis())),
+        };
+        let is_new = match self.write(put).await? {
+            Wrote::Done(_) => true,
+            Wrote::Refused(found) => found.is_some_and(|found| is_by(&found, &request)),
+        };
+        // The lane is told after the job stands, also by whoever repeats an interrupted command.
+        let due_at = now.plus(rescue);
+        let change =
+            lane_change(job.slot, due_at).set("hasJobs", aws_sdk_dynamodb::types::AttributeValue::Bool(true));
+        let (pk, sk) = keys::webhook_lane(&job.slot);
+        let told = match self.write(change.of(Table::Webhooks, key(&pk, sk)).returning_new()).await? {
+            Wrote::Done(item) => item,
+            Wrote::Refused(_) => return Ok((is_new, Told { wake: None })),
+        };
+        // Also where its endpoint is silent.
+        self.look_soon(job.slot, &told, due_at).await?;
+        Ok((is_new, self.told(&told)?))
+    }
+
+    /// The jobs of a slot that are kept, the oldest first. One trip for each thousand.
+    pub async fn jobs(&self, slot: Slot) -> Result<Vec<LaneJob>, StoreError> {
+        let (mut jobs, mut from) = (vec![], keys::JOBS.to_owned());
+        loop {
+            let (items, more) = self.range(slot, from, format!("{}~", keys::JOBS), PAGE).await?;
+            let last = items.last().map(|last| format!("{}~", text(last, SK)));
+            for item in items {
+                jobs.extend(self.kept_job(slot, item)?);
+            }
+            match last.filter(|_| more) {
+                Some(last) => from = last,
+                None => break,
+            }
+        }
+        jobs.sort_by_key(|of: &LaneJob| (of.job.created_at, of.job.id));
+        Ok(jobs)
+    }
+
+    /// A job of a slot, if it is kept. One trip.
+    pub async fn job(&self, slot: Slot, id: JobId) -> Result<Option<LaneJob>, StoreError> {
+        let item = self.get_item(Table::Webhooks, (keys::slot(&slot), keys::job(id))).await?;
+        Ok(item.map(|item| self.kept_job(slot, item)).transpose()?.flatten())
+    }
+
+    fn kept_job(&self, slot: Slot, item: Item) -> Result<Option<LaneJob>, StoreError> {
+        let is_kept = item.get("expiresAt").is_none_or(|at| number(at) >= self.now().as_seconds());
+        is_kept.then(|| lane_job(slot, item)).transpose()
+    }
+
+    /// The next page of what a job asks for, about `limit` rows. One trip.
+    pub async fn job_page(
+        &self,
+        of: &LaneJob,
+        lane: &WebhookLane,
+        limit: usize,
+    ) -> Result<JobPage, StoreError> {
+        let slot = of.job.slot;
+        let behind = |first: String| of.position.as_ref().map_or(first, |position| format!("{position}~"));
+        let place = |at: Timestamp, event: EventId| FreshKey { at, event };
+        let (from, to) = match of.job.kind {
+            JobKind::Retry { event, at } => {
+                let places = vec![place(at, event)];
+                return Ok(JobPage { places, is_last: true, ..JobPage::default() });
+            }
+            JobKind::Enable => {
+                let behind_waited = lane.waited.map_or(Pointer::PREFIX.to_owned(), |at| at.sort_key() + "~");
+                (behind(behind_waited), format!("{}~", Pointer::PREFIX))
+            }
+            JobKind::Replay { since, until } => (
+                behind(FreshKey::of_moment(since).sort_key()),
+                // The sort key of the least place of a moment ends in the nil id: nothing stands at it.
+                FreshKey::of_moment(until).sort_key(),
+            ),
+            JobKind::Recover { since } => {
+                (behind(FreshKey::of_moment(since).sort_key()), format!("{}~", FreshKey::PREFIX))
+            }
+        };
+        if from > to {
+            return Ok(JobPage { is_last: true, ..JobPage::default() });
+        }
+        let (items, more) = self.range(slot, from, to, limit).await?;
+        let position = items.last().map(|item| text(item, SK).to_owned());
+        let mut page = JobPage { is_last: !more, position, ..JobPage::default() };
+        for item in items {
+            match Pointer::read(text(&item, SK)) {
+                Some(pointer) => page.pointers.push(pointer),
+                None => page.deliveries.push(super::rows::delivery(slot, item)?),
+            }
+        }
+        Ok(page)
+    }
+
+    /// Writes down how far a job is, once all of a page is recorded; `None` if it was cancelled. One trip.
+    pub async fn advance_job(
+        &self,
+        of: &LaneJob,
+        page: &JobPage,
+        progress: &Job,
+    ) -> Result<Option<LaneJob>, StoreError> {
+        let state = if page.is_last { JobState::Done } else { JobState::Active };
+        let now = self.now();
+        let mut next = LaneJob { job: Job { state, updated_at: now, ..progress.clone() }, ..of.clone() };
+        next.position = page.position.clone().or(next.position);
+        let change = Change::default()
+            .set("state", s(state.as_str()))
+            .set("attempted", n(progress.attempted))
+            .set("delivered", n(progress.delivered))
+            .set("passed", n(progress.passed))
+            .set("updatedAt", n(now.as_millis()))
+            .set_or_remove("position", next.position.clone().map(s))
+            .when(IS_ACTIVE_OR_SO)
+            .bind(":active", s(JobState::Active.as_str()));
+        match self.write(of.change(change)).await? {
+            Wrote::Done(_) => Ok(Some(next)),
+            Wrote::Refused(_) => Ok(None),
+        }
+    }
+
+    /// Takes a job back, as far as it was not carried out; `false` if there is none that is active. One trip.
+    pub async fn cancel_job(&self, of: &LaneJob) -> Result<bool, StoreError> {
+        let now = self.now();
+        let change = Change::default()
+            .set("state", s(JobState::Cancelled.as_str()))
+            .set("updatedAt", n(now.as_millis()))
+            .when(IS_ACTIVE_OR_SO)
+            .bind(":active", s(JobState::Active.as_str()));
+        Ok(matches!(self.write(of.change(change)).await?, Wrote::Done(_)))
+    }
+}
+
+impl LaneJob {
+    /// A change of the row, while it is of this job and not of one that was asked for anew.
+    fn change(&self, change: Change) -> Write {
+        let change = change
+            .when("#createdAt = :createdAt")
+            .name("createdAt")
+            .bind(":createdAt", n(self.job.created_at.as_millis()));
+        change.of(Table::Webhooks, key(keys::slot(&self.job.slot), keys::job(self.job.id)))
+    }
+}
+
+/// `W#E#<endpoint>#<slot>` / `J#<job>`; also `position`, once a page of it was carried out.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct JobRow {
+    #[serde(with = "fields::text")]
+    job_id: JobId,
+    asked_for: KindField,
+    #[serde(with = "fields::text")]
+    state: JobState,
+    #[serde(with = "fields::millis")]
+    created_at: Timestamp,
+    #[serde(with = "fields::millis")]
+    updated_at: Timestamp,
+    attempted: u64,
+    delivered: u64,
+    passed: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    position: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "SCREAMING_SNAKE_CASE")]
+enum KindField {
+    Enable,
+    Retry {
+        #[serde(with = "fields::text")]
+        event: EventId,
+        #[serde(with = "fields::millis")]
+        at: Timestamp,
+    },
+    Replay {
+        #[serde(with = "fields::millis")]
+        since: Timestamp,
+        #[serde(with = "fields::millis")]
+        until: Timestamp,
+    },
+    Recover {
+        #[serde(with = "fields::millis")]
+        since: Timestamp,
+    },
+}
+
+impl JobRow {
+    fn of(job: &Job) -> Self {
+        Self {
+            job_id: job.id,
+            asked_for: match job.kind {
+                JobKind::Enable => KindField::Enable,
+                JobKind::Retry { event, at } => KindField::Retry { event, at },
+                JobKind::Replay { since, until } => KindField::Replay { since, until },
+                JobKind::Recover { since } => KindField::Recover { since },
+            },
+            state: job.state,
+            created_at: job.created_at,
+            updated_at: job.updated_at,
+            attempted: job.attempted,
+            delivered: job.delivered,
+            passed: job.passed,
+            position: None,
+        }
+    }
+}
+
+fn lane_job(slot: Slot, item: Item) -> Result<LaneJob, StoreError> {
+    let row: JobRow = read(item)?;
+    let kind = match row.asked_for {
+        KindField::Enable => JobKind::Enable,
+        KindField::Retry { event, at } => JobKind::Retry { event, at },
+        KindField::Replay { since, until } => JobKind::Replay { since, until },
+        KindField::Recover { since } => JobKind::Recover { since },
+    };
+    let job = Job {
+        id: row.job_id,
+        slot,
+        kind,
+        created_at: row.created_at,
+        state: row.state,
+        attempted: row.attempted,
+        delivered: row.delivered,
+        passed: row.passed,
+        updated_at: row.updated_at,
+    };
+    Ok(LaneJob { job, position: row.position })
+}

@@ -1,0 +1,282 @@
+//! What a webhook lane's row holds besides its lease and duty: the watermarks and the endpoint's pace.
+
+use domain::pace::Failing;
+use domain::{EventId, Pace, Timestamp};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::StoreError;
+use crate::change::Change;
+use crate::item::{Item, n, read, s};
+
+/// The place of a home row: the moment of its event, then the event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FreshKey {
+    /// When the event happened.
+    pub at: Timestamp,
+    /// The event.
+    pub event: EventId,
+}
+
+impl FreshKey {
+    /// The least place behind this one.
+    pub fn next(self) -> Self {
+        let id = self.event.as_uuid().as_u128().saturating_add(1);
+        Self { event: EventId::from_uuid(Uuid::from_u128(id)), ..self }
+    }
+
+    /// The least place of that moment.
+    pub fn of_moment(at: Timestamp) -> Self {
+        Self { at, event: EventId::from_uuid(Uuid::nil()) }
+    }
+
+    /// The sort key. Text sorts as the place does: the moment has a fixed number of digits.
+    pub(crate) fn sort_key(self) -> String {
+        format!("{}{:013}#{}", Self::PREFIX, self.at.as_millis().min(Self::LAST_MILLIS), self.event)
+    }
+
+    pub(crate) fn read(sort_key: &str) -> Option<Self> {
+        Self::read_place(sort_key.strip_prefix(Self::PREFIX)?)
+    }
+
+    fn read_place(place: &str) -> Option<Self> {
+        let (millis, event) = place.split_once('#')?;
+        let at = Timestamp::from_millis(millis.parse().ok()?);
+        Some(Self { at, event: EventId::parse(event).ok()? })
+    }
+
+    pub(crate) const PREFIX: &str = "D#";
+    const LAST_MILLIS: i64 = 9_999_999_999_999;
+}
+
+/// The pointer to a delivery that waits for a later attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pointer {
+    /// No attempt is made before that moment.
+    pub not_before: Timestamp,
+    /// The home row it points to.
+    pub home: FreshKey,
+}
+
+impl Pointer {
+    pub(crate) fn sort_key(self) -> String {
+        let place = self.home.sort_key();
+        let not_before = self.not_before.as_millis().min(FreshKey::LAST_MILLIS);
+        format!("{}{not_before:013}#{}", Self::PREFIX, &place[FreshKey::PREFIX.len()..])
+    }
+
+    pub(crate) fn read(sort_key: &str) -> Option<Self> {
+        let (millis, place) = sort_key.strip_prefix(Self::PREFIX)?.split_once('#')?;
+        let not_before = Timestamp::from_millis(millis.parse().ok()?);
+        Some(Self { not_before, home: FreshKey::read_place(place)? })
+    }
+
+    pub(crate) const PREFIX: &str = "R#";
+}
+
+/// What a webhook lane's visitor knows of it. A release writes it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WebhookLane {
+    /// Every home row before this place was handled: attempted, or given a pointer.
+    pub base: Option<FreshKey>,
+    /// Every pointer up to this one was handled.
+    pub waited: Option<Pointer>,
+    /// The greatest pointer that was ever put: beyond it nothing waits.
+    pub last_wait: Option<Pointer>,
+    /// The greatest pointer that this visit looked at. Not kept beyond it.
+    pub looked_to: Option<Pointer>,
+    /// Whether an operator asked for something.
+    pub has_jobs: bool,
+    /// Where the operator caps posts in a second: no post before that moment.
+    pub ready_at: Option<Timestamp>,
+    /// How many posts the endpoint bears.
+    pub pace: Pace,
+    /// The least place that was told of since the lease was taken.
+    low: Option<FreshKey>,
+}
+
+impl WebhookLane {
+    /// Whether a delivery waits for a later attempt.
+    pub fn is_waiting(&self) -> bool {
+        self.last_wait > self.waited
+    }
+
+    /// The pointer of a delivery that is not attempted before that moment. It never lies behind what was looked at, so
+    /// that no two workers' clocks can hide it.
+    pub fn pointer(&mut self, home: FreshKey, not_before: Timestamp) -> Pointer {
+        let least = self
+            .looked_to
+            .max(self.waited)
+            .map(|waited| Timestamp::from_millis(waited.not_before.as_millis() + 1));
+        let pointer = Pointer { not_before: least.map_or(not_before, |least| not_before.max(least)), home };
+        self.last_wait = self.last_wait.max(Some(pointer));
+        pointer
+    }
+
+    /// The part of a lease: where events were recorded behind what was looked at, the watermark goes back to them
+    /// (`is_late`).
+    pub(crate) fn take_up(change: Change, is_late: bool) -> Change {
+        let change = change.remove("low").name("low").name("base");
+        if is_late {
+            change.copy("base", "low").when("#low < #base")
+        } else {
+            change.when("(attribute_not_exists(#low) OR attribute_not_exists(#base) OR #low >= #base)")
+        }
+    }
+
+    /// The part of a release. `is_marked`: it is carried out only if whatever was told of was looked at.
+    pub(crate) fn put_back(&self, change: Change, is_marked: bool) -> Change {
+        let Pace {
+            width,
+            quick,
+            silences,
+            openings,
+            opened_at,
+            open_until,
+            slow_until,
+            failing,
+            halved_at: _,
+        } = &self.pace;
+        let millis = |at: &Option<Timestamp>| at.map(|at| n(at.as_millis()));
+        let change = change
+            .set_or_remove("base", self.base.map(|base| s(base.sort_key())))
+            .set_or_remove("waited", self.waited.map(|waited| s(waited.sort_key())))
+            .set_or_remove("lastWait", self.last_wait.map(|last| s(last.sort_key())))
+            .set_or_remove("readyAt", millis(&self.ready_at))
+            .set("width", n(width))
+            .set("quick", n(quick))
+            .set_or_remove("silences", (*silences > 0).then(|| n(silences)))
+            .set_or_remove("openings", (*openings > 0).then(|| n(openings)))
+            .set_or_remove("openedAt", millis(opened_at))
+            .set_or_remove("openUntil", millis(open_until))
+            .set_or_remove("slowUntil", millis(slow_until))
+            .set_or_remove("failingSince", failing.as_ref().map(|failing| n(failing.since.as_millis())))
+            .set_or_remove("failures", failing.as_ref().map(hours));
+        match (is_marked, self.has_jobs) {
+            (true, false) => change.remove("low").remove("hasJobs"),
+            (true, true) => change.remove("low"),
+            (false, _) => change,
+        }
+    }
+
+    /// As somebody who put work in left it: the visitor looks again from there.
+    pub(crate) fn moved(&self, found: &Self) -> Self {
+        let base = match (self.base, found.low) {
+            (Some(base), Some(low)) => Some(base.min(low)),
+            (base, _) => base,
+        };
+        Self { base, has_jobs: self.has_jobs || found.has_jobs, ..self.clone() }
+    }
+
+    /// Reads a lane's row.
+    pub(crate) fn read(item: &Item) -> Result<Self, StoreError> {
+        let row: LaneRow = read(item.clone())?;
+        let failing = row.failing_since.map(|since| Failing {
+            since: Timestamp::from_millis(since),
+            hours: row.failures.chunks_exact(2).map(hour).collect(),
+        });
+        let pace = Pace {
+            width: row.width.unwrap_or(Pace::FIRST_WIDTH),
+            quick: row.quick,
+            silences: row.silences,
+            openings: row.openings,
+            opened_at: row.opened_at.map(Timestamp::from_millis),
+            open_until: row.open_until.map(Timestamp::from_millis),
+            slow_until: row.slow_until.map(Timestamp::from_millis),
+            failing,
+            halved_at: None,
+        };
+        Ok(Self {
+            base: row.base.as_deref().and_then(FreshKey::read),
+            waited: row.waited.as_deref().and_then(Pointer::read),
+            last_wait: row.last_wait.as_deref().and_then(Pointer::read),
+            looked_to: None,
+            has_jobs: row.has_jobs,
+            ready_at: row.ready_at.map(Timestamp::from_millis),
+            pace,
+            low: row.low.as_deref().and_then(FreshKey::read),
+        })
+    }
+}
+
+fn hour(pair: &[i64]) -> (Timestamp, u32) {
+    (Timestamp::from_millis(pair[0]), u32::try_from(pair[1]).unwrap_or(u32::MAX))
+}
+
+fn hours(failing: &Failing) -> aws_sdk_dynamodb::types::AttributeValue {
+    let pairs = failing.hours.iter().flat_map(|(at, failures)| [n(at.as_millis()), n(failures)]);
+    aws_sdk_dynamodb::types::AttributeValue::L(pairs.collect())
+}
+
+/// `W#E#<endpoint>#<slot>` / `L`, without what every lane has. Moments in milliseconds since 1970.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct LaneRow {
+    base: Option<String>,
+    low: Option<String>,
+    waited: Option<String>,
+    last_wait: Option<String>,
+    has_jobs: bool,
+    ready_at: Option<i64>,
+    width: Option<u16>,
+    quick: u16,
+    silences: u32,
+    openings: u32,
+    opened_at: Option<i64>,
+    open_until: Option<i64>,
+    slow_until: Option<i64>,
+    failing_since: Option<i64>,
+    /// Of each hour of the last day with failures: the first of them, how many.
+    failures: Vec<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key(at: i64, event: u128) -> FreshKey {
+        FreshKey { at: Timestamp::from_millis(at), event: EventId::from_uuid(Uuid::from_u128(event)) }
+    }
+
+    #[test]
+    fn a_pointer_never_lies_behind_what_was_looked_at() {
+        let mut lane = WebhookLane::default();
+        assert!(!lane.is_waiting());
+        let first = lane.pointer(key(1, 1), Timestamp::from_millis(50));
+        assert_eq!((first.not_before.as_millis(), lane.is_waiting()), (50, true));
+        lane.waited = Some(first);
+        assert!(!lane.is_waiting());
+        // A worker whose clock is behind.
+        let second = lane.pointer(key(0, 1), Timestamp::from_millis(40));
+        assert_eq!(second.not_before.as_millis(), 51);
+        assert!(second > first && lane.is_waiting());
+    }
+
+    #[test]
+    fn a_visitor_that_is_told_of_something_late_goes_back_to_it() {
+        let mine = WebhookLane { base: Some(key(5, 0)), ..WebhookLane::default() };
+        let told = |at| WebhookLane { low: Some(key(at, 0)), ..WebhookLane::default() };
+        assert_eq!(mine.moved(&told(3)).base, Some(key(3, 0)));
+        assert_eq!(mine.moved(&told(7)).base, Some(key(5, 0)));
+        assert_eq!(mine.moved(&WebhookLane::default()).base, Some(key(5, 0)));
+    }
+
+    proptest! {
+        #[test]
+        fn places_read_back_and_sort_as_text_as_they_do_as_values(
+            one in (0_i64..10_000_000_000_000, any::<u128>(), 0_i64..10_000_000_000_000),
+            other in (0_i64..10_000_000_000_000, any::<u128>(), 0_i64..10_000_000_000_000),
+        ) {
+            let [one, other] = [one, other].map(|(at, event, not_before)| {
+                Pointer { not_before: Timestamp::from_millis(not_before), home: key(at, event) }
+            });
+            prop_assert_eq!(FreshKey::read(&one.home.sort_key()), Some(one.home));
+            prop_assert_eq!(Pointer::read(&one.sort_key()), Some(one));
+            prop_assert_eq!(one.home.sort_key().cmp(&other.home.sort_key()), one.home.cmp(&other.home));
+            prop_assert_eq!(one.sort_key().cmp(&other.sort_key()), one.cmp(&other));
+            prop_assert!(one.home < one.home.next() || one.home.event.as_uuid().as_u128() == u128::MAX);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Lists of an endpoint's deliveries, for operators.
+
+use domain::{Attempt, Delivery, DeliveryId, DeliveryState, Pace, Slot, Timestamp, WorkspaceId};
+
+use super::lane::{FreshKey, WebhookLane};
+use super::rows::{attempt, delivery};
+use crate::item::{Item, s};
+use crate::{Store, StoreError, Table, keys};
+
+/// Which deliveries are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveryFilter<'a> {
+    /// Those of events from this moment on ...
+    pub since: Timestamp,
+    /// ... and before this one.
+    pub until: Timestamp,
+    /// Those whose row is in one of these states; all if empty.
+    pub states: &'a [DeliveryState],
+}
+
+/// A page of a slot's deliveries, newest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryPage {
+    /// The page.
+    pub deliveries: Vec<Delivery>,
+    /// The next page holds those before this place; absent on the last.
+    pub next: Option<FreshKey>,
+}
+
+impl Store {
+    /// A page of a slot's deliveries before a place, newest first, at most `limit`. Where states are asked for, a page
+    /// may come short of it. One trip.
+    pub async fn deliveries(
+        &self,
+        slot: Slot,
+        filter: DeliveryFilter<'_>,
+        limit: usize,
+        before: Option<FreshKey>,
+    ) -> Result<DeliveryPage, StoreError> {
+        let behind = before.map_or(FreshKey::of_moment(filter.until), |before| {
+            before.min(FreshKey::of_moment(filter.until))
+        });
+        let since = FreshKey::of_moment(filter.since);
+        // DynamoDB refuses a range that ends before it begins.
+        if behind <= since {
+            return Ok(DeliveryPage { deliveries: vec![], next: None });
+        }
+        let query = self
+            .db
+            .query()
+            .table_name(self.tables.name(Table::Webhooks))
+            .key_condition_expression("pk = :pk AND sk BETWEEN :since AND :behind")
+            .expression_attribute_values(":pk", s(keys::slot(&slot)))
+            .expression_attribute_values(":since", s(since.sort_key()))
+            .expression_attribute_values(":behind", s(behind.sort_key()))
+            .consistent_read(true)
+            .scan_index_forward(false)
+            // One more: the range takes in the place that it ends before.
+            .limit(i32::try_from(limit.saturating_add(1)).unwrap_or(i32::MAX));
+        let query = match in_states(filter.states) {
+            None => query,
+            Some((condition, values)) => values.into_iter().fold(
+                query.filter_expression(condition).expression_attribute_names("#state", "state"),
+                |query, (name, state)| query.expression_attribute_values(name, s(state.as_str())),
+            ),
+        };
+        let answer = query.send().await?;
+        let last = answer.last_evaluated_key.as_ref().and_then(place);
+        let found = answer.items.unwrap_or_default().into_iter().map(|item| delivery(slot, item));
+        let mut deliveries = found.collect::<Result<Vec<_>, _>>()?;
+        deliveries.retain(|delivery| FreshKey { at: delivery.created_at, event: delivery.event } < behind);
+        let mut next = last;
+        if deliveries.len() > limit {
+            deliveries.truncate(limit);
+            next = deliveries.last().map(|last| FreshKey { at: last.created_at, event: last.event });
+        }
+        Ok(DeliveryPage { deliveries, next })
+    }
+
+    /// How many deliveries of a slot are in a state. One trip for each megabyte of the slot's deliveries.
+    pub async fn count_deliveries(&self, slot: Slot, state: DeliveryState) -> Result<usize, StoreError> {
+        let (mut count, mut from) = (0, None);
+        loop {
+            let page = self
+                .db
+                .query()
+                .table_name(self.tables.name(Table::Webhooks))
+                .key_condition_expression("pk = :pk AND begins_with(sk, :deliveries)")
+                .filter_expression("#state = :state")
+                .expression_attribute_names("#state", "state")
+                .expression_attribute_values(":pk", s(keys::slot(&slot)))
+                .expression_attribute_values(":deliveries", s(FreshKey::PREFIX))
+                .expression_attribute_values(":state", s(state.as_str()))
+                .select(aws_sdk_dynamodb::types::Select::Count)
+                .set_exclusive_start_key(from)
+                .send()
+                .await?;
+            count += usize::try_from(page.count).unwrap_or_default();
+            from = page.last_evaluated_key;
+            if from.is_none() {
+                return Ok(count);
+            }
+        }
+    }
+
+    /// A delivery. Two trips: its event says where it stands.
+    pub async fn delivery(
+        &self,
+        workspace: WorkspaceId,
+        id: DeliveryId,
+    ) -> Result<Option<Delivery>, StoreError> {
+        let Some(event) = self.recorded_event(workspace, id.event).await? else { return Ok(None) };
+        let slot = event.slots.into_iter().find(|slot| slot.endpoint == id.endpoint);
+        let Some(slot) = slot else { return Ok(None) };
+        let place = FreshKey { at: event.at, event: id.event };
+        let home = (keys::slot(&slot), place.sort_key());
+        self.get_item(Table::Webhooks, home).await?.map(|item| delivery(slot, item)).transpose()
+    }
+
+    /// The attempts of a delivery, the first one first. One trip.
+    pub async fn attempts(&self, of: &Delivery) -> Result<Vec<Attempt>, StoreError> {
+        let mut attempts: Vec<Attempt> = of.first.iter().cloned().collect();
+        let prefix = keys::attempts(of.event);
+        let (later, _) = self.range(of.slot, prefix.clone(), prefix + "~", 1_000).await?;
+        for item in later {
+            attempts.push(attempt(item)?);
+        }
+        Ok(attempts)
+    }
+
+    /// What is known of how a slot's endpoint answers. One trip.
+    pub async fn endpoint_pace(&self, slot: Slot) -> Result<Pace, StoreError> {
+        let lane: Option<Item> = self.get_item(Table::Webhooks, keys::webhook_lane(&slot)).await?;
+        Ok(lane.as_ref().map(WebhookLane::read).transpose()?.unwrap_or_default().pace)
+    }
+}
+
+fn place(key: &Item) -> Option<FreshKey> {
+    FreshKey::read(crate::item::text(key, crate::item::SK))
+}
+
+/// The filter for these states; none for all.
+fn in_states(states: &[DeliveryState]) -> Option<(String, Vec<(String, DeliveryState)>)> {
+    let named = states.iter().enumerate().map(|(at, state)| (format!(":state{at}"), *state));
+    let named: Vec<(String, DeliveryState)> = named.collect();
+    let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();
+    (!names.is_empty()).then(|| (format!("#state IN ({})", names.join(", ")), named.clone()))
+}

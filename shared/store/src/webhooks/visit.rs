@@ -1,0 +1,179 @@
+//! What a visit of a webhook lane reads and writes.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use domain::{Attempt, Delivery, EndpointSecrets, EventId, LaneId, Slot, Timestamp, WebhookEndpoint};
+
+use super::events::{RecordedEvent, recorded};
+use super::lane::{FreshKey, Pointer};
+use super::rows::{attempt_item, delivery, home_item, home_of, pointer_item};
+use crate::batch::without_repeats;
+use crate::endpoints::EndpointRow;
+use crate::item::{Item, PK, SK, key, read, s, text};
+use crate::secrets::EndpointSecretsRow;
+use crate::{Store, StoreError, Table, keys};
+
+/// What a page of work needs, read strongly by one call.
+#[derive(Clone, Debug, Default)]
+pub struct VisitBatch {
+    /// The endpoint, unless it was deleted.
+    pub endpoint: Option<WebhookEndpoint>,
+    /// Its secrets.
+    pub secrets: Option<EndpointSecrets>,
+    /// The events, but for those that are not there yet.
+    pub events: HashMap<EventId, RecordedEvent>,
+    /// The deliveries that pointers lead to.
+    pub homes: HashMap<FreshKey, Delivery>,
+}
+
+/// What is to be written down of a delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The delivery as it is now.
+    pub delivery: Delivery,
+    /// The attempt that was made of it, if one was.
+    pub attempt: Option<Attempt>,
+    /// Its pointer, if it waits for a later attempt.
+    pub pointer: Option<Pointer>,
+}
+
+impl Store {
+    /// The next home rows of a slot from a place on, in their order, read strongly; whether more may follow. One trip.
+    pub async fn fresh_deliveries(
+        &self,
+        slot: Slot,
+        from: Option<FreshKey>,
+        limit: usize,
+    ) -> Result<(Vec<Delivery>, bool), StoreError> {
+        let from = from.map_or_else(|| FreshKey::PREFIX.to_owned(), FreshKey::sort_key);
+        let (items, more) = self.range(slot, from, "D#~".to_owned(), limit).await?;
+        let deliveries = items.into_iter().map(|item| delivery(slot, item)).collect::<Result<_, _>>()?;
+        Ok((deliveries, more))
+    }
+
+    /// The next pointers of a slot behind one, in their order, read strongly; whether more may follow. One trip.
+    pub async fn waiting_deliveries(
+        &self,
+        slot: Slot,
+        behind: Option<Pointer>,
+        limit: usize,
+    ) -> Result<(Vec<Pointer>, bool), StoreError> {
+        let from = behind.map_or_else(|| Pointer::PREFIX.to_owned(), |behind| behind.sort_key() + "~");
+        let (items, more) = self.range(slot, from, "R#~".to_owned(), limit).await?;
+        Ok((items.iter().filter_map(|item| Pointer::read(text(item, SK))).collect(), more))
+    }
+
+    /// The greatest pointer of a slot that is kept, read strongly. One trip.
+    pub async fn last_pointer(&self, slot: Slot) -> Result<Option<Pointer>, StoreError> {
+        let answer = self
+            .db
+            .query()
+            .table_name(self.tables.name(Table::Webhooks))
+            .key_condition_expression("pk = :pk AND begins_with(sk, :pointers)")
+            .expression_attribute_values(":pk", s(keys::slot(&slot)))
+            .expression_attribute_values(":pointers", s(Pointer::PREFIX))
+            .consistent_read(true)
+            .scan_index_forward(false)
+            .limit(1)
+            .send()
+            .await?;
+        Ok(answer.items.unwrap_or_default().first().and_then(|item| Pointer::read(text(item, SK))))
+    }
+
+    /// The rows of a slot between two sort keys, read strongly; whether more may follow.
+    pub(crate) async fn range(
+        &self,
+        slot: Slot,
+        from: String,
+        to: String,
+        limit: usize,
+    ) -> Result<(Vec<Item>, bool), StoreError> {
+        let answer = self
+            .db
+            .query()
+            .table_name(self.tables.name(Table::Webhooks))
+            .key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to")
+            .expression_attribute_values(":pk", s(keys::slot(&slot)))
+            .expression_attribute_values(":from", s(from))
+            .expression_attribute_values(":to", s(to))
+            .consistent_read(true)
+            .limit(i32::try_from(limit).unwrap_or(i32::MAX))
+            .send()
+            .await?;
+        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key.is_some()))
+    }
+
+    /// The endpoint of a slot and its secrets, these events, and the deliveries at these places. One trip; more only
+    /// while the tables come to some of the rows.
+    pub async fn visit_batch(
+        &self,
+        slot: Slot,
+        events: &[EventId],
+        homes: &[FreshKey],
+    ) -> Result<VisitBatch, StoreError> {
+        let Slot { workspace, endpoint, .. } = slot;
+        let of_endpoint = keys::endpoint(workspace, endpoint);
+        let (secrets_pk, secrets_sk) = keys::endpoint_secrets(workspace, endpoint);
+        let mut wanted = vec![
+            (Table::Workspaces, key(of_endpoint.0, of_endpoint.1)),
+            (Table::Secrets, key(secrets_pk, secrets_sk)),
+        ];
+        let event = |event: &EventId| {
+            let (pk, sk) = keys::event(workspace, *event);
+            (Table::Webhooks, key(pk, sk))
+        };
+        wanted.extend(events.iter().map(event));
+        let pk = keys::slot(&slot);
+        wanted.extend(homes.iter().map(|home| (Table::Webhooks, key(&pk, home.sort_key()))));
+        let mut batch = VisitBatch::default();
+        for (table, item) in self.rows_of(wanted).await? {
+            match table {
+                Table::Workspaces => batch.endpoint = Some(read::<EndpointRow>(item)?.into()),
+                Table::Secrets => batch.secrets = Some(read::<EndpointSecretsRow>(item)?.into()),
+                _ if text(&item, PK) == pk => {
+                    let home = delivery(slot, item)?;
+                    batch.homes.insert(home_of(&home), home);
+                }
+                _ => {
+                    let event = recorded(item)?;
+                    batch.events.insert(event.id, event);
+                }
+            }
+        }
+        Ok(batch)
+    }
+
+    /// Writes down what became of deliveries, for as long as `patience` lasts. The lane's lease is the fence: nobody
+    /// else writes these rows. Repeating it changes nothing. Home rows come last: whoever finds a delivery that waits
+    /// finds its pointer, and each attempt that it counts. One trip for each 25 rows, some at the same time; one more where deliveries
+    /// wait, or were attempted before.
+    pub async fn record_deliveries(
+        &self,
+        slot: Slot,
+        records: &[Record],
+        patience: Duration,
+    ) -> Result<(), StoreError> {
+        let (mut before, mut rows) = (vec![], vec![]);
+        for Record { delivery, attempt, pointer } in records {
+            rows.push(home_item(delivery)?);
+            before.extend(pointer.map(|pointer| pointer_item(&slot, pointer, delivery.expires_at)));
+            // The first attempt stands in the home row.
+            if let Some(attempt) = attempt.as_ref().filter(|attempt| attempt.number > 1) {
+                before.push(attempt_item(delivery, attempt)?);
+            }
+        }
+        for rows in [before, rows].map(without_repeats) {
+            self.put_all(Table::Webhooks, &rows, patience).await.into_iter().collect::<Result<(), _>>()?;
+        }
+        Ok(())
+    }
+
+    /// Whether anything still waits in a webhook lane, for tests and operators: the moment at which somebody is to look
+    /// after it, if it is to be looked after. One trip.
+    pub async fn webhook_lane_due(&self, slot: Slot) -> Result<Option<Timestamp>, StoreError> {
+        let (table, pk, sk) = keys::lane(&LaneId::Webhook(slot));
+        let item = self.get_item(table, (pk, sk)).await?;
+        Ok(item.and_then(|item| item.get("dueAt").map(crate::item::number)).map(Timestamp::from_millis))
+    }
+}

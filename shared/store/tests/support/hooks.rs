@@ -1,0 +1,187 @@
+//! What the tests of webhooks and of lanes share: events for slots, lanes told of them, visits of these.
+
+#![allow(dead_code, missing_docs, unreachable_pub)] // each test takes what it needs of this
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::time::Duration;
+
+use domain::delivery::Next;
+use domain::{
+    Attempt, AttemptOutcome, Delivery, EndpointId, Event, EventType, LaneId, Rest, Slot, Timestamp,
+    WorkspaceId,
+};
+use harness::{TestClock, TestDb};
+use serde_json::Value;
+use store::{
+    FreshKey, Lease, Leased, NewEvent, Pointer, Record, Released, Store, StoreError, Table, Told, WebhookLane,
+};
+use uuid::Uuid;
+
+pub const LEASE: Duration = Duration::from_secs(90);
+pub const RESCUE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(2);
+pub const MINUTE: Duration = Duration::from_secs(60);
+pub const MOMENT: Duration = Duration::from_millis(1);
+
+pub fn workspace() -> WorkspaceId {
+    WorkspaceId::from_uuid(Uuid::from_u128(1))
+}
+
+pub fn endpoint(n: u128) -> EndpointId {
+    EndpointId::from_uuid(Uuid::from_u128(100 + n))
+}
+
+/// The first slot of an endpoint.
+pub fn slot(n: u128) -> Slot {
+    Slot { workspace: workspace(), endpoint: endpoint(n), number: 0 }
+}
+
+/// An event so many milliseconds after the start of the clock, for the first endpoint.
+pub fn event(version: u64, millis: i64) -> NewEvent {
+    let at = Timestamp::from_millis(TestClock::START.as_millis() + millis);
+    NewEvent {
+        event: Event::of_change(EventType::ContactUpdated, workspace(), &Uuid::from_u128(2), version, at),
+        request: Some(format!("request-{version}")),
+        body: format!("body {version}").into_bytes(),
+        slots: vec![slot(1)],
+    }
+}
+
+pub fn place(new: &NewEvent) -> FreshKey {
+    FreshKey { at: new.event.at, event: new.event.id }
+}
+
+pub fn place_of(delivery: &Delivery) -> FreshKey {
+    FreshKey { at: delivery.created_at, event: delivery.event }
+}
+
+pub struct Hooks {
+    pub db: TestDb,
+}
+
+impl Hooks {
+    pub async fn start() -> Self {
+        Self { db: TestDb::start().await }
+    }
+
+    pub fn store(&self) -> &Store {
+        self.db.store()
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.store().now()
+    }
+
+    pub async fn record(&self, events: &[NewEvent]) {
+        let ends = self.store().record_events(events).await;
+        assert!(ends.len() == events.len() && ends.iter().all(Result::is_ok), "{ends:?}");
+    }
+
+    pub async fn tell(&self, new: &NewEvent) -> Told {
+        self.store().tell_webhook_lane(slot(1), place(new), RESCUE).await.unwrap()
+    }
+
+    /// Records events, and tells the first endpoint's lane of them.
+    pub async fn relay(&self, events: &[NewEvent]) -> Told {
+        self.record(events).await;
+        self.tell(events.iter().min_by_key(|new| place(new)).unwrap()).await
+    }
+
+    pub async fn lease(&self) -> Lease {
+        self.store().lease_lane(LaneId::Webhook(slot(1)), LEASE).await.unwrap()
+    }
+
+    pub async fn leased(&self) -> Leased {
+        match self.lease().await {
+            Lease::Taken(leased) => *leased,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub async fn release(&self, leased: &Leased, rest: Rest) -> Released {
+        self.store().release_lane(leased, rest, RESCUE).await.unwrap()
+    }
+
+    /// Looks at all that is fresh, delivers it, and gives the lane back.
+    pub async fn visit(&self, rest: Rest) -> Vec<Delivery> {
+        let mut leased = self.leased().await;
+        let base = leased.webhook().unwrap().base;
+        let (fresh, more) = self.store().fresh_deliveries(slot(1), base, 1_000).await.unwrap();
+        assert!(!more);
+        for delivery in &fresh {
+            self.attempt(delivery, 200, Next::Delivered).await;
+        }
+        let lane = leased.webhook().unwrap();
+        lane.base = fresh.last().map(|last| place_of(last).next()).or(base);
+        assert_eq!(self.release(&leased, rest).await, Released::Done);
+        fresh
+    }
+
+    /// Records an attempt without a pointer: the delivery as it is then.
+    pub async fn attempt(&self, delivery: &Delivery, status: u16, next: Next) -> Delivery {
+        let attempt = self.attempt_of(delivery, status);
+        let after = delivery.attempted(&attempt, next, self.now());
+        let record = Record { delivery: after.clone(), attempt: Some(attempt), pointer: None };
+        self.store().record_deliveries(delivery.slot, &[record], PATIENCE).await.unwrap();
+        after
+    }
+
+    pub fn attempt_of(&self, delivery: &Delivery, status: u16) -> Attempt {
+        Attempt {
+            number: delivery.attempts + 1,
+            at: self.now(),
+            took: Duration::from_millis(12),
+            outcome: AttemptOutcome::Answered { status, retry_after: None },
+            answer: vec![0xff, b'x'],
+        }
+    }
+
+    /// What is written down of an attempt that failed, in a lane: the next one is made then.
+    pub fn failed(&self, lane: &mut WebhookLane, delivery: &Delivery, at: Timestamp) -> Record {
+        let pointer = lane.pointer(place_of(delivery), at);
+        let attempt = self.attempt_of(delivery, 500);
+        let next = Next::Again { at: pointer.not_before };
+        let delivery = delivery.attempted(&attempt, next, self.now());
+        Record { delivery, attempt: Some(attempt), pointer: Some(pointer) }
+    }
+
+    pub async fn put(&self, records: &[Record]) -> Result<(), StoreError> {
+        self.store().record_deliveries(slot(1), records, PATIENCE).await
+    }
+
+    /// The deliveries of the first endpoint from the beginning, as they stand.
+    pub async fn all(&self) -> Vec<Delivery> {
+        self.store().fresh_deliveries(slot(1), None, 1_000).await.unwrap().0
+    }
+
+    pub async fn waiting(&self) -> Vec<Pointer> {
+        self.store().waiting_deliveries(slot(1), None, 1_000).await.unwrap().0
+    }
+
+    /// The rows whose sort keys begin so.
+    pub fn rows(&self, sk: &str) -> Vec<Value> {
+        let mut rows = self.db.rows(Table::Webhooks);
+        rows.retain(|row| row["sk"]["S"].as_str().unwrap().starts_with(sk));
+        rows
+    }
+
+    /// The first endpoint's lane.
+    pub fn lane(&self) -> Value {
+        let pk = format!("{}#E#{}#0", workspace(), endpoint(1));
+        let mut rows = self.rows("L");
+        rows.retain(|row| row["pk"]["S"] == pk);
+        rows.pop().unwrap_or_default()
+    }
+
+    /// A number of the lane's row.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.lane()[name]["N"].as_str().map(|number| number.parse().unwrap())
+    }
+
+    /// The units and calls since the last look.
+    pub fn cost(&self) -> (f64, usize) {
+        let calls = self.db.calls();
+        self.db.forget_calls();
+        (calls.iter().map(|call| call.write_units).sum(), calls.len())
+    }
+}

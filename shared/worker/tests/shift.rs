@@ -1,0 +1,374 @@
+//! The loop over a visitor that does as it is told, with the real store.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
+use domain::lane::Plan;
+use domain::{
+    AttemptError, AttemptOutcome, ConversationId, EndpointId, EventId, LaneId, LaneKind, Rest, RetrySchedule,
+    Slot, Timestamp, WorkspaceId,
+};
+use harness::{Fault, TestDb, TestQueue};
+use lambda_runtime::Context;
+use queue::{Queues, Time, WrongTime, body};
+use store::{FreshKey, Lease, Leased, Released, Store, StoreError, Table};
+use tokio::sync::Barrier;
+use uuid::Uuid;
+use worker::{Left, Rules, Shift, Visitor};
+
+const LEASE: Duration = Duration::from_secs(90);
+const RESCUE: Duration = Duration::from_secs(120);
+const MOMENT: Duration = Duration::from_millis(1);
+const RULES: Rules = Rules { lease: LEASE, longest: Duration::from_secs(30), rescue: RESCUE };
+
+/// What a visit does.
+enum Step {
+    Leaves(Left),
+    /// Somebody puts work in meanwhile.
+    IsTold(Rest),
+    /// It finds the endpoint silent, and leaves.
+    FindsSilence(Rest),
+    Fails,
+    /// And so does everything after it.
+    FailsForGood,
+    Panics,
+    /// It waits for so many others.
+    Meets,
+}
+
+/// A visitor that takes the next step of each lane; [`Rest::Done`] where none is left.
+struct Fake<'a> {
+    db: &'a TestDb,
+    steps: Mutex<HashMap<LaneId, VecDeque<Step>>>,
+    visits: Mutex<Vec<LaneId>>,
+    meeting: Barrier,
+}
+
+impl Visitor for Fake<'_> {
+    const KIND: LaneKind = LaneKind::Webhook;
+
+    async fn visit(&self, lane: &mut Leased) -> Result<Left, StoreError> {
+        self.visits.lock().unwrap().push(lane.lane);
+        let step = self.steps.lock().unwrap().get_mut(&lane.lane).and_then(VecDeque::pop_front);
+        match step {
+            None => Ok(Left::Rest(Rest::Done)),
+            Some(Step::Leaves(left)) => Ok(left),
+            Some(Step::IsTold(rest)) => {
+                tell(self.db.store(), lane.lane).await;
+                Ok(Left::Rest(rest))
+            }
+            Some(Step::FindsSilence(rest)) => {
+                let (now, schedule) = (self.db.store().now(), RetrySchedule::default());
+                let pace = &mut lane.webhook().unwrap().pace;
+                for _ in 0..5 {
+                    pace.saw(
+                        AttemptOutcome::Failed(AttemptError::Timeout),
+                        now,
+                        LEASE,
+                        LEASE,
+                        &schedule,
+                        now,
+                    );
+                }
+                Ok(Left::Rest(rest))
+            }
+            Some(Step::Fails) => Err(StoreError::Busy("the table is busy".into())),
+            Some(Step::FailsForGood) => {
+                self.db.fail("UpdateItem", Fault::Unreachable, 3);
+                Err(StoreError::Busy("the table is busy".into()))
+            }
+            Some(Step::Panics) => panic!("as asked"),
+            Some(Step::Meets) => {
+                self.meeting.wait().await;
+                Ok(Left::Rest(Rest::Done))
+            }
+        }
+    }
+}
+
+async fn tell(store: &Store, lane: LaneId) {
+    let LaneId::Webhook(slot) = lane else { panic!("{lane}") };
+    let least = FreshKey { at: store.now(), event: EventId::from_uuid(Uuid::from_u128(9)) };
+    store.tell_webhook_lane(slot, least, RESCUE).await.unwrap();
+}
+
+struct Scene {
+    db: TestDb,
+    sqs: TestQueue,
+}
+
+/// What a shift came to.
+struct Worked {
+    /// The messages that come again.
+    failed: Vec<usize>,
+    visits: Vec<LaneId>,
+}
+
+impl Scene {
+    /// With so many lanes that were told of something.
+    async fn start(lanes: u128) -> Self {
+        let scene = Self { db: TestDb::start().await, sqs: TestQueue::default() };
+        for n in 1..=lanes {
+            tell(scene.store(), lane(n)).await;
+        }
+        scene
+    }
+
+    fn store(&self) -> &Store {
+        self.db.store()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.store().now()
+    }
+
+    async fn work(&self, bodies: &[String], steps: Vec<(u128, Vec<Step>)>) -> Worked {
+        let steps = steps.into_iter().map(|(n, steps)| (lane(n), steps.into())).collect();
+        let visitor = Fake {
+            db: &self.db,
+            steps: Mutex::new(steps),
+            visits: Mutex::default(),
+            meeting: Barrier::new(3),
+        };
+        let url = |name| format!("http://queue.invalid/1/{name}");
+        let queues = Queues::default().with_webhooks(self.sqs.client(), url("fast"), url("slow"));
+        let deadline = self.now().plus(Duration::from_secs(60));
+        let time = Time::until(deadline, self.now(), RULES.longest, LEASE).unwrap();
+        let shift = Shift { store: self.store(), queues: &queues, rules: RULES, time };
+        let records = bodies.iter().enumerate().map(|(number, body)| {
+            let mut message = SqsMessage::default();
+            message.message_id = Some(number.to_string());
+            message.body = Some(body.clone());
+            message
+        });
+        let mut event = SqsEvent::default();
+        event.records = records.collect();
+        let response = shift.work(&visitor, event).await;
+        let failed = response.batch_item_failures.iter();
+        Worked {
+            failed: failed.map(|failure| failure.item_identifier.parse().unwrap()).collect(),
+            visits: visitor.visits.into_inner().unwrap(),
+        }
+    }
+
+    /// Works on one lane; how many visits that took, and whether its message comes again.
+    async fn visit(&self, steps: Vec<Step>) -> (usize, bool) {
+        let worked = self.work(&[body(&lane(1))], vec![(1, steps)]).await;
+        (worked.visits.len(), !worked.failed.is_empty())
+    }
+
+    /// The queue and delay of what was queued.
+    fn queued(&self) -> Vec<(String, u64)> {
+        let queued = self.sqs.take();
+        assert!(queued.iter().all(|it| it.body == body(&lane(1))));
+        queued.into_iter().map(|it| (it.queue, it.delay)).collect()
+    }
+
+    /// When the sweeper looks after the lane, and whether its lease runs.
+    fn duty(&self) -> (Option<Timestamp>, bool) {
+        let LaneId::Webhook(Slot { workspace, endpoint, number }) = lane(1) else { panic!("another lane") };
+        let pk = format!("{workspace}#E#{endpoint}#{number}");
+        let rows = self.db.rows(Table::Webhooks);
+        let row = rows.into_iter().find(|row| row["pk"]["S"] == pk && row["sk"]["S"] == "L").unwrap();
+        let due = row["dueAt"]["N"].as_str().map(|at| Timestamp::from_millis(at.parse().unwrap()));
+        (due, row.get("lease").is_some())
+    }
+}
+
+fn lane(n: u128) -> LaneId {
+    let endpoint = EndpointId::from_uuid(Uuid::from_u128(n));
+    LaneId::Webhook(Slot { workspace: WorkspaceId::from_uuid(Uuid::from_u128(1)), endpoint, number: 0 })
+}
+
+fn leaves(rest: Rest) -> Step {
+    Step::Leaves(Left::Rest(rest))
+}
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn fast(delay: u64) -> Vec<(String, u64)> {
+    vec![("fast".to_owned(), delay)]
+}
+
+#[tokio::test]
+async fn lanes_of_a_batch_are_visited_at_the_same_time() {
+    let scene = Scene::start(3).await;
+    let steps = (1..=3).map(|n| (n, vec![Step::Meets])).collect();
+    let worked = scene.work(&[1, 2, 3].map(|n| body(&lane(n))), steps).await;
+    assert_eq!((worked.failed, worked.visits.len()), (vec![], 3));
+    assert_eq!((scene.duty(), scene.queued()), ((None, false), vec![]));
+}
+
+#[tokio::test]
+async fn a_lane_that_is_named_twice_is_visited_once() {
+    let scene = Scene::start(2).await;
+    let worked = scene.work(&[1, 1, 2, 1].map(|n| body(&lane(n))), vec![]).await;
+    assert_eq!((worked.failed, worked.visits.len()), (vec![], 2));
+}
+
+#[tokio::test]
+async fn a_visit_that_fails_puts_its_lane_off_for_half_a_minute_and_its_message_comes_again() {
+    let scene = Scene::start(2).await;
+    let worked = scene.work(&[1, 2].map(|n| body(&lane(n))), vec![(1, vec![Step::Fails])]).await;
+    assert_eq!((worked.failed, worked.visits.len()), (vec![0], 2));
+    let off = scene.now().plus(seconds(30)).plus(RESCUE);
+    assert_eq!((scene.duty(), scene.queued()), ((Some(off), false), vec![]));
+    assert_eq!(scene.visit(vec![]).await, (1, false));
+}
+
+#[tokio::test]
+async fn a_lane_that_cannot_be_put_off_is_left_to_the_end_of_its_lease() {
+    let scene = Scene::start(1).await;
+    let due = scene.duty().0;
+    assert_eq!(scene.visit(vec![Step::FailsForGood]).await, (1, true));
+    assert_eq!(scene.duty(), (due, true), "its duty is as it was");
+    assert_eq!(scene.visit(vec![]).await, (0, false), "held");
+    scene.db.clock().advance(LEASE + MOMENT);
+    assert_eq!(scene.visit(vec![]).await, (1, false));
+}
+
+#[tokio::test]
+async fn a_visit_that_panics_has_no_part_in_the_others_fate() {
+    let scene = Scene::start(3).await;
+    let steps = vec![(1, vec![Step::Panics])];
+    let worked = scene.work(&[1, 2, 3].map(|n| body(&lane(n))), steps).await;
+    assert_eq!((worked.failed, worked.visits.len()), (vec![0], 3));
+    assert!(scene.duty().0.is_some() && scene.duty().1, "its lease ends by itself");
+    scene.db.clock().advance(LEASE + MOMENT);
+    assert_eq!(scene.visit(vec![]).await, (1, false));
+}
+
+#[tokio::test]
+async fn what_is_due_in_a_moment_is_waited_for_once() {
+    for rest in [Rest::Waits, Rest::Closed] {
+        let scene = Scene::start(1).await;
+        let soon = rest(scene.now().plus(Duration::from_millis(150)));
+        let begun = Instant::now();
+        assert_eq!(scene.visit(vec![leaves(soon), leaves(Rest::Done)]).await, (2, false));
+        assert!(begun.elapsed() >= Duration::from_millis(150));
+        // The clock of the tests stands still: it is as early as before.
+        tell(scene.store(), lane(1)).await;
+        assert_eq!(scene.visit(vec![leaves(soon), leaves(soon), leaves(soon)]).await, (2, false));
+        assert_eq!(scene.queued(), fast(1));
+        let later = rest(scene.now().plus(Duration::from_millis(2_001)));
+        assert_eq!(scene.visit(vec![leaves(later)]).await, (1, false));
+        assert_eq!(scene.queued(), fast(3));
+    }
+}
+
+#[tokio::test]
+async fn what_was_put_in_meanwhile_is_looked_at_before_the_lane_is_left() {
+    let scene = Scene::start(1).await;
+    let later = scene.now().plus(seconds(600));
+    let steps = vec![Step::IsTold(Rest::Done), Step::IsTold(Rest::Waits(later)), leaves(Rest::Done)];
+    assert_eq!(scene.visit(steps).await, (3, false));
+    assert_eq!((scene.duty(), scene.queued()), ((None, false), vec![]));
+    // A lane that is closed is left whatever was put in.
+    tell(scene.store(), lane(1)).await;
+    assert_eq!(scene.visit(vec![Step::IsTold(Rest::Closed(later))]).await, (1, false));
+    assert_eq!((scene.duty().0, scene.queued()), (Some(later.plus(RESCUE)), fast(600)));
+}
+
+#[tokio::test]
+async fn what_is_left_when_time_is_up_is_queued_at_once() {
+    let scene = Scene::start(1).await;
+    assert_eq!(scene.visit(vec![leaves(Rest::TimeUp)]).await, (1, false));
+    assert_eq!((scene.duty(), scene.queued()), ((Some(scene.now().plus(RESCUE)), false), fast(0)));
+}
+
+#[tokio::test]
+async fn a_lane_whose_endpoint_is_silent_is_queued_among_the_slow_ones() {
+    let scene = Scene::start(1).await;
+    let later = Rest::Closed(scene.now().plus(seconds(60)));
+    assert_eq!(scene.visit(vec![Step::FindsSilence(later)]).await, (1, false));
+    assert_eq!(scene.queued(), [("slow".to_owned(), 60)]);
+}
+
+#[tokio::test]
+async fn what_waits_for_long_is_left_to_the_sweeper() {
+    let scene = Scene::start(1).await;
+    for (wait, message) in [(900, fast(900)), (901, vec![])] {
+        let at = scene.now().plus(seconds(wait));
+        assert_eq!(scene.visit(vec![leaves(Rest::Waits(at))]).await, (1, false));
+        assert_eq!(scene.queued(), message);
+        let due = if wait > 900 { at } else { at.plus(RESCUE) };
+        assert_eq!(scene.duty(), (Some(due), false));
+    }
+}
+
+#[tokio::test]
+async fn a_lane_that_was_given_back_with_the_last_record_is_queued_as_planned() {
+    let scene = Scene::start(1).await;
+    let due = scene.duty().0;
+    let plan = |wake_after| Plan { due_at: scene.now(), is_planned: false, wake_after };
+    for (plan, message) in
+        [(None, vec![]), (Some(plan(None)), vec![]), (Some(plan(Some(seconds(7)))), fast(7))]
+    {
+        assert_eq!(scene.visit(vec![Step::Leaves(Left::Given(plan))]).await, (1, false));
+        assert_eq!(scene.queued(), message, "{plan:?}");
+        assert_eq!(scene.duty(), (due, true), "nothing is written here");
+        scene.db.clock().advance(LEASE + MOMENT);
+    }
+}
+
+#[tokio::test]
+async fn a_lane_that_was_lost_is_left_to_whoever_has_it() {
+    let scene = Scene::start(1).await;
+    assert_eq!(scene.visit(vec![Step::Leaves(Left::Lost)]).await, (1, false));
+    assert_eq!(scene.queued(), []);
+    assert_eq!(scene.visit(vec![]).await, (0, false), "it is held");
+    scene.db.clock().advance(LEASE + MOMENT);
+    let Lease::Taken(other) = scene.store().lease_lane(lane(1), LEASE).await.unwrap() else { panic!("held") };
+    assert_eq!(scene.visit(vec![]).await, (0, false));
+    let released = scene.store().release_lane(&other, Rest::Done, RESCUE).await.unwrap();
+    assert_eq!(released, Released::Done);
+}
+
+#[tokio::test]
+async fn a_queue_that_takes_no_message_leaves_the_next_visit_to_the_sweeper() {
+    let scene = Scene::start(1).await;
+    scene.sqs.close(true);
+    assert_eq!(scene.visit(vec![leaves(Rest::TimeUp)]).await, (1, false));
+    assert_eq!(scene.duty(), (Some(scene.now().plus(RESCUE)), false));
+}
+
+#[tokio::test]
+async fn messages_that_name_no_lane_of_the_queue_fail_and_the_others_are_worked_on() {
+    let scene = Scene::start(1).await;
+    let id = Uuid::from_u128(1);
+    let conversation = LaneId::Conversation(WorkspaceId::from_uuid(id), ConversationId::from_uuid(id));
+    let bodies = ["{}".to_owned(), body(&lane(1)), body(&conversation), String::new(), body(&lane(7))];
+    let worked = scene.work(&bodies, vec![]).await;
+    assert_eq!(
+        (worked.failed, worked.visits),
+        (vec![0, 2, 3], vec![lane(1)]),
+        "the last is no lane: dropped"
+    );
+}
+
+#[tokio::test]
+async fn a_lane_that_cannot_be_taken_comes_again() {
+    let scene = Scene::start(1).await;
+    scene.db.fail("UpdateItem", Fault::Throttled, 3);
+    assert_eq!(scene.visit(vec![]).await, (0, true));
+    assert_eq!(scene.visit(vec![]).await, (1, false));
+}
+
+#[test]
+fn the_time_of_an_invocation_is_what_its_deadline_leaves() {
+    let now = Timestamp::from_millis(1_767_323_045_678);
+    let context = |left: u64| {
+        let mut context = Context::default();
+        context.deadline = u64::try_from(now.plus(seconds(left)).as_millis()).unwrap();
+        context
+    };
+    assert!(RULES.time(&context(60), now).unwrap().may_begin(now));
+    assert_eq!(RULES.time(&context(30), now), Err(WrongTime::CallTooLong));
+    assert_eq!(RULES.time(&context(91), now), Err(WrongTime::LeaseTooShort));
+}

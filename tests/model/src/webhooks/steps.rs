@@ -1,0 +1,830 @@
+//! What relays, visitors, sweeper, operator, queue and time do to a webhook lane, step by step. A step is one call of
+//! the store, or one that nobody else can see the middle of.
+
+use super::{
+    Fault, Home, HomeState, Item, Job, JobKind, JobState, KEYS, Key, Keys, Move, Order, Outcome, Page,
+    Pointer, Range, Relay, RelayStep, Stage, State, Step, Visit, Visitor, Webhooks, What, Write, Wrong,
+};
+use crate::lane::{Lease, Release, Released, Time};
+use crate::rules::{Rule, Rules};
+
+/// The steps that can be taken from a state.
+pub(super) struct Steps<'a> {
+    pub(super) model: &'a Webhooks,
+    pub(super) from: &'a State,
+    pub(super) moves: &'a mut Vec<Move>,
+}
+
+impl Steps<'_> {
+    /// All of them.
+    pub(super) fn all(&mut self) {
+        for number in 0..self.from.relays.len() {
+            self.relay(number);
+        }
+        self.operator();
+        self.queue();
+        self.time();
+        for number in 0..self.from.visitors.len() {
+            self.visitor(number);
+        }
+    }
+
+    fn rule(&self, rule: Rule) -> bool {
+        self.model.rules.has(rule)
+    }
+
+    /// Whether one more fault of a kind may come.
+    fn may(&self, kind: Fault) -> bool {
+        self.from.faults > 0 && self.model.kinds.contains(&kind)
+    }
+
+    fn fault(&mut self, step: Step, change: impl FnOnce(&mut State)) {
+        self.step(step, |state| {
+            state.faults -= 1;
+            change(state);
+        });
+    }
+
+    fn step(&mut self, step: Step, change: impl FnOnce(&mut State)) {
+        let mut to = self.from.clone();
+        change(&mut to);
+        self.moves.push(Move { step, to: to.settled() });
+    }
+
+    // Relays.
+
+    /// homes -> events -> tell. The tell's answer says whether a message is queued; one that is not, as the relay
+    /// dies, is a lost one.
+    fn relay(&mut self, number: usize) {
+        let (rules, batch) = (self.model.rules, &self.model.relays[number]);
+        let Relay { at, stands } = self.from.relays[number];
+        let (home, event, tell) = (RelayStep::Home(0), RelayStep::Event(0), RelayStep::Tell);
+        let order = match (rules.has(Rule::TellAfterWork), rules.has(Rule::HomeBeforeEvent)) {
+            (false, _) => [tell, home, event, RelayStep::End],
+            (true, false) => [event, home, tell, RelayStep::End],
+            (true, true) => [home, event, tell, RelayStep::End],
+        };
+        let behind = |step: RelayStep| match order.iter().position(|at| *at == step) {
+            Some(at) if at + 1 < order.len() => order[at + 1],
+            _ => RelayStep::End,
+        };
+        let next_of = |index: u8, step: fn(u8) -> RelayStep| match index + 1 < batch.len() as u8 {
+            true => step(index + 1),
+            false => behind(step(0)),
+        };
+        // Nobody else writes its events: it is as if it read them at any moment before its first step.
+        let (at, stands) = match at {
+            RelayStep::Begin => {
+                let mut stands = Keys::default();
+                batch.iter().filter(|key| self.from.events.has(**key)).for_each(|key| stands.add(*key));
+                let over = batch.iter().all(|key| stands.has(*key)) && !rules.has(Rule::RepeatTells);
+                (if over { RelayStep::End } else { order[0] }, stands)
+            }
+            at => (at, stands),
+        };
+        let to = |state: &mut State, at: RelayStep| state.relays[number] = Relay { at, stands };
+        let put_home = |state: &mut State, key: Key| {
+            if !stands.has(key) || !rules.has(Rule::StandingIsNotPut) {
+                state.homes[key as usize] = Some(Home::default());
+            }
+        };
+        let low = match rules.has(Rule::LowIsTheLeast) {
+            true => batch.iter().min().copied().unwrap_or_default(),
+            false => batch.last().copied().unwrap_or_default(),
+        };
+        let told = |state: &mut State| {
+            let answered = state.lane.due;
+            state.lane.tell(rules, state.clock);
+            batch.iter().for_each(|key| state.history.told.add(*key));
+            if state.lane.lease == Lease::Free && !state.lane.closed {
+                state.queue();
+            }
+            let at = match answered {
+                Some(due) if due > state.clock && !state.lane.closed && rules.has(Rule::TellHastensDue) => {
+                    RelayStep::Hasten(due)
+                }
+                _ => behind(RelayStep::Tell),
+            };
+            to(state, at);
+        };
+
+        match at {
+            RelayStep::Home(_) if self.model.puts_at_once => self.step(Step::Relay(number, at), |state| {
+                for key in batch {
+                    put_home(state, *key);
+                    state.events.add(*key);
+                }
+                to(state, RelayStep::Tell);
+            }),
+            RelayStep::Home(index) => self.step(Step::Relay(number, at), |state| {
+                put_home(state, batch[index as usize]);
+                to(state, next_of(index, RelayStep::Home));
+            }),
+            RelayStep::Event(index) => self.step(Step::Relay(number, at), |state| {
+                state.events.add(batch[index as usize]);
+                to(state, next_of(index, RelayStep::Event));
+            }),
+            RelayStep::Tell => self.step(Step::Relay(number, at), |state| {
+                if !rules.has(Rule::TellSaysLow) {
+                    told(state);
+                } else if state.low.is_none_or(|least| least > low) {
+                    state.low = Some(low);
+                    told(state);
+                } else {
+                    to(state, RelayStep::TellAgain);
+                }
+            }),
+            RelayStep::TellAgain => self.step(Step::Relay(number, at), |state| {
+                if state.low.is_some_and(|least| least <= low) || !rules.has(Rule::SecondFormNeedsLow) {
+                    told(state);
+                } else {
+                    to(state, RelayStep::Tell);
+                }
+            }),
+            RelayStep::Hasten(due) => self.step(Step::Relay(number, at), |state| {
+                if state.lane.due == Some(due) {
+                    state.lane.due = Some(state.clock);
+                }
+                to(state, behind(RelayStep::Tell));
+            }),
+            RelayStep::End if self.from.relays[number].at == RelayStep::Begin => {
+                self.step(Step::Relay(number, at), |state| to(state, at));
+            }
+            RelayStep::Begin | RelayStep::End => {}
+        }
+        if self.from.relays[number].at != RelayStep::Begin && self.may(Fault::RelayAgain) {
+            self.fault(Step::RelayAgain(number), |state| state.relays[number] = Relay::default());
+        }
+    }
+
+    // The operator.
+
+    fn operator(&mut self) {
+        let Some(&order) = self.model.orders().get(self.from.orders) else { return };
+        let rules = self.model.rules;
+        if order == Order::MayCancel {
+            self.step(Step::Operator(order, false), |state| state.orders += 1);
+        }
+        self.step(Step::Operator(order, true), |state| {
+            state.orders += 1;
+            match order {
+                Order::Disable => state.disabled = true,
+                Order::Enable => state.disabled = false,
+                Order::PutJob(kind) => state.put_job(kind),
+                Order::TellJob => {
+                    state.lane.tell(rules, state.clock);
+                    state.has_jobs = true;
+                    if rules.has(Rule::TellSetsDue) {
+                        state.lane.due = Some(state.clock);
+                    }
+                }
+                Order::MayCancel => {
+                    if let Some(job) = &mut state.job
+                        && job.state == JobState::Active
+                    {
+                        job.state = JobState::Cancelled;
+                    }
+                }
+            }
+        });
+    }
+
+    // Queue, sweeper, leases and time.
+
+    fn queue(&mut self) {
+        let (state, rules) = (self.from, self.model.rules);
+        if self.may(Fault::Stray) {
+            self.fault(Step::Stray, State::queue);
+        }
+        if state.messages == 0 {
+            if state.lane.may_claim(rules, state.clock) {
+                self.step(Step::Sweep, |state| {
+                    state.lane.due = Some(state.clock);
+                    state.queue();
+                });
+            }
+            return;
+        }
+        if self.may(Fault::Lost) {
+            self.fault(Step::Lost, |state| state.messages -= 1);
+        }
+        if !state.lane.may_lease(rules) {
+            self.step(Step::Held, |state| state.messages -= 1);
+        } else if state.visitors.len() < 2 {
+            let low_first = rules.has(Rule::LeaseTakesLow) && state.low.is_some_and(|low| low < state.base);
+            for ahead in self.clocks() {
+                let step = if low_first { Step::LowInTheWay } else { Step::Leased(ahead) };
+                self.step(step, |state| {
+                    state.messages -= 1;
+                    if low_first {
+                        state.visitors.push(Visitor::Refused(ahead));
+                    } else {
+                        state.low = None;
+                        state.lease(rules, ahead);
+                    }
+                });
+            }
+        }
+    }
+
+    fn clocks(&self) -> Vec<Time> {
+        if self.model.ahead == 0 { vec![0] } else { vec![0, self.model.ahead] }
+    }
+
+    fn time(&mut self) {
+        let state = self.from;
+        let dies_late = state.lane.lease == Lease::Running && !self.rule(Rule::LeaseOutlivesVisit);
+        if state.lane.lease == Lease::Orphaned || dies_late {
+            self.step(Step::Expired, |state| state.lane.lease = Lease::Free);
+        }
+        // Time goes on where somebody waits for it.
+        let far = |then: Option<Time>| then.is_some_and(|then| then > state.clock);
+        let waits = state.homes.iter().flatten().any(|home| far(home.next)) || far(state.lane.due);
+        let late_relay = (0..KEYS as Key).any(|key| {
+            !state.events.has(key)
+                && state.home(key).is_some_and(|home| home.put_off > self.model.late_events)
+        });
+        if waits && !late_relay {
+            self.step(Step::Tick, |state| state.clock += 1);
+        }
+    }
+
+    // Visitors.
+
+    fn visitor(&mut self, number: usize) {
+        let state = self.from;
+        let visit = match &state.visitors[number] {
+            Visitor::Refused(ahead) => return self.take_low(number, *ahead),
+            Visitor::Visiting(visit) => visit,
+        };
+        match &visit.stage {
+            Stage::Look => {
+                self.look(number, visit);
+                if visit.busy && self.may(Fault::TimeUp) {
+                    self.release(number, visit, Release::TimeUp, false);
+                }
+            }
+            Stage::Note(page) => self.step(Step::Noted, |state| {
+                for item in &page.items {
+                    if let Some(home) = &mut state.homes[item.key as usize] {
+                        home.begun = true;
+                    }
+                }
+                state.visit(number).stage = Stage::Act(page.clone());
+            }),
+            Stage::Act(page) => self.act(number, visit, page),
+            Stage::ReadMark(how, parked) => self.step(Step::ReadMark, |state| {
+                let mark = state.lane.mark;
+                let visit = state.visit(number);
+                visit.seen = mark;
+                visit.stage = Stage::Release(*how, *parked);
+            }),
+            Stage::Release(how, parked) => self.release(number, visit, *how, *parked),
+        }
+        if self.may(Fault::Kill) {
+            self.fault(Step::Died(visit.stage.clone()), |state| state.die(number));
+        }
+    }
+
+    /// The lease's second form: `low` becomes `base`.
+    fn take_low(&mut self, number: usize, ahead: Time) {
+        let (state, rules) = (self.from, self.model.rules);
+        let stands = state.low.is_some_and(|low| low < state.base) || !rules.has(Rule::TakingLowNeedsLow);
+        if state.lane.may_lease(rules) && stands {
+            self.step(Step::Leased(ahead), |state| {
+                state.visitors.remove(number);
+                state.base = state.low.take().unwrap_or(state.base);
+                state.lease(rules, ahead);
+            });
+        } else {
+            self.step(Step::Held, |state| {
+                state.visitors.remove(number);
+            });
+        }
+    }
+
+    /// due pointers -> fresh rows -> job -> release. One page of the first that has something.
+    fn look(&mut self, number: usize, visit: &Visit) {
+        let mut visit = visit.clone();
+        if !self.rule(Rule::LookReadsEndpoint) {
+            visit.endpoint = Some(visit.endpoint.unwrap_or(self.from.disabled));
+        }
+        let disabled = visit.endpoint.unwrap_or(self.from.disabled);
+        let mut job = self.from.job;
+        let page = self.due(&visit).or_else(|| self.fresh(&visit)).or_else(|| self.of_job(&visit));
+        visit.stage = match page {
+            Some(page) if disabled => {
+                if !self.rule(Rule::ParkedKeepsBase) {
+                    visit.handled(self.model, &page, page.items.len());
+                }
+                self.end(Release::Done, true)
+            }
+            Some(page) if page.items.iter().all(|item| item.what == What::Pass) => {
+                visit.handled(self.model, &page, page.items.len());
+                if page.from == Range::Job
+                    && let Some(job) = &mut job
+                    && let Some(last) = page.items.last()
+                {
+                    job.position = job.behind(last.at);
+                }
+                Stage::Look
+            }
+            Some(page) => {
+                let attempt = page.items.iter().any(|item| item.what == What::Attempt);
+                if visit.careful && attempt { Stage::Note(page) } else { Stage::Act(page) }
+            }
+            None if visit.has_jobs && disabled => self.end(Release::Done, true),
+            None => match self.from.pointers.behind(visit.waited).next() {
+                Some(next) if visit.last_wait > visit.waited => {
+                    self.end(Release::Waits(next.not_before()), false)
+                }
+                _ => self.end(Release::Done, false),
+            },
+        };
+        // The job's range is empty: the job is finished, if it was not before.
+        let over =
+            visit.has_jobs && matches!(visit.stage, Stage::Release(_, false) | Stage::ReadMark(_, false));
+        let finished = over && self.may_go_on(job);
+        if over {
+            visit.has_jobs = false;
+        }
+        if finished {
+            visit.stage = Stage::Look;
+        }
+        self.step(Step::Looked(visit.stage.clone()), |state| {
+            state.job = job;
+            if finished {
+                state.finish_job();
+            }
+            *state.visit(number) = visit;
+        });
+    }
+
+    fn end(&self, how: Release, parked: bool) -> Stage {
+        match self.rule(Rule::MarkBeforeLook) {
+            true => Stage::Release(how, parked),
+            false => Stage::ReadMark(how, parked),
+        }
+    }
+
+    fn may_go_on(&self, job: Option<Job>) -> bool {
+        job.is_some_and(|job| {
+            job.state == JobState::Active
+                || job.state == JobState::Cancelled && !self.rule(Rule::CancelStopsJob)
+        })
+    }
+
+    fn page(&self, visit: &Visit, from: Range, items: impl Iterator<Item = Item>) -> Option<Page> {
+        let items: Vec<Item> = items.take(if visit.careful { 1 } else { self.model.page }).collect();
+        (!items.is_empty()).then_some(Page { from, items })
+    }
+
+    /// Pointers behind `waited`, up to now.
+    fn due(&self, visit: &Visit) -> Option<Page> {
+        if visit.last_wait <= visit.waited {
+            return None;
+        }
+        let until = Pointer::last_of(self.from.clock + visit.ahead);
+        let due = self.from.pointers.behind(visit.waited).take_while(|pointer| *pointer <= until);
+        self.page(
+            visit,
+            Range::Due,
+            due.map(|at| Item { at: at.0, key: at.key(), what: self.of_pointer(at) }),
+        )
+    }
+
+    fn of_pointer(&self, at: Pointer) -> What {
+        let Some(home) = self.from.home(at.key()) else { return What::Pass };
+        let pending = home.state == HomeState::Pending;
+        if pending && home.next == Some(at.not_before()) || !self.rule(Rule::PointerMatchesHome) {
+            self.to_attempt(at.key(), home)
+        } else if pending && home.next.is_some() && self.repairs() {
+            What::Repair
+        } else {
+            What::Pass
+        }
+    }
+
+    /// Home rows from the position on.
+    fn fresh(&self, visit: &Visit) -> Option<Page> {
+        let rows = (visit.position..KEYS as Key).filter_map(|key| Some((key, self.from.home(key)?)));
+        self.page(
+            visit,
+            Range::Fresh,
+            rows.map(|(key, home)| Item { at: key, key, what: self.of_fresh(key, home) }),
+        )
+    }
+
+    fn of_fresh(&self, key: Key, home: &Home) -> What {
+        if home.state != HomeState::Pending && self.rule(Rule::PassesHandled) {
+            What::Pass
+        } else if home.next.is_some() && self.rule(Rule::PassesWaiting) {
+            if self.repairs() { What::Repair } else { What::Pass }
+        } else {
+            self.to_attempt(key, home)
+        }
+    }
+
+    fn to_attempt(&self, key: Key, home: &Home) -> What {
+        if home.begun {
+            What::Died
+        } else if !self.from.events.has(key) && self.rule(Rule::NeedsEvent) {
+            if self.rule(Rule::PutsOffEventless) { What::PutOff } else { What::Pass }
+        } else {
+            What::Attempt
+        }
+    }
+
+    /// Whether records are unordered, and therefore repaired.
+    fn repairs(&self) -> bool {
+        !self.rule(Rule::PointerBeforeHome)
+    }
+
+    /// The job's next rows.
+    fn of_job(&self, visit: &Visit) -> Option<Page> {
+        let job = self.from.job.filter(|_| visit.has_jobs && self.may_go_on(self.from.job))?;
+        if job.kind == JobKind::Enable {
+            let after = visit.waited.max(Pointer(job.position));
+            let waiting = self.from.pointers.behind(after).take_while(|pointer| *pointer <= visit.last_wait);
+            let item = |at: Pointer| {
+                let home = self.from.home(at.key()).filter(|home| home.next == Some(at.not_before()));
+                let what = home.map_or(What::Pass, |home| self.for_job(&job, at.key(), home));
+                Item { at: at.0, key: at.key(), what }
+            };
+            return self.page(visit, Range::Job, waiting.map(item));
+        }
+        let rows = (job.position..visit.position).filter_map(|key| Some((key, self.from.home(key)?)));
+        let item = |(key, home)| Item { at: key, key, what: self.for_job(&job, key, home) };
+        self.page(visit, Range::Job, rows.map(item))
+    }
+
+    fn for_job(&self, job: &Job, key: Key, home: &Home) -> What {
+        let passed = match self.rule(Rule::JobMarksRows) {
+            true => home.by_job,
+            false => home.last > job.made,
+        };
+        let wanted = match job.kind {
+            JobKind::Enable => home.state == HomeState::Pending,
+            JobKind::Replay => true,
+            JobKind::Recover => home.state == HomeState::Exhausted,
+        };
+        if passed && self.rule(Rule::JobPassesItsOwn) || !wanted || !self.from.events.has(key) {
+            What::Pass
+        } else {
+            self.to_attempt(key, home)
+        }
+    }
+
+    /// Posts a page and records it, with every outcome; and dies of it, with every part of the record written.
+    fn act(&mut self, number: usize, visit: &Visit, page: &Page) {
+        let poisoned =
+            page.items.iter().any(|item| item.what == What::Attempt && Some(item.key) == self.model.poison);
+        if poisoned {
+            self.step(Step::DiedActing(vec![], vec![]), |state| state.die(number));
+            return;
+        }
+        for outcomes in self.outcomes(page) {
+            let mut posted = self.from.clone();
+            posted.post(self.model, page, &outcomes);
+            let mut after = visit.clone();
+            after.busy = true;
+            let writes = after.record(self.model, self.from, page, &outcomes);
+            if posted.faults > 0 && self.model.kinds.contains(&Fault::Kill) {
+                self.die_acting(number, &posted, page, &outcomes, &writes);
+            }
+            let mut to = posted;
+            for write in writes.concat() {
+                if !to.write(self.model.rules, write, page.from) {
+                    after.has_jobs = false;
+                }
+            }
+            after.stage = match outcomes.contains(&Outcome::NotSent) {
+                true => Stage::Release(Release::Closed(to.clock + 1), false),
+                false => Stage::Look,
+            };
+            *to.visit(number) = after;
+            self.moves.push(Move { step: Step::Acted(outcomes), to: to.settled() });
+        }
+    }
+
+    /// Each batch of the record was written before the next began; of the last, any part was.
+    fn die_acting(
+        &mut self,
+        number: usize,
+        posted: &State,
+        page: &Page,
+        outcomes: &[Outcome],
+        writes: &[Vec<Write>],
+    ) {
+        let (mut before, mut written) = (posted.clone(), vec![]);
+        before.faults -= 1;
+        for batch in writes {
+            for part in 0..1_usize << batch.len() {
+                let (mut to, mut written) = (before.clone(), written.clone());
+                for (_, write) in batch.iter().enumerate().filter(|(at, _)| part & 1 << at != 0) {
+                    to.write(self.model.rules, *write, page.from);
+                    written.push(*write);
+                }
+                to.die(number);
+                self.moves
+                    .push(Move { step: Step::DiedActing(outcomes.to_vec(), written), to: to.settled() });
+            }
+            for write in batch {
+                before.write(self.model.rules, *write, page.from);
+                written.push(*write);
+            }
+        }
+    }
+
+    /// What may become of a page's posts.
+    fn outcomes(&self, page: &Page) -> Vec<Vec<Outcome>> {
+        let mut all = vec![vec![]];
+        for _ in page.items.iter().filter(|item| item.what == What::Attempt) {
+            let each = [Outcome::Delivered, Outcome::Failed, Outcome::NotSent];
+            let more =
+                |outcomes: Vec<Outcome>| each.map(|outcome| [outcomes.clone(), vec![outcome]].concat());
+            all = all.into_iter().flat_map(more).collect();
+        }
+        let not_sent = if self.may(Fault::NotSent) { self.from.faults } else { 0 };
+        let count = |outcomes: &[Outcome], outcome| outcomes.iter().filter(|each| **each == outcome).count();
+        all.retain(|outcomes| {
+            count(outcomes, Outcome::Failed) <= self.from.failures as usize
+                && count(outcomes, Outcome::NotSent) <= not_sent as usize
+        });
+        all
+    }
+
+    fn release(&mut self, number: usize, visit: &Visit, how: Release, parked: bool) {
+        let rules = self.model.rules;
+        let mut to = self.from.clone();
+        let released = to.lane.release(rules, how, visit.mine, visit.seen, to.clock);
+        match released {
+            Released::NotMine => {
+                to.visitors.remove(number);
+            }
+            Released::Yes => {
+                to.visitors.remove(number);
+                to.base = visit.position;
+                to.waited = visit.waited;
+                to.last_wait = visit.last_wait;
+                let under_mark = matches!(how, Release::Done | Release::Waits(_));
+                if how == Release::Done && rules.has(Rule::DoneRemovesLow) || !rules.has(Rule::LowNeedsMark) {
+                    to.low = None;
+                }
+                if !parked && (under_mark || !rules.has(Rule::JobsNeedMark)) {
+                    to.has_jobs = visit.has_jobs;
+                }
+                if how == Release::TimeUp {
+                    to.faults -= 1;
+                    to.queue();
+                }
+            }
+            Released::MarkMoved => {
+                let mut visit = visit.clone();
+                visit.seen = to.lane.mark;
+                visit.busy = true;
+                visit.stage = Stage::Look;
+                if rules.has(Rule::RefusedLooksFromLow) {
+                    visit.position = to.low.map_or(visit.position, |low| low.min(visit.position));
+                }
+                if rules.has(Rule::RefusedTakesJobs) {
+                    visit.has_jobs = to.has_jobs;
+                }
+                *to.visit(number) = visit;
+            }
+        }
+        self.moves.push(Move { step: Step::Released(how, released), to: to.settled() });
+    }
+}
+
+impl Job {
+    /// Where it goes on behind a row.
+    fn behind(&self, at: u8) -> u8 {
+        if self.kind == JobKind::Enable { at } else { at + 1 }
+    }
+}
+
+impl State {
+    fn put_job(&mut self, kind: JobKind) {
+        self.job = Some(Job { kind, state: JobState::Active, position: 0, made: self.clock });
+        for key in 0..KEYS as Key {
+            let asked = self.home(key).is_some_and(|home| match kind {
+                JobKind::Enable => home.state == HomeState::Pending && home.next.is_some(),
+                JobKind::Replay => home.state != HomeState::Pending,
+                JobKind::Recover => home.state == HomeState::Exhausted,
+            });
+            if asked && self.events.has(key) {
+                self.history.asked.add(key);
+            }
+        }
+    }
+
+    fn finish_job(&mut self) {
+        let Some(job) = &mut self.job else { return };
+        let cancelled = job.state == JobState::Cancelled;
+        job.state = JobState::Finished;
+        if cancelled {
+            self.wrong(Wrong::CancelledWentOn);
+        }
+        if !self.history.attempted.holds(self.history.asked) {
+            self.wrong(Wrong::JobMissed);
+        }
+    }
+
+    /// A visitor takes the lease; what it does with `low` was done.
+    fn lease(&mut self, rules: Rules, ahead: Time) {
+        self.lane.lease(rules);
+        for visitor in &mut self.visitors {
+            if let Visitor::Visiting(visit) = visitor {
+                visit.mine = false;
+            }
+        }
+        let others_died = self.lane.begun > 1 && rules.has(Rule::DeathDistrustsLastWait);
+        self.visitors.push(Visitor::Visiting(Visit {
+            mine: true,
+            ahead,
+            seen: self.lane.mark,
+            position: self.base,
+            waited: self.waited,
+            last_wait: if others_died { self.pointers.last().max(self.waited) } else { self.last_wait },
+            has_jobs: self.has_jobs,
+            careful: self.lane.begun > 2 && rules.has(Rule::CarefulAfterDeaths),
+            endpoint: None,
+            busy: false,
+            stage: Stage::Look,
+        }));
+    }
+
+    fn die(&mut self, number: usize) {
+        if let Visitor::Visiting(visit) = self.visitors.remove(number)
+            && visit.mine
+            && self.lane.lease == Lease::Running
+        {
+            self.lane.lease = Lease::Orphaned;
+        }
+    }
+
+    /// What a page's posts change, whoever lives to record them.
+    fn post(&mut self, model: &Webhooks, page: &Page, outcomes: &[Outcome]) {
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Delivered => {}
+                Outcome::Failed => self.failures -= 1,
+                Outcome::NotSent => self.faults -= 1,
+            }
+        }
+        let cancelled = self.job.is_some_and(|job| job.state == JobState::Cancelled);
+        if page.from == Range::Job && cancelled {
+            self.history.after_cancel += 1;
+            if self.history.after_cancel > 1 {
+                self.wrong(Wrong::CancelledWentOn);
+            }
+        }
+        let attempted = page.items.iter().filter(|item| item.what == What::Attempt);
+        for (Item { key, .. }, outcome) in attempted.zip(outcomes) {
+            let Some(home) = self.home(*key).copied() else { continue };
+            if *outcome == Outcome::NotSent {
+                continue;
+            }
+            if !self.events.has(*key) {
+                self.wrong(Wrong::NoEvent);
+            }
+            if page.from == Range::Job {
+                if home.by_job {
+                    self.wrong(Wrong::JobRepeated);
+                }
+                continue;
+            }
+            if self.history.delivered.has(*key) {
+                self.wrong(Wrong::DeliveredAgain);
+            }
+            if home.next.is_some_and(|next| next > self.clock + model.ahead) {
+                self.wrong(Wrong::TooEarly);
+            }
+        }
+    }
+
+    /// One write of a record. `false` if it is refused: the job is not active any more.
+    fn write(&mut self, rules: Rules, write: Write, from: Range) -> bool {
+        match write {
+            Write::Pointer(pointer) => self.pointers.put(pointer),
+            Write::Home(key, home) => {
+                self.homes[key as usize] = Some(home);
+                if home.state == HomeState::Delivered {
+                    self.history.delivered.add(key);
+                } else if from == Range::Job {
+                    self.history.delivered.remove(key);
+                }
+                if self.job.is_some() {
+                    self.history.attempted.add(key);
+                }
+            }
+            Write::Position(position) => {
+                if let Some(job) = &mut self.job {
+                    if job.state != JobState::Active && rules.has(Rule::CancelStopsJob) {
+                        return false;
+                    }
+                    job.position = position;
+                }
+            }
+        }
+        true
+    }
+}
+
+impl Visit {
+    /// The position moves behind the first rows of a page: so many were handled.
+    fn handled(&mut self, model: &Webhooks, page: &Page, count: usize) {
+        let Some(last) = page.items[..count].last() else { return };
+        match page.from {
+            Range::Due if model.rules.has(Rule::WaitedIsAKey) => self.waited = Pointer(last.at),
+            Range::Due => self.waited = Pointer::last_of(Pointer(last.at).not_before()),
+            Range::Fresh => self.position = last.at + 1,
+            Range::Job => {}
+        }
+    }
+
+    /// The record of a page: batches of writes, in their order.
+    fn record(
+        &mut self,
+        model: &Webhooks,
+        state: &State,
+        page: &Page,
+        outcomes: &[Outcome],
+    ) -> Vec<Vec<Write>> {
+        let rules = model.rules;
+        let mut outcomes = outcomes.iter();
+        let ends: Vec<Option<Outcome>> = page
+            .items
+            .iter()
+            .map(|item| if item.what == What::Attempt { outcomes.next().copied() } else { None })
+            .collect();
+        let first_open = ends.iter().position(|end| *end == Some(Outcome::NotSent)).unwrap_or(ends.len());
+        let stops = match page.from {
+            Range::Due => rules.has(Rule::WaitedStopsAtUnhandled),
+            Range::Fresh | Range::Job => rules.has(Rule::BaseStopsAtUnhandled),
+        };
+        let count = if stops { first_open } else { ends.len() };
+        self.handled(model, page, count);
+
+        let now = state.clock + self.ahead;
+        let then = match rules.has(Rule::PointerBehindWaited) {
+            true => (now + 1).max(self.waited.not_before() + 1),
+            false => now + 1,
+        };
+        let (mut pointers, mut homes) = (vec![], vec![]);
+        for (item, end) in page.items.iter().zip(ends) {
+            let Some(mut home) = state.home(item.key).copied() else { continue };
+            if item.what == What::Repair {
+                pointers.extend(home.next.map(|next| Write::Pointer(Pointer::new(next, item.key))));
+                continue;
+            }
+            let failed = item.what == What::Died || end == Some(Outcome::Failed);
+            if failed || item.what == What::PutOff {
+                home.next = Some(then);
+                home.failures += u8::from(failed);
+                home.put_off += u8::from(!failed);
+            } else if end == Some(Outcome::Delivered) {
+                home = Home { state: HomeState::Delivered, ..Home::default() };
+            } else {
+                continue;
+            }
+            home.begun = false;
+            if failed && page.from == Range::Job {
+                home.state = HomeState::Pending;
+                home.failures = 1;
+            }
+            if failed && home.failures >= model.attempts {
+                home = Home { state: HomeState::Exhausted, ..Home::default() };
+            }
+            if item.what == What::Attempt {
+                home.by_job = page.from == Range::Job || state.home(item.key).is_some_and(|home| home.by_job);
+                home.last = if rules.has(Rule::JobMarksRows) { 0 } else { now };
+            }
+            pointers.extend(home.next.map(|next| Write::Pointer(Pointer::new(next, item.key))));
+            homes.push(Write::Home(item.key, home));
+        }
+        for write in &pointers {
+            if let Write::Pointer(pointer) = write {
+                self.last_wait = self.last_wait.max(*pointer);
+            }
+        }
+
+        let mut batches = match rules.has(Rule::PointerBeforeHome) {
+            true => vec![pointers, homes],
+            false => vec![[pointers, homes].concat()],
+        };
+        let last = if count == 0 { None } else { page.items.get(count - 1) };
+        if page.from == Range::Job
+            && let Some(last) = last
+            && let Some(job) = state.job
+        {
+            let position = vec![Write::Position(job.behind(last.at))];
+            match rules.has(Rule::PageBeforePosition) {
+                true => batches.push(position),
+                false => batches.insert(0, position),
+            }
+        }
+        batches
+    }
+}

@@ -1,0 +1,444 @@
+//! What `webhook enable`, `webhook recover`, `delivery retry` and `delivery replay` ask for: jobs. The workers carry them
+//! out; the console asks, tells the lanes, and shows how far they are.
+//!
+//! A job has a row in each slot that it concerns, all under one id, which is derived from what was asked for:
+//! - the same `replay` (endpoint, `--since` and `--until` as they were given) is one job, for good;
+//! - so is an enabling of an endpoint (the endpoint and its version);
+//! - the same `retry` (the delivery) or `recover` (endpoint and `--since`) is one job until it ends. Asked for after that,
+//!   it begins anew: under the same id and with a later `askedAt`.
+//!
+//! The row of the first slot is written last: while it is missing, or older than another slot's, the command was
+//! interrupted, and its repetition goes on with what the first one asked for.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use clap::Args;
+use domain::event::replay_of;
+use domain::{Delivery, DeliveryId, Job, JobId, JobKind, JobState, LaneId, Slot, Timestamp, WebhookEndpoint};
+use futures::future::try_join_all;
+use queue::Wake;
+use serde::Serialize;
+use store::{LaneJob, Told};
+use tokio::time::{Instant, sleep};
+use uuid::Uuid;
+
+use crate::output::{Output, Shown};
+use crate::{Console, Refusal};
+
+/// When the sweeper looks after a lane whose queue message was lost.
+pub(crate) const FIRST_DUE: Duration = Duration::from_secs(120);
+
+/// How far back deliveries are made again.
+const FURTHEST: Duration = Duration::from_secs(14 * 86_400);
+
+/// The namespace of the ids of jobs, but for replays, whose ids the domain derives.
+const JOBS: Uuid = Uuid::from_u128(0x2b0e_7c64_d1a9_4f38_9c57_3e81_f60a_b2d4);
+
+const BEGINNING: Timestamp = Timestamp::from_millis(0);
+
+/// The furthest moment from which on deliveries are made again.
+pub(crate) fn furthest(now: Timestamp) -> Timestamp {
+    now.minus(FURTHEST)
+}
+
+/// The span of a command that names these moments.
+pub(crate) fn span(
+    since: Timestamp,
+    until: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<(Timestamp, Timestamp), Refusal> {
+    let until = until.unwrap_or(now).min(now);
+    if since < furthest(now) {
+        Err(Refusal::Range("deliveries are made again at most 14 days back"))
+    } else if until <= since {
+        Err(Refusal::Range("it ends before it begins"))
+    } else {
+        Ok((since, until))
+    }
+}
+
+/// What a command asks for.
+pub(crate) struct Wanted {
+    id: JobId,
+    kind: JobKind,
+    /// At least one.
+    slots: Vec<Slot>,
+    /// It is asked for no earlier than that.
+    not_before: Timestamp,
+}
+
+impl Wanted {
+    /// That whatever waits for an endpoint is attempted, as it was enabled.
+    pub(crate) fn enable(endpoint: &WebhookEndpoint) -> Self {
+        let id = named(&format!("enable|{}|{}", endpoint.id, endpoint.version));
+        Self::of(endpoint, id, JobKind::Enable)
+    }
+
+    /// That one delivery is attempted.
+    pub(crate) fn retry(delivery: &Delivery) -> Self {
+        let id = named(&format!("retry|{}", delivery.id()));
+        let kind = JobKind::Retry { event: delivery.event, at: delivery.created_at };
+        // A worker passes over what was attempted since the job was asked for, and this console's clock may be behind.
+        let not_before = delivery.last.map_or(BEGINNING, |(last, _)| behind(last));
+        Self { id, kind, slots: vec![delivery.slot], not_before }
+    }
+
+    /// That everything of a span is attempted; `until` as it was given.
+    pub(crate) fn replay(
+        endpoint: &WebhookEndpoint,
+        since: Timestamp,
+        until: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<Self, Refusal> {
+        let id = JobId::from_uuid(replay_of(endpoint.id, since, until));
+        let (since, until) = span(since, until, now)?;
+        Ok(Self::of(endpoint, id, JobKind::Replay { since, until }))
+    }
+
+    /// That everything is attempted that was given up since then; `since` as it was given.
+    pub(crate) fn recover(
+        endpoint: &WebhookEndpoint,
+        since: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<Self, Refusal> {
+        let given = since.map(|since| since.as_millis().to_string()).unwrap_or_default();
+        let id = named(&format!("recover|{}|{given}", endpoint.id));
+        let (since, _) = span(since.unwrap_or(furthest(now)), None, now)?;
+        Ok(Self::of(endpoint, id, JobKind::Recover { since }))
+    }
+
+    fn of(endpoint: &WebhookEndpoint, id: JobId, kind: JobKind) -> Self {
+        let slots = endpoint.all_slots().collect();
+        Self { id, kind, slots, not_before: BEGINNING }
+    }
+
+    /// Asks for it in all its slots, and tells their lanes.
+    pub(crate) async fn ask(&self, console: &Console) -> Result<Asked, Refusal> {
+        let store = &console.store;
+        let found = jobs_of(console, self.id, &self.slots).await?;
+        let (kind, at) = match found.iter().map(|of| &of.job).max_by_key(|job| job.created_at) {
+            Some(job) if self.goes_on(&found, job) => (job.kind, job.created_at),
+            before => {
+                let least = before.map_or(BEGINNING, |job| behind(job.created_at));
+                (self.kind, store.now().max(self.not_before).max(least))
+            }
+        };
+        let ask = async |slot: Slot| {
+            let asked = store.ask_for_job(&Job::new(self.id, slot, kind, at), FIRST_DUE).await?;
+            Ok::<_, Refusal>((slot, asked))
+        };
+        let mut told = vec![];
+        let mut is_new = false;
+        if let Some((first, others)) = self.slots.split_first() {
+            for (slot, (_, of_slot)) in try_join_all(others.iter().map(|slot| ask(*slot))).await? {
+                told.push((slot, of_slot));
+            }
+            let (slot, (new, of_slot)) = ask(*first).await?;
+            told.push((slot, of_slot));
+            is_new = new && !found.iter().any(|of| of.job.created_at == at);
+        }
+        let unqueued = wake(console, &told).await;
+        Ok(Asked { id: self.id, slots: self.slots.clone(), is_new, unqueued })
+    }
+
+    /// Whether the job that was asked for last is the one that is wanted: it did not end, or was not asked for in all
+    /// slots, or is never to begin anew.
+    fn goes_on(&self, found: &[LaneJob], last: &Job) -> bool {
+        let is_active = found.iter().any(|of| of.job.state == JobState::Active);
+        let is_whole = found
+            .iter()
+            .any(|of| Some(&of.job.slot) == self.slots.first() && of.job.created_at == last.created_at);
+        is_active || !is_whole || matches!(self.kind, JobKind::Enable | JobKind::Replay { .. })
+    }
+}
+
+fn behind(moment: Timestamp) -> Timestamp {
+    moment.plus(Duration::from_millis(1))
+}
+
+fn named(name: &str) -> JobId {
+    JobId::from_uuid(Uuid::new_v5(&JOBS, name.as_bytes()))
+}
+
+/// Queues lanes that were told of something; how many the queue did not take, which the sweeper brings.
+pub(crate) async fn wake(console: &Console, told: &[(Slot, Told)]) -> usize {
+    let wakes: Vec<Wake> =
+        told.iter().filter_map(|(slot, told)| Some(Wake::now(LaneId::Webhook(*slot), told.wake?))).collect();
+    if wakes.is_empty() {
+        return 0;
+    }
+    match console.beside.queues().await {
+        Err(_) => wakes.len(),
+        Ok(queues) => queues.enqueue(&wakes).await.err().map_or(0, |left| left.lanes.len()),
+    }
+}
+
+/// A job's rows in these slots.
+pub(crate) async fn jobs_of(console: &Console, id: JobId, slots: &[Slot]) -> Result<Vec<LaneJob>, Refusal> {
+    let rows = try_join_all(slots.iter().map(|slot| console.store.job(*slot, id))).await?;
+    Ok(rows.into_iter().flatten().collect())
+}
+
+/// A job that was asked for.
+pub(crate) struct Asked {
+    id: JobId,
+    slots: Vec<Slot>,
+    is_new: bool,
+    /// Messages that the queue did not take.
+    pub(crate) unqueued: usize,
+}
+
+/// Whether to wait for the end of a job.
+#[derive(Args)]
+pub(crate) struct Waiting {
+    /// Wait until the job is done, for so many seconds at most [600 if no number is given].
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "600",
+        value_parser = clap::value_parser!(u64).range(1..=86_400)
+    )]
+    wait: Option<u64>,
+}
+
+impl Asked {
+    /// The pauses between looks at a job that is waited for: each one twice as long as the one before.
+    const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(4)];
+
+    /// The job as it is now, or at its end if that is to be waited for.
+    pub(crate) async fn view(
+        &self,
+        console: &Console,
+        waiting: &Waiting,
+        output: &mut Output<'_>,
+    ) -> Result<AskedView, Refusal> {
+        if self.unqueued > 0 {
+            output.remark("The queue does not take the message: the work begins within three minutes.")?;
+        }
+        let until = waiting.wait.map(|seconds| (seconds, Instant::now() + Duration::from_secs(seconds)));
+        let [mut pause, longest] = Self::PAUSES;
+        loop {
+            let jobs = jobs_of(console, self.id, &self.slots).await?;
+            let job = JobView::of(&jobs).ok_or(Refusal::UnknownJob(self.id))?;
+            match until {
+                Some((seconds, until)) if job.is_active() => {
+                    if Instant::now() >= until {
+                        return Err(Refusal::NotDone { job: self.id, seconds });
+                    }
+                    sleep(pause.min(until - Instant::now())).await;
+                    pause = longest.min(2 * pause);
+                }
+                _ => return Ok(AskedView { job, asked_before: !self.is_new, waited: until.is_some() }),
+            }
+        }
+    }
+
+    /// Shows the job.
+    pub(crate) async fn show(
+        &self,
+        console: &Console,
+        waiting: &Waiting,
+        output: &mut Output<'_>,
+    ) -> Result<(), Refusal> {
+        let view = self.view(console, waiting, output).await?;
+        output.one(&view)?;
+        view.end()
+    }
+}
+
+/// A job that was asked for, over all its slots.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AskedView {
+    #[serde(flatten)]
+    pub(crate) job: JobView,
+    /// Whether it was asked for by an earlier command.
+    asked_before: bool,
+    #[serde(skip)]
+    waited: bool,
+}
+
+impl AskedView {
+    /// As a cell: whether it was asked for before.
+    pub(crate) fn before(&self) -> &'static str {
+        if self.asked_before { "yes" } else { "no" }
+    }
+
+    /// How the command ends that shows this.
+    pub(crate) fn end(&self) -> Result<(), Refusal> {
+        let is_cancelled = self.job.state == JobState::Cancelled.as_str();
+        match self.waited && is_cancelled {
+            true => Err(Refusal::JobCancelled(self.job.job_id.clone())),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Shown for AskedView {
+    const HEADINGS: &'static [&'static str] = &[
+        "job",
+        "endpoint",
+        "what",
+        "of",
+        "state",
+        "attempted",
+        "delivered",
+        "passed over",
+        "asked for",
+        "last moved",
+        "asked for before",
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        [self.job.cells(), vec![self.before().to_owned()]].concat()
+    }
+}
+
+/// A job over all its slots: the sum of its counts.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct JobView {
+    job_id: String,
+    endpoint_id: String,
+    what: &'static str,
+    /// Of a retry.
+    delivery_id: Option<String>,
+    /// Of a replay or a recovery.
+    since: Option<String>,
+    /// Of a replay.
+    until: Option<String>,
+    pub(crate) state: &'static str,
+    attempted: u64,
+    delivered: u64,
+    passed_over: u64,
+    asked_at: String,
+    moved_at: String,
+}
+
+impl JobView {
+    /// A job's rows; `None` if there are none.
+    pub(crate) fn of(rows: &[LaneJob]) -> Option<Self> {
+        let first = &rows.first()?.job;
+        let sum = |count: fn(&Job) -> u64| rows.iter().map(|of| count(&of.job)).sum();
+        let is_any = |state| rows.iter().any(|of| of.job.state == state);
+        let state = [JobState::Active, JobState::Cancelled].into_iter().find(|state| is_any(*state));
+        let endpoint = first.slot.endpoint;
+        let (delivery, since, until) = match first.kind {
+            JobKind::Enable => (None, None, None),
+            JobKind::Retry { event, .. } => (Some(DeliveryId { event, endpoint }), None, None),
+            JobKind::Replay { since, until } => (None, Some(since), Some(until)),
+            JobKind::Recover { since } => (None, Some(since), None),
+        };
+        Some(Self {
+            job_id: first.id.to_string(),
+            endpoint_id: endpoint.to_string(),
+            what: first.kind.as_str(),
+            delivery_id: delivery.map(|delivery| delivery.to_string()),
+            since: since.map(|since| since.to_string()),
+            until: until.map(|until| until.to_string()),
+            state: state.unwrap_or(JobState::Done).as_str(),
+            attempted: sum(|job| job.attempted),
+            delivered: sum(|job| job.delivered),
+            passed_over: sum(|job| job.passed),
+            asked_at: newest(rows, |job| job.created_at).to_string(),
+            moved_at: newest(rows, |job| job.updated_at).to_string(),
+        })
+    }
+
+    /// The jobs of an endpoint: those that visits work on, and those that were asked for last, the newest first.
+    pub(crate) async fn all_of(console: &Console, endpoint: &WebhookEndpoint) -> Result<Vec<Self>, Refusal> {
+        const ENDED: usize = 20;
+        let of_slots = try_join_all(endpoint.all_slots().map(|slot| console.store.jobs(slot))).await?;
+        let mut by_id: BTreeMap<JobId, Vec<LaneJob>> = BTreeMap::new();
+        for of in of_slots.into_iter().flatten() {
+            by_id.entry(of.job.id).or_default().push(of);
+        }
+        let mut jobs: Vec<Self> = by_id.values().filter_map(|rows| Self::of(rows)).collect();
+        jobs.sort_by(|a, b| (&b.asked_at, &b.job_id).cmp(&(&a.asked_at, &a.job_id)));
+        let mut ended = 0;
+        jobs.retain(|job| {
+            ended += usize::from(!job.is_active());
+            job.is_active() || ended <= ENDED
+        });
+        Ok(jobs)
+    }
+
+    fn is_active(&self) -> bool {
+        self.state == JobState::Active.as_str()
+    }
+
+    /// What it concerns.
+    fn of_what(&self) -> String {
+        match (&self.delivery_id, &self.since, &self.until) {
+            (Some(delivery), ..) => format!("delivery {delivery}"),
+            (_, Some(since), Some(until)) => format!("{since} to {until}"),
+            (_, Some(since), None) => format!("{since} and later"),
+            _ => "what waits".to_owned(),
+        }
+    }
+
+    /// As a line.
+    pub(crate) fn line(&self) -> String {
+        let Self { job_id, what, state, attempted, delivered, passed_over, asked_at, moved_at, .. } = self;
+        format!(
+            "{job_id} {what} ({}), {state}: {attempted} attempted, {delivered} delivered, {passed_over} passed over; \
+            asked for {asked_at}, last moved {moved_at}",
+            self.of_what()
+        )
+    }
+}
+
+impl Shown for JobView {
+    const HEADINGS: &'static [&'static str] = &[
+        "job",
+        "endpoint",
+        "what",
+        "of",
+        "state",
+        "attempted",
+        "delivered",
+        "passed over",
+        "asked for",
+        "last moved",
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.job_id.clone(),
+            self.endpoint_id.clone(),
+            self.what.to_owned(),
+            self.of_what(),
+            self.state.to_owned(),
+            self.attempted.to_string(),
+            self.delivered.to_string(),
+            self.passed_over.to_string(),
+            self.asked_at.clone(),
+            self.moved_at.clone(),
+        ]
+    }
+}
+
+fn newest(rows: &[LaneJob], moment: fn(&Job) -> Timestamp) -> Timestamp {
+    rows.iter().map(|of| moment(&of.job)).max().unwrap_or(BEGINNING)
+}
+
+/// Takes a job back in all the slots of its endpoint, as far as it was not carried out, and shows how far that was.
+pub(crate) async fn cancel(
+    console: &Console,
+    endpoint: &WebhookEndpoint,
+    id: JobId,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    let slots: Vec<Slot> = endpoint.all_slots().collect();
+    let rows = jobs_of(console, id, &slots).await?;
+    try_join_all(rows.iter().map(|of| console.store.cancel_job(of))).await?;
+    let rows = jobs_of(console, id, &slots).await?;
+    let job = JobView::of(&rows).ok_or(Refusal::UnknownJob(id))?;
+    match job.state == JobState::Done.as_str() {
+        true => Err(Refusal::JobDone(id)),
+        false => output.one(&job),
+    }
+}
