@@ -255,10 +255,14 @@ impl Trap {
     }
 }
 
+/// Where the control connection goes: a port that no trap listens on. A trap also catches what other tests of this
+/// binary send there, because they run in processes of their own at the same time.
+const OURS: &str = "https://127.0.0.1:9/";
+
 fn https(trusted: &str, ca: &str, dns: &Arc<Dns>) -> Https {
     let trusted = TrustedReceivers::parse(trusted).unwrap();
     let lookup = Arc::new(Shared(dns.clone()));
-    Https::with_lookup(trusted, ca, Duration::from_millis(500), "https://127.0.0.1/", lookup).unwrap()
+    Https::with_lookup(trusted, ca, Duration::from_millis(500), OURS, lookup).unwrap()
 }
 
 async fn post(https: &Https, url: &EndpointUrl) -> Result<Answer, Unanswered> {
