@@ -8,9 +8,11 @@ use worker::Left;
 use crate::{Run, part};
 
 /// Works through a conversation's lane until nothing is left or something waits.
-pub(crate) async fn visit<P: Provider>(run: &Run<'_, P>, leased: &Leased) -> Result<Left, StoreError> {
-    let Some(lane) = Lane::of(leased) else { return Ok(Left::Lost) };
-    Ok(match send_open(run, &lane).await? {
+pub(crate) async fn visit<P: Provider>(run: &Run<'_, P>, leased: &mut Leased) -> Result<Left, StoreError> {
+    let Some(mut lane) = Lane::of(leased) else { return Ok(Left::Lost) };
+    let stop = send_open(run, &mut lane).await?;
+    leased.state = lane.state();
+    Ok(match stop {
         Stop::Empty => Left::Rest(Rest::Done),
         // Whatever comes meanwhile comes behind it.
         Stop::Waits(at) => Left::Rest(Rest::Closed(at)),
@@ -33,7 +35,7 @@ pub(crate) enum Stop {
 
 /// Sends what stands open in a lane, message by message, and makes the messages of its onboarding plan as their turn
 /// comes.
-async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &Lane) -> Result<Stop, StoreError> {
+async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &mut Lane) -> Result<Stop, StoreError> {
     loop {
         let open = run.store.open_in(lane).await?;
         let (order, more, mut plan) = (in_order(&open), open.more, open.plan);
@@ -43,7 +45,7 @@ async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &Lane) -> Result<Stop, S
                     let Some((message, next)) = plan.as_ref().and_then(|plan| next_step(run, plan)) else {
                         continue;
                     };
-                    let made = run.store.make_step(&message, &next).await?;
+                    let made = run.store.make_step(lane, &message, &next).await?;
                     plan = Some(next);
                     match made {
                         Some(outbound) => outbound,

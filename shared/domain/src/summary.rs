@@ -3,8 +3,30 @@
 use std::time::Duration;
 
 use crate::conversation::Conversation;
-use crate::message::SentBy;
+use crate::message::{Message, SentBy};
 use crate::time::Timestamp;
+
+/// Which way a message went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From a customer.
+    Inbound,
+    /// To customers, onboarding included.
+    Outbound,
+    /// An internal note.
+    Internal,
+}
+
+impl Direction {
+    /// That of a message by whom it was sent, and whether it is for customers.
+    pub fn of(sent_by: SentBy, broadcast: bool) -> Self {
+        match (sent_by, broadcast) {
+            (SentBy::Customer, _) => Self::Inbound,
+            (_, true) => Self::Outbound,
+            (_, false) => Self::Internal,
+        }
+    }
+}
 
 /// The messages of a conversation, counted by direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,14 +45,44 @@ pub struct Tally {
 
 impl Tally {
     /// Counts a message.
-    pub fn count(&mut self, sent_by: SentBy, broadcast: bool, at: Timestamp) {
-        match (sent_by, broadcast) {
-            (SentBy::Customer, _) => self.inbound += 1,
-            (_, true) => self.outbound += 1,
-            (_, false) => self.internal += 1,
+    pub fn count(&mut self, direction: Direction, at: Timestamp) {
+        match direction {
+            Direction::Inbound => self.inbound += 1,
+            Direction::Outbound => self.outbound += 1,
+            Direction::Internal => self.internal += 1,
         }
         self.first = Some(self.first.map_or(at, |first| first.min(at)));
         self.last = Some(self.last.map_or(at, |last| last.max(at)));
+    }
+
+    /// Of one message.
+    pub fn of(message: &Message) -> Self {
+        let mut tally = Self::default();
+        tally.count(message.direction(), message.created_at);
+        tally
+    }
+
+    /// Of the messages of both.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            inbound: self.inbound + other.inbound,
+            outbound: self.outbound + other.outbound,
+            internal: self.internal + other.internal,
+            first: [self.first, other.first].into_iter().flatten().min(),
+            last: self.last.max(other.last),
+        }
+    }
+
+    /// How many messages it counted.
+    pub fn messages(&self) -> usize {
+        self.inbound + self.outbound + self.internal
+    }
+}
+
+impl Message {
+    /// Which way it went.
+    pub fn direction(&self) -> Direction {
+        Direction::of(self.sent_by, self.is_broadcast())
     }
 }
 
@@ -65,9 +117,25 @@ mod tests {
             (SentBy::Customer, true, 40),
             (SentBy::Customer, false, 60),
         ] {
-            tally.count(sent_by, broadcast, Timestamp::from_millis(at));
+            tally.count(Direction::of(sent_by, broadcast), Timestamp::from_millis(at));
         }
         let (first, last) = (Some(Timestamp::from_millis(10)), Some(Timestamp::from_millis(90)));
         assert_eq!(tally, Tally { inbound: 2, outbound: 3, internal: 1, first, last });
+        assert_eq!(tally.messages(), 6);
+    }
+
+    #[test]
+    fn two_tallies_are_one_of_all_their_messages() {
+        let of = |all: &[(Direction, i64)]| {
+            let mut tally = Tally::default();
+            all.iter().for_each(|(direction, at)| tally.count(*direction, Timestamp::from_millis(*at)));
+            tally
+        };
+        let all = [(Direction::Outbound, 5), (Direction::Internal, 3), (Direction::Inbound, 9)];
+        for cut in 0..=all.len() {
+            let (some, others) = all.split_at(cut);
+            assert_eq!(of(some).and(of(others)), of(&all));
+            assert_eq!(of(others).and(of(some)), of(&all));
+        }
     }
 }

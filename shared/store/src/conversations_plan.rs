@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::conversation::{Change, Opening};
+use domain::summary::Tally;
 use domain::{Contact, Conversation, Timestamp};
 
 use crate::contacts_plan::Plan;
@@ -37,7 +38,7 @@ pub(crate) fn opening_writes(
     // The numbers of the plan's steps are taken from the beginning: what is said later is sent after them.
     let steps = opening.plan.as_ref().map_or(0, |plan| plan.steps.len() as u64);
     let due_at = opening.plan.as_ref().map(|plan| plan.created_at.plus(first_due));
-    let mut writes = first_writes(new, steps, due_at, request_id)?;
+    let mut writes = first_writes(new, steps, Tally::default(), due_at, request_id)?;
     if let Some(plan) = &opening.plan {
         writes.push(Write::put(Table::Messages, plan_item(plan, request_id)?));
     }
@@ -51,17 +52,18 @@ pub(crate) fn opening_writes(
     Ok(OpeningPlan { writes, once: answer_at })
 }
 
-/// The writes of a conversation that is not there yet, home first, with its lane, in which `seq` numbers are taken and
-/// which is looked after from `due_at` on.
+/// The writes of a conversation that is not there yet, home first, with its lane, in which `seq` numbers are taken, some
+/// of them by messages that there are already, and which is looked after from `due_at` on.
 pub(crate) fn first_writes(
     new: &Conversation,
     seq: u64,
+    tally: Tally,
     due_at: Option<Timestamp>,
     request_id: &str,
 ) -> Result<Vec<Write>, StoreError> {
     let home = Write::put(Table::Conversations, home_item(new, request_id)?).when_absent();
     let mut writes = with_lists(home, &[], new)?;
-    let lane = first_lane(new.workspace_id, new.id, seq, due_at, request_id)?;
+    let lane = first_lane(new.workspace_id, new.id, seq, tally, due_at, request_id)?;
     writes.push(Write::put(Table::Messages, lane));
     Ok(writes)
 }

@@ -16,7 +16,8 @@ use domain::{LaneId, LaneKind, Lead, Rest, Timestamp, Track};
 use uuid::Uuid;
 
 use crate::change::Change;
-use crate::item::{Item, PK, SK, check_schema, key, n, number, s, text, unreadable};
+use crate::counts::Counts;
+use crate::item::{Item, PK, SK, check_schema, key, n, number, read, s, text, unreadable};
 use crate::leads_row::lead;
 use crate::transact::Wrote;
 use crate::webhooks::WebhookLane;
@@ -55,8 +56,8 @@ pub struct Leased {
 pub enum LaneState {
     /// Of a slot of a webhook endpoint. A release writes it.
     Webhook(Box<WebhookLane>),
-    /// Of a conversation: the last number that a message took.
-    Conversation(u64),
+    /// Of a conversation. A release writes what it counts.
+    Conversation(Counts),
     /// Of a lead: the lead.
     Lead(Box<Lead>),
 }
@@ -161,7 +162,7 @@ impl Store {
         rest: Rest,
         rescue: Duration,
     ) -> Result<Released, StoreError> {
-        let mut change = released(leased, rest.plan(rescue, self.now()))
+        let mut change = given_back(rest.plan(rescue, self.now()), &leased.lane)
             .when("#lease = :mine")
             .bind(":mine", s(leased.lease.to_string()));
         if !rest.holds_whatever_comes() {
@@ -172,9 +173,11 @@ impl Store {
             };
             change = change.when(condition).name("mark").bind(":seen", n(leased.mark));
         }
-        if let LaneState::Webhook(state) = &leased.state {
-            change = state.put_back(change, !rest.holds_whatever_comes());
-        }
+        change = match &leased.state {
+            LaneState::Webhook(state) => state.put_back(change, !rest.holds_whatever_comes()),
+            LaneState::Conversation(counts) if !rest.holds_whatever_comes() => counts.put_back(change),
+            LaneState::Conversation(_) | LaneState::Lead(_) => change,
+        };
         let (table, pk, sk) = keys::lane(&leased.lane);
         let found = match self.write(change.of(table, key(pk, sk))).await? {
             Wrote::Done(_) | Wrote::Refused(None) => return Ok(Released::Done),
@@ -273,6 +276,9 @@ impl Leased {
             (LaneState::Webhook(mine), LaneState::Webhook(found)) => {
                 LaneState::Webhook(Box::new(mine.moved(&found)))
             }
+            (LaneState::Conversation(mine), LaneState::Conversation(found)) => {
+                LaneState::Conversation(mine.moved(found))
+            }
             (_, found) => found,
         };
         Ok(Self { state, mark: found.mark, ..self.clone() })
@@ -295,10 +301,6 @@ pub(crate) fn given_back(plan: Option<Plan>, lane: &LaneId) -> Change {
     }
 }
 
-fn released(leased: &Leased, plan: Option<Plan>) -> Change {
-    given_back(plan, &leased.lane)
-}
-
 /// The lane of a row.
 fn leased(lane: LaneId, lease: Uuid, item: Item) -> Result<Leased, StoreError> {
     check_schema(&item, &lane.to_string())?;
@@ -306,7 +308,7 @@ fn leased(lane: LaneId, lease: Uuid, item: Item) -> Result<Leased, StoreError> {
     let (mark, deaths) = (count("mark"), count("begun").saturating_sub(1));
     let state = match lane {
         LaneId::Webhook(_) => LaneState::Webhook(Box::new(WebhookLane::read(&item)?)),
-        LaneId::Conversation(..) => LaneState::Conversation(count("seq")),
+        LaneId::Conversation(..) => LaneState::Conversation(Counts::of(&read(item)?)),
         LaneId::Lead(..) => LaneState::Lead(Box::new(lead(item)?)),
     };
     Ok(Leased { lane, lease, deaths, state, mark })

@@ -11,6 +11,7 @@ use domain::message::Progress;
 use domain::{ConversationId, LaneId, Message, MessageId, OnboardingPlan, Timestamp, WorkspaceId};
 use uuid::Uuid;
 
+use crate::counts::Counts;
 use crate::item::{Item, SK, key, n, read, s, text};
 use crate::lane::{LaneState, Leased};
 use crate::lanes_row::{LaneRow, PlanRow};
@@ -27,8 +28,8 @@ pub struct Lane {
     pub conversation: ConversationId,
     /// Whose lease it is; random, so it serves as randomness too.
     pub lease: Uuid,
-    /// The last number that was taken when the lane was last looked at.
-    seq: u64,
+    /// What the lane counted when it was last looked at.
+    counts: Counts,
 }
 
 /// What is to be sent in a lane, as far as it was read.
@@ -80,7 +81,7 @@ impl Store {
     /// What is to be sent in a lane, in its order, up to the last number that the lane knows of: of what was taken
     /// later a query may show the second and not the first. One trip.
     pub async fn open_in(&self, lane: &Lane) -> Result<Open, StoreError> {
-        self.open_up_to(lane.workspace_id, lane.conversation, lane.seq).await
+        self.open_up_to(lane.workspace_id, lane.conversation, lane.counts.seq).await
     }
 
     /// How a conversation's lane stands, under whosever lease. Two trips.
@@ -137,6 +138,7 @@ impl Store {
     /// Makes the next step of a plan a message of the lane; `None` if somebody else has. One trip.
     pub async fn make_step(
         &self,
+        lane: &mut Lane,
         message: &Message,
         plan: &OnboardingPlan,
     ) -> Result<Option<Outbound>, StoreError> {
@@ -156,12 +158,14 @@ impl Store {
             step.when("done = :seen").bind(":seen", n(plan.done - 1)),
         ];
         let made = Outbound { message: message.clone(), request };
-        Ok(match self.transact(writes).await? {
-            Transacted::Done => Some(made),
-            Transacted::Refused(refusals) => {
-                refusals.first().filter(|refusal| made.stands_in(refusal)).map(|_| made)
-            }
-        })
+        let stands = match self.transact(writes).await? {
+            Transacted::Done => true,
+            Transacted::Refused(refusals) => refusals.first().is_some_and(|refusal| made.stands_in(refusal)),
+        };
+        if stands {
+            lane.counts = lane.counts.with_step(message);
+        }
+        Ok(stands.then_some(made))
     }
 
     /// Records a step of a message that is being sent, and with its last part's end removes its entry. `None` if
@@ -242,11 +246,16 @@ impl Lane {
     /// The lane of a conversation that was taken; `None` if another kind was.
     pub fn of(leased: &Leased) -> Option<Self> {
         match (leased.lane, &leased.state) {
-            (LaneId::Conversation(workspace_id, conversation), LaneState::Conversation(seq)) => {
-                Some(Self { workspace_id, conversation, lease: leased.lease, seq: *seq })
+            (LaneId::Conversation(workspace_id, conversation), LaneState::Conversation(counts)) => {
+                Some(Self { workspace_id, conversation, lease: leased.lease, counts: *counts })
             }
             _ => None,
         }
+    }
+
+    /// What the release of the lane writes.
+    pub fn state(&self) -> LaneState {
+        LaneState::Conversation(self.counts)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rows by which a conversation is sent into: its lane and its onboarding plan.
 
 use domain::onboarding::Requested;
+use domain::summary::Tally;
 use domain::{ConversationId, LaneId, OnboardingPlan, Recipient, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -10,12 +11,13 @@ use crate::messages_row::{RecipientField, RequestedField};
 use crate::transact::LAST_REQUEST;
 use crate::{StoreError, fields, keys};
 
-/// The lane that a conversation is made with, as `request_id` writes it: `seq` numbers are taken; it is looked after
-/// from `due_at` on, if there is something to be sent.
+/// The lane that a conversation is made with, as `request_id` writes it: `seq` numbers are taken, of which those that
+/// are messages are counted; it is looked after from `due_at` on, if there is something to be sent.
 pub(crate) fn first_lane(
     workspace: WorkspaceId,
     conversation: ConversationId,
     seq: u64,
+    tally: Tally,
     due_at: Option<Timestamp>,
     request_id: &str,
 ) -> Result<Item, StoreError> {
@@ -26,6 +28,11 @@ pub(crate) fn first_lane(
         lease_until: None,
         due_shard: due_at.map(|_| keys::due_shard(&LaneId::Conversation(workspace, conversation))),
         due_at: due_at.map(Timestamp::as_millis),
+        outbound: tally.outbound,
+        inbound: tally.inbound,
+        internal: tally.internal,
+        first_at: tally.first.map(Timestamp::as_millis),
+        last_at: tally.last.map(Timestamp::as_millis),
     };
     let (pk, sk) = keys::conversation_lane(workspace, conversation);
     let mut item = row(pk, sk, "lane", &body)?;
@@ -66,6 +73,23 @@ pub(crate) struct LaneRow {
     pub(crate) due_shard: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) due_at: Option<i64>,
+    /// How many messages there are of each direction, and when the first and the last were made (milliseconds since
+    /// 1970), as far as they are counted here ([`LaneRow::counted`]).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) outbound: usize,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) inbound: usize,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) internal: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) first_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) last_at: Option<i64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// `W#C#<conversation id>` / `P`. Removed when the last step has become a message.
@@ -123,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_lane_is_in_the_due_index_only_while_something_is_to_be_sent() {
-        let lane = |due_at| first_lane(WORKSPACE, CONVERSATION, 2, due_at, "r").unwrap();
+        let lane = |due_at| first_lane(WORKSPACE, CONVERSATION, 2, Tally::default(), due_at, "r").unwrap();
         let idle = lane(None);
         assert_eq!((text(&idle, "sk"), text(&idle, LAST_REQUEST)), ("L", "r"));
         assert!(!idle.contains_key("dueShard") && !idle.contains_key("dueAt"));

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use domain::lane::Plan;
 use domain::lead::LeadOpening;
+use domain::summary::Tally;
 use domain::{Contact, LaneId, Lead, Message};
 use uuid::Uuid;
 
@@ -87,7 +88,13 @@ impl Store {
             Some(_) => {}
         }
         let of_contact = 1..writes.len();
-        writes.extend(first_writes(&opening.conversation, opening.message.seq, None, &request)?);
+        writes.extend(first_writes(
+            &opening.conversation,
+            opening.message.seq,
+            Tally::of(&opening.message),
+            None,
+            &request,
+        )?);
         writes.push(Write::put(Table::Messages, message_item(&opening.message, &request)?).when_absent());
         let once = async || self.transact(writes.clone()).await;
         let Transacted::Refused(refusals) = while_busy(Patience::lasting(self, patience), once).await? else {

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use domain::{Conversation, ConversationId, LaneId, Media, Message, MessageId, Timestamp, WorkspaceId};
 
+use crate::change::Change;
 use crate::conversations_plan::conversation_writes;
+use crate::counts::count;
 use crate::item::{Item, key, n, read, s};
 use crate::lanes_row::LaneRow;
 use crate::media::first_reference;
@@ -13,7 +15,7 @@ use crate::once::{answered_in, keep_answer};
 use crate::transact::{LAST_REQUEST, Refusal, Transacted, Write};
 use crate::{Answered, Once, Store, StoreError, Table, keys};
 
-/// How often a message is put under the number that a refusal names, without another look at anything else.
+/// How often a message is put into the lane as a refusal shows it, without another look at anything else.
 const TRIES: usize = 2;
 
 /// A message that is to be taken, and what changes with it.
@@ -77,8 +79,9 @@ impl Store {
         request_id: &str,
     ) -> Result<MessageTaken, StoreError> {
         let mut message = new.message.clone();
+        let mut found_lane = None;
         for _ in 0..TRIES {
-            let plan = Plan::of(&message, new, first_due, request_id, self.now())?;
+            let plan = Plan::of(&message, new, found_lane.as_ref(), first_due, request_id, self.now())?;
             let refusals = match self.transact(plan.writes).await? {
                 Transacted::Done => return Ok(MessageTaken::Done),
                 Transacted::Refused(refusals) => refusals,
@@ -88,7 +91,11 @@ impl Store {
             match (plan.roles[at], found) {
                 (Role::Message, _) => return Ok(MessageTaken::Done),
                 (Role::Answer, Some(found)) => return Ok(MessageTaken::Answered(answered_in(found)?)),
-                (Role::Lane, Some(found)) => message.seq = read::<LaneRow>(found)?.seq + 1,
+                (Role::Lane, Some(found)) => {
+                    let lane: LaneRow = read(found)?;
+                    message.seq = lane.seq + 1;
+                    found_lane = Some(lane);
+                }
                 (Role::Lane, None) => {
                     let (key, _) = keys::conversation_lane(message.workspace_id, message.conversation);
                     let reason = "the conversation has no lane".to_owned();
@@ -124,6 +131,7 @@ impl Plan {
     fn of(
         message: &Message,
         new: &NewMessage<'_>,
+        lane: Option<&LaneRow>,
         first_due: Duration,
         request_id: &str,
         now: Timestamp,
@@ -145,7 +153,7 @@ impl Plan {
                 plan.add(Role::Changes, write);
             }
         }
-        plan.add(Role::Lane, take_number(message, now.plus(first_due), request_id));
+        plan.add(Role::Lane, take_number(message, lane, now.plus(first_due), request_id));
         if message.is_broadcast() {
             plan.add(Role::Lane, Write::put(Table::Messages, entry_item(message, request_id)?));
         }
@@ -158,26 +166,23 @@ impl Plan {
     }
 }
 
-/// Takes the message's number, if it is still the next. What is to be sent makes the lane due at that moment, unless it
-/// is due already: then it comes after what it is due for.
-fn take_number(message: &Message, due_at: Timestamp, request_id: &str) -> Write {
-    let mut expression = format!("SET seq = :next, {LAST_REQUEST} = :request");
-    if message.is_broadcast() {
-        expression +=
-            ", dueShard = if_not_exists(dueShard, :shard), dueAt = if_not_exists(dueAt, :due) ADD mark :one";
-    }
-    let write = Write::update(Table::Messages, lane_key(message), expression)
-        .when("seq = :seen")
-        .bind(":next", n(message.seq))
-        .bind(":seen", n(message.seq - 1))
-        .bind(":request", s(request_id));
+/// Takes the message's number, if it is still the next, and counts the message; `lane` is the lane if it was found not
+/// to be as expected. What is to be sent makes the lane due at that moment, unless it is due already: then it comes after
+/// what it is due for.
+fn take_number(message: &Message, lane: Option<&LaneRow>, due_at: Timestamp, request_id: &str) -> Write {
+    let mut change = Change::default()
+        .set("seq", n(message.seq))
+        .set(LAST_REQUEST, s(request_id))
+        .when("#seq = :seen")
+        .bind(":seen", n(message.seq - 1));
     if message.is_broadcast() {
         let lane = LaneId::Conversation(message.workspace_id, message.conversation);
-        let due_at = n(due_at.as_millis());
-        write.bind(":shard", s(keys::due_shard(&lane))).bind(":due", due_at).bind(":one", n(1))
-    } else {
-        write
+        change = change
+            .set_if_absent("dueShard", s(keys::due_shard(&lane)))
+            .set_if_absent("dueAt", n(due_at.as_millis()))
+            .add("mark", n(1));
     }
+    count(change, message, lane).of(Table::Messages, lane_key(message))
 }
 
 fn lane_key(message: &Message) -> Item {
@@ -272,7 +277,7 @@ mod tests {
             conversation: active.as_ref().map(|active| (conversation, active)),
             kept: key.then_some((&once, "answer")),
         };
-        Plan::of(&message, &new, Duration::ZERO, "r", at()).unwrap().writes.len()
+        Plan::of(&message, &new, None, Duration::ZERO, "r", at()).unwrap().writes.len()
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use domain::media::FileName;
 use domain::message::{Attached, Content, PartError, Progress, SentBy};
 use domain::onboarding::Requested;
+use domain::summary::Direction;
 use domain::template::Parameters;
 use domain::{
     ChannelId, ContactId, ConversationId, FileType, MediaId, Message, MessageBody, MessageId, MessageStatus,
@@ -52,7 +53,7 @@ pub(crate) struct EntryRow {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Counted {
     #[serde(with = "fields::text")]
-    pub(crate) sent_by: SentBy,
+    sent_by: SentBy,
     #[serde(default)]
     content: CountedContent,
     #[serde(with = "fields::text")]
@@ -73,8 +74,8 @@ impl Counted {
     /// A projection of the row. (A template has none of the content's: it goes to customers as it is.)
     pub(crate) const ATTRIBUTES: &str = "pk, sk, sv, sentBy, content.written.broadcast, createdAt";
 
-    pub(crate) fn is_broadcast(&self) -> bool {
-        self.content.written.as_ref().is_none_or(|text| text.broadcast)
+    pub(crate) fn direction(&self) -> Direction {
+        Direction::of(self.sent_by, self.content.written.as_ref().is_none_or(|text| text.broadcast))
     }
 }
 

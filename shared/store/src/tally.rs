@@ -4,12 +4,28 @@ use domain::summary::Tally;
 use domain::{ConversationId, Timestamp, WorkspaceId};
 
 use crate::item::{read, s};
+use crate::lanes_row::LaneRow;
 use crate::messages_row::Counted;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
-    /// The messages that a conversation had by that moment, read strongly. One trip for each megabyte of them.
+    /// The messages that a conversation had by that moment, read strongly. One trip, as its lane counts them; where
+    /// that has not counted all, or counts later ones, another for each megabyte of them.
     pub async fn tally(
+        &self,
+        workspace: WorkspaceId,
+        conversation: ConversationId,
+        until: Timestamp,
+    ) -> Result<Tally, StoreError> {
+        let lane: Option<LaneRow> =
+            self.get_row(Table::Messages, keys::conversation_lane(workspace, conversation)).await?;
+        match lane.and_then(|lane| lane.counted(until)) {
+            Some(tally) => Ok(tally),
+            None => self.tally_of_messages(workspace, conversation, until).await,
+        }
+    }
+
+    async fn tally_of_messages(
         &self,
         workspace: WorkspaceId,
         conversation: ConversationId,
@@ -32,7 +48,7 @@ impl Store {
             for item in page.items.unwrap_or_default() {
                 let message: Counted = read(item)?;
                 if message.created_at <= until {
-                    tally.count(message.sent_by, message.is_broadcast(), message.created_at);
+                    tally.count(message.direction(), message.created_at);
                 }
             }
             from = page.last_evaluated_key;

@@ -200,26 +200,31 @@ async fn a_page_of_what_stands_open_says_whether_there_is_more() {
 #[tokio::test]
 async fn a_step_is_made_a_message_once_and_the_last_one_uses_the_plan_up() {
     let lanes = Lanes::start(2).await;
-    let lane = lanes.taken().await;
+    let mut lane = lanes.taken().await;
     let plan = lanes.store().open_in(&lane).await.unwrap().plan.unwrap();
     let next = |plan: &OnboardingPlan| {
         plan.next_message(MessageId::generate(lanes.store().ids()), lanes.store().now()).unwrap()
     };
     let (message, after) = next(&plan);
     lanes.db().forget_calls();
-    let made = lanes.store().make_step(&message, &after).await.unwrap().unwrap();
+    let made = lanes.store().make_step(&mut lane, &message, &after).await.unwrap().unwrap();
     assert_eq!((trips(&lanes.db().calls()), &made.message), (1, &message));
     assert_eq!(lanes.message(message.id).await, message);
 
     let (again, once_more) = next(&plan);
-    assert_eq!(lanes.store().make_step(&again, &once_more).await.unwrap(), None, "somebody else has");
+    assert_eq!(
+        lanes.store().make_step(&mut lane, &again, &once_more).await.unwrap(),
+        None,
+        "somebody else has"
+    );
     assert_eq!(lanes.open(&lane).await, [1]);
 
     let (last, used_up) = next(&after);
-    assert!(lanes.store().make_step(&last, &used_up).await.unwrap().is_some());
+    assert!(lanes.store().make_step(&mut lane, &last, &used_up).await.unwrap().is_some());
     let open = lanes.store().open_in(&lane).await.unwrap();
     assert_eq!((open.plan, open.entries.len()), (None, 2));
-    assert_eq!(lanes.store().make_step(&again, &once_more).await.unwrap(), None, "there is no plan any more");
+    let made = lanes.store().make_step(&mut lane, &again, &once_more).await.unwrap();
+    assert_eq!(made, None, "there is no plan any more");
 }
 
 #[tokio::test]

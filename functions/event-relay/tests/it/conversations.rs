@@ -59,8 +59,8 @@ async fn a_release_becomes_two_events_the_change_and_a_summary_of_its_messages()
     assert!(scene.relayed(&fixture(RELEASED)).await);
     assert_eq!(
         trips(&scene.world.db.calls()),
-        5,
-        "endpoints; events, messages; deliveries; events; the lane"
+        6,
+        "endpoints; events, a lane that has counted nothing; messages; deliveries; events; the lane"
     );
 
     let mut bodies = scene.bodies(ENDPOINT).await;
@@ -89,6 +89,47 @@ async fn a_release_becomes_two_events_the_change_and_a_summary_of_its_messages()
         })
     );
     assert_ne!(bodies[1]["eventId"], bodies[0]["eventId"]);
+}
+
+#[tokio::test]
+async fn a_release_is_summed_up_by_what_its_lane_counts_and_no_message_is_read() {
+    let scene = Scene::with_endpoint().await;
+    let at = |text: &str| domain::Timestamp::parse(text).unwrap().as_millis().to_string();
+    let mut lane = json!({
+        "pk": { "S": format!("{}#C#9b1d3f5a-7c9e-4b2d-8f4a-6c8e0a2b4d6f", World::WORKSPACE) },
+        "sk": { "S": "L" },
+        "kind": { "S": "lane" },
+        "seq": { "N": "9" },
+        "outbound": { "N": "5" },
+        "inbound": { "N": "3" },
+        "internal": { "N": "1" },
+        "firstAt": { "N": at("2026-10-20T09:21:00.000Z") },
+        "lastAt": { "N": at("2026-10-20T10:05:30.250Z") },
+    });
+    scene.put(store::Table::Messages, &lane).await;
+    scene.world.db.forget_calls();
+    assert!(scene.relayed(&fixture(RELEASED)).await);
+    let calls = scene.world.db.calls();
+    assert_eq!(trips(&calls), 5, "endpoints; events, lane; deliveries; events; the endpoint's lane");
+    let of_messages: Vec<(&str, f64)> = calls
+        .iter()
+        .filter(|call| call.table == "test-messages")
+        .map(|call| (call.operation.as_str(), call.read_units))
+        .collect();
+    assert_eq!(of_messages, [("GetItem", 1.0)]);
+    let bodies = scene.bodies(ENDPOINT).await;
+    let summary = bodies.iter().find(|body| body["eventType"] == "conversation_summary.created").unwrap();
+    assert_eq!(summary["payload"]["messages"], json!({"inbound": 3, "outbound": 5, "internal": 1}));
+    assert_eq!(summary["payload"]["lastMessageAt"], "2026-10-20T10:05:30.250Z");
+
+    // A message later than the release: the messages tell which were there by then.
+    let scene = Scene::with_endpoint().await;
+    lane["lastAt"] = json!({ "N": at("2026-10-20T10:05:30.251Z") });
+    scene.put(store::Table::Messages, &lane).await;
+    assert!(scene.relayed(&fixture(RELEASED)).await);
+    let bodies = scene.bodies(ENDPOINT).await;
+    let summary = bodies.iter().find(|body| body["eventType"] == "conversation_summary.created").unwrap();
+    assert_eq!(summary["payload"]["messages"], json!({"inbound": 0, "outbound": 0, "internal": 0}));
 }
 
 #[tokio::test]

@@ -232,7 +232,8 @@ impl<P: Provider + Clone> Sender<P> {
     pub(crate) fn lane(&self) -> serde_json::Value {
         let rows = self.world.db.rows(Table::Messages);
         let mut lane = rows.into_iter().find(|row| row["sk"]["S"] == "L").unwrap();
-        for name in ["pk", "sk", "kind", "sv", "lastRequest", "mark"] {
+        let counts = ["outbound", "inbound", "internal", "firstAt", "lastAt"];
+        for name in ["pk", "sk", "kind", "sv", "lastRequest", "mark"].into_iter().chain(counts) {
             lane.as_object_mut().unwrap().remove(name);
         }
         lane

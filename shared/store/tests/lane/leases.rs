@@ -37,7 +37,7 @@ async fn a_lease_is_one_write_and_leaves_the_lanes_duty_as_it_is() {
         assert_eq!((lanes.duty(lane), leased.deaths, leased.lane), (duty, 0, lane));
         match (&leased.state, lane) {
             (LaneState::Webhook(_), LaneId::Webhook(_)) => {}
-            (LaneState::Conversation(seq), LaneId::Conversation(..)) => assert_eq!(*seq, 3),
+            (LaneState::Conversation(counts), LaneId::Conversation(..)) => assert_eq!(counts.seq, 3),
             (LaneState::Lead(lead), LaneId::Lead(_, id)) => assert_eq!(lead.id, id),
             (state, _) => panic!("{lane}: {state:?}"),
         }
