@@ -5,13 +5,10 @@ use std::collections::BTreeMap;
 use domain::captcha::Score;
 use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm};
 use domain::message::PartError;
-use domain::{
-    BrandId, Cellphone, Consent, ContactId, ConversationId, Lead, LeadId, LeadState, MessageId, Timestamp,
-    Unfit, WorkspaceId,
-};
+use domain::{BrandId, Cellphone, Consent, ContactId, ConversationId, Lead, LeadState, MessageId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::item::{Item, check_schema, read, row, s};
+use crate::item::{Item, PK, check_schema, read, row, s, text, unreadable};
 use crate::messages_row::ProgressField;
 use crate::transact::LAST_REQUEST;
 use crate::{StoreError, fields, keys};
@@ -28,15 +25,28 @@ pub(crate) fn lead_item(lead: &Lead, request_id: &str) -> Result<Item, StoreErro
 
 /// The lead of a row.
 pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
-    let key = item.get("id").and_then(|id| id.as_s().ok()).cloned().unwrap_or_default();
-    check_schema(&item, &key)?;
-    let unreadable = |reason: String| StoreError::Unreadable { key: format!("the lead {key}"), reason };
+    // The key of a row that is no lead's may hold personal data.
+    let Some((workspace_id, id)) = keys::read_lead(text(&item, PK)) else {
+        return Err(unreadable(&item, "its key is of another kind"));
+    };
+    let name = format!("the lead {id}");
+    check_schema(&item, &name)?;
+    let unreadable = |reason: String| StoreError::Unreadable { key: name.clone(), reason };
     let row: LeadRow = serde_dynamo::from_item(item).map_err(|error| unreadable(error.to_string()))?;
     let utm = Utm::of(row.utm).map_err(|unfit| unreadable(unfit.to_string()))?;
-    let consent = Consent::try_from(row.consent).map_err(|unfit| unreadable(unfit.to_string()))?;
+    let score = Score::from_hundredths(row.consent.score).ok_or_else(|| unreadable("no score".to_owned()))?;
+    let consent = Consent {
+        status: row.consent.status,
+        captured_at: row.consent.captured_at,
+        received_at: row.created_at,
+        landing_uri: row.landing_uri.clone(),
+        address_hash: row.consent.address_hash,
+        user_agent: row.consent.user_agent,
+        score,
+    };
     Ok(Lead {
-        id: row.id,
-        workspace_id: row.workspace_id,
+        id,
+        workspace_id,
         cellphone: row.cellphone,
         name: row.name,
         brand: row.brand_id,
@@ -67,14 +77,11 @@ struct StateField {
     state: LeadState,
 }
 
-/// `W#L#<lead id>` / `L`.
+/// `W#L#<lead id>` / `L`. It is written four times, each time whole: nothing stands in it twice, so that it seldom
+/// exceeds the kilobyte of a write unit.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LeadRow {
-    #[serde(with = "fields::text")]
-    id: LeadId,
-    #[serde(with = "fields::text")]
-    workspace_id: WorkspaceId,
     #[serde(with = "fields::text")]
     cellphone: Cellphone,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
@@ -104,6 +111,7 @@ struct LeadRow {
     version: u64,
 }
 
+/// A permission. It was received when the lead was made, and its page is the lead's.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ConsentField {
@@ -111,10 +119,6 @@ struct ConsentField {
     status: ConsentStatus,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     captured_at: Option<Timestamp>,
-    #[serde(with = "fields::text")]
-    received_at: Timestamp,
-    #[serde(with = "fields::text")]
-    landing_uri: LandingUri,
     address_hash: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     user_agent: Option<String>,
@@ -125,8 +129,6 @@ struct ConsentField {
 impl From<&Lead> for LeadRow {
     fn from(lead: &Lead) -> Self {
         Self {
-            id: lead.id,
-            workspace_id: lead.workspace_id,
             cellphone: lead.cellphone.clone(),
             name: lead.name.clone(),
             brand_id: lead.brand.clone(),
@@ -152,27 +154,9 @@ impl From<&Consent> for ConsentField {
         Self {
             status: consent.status,
             captured_at: consent.captured_at,
-            received_at: consent.received_at,
-            landing_uri: consent.landing_uri.clone(),
             address_hash: consent.address_hash.clone(),
             user_agent: consent.user_agent.clone(),
             score: consent.score.hundredths(),
         }
-    }
-}
-
-impl TryFrom<ConsentField> for Consent {
-    type Error = Unfit;
-
-    fn try_from(field: ConsentField) -> Result<Self, Unfit> {
-        Ok(Self {
-            status: field.status,
-            captured_at: field.captured_at,
-            received_at: field.received_at,
-            landing_uri: field.landing_uri,
-            address_hash: field.address_hash,
-            user_agent: field.user_agent,
-            score: Score::from_hundredths(field.score).ok_or(Unfit::Value { reason: "no score" })?,
-        })
     }
 }

@@ -326,7 +326,7 @@ async fn whatever_becomes_of_a_lead_its_consent_stays() {
     let first = lead(&db);
     accept(&db, &first, "t").await;
     let consent = row(&db, "lead")["consent"].clone();
-    assert_eq!(consent["M"].as_object().unwrap().len(), 7);
+    assert_eq!(consent["M"].as_object().unwrap().len(), 5);
     let leased =
         async || match db.store().lease_lane(LaneId::Lead(WORKSPACE, first.id), SECOND).await.unwrap() {
             Lease::Taken(leased) => LeasedLead::of(&leased).unwrap(),

@@ -184,8 +184,6 @@ async fn the_permission_and_what_was_promised_never_change() {
         "createdAt",
         "timePk",
         "timeSk",
-        "id",
-        "workspaceId",
         "contactId",
     ];
     for name in constant {
@@ -436,7 +434,6 @@ async fn many(count: usize) -> (World, Vec<LeadId>) {
         let at = TestClock::START.plus(Duration::from_secs(number as u64 / 2));
         let (workspace, mut row) = (World::WORKSPACE, row.clone());
         row["pk"] = json!({ "S": format!("{workspace}#L#{id}") });
-        row["id"] = json!({ "S": id.to_string() });
         row["createdAt"] = json!({ "S": at.to_string() });
         row["timeSk"] = json!({ "S": format!("{:013}#{id}", 9_999_999_999_999 - at.as_millis()) });
         if number % 3 == 0 {
