@@ -8,7 +8,7 @@ use domain::delivery::{EVENT_LOST, EVENT_MISSING};
 use domain::retry::parse_retry_after;
 use domain::{Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, Timestamp, signature};
 use futures::FutureExt;
-use store::{Record, StoreError};
+use store::{Pointer, Record, StoreError};
 
 use crate::feed::{Needed, Source};
 use crate::{Answer, Post, Run, Transport, Unanswered};
@@ -20,6 +20,8 @@ pub(crate) struct Work {
     pub(crate) delivery: Delivery,
     pub(crate) source: Source,
     pub(crate) needed: Arc<Needed>,
+    /// What leads back to it, should its post kill this worker; put before a careful post that a job asks for.
+    pub(crate) leads_back: Option<Pointer>,
 }
 
 /// How an attempt ended.
@@ -69,7 +71,7 @@ async fn post<T: Transport>(run: &Run<'_, T>, work: &Work, is_careful: bool, at:
     };
     let note = async |begun_at| {
         let delivery = Delivery { begun_at, ..delivery.clone() };
-        let record = Record { delivery, attempt: None, pointer: None };
+        let record = Record { delivery, attempt: None, pointer: work.leads_back };
         run.store.record_deliveries(work.delivery.slot, &[record], BEGIN).await
     };
     if is_careful && let Err(error) = note(Some(at)).await {

@@ -260,7 +260,10 @@ impl<'a, T: Transport> Visit<'a, T> {
                 let from = self.lane.ready_at.map_or(now, |ready_at| ready_at.max(now));
                 self.lane.ready_at = Some(from.plus(Duration::from_secs(1) / u32::from(per_second)));
             }
-            let Some(work) = self.ready.pop_front() else { break };
+            let Some(mut work) = self.ready.pop_front() else { break };
+            if self.is_careful && work.source == Source::Job {
+                self.lead_back(&mut work);
+            }
             let (run, is_careful) = (self.run, self.is_careful);
             posts.push(Box::pin(async move {
                 let (at, ended) = attempt(run, &work, is_careful).await;
@@ -268,6 +271,15 @@ impl<'a, T: Transport> Visit<'a, T> {
             }));
         }
         None
+    }
+
+    /// Only its job leads to a delivery that was done with. Should the post kill this worker, an operator may have
+    /// cancelled the job before anybody comes again: so the delivery waits, from now on.
+    fn lead_back(&mut self, work: &mut Work) {
+        let put = self.lane.pointer(place_of(&work.delivery), self.run.store.now());
+        self.put.insert(put);
+        work.delivery.next_at = Some(put.not_before);
+        work.leads_back = Some(put);
     }
 
     /// What is read next: what waited for its time, then what is fresh, then what operators ask for.
@@ -318,6 +330,12 @@ impl<'a, T: Transport> Visit<'a, T> {
         }
     }
 
+    /// The mark of the job that asks for an attempt of this very delivery.
+    fn retrying(&self, delivery: &Delivery) -> Option<JobId> {
+        let asks = |job: &Job| matches!(job.kind, JobKind::Retry { event, .. } if event == delivery.event);
+        self.jobs.iter().find(|of| asks(&of.job)).map(|of| of.job.mark())
+    }
+
     /// Whether a page may show that delivery otherwise than it is.
     fn is_in_hand(&self, event: EventId) -> bool {
         self.busy.contains(&event) || self.unsure.contains(&event)
@@ -331,8 +349,8 @@ impl<'a, T: Transport> Visit<'a, T> {
             let is_fresh = delivery.next_at.is_none() || delivery.begun_at.is_some();
             if delivery.state == DeliveryState::Pending && is_fresh && !self.is_in_hand(delivery.event) {
                 self.fresh.open.insert(place);
-                // Should it fail, it waits: the job of an endpoint that was enabled does not ask for it once more.
-                let job = self.enabling.or(delivery.job);
+                // Should it fail, it waits: a job that is to come does not ask for it once more.
+                let job = self.enabling.or_else(|| self.retrying(delivery)).or(delivery.job);
                 self.make_ready(Delivery { job, ..delivery.clone() }, Source::Fresh, page);
             }
         }
@@ -359,7 +377,8 @@ impl<'a, T: Transport> Visit<'a, T> {
                 continue;
             }
             self.waiting.open.insert(pointer);
-            let delivery = match self.enabling.filter(|mark| delivery.job != Some(*mark)) {
+            let mark = self.enabling.or_else(|| self.retrying(delivery));
+            let delivery = match mark.filter(|mark| delivery.job != Some(*mark)) {
                 Some(mark) => delivery.afresh(mark, self.run.store.now()),
                 None => delivery.clone(),
             };
@@ -377,13 +396,7 @@ impl<'a, T: Transport> Visit<'a, T> {
             let has_event =
                 page.needed.as_ref().is_some_and(|needed| needed.events.contains_key(&delivery.event));
             let is_asked_for = job.job.asks_for(delivery) && !self.busy.contains(&delivery.event);
-            let died = delivery.died().filter(|_| delivery.job == Some(job.job.mark()));
-            if let (Some(died), Some(needed)) = (died, &page.needed) {
-                // The post that was begun for this job killed its worker.
-                run.open += 1;
-                run.progress.attempted += 1;
-                self.died(delivery, &died, Source::Job, needed);
-            } else if is_asked_for && job.job.kind == JobKind::Enable && !remembers(page, delivery) {
+            if is_asked_for && job.job.kind == JobKind::Enable && !remembers(page, delivery) {
                 run.open += 1;
                 run.progress.passed += 1;
                 self.handled(delivery.ended(DeliveryState::Parked), None, Source::Job);
@@ -411,14 +424,14 @@ impl<'a, T: Transport> Visit<'a, T> {
         if source != Source::Job && !endpoint.remembers(delivery.created_at) {
             return self.handled(delivery.ended(DeliveryState::Parked), None, source);
         }
-        if let Some(died) = delivery.died().filter(|_| source != Source::Job) {
+        if let Some(died) = delivery.died() {
             return self.died(&delivery, &died, source, &needed);
         }
         if !events.contains_key(&delivery.event) {
             return self.handled(without_event(&delivery, now), None, source);
         }
         self.busy.insert(delivery.event);
-        self.ready.push_back(Work { delivery, source, needed });
+        self.ready.push_back(Work { delivery, source, needed, leads_back: None });
     }
 
     /// A post that killed its worker is a failed attempt of the moment at which it began.
@@ -426,7 +439,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         let next = self.next_after(delivery, died.outcome, died.at);
         let after = delivery.attempted(died, next, died.at);
         tracing::warn!(delivery = %delivery.id(), attempt = died.number, state = after.state.as_str(), "attempt died");
-        let work = Work { delivery: delivery.clone(), source, needed: needed.clone() };
+        let work = Work { delivery: delivery.clone(), source, needed: needed.clone(), leads_back: None };
         told(&work, died, after.state);
         self.count(died, next);
         self.handled(after, Some(died.clone()), source);

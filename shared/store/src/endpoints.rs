@@ -7,7 +7,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::item::{Item, key, row};
+use crate::item::{Item, key, n, row};
 use crate::secrets::secrets_row;
 use crate::transact::{Transacted, Write};
 use crate::workspaces::adding_to;
@@ -53,12 +53,14 @@ impl Store {
         self.put_next(Table::Workspaces, endpoint_row(next)?, next.version - 1).await
     }
 
-    /// Removes an endpoint and its secrets; `false` when it does not exist. Its id is kept, because its deliveries
-    /// are. One trip.
+    /// Removes an endpoint and its secrets; `false` when it is no longer as it was read. Its id is kept with its slots,
+    /// because its deliveries are. One trip.
     pub async fn delete_endpoint(&self, gone: &WebhookEndpoint) -> Result<bool, StoreError> {
         let (workspace, id) = (gone.workspace_id, gone.id);
         let (pk, sk) = keys::endpoint(workspace, id);
-        let endpoint = Write::delete(Table::Workspaces, key(pk, sk)).when("attribute_exists(pk)");
+        let endpoint = Write::delete(Table::Workspaces, key(pk, sk))
+            .when("version = :version")
+            .bind(":version", n(gone.version));
         let (pk, sk) = keys::endpoint_secrets(workspace, id);
         let secrets = Write::delete(Table::Secrets, key(pk, sk));
         let (pk, sk) = keys::deleted_endpoint(workspace, id);

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::change::Change;
 use crate::counts::Counts;
-use crate::item::{Item, PK, SK, check_schema, key, n, number, read, s, text, unreadable};
+use crate::item::{Item, PK, SCHEMA, SK, check_schema, key, n, number, read, s, text, unreadable};
 use crate::leads_row::lead;
 use crate::transact::Wrote;
 use crate::webhooks::WebhookLane;
@@ -106,6 +106,9 @@ pub struct Claim {
 /// Whether the lease of a lane is free: `:now` is the present moment.
 const FREE: &str = "(attribute_not_exists(#leaseUntil) OR #leaseUntil < :now)";
 
+/// Whether this release reads the row: one of a later release is left to that.
+const READABLE: &str = "(attribute_not_exists(#sv) OR #sv <= :schema)";
+
 impl Store {
     /// How many parts the due index of a kind has.
     pub fn due_shards(kind: LaneKind) -> u8 {
@@ -122,6 +125,9 @@ impl Store {
                 .set("leaseUntil", n(now.plus(lasting).as_millis()))
                 .add("begun", n(1))
                 .when("attribute_exists(pk)")
+                .when(READABLE)
+                .name("sv")
+                .bind(":schema", n(SCHEMA))
                 .when(FREE)
                 .bind(":now", n(now.as_millis()));
             let change = match lane.kind() {
@@ -250,6 +256,7 @@ impl Store {
             Wrote::Refused(Some(found)) if text(&found, "claimedBy") == request => found,
             Wrote::Refused(_) => return Ok(None),
         };
+        // One of a later release is claimed all the same: otherwise it would come up each minute.
         check_schema(&item, &due.lane.to_string())?;
         let is_planned = item.get("planned").map(number) == Some(due.at.as_millis());
         let track = match due.lane.kind() {

@@ -185,6 +185,11 @@ async fn an_endpoint_and_its_secrets_come_and_go_together() {
     assert_eq!(store.endpoint(workspace.id, made.id).await.unwrap(), Some(made.clone()));
     assert_eq!(store.endpoint_secrets(workspace.id, made.id).await.unwrap(), Some(secrets));
 
+    let changed = WebhookEndpoint { version: 2, ..made.clone() };
+    assert!(
+        !store.delete_endpoint(&changed).await.unwrap(),
+        "it is not as it was read: it may have other slots"
+    );
     assert!(store.delete_endpoint(&made).await.unwrap());
     assert!(!store.delete_endpoint(&made).await.unwrap());
     assert_eq!(store.endpoint(workspace.id, made.id).await.unwrap(), None);

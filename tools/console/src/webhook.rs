@@ -348,18 +348,22 @@ async fn enable(
 async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
     let (store, id) = (&console.store, one.endpoint);
     let workspace = console.workspace(one.within.workspace).await?.id;
-    let slots: Vec<Slot> = match store.endpoint(workspace, id).await? {
-        Some(endpoint) => {
-            store.delete_endpoint(&endpoint).await?;
-            endpoint.all_slots().collect()
+    let mut is_gone = false;
+    for _ in 0..TRIES {
+        is_gone = match store.endpoint(workspace, id).await? {
+            Some(endpoint) => store.delete_endpoint(&endpoint).await?,
+            // A command that was interrupted behind the deletion can be repeated.
+            None => true,
+        };
+        if is_gone {
+            break;
         }
-        // A command that was interrupted behind the deletion can be repeated.
-        None => {
-            let ever = Timestamp::from_millis(0);
-            let deleted = store.endpoints_deleted_since(workspace, ever).await?;
-            deleted.into_iter().filter(|slot| slot.endpoint == id).collect()
-        }
-    };
+    }
+    if !is_gone {
+        return Err(Refusal::Contended);
+    }
+    let deleted = store.endpoints_deleted_since(workspace, Timestamp::from_millis(0)).await?;
+    let slots: Vec<Slot> = deleted.into_iter().filter(|slot| slot.endpoint == id).collect();
     if slots.is_empty() {
         return Err(Refusal::UnknownEndpoint(id));
     }

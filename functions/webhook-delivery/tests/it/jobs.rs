@@ -133,6 +133,31 @@ async fn a_retry_run_twice_never_makes_two_attempts_side_by_side() {
 }
 
 #[tokio::test]
+async fn what_is_attempted_anyway_is_not_attempted_once_more_for_a_retry() {
+    let world = World::empty().await;
+    world.receivers.always_answer(500);
+    world.tell(&[1]).await;
+    world.visit().await;
+    world.tell(&[2]).await;
+    // One waits and is due, the other one was never attempted.
+    world.pass(secs(60));
+    let posts = world.receivers.count();
+    let mut ids = vec![];
+    for number in [1, 2] {
+        let of = event(number);
+        ids.push(world.ask(JobKind::Retry { event: of.id, at: of.at }).await);
+    }
+    world.visit().await;
+    assert_eq!(world.receivers.count(), posts + 2);
+    assert_eq!(world.states([1, 2]).await, [(DeliveryState::Pending, 2), (DeliveryState::Pending, 1)]);
+    assert_eq!(world.seen(1).await.0.failures, 1, "the whole schedule is ahead");
+    for id in ids {
+        let job = world.job_of(id).await;
+        assert_eq!((job.state, job.attempted, job.passed), (JobState::Done, 0, 1));
+    }
+}
+
+#[tokio::test]
 async fn a_retry_is_made_at_once_whatever_state_its_delivery_is_in() {
     let world = World::with_three_kinds(1).await;
     world.receivers.always_answer(200);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::{AttemptError, DeliveryState, EventId};
+use domain::{AttemptError, DeliveryState, EventId, JobKind};
 use harness::Death;
 use tokio::sync::Notify;
 
@@ -102,6 +102,53 @@ async fn a_delivery_that_always_kills_its_process_is_exhausted_by_the_schedule()
     }
     // Two deaths before anybody is careful, and one that is counted.
     assert_eq!(world.receivers.count_of(bad), 30);
+}
+
+#[tokio::test]
+async fn a_job_that_is_cancelled_once_its_post_killed_a_careful_worker_leaves_nothing_behind() {
+    for is_delivered in [true, false] {
+        let world = World::empty().await;
+        if !is_delivered {
+            world.receivers.always_answer(500);
+        }
+        world.tell(&[1]).await;
+        world.to_rest().await;
+        let (before, _) = world.seen(1).await;
+        let (got, of) = (Arc::new(Notify::new()), event(1));
+        world.pass(secs(60));
+        world.receivers.always_answer(200);
+        let id = world.ask(JobKind::Retry { event: of.id, at: of.at }).await;
+        for _ in 0..3 {
+            world.receivers.then(Reaction::Hangs(got.clone()));
+            world.die_with_a_post(&got).await;
+            world.pass(LEASE + secs(1));
+        }
+        assert!(world.store().cancel_job(&world.job(id).await).await.unwrap());
+        world.to_rest().await;
+        let (after, attempts) = world.seen(1).await;
+        assert_eq!(after.state, DeliveryState::Delivered);
+        let ends: Vec<Option<&str>> =
+            attempts[before.attempts as usize..].iter().map(|attempt| attempt.outcome.error_code()).collect();
+        assert_eq!(ends, [Some("WORKER_DIED"), None], "what was begun is counted, and made up for");
+    }
+}
+
+#[tokio::test]
+async fn a_job_whose_careful_post_does_not_leave_our_own_network_is_made_later() {
+    let world = World::start().await;
+    world.to_rest().await;
+    let (got, of) = (Arc::new(Notify::new()), event(1));
+    world.ask(JobKind::Retry { event: of.id, at: of.at }).await;
+    for _ in 0..2 {
+        world.receivers.then(Reaction::Hangs(got.clone()));
+        world.die_with_a_post(&got).await;
+        world.pass(LEASE + secs(1));
+    }
+    world.receivers.then(Reaction::Stays);
+    world.visit().await;
+    assert_eq!(world.seen(1).await.0.state, DeliveryState::Pending);
+    world.to_rest().await;
+    assert_eq!(world.states([1]).await, [(DeliveryState::Delivered, 2)]);
 }
 
 #[tokio::test]
