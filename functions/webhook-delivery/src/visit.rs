@@ -80,7 +80,7 @@ struct Visit<'a, T> {
     /// ahead.
     enabling: Option<JobId>,
     /// What ended and is not recorded, and since when.
-    ended: Vec<Handled>,
+    ended: Vec<(Record, Handled)>,
     ended_since: Option<Instant>,
     stop: Option<Stop>,
     trouble: Option<StoreError>,
@@ -119,8 +119,7 @@ struct JobRun {
 
 /// A delivery about which everything is done but to record it.
 struct Handled {
-    record: Record,
-    event: EventId,
+    place: FreshKey,
     source: Source,
 }
 
@@ -521,16 +520,15 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     /// Notes what became of a delivery, to be recorded.
     fn handled(&mut self, mut delivery: Delivery, attempt: Option<Attempt>, source: Source) {
-        let mut pointer = None;
+        let (place, mut pointer) = (place_of(&delivery), None);
         if let Some(next_at) = delivery.next_at {
-            let put = self.lane.pointer(place_of(&delivery), next_at);
+            let put = self.lane.pointer(place, next_at);
             delivery.next_at = Some(put.not_before);
             self.put.insert(put);
             self.next_wait = earlier(self.next_wait, Some(put.not_before));
             pointer = Some(put);
         }
-        let event = delivery.event;
-        self.ended.push(Handled { record: Record { delivery, attempt, pointer }, event, source });
+        self.ended.push((Record { delivery, attempt, pointer }, Handled { place, source }));
         self.ended_since.get_or_insert_with(Instant::now);
     }
 
@@ -540,11 +538,10 @@ impl<'a, T: Transport> Visit<'a, T> {
     }
 
     fn record(&mut self) -> Recording<'a> {
-        let handled = std::mem::take(&mut self.ended);
+        let (records, handled): (Vec<_>, Vec<_>) = std::mem::take(&mut self.ended).into_iter().unzip();
         self.ended_since = None;
         let (store, slot, time) = (self.run.store, self.slot, self.run.time);
         Box::pin(async move {
-            let records: Vec<Record> = handled.iter().map(|handled| handled.record.clone()).collect();
             let recorded = store.record_deliveries(slot, &records, time.left(store.now())).await;
             (handled, recorded)
         })
@@ -554,11 +551,11 @@ impl<'a, T: Transport> Visit<'a, T> {
         if let Err(error) = recorded {
             return self.fail(error);
         }
-        for Handled { record, event, source } in handled {
-            self.busy.remove(&event);
-            self.unsure.insert(event);
+        for Handled { place, source } in handled {
+            self.busy.remove(&place.event);
+            self.unsure.insert(place.event);
             match source {
-                Source::Fresh => drop(self.fresh.open.remove(&place_of(&record.delivery))),
+                Source::Fresh => drop(self.fresh.open.remove(&place)),
                 Source::Waited(pointer) => drop(self.waiting.open.remove(&pointer)),
                 Source::Job => {
                     if let Some(job) = &mut self.job {

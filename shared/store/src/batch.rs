@@ -52,10 +52,11 @@ impl Store {
     /// Puts rows in one call, and again what the table did not come to.
     async fn put_chunk(&self, table: Table, rows: &[Item], patience: Duration) -> Result<(), StoreError> {
         let name = self.tables.name(table);
-        let mut wanted = rows.iter().map(put_of).collect::<Result<Vec<_>, _>>()?;
+        let all = || rows.iter().map(put_of).collect::<Result<Vec<_>, _>>();
+        let mut wanted = all()?;
         let mut patience = Patience::lasting(self, patience);
         loop {
-            let sent = self.db.batch_write_item().request_items(name, wanted.clone()).send().await;
+            let sent = self.db.batch_write_item().request_items(name, wanted).send().await;
             match sent.map_err(StoreError::from) {
                 Ok(answer) => {
                     let left = answer.unprocessed_items.unwrap_or_default().remove(name).unwrap_or_default();
@@ -66,7 +67,8 @@ impl Store {
                     patience.wait().await?;
                 }
                 Err(error @ StoreError::Busy(_)) if patience.wait().await.is_err() => return Err(error),
-                Err(StoreError::Busy(_)) => {}
+                // Some of them may be put already: to put them again changes nothing.
+                Err(StoreError::Busy(_)) => wanted = all()?,
                 Err(error) => return Err(error),
             }
         }

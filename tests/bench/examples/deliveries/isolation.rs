@@ -13,8 +13,14 @@ use crate::scene::{Arrivals, Lane, endpoint, lane, origin, receiver, world};
 /// Who waits for deliveries, and how many each.
 const HEALTHY: (usize, usize) = (10, 100);
 const ALL: usize = HEALTHY.0 * HEALTHY.1;
-/// Who takes posts and never answers, and how many deliveries to each.
-const DEAD: [(usize, usize); 3] = [(0, 0), (12, 100), (1, 5_000)];
+/// Beside whom. Neighbours that answer show what the same load costs on this machine, where all processes share a core.
+const BESIDE: [Neighbours; 5] = [
+    Neighbours { lanes: 0, each: 0, is_dead: false },
+    Neighbours { lanes: 12, each: 100, is_dead: false },
+    Neighbours { lanes: 12, each: 100, is_dead: true },
+    Neighbours { lanes: 1, each: 5_000, is_dead: false },
+    Neighbours { lanes: 1, each: 5_000, is_dead: true },
+];
 /// Each this often, in turn; of each figure the median.
 const REPEATS: usize = 3;
 /// The relay queues a message about a lane for each batch of a stream, which brings so many events.
@@ -25,11 +31,19 @@ const SLOW: usize = 20;
 const BATCH: usize = 10;
 const LONGEST: Duration = Duration::from_secs(90);
 
+/// Other endpoints, and how many deliveries to each. A dead one takes posts and never answers.
+#[derive(Clone, Copy)]
+struct Neighbours {
+    lanes: usize,
+    each: usize,
+    is_dead: bool,
+}
+
 struct Seen {
     median: Duration,
     p99: Duration,
     last: Duration,
-    dead_connections: usize,
+    connections: usize,
     messages: usize,
 }
 
@@ -38,18 +52,14 @@ type Queue = Rc<RefCell<VecDeque<(Instant, String)>>>;
 
 /// The healthy alone and beside the dead.
 pub(crate) async fn table() -> Table {
-    let mut seen: Vec<Vec<Seen>> = DEAD.iter().map(|_| vec![]).collect();
+    let mut seen: Vec<Vec<Seen>> = BESIDE.iter().map(|_| vec![]).collect();
     for repeat in 1..=REPEATS {
-        for (dead, seen) in DEAD.iter().zip(&mut seen) {
-            eprintln!("deliveries: {ALL} healthy ones beside {} x {} dead ones, {repeat}", dead.0, dead.1);
-            seen.push(beside(*dead).await);
+        for (neighbours, seen) in BESIDE.iter().zip(&mut seen) {
+            eprintln!("deliveries: {ALL} healthy ones {}, {repeat}", neighbours.name());
+            seen.push(beside(*neighbours).await);
         }
     }
-    let names = DEAD.iter().map(|dead| match dead {
-        (0, _) => "alone".to_owned(),
-        (1, each) => format!("beside {each} to one dead endpoint"),
-        (lanes, each) => format!("beside {lanes} endpoints that die, {each} each"),
-    });
+    let names = BESIDE.iter().map(Neighbours::name);
     let mut table = Table::new("1,000 healthy deliveries, from the queue to the receiver", "run", names);
     let mut column = |head: &str, cell: &dyn Fn(&Seen) -> Duration| {
         let cell = |seen: &Vec<Seen>| format!("{:.2}", median(seen.iter().map(cell)).as_secs_f64());
@@ -58,8 +68,8 @@ pub(crate) async fn table() -> Table {
     column("p50, s", &|seen| seen.median);
     column("p99, s", &|seen| seen.p99);
     column("last, s", &|seen| seen.last);
-    let connections = |seen: &Vec<Seen>| median(seen.iter().map(|seen| seen.dead_connections)).to_string();
-    table.column("connections to the dead", seen.iter().map(connections));
+    let connections = |seen: &Vec<Seen>| median(seen.iter().map(|seen| seen.connections)).to_string();
+    table.column("connections to the others", seen.iter().map(connections));
     let visits = |seen: &Vec<Seen>| median(seen.iter().map(|seen| seen.messages)).to_string();
     table.column("messages handed out", seen.iter().map(visits));
     table
@@ -71,25 +81,38 @@ fn median<T: Ord + Copy>(all: impl Iterator<Item = T>) -> T {
     all[all.len() / 2]
 }
 
-async fn beside((dead, to_each): (usize, usize)) -> Seen {
+impl Neighbours {
+    fn name(&self) -> String {
+        let Self { lanes, each, is_dead } = self;
+        let how = if *is_dead { "dead" } else { "healthy" };
+        match lanes {
+            0 => "alone".to_owned(),
+            1 => format!("beside {each} to one {how} endpoint"),
+            lanes => format!("beside {lanes} {how} endpoints, {each} each"),
+        }
+    }
+}
+
+async fn beside(neighbours: Neighbours) -> Seen {
     let (authority, traffic) = (Authority::new(), Traffic::default());
-    let (arrivals, never) = (Arrivals::default(), Arrivals::default());
+    let (arrivals, of_neighbours) = (Arrivals::default(), Arrivals::default());
     let well = receiver(&authority, Some(Duration::ZERO), &traffic, &arrivals).await;
-    let hung = receiver(&authority, None, &traffic, &never).await;
+    let answers = (!neighbours.is_dead).then_some(Duration::ZERO);
+    let beside = receiver(&authority, answers, &traffic, &of_neighbours).await;
     let world = world().await;
-    let (mut healthy, mut dying) = (vec![], vec![]);
+    let (mut healthy, mut others) = (vec![], vec![]);
     for _ in 0..HEALTHY.0 {
         let endpoint = endpoint(&world, &well).await;
         healthy.push(lane(&world, endpoint, HEALTHY.1).await);
     }
-    for _ in 0..dead {
-        let endpoint = endpoint(&world, &hung).await;
-        dying.push(lane(&world, endpoint, to_each).await);
+    for _ in 0..neighbours.lanes {
+        let endpoint = endpoint(&world, &beside).await;
+        others.push(lane(&world, endpoint, neighbours.each).await);
     }
     let database = Database::Served(world.db.endpoint().to_owned());
     let aws = Rc::new(Aws::start(database, Some(&authority), traffic).await);
     let mut env = environment(&aws.server, &aws.server, Some(&authority));
-    env.push(("TRUSTED_RECEIVERS".to_owned(), format!("{},{}", origin(&well), origin(&hung))));
+    env.push(("TRUSTED_RECEIVERS".to_owned(), format!("{},{}", origin(&well), origin(&beside))));
     env.push(("TRUSTED_CA_PEM".to_owned(), authority.pem.clone()));
 
     let (fast, slow) = (Queue::default(), Queue::default());
@@ -103,7 +126,7 @@ async fn beside((dead, to_each): (usize, usize)) -> Seen {
         ));
     }
     let begun = Instant::now();
-    fast.borrow_mut().extend(told(&healthy, &dying).into_iter().map(|message| (begun, message)));
+    fast.borrow_mut().extend(told(&healthy, &others).into_iter().map(|message| (begun, message)));
     let handed_out = Cell::new(0);
 
     let workers =
@@ -128,15 +151,15 @@ async fn beside((dead, to_each): (usize, usize)) -> Seen {
         median: times[ALL / 2],
         p99: times[ALL * 99 / 100],
         last: times[ALL - 1],
-        dead_connections: hung.connections(),
+        connections: beside.connections(),
         messages: handed_out.get(),
     }
 }
 
 /// The messages as the relay queues them: one about each lane for each batch of the stream, in which the events of all
 /// come evenly mixed.
-fn told(healthy: &[Lane], dying: &[Lane]) -> Vec<String> {
-    let lanes = || healthy.iter().chain(dying);
+fn told(healthy: &[Lane], others: &[Lane]) -> Vec<String> {
+    let lanes = || healthy.iter().chain(others);
     let all: usize = lanes().map(|lane| lane.events.len()).sum();
     let batches = all.div_ceil(TOLD);
     let mut messages = vec![];
