@@ -4,12 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::webhook::DisabledReason;
-use domain::{AttemptError, DeliveryState, EndpointState, Timestamp};
+use domain::{AttemptError, DeliveryState, EndpointState, LaneId, Slot, Timestamp};
 use harness::{TestClock, fixture, trips};
 use lambda_runtime::LambdaEvent;
+use store::NewEvent;
 use tokio::sync::{Barrier, Notify};
 
-use crate::world::{BODY, LEASE, RESCUE, Reaction, World, endpoint, event, message, secs, workspace};
+use crate::reactions::Reaction;
+use crate::world::{
+    BODY, LEASE, RESCUE, World, endpoint, event, message, new_event, place, secs, slot, workspace,
+};
 
 #[tokio::test]
 async fn an_acknowledged_delivery_is_done_after_one_attempt_in_five_trips() {
@@ -279,6 +283,25 @@ async fn the_deliveries_of_a_lane_are_made_at_the_same_time() {
     }
     world.visit().await;
     assert_eq!(world.receivers.count(), 3);
+}
+
+#[tokio::test]
+async fn the_lanes_of_a_batch_are_visited_at_the_same_time() {
+    let world = World::start().await;
+    let other = Slot { number: 1, ..slot() };
+    let event = event(2);
+    let new = NewEvent { slots: vec![other], ..new_event(&event, BODY) };
+    world.store().record_events(&[new]).await.pop().unwrap().unwrap();
+    world.store().tell_webhook_lane(other, place(&event), RESCUE).await.unwrap();
+    // Each answers when both are posted.
+    let barrier = Arc::new(Barrier::new(2));
+    for _ in 0..2 {
+        world.receivers.then(Reaction::Meets(barrier.clone(), 200));
+    }
+    let bodies = [slot(), other].map(|slot| queue::body(&LaneId::Webhook(slot)));
+    assert_eq!(world.run(&bodies).await, Vec::<String>::new());
+    assert_eq!((world.receivers.count(), world.due().await), (2, None));
+    assert_eq!(world.store().webhook_lane_due(other).await.unwrap(), None);
 }
 
 #[tokio::test]

@@ -10,7 +10,8 @@ use domain::job::JobState;
 use domain::{AttemptError, DeliveryState, Event, EventId, JobId, JobKind};
 use harness::{Death, Fault, TestClock};
 
-use crate::world::{BODY, LEASE, RESCUE, Reaction, World, event_at, least, message, new_event, secs, slot};
+use crate::reactions::Reaction;
+use crate::world::{BODY, LEASE, RESCUE, World, event_at, least, message, new_event, secs, slot};
 
 /// SplitMix64.
 struct Dice(u64);

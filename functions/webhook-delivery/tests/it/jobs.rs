@@ -6,7 +6,8 @@ use domain::job::{Job, JobState};
 use domain::{AttemptError, DeliveryState, JobKind};
 use harness::{Death, TestClock};
 
-use crate::world::{DAY, Reaction, World, event, secs};
+use crate::reactions::Reaction;
+use crate::world::{DAY, World, event, secs};
 
 fn numbers(range: std::ops::Range<u64>) -> Vec<u64> {
     range.collect()

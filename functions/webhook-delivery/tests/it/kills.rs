@@ -6,7 +6,8 @@ use domain::{AttemptError, DeliveryState, EventId, JobKind};
 use harness::Death;
 use tokio::sync::Notify;
 
-use crate::world::{LEASE, RESCUE, Reaction, World, event, secs};
+use crate::reactions::Reaction;
+use crate::world::{LEASE, RESCUE, World, event, secs};
 
 #[tokio::test]
 async fn killed_at_any_step_a_delivery_is_neither_lost_nor_left_half_done() {

@@ -4,9 +4,8 @@ use domain::{DeliveryState, Event};
 use harness::TestClock;
 use store::NewEvent;
 
-use crate::world::{
-    BODY, DAY, RESCUE, Reaction, World, event, event_at, least, message, new_event, place, secs, slot,
-};
+use crate::reactions::Reaction;
+use crate::world::{BODY, DAY, RESCUE, World, event, event_at, least, message, new_event, place, secs, slot};
 
 #[tokio::test]
 async fn an_event_of_a_moment_before_what_was_handled_is_delivered() {

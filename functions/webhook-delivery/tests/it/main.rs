@@ -9,6 +9,7 @@ mod jobs;
 mod kills;
 mod late;
 mod pace;
+mod reactions;
 mod receiver;
 mod ssrf;
 mod town;

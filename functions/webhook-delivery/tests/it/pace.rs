@@ -6,7 +6,8 @@ use domain::webhook::DisabledReason;
 use domain::{AttemptError, DeliveryState, EndpointState, JobKind, Pace, Track};
 use harness::TestClock;
 
-use crate::world::{RESCUE, Reaction, World, message, secs, slot};
+use crate::reactions::Reaction;
+use crate::world::{RESCUE, World, message, secs, slot};
 
 impl World {
     async fn pace(&self) -> Pace {

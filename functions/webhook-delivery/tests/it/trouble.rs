@@ -8,7 +8,8 @@ use harness::Fault;
 use store::Table;
 use uuid::Uuid;
 
-use crate::world::{Reaction, TIMEOUT, World, endpoint, event, message, secs, slot, workspace};
+use crate::reactions::Reaction;
+use crate::world::{TIMEOUT, World, endpoint, event, message, secs, slot, workspace};
 
 const AGAIN: Duration = Duration::from_secs(30);
 
