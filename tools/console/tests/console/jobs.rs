@@ -259,6 +259,41 @@ async fn the_same_replay_is_one_job_however_often_it_is_run() {
 }
 
 #[tokio::test]
+async fn a_command_that_died_before_it_asked_in_all_slots_goes_on_with_the_same_job() {
+    let hooks = Hooks::new().await;
+    let endpoint = hooks.endpoint_with(&["--slots", "2"]).await;
+    let slots = hooks.slots(&endpoint).await;
+    let recover = ["webhook", "recover", "--endpoint", &endpoint];
+    // The first slot is asked last.
+    let mut calls = 0;
+    let id = loop {
+        let within = hooks.within(&recover);
+        let dead = hooks.desk.db.die_after(calls, Death::Before);
+        tokio::select! {
+            _ = hooks.desk.run(&within) => panic!("it asked in all slots"),
+            _ = dead => {}
+        }
+        hooks.desk.db.revive();
+        let asked = hooks.store().jobs(slots[1]).await.unwrap();
+        if let Some(of) = asked.first() {
+            break of.job.id.to_string();
+        }
+        calls += 1;
+    };
+    assert_eq!(hooks.rows_of(&id, &slots[..1]).await, []);
+    hooks.carried_out(slots[1], &id, [3, 3, 0], true).await;
+    hooks.pass(60);
+    let again = hooks.json(&recover).await;
+    assert_eq!(
+        (id_in(&again), &again["attempted"], &again["state"]),
+        (id.clone(), &json!(3), &json!("ACTIVE"))
+    );
+    let rows = hooks.rows_of(&id, &slots).await;
+    assert_eq!(rows[0].created_at, rows[1].created_at);
+    assert_eq!((rows[0].state, rows[1].state), (JobState::Active, JobState::Done), "nothing is made twice");
+}
+
+#[tokio::test]
 async fn two_who_ask_for_the_same_at_a_time_ask_for_one_job() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint_with(&["--slots", "3"]).await;
