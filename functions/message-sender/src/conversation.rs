@@ -2,14 +2,14 @@
 
 use domain::{MessageId, OnboardingPlan, Rest, Timestamp};
 use provider::Provider;
-use store::{Entry, Lane, Leased, Open, StoreError};
+use store::{Entry, ConversationLane, Leased, Open, StoreError};
 use worker::Left;
 
 use crate::{Run, part};
 
 /// Works through a conversation's lane until nothing is left or something waits.
 pub(crate) async fn visit<P: Provider>(run: &Run<'_, P>, leased: &mut Leased) -> Result<Left, StoreError> {
-    let Some(mut lane) = Lane::of(leased) else { return Ok(Left::Lost) };
+    let Some(mut lane) = ConversationLane::of(leased) else { return Ok(Left::Lost) };
     let stop = send_open(run, &mut lane).await?;
     leased.state = lane.state();
     Ok(match stop {
@@ -35,7 +35,7 @@ pub(crate) enum Stop {
 
 /// Sends what stands open in a lane, message by message, and makes the messages of its onboarding plan as their turn
 /// comes.
-async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &mut Lane) -> Result<Stop, StoreError> {
+async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &mut ConversationLane) -> Result<Stop, StoreError> {
     loop {
         let open = run.store.open_in(lane).await?;
         let (order, more, mut plan) = (in_order(&open), open.more, open.plan);

@@ -12,7 +12,7 @@ use domain::{
 };
 use provider::{Call, Outgoing, Provider};
 use runtime::metrics::Sends;
-use store::{Lane, Outbound, StoreError};
+use store::{ConversationLane, Outbound, StoreError};
 
 use crate::Run;
 use crate::conversation::Stop;
@@ -20,7 +20,7 @@ use crate::conversation::Stop;
 /// Sends the parts of a message one after another; why the rest of them, if there is one, must wait.
 pub(crate) async fn send_all<P: Provider>(
     run: &Run<'_, P>,
-    lane: &Lane,
+    lane: &ConversationLane,
     mut outbound: Outbound,
 ) -> Result<Option<Stop>, StoreError> {
     loop {
@@ -45,7 +45,7 @@ pub(crate) async fn send_all<P: Provider>(
 /// Sends one part, or says that it cannot be sent; the message as it is then, or why the lane must wait.
 async fn send<P: Provider>(
     run: &Run<'_, P>,
-    lane: &Lane,
+    lane: &ConversationLane,
     outbound: &Outbound,
     part: usize,
 ) -> Result<Result<Outbound, Stop>, StoreError> {
@@ -97,7 +97,7 @@ const BEGIN: Duration = Duration::from_secs(2);
 /// next, should it have been recorded.
 async fn not_begun<P>(
     run: &Run<'_, P>,
-    lane: &Lane,
+    lane: &ConversationLane,
     outbound: &Outbound,
     error: StoreError,
 ) -> Result<Result<Outbound, Stop>, StoreError> {
@@ -216,7 +216,7 @@ async fn outgoing<P>(run: &Run<'_, P>, message: &Message, words: Words<'_>) -> R
 /// whoever comes next.
 async fn record<P>(
     run: &Run<'_, P>,
-    lane: &Lane,
+    lane: &ConversationLane,
     outbound: &Outbound,
     end: End,
 ) -> Result<Result<Outbound, Stop>, StoreError> {

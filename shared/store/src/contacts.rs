@@ -1,15 +1,20 @@
 //! Contacts: one row each, with the rows by which they are unique and found written in the same transaction.
 
+pub(crate) mod page;
+pub(crate) mod plan;
+pub(crate) mod row;
+pub(crate) mod search;
+
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use domain::refused::IdentityField;
 use domain::{Cellphone, Contact, ContactId, ContactRef, Email, Workspace, WorkspaceId};
 
-use crate::contacts_plan::{Plan, Role};
-use crate::contacts_row::ContactRow;
-use crate::item::{Item, PK, check_schema, key, text};
-use crate::transact::{Transacted, Wrote, is_by};
+use crate::contacts::plan::{Plan, Role};
+use crate::contacts::row::ContactRow;
+use crate::dynamodb::item::{Item, PK, check_schema, key, text};
+use crate::dynamodb::write::{Transacted, Wrote, is_by};
 use crate::{Store, StoreError, Table, keys};
 
 /// For how long a process remembers over how many shards a workspace's lists are spread. Less than the minute

@@ -1,14 +1,18 @@
 //! Conversations: one home row each, with a full copy in every list in which it stands, written together.
 
+pub(crate) mod page;
+pub(crate) mod plan;
+pub(crate) mod row;
+
 use std::time::Duration;
 
 use domain::conversation::{Change, Opening};
 use domain::{Conversation, ConversationId, WorkspaceId};
 
-use crate::conversations_plan::{change_writes, opening_writes};
-use crate::conversations_row::conversation;
-use crate::once::answered_in;
-use crate::transact::{Transacted, is_by};
+use crate::access::idempotency::answered_in;
+use crate::conversations::plan::{change_writes, opening_writes};
+use crate::conversations::row::conversation;
+use crate::dynamodb::write::{Transacted, is_by};
 use crate::{Answered, Once, Store, StoreError, Table, keys};
 
 /// What became of a new conversation.

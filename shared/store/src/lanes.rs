@@ -1,285 +1,327 @@
-//! The lane of a conversation, in which its messages are sent in the order of their numbers.
+//! Lanes: leases, releases and duty, the same for webhook slots, conversations and leads.
 //!
-//! A message takes its conversation's next number in the transaction that stores it, and leaves an entry under that
-//! number for as long as it is to be sent. The lane's visitor does what the entries say. Each step of a message is one
-//! conditional write of its row as it was last seen: of two senders that both think the lane theirs one fails before it
-//! calls anybody.
+//! A lane is a row. Whoever visits it takes its lease by a conditional write that leaves its place in the due index as it
+//! is, works through the lane's own rows, and gives it back. What keeps work from being stranded:
+//! - `mark` grows by one with whatever is put in, **after** it was written;
+//! - a visitor reads the mark with the lease, then looks, and ends the lane's duty (`dueAt`) only if the mark is still
+//!   the same: what was put in since is looked at first;
+//! - a lease always ends, later than the function that holds it.
+//!
+//! The model in `tests/model` checks these rules.
+
+pub(crate) mod conversation;
+pub(crate) mod counts;
+pub(crate) mod row;
+pub(crate) mod summary;
 
 use std::time::Duration;
 
-use domain::message::Progress;
-use domain::{ConversationId, LaneId, Message, MessageId, OnboardingPlan, Timestamp, WorkspaceId};
+use domain::lane::Plan;
+use domain::{LaneId, LaneKind, Lead, Rest, Timestamp, Track};
 use uuid::Uuid;
 
-use crate::counts::Counts;
-use crate::item::{Item, SK, key, n, read, s, text};
-use crate::lane::{LaneState, Leased};
-use crate::lanes_row::{LaneRow, PlanRow};
-use crate::messages_row::{EntryRow, entry_item, message, message_item};
-use crate::transact::{LAST_REQUEST, Patience, Refusal, Transacted, Write, Wrote, is_by, while_busy};
-use crate::{Store, StoreError, Table, keys};
+use crate::dynamodb::item::{Item, PK, SCHEMA, SK, check_schema, key, n, number, read, s, text, unreadable};
+use crate::dynamodb::update::Change;
+use crate::dynamodb::write::Wrote;
+use crate::lanes::counts::Counts;
+use crate::leads::row::lead;
+use crate::webhooks::WebhookLane;
+use crate::{Store, StoreError, keys};
 
-/// A conversation's lane under a lease.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lane {
-    /// The workspace.
-    pub workspace_id: WorkspaceId,
-    /// The conversation.
-    pub conversation: ConversationId,
+/// What became of asking for a lane.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Lease {
+    /// It is the caller's until the lease ends.
+    Taken(Box<Leased>),
+    /// Another visitor has it, and looks at what was put in before it leaves.
+    Held,
+    /// Nothing is to be done in it any more.
+    Finished,
+    /// There is no such lane.
+    Unknown,
+}
+
+/// A lane under a lease.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leased {
+    /// The lane.
+    pub lane: LaneId,
     /// Whose lease it is; random, so it serves as randomness too.
     pub lease: Uuid,
-    /// What the lane counted when it was last looked at.
-    counts: Counts,
+    /// How many visitors before died without giving it back.
+    pub deaths: u64,
+    /// What its kind needs.
+    pub state: LaneState,
+    /// The mark when the lane was last read.
+    mark: u64,
 }
 
-/// What is to be sent in a lane, as far as it was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Open {
-    /// The onboarding plan, if steps of it are left.
-    pub plan: Option<OnboardingPlan>,
-    /// The messages that are not finished, by their numbers.
-    pub entries: Vec<Entry>,
-    /// Whether there may be more behind them.
-    pub more: bool,
+/// What a lane's row holds besides, by its kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LaneState {
+    /// Of a slot of a webhook endpoint. A release writes it.
+    Webhook(Box<WebhookLane>),
+    /// Of a conversation. A release writes what it counts.
+    Conversation(Counts),
+    /// Of a lead: the lead.
+    Lead(Box<Lead>),
 }
 
-/// How a conversation's lane stands, for whoever looks after the deployment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SendingState {
-    /// The last number that was taken.
-    pub seq: u64,
-    /// Under which lease it is sent into, and until when that lasts.
-    pub lease: Option<(Uuid, Timestamp)>,
-    /// From when on it is looked after, if something is to be sent.
-    pub due_at: Option<Timestamp>,
-    /// What is to be sent.
-    pub open: Open,
+/// What became of giving a lane back.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Released {
+    /// It is given back.
+    Done,
+    /// It is still the caller's: work was put in meanwhile. The lane as it is now.
+    Moved(Box<Leased>),
+    /// It is somebody else's by now.
+    Lost,
 }
 
-/// A message that is to be sent.
+/// A lane in a due index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its number.
-    pub seq: u64,
-    /// The message.
-    pub message: MessageId,
+pub struct DueLane {
+    /// The lane.
+    pub lane: LaneId,
+    at: Timestamp,
 }
 
-/// A message that is being sent, as its row was last read or written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outbound {
-    /// The message.
-    pub message: Message,
-    /// The request that wrote the row.
-    request: String,
+/// A page of what is due.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DuePage {
+    /// The lanes.
+    pub lanes: Vec<DueLane>,
+    /// Where the next page begins; absent on the last.
+    pub next: Option<DueFrom>,
 }
+
+/// A place in a part of a due index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DueFrom(Item);
+
+/// A lane that a sweeper claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// Whether it was due as planned; otherwise its queue message was lost, or its visitor died.
+    pub is_planned: bool,
+    /// Which queue a webhook lane's message goes to.
+    pub track: Track,
+}
+
+/// Whether the lease of a lane is free: `:now` is the present moment.
+const FREE: &str = "(attribute_not_exists(#leaseUntil) OR #leaseUntil < :now)";
+
+/// Whether this release reads the row: one of a later release is left to that.
+const READABLE: &str = "(attribute_not_exists(#sv) OR #sv <= :schema)";
 
 impl Store {
-    /// The greatest number of rows that [`Store::open_in`] reads.
-    const OPEN_PAGE: i32 = 50;
-
-    /// What is to be sent in a lane, in its order, up to the last number that the lane knows of: of what was taken
-    /// later a query may show the second and not the first. One trip.
-    pub async fn open_in(&self, lane: &Lane) -> Result<Open, StoreError> {
-        self.open_up_to(lane.workspace_id, lane.conversation, lane.counts.seq).await
+    /// How many parts the due index of a kind has.
+    pub fn due_shards(kind: LaneKind) -> u8 {
+        keys::due_shards(kind)
     }
 
-    /// How a conversation's lane stands, under whosever lease. Two trips.
-    pub async fn lane_state(
-        &self,
-        workspace: WorkspaceId,
-        conversation: ConversationId,
-    ) -> Result<Option<SendingState>, StoreError> {
-        let row: Option<LaneRow> =
-            self.get_row(Table::Messages, keys::conversation_lane(workspace, conversation)).await?;
-        let Some(row) = row else { return Ok(None) };
-        Ok(Some(SendingState {
-            seq: row.seq,
-            lease: row.lease.zip(row.lease_until.map(Timestamp::from_millis)),
-            due_at: row.due_at.map(Timestamp::from_millis),
-            open: self.open_up_to(workspace, conversation, row.seq).await?,
-        }))
+    /// Takes a lane, for so long. One trip; two where events were recorded behind what was looked at last.
+    pub async fn lease_lane(&self, lane: LaneId, lasting: Duration) -> Result<Lease, StoreError> {
+        let (now, lease) = (self.now(), self.ids.next());
+        let mut is_late = false;
+        loop {
+            let change = Change::default()
+                .set("lease", s(lease.to_string()))
+                .set("leaseUntil", n(now.plus(lasting).as_millis()))
+                .add("begun", n(1))
+                .when("attribute_exists(pk)")
+                .when(READABLE)
+                .name("sv")
+                .bind(":schema", n(SCHEMA))
+                .when(FREE)
+                .bind(":now", n(now.as_millis()));
+            let change = match lane.kind() {
+                LaneKind::Webhook => WebhookLane::take_up(change, is_late),
+                LaneKind::Conversation => change,
+                LaneKind::Lead => change
+                    .when("#state IN (:queued, :sending)")
+                    .name("state")
+                    .bind(":queued", s("QUEUED"))
+                    .bind(":sending", s("SENDING")),
+            };
+            let (table, pk, sk) = keys::lane(&lane);
+            let found = match self.write(change.of(table, key(pk, sk)).returning_new()).await? {
+                Wrote::Done(item) => return Ok(Lease::Taken(Box::new(leased(lane, lease, item)?))),
+                Wrote::Refused(None) => return Ok(Lease::Unknown),
+                Wrote::Refused(Some(found)) => found,
+            };
+            if text(&found, "lease") == lease.to_string() {
+                return Ok(Lease::Taken(Box::new(leased(lane, lease, found)?)));
+            }
+            let until = found.get("leaseUntil").map(number);
+            if until.is_some_and(|until| until >= now.as_millis()) {
+                return Ok(Lease::Held);
+            }
+            match leased(lane, lease, found)?.state {
+                LaneState::Lead(_) => return Ok(Lease::Finished),
+                // Which form fits shows in the refusal; between the two somebody else may have told of more.
+                LaneState::Webhook(_) if !is_late => is_late = true,
+                LaneState::Webhook(_) | LaneState::Conversation(_) => return Ok(Lease::Held),
+            }
+        }
     }
 
-    async fn open_up_to(
+    /// Gives a lane back; `rescue` is how long after its queue message the sweeper looks after it. One trip.
+    pub async fn release_lane(
         &self,
-        workspace: WorkspaceId,
-        conversation: ConversationId,
-        seq: u64,
-    ) -> Result<Open, StoreError> {
+        leased: &Leased,
+        rest: Rest,
+        rescue: Duration,
+    ) -> Result<Released, StoreError> {
+        let mut change = given_back(rest.plan(rescue, self.now()), &leased.lane)
+            .when("#lease = :mine")
+            .bind(":mine", s(leased.lease.to_string()));
+        if !rest.holds_whatever_comes() {
+            // A lane that nothing was put into since it was made (a lead), or since an earlier release, has no mark.
+            let condition = match leased.mark {
+                0 => "(attribute_not_exists(#mark) OR #mark = :seen)",
+                _ => "#mark = :seen",
+            };
+            change = change.when(condition).name("mark").bind(":seen", n(leased.mark));
+        }
+        change = match &leased.state {
+            LaneState::Webhook(state) => state.put_back(change, !rest.holds_whatever_comes()),
+            LaneState::Conversation(counts) if !rest.holds_whatever_comes() => counts.put_back(change),
+            LaneState::Conversation(_) | LaneState::Lead(_) => change,
+        };
+        let (table, pk, sk) = keys::lane(&leased.lane);
+        let found = match self.write(change.of(table, key(pk, sk))).await? {
+            Wrote::Done(_) | Wrote::Refused(None) => return Ok(Released::Done),
+            Wrote::Refused(Some(found)) => found,
+        };
+        match text(&found, "lease") {
+            // The SDK repeats a write whose answer was lost: the first one gave the lane back.
+            "" => Ok(Released::Done),
+            lease if lease == leased.lease.to_string() => Ok(Released::Moved(Box::new(leased.moved(found)?))),
+            _ => Ok(Released::Lost),
+        }
+    }
+
+    /// A page of the lanes of a kind that are due, of one part of its index, the longest overdue first, at most `limit`;
+    /// `from` where another page left off. The index lags a moment behind. What is no lane is logged and passed over.
+    /// One trip.
+    pub async fn due_lanes(
+        &self,
+        kind: LaneKind,
+        shard: u8,
+        from: Option<DueFrom>,
+        limit: u16,
+    ) -> Result<DuePage, StoreError> {
+        let table = keys::table_of_lanes(kind);
         let answer = self
             .db
             .query()
-            .table_name(self.tables.name(Table::Messages))
-            .key_condition_expression("pk = :pk AND sk BETWEEN :plan AND :last")
-            .expression_attribute_values(":pk", s(keys::messages(workspace, conversation)))
-            .expression_attribute_values(":plan", s(keys::PLAN))
-            .expression_attribute_values(":last", s(keys::open_entry(seq)))
-            .consistent_read(true)
-            .limit(Self::OPEN_PAGE)
+            .table_name(self.tables.name(table))
+            .index_name("due")
+            .key_condition_expression("dueShard = :shard AND dueAt <= :now")
+            .expression_attribute_values(":shard", s(keys::due(shard)))
+            .expression_attribute_values(":now", n(self.now().as_millis()))
+            .limit(i32::from(limit))
+            .set_exclusive_start_key(from.map(|DueFrom(key)| key))
             .send()
             .await?;
-        let mut open = Open { more: answer.last_evaluated_key.is_some(), ..Open::default() };
-        for item in answer.items.unwrap_or_default() {
-            match keys::read_open_entry(text(&item, SK)) {
-                Some(seq) => open.entries.push(Entry { seq, message: read::<EntryRow>(item)?.message_id }),
-                None => open.plan = Some(read::<PlanRow>(item)?.plan(workspace, conversation)),
-            }
-        }
-        Ok(open)
-    }
-
-    /// A message of the lane, to be sent, read strongly. One trip.
-    pub async fn outbound(&self, lane: &Lane, id: MessageId) -> Result<Option<Outbound>, StoreError> {
-        let key = keys::message(lane.workspace_id, lane.conversation, id);
-        self.get_item(Table::Messages, key).await?.map(Outbound::read).transpose()
-    }
-
-    /// Makes the next step of a plan a message of the lane; `None` if somebody else has. One trip.
-    pub async fn make_step(
-        &self,
-        lane: &mut Lane,
-        message: &Message,
-        plan: &OnboardingPlan,
-    ) -> Result<Option<Outbound>, StoreError> {
-        let request = self.ids.next().to_string();
-        let (pk, sk) = keys::plan(plan.workspace_id, plan.conversation);
-        let step = match plan.steps_left().next() {
-            Some(_) => {
-                Write::update(Table::Messages, key(pk, sk), "SET done = :done, lastRequest = :request")
-                    .bind(":done", n(plan.done))
-                    .bind(":request", s(&request))
-            }
-            None => Write::delete(Table::Messages, key(pk, sk)),
+        let due = |item: &Item| {
+            let lane = keys::read_lane(kind, text(item, PK), text(item, SK))?;
+            Some(DueLane { lane, at: Timestamp::from_millis(item.get("dueAt").map(number)?) })
         };
-        let writes = vec![
-            Write::put(Table::Messages, message_item(message, &request)?).when_absent(),
-            Write::put(Table::Messages, entry_item(message, &request)?),
-            step.when("done = :seen").bind(":seen", n(plan.done - 1)),
-        ];
-        let made = Outbound { message: message.clone(), request };
-        let stands = match self.transact(writes).await? {
-            Transacted::Done => true,
-            Transacted::Refused(refusals) => refusals.first().is_some_and(|refusal| made.stands_in(refusal)),
+        let items = answer.items.unwrap_or_default();
+        let read = |item: &Item| {
+            let due = due(item);
+            if due.is_none() {
+                let (cause, table) = (unreadable(item, "its key is of another kind"), table.suffix());
+                tracing::error!(%cause, table, "due index entry passed over");
+            }
+            due
         };
-        if stands {
-            lane.counts = lane.counts.with_step(message);
-        }
-        Ok(stands.then_some(made))
+        let lanes = items.iter().filter_map(read).collect();
+        Ok(DuePage { lanes, next: answer.last_evaluated_key.map(DueFrom) })
     }
 
-    /// Records a step of a message that is being sent, and with its last part's end removes its entry. `None` if
-    /// somebody else sends it: then nothing was recorded. Tried again for as long as `patience` lasts. One trip; more
-    /// while the row changes otherwise.
-    pub async fn record(
-        &self,
-        seen: &Outbound,
-        patience: Duration,
-        step: impl Fn(&Message) -> Message,
-    ) -> Result<Option<Outbound>, StoreError> {
-        // Another part's status may move while this one is sent; how the one at hand stands may not.
-        self.record_while(seen, |progress| *progress == seen.message.progress, patience, step).await
-    }
-
-    /// The same for as long as the part at hand stands so that it is the caller's.
-    pub(crate) async fn record_while(
-        &self,
-        seen: &Outbound,
-        is_mine: impl Fn(&Progress) -> bool,
-        patience: Duration,
-        step: impl Fn(&Message) -> Message,
-    ) -> Result<Option<Outbound>, StoreError> {
-        let request = self.ids.next().to_string();
-        let mut seen = seen.clone();
-        loop {
-            let next = Outbound { message: step(&seen.message), request: request.clone() };
-            let once = async || self.record_once(&seen, &next).await;
-            let found = match while_busy(Patience::lasting(self, patience), once).await? {
-                None => return Ok(Some(next)),
-                Some(found) => Outbound::read(found)?,
-            };
-            // Of a beginning the lease tells as much, should another part's status have moved since.
-            let begun = next.message.progress.calling.is_some();
-            if found.request == request || begun && found.message.progress == next.message.progress {
-                return Ok(Some(found));
-            }
-            if !is_mine(&found.message.progress) {
-                return Ok(None);
-            }
-            seen = found;
-        }
-    }
-
-    /// One attempt; the row that stood in the way.
-    async fn record_once(&self, seen: &Outbound, next: &Outbound) -> Result<Option<Item>, StoreError> {
-        let write = next.write(&seen.request)?;
-        let gone = || StoreError::Unreadable {
-            key: format!("the message {}", next.message.id),
-            reason: "it is no more".to_owned(),
+    /// Claims a due lane for queueing: it is not due again before `until`. One sweeper gets it; nobody gets a lane that
+    /// was worked on since it was listed, or is being worked on. One trip.
+    pub async fn claim_lane(&self, due: &DueLane, until: Timestamp) -> Result<Option<Claim>, StoreError> {
+        let (now, request) = (self.now(), self.ids.next().to_string());
+        // The lane's own word for its plan stays: the row that comes back tells why it was due.
+        let change = Change::default()
+            .set("dueAt", n(until.as_millis()))
+            .set("claimedBy", s(&request))
+            .when("#dueAt = :seen")
+            .when(FREE)
+            .name("leaseUntil")
+            .bind(":seen", n(due.at.as_millis()))
+            .bind(":now", n(now.as_millis()));
+        let (table, pk, sk) = keys::lane(&due.lane);
+        let item = match self.write(change.of(table, key(pk, sk)).returning_new()).await? {
+            Wrote::Done(item) => item,
+            Wrote::Refused(Some(found)) if text(&found, "claimedBy") == request => found,
+            Wrote::Refused(_) => return Ok(None),
         };
-        if next.message.part_at_hand().is_some() {
-            return match self.write(write).await? {
-                Wrote::Done(_) => Ok(None),
-                Wrote::Refused(found) => found.ok_or_else(gone).map(Some),
-            };
-        }
-        let Message { workspace_id, conversation, seq, .. } = next.message;
-        let entry = key(keys::messages(workspace_id, conversation), keys::open_entry(seq));
-        match self.transact(vec![write, Write::delete(Table::Messages, entry)]).await? {
-            Transacted::Done => Ok(None),
-            Transacted::Refused(refusals) => {
-                let found = refusals.into_iter().next().and_then(|refusal| refusal.found);
-                found.ok_or_else(gone).map(Some)
-            }
-        }
-    }
-
-    /// Removes the entry of a message of which nothing is to be sent. One trip.
-    pub async fn close_entry(&self, lane: &Lane, entry: Entry) -> Result<(), StoreError> {
-        let pk = keys::messages(lane.workspace_id, lane.conversation);
-        self.write(Write::delete(Table::Messages, key(pk, keys::open_entry(entry.seq)))).await?;
-        Ok(())
+        // One of a later release is claimed all the same: otherwise it would come up each minute.
+        check_schema(&item, &due.lane.to_string())?;
+        let is_planned = item.get("planned").map(number) == Some(due.at.as_millis());
+        let track = match due.lane.kind() {
+            LaneKind::Webhook => WebhookLane::read(&item)?.pace.track(now),
+            LaneKind::Conversation | LaneKind::Lead => Track::Fast,
+        };
+        Ok(Some(Claim { is_planned, track }))
     }
 }
 
-impl Lane {
-    /// The lane of a conversation that was taken; `None` if another kind was.
-    pub fn of(leased: &Leased) -> Option<Self> {
-        match (leased.lane, &leased.state) {
-            (LaneId::Conversation(workspace_id, conversation), LaneState::Conversation(counts)) => {
-                Some(Self { workspace_id, conversation, lease: leased.lease, counts: *counts })
-            }
-            _ => None,
+impl Leased {
+    /// The state of a webhook lane.
+    pub fn webhook(&mut self) -> Option<&mut WebhookLane> {
+        match &mut self.state {
+            LaneState::Webhook(state) => Some(state),
+            LaneState::Conversation(_) | LaneState::Lead(_) => None,
         }
     }
 
-    /// What the release of the lane writes.
-    pub fn state(&self) -> LaneState {
-        LaneState::Conversation(self.counts)
+    /// The lane as somebody who put work in left it. What the visitor knows of it stays.
+    fn moved(&self, found: Item) -> Result<Self, StoreError> {
+        let found = leased(self.lane, self.lease, found)?;
+        let state = match (&self.state, found.state) {
+            (LaneState::Webhook(mine), LaneState::Webhook(found)) => {
+                LaneState::Webhook(Box::new(mine.moved(&found)))
+            }
+            (LaneState::Conversation(mine), LaneState::Conversation(found)) => {
+                LaneState::Conversation(mine.moved(found))
+            }
+            (_, found) => found,
+        };
+        Ok(Self { state, mark: found.mark, ..self.clone() })
     }
 }
 
-impl Outbound {
-    fn read(item: Item) -> Result<Self, StoreError> {
-        let request = text(&item, LAST_REQUEST).to_owned();
-        Ok(Self { message: message(item)?, request })
+/// How a row of a lane changes when the lane is given back so.
+pub(crate) fn given_back(plan: Option<Plan>, lane: &LaneId) -> Change {
+    let change = Change::default().remove("lease").remove("leaseUntil").remove("begun");
+    match plan {
+        None => change.remove("dueAt").remove("dueShard").remove("planned"),
+        Some(Plan { due_at, is_planned, .. }) => {
+            let due_at = n(due_at.as_millis());
+            let planned = is_planned.then(|| due_at.clone());
+            change
+                .set("dueAt", due_at)
+                .set("dueShard", s(keys::due_shard(lane)))
+                .set_or_remove("planned", planned)
+        }
     }
+}
 
-    /// The change of the row, if it is as the request `seen` wrote it.
-    fn write(&self, seen: &str) -> Result<Write, StoreError> {
-        let (pk, sk) = keys::message(self.message.workspace_id, self.message.conversation, self.message.id);
-        let mut item = message_item(&self.message, &self.request)?;
-        let changed = ["parts", "progress", "version", "updatedAt", LAST_REQUEST];
-        let set = changed.map(|name| format!("{name} = :{name}")).join(", ");
-        let write = Write::update(Table::Messages, key(pk, sk), format!("SET {set}"))
-            .when("lastRequest = :seen")
-            .bind(":seen", s(seen));
-        let values = changed.into_iter().filter_map(|name| Some((name, item.remove(name)?)));
-        Ok(values.fold(write, |write, (name, value)| write.bind(format!(":{name}"), value)))
-    }
-
-    /// Whether what a transaction that made the message was refused for is the message itself, made by it before.
-    fn stands_in(&self, refusal: &Refusal) -> bool {
-        refusal.at == 0 && refusal.found.as_ref().is_some_and(|found| is_by(found, &self.request))
-    }
+/// The lane of a row.
+fn leased(lane: LaneId, lease: Uuid, item: Item) -> Result<Leased, StoreError> {
+    check_schema(&item, &lane.to_string())?;
+    let count = |name: &str| item.get(name).map_or(0, |value| u64::try_from(number(value)).unwrap_or(0));
+    let (mark, deaths) = (count("mark"), count("begun").saturating_sub(1));
+    let state = match lane {
+        LaneId::Webhook(_) => LaneState::Webhook(Box::new(WebhookLane::read(&item)?)),
+        LaneId::Conversation(..) => LaneState::Conversation(Counts::of(&read(item)?)),
+        LaneId::Lead(..) => LaneState::Lead(Box::new(lead(item)?)),
+    };
+    Ok(Leased { lane, lease, deaths, state, mark })
 }

@@ -1,15 +1,22 @@
 //! Leads: accepted once, with what keeps each from being accepted again.
 
+pub(crate) mod captures;
+pub(crate) mod opt_outs;
+pub(crate) mod page;
+pub(crate) mod row;
+pub(crate) mod sending;
+
 use std::time::Duration;
 
 use domain::capture::Caps;
 use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, LeadState, Timestamp, WorkspaceId, causes};
 use serde::{Deserialize, Serialize};
 
-use crate::item::{PK, key, n, read, row, s, text};
-use crate::leads_row::{lead, lead_item, state};
-use crate::transact::{Transacted, Write, Wrote, is_by};
-use crate::{Store, StoreError, Table, fields, keys};
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{PK, key, n, read, row, s, text};
+use crate::dynamodb::write::{Transacted, Write, Wrote, is_by};
+use crate::leads::row::{lead, lead_item, state};
+use crate::{Store, StoreError, Table, keys};
 
 /// For how long a captcha token is known to be used: its provider does not let it be older than two minutes.
 const TOKEN_KEPT: Duration = Duration::from_secs(24 * 3_600);

@@ -4,10 +4,11 @@ use domain::media::FileName;
 use domain::{FileType, Media, MediaDigest, MediaId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::item::{Item, key, n, read, row, s};
-use crate::once::{answered_in, keep_answer};
-use crate::transact::{LAST_REQUEST, Transacted, Write, Wrote, is_by};
-use crate::{Answered, Once, Store, StoreError, Table, fields, keys};
+use crate::access::idempotency::{answered_in, keep_answer};
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, key, n, read, row, s};
+use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, Wrote, is_by};
+use crate::{Answered, Once, Store, StoreError, Table, keys};
 
 const KIND: &str = "media";
 

@@ -1,18 +1,20 @@
 //! Messages: taken into a conversation under its next number, in one transaction with all that they change.
 
+pub(crate) mod row;
+
 use std::time::Duration;
 
 use domain::{Conversation, ConversationId, LaneId, Media, Message, MessageId, Timestamp, WorkspaceId};
 
-use crate::change::Change;
-use crate::conversations_plan::conversation_writes;
-use crate::counts::count;
-use crate::item::{Item, key, n, read, s};
-use crate::lanes_row::LaneRow;
+use crate::access::idempotency::{answered_in, keep_answer};
+use crate::conversations::plan::conversation_writes;
+use crate::dynamodb::item::{Item, key, n, read, s};
+use crate::dynamodb::update::Change;
+use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write};
+use crate::lanes::counts::count;
+use crate::lanes::row::LaneRow;
 use crate::media::first_reference;
-use crate::messages_row::{entry_item, message, message_item};
-use crate::once::{answered_in, keep_answer};
-use crate::transact::{LAST_REQUEST, Refusal, Transacted, Write};
+use crate::messages::row::{entry_item, message, message_item};
 use crate::{Answered, Once, Store, StoreError, Table, keys};
 
 /// How often a message is put into the lane as a refusal shows it, without another look at anything else.

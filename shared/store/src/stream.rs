@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use domain::{Contact, Conversation, ConversationId, Lead, MediaId, Message, WorkspaceId};
 
-use crate::contacts_row::contact;
-use crate::conversations_row::conversation;
-use crate::item::{Item, PK, text};
-use crate::leads_row::lead;
-use crate::messages_row::message;
-use crate::transact::{LAST_REQUEST, request_of};
+use crate::contacts::row::contact;
+use crate::conversations::row::conversation;
+use crate::dynamodb::item::{Item, PK, text};
+use crate::dynamodb::write::{LAST_REQUEST, request_of};
+use crate::leads::row::lead;
+use crate::messages::row::message;
 use crate::{StoreError, keys};
 
 /// The row in an image, if it is one that others are told of.

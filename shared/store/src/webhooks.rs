@@ -6,11 +6,13 @@
 //! watermarks on the lane say how far both ranges were worked through, so that what is to be done is a key range, and no
 //! row is ever moved or deleted but by its TTL.
 
+pub(crate) mod endpoints;
 mod events;
 mod jobs;
 mod lane;
 mod lists;
 mod rows;
+pub(crate) mod secrets;
 mod visit;
 
 pub use events::{NewEvent, RecordedEvent, Told};

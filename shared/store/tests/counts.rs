@@ -14,7 +14,7 @@ use domain::{
 };
 use harness::{TestClock, World};
 use serde_json::Value;
-use store::{Lane, Lease, Leased, LeasedLead, MessageTaken, NewMessage, Released, Store, Table};
+use store::{ConversationLane, Lease, Leased, LeasedLead, MessageTaken, NewMessage, Released, Store, Table};
 use uuid::Uuid;
 
 mod support;
@@ -30,7 +30,7 @@ struct Talk {
 
 struct Visit {
     leased: Leased,
-    lane: Lane,
+    lane: ConversationLane,
 }
 
 impl Talk {
@@ -86,7 +86,7 @@ impl Talk {
     async fn lease(&self) -> Option<Visit> {
         let lane = LaneId::Conversation(self.world.workspace, self.conversation.id);
         match self.store().lease_lane(lane, LEASE).await.unwrap() {
-            Lease::Taken(leased) => Some(Visit { lane: Lane::of(&leased).unwrap(), leased: *leased }),
+            Lease::Taken(leased) => Some(Visit { lane: ConversationLane::of(&leased).unwrap(), leased: *leased }),
             _ => None,
         }
     }
@@ -97,7 +97,7 @@ impl Talk {
         leased.state = visit.lane.state();
         match self.store().release_lane(&leased, rest, FIRST_DUE).await.unwrap() {
             Released::Done => None,
-            Released::Moved(leased) => Some(Visit { lane: Lane::of(&leased).unwrap(), leased: *leased }),
+            Released::Moved(leased) => Some(Visit { lane: ConversationLane::of(&leased).unwrap(), leased: *leased }),
             Released::Lost => panic!("the lease is over"),
         }
     }

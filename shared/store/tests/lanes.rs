@@ -15,7 +15,7 @@ use domain::{
     MessageId, MessageStatus, OnboardingPlan, Recipient, Rest, RetrySchedule, TemplateId, WorkspaceId,
 };
 use harness::{Fault, TestClock, TestDb, World, trips};
-use store::{Lane, Lease, Leased, MessageTaken, NewMessage, Outbound, Released, Store, Table};
+use store::{ConversationLane, Lease, Leased, MessageTaken, NewMessage, Outbound, Released, Store, Table};
 use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(90);
@@ -111,8 +111,8 @@ impl Lanes {
         }
     }
 
-    async fn taken(&self) -> Lane {
-        Lane::of(&self.leased().await).unwrap()
+    async fn taken(&self) -> ConversationLane {
+        ConversationLane::of(&self.leased().await).unwrap()
     }
 
     async fn release(&self, leased: &Leased, rest: Rest) -> Released {
@@ -120,7 +120,7 @@ impl Lanes {
     }
 
     /// The numbers of what stands open in a lane.
-    async fn open(&self, lane: &Lane) -> Vec<u64> {
+    async fn open(&self, lane: &ConversationLane) -> Vec<u64> {
         self.store().open_in(lane).await.unwrap().entries.iter().map(|entry| entry.seq).collect()
     }
 
@@ -139,7 +139,7 @@ fn schedule() -> SendSchedule {
     SendSchedule { retries: waits.clone(), throttled: waits, give_up: Duration::from_secs(86_400) }
 }
 
-fn begun(lane: &Lane) -> impl Fn(&Message) -> Message {
+fn begun(lane: &ConversationLane) -> impl Fn(&Message) -> Message {
     let lease = lane.lease;
     move |message| message.begun(lease, TestClock::START)
 }
@@ -173,7 +173,7 @@ async fn what_stands_open_is_the_plan_and_the_messages_in_their_order_up_to_what
     let lanes = Lanes::start(2).await;
     let first = lanes.say("first").await;
     let leased = lanes.leased().await;
-    let lane = Lane::of(&leased).unwrap();
+    let lane = ConversationLane::of(&leased).unwrap();
     lanes.say("second").await;
     lanes.db().forget_calls();
     let open = lanes.store().open_in(&lane).await.unwrap();
@@ -183,7 +183,7 @@ async fn what_stands_open_is_the_plan_and_the_messages_in_their_order_up_to_what
     assert_eq!((open.entries.len(), open.entries[0].seq, open.entries[0].message), (1, 3, first));
     assert!(!open.more);
     let Released::Moved(moved) = lanes.release(&leased, Rest::Done).await else { panic!("not moved") };
-    assert_eq!(lanes.open(&Lane::of(&moved).unwrap()).await, [3, 4]);
+    assert_eq!(lanes.open(&ConversationLane::of(&moved).unwrap()).await, [3, 4]);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use domain::{
 use harness::{TestClock, World, fixture, trips};
 use lambda_runtime::LambdaEvent;
 use provider::Outgoing;
-use store::{ContactQuery, Lane, Lease, MessageTaken, NewMessage, Released, Table};
+use store::{ContactQuery, ConversationLane, Lease, MessageTaken, NewMessage, Released, Table};
 
 use crate::{FIRST_DUE, LEASE, LINE, PHONE, SENT, Sender, secs};
 use harness::Called;
@@ -117,7 +117,7 @@ async fn what_is_said_next_gets_the_second_number_and_a_sender_of_messages_finds
         other => panic!("the lane is there, and nobody's: {other:?}"),
     };
     let leased = lease().await;
-    let open = store.open_in(&Lane::of(&leased).unwrap()).await.unwrap();
+    let open = store.open_in(&ConversationLane::of(&leased).unwrap()).await.unwrap();
     assert_eq!((open.plan, open.entries, open.more), (None, vec![], false));
     assert_eq!(store.release_lane(&leased, Rest::Done, FIRST_DUE).await.unwrap(), Released::Done);
 
@@ -133,7 +133,7 @@ async fn what_is_said_next_gets_the_second_number_and_a_sender_of_messages_finds
     let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
     assert_eq!(store.take_message(&new, FIRST_DUE, "take").await.unwrap(), MessageTaken::Done);
     assert_eq!(seq, 2);
-    let entries = store.open_in(&Lane::of(&lease().await).unwrap()).await.unwrap().entries;
+    let entries = store.open_in(&ConversationLane::of(&lease().await).unwrap()).await.unwrap().entries;
     assert_eq!(entries.iter().map(|entry| (entry.seq, entry.message)).collect::<Vec<_>>(), [(2, message.id)]);
 }
 

@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::lane::{FreshKey, WebhookLane};
 use super::rows::home_item;
-use crate::batch::without_repeats;
-use crate::change::Change;
-use crate::item::{Item, key, n, number, read, row, s};
-use crate::transact::{Patience, Wrote};
-use crate::{Store, StoreError, Table, fields, keys};
+use crate::dynamodb::batch::without_repeats;
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, key, n, number, read, row, s};
+use crate::dynamodb::retry::Patience;
+use crate::dynamodb::update::Change;
+use crate::dynamodb::write::Wrote;
+use crate::{Store, StoreError, Table, keys};
 
 /// An event that is to be recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,7 +192,7 @@ pub(crate) fn lane_change(slot: Slot, due_at: Timestamp) -> Change {
     let shard = keys::due_shard(&domain::LaneId::Webhook(slot));
     Change::default()
         .set_if_absent("kind", s("lane"))
-        .set_if_absent("sv", n(crate::item::SCHEMA))
+        .set_if_absent("sv", n(crate::dynamodb::item::SCHEMA))
         .set_if_absent("dueAt", n(due_at.as_millis()))
         .set_if_absent("dueShard", s(shard))
         .add("mark", n(1))

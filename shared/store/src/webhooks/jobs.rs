@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::events::{Told, lane_change};
 use super::lane::{FreshKey, Pointer, WebhookLane};
-use crate::change::Change;
-use crate::item::{Item, SK, key, n, number, read, row, s, text};
-use crate::transact::{LAST_REQUEST, Write, Wrote, is_by};
-use crate::{Store, StoreError, Table, fields, keys};
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, SK, key, n, number, read, row, s, text};
+use crate::dynamodb::update::Change;
+use crate::dynamodb::write::{LAST_REQUEST, Write, Wrote, is_by};
+use crate::{Store, StoreError, Table, keys};
 
 /// A job with the place up to which it was carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::StoreError;
-use crate::change::Change;
-use crate::item::{Item, n, read, s};
+use crate::dynamodb::item::{Item, n, read, s};
+use crate::dynamodb::update::Change;
 
 /// The place of a home row: the moment of its event, then the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,7 @@ use domain::{Attempt, Delivery, DeliveryId, DeliveryState, Pace, Slot, Timestamp
 
 use super::lane::{FreshKey, WebhookLane};
 use super::rows::{attempt, delivery};
-use crate::item::{Item, s};
+use crate::dynamodb::item::{Item, s};
 use crate::{Store, StoreError, Table, keys};
 
 /// Which deliveries are listed.
@@ -136,7 +136,7 @@ impl Store {
 }
 
 fn place(key: &Item) -> Option<FreshKey> {
-    FreshKey::read(crate::item::text(key, crate::item::SK))
+    FreshKey::read(crate::dynamodb::item::text(key, crate::dynamodb::item::SK))
 }
 
 /// The filter for these states; none for all.

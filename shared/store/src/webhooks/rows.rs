@@ -8,8 +8,9 @@ use domain::{
 use serde::{Deserialize, Serialize};
 
 use super::lane::{FreshKey, Pointer};
-use crate::item::{Item, SK, n, read, row, s, text, unreadable};
-use crate::{StoreError, fields, keys};
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, SK, n, read, row, s, text, unreadable};
+use crate::{StoreError, keys};
 
 /// The home row of a delivery.
 pub(crate) fn home_item(delivery: &Delivery) -> Result<Item, StoreError> {

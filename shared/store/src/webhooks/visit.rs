@@ -8,10 +8,10 @@ use domain::{Attempt, Delivery, EndpointSecrets, EventId, LaneId, Slot, Timestam
 use super::events::{RecordedEvent, recorded};
 use super::lane::{FreshKey, Pointer};
 use super::rows::{attempt_item, delivery, home_item, home_of, pointer_item};
-use crate::batch::without_repeats;
-use crate::endpoints::EndpointRow;
-use crate::item::{Item, PK, SK, key, read, s, text};
-use crate::secrets::EndpointSecretsRow;
+use crate::dynamodb::batch::without_repeats;
+use crate::dynamodb::item::{Item, PK, SK, key, read, s, text};
+use crate::webhooks::endpoints::EndpointRow;
+use crate::webhooks::secrets::EndpointSecretsRow;
 use crate::{Store, StoreError, Table, keys};
 
 /// What a page of work needs, read strongly by one call.
@@ -174,6 +174,8 @@ impl Store {
     pub async fn webhook_lane_due(&self, slot: Slot) -> Result<Option<Timestamp>, StoreError> {
         let (table, pk, sk) = keys::lane(&LaneId::Webhook(slot));
         let item = self.get_item(table, (pk, sk)).await?;
-        Ok(item.and_then(|item| item.get("dueAt").map(crate::item::number)).map(Timestamp::from_millis))
+        Ok(item
+            .and_then(|item| item.get("dueAt").map(crate::dynamodb::item::number))
+            .map(Timestamp::from_millis))
     }
 }

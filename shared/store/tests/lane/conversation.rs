@@ -8,7 +8,7 @@ use domain::conversation::Opening;
 use domain::message::Draft;
 use domain::{Conversation, ConversationId, ConversationStatus, LaneId, MessageBody, MessageId, Rest};
 use harness::{TestClock, TestDb, World};
-use store::{Lane, Leased, MessageTaken, NewMessage, Store, StoreError, Table};
+use store::{ConversationLane, Leased, MessageTaken, NewMessage, Store, StoreError, Table};
 use uuid::Uuid;
 
 use crate::RESCUE;
@@ -71,7 +71,7 @@ impl Kind for Talk {
     }
 
     async fn visit(&self, store: &Store, lane: &mut Leased, dice: &Dice) -> Result<Rest, StoreError> {
-        let lane = Lane::of(lane).unwrap();
+        let lane = ConversationLane::of(lane).unwrap();
         loop {
             let open = store.open_in(&lane).await?;
             for entry in open.entries {

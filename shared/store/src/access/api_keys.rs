@@ -1,0 +1,165 @@
+//! API keys, by the SHA-256 of the key.
+
+use std::time::Duration;
+
+use domain::api_key::RateLimit;
+use domain::{ApiKey, KeyId, Scopes, Timestamp, WorkspaceId};
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{PK, key, read, row, s, text};
+use crate::dynamodb::write::{Write, Wrote};
+use crate::{Store, StoreError, Table, keys};
+
+impl Store {
+    /// The key with that SHA-256 (lower-case hex), be it good or not: see [`ApiKey::is_good`]. One trip.
+    pub async fn api_key(&self, sha256_hex: &str) -> Result<Option<ApiKey>, StoreError> {
+        let row: Option<ApiKeyRow> = self.get_row(Table::ApiKeys, keys::api_key(sha256_hex)).await?;
+        Ok(row.map(ApiKey::from))
+    }
+
+    /// All keys of the workspace, newest first, by the index `byWorkspace`: one made a moment ago may be missing.
+    /// Expired ones stay for 30 days, revoked ones without end. One trip for each megabyte.
+    pub async fn api_keys(&self, workspace: WorkspaceId) -> Result<Vec<ApiKey>, StoreError> {
+        let rows = self.api_key_rows(workspace).await?;
+        Ok(rows.into_iter().map(|(_, row)| ApiKey::from(row)).collect())
+    }
+
+    /// Stores a key under the SHA-256 (lower-case hex) of what the client will send. One trip.
+    pub async fn create_api_key(&self, sha256_hex: &str, api_key: &ApiKey) -> Result<(), StoreError> {
+        let (pk, sk) = keys::api_key(sha256_hex);
+        let row = row(pk, sk, "apiKey", &ApiKeyRow::from(api_key))?;
+        if self.put_first(Table::ApiKeys, row).await? {
+            return Ok(());
+        }
+        Err(StoreError::Failed("another key has the same hash".into()))
+    }
+
+    /// Revokes a key: from now on the table refuses it, and a function that remembers it within 30 s. Two trips.
+    pub async fn revoke_api_key(&self, workspace: WorkspaceId, id: KeyId) -> Result<Revoked, StoreError> {
+        let rows = self.api_key_rows(workspace).await?;
+        let Some((sha256_hex, _)) = rows.into_iter().find(|(_, row)| row.key_id == id) else {
+            return Ok(Revoked::Unknown);
+        };
+        let (pk, sk) = keys::api_key(&sha256_hex);
+        let revoke = Write::update(Table::ApiKeys, key(pk, sk), "SET revokedAt = :now")
+            .when("attribute_exists(pk) AND attribute_not_exists(revokedAt)")
+            .bind(":now", s(self.now().to_string()));
+        match self.write(revoke).await? {
+            Wrote::Done(_) => Ok(Revoked::Done),
+            Wrote::Refused(Some(_)) => Ok(Revoked::Already),
+            Wrote::Refused(None) => Ok(Revoked::Unknown),
+        }
+    }
+
+    async fn api_key_rows(&self, workspace: WorkspaceId) -> Result<Vec<(String, ApiKeyRow)>, StoreError> {
+        let (mut rows, mut from) = (vec![], None);
+        loop {
+            let answer = self
+                .db
+                .query()
+                .table_name(self.tables.name(Table::ApiKeys))
+                .index_name("byWorkspace")
+                .key_condition_expression("workspaceId = :workspace")
+                .expression_attribute_values(":workspace", s(workspace.to_string()))
+                .scan_index_forward(false)
+                .set_exclusive_start_key(from)
+                .send()
+                .await?;
+            for item in answer.items.unwrap_or_default() {
+                rows.push((text(&item, PK).to_owned(), read(item)?));
+            }
+            from = answer.last_evaluated_key;
+            if from.is_none() {
+                return Ok(rows);
+            }
+        }
+    }
+}
+
+/// What became of a revocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revoked {
+    /// The key is revoked now.
+    Done,
+    /// It was revoked before.
+    Already,
+    /// The workspace has no such key.
+    Unknown,
+}
+
+/// `<sha256>` / `K`. `workspaceId` and `createdAt` are the keys of the index `byWorkspace`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ApiKeyRow {
+    #[serde(with = "fields::text")]
+    key_id: KeyId,
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+    name: String,
+    #[serde(with = "scope_words")]
+    scopes: Scopes,
+    rate: u32,
+    burst: u32,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    /// From then on the key is refused; `expiresAt`, the table's TTL, only clears the row away.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    good_until: Option<Timestamp>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    revoked_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
+}
+
+impl ApiKeyRow {
+    /// How long an expired key is still seen in lists.
+    const SHOWN_AFTER_EXPIRY: Duration = Duration::from_secs(30 * 24 * 3600);
+}
+
+impl From<ApiKeyRow> for ApiKey {
+    fn from(row: ApiKeyRow) -> Self {
+        Self {
+            id: row.key_id,
+            workspace_id: row.workspace_id,
+            name: row.name,
+            scopes: row.scopes,
+            rate: RateLimit { per_second: row.rate, burst: row.burst },
+            created_at: row.created_at,
+            expires_at: row.good_until,
+            revoked_at: row.revoked_at,
+        }
+    }
+}
+
+impl From<&ApiKey> for ApiKeyRow {
+    fn from(key: &ApiKey) -> Self {
+        Self {
+            key_id: key.id,
+            workspace_id: key.workspace_id,
+            name: key.name.clone(),
+            scopes: key.scopes.clone(),
+            rate: key.rate.per_second,
+            burst: key.rate.burst,
+            created_at: key.created_at,
+            good_until: key.expires_at,
+            revoked_at: key.revoked_at,
+            expires_at: key.expires_at.map(|at| at.plus(Self::SHOWN_AFTER_EXPIRY).as_seconds()),
+        }
+    }
+}
+
+mod scope_words {
+    use domain::Scopes;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(scopes: &Scopes, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(scopes.names())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Scopes, D::Error> {
+        let words = Vec::<String>::deserialize(from)?;
+        Scopes::parse(words.iter().map(String::as_str)).map_err(D::Error::custom)
+    }
+}

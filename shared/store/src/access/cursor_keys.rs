@@ -1,0 +1,149 @@
+//! The keys that seal cursors: one row of the platform in the table `secrets`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::Timestamp;
+use domain::encoding::hex;
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, row};
+use crate::{Store, StoreError, Table, keys};
+
+/// For how long a process remembers the keys.
+pub(crate) const CURSOR_KEY_MEMORY: Duration = Duration::from_secs(300);
+
+/// One key. Prints its id alone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CursorKey {
+    id: u32,
+    bytes: [u8; 32],
+}
+
+impl CursorKey {
+    /// Counts the keys this deployment has had, from 1.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// The key itself.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.bytes
+    }
+}
+
+impl std::fmt::Debug for CursorKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CursorKey({})", self.id)
+    }
+}
+
+/// The keys in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CursorKeys {
+    /// Seals and opens.
+    pub current: CursorKey,
+    /// Opens only: the key before a rotation and, while a rotation is not yet known everywhere, the one after.
+    pub previous: Option<CursorKey>,
+}
+
+impl Store {
+    /// The keys in use, remembered for 5 minutes. One trip when they are not in memory.
+    pub async fn cursor_keys(&self) -> Result<Arc<CursorKeys>, StoreError> {
+        let now = self.now();
+        if let Some(keys) = self.memories.cursor_keys.get(&(), now) {
+            return Ok(keys);
+        }
+        let row = self.cursor_key_row().await?.ok_or_else(|| {
+            StoreError::Failed("there is no cursor key: the deployment has not been set up".into())
+        })?;
+        let keys = Arc::new(row.in_use(now)?);
+        self.memories.cursor_keys.keep((), Arc::clone(&keys), now);
+        Ok(keys)
+    }
+
+    /// Makes the first key of a deployment of these random bytes; `false` when there is one already. One trip.
+    pub async fn ensure_cursor_key(&self, fresh: [u8; 32]) -> Result<bool, StoreError> {
+        let first = KeyField::new(1, fresh);
+        let row = CursorKeysRow { newest: first, before: None, rotated_at: self.now(), version: 1 };
+        self.put_first(Table::Secrets, row.item()?).await
+    }
+
+    /// Makes a new key of these random bytes. It opens at once and seals from 5 minutes on, when no process
+    /// remembers a time without it; cursors of the key before go on opening. `false`, and nothing done, within 10
+    /// minutes of the last rotation, whose cursors would else be lost, and when there is no key yet. Two trips.
+    pub async fn rotate_cursor_key(&self, fresh: [u8; 32]) -> Result<bool, StoreError> {
+        let now = self.now();
+        let Some(row) = self.cursor_key_row().await? else { return Ok(false) };
+        if row.before.is_some() && now < row.rotated_at.plus(2 * CURSOR_KEY_MEMORY) {
+            return Ok(false);
+        }
+        let next = CursorKeysRow {
+            newest: KeyField::new(row.newest.id + 1, fresh),
+            before: Some(row.newest),
+            rotated_at: now,
+            version: row.version + 1,
+        };
+        self.memories.cursor_keys.forget(&());
+        self.put_next(Table::Secrets, next.item()?, row.version).await
+    }
+
+    async fn cursor_key_row(&self) -> Result<Option<CursorKeysRow>, StoreError> {
+        self.get_row(Table::Secrets, keys::cursor_keys()).await
+    }
+}
+
+/// `<nil>#X` / `X`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CursorKeysRow {
+    newest: KeyField,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<KeyField>,
+    #[serde(with = "fields::text")]
+    rotated_at: Timestamp,
+    version: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeyField {
+    id: u32,
+    hex: String,
+}
+
+impl KeyField {
+    fn new(id: u32, bytes: [u8; 32]) -> Self {
+        Self { id, hex: hex(&bytes) }
+    }
+
+    fn key(&self) -> Result<CursorKey, StoreError> {
+        let digits = |at: usize| self.hex.get(2 * at..2 * at + 2);
+        let byte = |at: usize| digits(at).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let bytes: Option<Vec<u8>> = (0..32).map(byte).collect();
+        match bytes.map(<[u8; 32]>::try_from) {
+            Some(Ok(bytes)) if self.hex.len() == 64 => Ok(CursorKey { id: self.id, bytes }),
+            _ => Err(StoreError::Unreadable {
+                key: keys::cursor_keys().0,
+                reason: format!("key {} is not 64 hexadecimal digits", self.id),
+            }),
+        }
+    }
+}
+
+impl CursorKeysRow {
+    fn item(&self) -> Result<Item, StoreError> {
+        let (pk, sk) = keys::cursor_keys();
+        row(pk, sk, "cursorKeys", self)
+    }
+
+    /// The keys as a process may use them from now until it forgets them.
+    fn in_use(self, now: Timestamp) -> Result<CursorKeys, StoreError> {
+        let newest = self.newest.key()?;
+        let Some(before) = self.before else { return Ok(CursorKeys { current: newest, previous: None }) };
+        let before = before.key()?;
+        let known_everywhere = now >= self.rotated_at.plus(CURSOR_KEY_MEMORY);
+        let (current, previous) = if known_everywhere { (newest, before) } else { (before, newest) };
+        Ok(CursorKeys { current, previous: Some(previous) })
+    }
+}

@@ -1,0 +1,196 @@
+//! Which rows a change of a contact writes: the difference of what stands for it before and after.
+
+use std::collections::BTreeMap;
+
+use domain::Contact;
+use domain::refused::IdentityField;
+use domain::search::{PhoneForm, phone_forms, terms};
+use domain::workspace::list_shard;
+use serde::Serialize;
+
+use crate::contacts::row::{LIST_PK, LIST_SK, contact_item};
+use crate::dynamodb::item::{Item, key, row, s};
+use crate::dynamodb::versions::changing;
+use crate::dynamodb::write::Write;
+use crate::{StoreError, Table, keys};
+
+/// The writes of one change. The contact's own is the first.
+pub(crate) struct Plan {
+    pub(crate) writes: Vec<Write>,
+    /// What each of the writes is for, in the same order.
+    pub(crate) roles: Vec<Role>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The contact itself.
+    Entity,
+    /// Takes an identity for the contact.
+    Claim(IdentityField),
+    /// Gives an identity free.
+    Release,
+    /// Makes the contact findable, or no longer.
+    Search,
+}
+
+impl Plan {
+    /// A contact that is not there yet, where the list of all contacts is spread over so many shards.
+    pub(crate) fn create(contact: &Contact, shards: u8, request_id: &str) -> Result<Self, StoreError> {
+        let shard = list_shard(contact.id.as_uuid(), shards);
+        let mut item = contact_item(contact, request_id)?;
+        item.insert(LIST_PK.to_owned(), s(keys::contact_list(contact.workspace_id, shard)));
+        item.insert(LIST_SK.to_owned(), s(keys::newest_first(contact.created_at, contact.id)));
+        let mut plan = Self { writes: vec![], roles: vec![] };
+        plan.add(Role::Entity, Write::put(Table::Contacts, item).when_absent());
+        plan.add_helpers(None, contact)?;
+        Ok(plan)
+    }
+
+    /// The contact `old` becoming `new`.
+    pub(crate) fn replace(old: &Contact, new: &Contact, request_id: &str) -> Result<Self, StoreError> {
+        let mut plan = Self { writes: vec![], roles: vec![] };
+        let (before, after) = (contact_item(old, "")?, contact_item(new, request_id)?);
+        plan.add(Role::Entity, changing(Table::Contacts, &before, &after, old.version));
+        plan.add_helpers(Some(old), new)?;
+        Ok(plan)
+    }
+
+    fn add_helpers(&mut self, old: Option<&Contact>, new: &Contact) -> Result<(), StoreError> {
+        let before = old.map(identities).unwrap_or_default();
+        let after = identities(new);
+        for (_, (pk, sk)) in before.iter().filter(|identity| !after.contains(identity)) {
+            let release = Write::delete(Table::Contacts, key(pk, *sk));
+            let own = release.when("contactId = :id").bind(":id", s(new.id.to_string()));
+            self.add(Role::Release, own);
+        }
+        for (field, (pk, sk)) in after.iter().filter(|identity| !before.contains(identity)) {
+            let row = row(pk, *sk, "identity", &IdentityRow { contact_id: new.id.to_string() })?;
+            self.add(Role::Claim(*field), Write::put(Table::Contacts, row).when_absent());
+        }
+
+        let before = old.map(search_rows).transpose()?.unwrap_or_default();
+        let after = search_rows(new)?;
+        for ((pk, sk), _) in before.iter().filter(|(key, _)| !after.contains_key(*key)) {
+            self.add(Role::Search, Write::delete(Table::Contacts, key(pk, sk)));
+        }
+        for (_, row) in after.iter().filter(|(key, row)| before.get(*key) != Some(*row)) {
+            self.add(Role::Search, Write::put(Table::Contacts, row.clone()));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, role: Role, write: Write) {
+        self.roles.push(role);
+        self.writes.push(write);
+    }
+}
+
+type Key<Sk> = (String, Sk);
+
+/// The rows by which the contact has its identities for itself.
+fn identities(contact: &Contact) -> Vec<(IdentityField, Key<&'static str>)> {
+    let workspace = contact.workspace_id;
+    let email =
+        contact.email.iter().map(|email| (IdentityField::Email, keys::contact_email(workspace, email)));
+    let cellphone = contact
+        .cellphone
+        .iter()
+        .map(|cellphone| (IdentityField::Cellphone, keys::contact_cellphone(workspace, cellphone)));
+    email.chain(cellphone).collect()
+}
+
+/// `W#E#<e-mail>` / `U` and `W#P#<phone>` / `U`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct IdentityRow {
+    contact_id: String,
+}
+
+/// The rows by which the contact is found.
+fn search_rows(contact: &Contact) -> Result<BTreeMap<Key<String>, Item>, StoreError> {
+    let (workspace, id) = (contact.workspace_id, contact.id);
+    let mut rows = BTreeMap::new();
+    let terms = terms(contact);
+    let doc: String = terms.iter().flat_map(|term| ["|", term]).collect();
+    for term in &terms {
+        let (pk, sk) = (keys::contact_terms(workspace, term), keys::found_by(term, id));
+        let item = row(&pk, &sk, "term", &TermRow { doc: doc.clone() })?;
+        rows.insert((pk, sk), item);
+    }
+    if let Some(cellphone) = &contact.cellphone {
+        for (form, digits) in phone_forms(cellphone.digits()) {
+            let pk = match form {
+                PhoneForm::Reversed => keys::contact_last_digits(workspace, &digits),
+                PhoneForm::International | PhoneForm::National => keys::contact_digits(workspace, &digits),
+            };
+            let sk = keys::found_by(&digits, id);
+            let item = row(&pk, &sk, "phone", &PhoneRow { ph: cellphone.digits().to_owned() })?;
+            rows.insert((pk, sk), item);
+        }
+    }
+    Ok(rows)
+}
+
+/// `W#T#<first character>` / `<term>#<id>`. Holds all of the contact's terms, each behind a bar.
+#[derive(Serialize)]
+struct TermRow {
+    doc: String,
+}
+
+/// `W#D#<first digits>` and `W#Z#<last digits, reversed>` / `<digits>#<id>`. Holds the number's digits.
+#[derive(Serialize)]
+struct PhoneRow {
+    ph: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Cellphone, ContactId, Email, PersonName, Timestamp, WorkspaceId};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::dynamodb::write::MOST_WRITES;
+
+    /// A contact with as many helper rows as there can be, none of which another letter's contact has.
+    fn fullest(letter: char) -> Contact {
+        let name = |from: u32| {
+            let words: Vec<String> = (from..from + 5).map(|at| format!("{letter}{at:02}")).collect();
+            PersonName::parse(&words.join(" ")).ok()
+        };
+        let id = ContactId::from_uuid(Uuid::from_u128(1));
+        let country = if letter == 'a' { "49" } else { "34" };
+        Contact {
+            first_name: name(1),
+            last_name: name(6),
+            email: Email::parse(&format!("{letter}.{letter}p.{letter}q@{letter}.io")).ok(),
+            cellphone: Cellphone::parse(&format!("+{country}15112345{}", u32::from(letter))).ok(),
+            ..Contact::blank(id, WorkspaceId::from_uuid(Uuid::nil()), Timestamp::from_millis(0))
+        }
+    }
+
+    #[test]
+    fn the_worst_writes_of_a_contact_stay_far_below_a_transactions_limit() {
+        let (old, new) = (fullest('a'), fullest('b'));
+        let create = Plan::create(&old, 1, "r").unwrap().writes.len();
+        assert_eq!(create, 1 + 2 + 14 + 3);
+        let replace = Plan::replace(&old, &new, "r").unwrap().writes.len();
+        assert_eq!(replace, 1 + 4 + 2 * 14 + 2 * 3);
+        assert!(create.max(replace) <= MOST_WRITES);
+    }
+
+    #[test]
+    fn a_change_of_nothing_that_is_indexed_writes_the_contact_alone() {
+        let old = fullest('a');
+        let spelled_otherwise = Contact { email: Email::parse("A.ap.aq@a.io").ok(), ..old.clone() };
+        let roles = Plan::replace(&old, &spelled_otherwise, "r").unwrap().roles;
+        assert_eq!(roles, [Role::Entity]);
+    }
+
+    #[test]
+    fn a_number_alone_is_a_claim_and_three_search_rows() {
+        let contact = Contact { first_name: None, last_name: None, email: None, ..fullest('a') };
+        let roles = Plan::create(&contact, 1, "r").unwrap().roles;
+        let phone = Role::Claim(IdentityField::Cellphone);
+        assert_eq!(roles, [Role::Entity, phone, Role::Search, Role::Search, Role::Search]);
+    }
+}

@@ -1,0 +1,153 @@
+//! The row of a contact.
+
+use std::collections::BTreeMap;
+
+use domain::contact::{AttributeContent, OpenContent, Owner};
+use domain::{
+    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, Email, Language, PersonName, Timestamp, Unfit,
+    UserId, WorkspaceId,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, PK, read, row, s, text};
+use crate::dynamodb::write::LAST_REQUEST;
+use crate::{StoreError, keys};
+
+/// The hash key of index `list`, its range key (shared with index `owner`), and the hash key of index `owner`.
+pub(crate) const LIST_PK: &str = "listPk";
+pub(crate) const LIST_SK: &str = "listSk";
+pub(crate) const OWNER_PK: &str = "ownerPk";
+
+const KIND: &str = "contact";
+
+/// The contact of its row.
+pub(crate) fn contact(item: Item) -> Result<Contact, StoreError> {
+    Contact::try_from(read::<ContactRow>(item)?)
+}
+
+/// A contact's row as `request_id` writes it, but for its place in the list of all contacts, which its
+/// creation alone gives it.
+pub(crate) fn contact_item(contact: &Contact, request_id: &str) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::contact(contact.workspace_id, contact.id);
+    let mut item = row(pk, sk, KIND, &ContactRow::from(contact))?;
+    item.insert(LAST_REQUEST.to_owned(), s(request_id));
+    if let Some(owner) = &contact.owner {
+        item.insert(OWNER_PK.to_owned(), s(keys::contacts_of_owner(contact.workspace_id, &owner.email)));
+    }
+    Ok(item)
+}
+
+/// `W#C#<id>` / `C`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ContactRow {
+    #[serde(with = "fields::text")]
+    id: ContactId,
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    #[serde(with = "fields::text")]
+    updated_at: Timestamp,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    first_name: Option<PersonName>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    last_name: Option<PersonName>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    email: Option<Email>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    cellphone: Option<Cellphone>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    language: Option<Language>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    owner_id: Option<UserId>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    owner_email: Option<Email>,
+    #[serde(default)]
+    attrs: BTreeMap<String, ContentField>,
+    version: u64,
+}
+
+/// A text for an OPEN attribute, a list of value ids for a CLOSED one.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum ContentField {
+    Open(String),
+    Closed(Vec<String>),
+}
+
+impl From<&Contact> for ContactRow {
+    fn from(contact: &Contact) -> Self {
+        let content = |content: &AttributeContent| match content {
+            AttributeContent::Open(text) => ContentField::Open(text.as_str().to_owned()),
+            AttributeContent::Closed(values) => {
+                ContentField::Closed(values.iter().map(ClosedValueId::to_string).collect())
+            }
+        };
+        Self {
+            id: contact.id,
+            workspace_id: contact.workspace_id,
+            created_at: contact.created_at,
+            updated_at: contact.updated_at,
+            first_name: contact.first_name.clone(),
+            last_name: contact.last_name.clone(),
+            email: contact.email.clone(),
+            cellphone: contact.cellphone.clone(),
+            language: contact.language,
+            owner_id: contact.owner.as_ref().map(|owner| owner.id),
+            owner_email: contact.owner.as_ref().map(|owner| owner.email.clone()),
+            attrs: contact.attributes.iter().map(|(id, held)| (id.to_string(), content(held))).collect(),
+            version: contact.version,
+        }
+    }
+}
+
+impl TryFrom<ContactRow> for Contact {
+    type Error = StoreError;
+
+    fn try_from(row: ContactRow) -> Result<Self, StoreError> {
+        let (workspace, id) = (row.workspace_id, row.id);
+        let unreadable = |reason| StoreError::Unreadable { key: keys::contact(workspace, id).0, reason };
+        let attributes = row.attrs.iter().map(|(id, content)| held(id, content)).collect::<Result<_, _>>();
+        let attributes = attributes.map_err(|unfit| unreadable(format!("attrs: {unfit}")))?;
+        let owner = match (row.owner_id, row.owner_email) {
+            (Some(id), Some(email)) => Some(Owner { id, email }),
+            (None, None) => None,
+            _ => return Err(unreadable("half an owner".to_owned())),
+        };
+        Ok(Self {
+            id: row.id,
+            workspace_id: row.workspace_id,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            first_name: row.first_name,
+            last_name: row.last_name,
+            email: row.email,
+            cellphone: row.cellphone,
+            language: row.language,
+            owner,
+            attributes,
+            version: row.version,
+        })
+    }
+}
+
+fn held(id: &str, content: &ContentField) -> Result<(AttributeId, AttributeContent), Unfit> {
+    let content = match content {
+        ContentField::Open(text) => AttributeContent::Open(OpenContent::parse(text)?),
+        ContentField::Closed(values) => {
+            let values = values.iter().map(|value| ClosedValueId::parse(value));
+            AttributeContent::Closed(values.collect::<Result<_, _>>()?)
+        }
+    };
+    Ok((AttributeId::parse(id)?, content))
+}
+
+/// Only for its keys: where a row of an index points to.
+pub(crate) fn contact_id_of_key(item: &Item) -> Result<ContactId, StoreError> {
+    let pk = text(item, PK);
+    let id = pk.rsplit_once('#').map_or("", |(_, id)| id);
+    ContactId::parse(id)
+        .map_err(|unfit| StoreError::Unreadable { key: pk.to_owned(), reason: unfit.to_string() })
+}

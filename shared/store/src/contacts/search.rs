@@ -1,0 +1,199 @@
+//! What a search finds: rows of terms or of phone digits, each contact once.
+//!
+//! Terms stand in the partition of their first character, digits in that of their first three, in order. A
+//! row is a hit if its contact is not shown by another row of the same query (`domain::search::shows_by_*`),
+//! which the row itself tells: it holds all terms of its contact, or the whole number.
+
+use std::collections::VecDeque;
+
+use domain::search::{PhoneForm, SearchQuery, reversed, shows_by_form, shows_by_term};
+use domain::{ContactId, WorkspaceId};
+use futures::future::try_join_all;
+
+use crate::dynamodb::item::{SK, check_schema, s, text};
+use crate::dynamodb::paging::{Hit, Hits, not_a_position};
+use crate::{Store, StoreError, Table, keys};
+
+/// How often a search reads before it answers with what it has.
+const ROUNDS: u32 = 4;
+/// How many rows it reads at most.
+const MOST_ROWS: usize = 2_000;
+/// Each round reads so many times the rows of the one before.
+const GROWTH: usize = 4;
+
+/// One partition that a query reads. A phone fragment has two: numbers that begin with it, whole or behind
+/// the country code, and numbers that end with it.
+struct Phase {
+    /// What positions in it begin with.
+    letter: char,
+    pk: String,
+    prefix: String,
+    /// How far it has been read, or empty.
+    after: String,
+    /// Read and not yet looked at: sort key, and all terms or the number.
+    rows: VecDeque<(String, String)>,
+    /// Nothing is left to read.
+    is_over: bool,
+}
+
+impl Store {
+    /// The first hits behind a position, one trip each round.
+    pub(crate) async fn search_hits(
+        &self,
+        workspace: WorkspaceId,
+        query: &SearchQuery,
+        page_size: usize,
+        after: Option<&str>,
+    ) -> Result<Hits<ContactId>, StoreError> {
+        let mut phases = phases_after(phases(workspace, query), after)?;
+        let mut hits = vec![];
+        let (mut limit, mut left) = (2 * page_size + 8, MOST_ROWS);
+        for round in 0..ROUNDS {
+            // The first round reads all phases side by side, as the first seldom fills the page of a number.
+            let in_turn = if round == 0 { phases.len() } else { 1 };
+            let dry: Vec<&mut Phase> =
+                phases.iter_mut().filter(|phase| phase.is_dry()).take(in_turn).collect();
+            let share = limit.min(left / dry.len().max(1));
+            if share == 0 {
+                break;
+            }
+            left -= share * dry.len();
+            try_join_all(dry.into_iter().map(|phase| self.read_phase(phase, query, share))).await?;
+            take(&mut phases, query, page_size, &mut hits);
+            if hits.len() > page_size || phases.is_empty() {
+                break;
+            }
+            limit *= GROWTH;
+        }
+        Ok(Hits::of(hits, page_size, phases.front().map(Phase::position)))
+    }
+
+    /// Reads on, strongly: a contact is found as soon as the write that made it answered.
+    async fn read_phase(
+        &self,
+        phase: &mut Phase,
+        query: &SearchQuery,
+        limit: usize,
+    ) -> Result<(), StoreError> {
+        // A range with two ends takes both in, so that the last row read comes again and is passed over.
+        let seen = usize::from(!phase.after.is_empty());
+        let from = if phase.after.is_empty() { &phase.prefix } else { &phase.after };
+        let mut ask = self
+            .db
+            .query()
+            .table_name(self.tables.name(Table::Contacts))
+            .key_condition_expression("pk = :pk AND sk BETWEEN :from AND :to")
+            .projection_expression("sk, doc, ph, sv")
+            .expression_attribute_values(":pk", s(&phase.pk))
+            .expression_attribute_values(":from", s(from))
+            .expression_attribute_values(":to", s(format!("{}\u{10ffff}", phase.prefix)))
+            .consistent_read(true)
+            .limit(i32::try_from(limit + seen).unwrap_or(i32::MAX));
+        if let SearchQuery::Words { others, .. } = query
+            && !others.is_empty()
+        {
+            let all: Vec<String> = (0..others.len()).map(|at| format!("contains(doc, :w{at})")).collect();
+            ask = ask.filter_expression(all.join(" AND "));
+            for (at, word) in others.iter().enumerate() {
+                ask = ask.expression_attribute_values(format!(":w{at}"), s(format!("|{word}")));
+            }
+        }
+        let answer = ask.send().await?;
+        for item in answer.items.unwrap_or_default() {
+            // Its key holds what it is found by, which is personal data.
+            check_schema(&item, "of a search")?;
+            let held = if item.contains_key("ph") { "ph" } else { "doc" };
+            let row = (text(&item, SK).to_owned(), text(&item, held).to_owned());
+            if row.0 != phase.after {
+                phase.rows.push_back(row);
+            }
+        }
+        match answer.last_evaluated_key {
+            // Rows behind the last hit that the filter passed over need not be read again.
+            Some(last) => phase.after = text(&last, SK).to_owned(),
+            None => phase.is_over = true,
+        }
+        Ok(())
+    }
+}
+
+/// The partitions a query reads, in order.
+fn phases(workspace: WorkspaceId, query: &SearchQuery) -> VecDeque<Phase> {
+    let phase = |letter, pk, prefix: &str| Phase {
+        letter,
+        pk,
+        prefix: prefix.to_owned(),
+        after: String::new(),
+        rows: VecDeque::new(),
+        is_over: false,
+    };
+    match query {
+        SearchQuery::Words { lead, .. } => [phase('T', keys::contact_terms(workspace, lead), lead)].into(),
+        SearchQuery::Phone(digits) => {
+            let last_first = reversed(digits);
+            let (begins, ends) =
+                (keys::contact_digits(workspace, digits), keys::contact_last_digits(workspace, &last_first));
+            [phase('D', begins, digits), phase('Z', ends, &last_first)].into()
+        }
+    }
+}
+
+/// What is left to read behind a position.
+fn phases_after(mut phases: VecDeque<Phase>, position: Option<&str>) -> Result<VecDeque<Phase>, StoreError> {
+    let Some(position) = position else { return Ok(phases) };
+    while let Some(phase) = phases.front_mut() {
+        if let Some(after) = position.strip_prefix(phase.letter) {
+            after.clone_into(&mut phase.after);
+            return Ok(phases);
+        }
+        phases.pop_front();
+    }
+    Err(not_a_position())
+}
+
+/// Looks at the rows read, phase after phase, until one hit more is found than the page takes. Phases that
+/// are done with are dropped.
+fn take(phases: &mut VecDeque<Phase>, query: &SearchQuery, page_size: usize, hits: &mut Vec<Hit<ContactId>>) {
+    while let Some(phase) = phases.front_mut() {
+        while let Some((sk, held)) = phase.rows.pop_front() {
+            hits.extend(phase.hit(query, &sk, &held));
+            if hits.len() > page_size {
+                return;
+            }
+        }
+        if !phase.is_over {
+            return;
+        }
+        phases.pop_front();
+    }
+}
+
+impl Phase {
+    fn is_dry(&self) -> bool {
+        self.rows.is_empty() && !self.is_over
+    }
+
+    /// Behind all that has been read of it.
+    fn position(&self) -> String {
+        format!("{}{}", self.letter, self.after)
+    }
+
+    /// The contact of a row, if it is this row that shows it.
+    fn hit(&self, query: &SearchQuery, sk: &str, held: &str) -> Option<Hit<ContactId>> {
+        let (found_by, contact) = keys::found(sk)?;
+        let shows = match query {
+            SearchQuery::Words { lead, .. } => {
+                shows_by_term(found_by, lead, held.split('|').filter(|term| !term.is_empty()))
+            }
+            SearchQuery::Phone(fragment) => {
+                let form = match self.letter {
+                    'Z' => PhoneForm::Reversed,
+                    _ if found_by == held => PhoneForm::International,
+                    _ => PhoneForm::National,
+                };
+                shows_by_form(form, held, fragment)
+            }
+        };
+        shows.then(|| Hit { row: contact, position: format!("{}{sk}", self.letter) })
+    }
+}

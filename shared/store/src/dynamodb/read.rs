@@ -1,0 +1,144 @@
+//! Strong reads: a row, a partition, many rows by their keys.
+
+use std::collections::BTreeMap;
+
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use futures::future::try_join_all;
+use serde::de::DeserializeOwned;
+
+use crate::dynamodb::item::{Item, PK, key, read, s};
+use crate::dynamodb::retry::Patience;
+use crate::{Store, StoreError, Table};
+
+/// The greatest number of keys that one batch read takes.
+const MOST_KEYS: usize = 100;
+
+impl Store {
+    /// One row, read strongly. One trip.
+    pub(crate) async fn get_row<T: DeserializeOwned>(
+        &self,
+        table: Table,
+        key: (String, impl Into<String>),
+    ) -> Result<Option<T>, StoreError> {
+        self.get_item(table, key).await?.map(read).transpose()
+    }
+
+    /// The same row as it stands.
+    pub(crate) async fn get_item(
+        &self,
+        table: Table,
+        (pk, sk): (String, impl Into<String>),
+    ) -> Result<Option<Item>, StoreError> {
+        let answer = self
+            .db
+            .get_item()
+            .table_name(self.tables.name(table))
+            .set_key(Some(key(pk, sk)))
+            .consistent_read(true)
+            .send()
+            .await?;
+        Ok(answer.item)
+    }
+
+    /// All rows of a partition, read strongly. One trip for each megabyte.
+    pub(crate) async fn partition<T: DeserializeOwned>(
+        &self,
+        table: Table,
+        pk: String,
+    ) -> Result<Vec<T>, StoreError> {
+        self.partition_items(table, pk).await?.into_iter().map(read).collect()
+    }
+
+    /// The same for a partition whose rows are of several kinds.
+    pub(crate) async fn partition_items(&self, table: Table, pk: String) -> Result<Vec<Item>, StoreError> {
+        let (mut rows, mut from) = (vec![], None);
+        loop {
+            let (items, next) = self.partition_page(table, &pk, from).await?;
+            rows.extend(items);
+            from = next;
+            if from.is_none() {
+                return Ok(rows);
+            }
+        }
+    }
+
+    /// The rows under these keys, each named once, read strongly, in no order. One trip; more only while the table
+    /// comes to some of the keys, or for a while to none.
+    pub(crate) async fn batch_items(&self, table: Table, keys: Vec<Item>) -> Result<Vec<Item>, StoreError> {
+        let keys = keys.into_iter().map(|key| (table, key)).collect();
+        Ok(self.rows_of(keys).await?.into_iter().map(|(_, item)| item).collect())
+    }
+
+    /// The rows under these keys of whatever tables, each named once, read strongly, in no order. One trip; more only
+    /// while the tables come to some of the keys.
+    pub(crate) async fn rows_of(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
+        let batches = keys.chunks(MOST_KEYS).map(|keys| self.whole_batch(keys.to_vec()));
+        Ok(try_join_all(batches).await?.concat())
+    }
+
+    /// The rows for as many keys as one call takes, each with its table.
+    async fn whole_batch(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
+        let (mut rows, mut wanted) = (vec![], keys);
+        let mut patience = Patience::new(self);
+        while !wanted.is_empty() {
+            let (items, left) = self.batch(wanted).await?;
+            if items.is_empty() && !left.is_empty() {
+                patience.wait().await?;
+            }
+            rows.extend(items);
+            wanted = left;
+        }
+        Ok(rows)
+    }
+
+    /// One batch read: what it answered and the keys it did not come to.
+    async fn batch(
+        &self,
+        keys: Vec<(Table, Item)>,
+    ) -> Result<(Vec<(Table, Item)>, Vec<(Table, Item)>), StoreError> {
+        let mut tables: BTreeMap<Table, Vec<Item>> = BTreeMap::new();
+        for (table, key) in keys {
+            tables.entry(table).or_default().push(key);
+        }
+        let mut call = self.db.batch_get_item();
+        for (table, keys) in &tables {
+            let wanted =
+                KeysAndAttributes::builder().set_keys(Some(keys.clone())).consistent_read(true).build();
+            let wanted = wanted.map_err(|error| StoreError::Failed(Box::new(error)))?;
+            call = call.request_items(self.tables.name(*table), wanted);
+        }
+        let answer = call.send().await?;
+        let (mut found, mut unread) =
+            (answer.responses.unwrap_or_default(), answer.unprocessed_keys.unwrap_or_default());
+        let (mut items, mut left) = (vec![], vec![]);
+        for table in tables.into_keys() {
+            let name = self.tables.name(table);
+            items.extend(found.remove(name).unwrap_or_default().into_iter().map(|item| (table, item)));
+            let keys = unread.remove(name).map(|unread| unread.keys).unwrap_or_default();
+            left.extend(keys.into_iter().map(|key| (table, key)));
+        }
+        Ok((items, left))
+    }
+
+    async fn partition_page(
+        &self,
+        table: Table,
+        pk: &str,
+        from: Option<Item>,
+    ) -> Result<(Vec<Item>, Option<Item>), StoreError> {
+        let values: [(&str, AttributeValue); 1] = [(":pk", s(pk))];
+        let answer = self
+            .db
+            .query()
+            .table_name(self.tables.name(table))
+            .key_condition_expression(format!("{PK} = :pk"))
+            .set_expression_attribute_values(Some(
+                values.map(|(name, value)| (name.to_owned(), value)).into(),
+            ))
+            .set_exclusive_start_key(from)
+            .consistent_read(true)
+            .send()
+            .await?;
+        Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
+    }
+}

@@ -1,0 +1,68 @@
+//! Rows that count their versions: each is written in the place of the version that was read.
+
+use std::collections::BTreeSet;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+
+use crate::dynamodb::item::{Item, PK, SK, n, s};
+use crate::dynamodb::write::{LAST_REQUEST, Write, Wrote, is_by};
+use crate::{Store, StoreError, Table};
+
+impl Store {
+    /// Puts a row where there is none; `false` when there is one already. One trip.
+    pub(crate) async fn put_first(&self, table: Table, row: Item) -> Result<bool, StoreError> {
+        self.put_if(row, |row| Write::put(table, row).when_absent()).await
+    }
+
+    /// Puts a row in the place of its version `seen`; `false` when it is no longer that version. One trip.
+    pub(crate) async fn put_next(&self, table: Table, row: Item, seen: u64) -> Result<bool, StoreError> {
+        self.put_if(row, |row| replacing(table, row, seen)).await
+    }
+
+    async fn put_if(&self, mut row: Item, write: impl FnOnce(Item) -> Write) -> Result<bool, StoreError> {
+        let request = self.ids.next().to_string();
+        row.insert(LAST_REQUEST.to_owned(), s(&request));
+        match self.write(write(row)).await? {
+            Wrote::Done(_) => Ok(true),
+            Wrote::Refused(found) => Ok(found.is_some_and(|found| is_by(&found, &request))),
+        }
+    }
+}
+
+/// A row put in the place of its version `seen`.
+pub(crate) fn replacing(table: Table, row: Item, seen: u64) -> Write {
+    Write::put(table, row).when("version = :seen").bind(":seen", n(seen))
+}
+
+/// A row changed where it stands: what differs between `before`, its version `seen`, and `after` is written, and what
+/// neither of them names stays (a place in a list that only its creation gave it).
+pub(crate) fn changing(table: Table, before: &Item, after: &Item, seen: u64) -> Write {
+    let (mut sets, mut removes) = (vec![], vec![]);
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let mut values: Vec<(String, AttributeValue)> = vec![];
+    let mut aliases: Vec<(String, String)> = vec![];
+    for (at, name) in names.into_iter().enumerate().filter(|(_, name)| ![PK, SK].contains(&name.as_str())) {
+        let (alias, value) = (format!("#a{at}"), format!(":a{at}"));
+        match after.get(name) {
+            Some(new) if before.get(name) != Some(new) => {
+                sets.push(format!("{alias} = {value}"));
+                values.push((value, new.clone()));
+            }
+            Some(_) => continue,
+            None => removes.push(alias.clone()),
+        }
+        aliases.push((alias, name.clone()));
+    }
+    let mut expression = format!("SET {}", sets.join(", "));
+    if !removes.is_empty() {
+        expression = format!("{expression} REMOVE {}", removes.join(", "));
+    }
+    let write =
+        Write::update(table, key_of(after), expression).when("version = :seen").bind(":seen", n(seen));
+    let write = values.into_iter().fold(write, |write, (value, new)| write.bind(value, new));
+    aliases.into_iter().fold(write, |write, (alias, name)| write.name(alias, name))
+}
+
+fn key_of(item: &Item) -> Item {
+    [PK, SK].into_iter().filter_map(|name| item.get(name).map(|key| (name.to_owned(), key.clone()))).collect()
+}

@@ -1,0 +1,377 @@
+//! Conditional writes, one by one and all or none.
+//!
+//! A refused condition is an outcome, not an error, and brings the row that stood in the way, so that a caller
+//! recognises its own earlier attempt by `lastRequest` ([`is_by`]): the SDK repeats a write whose answer was
+//! lost, and the repeat finds the condition broken by the first. A conflict with another transaction is
+//! tried again here, since the SDK does not, with a fresh token each time.
+
+use std::collections::HashMap;
+
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
+use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::types::{
+    AttributeValue, CancellationReason, Delete, Put, ReturnValue, ReturnValuesOnConditionCheckFailure,
+    TransactWriteItem, Update,
+};
+
+use crate::dynamodb::item::{Item, text};
+use crate::dynamodb::retry::Patience;
+use crate::{Store, StoreError, Table};
+
+/// The attribute of an entity's row that names the write which it is as it is by: an id of the write's own, behind the
+/// API request's, if it is by one ([`Store::write_id`]).
+pub(crate) const LAST_REQUEST: &str = "lastRequest";
+
+impl Store {
+    /// An id for a write of an API request. A write of nobody's request has a random id and no more.
+    pub fn write_id(&self, request: &str) -> String {
+        format!("{request}/{}", self.ids.next())
+    }
+}
+
+/// The API request that a write was made for, if it was for one.
+pub(crate) fn request_of(write_id: &str) -> Option<&str> {
+    write_id.split_once('/').map(|(request, _)| request).filter(|request| !request.is_empty())
+}
+
+/// The greatest number of writes in a transaction.
+pub(crate) const MOST_WRITES: usize = 100;
+
+/// One write, on its own ([`Store::write`]) or as part of a transaction ([`Store::transact`]).
+#[derive(Clone, Debug)]
+pub(crate) struct Write {
+    table: Table,
+    action: Action,
+    condition: Option<String>,
+    names: HashMap<String, String>,
+    values: HashMap<String, AttributeValue>,
+    returning_new: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Action {
+    Put(Item),
+    Update { key: Item, expression: String },
+    Delete { key: Item },
+}
+
+impl Write {
+    /// Puts a whole row in place of whatever stands under its keys.
+    pub(crate) fn put(table: Table, row: Item) -> Self {
+        Self::new(table, Action::Put(row))
+    }
+
+    /// Changes attributes of a row, which is made if there is none.
+    pub(crate) fn update(table: Table, key: Item, expression: impl Into<String>) -> Self {
+        Self::new(table, Action::Update { key, expression: expression.into() })
+    }
+
+    /// Removes a row, if there is one.
+    pub(crate) fn delete(table: Table, key: Item) -> Self {
+        Self::new(table, Action::Delete { key })
+    }
+
+    /// Only if the row, as it stands, is so.
+    pub(crate) fn when(mut self, condition: impl Into<String>) -> Self {
+        self.condition = Some(condition.into());
+        self
+    }
+
+    /// Only if there is no row under these keys.
+    pub(crate) fn when_absent(self) -> Self {
+        self.when("attribute_not_exists(pk)")
+    }
+
+    /// Says what a `:placeholder` of an expression stands for.
+    pub(crate) fn bind(mut self, placeholder: impl Into<String>, value: AttributeValue) -> Self {
+        self.values.insert(placeholder.into(), value);
+        self
+    }
+
+    /// Says what a `#placeholder` of an expression stands for: an attribute whose name DynamoDB reserves.
+    pub(crate) fn name(mut self, placeholder: impl Into<String>, attribute: impl Into<String>) -> Self {
+        self.names.insert(placeholder.into(), attribute.into());
+        self
+    }
+
+    /// Asks for the whole row after an update. Not in a transaction.
+    pub(crate) fn returning_new(mut self) -> Self {
+        self.returning_new = true;
+        self
+    }
+
+    fn new(table: Table, action: Action) -> Self {
+        Self {
+            table,
+            action,
+            condition: None,
+            names: HashMap::new(),
+            values: HashMap::new(),
+            returning_new: false,
+        }
+    }
+}
+
+/// What became of one write.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Wrote {
+    /// Done; with the row as it is now, if [`Write::returning_new`] asked for it.
+    Done(Item),
+    /// Not done: the condition did not hold for the row found (`None`: there was no row).
+    Refused(Option<Item>),
+}
+
+/// What became of a transaction.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Transacted {
+    /// All is written.
+    Done,
+    /// Nothing is written: these conditions did not hold, in the order of the writes. At least one.
+    Refused(Vec<Refusal>),
+}
+
+/// One condition of a transaction that did not hold.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Refusal {
+    /// Which write, counted from 0.
+    pub(crate) at: usize,
+    /// The row found, if there was one.
+    pub(crate) found: Option<Item>,
+}
+
+/// Whether a row was last written by that request: then the write that now seems refused had been done.
+pub(crate) fn is_by(row: &Item, request_id: &str) -> bool {
+    text(row, LAST_REQUEST) == request_id
+}
+
+impl Store {
+    /// Carries out one write. One trip; more only while another transaction holds the row, for 2 s at most.
+    pub(crate) async fn write(&self, write: Write) -> Result<Wrote, StoreError> {
+        let mut patience = Patience::new(self);
+        loop {
+            match self.write_once(&write).await? {
+                Some(wrote) => return Ok(wrote),
+                None => patience.wait().await?,
+            }
+        }
+    }
+
+    /// Carries out up to 100 writes, each on another row, all or none. One trip; more only while another
+    /// transaction holds one of the rows, for 2 s at most.
+    pub(crate) async fn transact(&self, writes: Vec<Write>) -> Result<Transacted, StoreError> {
+        let actions: Vec<TransactWriteItem> =
+            writes.into_iter().map(|write| self.action(write)).collect::<Result<_, _>>()?;
+        let mut patience = Patience::new(self);
+        loop {
+            // The SDK makes a fresh token for each of these, and keeps it over its own retries.
+            let sent = self.db.transact_write_items().set_transact_items(Some(actions.clone())).send().await;
+            let Err(error) = sent else { return Ok(Transacted::Done) };
+            let reasons = match error.as_service_error() {
+                Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
+                    cancelled.cancellation_reasons()
+                }
+                _ => return Err(error.into()),
+            };
+            match Cancelled::of(reasons) {
+                Cancelled::Refused(refusals) => return Ok(Transacted::Refused(refusals)),
+                // The SDK repeats neither: to it a cancelled transaction is an answer.
+                Cancelled::Later => patience.wait().await?,
+                Cancelled::Otherwise => return Err(StoreError::Failed(Box::new(error))),
+            }
+        }
+    }
+
+    /// One attempt of one write; `None` if another transaction holds the row.
+    async fn write_once(&self, write: &Write) -> Result<Option<Wrote>, StoreError> {
+        let (table, write) = (self.tables.name(write.table), write.clone());
+        let names = (!write.names.is_empty()).then_some(write.names);
+        let values = (!write.values.is_empty()).then_some(write.values);
+        let all_old = ReturnValuesOnConditionCheckFailure::AllOld;
+        match write.action {
+            Action::Put(row) => {
+                let put = self.db.put_item().table_name(table).set_item(Some(row));
+                let put = put
+                    .set_condition_expression(write.condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .return_values_on_condition_check_failure(all_old);
+                single(put.send().await.map(|_| None))
+            }
+            Action::Update { key, expression } => {
+                let update =
+                    self.db.update_item().table_name(table).set_key(Some(key)).update_expression(expression);
+                let update = update
+                    .set_condition_expression(write.condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .set_return_values(write.returning_new.then_some(ReturnValue::AllNew))
+                    .return_values_on_condition_check_failure(all_old);
+                single(update.send().await.map(|answer| answer.attributes))
+            }
+            Action::Delete { key } => {
+                let delete = self.db.delete_item().table_name(table).set_key(Some(key));
+                let delete = delete
+                    .set_condition_expression(write.condition)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .return_values_on_condition_check_failure(all_old);
+                single(delete.send().await.map(|_| None))
+            }
+        }
+    }
+
+    /// A write in the form transactions take.
+    fn action(&self, write: Write) -> Result<TransactWriteItem, StoreError> {
+        let table = self.tables.name(write.table);
+        let names = (!write.names.is_empty()).then_some(write.names);
+        let values = (!write.values.is_empty()).then_some(write.values);
+        let all_old = ReturnValuesOnConditionCheckFailure::AllOld;
+        let item = TransactWriteItem::builder();
+        let built = match write.action {
+            Action::Put(row) => Put::builder()
+                .table_name(table)
+                .set_item(Some(row))
+                .set_condition_expression(write.condition)
+                .set_expression_attribute_names(names)
+                .set_expression_attribute_values(values)
+                .return_values_on_condition_check_failure(all_old)
+                .build()
+                .map(|put| item.put(put)),
+            Action::Update { key, expression } => Update::builder()
+                .table_name(table)
+                .set_key(Some(key))
+                .update_expression(expression)
+                .set_condition_expression(write.condition)
+                .set_expression_attribute_names(names)
+                .set_expression_attribute_values(values)
+                .return_values_on_condition_check_failure(all_old)
+                .build()
+                .map(|update| item.update(update)),
+            Action::Delete { key } => Delete::builder()
+                .table_name(table)
+                .set_key(Some(key))
+                .set_condition_expression(write.condition)
+                .set_expression_attribute_names(names)
+                .set_expression_attribute_values(values)
+                .return_values_on_condition_check_failure(all_old)
+                .build()
+                .map(|delete| item.delete(delete)),
+        };
+        built.map(|item| item.build()).map_err(|error| StoreError::Failed(Box::new(error)))
+    }
+}
+
+/// Sorts the answer to a single write; `None` if another transaction holds the row.
+fn single<E>(
+    answer: Result<Option<Item>, aws_sdk_dynamodb::error::SdkError<E>>,
+) -> Result<Option<Wrote>, StoreError>
+where
+    E: RefusedRow + ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
+{
+    let error = match answer {
+        Ok(row) => return Ok(Some(Wrote::Done(row.unwrap_or_default()))),
+        Err(error) => error,
+    };
+    if let Some(found) = error.as_service_error().and_then(E::refused_row) {
+        return Ok(Some(Wrote::Refused(found.cloned())));
+    }
+    if error.as_service_error().and_then(|error| error.code()) == Some(CONFLICT_EXCEPTION) {
+        return Ok(None);
+    }
+    Err(error.into())
+}
+
+/// DynamoDB's name for a conflict, as an exception of a single write.
+const CONFLICT_EXCEPTION: &str = "TransactionConflictException";
+
+/// The three errors of single writes that hold the row for which a condition failed.
+trait RefusedRow {
+    /// `Some` if the condition failed, with the row found.
+    fn refused_row(&self) -> Option<Option<&Item>>;
+}
+
+macro_rules! refused_rows {
+    ($($module:ident::$error:ident)*) => {$(
+        impl RefusedRow for aws_sdk_dynamodb::operation::$module::$error {
+            fn refused_row(&self) -> Option<Option<&Item>> {
+                match self {
+                    Self::ConditionalCheckFailedException(failed) => Some(failed.item()),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+refused_rows! { put_item::PutItemError update_item::UpdateItemError delete_item::DeleteItemError }
+
+/// Why a transaction was cancelled, of all its reasons the one that decides.
+#[derive(Debug, PartialEq)]
+enum Cancelled {
+    Refused(Vec<Refusal>),
+    /// Another transaction holds one of the rows, or one is throttled: nothing was decided.
+    Later,
+    Otherwise,
+}
+
+impl Cancelled {
+    /// A row held up comes before refused conditions: only without one have all conditions been looked at, and
+    /// what the entity's says decides how the others are read.
+    fn of(reasons: &[CancellationReason]) -> Self {
+        let has = |codes: &[&str]| {
+            reasons.iter().any(|reason| reason.code().is_some_and(|code| codes.contains(&code)))
+        };
+        if has(&["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"]) {
+            return Self::Later;
+        }
+        let refusals: Vec<Refusal> = reasons
+            .iter()
+            .enumerate()
+            .filter(|(_, reason)| reason.code() == Some("ConditionalCheckFailed"))
+            .map(|(at, reason)| Refusal { at, found: reason.item().filter(|item| !item.is_empty()).cloned() })
+            .collect();
+        if refusals.is_empty() { Self::Otherwise } else { Self::Refused(refusals) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dynamodb::item::s;
+
+    fn reasons(codes: &[&str]) -> Vec<CancellationReason> {
+        codes.iter().map(|code| CancellationReason::builder().code(*code).build()).collect()
+    }
+
+    fn refused(at: &[usize]) -> Cancelled {
+        Cancelled::Refused(at.iter().map(|at| Refusal { at: *at, found: None }).collect())
+    }
+
+    #[test]
+    fn of_all_reasons_the_one_that_decides_is_read() {
+        let rows: &[(&[&str], Cancelled)] = &[
+            (&["ConditionalCheckFailed", "None"], refused(&[0])),
+            (&["None", "ConditionalCheckFailed", "ConditionalCheckFailed"], refused(&[1, 2])),
+            (&["TransactionConflict", "None"], Cancelled::Later),
+            // The first condition was not looked at: what the second one means is not known yet.
+            (&["TransactionConflict", "ConditionalCheckFailed"], Cancelled::Later),
+            (&["ThrottlingError", "TransactionConflict"], Cancelled::Later),
+            (&["None", "ProvisionedThroughputExceeded"], Cancelled::Later),
+            (&["ValidationError"], Cancelled::Otherwise),
+            (&[], Cancelled::Otherwise),
+        ];
+        for (codes, expected) in rows {
+            assert_eq!(Cancelled::of(&reasons(codes)), *expected, "{codes:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_brings_the_row_found() {
+        let row = Item::from([(LAST_REQUEST.to_owned(), s("mine"))]);
+        let reason = CancellationReason::builder().code("ConditionalCheckFailed");
+        let reason = reason.set_item(Some(row.clone())).build();
+        assert!(is_by(&row, "mine") && !is_by(&row, "yours"));
+        let expected = Cancelled::Refused(vec![Refusal { at: 0, found: Some(row) }]);
+        assert_eq!(Cancelled::of(&[reason]), expected);
+    }
+}

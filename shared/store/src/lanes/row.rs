@@ -1,0 +1,159 @@
+//! The rows by which a conversation is sent into: its lane and its onboarding plan.
+
+use domain::onboarding::Requested;
+use domain::summary::Tally;
+use domain::{ConversationId, LaneId, OnboardingPlan, Recipient, Timestamp, WorkspaceId};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, row, s};
+use crate::dynamodb::write::LAST_REQUEST;
+use crate::messages::row::{RecipientField, RequestedField};
+use crate::{StoreError, keys};
+
+/// The lane that a conversation is made with, as `request_id` writes it: `seq` numbers are taken, of which those that
+/// are messages are counted; it is looked after from `due_at` on, if there is something to be sent.
+pub(crate) fn first_lane(
+    workspace: WorkspaceId,
+    conversation: ConversationId,
+    seq: u64,
+    tally: Tally,
+    due_at: Option<Timestamp>,
+    request_id: &str,
+) -> Result<Item, StoreError> {
+    let body = LaneRow {
+        seq,
+        mark: 1,
+        lease: None,
+        lease_until: None,
+        due_shard: due_at.map(|_| keys::due_shard(&LaneId::Conversation(workspace, conversation))),
+        due_at: due_at.map(Timestamp::as_millis),
+        outbound: tally.outbound,
+        inbound: tally.inbound,
+        internal: tally.internal,
+        first_at: tally.first.map(Timestamp::as_millis),
+        last_at: tally.last.map(Timestamp::as_millis),
+    };
+    let (pk, sk) = keys::conversation_lane(workspace, conversation);
+    let mut item = row(pk, sk, "lane", &body)?;
+    item.insert(LAST_REQUEST.to_owned(), s(request_id));
+    Ok(item)
+}
+
+/// An onboarding plan's row as `request_id` writes it.
+pub(crate) fn plan_item(plan: &OnboardingPlan, request_id: &str) -> Result<Item, StoreError> {
+    let body = PlanRow {
+        recipients: plan.recipients.iter().map(RecipientField::from).collect(),
+        steps: plan.steps.iter().map(RequestedField::from).collect(),
+        done: plan.done,
+        created_at: plan.created_at,
+    };
+    let (pk, sk) = keys::plan(plan.workspace_id, plan.conversation);
+    let mut item = row(pk, sk, "plan", &body)?;
+    item.insert(LAST_REQUEST.to_owned(), s(request_id));
+    Ok(item)
+}
+
+/// `W#C#<conversation id>` / `L`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LaneRow {
+    /// The last number taken: the next message's is one more.
+    pub(crate) seq: u64,
+    /// Grows with whatever is to be sent.
+    #[serde(default)]
+    pub(crate) mark: u64,
+    /// Who sends into the conversation, and until when (milliseconds since 1970).
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lease: Option<Uuid>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lease_until: Option<i64>,
+    /// Where it stands in the `due` index, and from when on it is looked after (milliseconds since 1970).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) due_shard: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) due_at: Option<i64>,
+    /// How many messages there are of each direction, and when the first and the last were made (milliseconds since
+    /// 1970), as far as they are counted here ([`LaneRow::counted`]).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) outbound: usize,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) inbound: usize,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) internal: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) first_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) last_at: Option<i64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// `W#C#<conversation id>` / `P`. Removed when the last step has become a message.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PlanRow {
+    recipients: Vec<RecipientField>,
+    steps: Vec<RequestedField>,
+    done: usize,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+}
+
+impl PlanRow {
+    /// The plan of that conversation.
+    pub(crate) fn plan(self, workspace: WorkspaceId, conversation: ConversationId) -> OnboardingPlan {
+        OnboardingPlan {
+            workspace_id: workspace,
+            conversation,
+            recipients: self.recipients.into_iter().map(Recipient::from).collect(),
+            steps: self.steps.into_iter().map(Requested::from).collect(),
+            done: self.done,
+            created_at: self.created_at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::template::{ParameterValue, Parameters};
+    use domain::{ChannelId, ContactId, TemplateId};
+
+    use super::*;
+    use crate::dynamodb::item::{read, text};
+
+    const WORKSPACE: WorkspaceId = WorkspaceId::from_uuid(Uuid::from_u128(1));
+    const CONVERSATION: ConversationId = ConversationId::from_uuid(Uuid::from_u128(2));
+
+    #[test]
+    fn a_plan_reads_back_as_it_was_written() {
+        let channel = ChannelId::parse("1045551234567").unwrap();
+        let parameters = Parameters::from([("code".to_owned(), ParameterValue::parse("7").unwrap())]);
+        let plan = OnboardingPlan {
+            workspace_id: WORKSPACE,
+            conversation: CONVERSATION,
+            recipients: vec![Recipient { contact: ContactId::from_uuid(Uuid::from_u128(3)), channel }],
+            steps: vec![Requested { template: TemplateId::from_uuid(Uuid::from_u128(4)), parameters }],
+            done: 1,
+            created_at: Timestamp::from_millis(1_767_323_045_678),
+        };
+        let item = plan_item(&plan, "r").unwrap();
+        assert_eq!((text(&item, "sk"), text(&item, LAST_REQUEST)), ("P", "r"));
+        assert_eq!(read::<PlanRow>(item).unwrap().plan(WORKSPACE, CONVERSATION), plan);
+    }
+
+    #[test]
+    fn a_lane_is_in_the_due_index_only_while_something_is_to_be_sent() {
+        let lane = |due_at| first_lane(WORKSPACE, CONVERSATION, 2, Tally::default(), due_at, "r").unwrap();
+        let idle = lane(None);
+        assert_eq!((text(&idle, "sk"), text(&idle, LAST_REQUEST)), ("L", "r"));
+        assert!(!idle.contains_key("dueShard") && !idle.contains_key("dueAt"));
+        let due: LaneRow = read(lane(Some(Timestamp::from_millis(5)))).unwrap();
+        assert_eq!((due.seq, due.lease, due.lease_until), (2, None, None));
+        assert_eq!((due.due_shard.as_deref(), due.due_at), (Some("due#00"), Some(5)));
+    }
+}

@@ -1,0 +1,60 @@
+//! Counting a conversation's messages, for its summary.
+
+use domain::summary::Tally;
+use domain::{ConversationId, Timestamp, WorkspaceId};
+
+use crate::dynamodb::item::{read, s};
+use crate::lanes::row::LaneRow;
+use crate::messages::row::Counted;
+use crate::{Store, StoreError, Table, keys};
+
+impl Store {
+    /// The messages that a conversation had by that moment, read strongly. One trip, as its lane counts them; where
+    /// that has not counted all, or counts later ones, another for each megabyte of them.
+    pub async fn tally(
+        &self,
+        workspace: WorkspaceId,
+        conversation: ConversationId,
+        until: Timestamp,
+    ) -> Result<Tally, StoreError> {
+        let lane: Option<LaneRow> =
+            self.get_row(Table::Messages, keys::conversation_lane(workspace, conversation)).await?;
+        match lane.and_then(|lane| lane.counted(until)) {
+            Some(tally) => Ok(tally),
+            None => self.tally_of_messages(workspace, conversation, until).await,
+        }
+    }
+
+    async fn tally_of_messages(
+        &self,
+        workspace: WorkspaceId,
+        conversation: ConversationId,
+        until: Timestamp,
+    ) -> Result<Tally, StoreError> {
+        let (mut tally, mut from) = (Tally::default(), None);
+        loop {
+            let page = self
+                .db
+                .query()
+                .table_name(self.tables.name(Table::Messages))
+                .key_condition_expression("pk = :pk AND begins_with(sk, :messages)")
+                .expression_attribute_values(":pk", s(keys::messages(workspace, conversation)))
+                .expression_attribute_values(":messages", s(keys::MESSAGES))
+                .projection_expression(Counted::ATTRIBUTES)
+                .set_exclusive_start_key(from)
+                .consistent_read(true)
+                .send()
+                .await?;
+            for item in page.items.unwrap_or_default() {
+                let message: Counted = read(item)?;
+                if message.created_at <= until {
+                    tally.count(message.direction(), message.created_at);
+                }
+            }
+            from = page.last_evaluated_key;
+            if from.is_none() {
+                return Ok(tally);
+            }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A workspace's lead capture, and its captcha secret among the secrets.
+
+use std::time::Duration;
+
+use domain::captcha::Threshold;
+use domain::capture::Caps;
+use domain::{BrandId, Capture, CaptureKey, Secret, TemplateId, Timestamp, WebOrigin, WorkspaceId};
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, row};
+use crate::dynamodb::write::Write;
+use crate::{Store, StoreError, Table, keys};
+
+/// For how long a process remembers a captcha secret.
+pub(crate) const CAPTCHA_SECRET_MEMORY: Duration = Duration::from_secs(300);
+
+impl Store {
+    /// The workspace's set-up, read strongly. One trip.
+    pub async fn capture(&self, workspace: WorkspaceId) -> Result<Option<Capture>, StoreError> {
+        let row: Option<CaptureRow> = self.get_row(Table::Workspaces, keys::capture(workspace)).await?;
+        Ok(row.map(Capture::from))
+    }
+
+    /// Makes a set-up; `false` when there is one. One trip.
+    pub async fn create_capture(&self, capture: &Capture) -> Result<bool, StoreError> {
+        self.put_first(Table::Workspaces, capture_row(capture)?).await
+    }
+
+    /// Puts the next version of a set-up in the place of the one before; `false` when that is no longer the present
+    /// one. One trip.
+    pub async fn replace_capture(&self, next: &Capture) -> Result<bool, StoreError> {
+        self.put_next(Table::Workspaces, capture_row(next)?, next.version - 1).await
+    }
+
+    /// The secret by which the captcha's provider knows the workspace's site, remembered for 5 minutes. One trip when
+    /// it is not in memory.
+    pub async fn captcha_secret(&self, workspace: WorkspaceId) -> Result<Option<Secret>, StoreError> {
+        let now = self.now();
+        if let Some(secret) = self.memories.captcha_secrets.get(&workspace, now) {
+            return Ok(Some(secret));
+        }
+        let row: Option<SecretRow> = self.get_row(Table::Secrets, keys::capture_secret(workspace)).await?;
+        let secret = row.map(|row| Secret::new(row.secret));
+        if let Some(secret) = &secret {
+            self.memories.captcha_secrets.keep(workspace, secret.clone(), now);
+        }
+        Ok(secret)
+    }
+
+    /// Forgets a captcha secret, since the provider refused it: it may have been replaced.
+    pub fn forget_captcha_secret(&self, workspace: WorkspaceId) {
+        self.memories.captcha_secrets.forget(&workspace);
+    }
+
+    /// Stores a captcha secret. Processes that remember the one before use it for up to 5 minutes more. One trip.
+    pub async fn set_captcha_secret(
+        &self,
+        workspace: WorkspaceId,
+        secret: &Secret,
+    ) -> Result<(), StoreError> {
+        let (pk, sk) = keys::capture_secret(workspace);
+        let row = row(pk, sk, "captchaSecret", &SecretRow { secret: secret.expose().to_owned() })?;
+        self.write(Write::put(Table::Secrets, row)).await?;
+        self.forget_captcha_secret(workspace);
+        Ok(())
+    }
+}
+
+fn capture_row(capture: &Capture) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::capture(capture.workspace_id);
+    row(pk, sk, "capture", &CaptureRow::from(capture))
+}
+
+/// `W#K` / `K`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CaptureRow {
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+    enabled: bool,
+    #[serde(with = "fields::text")]
+    key: CaptureKey,
+    #[serde(with = "fields::list")]
+    origins: Vec<WebOrigin>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    brand_id: Option<BrandId>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    template_id: Option<TemplateId>,
+    #[serde(with = "fields::text")]
+    threshold: Threshold,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    daily_cap: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    phone_cap: Option<u32>,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    #[serde(with = "fields::text")]
+    updated_at: Timestamp,
+    version: u64,
+}
+
+/// `W#K` / `S`, in the table `secrets`.
+#[derive(Serialize, Deserialize)]
+struct SecretRow {
+    secret: String,
+}
+
+impl From<CaptureRow> for Capture {
+    fn from(row: CaptureRow) -> Self {
+        Self {
+            workspace_id: row.workspace_id,
+            enabled: row.enabled,
+            key: row.key,
+            origins: row.origins,
+            brand: row.brand_id,
+            template: row.template_id,
+            threshold: row.threshold,
+            caps: Caps { daily: row.daily_cap, per_phone: row.phone_cap },
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            version: row.version,
+        }
+    }
+}
+
+impl From<&Capture> for CaptureRow {
+    fn from(capture: &Capture) -> Self {
+        Self {
+            workspace_id: capture.workspace_id,
+            enabled: capture.enabled,
+            key: capture.key.clone(),
+            origins: capture.origins.clone(),
+            brand_id: capture.brand.clone(),
+            template_id: capture.template,
+            threshold: capture.threshold,
+            daily_cap: capture.caps.daily,
+            phone_cap: capture.caps.per_phone,
+            created_at: capture.created_at,
+            updated_at: capture.updated_at,
+            version: capture.version,
+        }
+    }
+}

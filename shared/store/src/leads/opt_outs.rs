@@ -1,0 +1,56 @@
+//! Numbers whose owners asked not to be written to by leads.
+
+use domain::{Cellphone, Timestamp, WorkspaceId};
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{key, row};
+use crate::dynamodb::write::Write;
+use crate::{Store, StoreError, Table, keys};
+
+/// A number whose owner asked not to be written to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptOut {
+    /// The number.
+    pub cellphone: Cellphone,
+    /// When it was put down.
+    pub since: Timestamp,
+}
+
+impl Store {
+    /// Whether the number's owner asked not to be written to, read strongly. One trip.
+    pub async fn opted_out(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Result<bool, StoreError> {
+        let found = self.get_item(Table::Leads, (keys::opt_outs(workspace), cellphone.as_str())).await?;
+        Ok(found.is_some())
+    }
+
+    /// Puts a number down; `false` if it was already. One trip.
+    pub async fn opt_out(&self, workspace: WorkspaceId, opt_out: &OptOut) -> Result<bool, StoreError> {
+        let body = OptOutRow { cellphone: opt_out.cellphone.clone(), since: opt_out.since };
+        let row = row(keys::opt_outs(workspace), opt_out.cellphone.as_str(), "optOut", &body)?;
+        self.put_first(Table::Leads, row).await
+    }
+
+    /// Strikes a number off. One trip.
+    pub async fn opt_in(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Result<(), StoreError> {
+        let key = key(keys::opt_outs(workspace), cellphone.as_str());
+        self.write(Write::delete(Table::Leads, key)).await?;
+        Ok(())
+    }
+
+    /// All numbers that were put down, by number. One trip for each megabyte.
+    pub async fn opt_outs(&self, workspace: WorkspaceId) -> Result<Vec<OptOut>, StoreError> {
+        let rows: Vec<OptOutRow> = self.partition(Table::Leads, keys::opt_outs(workspace)).await?;
+        let opt_out = |row: OptOutRow| OptOut { cellphone: row.cellphone, since: row.since };
+        Ok(rows.into_iter().map(opt_out).collect())
+    }
+}
+
+/// `W#O` / the number.
+#[derive(Serialize, Deserialize)]
+struct OptOutRow {
+    #[serde(with = "fields::text")]
+    cellphone: Cellphone,
+    #[serde(with = "fields::text")]
+    since: Timestamp,
+}

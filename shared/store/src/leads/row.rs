@@ -1,0 +1,163 @@
+//! The row of a lead.
+
+use std::collections::BTreeMap;
+
+use domain::captcha::Score;
+use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm};
+use domain::message::PartError;
+use domain::{BrandId, Cellphone, Consent, ContactId, ConversationId, Lead, LeadState, MessageId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, PK, check_schema, read, row, s, text, unreadable};
+use crate::dynamodb::write::LAST_REQUEST;
+use crate::messages::row::ProgressField;
+use crate::{StoreError, keys};
+
+/// A lead's row as `request_id` writes it, without its place in the due index.
+pub(crate) fn lead_item(lead: &Lead, request_id: &str) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::lead(lead.workspace_id, lead.id);
+    let mut item = row(pk, sk, "lead", &LeadRow::from(lead))?;
+    item.insert("timePk".to_owned(), s(keys::leads_by_time(lead.workspace_id)));
+    item.insert("timeSk".to_owned(), s(keys::newest_first(lead.created_at, lead.id)));
+    item.insert(LAST_REQUEST.to_owned(), s(request_id));
+    Ok(item)
+}
+
+/// The lead of a row.
+pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
+    // The key of a row that is no lead's may hold personal data.
+    let Some((workspace_id, id)) = keys::read_lead(text(&item, PK)) else {
+        return Err(unreadable(&item, "its key is of another kind"));
+    };
+    let name = format!("the lead {id}");
+    check_schema(&item, &name)?;
+    let unreadable = |reason: String| StoreError::Unreadable { key: name.clone(), reason };
+    let row: LeadRow = serde_dynamo::from_item(item).map_err(|error| unreadable(error.to_string()))?;
+    let utm = Utm::of(row.utm).map_err(|unfit| unreadable(unfit.to_string()))?;
+    let score = Score::from_hundredths(row.consent.score).ok_or_else(|| unreadable("no score".to_owned()))?;
+    let consent = Consent {
+        status: row.consent.status,
+        captured_at: row.consent.captured_at,
+        received_at: row.created_at,
+        landing_uri: row.landing_uri.clone(),
+        address_hash: row.consent.address_hash,
+        user_agent: row.consent.user_agent,
+        score,
+    };
+    Ok(Lead {
+        id,
+        workspace_id,
+        cellphone: row.cellphone,
+        name: row.name,
+        brand: row.brand_id,
+        landing_uri: row.landing_uri,
+        utm,
+        consent,
+        contact: row.contact_id,
+        conversation: row.conversation_id,
+        message: row.message_id,
+        opened: row.opened,
+        state: row.state,
+        error: row.error.map(PartError::of),
+        progress: row.progress.into(),
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+        version: row.version,
+    })
+}
+
+/// How far the lead has come whose row was read for nothing else.
+pub(crate) fn state(item: Item) -> Result<LeadState, StoreError> {
+    Ok(read::<StateField>(item)?.state)
+}
+
+#[derive(Deserialize)]
+struct StateField {
+    #[serde(with = "fields::text")]
+    state: LeadState,
+}
+
+/// `W#L#<lead id>` / `L`. It is written four times, each time whole: nothing stands in it twice, so that it seldom
+/// exceeds the kilobyte of a write unit.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LeadRow {
+    #[serde(with = "fields::text")]
+    cellphone: Cellphone,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    name: Option<LeadName>,
+    #[serde(with = "fields::text")]
+    brand_id: BrandId,
+    #[serde(with = "fields::text")]
+    landing_uri: LandingUri,
+    utm: BTreeMap<String, String>,
+    consent: ConsentField,
+    #[serde(with = "fields::text")]
+    contact_id: ContactId,
+    #[serde(with = "fields::text")]
+    conversation_id: ConversationId,
+    #[serde(with = "fields::text")]
+    message_id: MessageId,
+    opened: bool,
+    #[serde(with = "fields::text")]
+    state: LeadState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    progress: ProgressField,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    #[serde(with = "fields::text")]
+    updated_at: Timestamp,
+    version: u64,
+}
+
+/// A permission. It was received when the lead was made, and its page is the lead's.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ConsentField {
+    #[serde(with = "fields::text")]
+    status: ConsentStatus,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    captured_at: Option<Timestamp>,
+    address_hash: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user_agent: Option<String>,
+    /// In hundredths.
+    score: u8,
+}
+
+impl From<&Lead> for LeadRow {
+    fn from(lead: &Lead) -> Self {
+        Self {
+            cellphone: lead.cellphone.clone(),
+            name: lead.name.clone(),
+            brand_id: lead.brand.clone(),
+            landing_uri: lead.landing_uri.clone(),
+            utm: lead.utm.values().clone(),
+            consent: ConsentField::from(&lead.consent),
+            contact_id: lead.contact,
+            conversation_id: lead.conversation,
+            message_id: lead.message,
+            opened: lead.opened,
+            state: lead.state,
+            error: lead.error.as_ref().map(|error| error.as_str().to_owned()),
+            progress: ProgressField::from(&lead.progress),
+            created_at: lead.created_at,
+            updated_at: lead.updated_at,
+            version: lead.version,
+        }
+    }
+}
+
+impl From<&Consent> for ConsentField {
+    fn from(consent: &Consent) -> Self {
+        Self {
+            status: consent.status,
+            captured_at: consent.captured_at,
+            address_hash: consent.address_hash.clone(),
+            user_agent: consent.user_agent.clone(),
+            score: consent.score.hundredths(),
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! The row of a message, and the entry by which it stays in its conversation's lane while it is to be sent.
+
+use domain::media::FileName;
+use domain::message::{Attached, Content, PartError, Progress, SentBy};
+use domain::onboarding::Requested;
+use domain::summary::Direction;
+use domain::template::Parameters;
+use domain::{
+    ChannelId, ContactId, ConversationId, FileType, MediaId, Message, MessageBody, MessageId, MessageStatus,
+    Part, Recipient, TemplateId, Timestamp, WorkspaceId,
+};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, read, row, s};
+use crate::dynamodb::write::LAST_REQUEST;
+use crate::{StoreError, keys};
+
+const KIND: &str = "message";
+
+/// A message's row as `request_id` writes it.
+pub(crate) fn message_item(message: &Message, request_id: &str) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::message(message.workspace_id, message.conversation, message.id);
+    let mut item = row(pk, sk, KIND, &MessageRow::from(message))?;
+    item.insert(LAST_REQUEST.to_owned(), s(request_id));
+    Ok(item)
+}
+
+/// The message of a row.
+pub(crate) fn message(item: Item) -> Result<Message, StoreError> {
+    Ok(read::<MessageRow>(item)?.into())
+}
+
+/// The entry of a message that is to be sent, in its place in the conversation.
+pub(crate) fn entry_item(message: &Message, request_id: &str) -> Result<Item, StoreError> {
+    let pk = keys::messages(message.workspace_id, message.conversation);
+    let mut item = row(pk, keys::open_entry(message.seq), "entry", &EntryRow { message_id: message.id })?;
+    item.insert(LAST_REQUEST.to_owned(), s(request_id));
+    Ok(item)
+}
+
+/// `W#C#<conversation id>` / `Q#<seq>`. Removed with the message's last part.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EntryRow {
+    /// What is to be sent.
+    #[serde(with = "fields::text")]
+    pub(crate) message_id: MessageId,
+}
+
+/// What of a message's row counts for a summary; the rest is not even read.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Counted {
+    #[serde(with = "fields::text")]
+    sent_by: SentBy,
+    #[serde(default)]
+    content: CountedContent,
+    #[serde(with = "fields::text")]
+    pub(crate) created_at: Timestamp,
+}
+
+#[derive(Default, Deserialize)]
+struct CountedContent {
+    written: Option<CountedText>,
+}
+
+#[derive(Deserialize)]
+struct CountedText {
+    broadcast: bool,
+}
+
+impl Counted {
+    /// A projection of the row. (A template has none of the content's: it goes to customers as it is.)
+    pub(crate) const ATTRIBUTES: &str = "pk, sk, sv, sentBy, content.written.broadcast, createdAt";
+
+    pub(crate) fn direction(&self) -> Direction {
+        Direction::of(self.sent_by, self.content.written.as_ref().is_none_or(|text| text.broadcast))
+    }
+}
+
+/// `W#C#<conversation id>` / `M#<id>`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MessageRow {
+    #[serde(with = "fields::text")]
+    id: MessageId,
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+    #[serde(with = "fields::text")]
+    conversation_id: ConversationId,
+    seq: u64,
+    #[serde(with = "fields::text")]
+    sent_by: SentBy,
+    content: ContentField,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    reply_to: Option<MessageId>,
+    recipients: Vec<RecipientField>,
+    parts: Vec<PartField>,
+    progress: ProgressField,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    #[serde(with = "fields::text")]
+    updated_at: Timestamp,
+    version: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum ContentField {
+    Written {
+        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+        body: Option<MessageBody>,
+        media: Vec<AttachedField>,
+        broadcast: bool,
+    },
+    Template(RequestedField),
+}
+
+/// A template that is asked for, in a message and in a plan.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RequestedField {
+    #[serde(with = "fields::text")]
+    template_id: TemplateId,
+    #[serde(with = "fields::map")]
+    parameters: Parameters,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AttachedField {
+    #[serde(with = "fields::text")]
+    media_id: MediaId,
+    #[serde(with = "fields::text")]
+    file_type: FileType,
+    content_type: String,
+    #[serde(with = "fields::text")]
+    name: FileName,
+    size: u64,
+}
+
+/// To whom a message goes, or the messages of a plan.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RecipientField {
+    #[serde(with = "fields::text")]
+    contact_id: ContactId,
+    #[serde(with = "fields::text")]
+    channel_id: ChannelId,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PartField {
+    #[serde(with = "fields::text")]
+    recipient: ContactId,
+    index: usize,
+    #[serde(with = "fields::text")]
+    status: MessageStatus,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    provider_message_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// How sending stands, in a message and in a lead.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProgressField {
+    failures: u32,
+    throttled: u32,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    since: Option<Timestamp>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    next_at: Option<Timestamp>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    calling: Option<Uuid>,
+}
+
+impl From<&Message> for MessageRow {
+    fn from(message: &Message) -> Self {
+        Self {
+            id: message.id,
+            workspace_id: message.workspace_id,
+            conversation_id: message.conversation,
+            seq: message.seq,
+            sent_by: message.sent_by,
+            content: ContentField::from(&message.content),
+            reply_to: message.reply_to,
+            recipients: message.recipients.iter().map(RecipientField::from).collect(),
+            parts: message.parts.iter().map(PartField::from).collect(),
+            progress: ProgressField::from(&message.progress),
+            created_at: message.created_at,
+            updated_at: message.updated_at,
+            version: message.version,
+        }
+    }
+}
+
+impl From<MessageRow> for Message {
+    fn from(row: MessageRow) -> Self {
+        Self {
+            id: row.id,
+            workspace_id: row.workspace_id,
+            conversation: row.conversation_id,
+            seq: row.seq,
+            sent_by: row.sent_by,
+            content: row.content.into(),
+            reply_to: row.reply_to,
+            recipients: row.recipients.into_iter().map(Recipient::from).collect(),
+            parts: row.parts.into_iter().map(Part::from).collect(),
+            progress: row.progress.into(),
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            version: row.version,
+        }
+    }
+}
+
+impl From<&Content> for ContentField {
+    fn from(content: &Content) -> Self {
+        match content {
+            Content::Written { body, media, broadcast } => Self::Written {
+                body: body.clone(),
+                media: media.iter().map(AttachedField::from).collect(),
+                broadcast: *broadcast,
+            },
+            Content::Template(requested) => Self::Template(requested.into()),
+        }
+    }
+}
+
+impl From<ContentField> for Content {
+    fn from(field: ContentField) -> Self {
+        match field {
+            ContentField::Written { body, media, broadcast } => {
+                Self::Written { body, media: media.into_iter().map(Attached::from).collect(), broadcast }
+            }
+            ContentField::Template(requested) => Self::Template(requested.into()),
+        }
+    }
+}
+
+impl From<&Requested> for RequestedField {
+    fn from(requested: &Requested) -> Self {
+        Self { template_id: requested.template, parameters: requested.parameters.clone() }
+    }
+}
+
+impl From<RequestedField> for Requested {
+    fn from(field: RequestedField) -> Self {
+        Self { template: field.template_id, parameters: field.parameters }
+    }
+}
+
+impl From<&Recipient> for RecipientField {
+    fn from(to: &Recipient) -> Self {
+        Self { contact_id: to.contact, channel_id: to.channel.clone() }
+    }
+}
+
+impl From<RecipientField> for Recipient {
+    fn from(field: RecipientField) -> Self {
+        Self { contact: field.contact_id, channel: field.channel_id }
+    }
+}
+
+impl From<&Attached> for AttachedField {
+    fn from(file: &Attached) -> Self {
+        Self {
+            media_id: file.media,
+            file_type: file.file_type,
+            content_type: file.content_type.clone(),
+            name: file.name.clone(),
+            size: file.size,
+        }
+    }
+}
+
+impl From<AttachedField> for Attached {
+    fn from(field: AttachedField) -> Self {
+        Self {
+            media: field.media_id,
+            file_type: field.file_type,
+            content_type: field.content_type,
+            name: field.name,
+            size: field.size,
+        }
+    }
+}
+
+impl From<&Progress> for ProgressField {
+    fn from(progress: &Progress) -> Self {
+        let Progress { failures, throttled, since, next_at, calling } = *progress;
+        Self { failures, throttled, since, next_at, calling }
+    }
+}
+
+impl From<ProgressField> for Progress {
+    fn from(field: ProgressField) -> Self {
+        let ProgressField { failures, throttled, since, next_at, calling } = field;
+        Self { failures, throttled, since, next_at, calling }
+    }
+}
+
+impl From<&Part> for PartField {
+    fn from(part: &Part) -> Self {
+        Self {
+            recipient: part.recipient,
+            index: part.index,
+            status: part.status,
+            provider_message_id: part.provider_message_id.clone(),
+            error: part.error.as_ref().map(|error| error.as_str().to_owned()),
+        }
+    }
+}
+
+impl From<PartField> for Part {
+    fn from(field: PartField) -> Self {
+        Self {
+            recipient: field.recipient,
+            index: field.index,
+            status: field.status,
+            provider_message_id: field.provider_message_id,
+            error: field.error.map(PartError::of),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::template::ParameterValue;
+
+    use super::*;
+    use crate::dynamodb::item::text;
+
+    fn id<T>(make: fn(Uuid) -> T, n: u128) -> T {
+        make(Uuid::from_u128(n))
+    }
+
+    fn recipient() -> Recipient {
+        let channel = ChannelId::parse("1045551234567").unwrap();
+        Recipient { contact: id(ContactId::from_uuid, 7), channel }
+    }
+
+    /// With a value in every field that may be absent.
+    fn full(content: Content) -> Message {
+        let at = Timestamp::from_millis(1_767_323_045_678);
+        let parts = [MessageStatus::Sent, MessageStatus::Unknown, MessageStatus::Sending];
+        let part = |(index, status): (usize, &MessageStatus)| Part {
+            recipient: recipient().contact,
+            index,
+            status: *status,
+            provider_message_id: (index == 0).then(|| "wamid.1".to_owned()),
+            error: (index == 1).then(|| PartError::of(PartError::NO_ANSWER)),
+        };
+        Message {
+            id: id(MessageId::from_uuid, 1),
+            workspace_id: id(WorkspaceId::from_uuid, 2),
+            conversation: id(ConversationId::from_uuid, 3),
+            seq: 4,
+            sent_by: SentBy::Api,
+            content,
+            reply_to: Some(id(MessageId::from_uuid, 5)),
+            recipients: vec![recipient()],
+            parts: parts.iter().enumerate().map(part).collect(),
+            progress: Progress {
+                failures: 2,
+                throttled: 1,
+                since: Some(at),
+                next_at: Some(at.plus(std::time::Duration::from_millis(1))),
+                calling: Some(Uuid::from_u128(6)),
+            },
+            created_at: at,
+            updated_at: at.plus(std::time::Duration::from_secs(1)),
+            version: 9,
+        }
+    }
+
+    fn written() -> Content {
+        let file = Attached {
+            media: id(MediaId::from_uuid, 8),
+            file_type: FileType::Image,
+            content_type: "image/png".to_owned(),
+            name: FileName::parse("a b.png").unwrap(),
+            size: 1_234,
+        };
+        Content::Written { body: MessageBody::parse("hello").ok(), media: vec![file], broadcast: true }
+    }
+
+    fn template() -> Content {
+        let value = ParameterValue::parse("Ana").unwrap();
+        let parameters = Parameters::from([("first_name".to_owned(), value)]);
+        Content::Template(Requested { template: id(TemplateId::from_uuid, 10), parameters })
+    }
+
+    #[test]
+    fn a_message_reads_back_as_it_was_written() {
+        let plain = Message {
+            sent_by: SentBy::Onboarding,
+            reply_to: None,
+            recipients: vec![],
+            parts: vec![],
+            progress: Progress::default(),
+            ..full(Content::Written { body: None, media: vec![], broadcast: false })
+        };
+        let lead = Message { sent_by: SentBy::Lead, ..full(template()) };
+        for kept in [full(written()), full(template()), plain, lead] {
+            assert_eq!(message(message_item(&kept, "r").unwrap()).unwrap(), kept);
+        }
+    }
+
+    #[test]
+    fn a_messages_keys_are_its_conversations_and_its_own() {
+        let item = message_item(&full(written()), "r").unwrap();
+        assert_eq!(
+            ["pk", "sk", "kind", LAST_REQUEST].map(|name| text(&item, name)),
+            [
+                "00000000-0000-0000-0000-000000000002#C#00000000-0000-0000-0000-000000000003",
+                "M#00000000-0000-0000-0000-000000000001",
+                "message",
+                "r"
+            ]
+        );
+        let entry = entry_item(&full(written()), "r").unwrap();
+        assert_eq!(text(&entry, "pk"), text(&item, "pk"));
+        assert_eq!(text(&entry, "sk"), "Q#000000000004");
+        assert_eq!(read::<EntryRow>(entry).unwrap().message_id, id(MessageId::from_uuid, 1));
+    }
+}

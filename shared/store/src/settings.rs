@@ -1,0 +1,8 @@
+//! What operators set up: workspaces, teams and users, attributes, lines and templates.
+
+pub(crate) mod attributes;
+pub(crate) mod lines;
+pub(crate) mod teams;
+pub(crate) mod templates;
+pub(crate) mod users;
+pub(crate) mod workspaces;

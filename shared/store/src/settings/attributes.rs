@@ -1,0 +1,110 @@
+//! Custom attribute definitions.
+
+use domain::{
+    AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId,
+    Definitions, Timestamp, Workspace, WorkspaceId,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, row};
+use crate::dynamodb::write::{Transacted, Write};
+use crate::settings::workspaces::adding_to;
+use crate::{Store, StoreError, Table, keys};
+
+impl Store {
+    /// All definitions of the workspace, archived ones included. One trip for each megabyte (a hundred
+    /// definitions of ordinary size are a few kilobytes).
+    pub async fn definitions(&self, workspace: WorkspaceId) -> Result<Definitions, StoreError> {
+        let rows: Vec<DefinitionRow> =
+            self.partition(Table::Workspaces, keys::definitions(workspace)).await?;
+        Ok(Definitions::new(rows.into_iter().map(AttributeDefinition::from).collect()))
+    }
+
+    /// Makes a definition that [`Definitions::admit`] let in when the workspace was as `seen`; `false` when the
+    /// workspace is no longer so, and the definitions must be read again. One trip.
+    pub async fn create_definition(
+        &self,
+        seen: &Workspace,
+        definition: &AttributeDefinition,
+    ) -> Result<bool, StoreError> {
+        let put = Write::put(Table::Workspaces, definition_row(definition)?).when_absent();
+        Ok(self.transact(vec![adding_to(seen), put]).await? == Transacted::Done)
+    }
+
+    /// Puts the next version of a definition in the place of the one before; `false` when that is no longer
+    /// the present one. One trip.
+    pub async fn replace_definition(&self, next: &AttributeDefinition) -> Result<bool, StoreError> {
+        self.put_next(Table::Workspaces, definition_row(next)?, next.version - 1).await
+    }
+}
+
+fn definition_row(definition: &AttributeDefinition) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::definition(definition.workspace_id, definition.id);
+    row(pk, sk, "attribute", &DefinitionRow::from(definition))
+}
+
+/// `W#A` / attribute id.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DefinitionRow {
+    #[serde(with = "fields::text")]
+    id: AttributeId,
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+    #[serde(with = "fields::text")]
+    category: AttributeCategory,
+    is_required: bool,
+    key_name: String,
+    #[serde(rename = "type", with = "fields::text")]
+    attribute_type: AttributeType,
+    closed_values: Vec<ClosedValueField>,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    deleted_at: Option<Timestamp>,
+    version: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ClosedValueField {
+    #[serde(with = "fields::text")]
+    id: ClosedValueId,
+    value: String,
+}
+
+impl From<DefinitionRow> for AttributeDefinition {
+    fn from(row: DefinitionRow) -> Self {
+        let value = |field: ClosedValueField| ClosedValue { id: field.id, value: field.value };
+        Self {
+            id: row.id,
+            workspace_id: row.workspace_id,
+            category: row.category,
+            is_required: row.is_required,
+            key_name: row.key_name,
+            attribute_type: row.attribute_type,
+            closed_values: row.closed_values.into_iter().map(value).collect(),
+            created_at: row.created_at,
+            deleted_at: row.deleted_at,
+            version: row.version,
+        }
+    }
+}
+
+impl From<&AttributeDefinition> for DefinitionRow {
+    fn from(definition: &AttributeDefinition) -> Self {
+        let field = |value: &ClosedValue| ClosedValueField { id: value.id, value: value.value.clone() };
+        Self {
+            id: definition.id,
+            workspace_id: definition.workspace_id,
+            category: definition.category,
+            is_required: definition.is_required,
+            key_name: definition.key_name.clone(),
+            attribute_type: definition.attribute_type,
+            closed_values: definition.closed_values.iter().map(field).collect(),
+            created_at: definition.created_at,
+            deleted_at: definition.deleted_at,
+            version: definition.version,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Teams of internal users.
+
+use domain::{Team, TeamId, Timestamp, UserId, WorkspaceId};
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, SCHEMA, key, n, read, row, s};
+use crate::dynamodb::write::{Write, Wrote};
+use crate::{Store, StoreError, Table, keys};
+
+impl Store {
+    /// A team of the workspace. One trip.
+    pub async fn team(&self, workspace: WorkspaceId, id: TeamId) -> Result<Option<Team>, StoreError> {
+        let row: Option<TeamRow> = self.get_row(Table::Workspaces, keys::team(workspace, id)).await?;
+        Ok(row.map(Team::from))
+    }
+
+    /// All teams of the workspace, oldest first. One trip.
+    pub async fn teams(&self, workspace: WorkspaceId) -> Result<Vec<Team>, StoreError> {
+        let rows: Vec<TeamRow> = self.partition(Table::Workspaces, keys::teams(workspace)).await?;
+        let mut teams: Vec<Team> = rows.into_iter().map(Team::from).collect();
+        teams.sort_by_key(|team| (team.created_at, team.id));
+        Ok(teams)
+    }
+
+    /// Takes the next turn in a team, for [`Team::whose_turn`]: they count up from 0 and each is given once. One trip.
+    /// A turn whose answer was lost is given to nobody.
+    pub async fn take_turn(&self, workspace: WorkspaceId, team: TeamId) -> Result<u64, StoreError> {
+        let (pk, sk) = keys::team_turn(workspace, team);
+        let expression = "SET kind = :kind, sv = :sv ADD turns :one";
+        let take = Write::update(Table::Workspaces, key(pk, sk), expression)
+            .bind(":kind", s("turns"))
+            .bind(":sv", n(SCHEMA))
+            .bind(":one", n(1))
+            .returning_new();
+        match self.write(take).await? {
+            Wrote::Done(row) => Ok(read::<TurnsRow>(row)?.turns.saturating_sub(1)),
+            Wrote::Refused(_) => Err(StoreError::Failed("a write without a condition was refused".into())),
+        }
+    }
+
+    /// Makes a team; `false` when one of that id exists already. One trip.
+    pub async fn create_team(&self, team: &Team) -> Result<bool, StoreError> {
+        self.put_first(Table::Workspaces, team_row(team)?).await
+    }
+
+    /// Puts the next version of a team in the place of the one before; `false` when that is no longer the
+    /// present one. One trip.
+    pub async fn replace_team(&self, next: &Team) -> Result<bool, StoreError> {
+        self.put_next(Table::Workspaces, team_row(next)?, next.version - 1).await
+    }
+}
+
+fn team_row(team: &Team) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::team(team.workspace_id, team.id);
+    row(pk, sk, "team", &TeamRow::from(team))
+}
+
+/// `W#R#<team id>` / `R`. How many turns were taken.
+#[derive(Deserialize)]
+struct TurnsRow {
+    turns: u64,
+}
+
+/// `W#T` / team id.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TeamRow {
+    #[serde(with = "fields::text")]
+    id: TeamId,
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+    name: String,
+    #[serde(with = "fields::list")]
+    member_ids: Vec<UserId>,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    version: u64,
+}
+
+impl From<TeamRow> for Team {
+    fn from(row: TeamRow) -> Self {
+        Self {
+            id: row.id,
+            workspace_id: row.workspace_id,
+            name: row.name,
+            members: row.member_ids,
+            created_at: row.created_at,
+            version: row.version,
+        }
+    }
+}
+
+impl From<&Team> for TeamRow {
+    fn from(team: &Team) -> Self {
+        Self {
+            id: team.id,
+            workspace_id: team.workspace_id,
+            name: team.name.clone(),
+            member_ids: team.members.clone(),
+            created_at: team.created_at,
+            version: team.version,
+        }
+    }
+}

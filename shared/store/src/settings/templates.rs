@@ -1,0 +1,159 @@
+//! Message templates: those of a workspace and those of the platform, each scope a partition.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::line::Provider;
+use domain::template::{ContactField, ParameterValue, Source, Variable};
+use domain::{BusinessAccountId, Template, TemplateId, TemplateScope, Timestamp, WorkspaceId};
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, key, read, row};
+use crate::{Store, StoreError, Table, keys};
+
+impl Store {
+    /// Those of the named templates that the workspace may use: its own and the platform's; were an id in both, its
+    /// own. For 50 ids at most, each as often as it likes. One trip, none without ids.
+    pub async fn templates(
+        &self,
+        workspace: WorkspaceId,
+        ids: &[TemplateId],
+    ) -> Result<BTreeMap<TemplateId, Template>, StoreError> {
+        let scopes = [TemplateScope::Platform, TemplateScope::Workspace(workspace)];
+        let ids: BTreeSet<TemplateId> = ids.iter().copied().collect();
+        let keys = ids.iter().flat_map(|id| {
+            scopes.map(|scope| {
+                let (pk, sk) = keys::template(scope, *id);
+                key(pk, sk)
+            })
+        });
+        let items = self.batch_items(Table::Workspaces, keys.collect()).await?;
+        let mut found = items
+            .into_iter()
+            .map(|item| Ok(Template::from(read::<TemplateRow>(item)?)))
+            .collect::<Result<Vec<_>, StoreError>>()?;
+        found.sort_by_key(|template| template.scope != TemplateScope::Platform);
+        Ok(found.into_iter().map(|template| (template.id, template)).collect())
+    }
+
+    /// The template of that id and scope. One trip.
+    pub async fn template(
+        &self,
+        scope: TemplateScope,
+        id: TemplateId,
+    ) -> Result<Option<Template>, StoreError> {
+        let row: Option<TemplateRow> = self.get_row(Table::Workspaces, keys::template(scope, id)).await?;
+        Ok(row.map(Template::from))
+    }
+
+    /// All templates of a scope, oldest first. One trip for each megabyte.
+    pub async fn templates_of(&self, scope: TemplateScope) -> Result<Vec<Template>, StoreError> {
+        let rows: Vec<TemplateRow> = self.partition(Table::Workspaces, keys::templates(scope)).await?;
+        let mut templates: Vec<Template> = rows.into_iter().map(Template::from).collect();
+        templates.sort_by_key(|template| (template.created_at, template.id));
+        Ok(templates)
+    }
+
+    /// Makes a template; `false` when the scope has one of that id already. One trip.
+    pub async fn create_template(&self, template: &Template) -> Result<bool, StoreError> {
+        self.put_first(Table::Workspaces, template_row(template)?).await
+    }
+
+    /// Puts the next version of a template in the place of the one before; `false` when that is no longer the
+    /// present one. One trip.
+    pub async fn replace_template(&self, next: &Template) -> Result<bool, StoreError> {
+        self.put_next(Table::Workspaces, template_row(next)?, next.version - 1).await
+    }
+}
+
+fn template_row(template: &Template) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::template(template.scope, template.id);
+    row(pk, sk, "template", &TemplateRow::from(template))
+}
+
+/// `W#M` / template id; under the nil UUID if it is the platform's.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TemplateRow {
+    #[serde(with = "fields::text")]
+    id: TemplateId,
+    /// Absent: the platform's.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    workspace_id: Option<WorkspaceId>,
+    #[serde(with = "fields::text")]
+    provider: Provider,
+    name: String,
+    language: String,
+    variables: Vec<VariableField>,
+    #[serde(with = "fields::list")]
+    approved_by: Vec<BusinessAccountId>,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    version: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct VariableField {
+    name: String,
+    /// Of the contact. Absent: the caller gives the value.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    contact_field: Option<ContactField>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    fallback: Option<ParameterValue>,
+}
+
+impl From<TemplateRow> for Template {
+    fn from(row: TemplateRow) -> Self {
+        Self {
+            id: row.id,
+            scope: row.workspace_id.map_or(TemplateScope::Platform, TemplateScope::Workspace),
+            provider: row.provider,
+            name: row.name,
+            language: row.language,
+            variables: row.variables.into_iter().map(Variable::from).collect(),
+            approved_by: row.approved_by.into_iter().collect(),
+            created_at: row.created_at,
+            version: row.version,
+        }
+    }
+}
+
+impl From<&Template> for TemplateRow {
+    fn from(template: &Template) -> Self {
+        Self {
+            id: template.id,
+            workspace_id: match template.scope {
+                TemplateScope::Workspace(workspace) => Some(workspace),
+                TemplateScope::Platform => None,
+            },
+            provider: template.provider,
+            name: template.name.clone(),
+            language: template.language.clone(),
+            variables: template.variables.iter().map(VariableField::from).collect(),
+            approved_by: template.approved_by.iter().cloned().collect(),
+            created_at: template.created_at,
+            version: template.version,
+        }
+    }
+}
+
+impl From<VariableField> for Variable {
+    fn from(field: VariableField) -> Self {
+        let source = match field.contact_field {
+            Some(of_contact) => Source::Contact { field: of_contact, fallback: field.fallback },
+            None => Source::Caller,
+        };
+        Self { name: field.name, source }
+    }
+}
+
+impl From<&Variable> for VariableField {
+    fn from(variable: &Variable) -> Self {
+        let (contact_field, fallback) = match &variable.source {
+            Source::Caller => (None, None),
+            Source::Contact { field, fallback } => (Some(*field), fallback.clone()),
+        };
+        Self { name: variable.name.clone(), contact_field, fallback }
+    }
+}

@@ -1,0 +1,162 @@
+//! Internal users: a row by id and a full copy by e-mail, so that either name finds the user in one trip.
+
+use std::collections::BTreeSet;
+
+use domain::{
+    Cellphone, Email, Language, PersonName, Timestamp, User, UserId, UserRef, UserStatus, WorkspaceId,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, key, read, row};
+use crate::dynamodb::versions::replacing;
+use crate::dynamodb::write::{Transacted, Write};
+use crate::{Store, StoreError, Table, keys};
+
+impl Store {
+    /// The user of that id. One trip.
+    pub async fn user(&self, workspace: WorkspaceId, id: UserId) -> Result<Option<User>, StoreError> {
+        let row: Option<UserRow> = self.get_row(Table::Workspaces, keys::user(workspace, id)).await?;
+        Ok(row.map(User::from))
+    }
+
+    /// The user so named. One trip, by e-mail too: both rows hold the whole user.
+    pub async fn user_by_ref(
+        &self,
+        workspace: WorkspaceId,
+        named: &UserRef,
+    ) -> Result<Option<User>, StoreError> {
+        match named {
+            UserRef::Id(id) => self.user(workspace, *id).await,
+            UserRef::Email(email) => {
+                let key = keys::user_by_email(workspace, email);
+                let row: Option<UserRow> = self.get_row(Table::Workspaces, key).await?;
+                Ok(row.map(User::from))
+            }
+        }
+    }
+
+    /// The users so named, disabled ones included, each once or, named by id and by e-mail, twice; a name that is
+    /// nobody's is left out. One trip, none without names.
+    pub async fn users_named(
+        &self,
+        workspace: WorkspaceId,
+        named: &[UserRef],
+    ) -> Result<Vec<User>, StoreError> {
+        let key_of = |named: &UserRef| match named {
+            UserRef::Id(id) => keys::user(workspace, *id),
+            UserRef::Email(email) => {
+                let (pk, sk) = keys::user_by_email(workspace, email);
+                (pk, sk.to_owned())
+            }
+        };
+        let keys: BTreeSet<(String, String)> = named.iter().map(key_of).collect();
+        let keys = keys.into_iter().map(|(pk, sk)| key(pk, sk)).collect();
+        let rows = self.batch_items(Table::Workspaces, keys).await?;
+        rows.into_iter().map(|row| Ok(read::<UserRow>(row)?.into())).collect()
+    }
+
+    /// All users of the workspace, disabled ones included, oldest first. One trip for each megabyte.
+    pub async fn users(&self, workspace: WorkspaceId) -> Result<Vec<User>, StoreError> {
+        let rows: Vec<UserRow> = self.partition(Table::Workspaces, keys::users(workspace)).await?;
+        let mut users: Vec<User> = rows.into_iter().map(User::from).collect();
+        users.sort_by_key(|user| (user.created_at, user.id));
+        Ok(users)
+    }
+
+    /// Makes a user, unless the e-mail address is another's. One trip.
+    pub async fn create_user(&self, user: &User) -> Result<UserCreated, StoreError> {
+        let writes = user_rows(user)?.map(|row| Write::put(Table::Workspaces, row).when_absent());
+        match self.transact(writes.into()).await? {
+            Transacted::Done => Ok(UserCreated::Done),
+            Transacted::Refused(_) => Ok(UserCreated::EmailTaken),
+        }
+    }
+
+    /// Puts the next version of a user in the place of the one before; `false` when that is no longer the
+    /// present one. The e-mail address never changes. One trip.
+    pub async fn replace_user(&self, next: &User) -> Result<bool, StoreError> {
+        let writes = user_rows(next)?.map(|row| replacing(Table::Workspaces, row, next.version - 1));
+        Ok(self.transact(writes.into()).await? == Transacted::Done)
+    }
+}
+
+/// What became of a new user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserCreated {
+    /// The user is there.
+    Done,
+    /// A user of the workspace, maybe a disabled one, has the e-mail address.
+    EmailTaken,
+}
+
+/// The user's row and its copy by e-mail address.
+fn user_rows(user: &User) -> Result<[Item; 2], StoreError> {
+    let body = UserRow::from(user);
+    let (pk, sk) = keys::user(user.workspace_id, user.id);
+    let (copy_pk, copy_sk) = keys::user_by_email(user.workspace_id, &user.email);
+    Ok([row(pk, sk, "user", &body)?, row(copy_pk, copy_sk, "userByEmail", &body)?])
+}
+
+/// `W#U` / user id, and its copy `W#UE#<e-mail>` / `U`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UserRow {
+    #[serde(with = "fields::text")]
+    id: UserId,
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+    #[serde(with = "fields::text")]
+    status: UserStatus,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    #[serde(with = "fields::text")]
+    updated_at: Timestamp,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    first_name: Option<PersonName>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    last_name: Option<PersonName>,
+    #[serde(with = "fields::text")]
+    email: Email,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    cellphone: Option<Cellphone>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    language: Option<Language>,
+    version: u64,
+}
+
+impl From<UserRow> for User {
+    fn from(row: UserRow) -> Self {
+        Self {
+            id: row.id,
+            workspace_id: row.workspace_id,
+            status: row.status,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+            first_name: row.first_name,
+            last_name: row.last_name,
+            email: row.email,
+            cellphone: row.cellphone,
+            language: row.language,
+            version: row.version,
+        }
+    }
+}
+
+impl From<&User> for UserRow {
+    fn from(user: &User) -> Self {
+        Self {
+            id: user.id,
+            workspace_id: user.workspace_id,
+            status: user.status,
+            created_at: user.created_at,
+            updated_at: user.updated_at,
+            first_name: user.first_name.clone(),
+            last_name: user.last_name.clone(),
+            email: user.email.clone(),
+            cellphone: user.cellphone.clone(),
+            language: user.language,
+            version: user.version,
+        }
+    }
+}

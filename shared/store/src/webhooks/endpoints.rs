@@ -1,0 +1,206 @@
+//! Webhook endpoints. Relay and delivery read them strongly each time, never from memory.
+
+use domain::webhook::DisabledReason;
+use domain::{
+    Caps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, Slot, Timestamp,
+    WebhookEndpoint, Workspace, WorkspaceId,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, key, n, row};
+use crate::dynamodb::write::{Transacted, Write};
+use crate::settings::workspaces::adding_to;
+use crate::webhooks::secrets::secrets_row;
+use crate::{Store, StoreError, Table, keys};
+
+impl Store {
+    /// All endpoints of the workspace, disabled ones included, oldest first. One trip.
+    pub async fn endpoints(&self, workspace: WorkspaceId) -> Result<Vec<WebhookEndpoint>, StoreError> {
+        let rows: Vec<EndpointRow> = self.partition(Table::Workspaces, keys::endpoints(workspace)).await?;
+        let mut endpoints: Vec<WebhookEndpoint> = rows.into_iter().map(WebhookEndpoint::from).collect();
+        endpoints.sort_by_key(|endpoint| (endpoint.created_at, endpoint.id));
+        Ok(endpoints)
+    }
+
+    /// The endpoint of that id. One trip.
+    pub async fn endpoint(
+        &self,
+        workspace: WorkspaceId,
+        id: EndpointId,
+    ) -> Result<Option<WebhookEndpoint>, StoreError> {
+        let row: Option<EndpointRow> = self.get_row(Table::Workspaces, keys::endpoint(workspace, id)).await?;
+        Ok(row.map(WebhookEndpoint::from))
+    }
+
+    /// Makes an endpoint with its secrets, for which there was room ([`WebhookEndpoint::MAX_PER_WORKSPACE`]) when
+    /// the workspace was as `seen`; `false` when the workspace is no longer so, and the endpoints must be
+    /// counted again. One trip.
+    pub async fn create_endpoint(
+        &self,
+        seen: &Workspace,
+        endpoint: &WebhookEndpoint,
+        secrets: &EndpointSecrets,
+    ) -> Result<bool, StoreError> {
+        let endpoint_put = Write::put(Table::Workspaces, endpoint_row(endpoint)?).when_absent();
+        let secrets_put = Write::put(Table::Secrets, secrets_row(endpoint, secrets)?).when_absent();
+        let writes = vec![adding_to(seen), endpoint_put, secrets_put];
+        Ok(self.transact(writes).await? == Transacted::Done)
+    }
+
+    /// Puts the next version of an endpoint in the place of the one before; `false` when that is no longer the
+    /// present one. One trip.
+    pub async fn replace_endpoint(&self, next: &WebhookEndpoint) -> Result<bool, StoreError> {
+        self.put_next(Table::Workspaces, endpoint_row(next)?, next.version - 1).await
+    }
+
+    /// Removes an endpoint and its secrets; `false` when it is no longer as it was read. Its id is kept with its slots,
+    /// because its deliveries are. One trip.
+    pub async fn delete_endpoint(&self, gone: &WebhookEndpoint) -> Result<bool, StoreError> {
+        let (workspace, id) = (gone.workspace_id, gone.id);
+        let (pk, sk) = keys::endpoint(workspace, id);
+        let endpoint = Write::delete(Table::Workspaces, key(pk, sk))
+            .when("version = :version")
+            .bind(":version", n(gone.version));
+        let (pk, sk) = keys::endpoint_secrets(workspace, id);
+        let secrets = Write::delete(Table::Secrets, key(pk, sk));
+        let (pk, sk) = keys::deleted_endpoint(workspace, id);
+        let left = DeletedEndpointRow { id, slots: gone.slots, deleted_at: self.now() };
+        let left = Write::put(Table::Workspaces, row(pk, sk, "deletedEndpoint", &left)?);
+        Ok(self.transact(vec![endpoint, secrets, left]).await? == Transacted::Done)
+    }
+
+    /// The slots of the workspace's endpoints that were deleted since then. One trip.
+    pub async fn endpoints_deleted_since(
+        &self,
+        workspace: WorkspaceId,
+        since: Timestamp,
+    ) -> Result<Vec<Slot>, StoreError> {
+        let rows: Vec<DeletedEndpointRow> =
+            self.partition(Table::Workspaces, keys::deleted_endpoints(workspace)).await?;
+        let slots = |row: &DeletedEndpointRow| {
+            let endpoint = row.id;
+            (0..row.slots).map(move |number| Slot { workspace, endpoint, number })
+        };
+        Ok(rows.iter().filter(|row| row.deleted_at >= since).flat_map(slots).collect())
+    }
+}
+
+fn endpoint_row(endpoint: &WebhookEndpoint) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::endpoint(endpoint.workspace_id, endpoint.id);
+    row(pk, sk, "endpoint", &EndpointRow::from(endpoint))
+}
+
+/// `W#H` / endpoint id. Its secrets stand in the table `secrets`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EndpointRow {
+    #[serde(with = "fields::text")]
+    id: EndpointId,
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+    #[serde(with = "fields::text")]
+    url: EndpointUrl,
+    /// `ENABLED` or `DISABLED`, for whoever looks at the row; what is read is `disabled`.
+    state: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    disabled: Option<DisabledField>,
+    #[serde(with = "event_names")]
+    events: EventFilter,
+    /// The operator's caps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_concurrency: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_per_second: Option<u16>,
+    #[serde(default = "one")]
+    slots: u8,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    forgets_before: Option<Timestamp>,
+    #[serde(with = "fields::text")]
+    created_at: Timestamp,
+    version: u64,
+}
+
+/// `W#HD` / endpoint id.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct DeletedEndpointRow {
+    #[serde(with = "fields::text")]
+    id: EndpointId,
+    #[serde(default = "one")]
+    slots: u8,
+    #[serde(with = "fields::text")]
+    deleted_at: Timestamp,
+}
+
+/// The slots of an endpoint that says nothing of them.
+fn one() -> u8 {
+    1
+}
+
+#[derive(Serialize, Deserialize)]
+struct DisabledField {
+    #[serde(with = "fields::text")]
+    since: Timestamp,
+    #[serde(with = "fields::text")]
+    reason: DisabledReason,
+}
+
+impl From<EndpointRow> for WebhookEndpoint {
+    fn from(row: EndpointRow) -> Self {
+        let state = match row.disabled {
+            Some(DisabledField { since, reason }) => EndpointState::Disabled { since, reason },
+            None => EndpointState::Enabled,
+        };
+        Self {
+            id: row.id,
+            workspace_id: row.workspace_id,
+            url: row.url,
+            state,
+            filter: row.events,
+            caps: Caps { concurrency: row.max_concurrency, per_second: row.max_per_second },
+            slots: row.slots,
+            forgets_before: row.forgets_before,
+            created_at: row.created_at,
+            version: row.version,
+        }
+    }
+}
+
+impl From<&WebhookEndpoint> for EndpointRow {
+    fn from(endpoint: &WebhookEndpoint) -> Self {
+        let disabled = match endpoint.state {
+            EndpointState::Enabled => None,
+            EndpointState::Disabled { since, reason } => Some(DisabledField { since, reason }),
+        };
+        Self {
+            id: endpoint.id,
+            workspace_id: endpoint.workspace_id,
+            url: endpoint.url.clone(),
+            state: endpoint.state.as_str().to_owned(),
+            disabled,
+            events: endpoint.filter.clone(),
+            max_concurrency: endpoint.caps.concurrency,
+            max_per_second: endpoint.caps.per_second,
+            slots: endpoint.slots,
+            forgets_before: endpoint.forgets_before,
+            created_at: endpoint.created_at,
+            version: endpoint.version,
+        }
+    }
+}
+
+mod event_names {
+    use domain::EventFilter;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(filter: &EventFilter, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(filter.names())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<EventFilter, D::Error> {
+        let names = Vec::<String>::deserialize(from)?;
+        EventFilter::parse(names.iter().map(String::as_str)).map_err(D::Error::custom)
+    }
+}

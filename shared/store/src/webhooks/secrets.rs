@@ -1,0 +1,124 @@
+//! What is secret of a webhook endpoint, in a table of its own that few functions may read.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
+use domain::{EndpointId, EndpointSecrets, Timestamp, WebhookEndpoint, WorkspaceId};
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{Item, key, row, s};
+use crate::dynamodb::write::{Write, Wrote, is_by};
+use crate::{Store, StoreError, Table, keys};
+
+impl Store {
+    /// The secrets of an endpoint, read strongly. One trip.
+    pub async fn endpoint_secrets(
+        &self,
+        workspace: WorkspaceId,
+        endpoint: EndpointId,
+    ) -> Result<Option<EndpointSecrets>, StoreError> {
+        let key = keys::endpoint_secrets(workspace, endpoint);
+        let row: Option<EndpointSecretsRow> = self.get_row(Table::Secrets, key).await?;
+        Ok(row.map(EndpointSecrets::from))
+    }
+
+    /// Puts an endpoint's signing secrets in the place of those `seen`; `false` when they are others now, or the endpoint
+    /// is no more. One trip.
+    pub async fn replace_signing_secrets(
+        &self,
+        workspace: WorkspaceId,
+        endpoint: EndpointId,
+        seen: &SigningSecrets,
+        secrets: &SigningSecrets,
+    ) -> Result<bool, StoreError> {
+        let request = self.ids.next().to_string();
+        let (pk, sk) = keys::endpoint_secrets(workspace, endpoint);
+        let (mut set, mut remove) = ("#active = :active, lastRequest = :request".to_owned(), vec![]);
+        let mut values = vec![];
+        match &secrets.next {
+            Some(next) => {
+                set += ", #next = :next";
+                values.push((":next", s(next.expose())));
+            }
+            None => remove.push("#next"),
+        }
+        match &secrets.previous {
+            Some((secret, until)) => {
+                set += ", #previous = :previous";
+                let field = [("secret", secret.expose().to_owned()), ("until", until.to_string())];
+                let field = field.map(|(name, text)| (name.to_owned(), s(text)));
+                values.push((":previous", AttributeValue::M(field.into())));
+            }
+            None => remove.push("#previous"),
+        }
+        // Each change gives out a secret or makes another the active one: these two tell versions apart.
+        let seen_next = match &seen.next {
+            Some(next) => {
+                values.push((":seenNext", s(next.expose())));
+                "#next = :seenNext"
+            }
+            None => "attribute_not_exists(#next)",
+        };
+        let mut expression = format!("SET {set}");
+        if !remove.is_empty() {
+            expression = format!("{expression} REMOVE {}", remove.join(", "));
+        }
+        let write = Write::update(Table::Secrets, key(pk, sk), expression)
+            .when(format!("#active = :seenActive AND {seen_next}"))
+            .name("#active", "active")
+            .name("#next", "next")
+            .name("#previous", "previous")
+            .bind(":active", s(secrets.active.expose()))
+            .bind(":seenActive", s(seen.active.expose()))
+            .bind(":request", s(&request));
+        let write = values.into_iter().fold(write, |write, (name, value)| write.bind(name, value));
+        Ok(match self.write(write).await? {
+            Wrote::Done(_) => true,
+            Wrote::Refused(found) => found.is_some_and(|found| is_by(&found, &request)),
+        })
+    }
+}
+
+/// The row of an endpoint's secrets.
+pub(crate) fn secrets_row(endpoint: &WebhookEndpoint, secrets: &EndpointSecrets) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::endpoint_secrets(endpoint.workspace_id, endpoint.id);
+    row(pk, sk, "endpointSecrets", &EndpointSecretsRow::from(secrets))
+}
+
+/// `W#H#<endpoint id>` / `S`.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EndpointSecretsRow {
+    #[serde(with = "fields::text")]
+    api_key: ReceiverKey,
+    #[serde(with = "fields::text")]
+    active: SigningSecret,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    next: Option<SigningSecret>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    previous: Option<PreviousField>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PreviousField {
+    #[serde(with = "fields::text")]
+    secret: SigningSecret,
+    #[serde(with = "fields::text")]
+    until: Timestamp,
+}
+
+impl From<EndpointSecretsRow> for EndpointSecrets {
+    fn from(row: EndpointSecretsRow) -> Self {
+        let previous = row.previous.map(|field| (field.secret, field.until));
+        let signing = SigningSecrets { active: row.active, next: row.next, previous };
+        Self { api_key: row.api_key, signing }
+    }
+}
+
+impl From<&EndpointSecrets> for EndpointSecretsRow {
+    fn from(secrets: &EndpointSecrets) -> Self {
+        let signing = secrets.signing.clone();
+        let previous = signing.previous.map(|(secret, until)| PreviousField { secret, until });
+        Self { api_key: secrets.api_key.clone(), active: signing.active, next: signing.next, previous }
+    }
+}
