@@ -2,7 +2,7 @@
 
 use domain::{MessageId, OnboardingPlan, Rest, Timestamp};
 use provider::Provider;
-use store::{Entry, ConversationLane, Leased, Open, StoreError};
+use store::{ConversationLane, Entry, Leased, Open, StoreError};
 use worker::Left;
 
 use crate::{Run, part};

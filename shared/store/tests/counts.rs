@@ -86,7 +86,9 @@ impl Talk {
     async fn lease(&self) -> Option<Visit> {
         let lane = LaneId::Conversation(self.world.workspace, self.conversation.id);
         match self.store().lease_lane(lane, LEASE).await.unwrap() {
-            Lease::Taken(leased) => Some(Visit { lane: ConversationLane::of(&leased).unwrap(), leased: *leased }),
+            Lease::Taken(leased) => {
+                Some(Visit { lane: ConversationLane::of(&leased).unwrap(), leased: *leased })
+            }
             _ => None,
         }
     }
@@ -97,7 +99,9 @@ impl Talk {
         leased.state = visit.lane.state();
         match self.store().release_lane(&leased, rest, FIRST_DUE).await.unwrap() {
             Released::Done => None,
-            Released::Moved(leased) => Some(Visit { lane: ConversationLane::of(&leased).unwrap(), leased: *leased }),
+            Released::Moved(leased) => {
+                Some(Visit { lane: ConversationLane::of(&leased).unwrap(), leased: *leased })
+            }
             Released::Lost => panic!("the lease is over"),
         }
     }

@@ -46,6 +46,13 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The same without the rows by which the contact is found ([`search_hints`]).
+    pub(crate) fn without_hints(self) -> Self {
+        let all = self.writes.into_iter().zip(self.roles);
+        let (writes, roles) = all.filter(|(_, role)| *role != Role::Search).unzip();
+        Self { writes, roles }
+    }
+
     /// The contact `old` becoming `new`.
     pub(crate) fn replace(old: &Contact, new: &Contact, request_id: &str) -> Result<Self, StoreError> {
         let mut plan = Self { writes: vec![], roles: vec![] };
@@ -104,6 +111,11 @@ fn identities(contact: &Contact) -> Vec<(IdentityField, Key<&'static str>)> {
 #[serde(rename_all = "camelCase")]
 struct IdentityRow {
     contact_id: String,
+}
+
+/// The rows by which a new contact is found. Whoever finds one looks at the contact itself before it is shown.
+pub(crate) fn search_hints(contact: &Contact) -> Result<Vec<Item>, StoreError> {
+    Ok(search_rows(contact)?.into_values().collect())
 }
 
 /// The rows by which the contact is found.

@@ -131,7 +131,11 @@ impl Store {
     }
 
     /// A message of the lane, to be sent, read strongly. One trip.
-    pub async fn outbound(&self, lane: &ConversationLane, id: MessageId) -> Result<Option<Outbound>, StoreError> {
+    pub async fn outbound(
+        &self,
+        lane: &ConversationLane,
+        id: MessageId,
+    ) -> Result<Option<Outbound>, StoreError> {
         let key = keys::message(lane.workspace_id, lane.conversation, id);
         self.get_item(Table::Messages, key).await?.map(Outbound::read).transpose()
     }

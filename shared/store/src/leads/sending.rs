@@ -10,11 +10,12 @@ use domain::lane::Plan;
 use domain::lead::LeadOpening;
 use domain::summary::Tally;
 use domain::{Contact, LaneId, Lead, Message};
+use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::contacts::plan::Plan as ContactPlan;
+use crate::contacts::plan::{Plan as ContactPlan, search_hints};
 use crate::conversations::plan::first_writes;
-use crate::dynamodb::item::{Item, key, s};
+use crate::dynamodb::item::{Item, PK, SK, key, s, text};
 use crate::dynamodb::retry::{Patience, while_busy};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::versions::replacing;
@@ -66,8 +67,10 @@ impl LeasedLead {
 
 impl Store {
     /// Records that the first call for a lead begins, and writes what it opens; `found` is the contact as it was read,
-    /// if there was one. Tried again for as long as `patience` lasts. One trip; more while others hold the rows, and
-    /// when the workspace's shards are not in memory.
+    /// if there was one. A new contact's search rows come first: a search looks at the contact itself before it shows
+    /// it, so that they need no transaction, which would double their cost. Tried again for as long as `patience` lasts.
+    /// Two trips for a new contact, otherwise one; more while others hold the rows, and when the workspace's shards are
+    /// not in memory.
     pub async fn open_lead(
         &self,
         leased: &LeasedLead,
@@ -76,12 +79,15 @@ impl Store {
         found: Option<&Contact>,
         patience: Duration,
     ) -> Result<LeadRecorded, StoreError> {
-        let request = self.ids.next().to_string();
+        let (request, since) = (self.ids.next().to_string(), Instant::now());
         let mut writes = vec![lead_write(leased, begun, LeadStep::Goes, &request)?];
+        let mut hints = vec![];
         match found {
             None => {
                 let shards = self.shards(begun.workspace_id).await?.write;
-                writes.extend(ContactPlan::create(&opening.contact, shards, &request)?.writes);
+                writes
+                    .extend(ContactPlan::create(&opening.contact, shards, &request)?.without_hints().writes);
+                hints = search_hints(&opening.contact)?;
             }
             Some(found) if *found != opening.contact => {
                 writes.extend(ContactPlan::replace(found, &opening.contact, &request)?.writes);
@@ -97,14 +103,23 @@ impl Store {
             &request,
         )?);
         writes.push(Write::put(Table::Messages, message_item(&opening.message, &request)?).when_absent());
+        let put = self.put_all(Table::Contacts, &hints, patience).await;
+        put.into_iter().collect::<Result<(), _>>()?;
         let once = async || self.transact(writes.clone()).await;
-        let Transacted::Refused(refusals) = while_busy(Patience::lasting(self, patience), once).await? else {
+        let patience = Patience::lasting(self, patience.saturating_sub(since.elapsed()));
+        let Transacted::Refused(refusals) = while_busy(patience, once).await? else {
             return Ok(LeadRecorded::Done);
         };
         match refusals.first() {
             Some(Refusal { at: 0, found: Some(row) }) if is_by(row, &request) => Ok(LeadRecorded::Done),
             Some(Refusal { at: 0, .. }) => Ok(LeadRecorded::Lost),
-            Some(refusal) if of_contact.contains(&refusal.at) => Ok(LeadRecorded::Stale),
+            Some(refusal) if of_contact.contains(&refusal.at) => {
+                // Somebody else took the number: nothing will ever stand under this contact's id.
+                for hint in hints {
+                    self.write(Write::delete(Table::Contacts, key(text(&hint, PK), text(&hint, SK)))).await?;
+                }
+                Ok(LeadRecorded::Stale)
+            }
             _ => Err(StoreError::Failed(format!("what the lead {} opens is there already", begun.id).into())),
         }
     }

@@ -122,7 +122,8 @@ async fn a_message_is_shown_with_its_parts_and_without_its_text() {
     let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(90)).await.unwrap() else {
         panic!("the lane is free")
     };
-    let outbound = store.outbound(&ConversationLane::of(&leased).unwrap(), message.id).await.unwrap().unwrap();
+    let outbound =
+        store.outbound(&ConversationLane::of(&leased).unwrap(), message.id).await.unwrap().unwrap();
     let now = store.now();
     let put_off = |message: &Message| Message {
         progress: Progress { failures: 2, throttled: 1, since: Some(now), next_at: Some(now), calling: None },

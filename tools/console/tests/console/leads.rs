@@ -202,7 +202,8 @@ async fn a_failed_lead_is_tried_once_more_and_due_at_once() {
     );
     assert_eq!(leads.json(&["lead", "show", "--lead", &ids[0]]).await, retried);
     let rows = leads.desk.db.rows(store::Table::Leads);
-    let row = rows.iter().find(|row| row["pk"]["S"].as_str().unwrap().ends_with(&ids[0])).unwrap();
+    let is_it = |row: &&Value| row["sk"]["S"] == "L" && row["pk"]["S"].as_str().unwrap().ends_with(&ids[0]);
+    let row = rows.iter().find(is_it).unwrap();
     let now = leads.desk.db.store().now().as_millis().to_string();
     assert_eq!(row["dueAt"]["N"], now.as_str(), "the sweeper finds it");
 }
