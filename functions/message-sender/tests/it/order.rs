@@ -55,6 +55,11 @@ async fn templates_of_the_plan_go_before_what_callers_said_one_message_each() {
     assert_eq!(sender.provider.said(), ["first", "second", "third", "hello"]);
     assert_eq!(sender.rows("M#"), 4);
     sender.assert_idle(4);
+    // What was said and what was made of the plan is counted: a summary reads the lane alone.
+    let store = sender.world.db.store();
+    sender.world.db.forget_calls();
+    let tally = store.tally(conversation.workspace_id, conversation.id, store.now()).await.unwrap();
+    assert_eq!((tally.outbound, sender.world.db.calls().len()), (4, 1));
 }
 
 #[tokio::test]
