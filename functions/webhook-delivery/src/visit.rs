@@ -64,6 +64,8 @@ struct Visit<'a, T> {
     caps: Caps,
     fresh: Range<FreshKey>,
     waiting: Range<Pointer>,
+    /// The pointers that were read.
+    looked_at: BTreeSet<Pointer>,
     /// When the first pointer is due that is not yet.
     next_wait: Option<Timestamp>,
     jobs: VecDeque<LaneJob>,
@@ -90,8 +92,6 @@ struct Visit<'a, T> {
 struct Range<K> {
     /// What was read and is not handled.
     open: BTreeSet<K>,
-    /// What was read.
-    read: BTreeSet<K>,
     /// Where the next page begins.
     next: Option<K>,
     /// Whether it was read to its end.
@@ -100,7 +100,7 @@ struct Range<K> {
 
 impl<K: Ord + Copy> Range<K> {
     fn from(next: Option<K>, is_read: bool) -> Self {
-        Self { open: BTreeSet::new(), read: BTreeSet::new(), next, is_read }
+        Self { open: BTreeSet::new(), next, is_read }
     }
 
     fn is_done(&self) -> bool {
@@ -147,6 +147,7 @@ impl<'a, T: Transport> Visit<'a, T> {
             caps: Caps::default(),
             fresh: Range::from(base, false),
             waiting: Range::from(waited, !is_waiting),
+            looked_at: BTreeSet::new(),
             next_wait: None,
             jobs: VecDeque::new(),
             job: None,
@@ -275,7 +276,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     /// Only its job leads to a delivery that was done with. Should the post kill this worker, an operator may have
     /// cancelled the job before anybody comes again: so the delivery waits, from now on.
     fn lead_back(&mut self, work: &mut Work) {
-        let put = self.lane.pointer(place_of(&work.delivery), self.run.store.now());
+        let put = self.lane.pointer(FreshKey::of(&work.delivery), self.run.store.now());
         self.put.insert(put);
         work.delivery.next_at = Some(put.not_before);
         work.leads_back = Some(put);
@@ -342,8 +343,7 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     fn take_fresh(&mut self, page: &Page) {
         for (delivery, _) in &page.deliveries {
-            let place = place_of(delivery);
-            self.fresh.read.insert(place);
+            let place = FreshKey::of(delivery);
             // What names a moment was attempted, and its pointer stands.
             let is_fresh = delivery.next_at.is_none() || delivery.begun_at.is_some();
             if delivery.state == DeliveryState::Pending && is_fresh && !self.is_in_hand(delivery.event) {
@@ -353,15 +353,16 @@ impl<'a, T: Transport> Visit<'a, T> {
                 self.make_ready(Delivery { job, ..delivery.clone() }, Source::Fresh, page);
             }
         }
-        self.fresh.next = self.fresh.read.last().map(|last| last.next()).or(self.fresh.next);
+        let last = page.deliveries.last().map(|(last, _)| FreshKey::of(last).next());
+        self.fresh.next = last.or(self.fresh.next);
         self.fresh.is_read = !page.more;
     }
 
     fn take_waiting(&mut self, page: &Page) {
-        self.waiting.read.extend(
+        self.looked_at.extend(
             page.deliveries.iter().filter_map(|(_, pointer)| *pointer).chain(page.stale.iter().copied()),
         );
-        self.waiting.next = self.waiting.read.last().copied().or(self.waiting.next);
+        self.waiting.next = self.looked_at.last().copied().or(self.waiting.next);
         // Before any pointer is put: none is put where nobody reads any more.
         self.lane.looked_to = self.waiting.next.max(self.lane.looked_to);
         for (delivery, pointer) in &page.deliveries {
@@ -520,7 +521,7 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     /// Notes what became of a delivery, to be recorded.
     fn handled(&mut self, mut delivery: Delivery, attempt: Option<Attempt>, source: Source) {
-        let (place, mut pointer) = (place_of(&delivery), None);
+        let (place, mut pointer) = (FreshKey::of(&delivery), None);
         if let Some(next_at) = delivery.next_at {
             let put = self.lane.pointer(place, next_at);
             delivery.next_at = Some(put.not_before);
@@ -611,9 +612,9 @@ impl<'a, T: Transport> Visit<'a, T> {
         lane.base = self.fresh.open.first().copied().or(self.fresh.next);
         // What this visit put and did not come to is to be found by the next one, also where it lies behind what was
         // read later.
-        let unread = self.put.difference(&self.waiting.read).next();
+        let unread = self.put.difference(&self.looked_at).next();
         let first_left = self.waiting.open.first().into_iter().chain(unread).min();
-        let handled = self.waiting.read.iter().take_while(|read| first_left.is_none_or(|left| *read < left));
+        let handled = self.looked_at.iter().take_while(|read| first_left.is_none_or(|left| *read < left));
         lane.waited = handled.last().copied().or(lane.waited);
         lane
     }
@@ -623,10 +624,6 @@ impl<'a, T: Transport> Visit<'a, T> {
 fn remembers(page: &Page, delivery: &Delivery) -> bool {
     let endpoint = page.needed.as_ref().and_then(|needed| needed.endpoint.as_ref());
     endpoint.is_none_or(|endpoint| endpoint.remembers(delivery.created_at))
-}
-
-fn place_of(delivery: &Delivery) -> FreshKey {
-    FreshKey { at: delivery.created_at, event: delivery.event }
 }
 
 fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {

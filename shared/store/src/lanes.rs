@@ -265,7 +265,7 @@ impl Store {
         check_schema(&item, &due.lane.to_string())?;
         let is_planned = item.get("planned").map(number) == Some(due.at.as_millis());
         let track = match due.lane.kind() {
-            LaneKind::Webhook => WebhookLane::read(&item)?.pace.track(now),
+            LaneKind::Webhook => WebhookLane::read(item)?.pace.track(now),
             LaneKind::Conversation | LaneKind::Lead => Track::Fast,
         };
         Ok(Some(Claim { is_planned, track }))
@@ -319,7 +319,7 @@ fn leased(lane: LaneId, lease: Uuid, item: Item) -> Result<Leased, StoreError> {
     let count = |name: &str| item.get(name).map_or(0, |value| u64::try_from(number(value)).unwrap_or(0));
     let (mark, deaths) = (count("mark"), count("begun").saturating_sub(1));
     let state = match lane {
-        LaneId::Webhook(_) => LaneState::Webhook(Box::new(WebhookLane::read(&item)?)),
+        LaneId::Webhook(_) => LaneState::Webhook(Box::new(WebhookLane::read(item)?)),
         LaneId::Conversation(..) => LaneState::Conversation(Counts::of(&read(item)?)),
         LaneId::Lead(..) => LaneState::Lead(Box::new(lead(item)?)),
     };

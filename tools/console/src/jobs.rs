@@ -23,7 +23,7 @@ use store::{LaneJob, Told};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use crate::output::{Output, Shown};
+use crate::output::{Output, Shown, joined};
 use crate::{Console, Refusal};
 
 /// When the sweeper looks after a lane whose queue message was lost.
@@ -278,19 +278,8 @@ impl AskedView {
 }
 
 impl Shown for AskedView {
-    const HEADINGS: &'static [&'static str] = &[
-        "job",
-        "endpoint",
-        "what",
-        "of",
-        "state",
-        "attempted",
-        "delivered",
-        "passed over",
-        "asked for",
-        "last moved",
-        "asked for before",
-    ];
+    const HEADINGS: &'static [&'static str] =
+        &joined::<{ JobView::HEADINGS.len() + 1 }>(JobView::HEADINGS, &["asked for before"]);
 
     fn cells(&self) -> Vec<String> {
         [self.job.cells(), vec![self.before().to_owned()]].concat()

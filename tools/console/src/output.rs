@@ -41,6 +41,20 @@ pub(crate) trait Shown: Serialize {
     fn cells(&self) -> Vec<String>;
 }
 
+/// The columns of a value that is shown with more of it; `N` is how many there are in all.
+pub(crate) const fn joined<const N: usize>(
+    some: &[&'static str],
+    more: &[&'static str],
+) -> [&'static str; N] {
+    assert!(some.len() + more.len() == N);
+    let (mut all, mut at) = ([""; N], 0);
+    while at < N {
+        all[at] = if at < some.len() { some[at] } else { more[at - some.len()] };
+        at += 1;
+    }
+    all
+}
+
 /// The terminal, in the form that was asked for.
 pub(crate) struct Output<'a> {
     json: bool,

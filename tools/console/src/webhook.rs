@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use domain::webhook::{DisabledReason, ReceiverKey, RotationRefused, SigningSecret, SigningSecrets};
 use domain::{
     Caps, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointSecrets, EndpointState, EndpointUrl,
-    Event, EventFilter, EventType, JobId, Pace, Slot, Timestamp, WebhookEndpoint,
+    Event, EventFilter, EventType, JobId, Pace, Slot, Timestamp, WebhookEndpoint, WorkspaceId,
 };
 use edge::view;
 use futures::future::try_join_all;
@@ -14,7 +14,7 @@ use store::{FreshKey, NewEvent};
 
 use crate::arguments::{InWorkspace, moment};
 use crate::jobs::{AskedView, FIRST_DUE, JobView, Waiting, Wanted, cancel, wake};
-use crate::output::{Output, Shown, or_dash, stacked};
+use crate::output::{Output, Shown, joined, or_dash, stacked};
 use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
@@ -348,20 +348,7 @@ async fn enable(
 async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
     let (store, id) = (&console.store, one.endpoint);
     let workspace = console.workspace(one.within.workspace).await?.id;
-    let mut is_gone = false;
-    for _ in 0..TRIES {
-        is_gone = match store.endpoint(workspace, id).await? {
-            Some(endpoint) => store.delete_endpoint(&endpoint).await?,
-            // A command that was interrupted behind the deletion can be repeated.
-            None => true,
-        };
-        if is_gone {
-            break;
-        }
-    }
-    if !is_gone {
-        return Err(Refusal::Contended);
-    }
+    remove(console, workspace, id).await?;
     let deleted = store.endpoints_deleted_since(workspace, Timestamp::from_millis(0)).await?;
     let slots: Vec<Slot> = deleted.into_iter().filter(|slot| slot.endpoint == id).collect();
     if slots.is_empty() {
@@ -370,6 +357,18 @@ async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -
     let pending = slots.into_iter().map(|slot| store.count_deliveries(slot, DeliveryState::Pending));
     let cancelled = try_join_all(pending).await?.into_iter().sum();
     output.one(&DeletedView { endpoint_id: id.to_string(), deleted: true, cancelled })
+}
+
+/// Removes an endpoint as it is now. That it is gone is a success: a command that was interrupted behind the deletion can be
+/// repeated.
+async fn remove(console: &Console, workspace: WorkspaceId, id: EndpointId) -> Result<(), Refusal> {
+    for _ in 0..TRIES {
+        match console.store.endpoint(workspace, id).await? {
+            Some(endpoint) if !console.store.delete_endpoint(&endpoint).await? => {}
+            _ => return Ok(()),
+        }
+    }
+    Err(Refusal::Contended)
 }
 
 /// The same way as any change of the workspace: the delivery and its event are written, then its lane is told.
@@ -579,17 +578,8 @@ struct EnabledView {
 }
 
 impl Shown for EnabledView {
-    const HEADINGS: &'static [&'static str] = &[
-        "endpoint",
-        "state",
-        "events",
-        "max concurrency",
-        "max per second",
-        "slots",
-        "URL",
-        "job",
-        "asked for before",
-    ];
+    const HEADINGS: &'static [&'static str] =
+        &joined::<{ EndpointView::HEADINGS.len() + 2 }>(EndpointView::HEADINGS, &["job", "asked for before"]);
 
     fn cells(&self) -> Vec<String> {
         [self.endpoint.cells(), vec![self.job.job.line(), self.job.before().to_owned()]].concat()
@@ -610,7 +600,7 @@ struct EndpointDetails {
     previous_signs_until: Option<String>,
     /// Until when nothing is posted, as it does not answer.
     open_until: Option<String>,
-    /// Until when deliveries take the slow lane, as it keeps us waiting.
+    /// Until when its messages take the slow queue, as it keeps us waiting.
     slow_until: Option<String>,
     /// Since when there is nothing but failures.
     failing_since: Option<String>,
@@ -654,25 +644,21 @@ impl EndpointDetails {
 }
 
 impl Shown for EndpointDetails {
-    const HEADINGS: &'static [&'static str] = &[
-        "endpoint",
-        "state",
-        "events",
-        "max concurrency",
-        "max per second",
-        "slots",
-        "URL",
-        "created",
-        "disabled",
-        "because",
-        "next secret",
-        "secret before signs until",
-        "not called until",
-        "slow until",
-        "failing since",
-        "width",
-        "jobs",
-    ];
+    const HEADINGS: &'static [&'static str] = &joined::<{ EndpointView::HEADINGS.len() + 10 }>(
+        EndpointView::HEADINGS,
+        &[
+            "created",
+            "disabled",
+            "because",
+            "next secret",
+            "secret before signs until",
+            "not called until",
+            "slow until",
+            "failing since",
+            "width",
+            "jobs",
+        ],
+    );
 
     fn cells(&self) -> Vec<String> {
         let next = if self.next_secret_signs { "signs too, not activated yet" } else { "-" };

@@ -36,21 +36,25 @@ pub(crate) enum Role {
 impl Plan {
     /// A contact that is not there yet, where the list of all contacts is spread over so many shards.
     pub(crate) fn create(contact: &Contact, shards: u8, request_id: &str) -> Result<Self, StoreError> {
+        let mut plan = Self::create_without_hints(contact, shards, request_id)?;
+        plan.add_search(None, contact)?;
+        Ok(plan)
+    }
+
+    /// The same without the rows by which the contact is found ([`search_hints`]).
+    pub(crate) fn create_without_hints(
+        contact: &Contact,
+        shards: u8,
+        request_id: &str,
+    ) -> Result<Self, StoreError> {
         let shard = list_shard(contact.id.as_uuid(), shards);
         let mut item = contact_item(contact, request_id)?;
         item.insert(LIST_PK.to_owned(), s(keys::contact_list(contact.workspace_id, shard)));
         item.insert(LIST_SK.to_owned(), s(keys::newest_first(contact.created_at, contact.id)));
         let mut plan = Self { writes: vec![], roles: vec![] };
         plan.add(Role::Entity, Write::put(Table::Contacts, item).when_absent());
-        plan.add_helpers(None, contact)?;
+        plan.add_identities(None, contact)?;
         Ok(plan)
-    }
-
-    /// The same without the rows by which the contact is found ([`search_hints`]).
-    pub(crate) fn without_hints(self) -> Self {
-        let all = self.writes.into_iter().zip(self.roles);
-        let (writes, roles) = all.filter(|(_, role)| *role != Role::Search).unzip();
-        Self { writes, roles }
     }
 
     /// The contact `old` becoming `new`.
@@ -58,11 +62,12 @@ impl Plan {
         let mut plan = Self { writes: vec![], roles: vec![] };
         let (before, after) = (contact_item(old, "")?, contact_item(new, request_id)?);
         plan.add(Role::Entity, changing(Table::Contacts, &before, &after, old.version));
-        plan.add_helpers(Some(old), new)?;
+        plan.add_identities(Some(old), new)?;
+        plan.add_search(Some(old), new)?;
         Ok(plan)
     }
 
-    fn add_helpers(&mut self, old: Option<&Contact>, new: &Contact) -> Result<(), StoreError> {
+    fn add_identities(&mut self, old: Option<&Contact>, new: &Contact) -> Result<(), StoreError> {
         let before = old.map(identities).unwrap_or_default();
         let after = identities(new);
         for (_, (pk, sk)) in before.iter().filter(|identity| !after.contains(identity)) {
@@ -74,7 +79,10 @@ impl Plan {
             let row = row(pk, *sk, "identity", &IdentityRow { contact_id: new.id.to_string() })?;
             self.add(Role::Claim(*field), Write::put(Table::Contacts, row).when_absent());
         }
+        Ok(())
+    }
 
+    fn add_search(&mut self, old: Option<&Contact>, new: &Contact) -> Result<(), StoreError> {
         let before = old.map(search_rows).transpose()?.unwrap_or_default();
         let after = search_rows(new)?;
         for ((pk, sk), _) in before.iter().filter(|(key, _)| !after.contains_key(*key)) {

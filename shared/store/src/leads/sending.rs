@@ -85,8 +85,8 @@ impl Store {
         match found {
             None => {
                 let shards = self.shards(begun.workspace_id).await?.write;
-                writes
-                    .extend(ContactPlan::create(&opening.contact, shards, &request)?.without_hints().writes);
+                let plan = ContactPlan::create_without_hints(&opening.contact, shards, &request)?;
+                writes.extend(plan.writes);
                 hints = search_hints(&opening.contact)?;
             }
             Some(found) if *found != opening.contact => {

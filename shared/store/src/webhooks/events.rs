@@ -87,11 +87,11 @@ impl Store {
     /// as no delivery is attempted without its event. Two trips for each 25 rows, some of them at the same time.
     pub async fn record_events(&self, events: &[NewEvent]) -> Vec<Result<(), StoreError>> {
         let now = self.now();
-        let homes = events.iter().map(|new| homes(new, now)).collect::<Vec<_>>();
         let mut ends: Vec<Result<(), StoreError>> = vec![];
         let mut rows = vec![];
-        for homes in homes {
-            ends.push(homes.map(|homes| rows.extend(homes.into_iter().map(|home| (ends.len(), home)))));
+        for (at, new) in events.iter().enumerate() {
+            let homes = homes(new, now);
+            ends.push(homes.map(|homes| rows.extend(homes.into_iter().map(|home| (at, home)))));
         }
         let (of, rows): (Vec<usize>, Vec<Item>) = rows.into_iter().unzip();
         for (of, put) in of.into_iter().zip(self.put_all(Table::Webhooks, &rows, PATIENCE).await) {
@@ -136,45 +136,35 @@ impl Store {
                 }
                 let write = change.of(Table::Webhooks, key(&pk, sk)).returning_new();
                 if let Wrote::Done(item) = self.write(write).await? {
-                    self.look_soon(slot, &item, due_at).await?;
-                    return self.told(&item);
+                    return self.told(slot, item, due_at).await;
                 }
             }
             patience.wait().await?;
         }
     }
 
-    /// Brings the moment forward at which the sweeper looks after a lane that was told, where it lies further ahead:
-    /// something waits there for a later attempt, and what is new does not. A lane whose circuit is open waits.
-    pub(crate) async fn look_soon(
-        &self,
-        slot: Slot,
-        told: &Item,
-        due_at: Timestamp,
-    ) -> Result<(), StoreError> {
-        let seen = told.get("dueAt").map_or(0, number);
-        let lane = WebhookLane::read(told)?;
-        let is_open = lane.pace.open_until.is_some_and(|until| self.now() < until) && !lane.has_jobs;
-        if seen <= due_at.as_millis() || is_open {
-            return Ok(());
-        }
-        let sooner = Change::default()
-            .set("dueAt", n(due_at.as_millis()))
-            .remove("planned")
-            .when("#dueAt = :seen")
-            .bind(":seen", n(seen));
-        let (pk, sk) = keys::webhook_lane(&slot);
-        // Refused where somebody else decided meanwhile when to look.
-        self.write(sooner.of(Table::Webhooks, key(pk, sk))).await.map(drop)
-    }
-
-    /// What a queue message would find in a lane that was just told.
-    pub(crate) fn told(&self, item: &Item) -> Result<Told, StoreError> {
-        let now = self.now();
-        let is_leased = item.get("leaseUntil").is_some_and(|until| number(until) >= now.as_millis());
+    /// What a queue message would find in a lane that was just told, and is looked after at `due_at` at the latest: where
+    /// that lay further ahead, something waits there for a later attempt, and what is new does not. A lane whose circuit is
+    /// open waits.
+    pub(crate) async fn told(&self, slot: Slot, item: Item, due_at: Timestamp) -> Result<Told, StoreError> {
+        let (now, millis) = (self.now(), |name: &str| item.get(name).map(number));
+        let is_leased = millis("leaseUntil").is_some_and(|until| until >= now.as_millis());
+        let seen = millis("dueAt").unwrap_or(0);
         let lane = WebhookLane::read(item)?;
-        let is_open = lane.pace.open_until.is_some_and(|until| now < until) && !lane.has_jobs;
-        Ok(Told { wake: (!is_leased && !is_open).then(|| lane.pace.track(now)) })
+        if lane.pace.open_until.is_some_and(|until| now < until) && !lane.has_jobs {
+            return Ok(Told { wake: None });
+        }
+        if seen > due_at.as_millis() {
+            let sooner = Change::default()
+                .set("dueAt", n(due_at.as_millis()))
+                .remove("planned")
+                .when("#dueAt = :seen")
+                .bind(":seen", n(seen));
+            let (pk, sk) = keys::webhook_lane(&slot);
+            // Refused where somebody else decided meanwhile when to look.
+            self.write(sooner.of(Table::Webhooks, key(pk, sk))).await?;
+        }
+        Ok(Told { wake: (!is_leased).then(|| lane.pace.track(now)) })
     }
 
     /// What an event's deliveries send. One trip.

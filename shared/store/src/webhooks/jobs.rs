@@ -78,8 +78,7 @@ impl Store {
             Wrote::Refused(_) => return Ok((is_new, Told { wake: None })),
         };
         // Also where its endpoint is silent.
-        self.look_soon(job.slot, &told, due_at).await?;
-        Ok((is_new, self.told(&told)?))
+        Ok((is_new, self.told(job.slot, told, due_at).await?))
     }
 
     /// The jobs of a slot that are kept, the oldest first. One trip for each thousand.

@@ -1,7 +1,7 @@
 //! What a webhook lane's row holds besides its lease and duty: the watermarks and the endpoint's pace.
 
 use domain::pace::Failing;
-use domain::{EventId, Pace, Timestamp};
+use domain::{Delivery, EventId, Pace, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -23,6 +23,11 @@ impl FreshKey {
     pub fn next(self) -> Self {
         let id = self.event.as_uuid().as_u128().saturating_add(1);
         Self { event: EventId::from_uuid(Uuid::from_u128(id)), ..self }
+    }
+
+    /// The place of a delivery's home row.
+    pub fn of(delivery: &Delivery) -> Self {
+        Self { at: delivery.created_at, event: delivery.event }
     }
 
     /// The least place of that moment.
@@ -169,8 +174,8 @@ impl WebhookLane {
     }
 
     /// Reads a lane's row.
-    pub(crate) fn read(item: &Item) -> Result<Self, StoreError> {
-        let row: LaneRow = read(item.clone())?;
+    pub(crate) fn read(item: Item) -> Result<Self, StoreError> {
+        let row: LaneRow = read(item)?;
         let failing = row.failing_since.map(|since| Failing {
             since: Timestamp::from_millis(since),
             hours: row.failures.chunks_exact(2).map(hour).collect(),

@@ -68,11 +68,11 @@ impl Store {
         let last = answer.last_evaluated_key.as_ref().and_then(place);
         let found = answer.items.unwrap_or_default().into_iter().map(|item| delivery(slot, item));
         let mut deliveries = found.collect::<Result<Vec<_>, _>>()?;
-        deliveries.retain(|delivery| FreshKey { at: delivery.created_at, event: delivery.event } < behind);
+        deliveries.retain(|delivery| FreshKey::of(delivery) < behind);
         let mut next = last;
         if deliveries.len() > limit {
             deliveries.truncate(limit);
-            next = deliveries.last().map(|last| FreshKey { at: last.created_at, event: last.event });
+            next = deliveries.last().map(FreshKey::of);
         }
         Ok(DeliveryPage { deliveries, next })
     }
@@ -131,7 +131,7 @@ impl Store {
     /// What is known of how a slot's endpoint answers. One trip.
     pub async fn endpoint_pace(&self, slot: Slot) -> Result<Pace, StoreError> {
         let lane: Option<Item> = self.get_item(Table::Webhooks, keys::webhook_lane(&slot)).await?;
-        Ok(lane.as_ref().map(WebhookLane::read).transpose()?.unwrap_or_default().pace)
+        Ok(lane.map(WebhookLane::read).transpose()?.unwrap_or_default().pace)
     }
 }
 

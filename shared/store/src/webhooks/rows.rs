@@ -29,12 +29,7 @@ pub(crate) fn home_item(delivery: &Delivery) -> Result<Item, StoreError> {
         job: delivery.job,
         expires_at: delivery.expires_at.as_seconds(),
     };
-    row(keys::slot(&delivery.slot), home_of(delivery).sort_key(), "delivery", &body)
-}
-
-/// The place of a delivery's home row.
-pub(crate) fn home_of(delivery: &Delivery) -> FreshKey {
-    FreshKey { at: delivery.created_at, event: delivery.event }
+    row(keys::slot(&delivery.slot), FreshKey::of(delivery).sort_key(), "delivery", &body)
 }
 
 /// The delivery of a home row in that slot.

@@ -7,7 +7,7 @@ use domain::{Attempt, Delivery, EndpointSecrets, EventId, LaneId, Slot, Timestam
 
 use super::events::{RecordedEvent, recorded};
 use super::lane::{FreshKey, Pointer};
-use super::rows::{attempt_item, delivery, home_item, home_of, pointer_item};
+use super::rows::{attempt_item, delivery, home_item, pointer_item};
 use crate::dynamodb::batch::without_repeats;
 use crate::dynamodb::item::{Item, PK, SK, key, read, s, text};
 use crate::webhooks::endpoints::EndpointRow;
@@ -133,7 +133,7 @@ impl Store {
                 Table::Secrets => batch.secrets = Some(read::<EndpointSecretsRow>(item)?.into()),
                 _ if text(&item, PK) == pk => {
                     let home = delivery(slot, item)?;
-                    batch.homes.insert(home_of(&home), home);
+                    batch.homes.insert(FreshKey::of(&home), home);
                 }
                 _ => {
                     let event = recorded(item)?;
