@@ -114,6 +114,10 @@ const FREE: &str = "(attribute_not_exists(#leaseUntil) OR #leaseUntil < :now)";
 /// Whether this release reads the row: one of a later release is left to that.
 const READABLE: &str = "(attribute_not_exists(#sv) OR #sv <= :schema)";
 
+/// Whether something is still to be done for a lead. Rows of releases before `stage` hold `state` alone.
+const LEAD_IS_OPEN: &str =
+    "(#stage IN (:queued, :sending) OR (attribute_not_exists(#stage) AND #state IN (:queued, :sending)))";
+
 impl Store {
     /// How many parts the due index of a kind has.
     pub fn due_shards(kind: LaneKind) -> u8 {
@@ -139,7 +143,8 @@ impl Store {
                 LaneKind::Webhook => WebhookLane::take_up(change, is_late),
                 LaneKind::Conversation => change,
                 LaneKind::Lead => change
-                    .when("#state IN (:queued, :sending)")
+                    .when(LEAD_IS_OPEN)
+                    .name("stage")
                     .name("state")
                     .bind(":queued", s("QUEUED"))
                     .bind(":sending", s("SENDING")),

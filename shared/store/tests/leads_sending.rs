@@ -493,6 +493,7 @@ async fn many(count: usize) -> (World, Vec<LeadId>) {
         row["createdAt"] = json!({ "S": at.to_string() });
         row["timeSk"] = json!({ "S": format!("{:013}#{id}", 9_999_999_999_999 - at.as_millis()) });
         if number % 3 == 0 {
+            row["stage"] = json!({ "S": "FAILED" });
             row["state"] = json!({ "S": "FAILED" });
         }
         imported.push(row);
@@ -548,9 +549,35 @@ async fn leads_of_one_state_are_listed_without_the_others() {
         assert_eq!(leads.len(), ids.len() / 3, "{limit}");
     }
     assert_eq!(pages(&world, Some(LeadState::Sent), 20).await.concat(), []);
+    let queued = pages(&world, Some(LeadState::Queued), 20).await.concat();
+    assert_eq!(queued.len(), ids.len() - ids.len() / 3);
+    assert!(queued.iter().all(|lead| lead.state == LeadState::Queued));
     let (elsewhere, _) = world.second_workspace().await;
     let page = world.db.store().leads(elsewhere, None, None, 20).await.unwrap();
     assert_eq!((page.leads, page.next), (vec![], None));
+}
+
+#[tokio::test]
+async fn a_row_of_an_earlier_release_keeps_its_state_in_lists_and_under_a_lease() {
+    let world = World::start().await;
+    let store = world.db.store();
+    for (number, state) in LeadState::NAMES.iter().enumerate() {
+        let lead = world.lead(&format!("+1202555010{number}"), |_| ()).await;
+        let pk = format!("{}#L#{}", World::WORKSPACE, lead.id);
+        let mut row = world.db.rows(Table::Leads).into_iter().find(|row| row["pk"]["S"] == pk).unwrap();
+        row.as_object_mut().unwrap().remove("stage").unwrap();
+        row["state"] = json!({ "S": state });
+        world.db.import(Table::Leads, &[row]);
+
+        let state = LeadState::parse(state).unwrap();
+        assert_eq!(store.lead(world.workspace, lead.id).await.unwrap().unwrap().state, state);
+        assert_eq!(store.lead_state(world.workspace, lead.id).await.unwrap(), Some(state));
+        let listed = pages(&world, Some(state), 20).await.concat();
+        assert_eq!(listed.iter().map(|lead| lead.id).collect::<Vec<_>>(), [lead.id], "{state:?}");
+        let lease = store.lease_lane(LaneId::Lead(world.workspace, lead.id), LEASE).await.unwrap();
+        let is_open = matches!(state, LeadState::Queued | LeadState::Sending);
+        assert_eq!(matches!(lease, Lease::Taken(_)), is_open, "{state:?}: {lease:?}");
+    }
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ const LEAD: &str = "c7e9f1a3-5b7d-4e9f-8a1c-3e5d7f9b1a2c";
 /// The record of a lead that was sent, as if it had come to another state.
 fn ended(state: &str) -> Value {
     let mut record = record(SENT);
-    record["dynamodb"]["NewImage"]["state"] = json!({ "S": state });
+    record["dynamodb"]["NewImage"]["stage"] = json!({ "S": state });
     record
 }
 

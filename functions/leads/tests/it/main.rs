@@ -183,7 +183,7 @@ impl Site {
 
     /// Lets a lead have come to this state.
     pub(crate) fn comes_to(&self, id: LeadId, state: &str) {
-        self.change_row(id, |row| row["state"] = json!({ "S": state }));
+        self.change_row(id, |row| row["stage"] = json!({ "S": state }));
     }
 
     /// How many rows of that kind the table has: `lead`, `captchaToken`, `leadRepeat`.

@@ -5,7 +5,7 @@ use domain::{LaneId, Lead, LeadState, WorkspaceId};
 use crate::dynamodb::item::{PK, SK, key, n, s, text};
 use crate::dynamodb::versions::changing;
 use crate::dynamodb::write::{Wrote, is_by};
-use crate::leads::row::{lead, lead_item};
+use crate::leads::row::{is_indexed, lead, lead_item};
 use crate::{Store, StoreError, Table, keys};
 
 /// Some leads, the newest first.
@@ -24,13 +24,18 @@ impl LeadPage {
     }
 }
 
+/// The index shows the state.
+const INDEXED: &str = "#state = :state";
+/// The index shows the state only for rows of releases before `stage`. The rows themselves tell the others apart.
+const NOT_INDEXED: &str = "attribute_not_exists(#state) OR #state = :state";
+
 impl Store {
     /// The greatest number of leads of a page.
     pub const MOST_LEADS: u16 = 100;
 
     /// At most `limit` (1 to [`Store::MOST_LEADS`]) of a workspace's leads, of one state or of all, the newest first,
-    /// behind `from`. The list lags a moment behind, so that a page may hold fewer. Two trips; more where few are of that
-    /// state.
+    /// behind `from`. The list lags a moment behind, so that a page may hold fewer; a page of leads that are QUEUED,
+    /// SENDING or SENT also leaves out those of the other two states. Two trips; more where few are of that state.
     pub async fn leads(
         &self,
         workspace: WorkspaceId,
@@ -53,7 +58,7 @@ impl Store {
             let query = match state {
                 None => query,
                 Some(state) => query
-                    .filter_expression("#state = :state")
+                    .filter_expression(if is_indexed(state) { INDEXED } else { NOT_INDEXED })
                     .expression_attribute_names("#state", "state")
                     .expression_attribute_values(":state", s(state.as_str())),
             };

@@ -34,6 +34,7 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
     check_schema(&item, &name)?;
     let unreadable = |reason: String| StoreError::Unreadable { key: name.clone(), reason };
     let row: LeadRow = serde_dynamo::from_item(item).map_err(|error| unreadable(error.to_string()))?;
+    let state = row.state.state().map_err(|reason| unreadable(reason.to_owned()))?;
     let utm = Utm::of(row.utm).map_err(|unfit| unreadable(unfit.to_string()))?;
     let score = Score::from_hundredths(row.consent.score).ok_or_else(|| unreadable("no score".to_owned()))?;
     let consent = Consent {
@@ -58,7 +59,7 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
         conversation: row.conversation_id,
         message: row.message_id,
         opened: row.opened,
-        state: row.state,
+        state,
         error: row.error.map(PartError::of),
         progress: row.progress.into(),
         created_at: row.created_at,
@@ -69,13 +70,39 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
 
 /// How far the lead has come whose row was read for nothing else.
 pub(crate) fn state(item: Item) -> Result<LeadState, StoreError> {
-    Ok(read::<StateField>(item)?.state)
+    let key = text(&item, PK).to_owned();
+    let fields: StateFields = read(item)?;
+    fields.state().map_err(|reason| StoreError::Unreadable { key, reason: reason.to_owned() })
 }
 
-#[derive(Deserialize)]
-struct StateField {
-    #[serde(with = "fields::text")]
-    state: LeadState,
+/// The state of a lead. The index of all leads projects `state` alone, so that the index is written again only when a
+/// lead ends badly: operators look for those.
+#[derive(Serialize, Deserialize)]
+struct StateFields {
+    /// The state, whichever it is. Releases before this attribute existed wrote `state` alone.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    stage: Option<LeadState>,
+    /// The state, if it is one that the index shows.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    state: Option<LeadState>,
+}
+
+impl StateFields {
+    fn of(state: LeadState) -> Self {
+        Self { stage: Some(state), state: is_indexed(state).then_some(state) }
+    }
+
+    fn state(&self) -> Result<LeadState, &'static str> {
+        self.stage.or(self.state).ok_or("no state")
+    }
+}
+
+/// Whether the index of all leads shows the state.
+pub(crate) fn is_indexed(state: LeadState) -> bool {
+    match state {
+        LeadState::Failed | LeadState::Unknown | LeadState::Suppressed => true,
+        LeadState::Queued | LeadState::Sending | LeadState::Sent => false,
+    }
 }
 
 /// `W#L#<lead id>` / `L`. It is written four times, each time whole: nothing stands in it twice, so that it seldom
@@ -100,8 +127,8 @@ struct LeadRow {
     #[serde(with = "fields::text")]
     message_id: MessageId,
     opened: bool,
-    #[serde(with = "fields::text")]
-    state: LeadState,
+    #[serde(flatten)]
+    state: StateFields,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     progress: ProgressField,
@@ -140,7 +167,7 @@ impl From<&Lead> for LeadRow {
             conversation_id: lead.conversation,
             message_id: lead.message,
             opened: lead.opened,
-            state: lead.state,
+            state: StateFields::of(lead.state),
             error: lead.error.as_ref().map(|error| error.as_str().to_owned()),
             progress: ProgressField::from(&lead.progress),
             created_at: lead.created_at,

@@ -172,7 +172,7 @@ impl Store {
 fn lead_write(leased: &LeasedLead, next: &Lead, step: LeadStep, request: &str) -> Result<Write, StoreError> {
     let (pk, sk) = keys::lead(next.workspace_id, next.id);
     let mut item = lead_item(next, request)?;
-    let changing = ["contactId", "opened", "state", "progress", "version", "updatedAt", LAST_REQUEST];
+    let changing = ["contactId", "opened", "stage", "progress", "version", "updatedAt", LAST_REQUEST];
     // A call begins once under a lease: whoever repeats that, as the answer was lost, finds what they wrote.
     let mut change = match step {
         LeadStep::Goes => Change::default()
@@ -182,7 +182,7 @@ fn lead_write(leased: &LeasedLead, next: &Lead, step: LeadStep, request: &str) -
         LeadStep::Left(plan) => given_back(plan, &LaneId::Lead(next.workspace_id, next.id)),
     };
     change = change.when("#lease = :mine").name("lease").bind(":mine", s(leased.lease.to_string()));
-    for name in changing.into_iter().chain(["error"]) {
+    for name in changing.into_iter().chain(["state", "error"]) {
         change = change.set_or_remove(name, item.remove(name));
     }
     Ok(change.of(Table::Leads, key(pk, sk)))

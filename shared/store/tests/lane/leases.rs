@@ -100,7 +100,7 @@ async fn a_lead_of_which_nothing_is_to_be_done_is_finished() {
     let lane = lanes.all[2];
     let update = lanes.world.db.client().update_item().table_name(lanes.world.db.table(store::Table::Leads));
     let update = update.key("pk", crate::s(&lanes.key(lane).1)).key("sk", crate::s("L"));
-    let update = update.update_expression("SET #state = :sent").expression_attribute_names("#state", "state");
+    let update = update.update_expression("SET stage = :sent");
     update.expression_attribute_values(":sent", crate::s("SENT")).send().await.unwrap();
     assert_eq!(lanes.ask(lane).await, Lease::Finished);
 }

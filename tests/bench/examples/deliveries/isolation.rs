@@ -6,9 +6,11 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use bench::{Authority, Aws, Database, Function, Table, Traffic, binary, environment};
-use harness::queue_fixture;
+use domain::{EndpointId, Track};
+use futures::future::Either;
+use harness::{World, queue_fixture};
 
-use crate::scene::{Arrivals, Lane, endpoint, lane, origin, receiver, world};
+use crate::scene::{Arrivals, Lane, add, endpoint, lane, message, origin, receiver, set_clock, world};
 
 /// Who waits for deliveries, and how many each.
 const HEALTHY: (usize, usize) = (10, 100);
@@ -21,6 +23,10 @@ const BESIDE: [Neighbours; 5] = [
     Neighbours { lanes: 1, each: 5_000, is_dead: false },
     Neighbours { lanes: 1, each: 5_000, is_dead: true },
 ];
+/// How long it takes until all deliveries have come, where they come at a pace.
+const PACED: Duration = Duration::from_secs(15);
+/// How many deliveries to one endpoint come together, where they come at a pace.
+const TOGETHER: usize = 5;
 /// Each this often, in turn; of each figure the median.
 const REPEATS: usize = 3;
 /// The relay queues a message about a lane for each batch of a stream, which brings so many events.
@@ -50,19 +56,28 @@ struct Seen {
 /// Messages that wait, and from when on each is handed out.
 type Queue = Rc<RefCell<VecDeque<(Instant, String)>>>;
 
+/// How deliveries come.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Coming {
+    /// All wait, and all messages are queued, at the same moment.
+    AtOnce,
+    /// A few at a time, evenly over [`PACED`], so that the processors of this machine are not what decides.
+    Paced,
+}
+
 /// The healthy alone and beside the dead.
-pub(crate) async fn table() -> Table {
+pub(crate) async fn table(coming: Coming) -> Table {
     let mut seen: Vec<Vec<Seen>> = BESIDE.iter().map(|_| vec![]).collect();
     for repeat in 1..=REPEATS {
         for (neighbours, seen) in BESIDE.iter().zip(&mut seen) {
-            eprintln!("deliveries: {ALL} healthy ones {}, {repeat}", neighbours.name());
-            seen.push(beside(*neighbours).await);
+            eprintln!("{}: {}, {repeat}", coming.title(), neighbours.name());
+            seen.push(beside(*neighbours, coming).await);
         }
     }
     let names = BESIDE.iter().map(Neighbours::name);
-    let mut table = Table::new("1,000 healthy deliveries, from the queue to the receiver", "run", names);
+    let mut table = Table::new(coming.title(), "run", names);
     let mut column = |head: &str, cell: &dyn Fn(&Seen) -> Duration| {
-        let cell = |seen: &Vec<Seen>| format!("{:.2}", median(seen.iter().map(cell)).as_secs_f64());
+        let cell = |seen: &Vec<Seen>| format!("{:.3}", median(seen.iter().map(cell)).as_secs_f64());
         table.column(head, seen.iter().map(cell));
     };
     column("p50, s", &|seen| seen.median);
@@ -93,7 +108,18 @@ impl Neighbours {
     }
 }
 
-async fn beside(neighbours: Neighbours) -> Seen {
+impl Coming {
+    fn title(self) -> &'static str {
+        match self {
+            Self::AtOnce => "1,000 healthy deliveries, all queued at once, until they arrive at the receiver",
+            Self::Paced => {
+                "1,000 healthy deliveries, queued over 15 seconds, until they arrive at the receiver"
+            }
+        }
+    }
+}
+
+async fn beside(neighbours: Neighbours, coming: Coming) -> Seen {
     let (authority, traffic) = (Authority::new(), Traffic::default());
     let (arrivals, of_neighbours) = (Arrivals::default(), Arrivals::default());
     let well = receiver(&authority, Some(Duration::ZERO), &traffic, &arrivals).await;
@@ -102,12 +128,10 @@ async fn beside(neighbours: Neighbours) -> Seen {
     let world = world().await;
     let (mut healthy, mut others) = (vec![], vec![]);
     for _ in 0..HEALTHY.0 {
-        let endpoint = endpoint(&world, &well).await;
-        healthy.push(lane(&world, endpoint, HEALTHY.1).await);
+        healthy.push(endpoint(&world, &well).await);
     }
     for _ in 0..neighbours.lanes {
-        let endpoint = endpoint(&world, &beside).await;
-        others.push(lane(&world, endpoint, neighbours.each).await);
+        others.push(endpoint(&world, &beside).await);
     }
     let database = Database::Served(world.db.endpoint().to_owned());
     let aws = Rc::new(Aws::start(database, Some(&authority), traffic).await);
@@ -115,37 +139,43 @@ async fn beside(neighbours: Neighbours) -> Seen {
     env.push(("TRUSTED_RECEIVERS".to_owned(), format!("{},{}", origin(&well), origin(&beside))));
     env.push(("TRUSTED_CA_PEM".to_owned(), authority.pem.clone()));
 
-    let (fast, slow) = (Queue::default(), Queue::default());
     let mut functions = vec![];
     for number in 0..FAST + SLOW {
-        let queue = if number < FAST { fast.clone() } else { slow.clone() };
-        functions.push((
-            Function::start(&binary("webhook-delivery"), &env, &[]).await,
-            queue,
-            number >= FAST,
-        ));
+        functions.push((Function::start(&binary("webhook-delivery"), &env, &[]).await, number >= FAST));
     }
-    let begun = Instant::now();
-    fast.borrow_mut().extend(told(&healthy, &others).into_iter().map(|message| (begun, message)));
     let handed_out = Cell::new(0);
-
+    let queues = Queues { fast: Queue::default(), slow: Queue::default() };
+    let scene =
+        Scene { world: &world, healthy: &healthy, others: &others, each: neighbours.each, queues: &queues };
+    let begun = Instant::now();
     let workers =
-        functions.into_iter().map(|(function, queue, is_slow)| work(function, queue, is_slow, &handed_out));
+        functions.into_iter().map(|(function, is_slow)| work(function, &queues, is_slow, &handed_out));
     let carry = async {
         loop {
             for queued in aws.take_queued() {
-                let to = if queued.queue.ends_with("-slow") { &slow } else { &fast };
-                to.borrow_mut().push_back((Instant::now() + queued.delay, queued.body));
-            }
-            if arrivals.count() == ALL || begun.elapsed() > LONGEST {
-                break;
+                let track = if queued.queue.ends_with("-slow") { Track::Slow } else { Track::Fast };
+                queues.of(track).borrow_mut().push_back((Instant::now() + queued.delay, queued.body));
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    futures::future::select(Box::pin(futures::future::join_all(workers)), Box::pin(carry)).await;
-    let arrived = |event: &String| arrivals.of(event).map_or(LONGEST, |at| at - begun);
-    let mut times: Vec<Duration> = healthy.iter().flat_map(|lane| lane.events.iter().map(arrived)).collect();
+    let wait = async {
+        let told = match coming {
+            Coming::AtOnce => scene.come_at_once().await,
+            Coming::Paced => scene.come_at_a_pace().await,
+        };
+        while arrivals.count() < ALL && begun.elapsed() < LONGEST {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        told
+    };
+    let serve = futures::future::join(futures::future::join_all(workers), carry);
+    let told = match futures::future::select(Box::pin(wait), Box::pin(serve)).await {
+        Either::Left((told, _)) => told,
+        Either::Right(_) => unreachable!("the queues are served until the end"),
+    };
+    let took = |(event, told): &(String, Instant)| arrivals.of(event).map_or(LONGEST, |at| at - *told);
+    let mut times: Vec<Duration> = told.iter().map(took).collect();
     times.sort();
     Seen {
         median: times[ALL / 2],
@@ -153,6 +183,78 @@ async fn beside(neighbours: Neighbours) -> Seen {
         last: times[ALL - 1],
         connections: beside.connections(),
         messages: handed_out.get(),
+    }
+}
+
+/// The two queues of webhook lanes.
+struct Queues {
+    fast: Queue,
+    slow: Queue,
+}
+
+impl Queues {
+    fn of(&self, track: Track) -> &Queue {
+        match track {
+            Track::Fast => &self.fast,
+            Track::Slow => &self.slow,
+        }
+    }
+}
+
+/// Endpoints, and what comes for them. Both ways of coming return the events of the healthy ones, each with the moment
+/// from which on it could be delivered.
+struct Scene<'a> {
+    world: &'a World,
+    healthy: &'a [EndpointId],
+    others: &'a [EndpointId],
+    /// How many deliveries come for each of the others.
+    each: usize,
+    queues: &'a Queues,
+}
+
+impl Scene<'_> {
+    async fn come_at_once(&self) -> Vec<(String, Instant)> {
+        let (mut healthy, mut others) = (vec![], vec![]);
+        for endpoint in self.healthy {
+            healthy.push(lane(self.world, *endpoint, HEALTHY.1).await);
+        }
+        for endpoint in self.others {
+            others.push(lane(self.world, *endpoint, self.each).await);
+        }
+        let now = Instant::now();
+        let messages = told(&healthy, &others).into_iter().map(|message| (now, message));
+        self.queues.of(Track::Fast).borrow_mut().extend(messages);
+        healthy.into_iter().flat_map(|lane| lane.events).map(|event| (event, now)).collect()
+    }
+
+    async fn come_at_a_pace(&self) -> Vec<(String, Instant)> {
+        let healthy = self.healthy.iter().map(|endpoint| (*endpoint, HEALTHY.1, true));
+        let others = self.others.iter().map(|endpoint| (*endpoint, self.each, false));
+        let endpoints: Vec<_> = healthy.chain(others).collect();
+        let mut coming = vec![];
+        for (number, (endpoint, count, is_healthy)) in endpoints.iter().enumerate() {
+            let times = count / TOGETHER;
+            let every = PACED.div_f64(times as f64);
+            // Each begins a little later than the one before.
+            let first = every.mul_f64(number as f64 / endpoints.len() as f64);
+            coming
+                .extend((0..times).map(|time| (first + every.mul_f64(time as f64), *endpoint, *is_healthy)));
+        }
+        coming.sort_by_key(|(after, ..)| *after);
+        let (begun, mut told) = (Instant::now(), vec![]);
+        for (after, endpoint, is_healthy) in coming {
+            tokio::time::sleep_until((begun + after).into()).await;
+            set_clock(self.world);
+            let (events, track) = add(self.world, endpoint, TOGETHER).await;
+            let now = Instant::now();
+            if is_healthy {
+                told.extend(events.into_iter().map(|event| (event, now)));
+            }
+            if let Some(track) = track {
+                self.queues.of(track).borrow_mut().push_back((now, message(self.world, endpoint)));
+            }
+        }
+        told
     }
 }
 
@@ -176,9 +278,10 @@ fn told(healthy: &[Lane], others: &[Lane]) -> Vec<String> {
 }
 
 /// One place of a function's concurrency: it takes a batch whenever it is free.
-async fn work(mut function: Function, queue: Queue, is_slow: bool, handed_out: &Cell<usize>) {
+async fn work(mut function: Function, queues: &Queues, is_slow: bool, handed_out: &Cell<usize>) {
+    let queue = queues.of(if is_slow { Track::Slow } else { Track::Fast });
     loop {
-        let bodies = ready(&queue);
+        let bodies = ready(queue);
         if bodies.is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
             continue;

@@ -13,6 +13,8 @@ mod speed;
 
 use bench::Core;
 
+use crate::isolation::Coming;
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     Core::MEASURING.pin();
@@ -22,6 +24,7 @@ async fn main() {
         println!("{}", speed::table().await);
     }
     if wants("isolation") {
-        println!("{}", isolation::table().await);
+        println!("{}", isolation::table(Coming::AtOnce).await);
+        println!("{}", isolation::table(Coming::Paced).await);
     }
 }

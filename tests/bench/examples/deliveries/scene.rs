@@ -8,7 +8,7 @@ use bench::{Answer, Authority, Server, Traffic};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     Caps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType, Slot,
-    Timestamp, TrustedReceivers, WebhookEndpoint,
+    Timestamp, Track, TrustedReceivers, WebhookEndpoint,
 };
 use harness::World;
 use http::StatusCode;
@@ -75,9 +75,14 @@ pub(crate) struct Lane {
 /// A workspace, at the machine's time.
 pub(crate) async fn world() -> World {
     let world = World::start().await;
+    set_clock(&world);
+    world
+}
+
+/// Sets the clock of the workspace to the machine's time.
+pub(crate) fn set_clock(world: &World) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
     world.db.clock().set(Timestamp::from_millis(i64::try_from(now).unwrap()));
-    world
 }
 
 /// Makes an endpoint of that receiver.
@@ -112,6 +117,18 @@ pub(crate) fn origin(receiver: &Server) -> String {
 
 /// Records so many events for an endpoint, and tells its lane.
 pub(crate) async fn lane(world: &World, endpoint: EndpointId, count: usize) -> Lane {
+    let (events, _) = add(world, endpoint, count).await;
+    Lane { events, message: message(world, endpoint) }
+}
+
+/// The body of a queue message about the lane of an endpoint.
+pub(crate) fn message(world: &World, endpoint: EndpointId) -> String {
+    format!(r#"{{"lane":"webhook","workspaceId":"{}","endpointId":"{endpoint}","slot":0}}"#, world.workspace)
+}
+
+/// Records so many events for an endpoint, and tells its lane. Returns the events and the queue, if any, that the relay
+/// would send a message to.
+pub(crate) async fn add(world: &World, endpoint: EndpointId, count: usize) -> (Vec<String>, Option<Track>) {
     let store = world.db.store();
     let slot = Slot { workspace: world.workspace, endpoint, number: 0 };
     let new = |_| {
@@ -128,13 +145,9 @@ pub(crate) async fn lane(world: &World, endpoint: EndpointId, count: usize) -> L
         }
     }
     let places = new.iter().map(|new| FreshKey { at: new.event.at, event: new.event.id });
-    if let Some(least) = places.min() {
-        store.tell_webhook_lane(slot, least, FIRST_DUE).await.unwrap();
-    }
-    let events = new.iter().map(|new| new.event.id.to_string()).collect();
-    let message = format!(
-        r#"{{"lane":"webhook","workspaceId":"{}","endpointId":"{endpoint}","slot":0}}"#,
-        world.workspace
-    );
-    Lane { events, message }
+    let track = match places.min() {
+        Some(least) => store.tell_webhook_lane(slot, least, FIRST_DUE).await.unwrap().wake,
+        None => None,
+    };
+    (new.iter().map(|new| new.event.id.to_string()).collect(), track)
 }
