@@ -20,13 +20,7 @@ pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
 
     // An id of our own, as a gateway's may repeat (a replayed event): by it the write knows its own repeats.
     let write_id = call.write_id();
-    let mut patience = call.patience();
-    loop {
-        if let Some(reply) = merge(call, id, &update, &write_id).await? {
-            return Ok(reply);
-        }
-        patience.wait().await?;
-    }
+    call.until_written(|| merge(call, id, &update, &write_id)).await
 }
 
 /// One try: read, apply, write. `None` when another writer came between.

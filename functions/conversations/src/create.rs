@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use domain::conversation::{ConversationCreate, Known, Opening, People};
@@ -28,14 +29,8 @@ pub(crate) async fn create(call: &Call<'_>, first_due: Duration) -> Result<Reply
     // Ids of our own, the same for each try: by them the write knows its own repeats. A turn is taken once.
     let ids = call.store().ids();
     let (id, write_id) = (ConversationId::generate(ids), call.write_id());
-    let mut creation = Creation { call, request, once, first_due, id, write_id, turn: None };
-    let mut patience = call.patience();
-    loop {
-        if let Some(reply) = creation.attempt().await? {
-            return Ok(reply);
-        }
-        patience.wait().await?;
-    }
+    let creation = Creation { call, request, once, first_due, id, write_id, turn: OnceLock::new() };
+    call.until_written(|| creation.attempt()).await
 }
 
 /// A conversation being made.
@@ -47,7 +42,7 @@ struct Creation<'a> {
     id: ConversationId,
     write_id: String,
     /// The turn in the team that was taken for it.
-    turn: Option<u64>,
+    turn: OnceLock<u64>,
 }
 
 /// What a request is judged by.
@@ -68,7 +63,7 @@ struct Templates {
 
 impl Creation<'_> {
     /// One try: look up, judge, write. `None` when somebody who was nobody became a contact in between.
-    async fn attempt(&mut self) -> Result<Option<Reply>, ApiError> {
+    async fn attempt(&self) -> Result<Option<Reply>, ApiError> {
         let found = self.look_up().await?;
         if let Some(answered) = found.answered {
             return self.replayed(answered).map(Some);
@@ -155,19 +150,18 @@ impl Creation<'_> {
     }
 
     /// Whose turn it is in the team, if somebody there is active: one trip.
-    async fn assignee(&mut self, team: Option<&Team>) -> Result<Option<User>, ApiError> {
+    async fn assignee(&self, team: Option<&Team>) -> Result<Option<User>, ApiError> {
         let Some(team) = team.filter(|team| !team.members.is_empty()) else { return Ok(None) };
         let (store, workspace) = (self.call.store(), self.call.workspace());
         let members: Vec<UserRef> = team.members.iter().copied().map(UserRef::Id).collect();
         let turn = async {
-            match self.turn {
-                Some(turn) => Ok(turn),
+            match self.turn.get() {
+                Some(turn) => Ok(*turn),
                 None => store.take_turn(workspace, team.id).await,
             }
         };
         let (users, turn) = try_join(store.users_named(workspace, &members), turn).await?;
-        self.turn = Some(turn);
-        Ok(team.whose_turn(&users, turn).cloned())
+        Ok(team.whose_turn(&users, *self.turn.get_or_init(|| turn)).cloned())
     }
 
     async fn write(&self, opening: &Opening) -> Result<Option<Reply>, ApiError> {

@@ -49,9 +49,10 @@ impl<P: Provider> Engine<P> {
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let Self { store, queues, provider, rules, metrics } = self;
         let of_visits = worker::Rules { lease: rules.lease, longest: rules.call, rescue: rules.rescue };
-        let time = of_visits.time(&event.context, store.now())?;
-        let run = Run { store, provider: provider.afresh(), rules, time, counted: Sends::default() };
-        let response = Shift { store, queues, rules: of_visits, time }.work(&run, event.payload).await;
+        let shift = Shift::begin(store, queues, of_visits, &event.context)?;
+        let run =
+            Run { store, provider: provider.afresh(), rules, time: shift.time, counted: Sends::default() };
+        let response = shift.work(&run, event.payload).await;
         metrics.put(Sender::Leads, &run.counted);
         Ok(response)
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::captcha::Answer;
 use domain::{Secret, Timestamp};
+use outbound::ClientError;
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Response, StatusCode, Url};
 use rustls::RootCertStore;
@@ -78,7 +79,7 @@ impl Client {
     /// Makes the TLS settings, which takes milliseconds and is done once.
     pub fn new(base: &str, time: Duration) -> Result<Self, ClientError> {
         let place = outbound::place(base, &["recaptcha", "api", "siteverify"]);
-        let url = place.ok_or(ClientError::Url)?;
+        let url = place.ok_or(ClientError::Url { setting: "CAPTCHA_URL" })?;
         let tls = outbound::tls(RootCertStore::empty()).map_err(ClientError::Tls)?;
         let http = outbound::client(tls, "Leads")
             .https_only(url.scheme() == "https")
@@ -157,20 +158,6 @@ fn codes(codes: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// The client cannot be made.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// `CAPTCHA_URL` is not the URL of a host.
-    #[error("CAPTCHA_URL is not an http or https URL")]
-    Url,
-    /// TLS cannot be set up.
-    #[error("TLS cannot be set up")]
-    Tls(#[source] rustls::Error),
-    /// The HTTP client cannot be made.
-    #[error("the HTTP client cannot be made")]
-    Client(#[source] reqwest::Error),
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,7 +172,7 @@ mod tests {
             assert_eq!(Client::new(base, Client::TIME).unwrap().url.as_str(), url);
         }
         for base in ["", "www.google.com", "ftp://www.google.com", "mailto:a@b.example", "https://h/?x=1"] {
-            assert!(matches!(Client::new(base, Client::TIME), Err(ClientError::Url)), "{base}");
+            assert!(matches!(Client::new(base, Client::TIME), Err(ClientError::Url { .. })), "{base}");
         }
     }
 

@@ -53,10 +53,10 @@ impl<P: Provider> Engine<P> {
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let Self { store, bucket, queues, provider, rules, metrics } = self;
         let of_visits = worker::Rules { lease: rules.lease, longest: rules.call, rescue: rules.rescue };
-        let time = of_visits.time(&event.context, store.now())?;
+        let shift = Shift::begin(store, queues, of_visits, &event.context)?;
         let counted = Sends::default();
-        let run = Run { store, bucket, provider: provider.afresh(), rules, time, counted };
-        let response = Shift { store, queues, rules: of_visits, time }.work(&run, event.payload).await;
+        let run = Run { store, bucket, provider: provider.afresh(), rules, time: shift.time, counted };
+        let response = shift.work(&run, event.payload).await;
         metrics.put(Sender::Messages, &run.counted);
         Ok(response)
     }

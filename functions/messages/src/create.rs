@@ -20,13 +20,7 @@ pub(crate) async fn create(messages: &Messages, call: &Call<'_>) -> Result<Reply
     // Ids of our own, the same for each try: by them the write knows its own repeats.
     let ids = call.store().ids();
     let (id, write_id) = (MessageId::generate(ids), call.write_id());
-    let mut patience = call.patience();
-    loop {
-        if let Some(reply) = take(messages, call, &draft, once.as_ref(), id, &write_id).await? {
-            return Ok(reply);
-        }
-        patience.wait().await?;
-    }
+    call.until_written(|| take(messages, call, &draft, once.as_ref(), id, &write_id)).await
 }
 
 /// One try: read, look at the files, write. `None` when something changed in between.

@@ -54,14 +54,13 @@ impl<T: Transport> Engine<T> {
     /// Visits the lanes of a batch, all at the same time: a slow receiver delays nobody else's deliveries.
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let Self { store, queues, transport, rules, metrics } = self;
-        let of_visits = rules.of_visits();
-        let time = of_visits.time(&event.context, store.now())?;
-        let run = Run { store, transport, rules, time, counted: metrics::Deliveries::default() };
+        let shift = Shift::begin(store, queues, rules.of_visits(), &event.context)?;
+        let run = Run { store, transport, rules, time: shift.time, counted: metrics::Deliveries::default() };
         let track = match queue::track_of(&event.payload) {
             Track::Fast => metrics::Track::Fast,
             Track::Slow => metrics::Track::Slow,
         };
-        let response = Shift { store, queues, rules: of_visits, time }.work(&run, event.payload).await;
+        let response = shift.work(&run, event.payload).await;
         metrics.put(track, &run.counted);
         Ok(response)
     }

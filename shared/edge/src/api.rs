@@ -159,10 +159,19 @@ impl Call<'_> {
         self.store().write_id(self.request.id())
     }
 
-    /// Waits between the tries of a whole read and write that others keep coming before: for two thirds of the time
-    /// that the request has, so that the last try can still end.
-    pub fn patience(&self) -> Patience<'_> {
-        Patience::lasting(self.store(), self.api.longest * 2 / 3)
+    /// Repeats a whole read and write until it is written: `once` returns `None` if another writer came in between. The
+    /// repeats end after two thirds of the time that the request has, so that the last one can still end.
+    pub async fn until_written<T, F>(&self, once: impl Fn() -> F) -> Result<T, ApiError>
+    where
+        F: Future<Output = Result<Option<T>, ApiError>>,
+    {
+        let mut patience = Patience::lasting(self.store(), self.api.longest * 2 / 3);
+        loop {
+            if let Some(written) = once().await? {
+                return Ok(written);
+            }
+            patience.wait().await?;
+        }
     }
 
     /// The request's `Idempotency-Key` for this route, if it sent one; one that is no key is noted.

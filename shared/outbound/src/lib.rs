@@ -46,6 +46,23 @@ pub fn place(base: &str, segments: &[&str]) -> Option<Url> {
     Some(url)
 }
 
+/// A client cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The base is not the URL of a host.
+    #[error("{setting} is not an http or https URL")]
+    Url {
+        /// The environment variable that holds it.
+        setting: &'static str,
+    },
+    /// TLS cannot be set up.
+    #[error("TLS cannot be set up")]
+    Tls(#[source] rustls::Error),
+    /// The HTTP client cannot be made.
+    #[error("the HTTP client cannot be made")]
+    Client(#[source] reqwest::Error),
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

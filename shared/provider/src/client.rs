@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::ChannelId;
+use outbound::ClientError;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Request, Response, Url};
 use rustls::{ClientConfig, RootCertStore};
@@ -36,7 +37,7 @@ impl Client {
     /// A client of that Graph API (`https://host`) in that version (`v23.0`), a call of which may take so long. Makes
     /// the TLS settings, which takes milliseconds and is done once.
     pub fn new(graph: &str, version: &str, time: Duration) -> Result<Self, ClientError> {
-        let base = outbound::place(graph, &[version]).ok_or(ClientError::Graph)?;
+        let base = outbound::place(graph, &[version]).ok_or(ClientError::Url { setting: "GRAPH_URL" })?;
         let tls = outbound::tls(RootCertStore::empty()).map_err(ClientError::Tls)?;
         let http = http(&tls, &base, time).map_err(ClientError::Client)?;
         Ok(Self { http, tls, base, time })
@@ -130,20 +131,6 @@ fn http(tls: &ClientConfig, base: &Url, time: Duration) -> reqwest::Result<reqwe
         .build()
 }
 
-/// The client cannot be made.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// `GRAPH_URL` is not the URL of a host.
-    #[error("GRAPH_URL is not an http or https URL")]
-    Graph,
-    /// TLS cannot be set up.
-    #[error("TLS cannot be set up")]
-    Tls(#[source] rustls::Error),
-    /// The HTTP client cannot be made.
-    #[error("the HTTP client cannot be made")]
-    Client(#[source] reqwest::Error),
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,7 +154,7 @@ mod tests {
     fn what_is_not_the_url_of_a_host_stops_the_start() {
         for graph in ["", "graph.example", "ftp://graph.example", "mailto:a@graph.example", "https://h/?x=1"]
         {
-            assert!(matches!(Client::new(graph, "v25.0", TIME), Err(ClientError::Graph)), "{graph}");
+            assert!(matches!(Client::new(graph, "v25.0", TIME), Err(ClientError::Url { .. })), "{graph}");
         }
     }
 

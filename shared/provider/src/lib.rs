@@ -14,7 +14,7 @@ use domain::sending::End;
 use domain::{Cellphone, ChannelId, LineThrottle, Secret};
 
 pub use body::Outgoing;
-pub use client::{Client, ClientError};
+pub use client::Client;
 pub use meaning::{Ending, Meaning, meaning};
 
 /// One call: a message, or a part of one.

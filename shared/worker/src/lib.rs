@@ -51,14 +51,6 @@ pub struct Rules {
     pub rescue: Duration,
 }
 
-impl Rules {
-    /// The time of an invocation.
-    pub fn time(&self, context: &Context, now: Timestamp) -> Result<Time, WrongTime> {
-        let deadline = Timestamp::from_millis(i64::try_from(context.deadline).unwrap_or(i64::MAX));
-        Time::until(deadline, now, self.longest, self.lease)
-    }
-}
-
 /// Where a visitor works.
 pub struct Shift<'a> {
     /// The tables.
@@ -76,7 +68,19 @@ const EARLY: Duration = Duration::from_secs(2);
 /// When a lane is visited again whose visit failed by trouble of our own.
 const OUTAGE: Duration = Duration::from_secs(30);
 
-impl Shift<'_> {
+impl<'a> Shift<'a> {
+    /// The shift of an invocation; an error if its deadline leaves no room for a call, or is further away than a lease.
+    pub fn begin(
+        store: &'a Store,
+        queues: &'a Queues,
+        rules: Rules,
+        context: &Context,
+    ) -> Result<Self, WrongTime> {
+        let deadline = Timestamp::from_millis(i64::try_from(context.deadline).unwrap_or(i64::MAX));
+        let time = Time::until(deadline, store.now(), rules.longest, rules.lease)?;
+        Ok(Self { store, queues, rules, time })
+    }
+
     /// Visits the lanes of a batch, all at the same time: none waits for another. A lane that cannot be visited is the
     /// only one whose message comes again.
     pub async fn work<V: Visitor>(&self, visitor: &V, event: SqsEvent) -> SqsBatchResponse {

@@ -12,9 +12,8 @@ use domain::{
     AttemptError, AttemptOutcome, ConversationId, EndpointId, EventId, LaneId, LaneKind, Rest, RetrySchedule,
     Slot, Timestamp, WorkspaceId,
 };
-use harness::{Fault, TestDb, TestQueue};
-use lambda_runtime::Context;
-use queue::{Queues, Time, WrongTime, body};
+use harness::{Fault, TestDb, TestQueue, context};
+use queue::{Queues, WrongTime, body};
 use store::{FreshKey, Lease, Leased, Released, Store, StoreError, Table};
 use tokio::sync::Barrier;
 use uuid::Uuid;
@@ -136,9 +135,8 @@ impl Scene {
         };
         let url = |name| format!("http://queue.invalid/1/{name}");
         let queues = Queues::default().with_webhooks(self.sqs.client(), url("fast"), url("slow"));
-        let deadline = self.now().plus(Duration::from_secs(60));
-        let time = Time::until(deadline, self.now(), RULES.longest, LEASE).unwrap();
-        let shift = Shift { store: self.store(), queues: &queues, rules: RULES, time };
+        let context = context(self.now(), Duration::from_secs(60));
+        let shift = Shift::begin(self.store(), &queues, RULES, &context).unwrap();
         let records = bodies.iter().enumerate().map(|(number, body)| {
             let mut message = SqsMessage::default();
             message.message_id = Some(number.to_string());
@@ -360,15 +358,13 @@ async fn a_lane_that_cannot_be_taken_comes_again() {
     assert_eq!(scene.visit(vec![]).await, (1, false));
 }
 
-#[test]
-fn the_time_of_an_invocation_is_what_its_deadline_leaves() {
-    let now = Timestamp::from_millis(1_767_323_045_678);
-    let context = |left: u64| {
-        let mut context = Context::default();
-        context.deadline = u64::try_from(now.plus(seconds(left)).as_millis()).unwrap();
-        context
-    };
-    assert!(RULES.time(&context(60), now).unwrap().may_begin(now));
-    assert_eq!(RULES.time(&context(30), now), Err(WrongTime::CallTooLong));
-    assert_eq!(RULES.time(&context(91), now), Err(WrongTime::LeaseTooShort));
+#[tokio::test]
+async fn the_time_of_an_invocation_is_what_its_deadline_leaves() {
+    let (db, queues) = (TestDb::start().await, Queues::default());
+    let now = db.store().now();
+    let begin =
+        |left| Shift::begin(db.store(), &queues, RULES, &context(now, seconds(left))).map(|shift| shift.time);
+    assert!(begin(60).unwrap().may_begin(now));
+    assert_eq!(begin(30).unwrap_err(), WrongTime::CallTooLong);
+    assert_eq!(begin(91).unwrap_err(), WrongTime::LeaseTooShort);
 }

@@ -1,6 +1,7 @@
 //! DynamoDB for one test.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use aws_credential_types::Credentials;
 use aws_sdk_dynamodb::Client;
@@ -143,6 +144,28 @@ impl TestDb {
         due.iter().map(|due| due.lane).collect()
     }
 
+    /// The lanes of a kind that are due when so much time has passed. The clock is then set back.
+    pub async fn due_after(&self, kind: domain::LaneKind, time: Duration) -> Vec<domain::LaneId> {
+        let now = self.store.now();
+        self.clock().set(now.plus(time));
+        let due = self.due(kind).await;
+        self.clock().set(now);
+        due
+    }
+
+    /// Waits until so many calls of an operation have begun.
+    pub async fn begun(&self, operation: &str, count: usize) {
+        while self.calls().iter().filter(|call| call.operation == operation).count() < count {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// The rows of a table whose sort keys begin so.
+    pub fn rows_from(&self, table: Table, prefix: &str) -> Vec<Value> {
+        let rows = self.rows(table).into_iter();
+        rows.filter(|row| row["sk"]["S"].as_str().is_some_and(|sk| sk.starts_with(prefix))).collect()
+    }
+
     /// Every row of a table, as DynamoDB's JSON.
     pub fn rows(&self, table: Table) -> Vec<Value> {
         let (mut rows, mut from) = (vec![], Value::Null);
@@ -191,7 +214,7 @@ impl TestDb {
 
 /// A client as the functions have it, but for back-offs too short to be noticed.
 fn client(endpoint: &str, wire: &Wire, rights: Option<Arc<Rights>>) -> Client {
-    let backoff = std::time::Duration::from_millis(1);
+    let backoff = Duration::from_millis(1);
     let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))

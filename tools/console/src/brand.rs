@@ -32,7 +32,7 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?;
                 let lines = console.store.lines(workspace.id).await?;
-                output.list(&lines.brands.iter().map(BrandView::from).collect::<Vec<_>>())
+                output.list_as::<BrandView, _>(&lines.brands)
             }
         }
     }

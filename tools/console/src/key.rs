@@ -54,7 +54,7 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?;
                 let keys = console.store.api_keys(workspace.id).await?;
-                output.list(&keys.iter().map(KeyView::from).collect::<Vec<_>>())
+                output.list_as::<KeyView, _>(&keys)
             }
             Self::Revoke { within, key } => revoke(console, &within, key, output).await,
         }

@@ -59,7 +59,7 @@ impl Verb {
         match self {
             Self::List(wanted) => {
                 let leads = wanted.find(console).await?;
-                output.list(&leads.iter().map(LeadView::from).collect::<Vec<_>>())
+                output.list_as::<LeadView, _>(&leads)
             }
             Self::Show(one) => output.one(&LeadDetails::from(&one.read(console).await?)),
             Self::Retry { one, may_send_twice } => {

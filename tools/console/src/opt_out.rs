@@ -43,7 +43,7 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?.id;
                 let opt_outs = console.store.opt_outs(workspace).await?;
-                output.list(&opt_outs.iter().map(OptOutView::from).collect::<Vec<_>>())
+                output.list_as::<OptOutView, _>(&opt_outs)
             }
         }
     }

@@ -100,6 +100,11 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
+    /// Shows a list of values, each as `T` shows it.
+    pub(crate) fn list_as<'v, T: Shown + From<&'v V>, V>(&mut self, values: &'v [V]) -> Result<(), Refusal> {
+        self.list(&values.iter().map(T::from).collect::<Vec<_>>())
+    }
+
     /// Says something to people alone, beside what is shown.
     pub(crate) fn remark(&mut self, sentence: &str) -> Result<(), Refusal> {
         if self.json { Ok(()) } else { self.complain(sentence) }

@@ -56,7 +56,7 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?;
                 let teams = console.store.teams(workspace.id).await?;
-                output.list(&teams.iter().map(TeamView::from).collect::<Vec<_>>())
+                output.list_as::<TeamView, _>(&teams)
             }
         }
     }

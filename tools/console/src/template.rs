@@ -78,7 +78,7 @@ impl Verb {
             Self::List(within) => {
                 let scope = within.scope(console).await?;
                 let templates = console.store.templates_of(scope).await?;
-                output.list(&templates.iter().map(TemplateView::from).collect::<Vec<_>>())
+                output.list_as::<TemplateView, _>(&templates)
             }
             Self::Approve(approval) => {
                 let approve = |template: &Template| template.approved_for(&approval.business_account);

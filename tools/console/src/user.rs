@@ -53,7 +53,7 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?;
                 let users = console.store.users(workspace.id).await?;
-                output.list(&users.iter().map(UserView::from).collect::<Vec<_>>())
+                output.list_as::<UserView, _>(&users)
             }
             Self::Disable { within, user } => {
                 let workspace = console.workspace(within.workspace).await?;

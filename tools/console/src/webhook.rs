@@ -165,7 +165,7 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?;
                 let endpoints = console.store.endpoints(workspace.id).await?;
-                output.list(&endpoints.iter().map(EndpointView::from).collect::<Vec<_>>())
+                output.list_as::<EndpointView, _>(&endpoints)
             }
             Self::Show(one) => show(console, &one, output).await,
             Self::Update(wanted) => {

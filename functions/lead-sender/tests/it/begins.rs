@@ -43,9 +43,9 @@ async fn run(
 ) -> Vec<String> {
     let trouble = async {
         // The lease is the first update.
-        sender.calls("GetItem", 1).await;
+        sender.world.db.begun("GetItem", 1).await;
         sender.world.db.fail(operation, fault, 100_000);
-        sender.calls(operation, if *operation == "UpdateItem" { 2 } else { 1 }).await;
+        sender.world.db.begun(operation, if *operation == "UpdateItem" { 2 } else { 1 }).await;
         first();
         tokio::time::sleep(BEGIN).await;
         then();
@@ -138,7 +138,7 @@ async fn whoever_dies_while_a_beginning_is_taken_back_leaves_it_to_the_leases_en
         let (sender, id, operation) = scene(true).await;
         let db = &sender.world.db;
         let trouble = async {
-            sender.calls("GetItem", 1).await;
+            sender.world.db.begun("GetItem", 1).await;
             db.fail(operation, Fault::AnswerLost, 100_000);
             db.fail("UpdateItem", Fault::Unreachable, 100_000);
             tokio::time::sleep(BEGIN).await;

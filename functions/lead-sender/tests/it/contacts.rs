@@ -103,7 +103,7 @@ async fn a_contact_that_comes_up_while_the_lead_is_opened_is_found() {
     let held = sender.world.db.hold("TransactWriteItems");
     sender.world.db.forget_calls();
     let meanwhile = async {
-        sender.calls("TransactWriteItems", 1).await;
+        sender.world.db.begun("TransactWriteItems", 1).await;
         let made = holder(&sender, |contact| contact.first_name = name("María")).await;
         drop(held);
         made
@@ -125,7 +125,7 @@ async fn what_changes_in_a_contact_while_its_blanks_are_filled_is_kept() {
     sender.world.db.forget_calls();
     let named = Contact { first_name: name("María"), version: 2, ..before.clone() };
     let meanwhile = async {
-        sender.calls("TransactWriteItems", 1).await;
+        sender.world.db.begun("TransactWriteItems", 1).await;
         let replaced = sender.store().replace_contact(&before, &named, "by somebody").await.unwrap();
         assert_eq!(replaced, Replaced::Done);
         drop(held);
@@ -144,7 +144,7 @@ async fn a_contact_that_never_stands_still_is_come_back_to() {
     sender.world.db.forget_calls();
     let meanwhile = async {
         for number in 0..5 {
-            sender.calls("TransactWriteItems", 2 * number + 1).await;
+            sender.world.db.begun("TransactWriteItems", 2 * number + 1).await;
             let email = Email::parse(&format!("ana{number}@example.com")).ok();
             let next = Contact { email, version: now.version + 1, ..now.clone() };
             let replaced = sender.store().replace_contact(&now, &next, &format!("{number}")).await.unwrap();
@@ -200,7 +200,7 @@ async fn the_number_is_written_to_that_the_permission_is_for_whoever_has_it_by_n
 async fn a_contact_that_cannot_be_read_does_not_keep_a_lead_for_ever() {
     let sender = Sender::start().await;
     holder(&sender, |_| ()).await;
-    let mut row = sender.rows(Table::Contacts, "C").remove(0);
+    let mut row = sender.world.db.rows_from(Table::Contacts, "C").remove(0);
     row["sv"] = serde_json::json!({ "N": "99" });
     sender.world.db.import(Table::Contacts, &[row]);
     let id = sender.lead().await;

@@ -224,7 +224,7 @@ async fn another_try_whose_beginning_is_held_up_is_called_once() {
         sender.world.db.clock().set(after(30));
         let trouble = async {
             // The lease is the first update; the beginning of the call is the next.
-            sender.calls("GetItem", 1).await;
+            sender.world.db.begun("GetItem", 1).await;
             sender.world.db.fail("UpdateItem", fault, 4);
         };
         sender.sqs.take();
@@ -267,7 +267,7 @@ async fn no_call_is_begun_that_could_outlast_the_function() {
     let id = sender.lead().await;
     let lease = sender.world.db.hold("UpdateItem");
     let slow = async {
-        sender.calls("UpdateItem", 1).await;
+        sender.world.db.begun("UpdateItem", 1).await;
         sender.world.db.clock().advance(secs(26));
         drop(lease);
     };
@@ -290,7 +290,7 @@ async fn a_call_is_not_made_when_its_beginning_took_the_time_it_needs() {
     let id = sender.lead().await;
     let beginning = sender.world.db.hold("TransactWriteItems");
     let slow = async {
-        sender.calls("TransactWriteItems", 1).await;
+        sender.world.db.begun("TransactWriteItems", 1).await;
         sender.world.db.clock().advance(secs(50));
         drop(beginning);
     };
@@ -348,7 +348,7 @@ async fn a_sender_whose_lease_was_over_before_it_began_calls_nobody() {
     let id = sender.lead().await;
     let beginning = sender.world.db.hold("TransactWriteItems");
     let other = async {
-        sender.calls("TransactWriteItems", 1).await;
+        sender.world.db.begun("TransactWriteItems", 1).await;
         sender.world.db.clock().advance(LEASE + secs(1));
         sender.wake(id).await;
         assert_eq!(sender.state(id).await, SENT);

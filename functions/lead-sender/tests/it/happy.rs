@@ -10,7 +10,7 @@ use domain::{
     BrandId, ChannelId, ContactRef, ConversationStatus, LaneId, LeadId, LeadState, MessageBody, MessageId,
     MessageStatus, Rest,
 };
-use harness::{TestClock, World, fixture, trips};
+use harness::{TestClock, World, context, fixture, trips};
 use lambda_runtime::LambdaEvent;
 use provider::Outgoing;
 use store::{ContactQuery, ConversationLane, Lease, MessageTaken, NewMessage, Released, Table};
@@ -31,7 +31,7 @@ async fn a_lead_is_written_to_once_in_six_trips() {
     let event = serde_json::from_value(fixture("lead-sender.json")).unwrap();
     sender.world.db.clock().advance(secs(1));
     sender.world.db.forget_calls();
-    let event = LambdaEvent::new(event, sender.context());
+    let event = LambdaEvent::new(event, context(sender.store().now(), crate::TIMEOUT));
     assert!(sender.engine.handle(event).await.unwrap().batch_item_failures.is_empty());
     let calls = sender.world.db.calls();
     assert_eq!(trips(&calls), 6, "lease, what is needed in two, beginning in two, end: {calls:?}");
@@ -101,7 +101,13 @@ async fn what_it_opens_is_a_contact_a_conversation_and_a_message() {
     assert_eq!(message.content, Content::Template(requested));
     assert_eq!((message.parts.len(), message.parts[0].status), (1, MessageStatus::Sent));
     assert_eq!(message.parts[0].provider_message_id.as_deref(), Some("wamid.1"));
-    assert_eq!((sender.rows(Table::Messages, "P").len(), sender.rows(Table::Messages, "M#").len()), (0, 1));
+    assert_eq!(
+        (
+            sender.world.db.rows_from(Table::Messages, "P").len(),
+            sender.world.db.rows_from(Table::Messages, "M#").len()
+        ),
+        (0, 1)
+    );
 }
 
 #[tokio::test]

@@ -66,8 +66,8 @@ async fn whole(sender: &Sender, id: LeadId, at: &str) {
     // A message that was UNKNOWN before stays so, for the reason it has.
     assert!(part == expected || part.1.as_deref() == Some("NO_ANSWER"), "{at}: {part:?}");
     assert_eq!(sender.kinds(Table::Contacts, "contact"), 1, "{at}");
-    assert_eq!(sender.rows(Table::Conversations, "C").len(), 1, "{at}");
-    assert_eq!(sender.rows(Table::Messages, "M#").len(), 1, "{at}");
+    assert_eq!(sender.world.db.rows_from(Table::Conversations, "C").len(), 1, "{at}");
+    assert_eq!(sender.world.db.rows_from(Table::Messages, "M#").len(), 1, "{at}");
     let conversation = sender.store().conversation(lead.workspace_id, lead.conversation).await;
     assert_eq!(conversation.unwrap().unwrap().externals[0].contact, lead.contact, "{at}");
     sender.assert_idle(id);

@@ -20,8 +20,8 @@ use domain::message::PartError;
 use domain::sending::SendSchedule;
 use domain::template::{ContactField, ParameterValue, Source, Variable};
 use domain::{Capture, LaneId, LaneKind, Lead, LeadId, LeadState, Message, MessageStatus, Template};
-use harness::{TestQueue, World, queue_fixture};
-use lambda_runtime::{Context, LambdaEvent};
+use harness::{TestQueue, World, context, failed_messages, queue_event};
+use lambda_runtime::LambdaEvent;
 use lead_sender::Engine;
 use provider::Provider;
 use queue::Queues;
@@ -165,51 +165,22 @@ impl<P: Provider + Clone> Sender<P> {
 
     /// Runs the function with these messages; the numbers of those that are to come again.
     pub(crate) async fn run(&self, bodies: &[String]) -> Vec<String> {
-        let response = self.engine.handle(self.event(bodies)).await.unwrap();
-        response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect()
+        failed_messages(self.engine.handle(self.event(bodies)).await.unwrap())
     }
 
     pub(crate) fn event(&self, bodies: &[String]) -> LambdaEvent<SqsEvent> {
-        let event = queue_fixture("lead-sender.json", bodies);
-        LambdaEvent::new(serde_json::from_value(event).unwrap(), self.context())
+        queue_event("lead-sender.json", bodies, context(self.store().now(), TIMEOUT))
     }
 
-    /// The function may run for as long as its time-out from now on.
-    pub(crate) fn context(&self) -> Context {
-        let mut context = Context::default();
-        context.deadline = u64::try_from(self.store().now().plus(TIMEOUT).as_millis()).unwrap();
-        context
-    }
-
-    /// Waits for so many calls of an operation to be begun.
-    pub(crate) async fn calls(&self, operation: &str, count: usize) {
-        while self.world.db.calls().iter().filter(|call| call.operation == operation).count() < count {
-            tokio::task::yield_now().await;
-        }
-    }
-
-    /// What the sweeper finds should nobody come before: that is also what queue messages were lost of.
+    /// What the sweeper finds if nobody comes before: that is also what queue messages were lost of.
     pub(crate) async fn rescued(&self) -> Vec<LeadId> {
-        let (clock, now) = (self.world.db.clock(), self.store().now());
-        clock.set(now.plus(FIRST_DUE + Duration::from_secs(30)));
-        let due = self.due().await;
-        clock.set(now);
-        due
+        let due = self.world.db.due_after(LaneKind::Lead, FIRST_DUE + Duration::from_secs(30)).await;
+        due.into_iter().map(lead_of).collect()
     }
 
     /// The leads that are due, as the sweeper finds them.
     pub(crate) async fn due(&self) -> Vec<LeadId> {
-        let due = self.world.db.due(LaneKind::Lead).await.into_iter().map(|lane| match lane {
-            LaneId::Lead(_, lead) => lead,
-            other => panic!("{other}"),
-        });
-        due.collect()
-    }
-
-    /// The rows of a table whose sort keys begin so.
-    pub(crate) fn rows(&self, table: Table, prefix: &str) -> Vec<Value> {
-        let rows = self.world.db.rows(table).into_iter();
-        rows.filter(|row| row["sk"]["S"].as_str().unwrap().starts_with(prefix)).collect()
+        self.world.db.due(LaneKind::Lead).await.into_iter().map(lead_of).collect()
     }
 
     /// How many rows of a kind a table has.
@@ -230,9 +201,16 @@ impl<P: Provider + Clone> Sender<P> {
             assert!(row.get(name).is_none(), "{row}");
         }
         assert_eq!(row["progress"]["M"], json!({ "failures": { "N": "0" }, "throttled": { "N": "0" } }));
-        assert_eq!(self.rows(Table::Messages, "Q#"), Vec::<Value>::new());
-        assert!(self.rows(Table::Messages, "L").iter().all(|lane| lane.get("dueAt").is_none()));
+        assert_eq!(self.world.db.rows_from(Table::Messages, "Q#"), Vec::<Value>::new());
+        assert!(self.world.db.rows_from(Table::Messages, "L").iter().all(|lane| lane.get("dueAt").is_none()));
         assert_eq!(self.sqs.take(), []);
+    }
+}
+
+fn lead_of(lane: LaneId) -> LeadId {
+    match lane {
+        LaneId::Lead(_, lead) => lead,
+        other => panic!("{other}"),
     }
 }
 

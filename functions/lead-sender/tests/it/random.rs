@@ -242,8 +242,8 @@ impl Days {
                 prop_assert_eq!(part, said(state));
             }
         }
-        let opened = self.sender.rows(Table::Conversations, "C").len();
-        prop_assert_eq!(self.sender.rows(Table::Messages, "M#").len(), opened);
+        let opened = self.sender.world.db.rows_from(Table::Conversations, "C").len();
+        prop_assert_eq!(self.sender.world.db.rows_from(Table::Messages, "M#").len(), opened);
         prop_assert!(self.sender.kinds(Table::Contacts, "contact") <= PHONES.len());
         Ok(())
     }

@@ -36,9 +36,9 @@ impl Scene {
         let db = &self.sender.world.db;
         let trouble = async {
             // The lane's lease is the first update; the beginning of the call is the next.
-            self.sender.calls("GetItem", 1).await;
+            self.sender.world.db.begun("GetItem", 1).await;
             db.fail("UpdateItem", fault, 100_000);
-            self.sender.calls("UpdateItem", 2).await;
+            self.sender.world.db.begun("UpdateItem", 2).await;
             first();
             tokio::time::sleep(BEGIN).await;
             then();
@@ -119,7 +119,7 @@ async fn whoever_dies_while_a_beginning_is_taken_back_leaves_it_to_the_leases_en
         let scene = Scene::start().await;
         let (sender, db) = (&scene.sender, &scene.sender.world.db);
         let trouble = async {
-            sender.calls("GetItem", 1).await;
+            sender.world.db.begun("GetItem", 1).await;
             db.fail("UpdateItem", Fault::AnswerLost, 100_000);
             tokio::time::sleep(BEGIN).await;
             db.heal();

@@ -211,7 +211,7 @@ async fn what_is_needed_and_cannot_be_read_counts_as_not_taken() {
     // The message itself is read first.
     let held = sender.world.db.hold("GetItem");
     let then_fails = async {
-        sender.calls("GetItem", 1).await;
+        sender.world.db.begun("GetItem", 1).await;
         sender.world.db.fail("GetItem", Fault::Throttled, 12);
         drop(held);
     };
@@ -251,7 +251,7 @@ async fn a_beginning_whose_answer_is_lost_is_recognised_and_called_once() {
     let id = sender.say(&conversation, "hello").await;
     let lose = async {
         // The lane's lease is the first update; the beginning of the call is the next.
-        sender.calls("GetItem", 1).await;
+        sender.world.db.begun("GetItem", 1).await;
         sender.world.db.fail("UpdateItem", Fault::AnswerLost, 4);
     };
     sender.world.db.forget_calls();
@@ -308,10 +308,10 @@ async fn a_call_is_not_made_when_its_beginning_took_the_time_it_needs() {
     let id = sender.say(&conversation, "hello").await;
     let lease = sender.world.db.hold("UpdateItem");
     let slow = async {
-        sender.calls("UpdateItem", 1).await;
+        sender.world.db.begun("UpdateItem", 1).await;
         let beginning = sender.world.db.hold("UpdateItem");
         drop(lease);
-        sender.calls("UpdateItem", 2).await;
+        sender.world.db.begun("UpdateItem", 2).await;
         sender.world.db.clock().advance(secs(50));
         drop(beginning);
     };

@@ -22,8 +22,8 @@ use domain::{
     Cellphone, Contact, Conversation, ConversationId, External, LaneId, LaneKind, Message, MessageBody,
     MessageId, MessageStatus, OnboardingPlan, Recipient,
 };
-use harness::{TestBucket, TestQueue, World, queue_fixture};
-use lambda_runtime::{Context, LambdaEvent};
+use harness::{TestBucket, TestQueue, World, context, failed_messages, queue_event};
+use lambda_runtime::LambdaEvent;
 use message_sender::Engine;
 use provider::Provider;
 use queue::Queues;
@@ -187,45 +187,22 @@ impl<P: Provider + Clone> Sender<P> {
 
     /// Runs the function with these messages; the numbers of those that are to come again.
     pub(crate) async fn run(&self, bodies: &[String]) -> Vec<String> {
-        let response = self.engine.handle(self.event(bodies)).await.unwrap();
-        response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect()
+        failed_messages(self.engine.handle(self.event(bodies)).await.unwrap())
     }
 
     pub(crate) fn event(&self, bodies: &[String]) -> LambdaEvent<SqsEvent> {
-        let event = queue_fixture("message-sender.json", bodies);
-        LambdaEvent::new(serde_json::from_value(event).unwrap(), self.context(TIMEOUT))
+        queue_event("message-sender.json", bodies, context(self.store().now(), TIMEOUT))
     }
 
-    /// The function may run for so long from now on.
-    pub(crate) fn context(&self, time: Duration) -> Context {
-        let mut context = Context::default();
-        context.deadline = u64::try_from(self.store().now().plus(time).as_millis()).unwrap();
-        context
-    }
-
-    /// Waits for so many calls of an operation to be begun.
-    pub(crate) async fn calls(&self, operation: &str, count: usize) {
-        while self.world.db.calls().iter().filter(|call| call.operation == operation).count() < count {
-            tokio::task::yield_now().await;
-        }
-    }
-
-    /// What the sweeper finds should nobody come before: that is also what queue messages were lost of.
+    /// What the sweeper finds if nobody comes before: that is also what queue messages were lost of.
     pub(crate) async fn rescued(&self) -> Vec<String> {
-        let (clock, now) = (self.world.db.clock(), self.store().now());
-        clock.set(now.plus(FIRST_DUE + Duration::from_secs(30)));
-        let due = self.due().await;
-        clock.set(now);
-        due
+        let due = self.world.db.due_after(LaneKind::Conversation, FIRST_DUE + Duration::from_secs(30)).await;
+        due.into_iter().map(conversation_of).collect()
     }
 
     /// The conversations that are due, as the sweeper finds them.
     pub(crate) async fn due(&self) -> Vec<String> {
-        let due = self.world.db.due(LaneKind::Conversation).await.into_iter().map(|lane| match lane {
-            LaneId::Conversation(_, conversation) => conversation.to_string(),
-            other => panic!("{other}"),
-        });
-        due.collect()
+        self.world.db.due(LaneKind::Conversation).await.into_iter().map(conversation_of).collect()
     }
 
     /// The attributes of the lane of the conversation of the events, without those that every row has.
@@ -259,6 +236,13 @@ pub(crate) fn rules() -> SendRules {
         call: Duration::from_secs(10),
         lease: LEASE,
         rescue: FIRST_DUE,
+    }
+}
+
+fn conversation_of(lane: LaneId) -> String {
+    match lane {
+        LaneId::Conversation(_, conversation) => conversation.to_string(),
+        other => panic!("{other}"),
     }
 }
 

@@ -139,13 +139,13 @@ async fn a_message_that_comes_between_the_last_look_and_the_giving_back_is_not_l
     sender.say(&conversation, "first").await;
     let lease = sender.world.db.hold("UpdateItem");
     let meanwhile = async {
-        sender.calls("UpdateItem", 1).await;
+        sender.world.db.begun("UpdateItem", 1).await;
         let beginning = sender.world.db.hold("UpdateItem");
         drop(lease);
-        sender.calls("UpdateItem", 2).await;
+        sender.world.db.begun("UpdateItem", 2).await;
         let giving_back = sender.world.db.hold("UpdateItem");
         drop(beginning);
-        sender.calls("UpdateItem", 3).await;
+        sender.world.db.begun("UpdateItem", 3).await;
         sender.say(&conversation, "second").await;
         drop(giving_back);
     };

@@ -7,7 +7,7 @@ use domain::template::{ContactField, ParameterValue, Parameters, Source, Variabl
 use domain::{
     Cellphone, ConversationId, ConversationStatus, FileType, MediaId, MessageStatus, PersonName, TemplateId,
 };
-use harness::{TestBucket, TestClock, World, fixture, trips};
+use harness::{TestBucket, TestClock, World, context, fixture, trips};
 use lambda_runtime::LambdaEvent;
 use provider::Outgoing;
 use store::Table;
@@ -36,7 +36,7 @@ async fn a_text_is_sent_in_seven_trips_and_is_then_sent() {
     let id = sender.say(&conversation, "¡Hola!").await;
     let event = serde_json::from_value(fixture("message-sender.json")).unwrap();
     sender.world.db.forget_calls();
-    let event = LambdaEvent::new(event, sender.context(crate::TIMEOUT));
+    let event = LambdaEvent::new(event, context(sender.store().now(), crate::TIMEOUT));
     assert!(sender.engine.handle(event).await.unwrap().batch_item_failures.is_empty());
     let calls = sender.world.db.calls();
     assert_eq!(trips(&calls), 7, "lease, entries, message, what it needs, beginning, end, lane given back");

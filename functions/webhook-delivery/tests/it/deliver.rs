@@ -5,22 +5,24 @@ use std::time::Duration;
 
 use domain::webhook::DisabledReason;
 use domain::{AttemptError, DeliveryState, EndpointState, LaneId, Slot, Timestamp};
-use harness::{TestClock, fixture, trips};
+use harness::{TestClock, context, fixture, trips};
 use lambda_runtime::LambdaEvent;
 use store::NewEvent;
 use tokio::sync::{Barrier, Notify};
 
 use crate::reactions::Reaction;
 use crate::world::{
-    BODY, LEASE, RESCUE, World, endpoint, event, message, new_event, place, secs, slot, workspace,
+    BODY, LEASE, RESCUE, TIMEOUT, World, endpoint, event, message, new_event, place, secs, slot, workspace,
 };
 
 #[tokio::test]
 async fn an_acknowledged_delivery_is_done_after_one_attempt_in_five_trips() {
     let world = World::start().await;
     world.receivers.answer(204);
-    let sent =
-        LambdaEvent::new(serde_json::from_value(fixture("webhook-delivery.json")).unwrap(), world.context());
+    let sent = LambdaEvent::new(
+        serde_json::from_value(fixture("webhook-delivery.json")).unwrap(),
+        context(world.now(), TIMEOUT),
+    );
     world.db.forget_calls();
     assert!(world.engine.handle(sent).await.unwrap().batch_item_failures.is_empty());
     let calls = world.db.calls();

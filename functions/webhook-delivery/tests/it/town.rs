@@ -7,8 +7,8 @@ use domain::{
     EndpointId, EndpointUrl, Event, LaneId, Slot, Track, TrustedReceivers, WebhookEndpoint, Workspace,
 };
 use futures::future::join_all;
-use harness::{TestClock, TestDb, TestQueue, queue_fixture};
-use lambda_runtime::{Context, LambdaEvent};
+use harness::{TestClock, TestDb, TestQueue, context, queue_fixture};
+use lambda_runtime::LambdaEvent;
 use runtime::metrics::Metrics;
 use store::NewEvent;
 use uuid::Uuid;
@@ -54,8 +54,7 @@ impl Fleet {
                 record["eventSourceARN"] =
                     format!("arn:aws:sqs:x:1:d{}", ["", "-slow"][track as usize]).into();
             }
-            let mut context = Context::default();
-            context.deadline = u64::try_from(self.engine.store.now().plus(TIMEOUT).as_millis()).unwrap();
+            let context = context(self.engine.store.now(), TIMEOUT);
             let event = LambdaEvent::new(serde_json::from_value(event).unwrap(), context);
             assert!(self.engine.handle(event).await.unwrap().batch_item_failures.is_empty());
         }

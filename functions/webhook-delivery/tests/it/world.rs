@@ -11,8 +11,8 @@ use domain::{
     EndpointUrl, Event, EventFilter, EventId, EventType, Job, JobId, JobKind, LaneId, RetrySchedule, Slot,
     Timestamp, Track, TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId,
 };
-use harness::{Call, Death, TestClock, TestDb, TestQueue, queue_fixture};
-use lambda_runtime::{Context, LambdaEvent};
+use harness::{Call, Death, TestClock, TestDb, TestQueue, context, failed_messages, queue_event};
+use lambda_runtime::LambdaEvent;
 use queue::Queues;
 use runtime::metrics::{Kept, Metrics};
 use store::{FreshKey, LaneJob, NewEvent, Store, Told};
@@ -116,8 +116,7 @@ impl World {
                 message.event_source_arn = message.event_source_arn.take().map(|arn| arn + "-slow");
             }
         }
-        let response = self.engine.handle(messages).await.unwrap();
-        response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect()
+        failed_messages(self.engine.handle(messages).await.unwrap())
     }
 
     /// Visits the lane; its message does not come again.
@@ -126,15 +125,7 @@ impl World {
     }
 
     pub(crate) fn messages(&self, bodies: &[String]) -> LambdaEvent<SqsEvent> {
-        let event = queue_fixture("webhook-delivery.json", bodies);
-        LambdaEvent::new(serde_json::from_value(event).unwrap(), self.context())
-    }
-
-    /// The function may run for 45 seconds from now on.
-    pub(crate) fn context(&self) -> Context {
-        let mut context = Context::default();
-        context.deadline = u64::try_from(self.now().plus(TIMEOUT).as_millis()).unwrap();
-        context
+        queue_event("webhook-delivery.json", bodies, context(self.now(), TIMEOUT))
     }
 
     /// Visits the lane; what is done meanwhile is done while the receiver has the request. Those that are to come
