@@ -18,7 +18,7 @@ WATCHED_BY_METRIC = {
     "RelayLag": "event-relay",
     "Rescued": "sweeper",
 }
-APIS = {"${AWS::StackName}-integrations": "Integrations API", "${AWS::StackName}-capture": "Capture API"}
+API_ALARMS = "Alarms of the APIs"
 
 
 def sections(text):
@@ -49,7 +49,7 @@ def belongs(template):
         name: properties["FunctionName"]["Fn::Sub"].removeprefix("${AWS::StackName}-")
         for name, properties in of_type(resources, "AWS::Serverless::Function")
     }
-    section = {name: f"{function}: function" for name, function in functions.items()}
+    section = dict(functions)
     queues = {}
     for name, properties in of_type(resources, "AWS::Serverless::Function"):
         section[properties["Role"]["Fn::GetAtt"][0]] = section[name]
@@ -62,7 +62,7 @@ def belongs(template):
         queues[dead_letters] = queues[queue]
     section |= {queue: f"{function}: queues" for queue, function in queues.items()}
     for name, properties in of_type(resources, "AWS::CloudWatch::Alarm"):
-        section[name] = f"{watched(properties, functions, queues)}: alarms"
+        section[name] = watched(properties, functions, queues)
     return section
 
 
@@ -73,7 +73,7 @@ def watched(alarm, functions, queues):
     if "QueueName" in values:
         return queues[values["QueueName"]["Fn::GetAtt"][0]]
     if "ApiName" in values:
-        return APIS[values["ApiName"]["Fn::Sub"]]
+        return API_ALARMS
     return values.get("Function") or WATCHED_BY_METRIC[alarm["MetricName"]]
 
 
@@ -92,12 +92,10 @@ def misplaced(text, template):
     for name, section in belongs(template).items():
         if placed.get(name) != section:
             yield f"{name} belongs to the section {section}, but is in {placed.get(name)}"
-    order = [section.removesuffix(": function") for section in found if section.endswith(": function")]
-    for kind in [": queues", ": alarms"]:
-        listed = [section.removesuffix(kind) for section in found if section.endswith(kind)]
-        functions = [function for function in listed if function in order]
-        if functions != [function for function in order if function in listed]:
-            yield f"the sections of {kind[2:]} have a different order than those of the functions: {functions}"
+    functions = [section for section in found if section in belongs(template).values() and ":" not in section]
+    queues = [section.removesuffix(": queues") for section in found if section.endswith(": queues")]
+    if queues != [function for function in functions if function in queues]:
+        yield f"the sections of queues have a different order than those of the functions: {queues}"
 
 
 def test_what_belongs_to_a_function_is_in_its_sections():
@@ -115,10 +113,9 @@ def swapped(text, one, other):
         ("the contents say", lambda text: text.replace("  # ==== Shared roles\n", "")),
         ("RelayLag is in no section", lambda text: text.replace("  RelayLag:\n", "")),
         ("FilesLogGroup belongs to", lambda text: swapped(text, "  ContactsLogGroup:\n", "  FilesLogGroup:\n")),
-        ("FilesErrors belongs to", lambda text: swapped(text, "==== contacts: alarms\n", "==== files: alarms\n")),
+        ("FilesErrors belongs to", lambda text: swapped(text, "==== contacts\n", "==== files\n")),
         ("SweeperSilent belongs to", lambda text: swapped(text, "  RelayLag:\n", "  SweeperSilent:\n")),
         ("the sections of queues", lambda text: swapped(text, "message-sender: queues", "lead-sender: queues")),
-        ("the sections of alarms", lambda text: swapped(text, "contacts: alarms", "sweeper: alarms")),
     ],
 )
 def test_a_spoiled_order_is_noticed(sentence, spoil):
