@@ -1,6 +1,6 @@
 """What `make check` and `make test` run, step by step: each named, timed and, at the end, counted.
 
-    run.py check    format, lints, tests of the crates
+    run.py check    spelling, format, lints, tests of the crates
     run.py test     everything: these, the whole stack, a browser, the API's contract, the dependencies, the template, SAM
 """
 
@@ -25,40 +25,45 @@ COUNTS = [
 ]
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
-NEEDED = {
-    "cargo": "install Rust with rustup (https://rustup.rs); rust-toolchain.toml names the version",
-    "cc": "install a C compiler (Debian: apt-get install gcc libc6-dev)",
-    "strip": "install binutils (Debian: apt-get install binutils)",
-}
+TYPOS = ROOT / ".venv" / "bin" / "typos"
 
 
-def tests_of_crates(*selection):
+def tests_of_crates(nextest_filter, *cargo_selection):
+    """Every selection builds the whole workspace's features: with `--package`, cargo would compile the dependencies again
+    with fewer (tests/dependencies/test_shared_builds.py)."""
     if shutil.which("cargo-nextest"):
-        return ["cargo", "nextest", "run", "--locked", "--no-fail-fast", *selection]
-    return ["cargo", "test", "--locked", "--no-fail-fast", "--all-targets", *selection]
+        return ["cargo", "nextest", "run", "--locked", "--no-fail-fast", "--workspace", "-E", nextest_filter]
+    return ["cargo", "test", "--locked", "--no-fail-fast", "--workspace", *cargo_selection]
 
 
 def pytest(folder):
     return [PYTHON, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", f"tests/{folder}"]
 
 
+SPELLING = ("spelling", [TYPOS])
 FORMAT = ("format", ["cargo", "fmt", "--all", "--check"])
 LINTS = ("lints", ["cargo", "clippy", "--workspace", "--all-targets", "--locked", "--", "--deny", "warnings"])
-CRATES = ("tests of the crates", tests_of_crates("--workspace", "--exclude", "stack-tests"))
+CRATES = ("tests of the crates", tests_of_crates("not package(stack-tests)", "--exclude=stack-tests", "--all-targets"))
+TESTS_OF_THE_STACK = sorted(path.stem for path in (ROOT / "tests" / "stack" / "tests").iterdir())
+WHOLE_STACK = (
+    "tests of the whole stack",
+    tests_of_crates("package(stack-tests)", *(f"--test={name}" for name in TESTS_OF_THE_STACK)),
+)
 STEPS = {
-    "check": [FORMAT, LINTS, CRATES],
+    "check": [SPELLING, FORMAT, LINTS, CRATES],
     "test": [
+        SPELLING,
         FORMAT,
+        ("bare machine", pytest("machine")),
         ("template", pytest("template")),
         ("openapi.yaml", pytest("contract")),
         ("dependencies", pytest("dependencies")),
         ("receivers", pytest("receivers")),
         LINTS,
-        # Programs and tests in one go: the whole-stack tests run the programs, and apart each would have its
-        # dependencies compiled with other features.
+        # Programs too: the tests of the whole stack run them.
         ("build", ["cargo", "build", "--workspace", "--all-targets", "--locked"]),
         CRATES,
-        ("tests of the whole stack", tests_of_crates("--package", "stack-tests")),
+        WHOLE_STACK,
         ("browser", [sys.executable, "tests/browser/run.py"]),
         ("API contract (Schemathesis)", [PYTHON, "tests/contract/run.py"]),
         ("SAM: both processors, sam local", pytest("sam")),
@@ -70,9 +75,6 @@ def main():
     name = sys.argv[1] if len(sys.argv) == 2 else None
     if name not in STEPS:
         sys.exit(__doc__)
-    missing = [f"{program} is missing: {advice}." for program, advice in NEEDED.items() if not shutil.which(program)]
-    if missing:
-        sys.exit("\n".join(missing))
     steps, started, passed = STEPS[name], time.monotonic(), 0
     lines = []
     for number, (title, command) in enumerate(steps, 1):

@@ -25,7 +25,6 @@ import time
 ROOT = pathlib.Path(__file__).parents[2]
 ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
 BASE_IMAGE = f"public.ecr.aws/lambda/provided:al2023-{ARCHITECTURE}"
-PACKAGES = ["podman", "runc"]
 
 TOOLS = ["/bin/sh", "/bin/mv", "/bin/chmod"]
 LIBRARIES = ["libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "librt.so.1"]
@@ -51,7 +50,7 @@ def running():
     if docker_answers():
         yield {}, []
         return
-    install_podman()
+    check_podman()
     folder = ROOT / ".local" / "podman"
     folder.mkdir(parents=True, exist_ok=True)
     conf = folder / "containers.conf"
@@ -90,19 +89,10 @@ def docker_answers():
         return False
 
 
-def install_podman():
-    missing = [name for name in PACKAGES if not shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")]
-    if missing and (os.geteuid() != 0 or not shutil.which("apt-get")):
-        raise NoEngine(
-            f"`sam local` needs containers: start Docker, or install {' and '.join(missing)} "
-            f"(on Debian: sudo apt-get install {' '.join(missing)})."
-        )
-    if missing:
-        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["update"], ["install", "--yes", "--no-install-recommends", *missing]):
-            ran = subprocess.run(["apt-get", "--quiet", *command], env=environment, capture_output=True, text=True)
-            if ran.returncode != 0:
-                raise NoEngine(f"apt-get {' '.join(command)} failed:\n{ran.stderr.strip()}")
+def check_podman():
+    ran = subprocess.run(["sh", ROOT / "tests" / "machine" / "check.sh", "containers"], capture_output=True, text=True)
+    if ran.returncode != 0:
+        raise NoEngine(f"`sam local` needs containers: start Docker, or install podman.\n{ran.stderr.strip()}")
     if os.geteuid() != 0:
         raise NoEngine("This script runs podman as root only: run it with sudo, or start Docker.")
 

@@ -1,0 +1,205 @@
+"""tests/machine/check.sh on machines that lack programs: it names everything at once, and as root on Debian it installs it."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+CHECK = pathlib.Path(__file__).with_name("check.sh")
+PROGRAMS = {
+    "run": {"make", "cc", "strip", "python3", "cargo"},
+    "containers": {"podman", "runc"},
+}
+PROGRAMS["test"] = PROGRAMS["run"] | PROGRAMS["containers"] | {"curl", "node", "npm", "php", "ruby", "chromium"}
+PACKAGES = {
+    "cc": "gcc libc6-dev",
+    "strip": "binutils",
+    "python3": "python3 python3-venv",
+    "node": "nodejs",
+    "php": "php-cli",
+}
+# What apt-get installs on this machine, program by program.
+INSTALLS = {PACKAGES.get(program, program).split()[0]: program for program in PROGRAMS["test"]} | {"python3-venv": "venv"}
+
+
+class Machine:
+    """A folder as the whole PATH, with stand-ins for programs that only exit with a status."""
+
+    def __init__(self, folder, programs=PROGRAMS["test"], user=1000):
+        self.folder = folder
+        folder.mkdir()
+        self.installed = folder.parent / "apt-get.txt"
+        for program in programs:
+            self.add(program)
+        self.add("id", f"echo {user}")
+        # For the stand-in of apt-get.
+        (folder / "chmod").symlink_to(shutil.which("chmod"))
+
+    def add(self, program, script="exit 0"):
+        path = self.folder / program
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return self
+
+    def with_apt_get(self, installs=INSTALLS):
+        """One that writes down how it is called and puts the programs of the packages into the folder."""
+        cases = "\n".join(
+            f"{package}) printf '#!/bin/sh\\nexit 0\\n' > {self.folder}/{program}; chmod 755 {self.folder}/{program} ;;"
+            for package, program in installs.items()
+        )
+        return self.add(
+            "apt-get",
+            f'echo "$DEBIAN_FRONTEND: $*" >> {self.installed}\nfor word; do case $word in\n{cases}\nesac; done',
+        )
+
+    def check(self, share, **environment):
+        environment = {"PATH": str(self.folder), "HOME": str(self.folder.parent)} | environment
+        # Debian keeps runc in /usr/sbin, where this machine may have it.
+        script = CHECK.read_text().replace("/usr/sbin", str(self.folder.parent / "sbin"))
+        command = ["/bin/sh", "-c", script, "check.sh", share]
+        return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return lambda *arguments, **options: Machine(tmp_path / "bin", *arguments, **options)
+
+
+@pytest.mark.parametrize("share", PROGRAMS)
+def test_nothing_is_said_where_nothing_is_missing(machine, share):
+    ran = machine(PROGRAMS[share], user=0).check(share)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+
+
+def test_make_run_needs_no_browser_and_no_receivers(machine):
+    missing = machine(set()).check("run").stderr
+    assert packages(missing) == "make gcc libc6-dev binutils python3 python3-venv"
+
+
+def test_a_bare_machine_is_told_everything_in_one_line_with_how_to_get_rust(machine):
+    ran = machine(set()).check("test")
+    assert ran.returncode == 1
+    assert packages(ran.stderr) == (
+        "make gcc libc6-dev binutils python3 python3-venv nodejs npm php-cli ruby podman runc curl chromium"
+    )
+    assert "install Rust with rustup (https://rustup.rs)" in ran.stderr
+
+
+@pytest.mark.parametrize("program", sorted(PROGRAMS["test"] - {"cargo"}))
+def test_a_missing_program_is_named_by_its_package(machine, program):
+    ran = machine(PROGRAMS["test"] - {program}).with_apt_get().check("test")
+    assert ran.returncode == 1
+    assert packages(ran.stderr) == PACKAGES.get(program, program)
+
+
+def test_cargo_alone_is_no_matter_of_apt_get(machine):
+    bare = machine(PROGRAMS["test"] - {"cargo"}, user=0).with_apt_get()
+    ran = bare.check("test")
+    assert ran.returncode == 1 and "cargo is missing" in ran.stderr and "apt-get" not in ran.stderr
+    assert not bare.installed.exists()
+
+
+def test_a_rustup_that_the_shell_does_not_know_yet_is_pointed_out(machine, tmp_path):
+    bare = machine(PROGRAMS["test"] - {"cargo"})
+    (tmp_path / ".cargo" / "bin").mkdir(parents=True)
+    shutil.copy(bare.folder / "make", tmp_path / ".cargo" / "bin" / "cargo")
+    assert ". ~/.cargo/env" in bare.check("run").stderr
+
+
+def test_root_on_debian_is_told_and_gets_what_is_missing(machine):
+    bare = machine({"cargo"}, user=0).with_apt_get()
+    ran = bare.check("test")
+    assert ran.returncode == 0, ran.stderr
+    wanted = "make gcc libc6-dev binutils python3 python3-venv nodejs npm php-cli ruby podman runc curl chromium"
+    assert ran.stderr == f"This machine lacks programs. Installing with apt-get: {wanted}\n"
+    assert bare.installed.read_text().splitlines() == [
+        "noninteractive: --quiet update",
+        f"noninteractive: --quiet install --yes --no-install-recommends {wanted}",
+    ]
+    assert bare.check("test").stderr == ""
+
+
+def test_what_apt_get_did_not_bring_is_named(machine):
+    ran = machine(PROGRAMS["test"] - {"php", "npm"}, user=0).with_apt_get({"npm": "npm"}).check("test")
+    assert ran.returncode == 1
+    assert packages(ran.stderr) == "php-cli"
+
+
+def test_a_failure_of_apt_get_ends_the_check(machine):
+    ran = machine(PROGRAMS["test"] - {"php"}, user=0).add("apt-get", "echo no network >&2; exit 100").check("test")
+    assert ran.returncode == 1
+    assert ran.stderr.endswith("no network\napt-get failed. The reasons are above.\n")
+
+
+def test_root_without_apt_get_is_told_like_anybody_else(machine):
+    assert packages(machine(PROGRAMS["test"] - {"ruby"}, user=0).check("test").stderr) == "ruby"
+
+
+@pytest.mark.parametrize(
+    "program, question, version",
+    [
+        ("python3", "sys.version_info", "Python 3.11"),
+        ("node", "process.versions.node", "Node.js 18"),
+        ("php", "PHP_VERSION_ID", "PHP 8.0"),
+        ("ruby", "RUBY_VERSION", "Ruby 3.0"),
+    ],
+)
+def test_a_program_that_is_too_old_is_named_with_the_version_it_needs(machine, program, question, version):
+    old = machine(user=0).with_apt_get().add(program, f'case "$*" in *{question}*) exit 1 ;; esac')
+    ran = old.check("test")
+    assert ran.returncode == 1
+    assert ran.stderr == f"{program} is too old: install {version} or later.\n"
+    assert not old.installed.exists()
+
+
+def test_the_versions_of_this_machine_are_read():
+    """The questions are right: the real programs answer them."""
+    real = [program for program in ("python3", "node", "php", "ruby") if shutil.which(program)]
+    ran = subprocess.run(["sh", CHECK, "test"], capture_output=True, text=True)
+    assert not [program for program in real if f"{program} is too old" in ran.stderr]
+    versions = re.findall(r"^ +recent (\w+) '[^']*' (-\w) '([^']*)'$", CHECK.read_text(), re.M)
+    assert [program for program, _, _ in versions] == ["python3", "node", "php", "ruby"]
+    for program, option, question in versions:
+        later = re.sub(r"3, 11|18|80000|3$", "99, 0" if program == "python3" else "990000", question)
+        for asked, status in ((question, 0), (later, 1)):
+            if program in real:
+                assert subprocess.run([program, option, asked]).returncode == status, asked
+
+
+def test_a_python_that_makes_no_virtual_environments_lacks_its_package(machine):
+    bare = machine().add("python3", 'case "$*" in *ensurepip*) exit 1 ;; esac')
+    assert packages(bare.check("run").stderr) == "python3-venv"
+
+
+def test_docker_stands_in_for_podman(machine):
+    assert machine({"docker"}).check("containers").returncode == 0
+
+
+def test_a_docker_that_does_not_answer_counts_as_none(machine):
+    docker = machine(set()).add("docker", "exit 1")
+    assert packages(docker.check("containers").stderr) == "podman runc"
+
+
+def test_who_is_not_root_hears_early_that_sam_local_needs_root_or_docker(machine):
+    ran = machine(PROGRAMS["test"]).check("test")
+    assert ran.returncode == 0
+    assert ran.stderr == "Note: without Docker, `sam local` (the last step of `make test`) runs as root only.\n"
+
+
+def test_the_browser_is_found_under_each_of_its_names_or_by_the_variable(machine, tmp_path):
+    one = machine({"google-chrome"})
+    assert one.check("chromium").stdout == f"{one.folder}/google-chrome\n"
+    assert one.check("chromium", CHROMIUM="/opt/browser").stdout == "/opt/browser\n"
+
+
+def test_an_unknown_share_is_refused(machine):
+    assert machine().check("everything").returncode == 2
+
+
+def packages(message):
+    """The one line to paste."""
+    lines = [line for line in message.splitlines() if "apt-get install" in line]
+    assert len(lines) == 1 and "On Debian, run as root:" in message, message
+    return lines[0].strip().removeprefix("apt-get install ")
