@@ -1,4 +1,4 @@
-// The path of the browser. tests/machine/check.sh knows its names, as it also says what to install.
+// The path of the browser. tests/machine/check.sh looks for it, so that its names are in one place.
 
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
