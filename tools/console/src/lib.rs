@@ -37,7 +37,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::sync::Arc;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use domain::secret::Randomness;
 use domain::{EndpointId, TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId};
 use store::Store;
@@ -136,6 +136,13 @@ enum Noun {
     /// The key that seals the cursors of all workspaces.
     #[command(subcommand)]
     CursorKey(cursor_key::Verb),
+}
+
+/// The nouns, verbs and arguments, as `docs/console.md` lists them.
+pub fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
 }
 
 /// Carries out one command line and returns its exit status. `connect` gets the name given with `--stack`.

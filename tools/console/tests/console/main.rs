@@ -15,6 +15,7 @@ mod keys;
 mod leads;
 mod lines;
 mod opt_outs;
+mod page;
 mod teams;
 mod templates;
 mod users;
