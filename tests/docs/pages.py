@@ -10,8 +10,8 @@ How a page marks its blocks:
     ```sh by-hand   Commands that start, build or test everything (`make run`), which is what these tests themselves need.
                     The test only parses them.
 
-In shown output, `...` stands for anything, and a line `...` for any lines. An id, a timestamp or a port of the page stands for
-any other. A block that begins with the comment `# A moment later` is run again, for a minute at most, until it prints what the
+In shown output, `...` stands for anything, and a line `...` for any lines. An id, a moment, a port, a signature, a key or a
+secret on the page stands for any other. A block that begins with the comment `# A moment later` is run again, for a minute at most, until it prints what the
 page shows.
 
 Everything in docs/runbooks is for AWS, so its blocks need no mark.
@@ -32,8 +32,11 @@ LATER = "# A moment later"
 
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 TIMESTAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z"
+SECONDS = r"\b1\d{9}\b"
 PORT = r"127\.0\.0\.1:\d+"
-VARYING = [re.compile(pattern) for pattern in (UUID, TIMESTAMP, PORT)]
+SIGNATURE = r"v1,[A-Za-z0-9+/]{43}=|sha256=[0-9a-f]{64}"
+TOKEN = r"\b(?:msk|lck|whsec)_[A-Za-z0-9+/]+=?"
+VARYING = [re.compile(pattern) for pattern in (UUID, TIMESTAMP, SECONDS, PORT, SIGNATURE, TOKEN)]
 
 
 @dataclasses.dataclass

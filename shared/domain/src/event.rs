@@ -62,7 +62,7 @@ const TYPES: &[(EventType, &str, &str)] = &[
 ];
 
 impl EventType {
-    /// The dotted names, in the order of the README's table.
+    /// The dotted names, in the order of the table in `docs/webhooks.md`.
     pub const NAMES: &'static [&'static str] = &[
         "contact.created",
         "contact.updated",

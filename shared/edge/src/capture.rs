@@ -295,7 +295,7 @@ pub struct ProblemType {
     pub title: &'static str,
 }
 
-/// The table, whole; 429 is the gateway's to say. The README shows it and a test holds the two together.
+/// The table, whole; 429 is the gateway's to say. `docs/errors.md` shows it; a test compares the two.
 pub const PROBLEMS: &[ProblemType] = &[INVALID, REJECTED, CAPTCHA_UNAVAILABLE, RATE_LIMITED, INTERNAL];
 
 const INVALID: ProblemType = problem(400, "SERVICE.CAMPAIGN_LEADS.INVALID_REQUEST", "Bad Request");

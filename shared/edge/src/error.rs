@@ -64,7 +64,7 @@ const RATE_LIMITED: ErrorCode = code(429, "SERVICE_RATE_LIMIT_0001", "Too Many R
 const UNEXPECTED: ErrorCode = code(500, "SERVICE_CORE_0500", "Internal Server Error");
 const BUSY: ErrorCode = code(503, "SERVICE_CORE_0503", "Service Unavailable");
 
-/// The table, whole. The README shows it and a test holds the two together.
+/// The table, whole. `docs/errors.md` shows it; a test compares the two.
 pub const CODES: &[ErrorCode] = &[
     MALFORMED,
     FORBIDDEN,

@@ -521,7 +521,7 @@ mod tests {
 
     /// The list that alarms and dashboards are made from: a change of it is a change of them.
     #[test]
-    fn the_closed_list_is_what_was_decided_and_what_the_readme_shows() {
+    fn the_closed_list_is_what_was_decided_and_what_the_page_shows() {
         let expected = "LaneVisits Count Track, DeliveriesAcknowledged Count Track, DeliveriesFailed Count Track, \
             DeliveriesExhausted Count Track, EndpointsDisabled Count Track, EgressFailures Count Track, \
             DeliveryAttemptTime Milliseconds Track, EventsRecorded Count -, \
@@ -535,8 +535,8 @@ mod tests {
             |metric: &Metric| format!("{} {} {}", metric.name, metric.unit, metric.by.unwrap_or("-"));
         assert_eq!(all().map(listed).collect::<Vec<_>>().join(", "), expected);
 
-        let readme = include_str!("../../../README.md");
-        let table = readme.split("<!-- metrics -->").nth(1).unwrap();
+        let page = include_str!("../../../docs/observability.md");
+        let table = page.split("<!-- metrics -->").nth(1).unwrap();
         let table = table.split("<!-- /metrics -->").next().unwrap();
         let rows = table.lines().filter_map(|row| row.strip_prefix("| `"));
         let shown: Vec<String> = rows

@@ -49,7 +49,7 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
     match event_type {
         EventType::ContactCreated => show(&visitor(), 5, "A contact was made."),
         EventType::ContactUpdated => {
-            show(&customer(), 45, "A contact changed. The payload is all of it, as it is after the change.")
+            show(&customer(), 45, "A contact changed. The payload is the whole contact after the change.")
         }
         EventType::ConversationCreated => {
             let (conversation, when) = (opened(), "A conversation was made.");
@@ -63,7 +63,7 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
         EventType::ConversationSummaryCreated => {
             let (conversation, when) = (
                 released(),
-                "A `PATCH` released a conversation: once each time, beside `conversation.updated`.",
+                "A `PATCH` released a conversation. It comes once for each release, with a `conversation.updated`.",
             );
             let summary = Summary { conversation, tally: tally() };
             example(event_type, summary.conversation.id.as_uuid(), 3_660, when, &view::summary(&summary))
@@ -79,17 +79,17 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
         EventType::LeadAccepted => tell(
             LeadState::Queued,
             0,
-            "Lead capture took a lead. Contact and conversation are `null` until they stand.",
+            "Lead capture accepted a lead. Contact and conversation are `null` until they exist.",
         ),
         EventType::LeadSent => tell(LeadState::Sent, 5, "The first message to a lead was sent."),
         EventType::LeadFailed => tell(
             LeadState::Suppressed,
             4,
-            "The first message to a lead was not sent (`FAILED`), must not be (`SUPPRESSED`), or nobody knows whether it \
-             was (`UNKNOWN`): `state` says which.",
+            "The first message to a lead was not sent (`FAILED`), must not be sent (`SUPPRESSED`), or has an unknown \
+             outcome (`UNKNOWN`): `state` says which.",
         ),
         EventType::WebhookTest => {
-            let (endpoint, when) = (EndpointId::from_uuid(uuid(11)), "The operator asked for it.");
+            let (endpoint, when) = (EndpointId::from_uuid(uuid(11)), "The operator asked for a test.");
             example(event_type, endpoint.as_uuid(), 0, when, &view::trial(endpoint))
         }
     }

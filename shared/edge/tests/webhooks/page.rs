@@ -70,7 +70,7 @@ fn retries() -> String {
         |failures, jitter| schedule.next_attempt(failures, None, jitter, begun).map(|at| at.since(begun));
     let longest = Jitter::of(&Uuid::max());
     let mut shown =
-        "| Attempt | After the failure before | With jitter at most | After the first, at least |\n\
+        "| Attempt | After the previous failure | With jitter at most | After the first attempt, at least |\n\
                      |---|---|---|---|\n| 1 | | | |\n"
             .to_owned();
     let mut since_first = Duration::ZERO;
@@ -102,11 +102,11 @@ fn limits() -> String {
         ("endpoints of a workspace", WebhookEndpoint::MAX_PER_WORKSPACE.to_string()),
         ("a URL", format!("{} bytes", EndpointUrl::MAX)),
         ("a body", format!("{} bytes", Event::MAX_BODY)),
-        ("of your answer's body is kept", format!("{} bytes", Attempt::MAX_ANSWER)),
+        ("the kept part of your answer's body", format!("{} bytes", Attempt::MAX_ANSWER)),
         ("events, deliveries and attempts are kept", days(KEPT)),
-        ("delivered ones and their attempts are kept", days(DELIVERED_KEPT)),
+        ("`DELIVERED` deliveries and their attempts are kept", days(DELIVERED_KEPT)),
         ("a parked delivery waits for its endpoint", days(PARKED_FOR)),
-        ("a replaced secret signs beside its successor", hours(SigningSecrets::OVERLAP)),
+        ("a replaced secret still signs for", hours(SigningSecrets::OVERLAP)),
     ];
     rows.iter().fold("| | |\n|---|---|\n".to_owned(), |shown, (what, limit)| {
         shown + &format!("| {what} | {limit} |\n")

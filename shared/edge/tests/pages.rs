@@ -1,12 +1,12 @@
-//! The README's tables of codes and of lead capture's problems are the code's tables.
+//! The tables of `docs/errors.md` list the codes and the lead capture problems of the code.
 
 use edge::CODES;
 use edge::capture::PROBLEMS;
 
-/// Status and name of each row of the README's table between these marks, sorted.
+/// Status and name of each row of the page's table between these marks, sorted.
 fn listed(beginning: &str, end: &str, name: &str) -> Vec<(String, String)> {
-    let readme = include_str!("../../../README.md");
-    let (_, rest) = readme.split_once(beginning).expect("the table's beginning is marked");
+    let page = include_str!("../../../docs/errors.md");
+    let (_, rest) = page.split_once(beginning).expect("the table's beginning is marked");
     let (table, _) = rest.split_once(end).expect("the table's end is marked");
     let mut listed: Vec<(String, String)> = table
         .lines()
@@ -21,19 +21,19 @@ fn listed(beginning: &str, end: &str, name: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_readme_lists_every_code_with_its_status_once_and_no_other() {
+fn the_page_lists_every_code_with_its_status_once_and_no_other() {
     let mut known: Vec<(String, String)> =
         CODES.iter().map(|row| (row.status.to_string(), row.code.to_owned())).collect();
     known.sort();
     let listed = listed("<!-- codes:", "<!-- /codes -->", "SERVICE_");
-    assert_eq!(listed, known, "left: README.md, right: edge::CODES");
+    assert_eq!(listed, known, "left: docs/errors.md, right: edge::CODES");
 }
 
 #[test]
-fn the_readme_lists_every_problem_of_lead_capture_with_its_status_once_and_no_other() {
+fn the_page_lists_every_problem_of_lead_capture_with_its_status_once_and_no_other() {
     let mut known: Vec<(String, String)> =
         PROBLEMS.iter().map(|row| (row.status.to_string(), row.name.to_owned())).collect();
     known.sort();
     let listed = listed("<!-- problems -->", "<!-- /problems -->", "SERVICE.");
-    assert_eq!(listed, known, "left: README.md, right: edge::capture::PROBLEMS");
+    assert_eq!(listed, known, "left: docs/errors.md, right: edge::capture::PROBLEMS");
 }
