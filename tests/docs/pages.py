@@ -8,7 +8,7 @@ How a page marks its blocks:
     ```json         The same for one JSON value. The page may spread it over lines; its fields may be in any order.
     ```sh aws       Commands for AWS. The test only parses them, and gives their console commands to the real console.
     ```sh by-hand   Commands that start, build or test everything (`make run`), which is what these tests themselves need.
-                    The test only parses them.
+                    The test only parses them, and does not check the output shown for them.
 
 In shown output, `...` stands for anything, and a line `...` for any lines. An id, a moment, a port, a signature, a key or a
 secret on the page stands for any other. A block that begins with the comment `# A moment later` is run again, for a minute at most, until it prints what the
@@ -47,6 +47,8 @@ class Block:
     line: int
     words: list
     text: str
+    # Whether a program writes it into the page, between marks.
+    is_made: bool = False
     # What the page shows as its output: a block, or None.
     shown: "Block | None" = None
 
@@ -86,7 +88,9 @@ def blocks_of(page):
         indent, ticks, words = fence.groups()
         end = next(n for n in range(at + 1, len(lines)) if lines[n].strip() == ticks)
         text = "".join(line.removeprefix(indent) + "\n" for line in lines[at + 1 : end])
-        block = Block(page, at + 1, words.split(), text)
+        before = "\n".join(lines[:at])
+        is_made = before.count("<!-- made:") > before.count("<!-- /made:")
+        block = Block(page, at + 1, words.split(), text, is_made)
         if block.words[:1] and block.words[0] in OUTPUTS and behind:
             behind.shown = block
             behind = None

@@ -12,7 +12,8 @@ import pytest
 from pages import LATER, ROOT, RUNBOOKS, all_pages, blocks_of, differences
 
 CONSOLE = ROOT / "target" / "debug" / "console"
-PAGES = {page: blocks for page in all_pages() if (blocks := [block for block in blocks_of(page) if block.is_commands])}
+BLOCKS = {page: blocks_of(page) for page in all_pages()}
+PAGES = {page: of_commands for page in BLOCKS if (of_commands := [block for block in BLOCKS[page] if block.is_commands])}
 ID = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90"
 
 
@@ -27,6 +28,17 @@ def chosen(choose):
 def test_every_mark_of_a_block_has_a_meaning():
     marks = {tuple(block.words[1:]) for blocks in PAGES.values() for block in blocks}
     assert marks <= {(), ("aws",), ("by-hand",)}
+
+
+def test_every_output_stands_directly_behind_its_commands():
+    """Otherwise nobody checks it."""
+    apart = [
+        block.place
+        for page, blocks in BLOCKS.items()
+        for block in blocks
+        if block.words[:1] in (["text"], ["json"]) and not block.is_made and not page.is_relative_to(RUNBOOKS)
+    ]
+    assert apart == []
 
 
 def test_no_page_defines_a_console_of_its_own():

@@ -1,6 +1,6 @@
 //! `docs/console.md` lists the commands as clap knows them.
 //!
-//! `UPDATE=1 cargo test --package console --test console page` writes the list again.
+//! `UPDATE=1 cargo test --manifest-path tools/console/Cargo.toml page` writes the list again.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn the_page_lists_every_command_as_the_console_reads_it() {
     assert!(
         page == expected,
         "docs/console.md does not list the commands as they are. This is the right list:\n{list}\n\
-         To write it into the page: UPDATE=1 cargo test --package console --test console page"
+         To write it into the page: UPDATE=1 cargo test --manifest-path tools/console/Cargo.toml page"
     );
 }
 
