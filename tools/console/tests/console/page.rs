@@ -57,11 +57,10 @@ fn usage(verb: &Command) -> String {
             words.push(if arg.is_required_set() { word } else { format!("[{word}]") });
             continue;
         };
-        let of_choice: Vec<&Arg> = own_arguments(verb)
-            .filter(|other| choice.get_args().any(|id| id == other.get_id()))
-            .collect();
+        let of_choice: Vec<&Arg> =
+            own_arguments(verb).filter(|other| choice.get_args().any(|id| id == other.get_id())).collect();
         let written = of_choice.iter().map(|arg| written(arg)).collect::<Vec<_>>().join(" \\| ");
-        let repeated = if choice.is_required_set() && choice.clone().is_multiple() { "..." } else { "" };
+        let repeated = if choice.is_required_set() && is_multiple(choice) { "..." } else { "" };
         words.push(match choice.is_required_set() {
             true => format!("({written}){repeated}"),
             false => format!("[{written}]"),
@@ -74,9 +73,14 @@ fn usage(verb: &Command) -> String {
 /// The group of several arguments of which one excludes the others, or at least one is needed.
 fn choice_with<'a>(verb: &'a Command, arg: &Arg) -> Option<&'a ArgGroup> {
     verb.get_groups().find(|group| {
-        let is_choice = group.is_required_set() || !group.clone().is_multiple();
+        let is_choice = group.is_required_set() || !is_multiple(group);
         is_choice && group.get_args().count() > 1 && group.get_args().any(|id| id == arg.get_id())
     })
+}
+
+/// Asking a group borrows it mutably.
+fn is_multiple(group: &ArgGroup) -> bool {
+    group.clone().is_multiple()
 }
 
 /// `--event TYPE...`
@@ -90,8 +94,8 @@ fn written(arg: &Arg) -> String {
         }
         (Some(long), Some(value)) => format!("--{long} {value}"),
     };
-    let repeated = if matches!(arg.get_action(), ArgAction::Append) { "..." } else { "" };
-    word + repeated
+    let repeated = matches!(arg.get_action(), ArgAction::Append) && !word.ends_with("...");
+    word + if repeated { "..." } else { "" }
 }
 
 fn takes_a_value_only_behind_an_equals_sign(arg: &Arg) -> bool {
@@ -161,6 +165,11 @@ fn help(arg: &Arg) -> String {
 /// On one line, with a full stop at its end, as Markdown in a table.
 fn sentence(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let end = if text.ends_with(['.', ')', '/']) || text.is_empty() { "" } else { "." };
-    format!("{text}{end}").replace('|', "\\|").replace('<', "\\<").replace('*', "\\*")
+    let ends = text.is_empty() || [".", ".)", "/"].iter().any(|end| text.ends_with(end));
+    let text = text.replace('|', "\\|") + if ends { "" } else { "." };
+    let parts = text.split('`').enumerate().map(|(n, part)| match n % 2 {
+        0 => part.replace('<', "\\<").replace('*', "\\*"),
+        _ => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("`")
 }
