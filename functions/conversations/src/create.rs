@@ -178,7 +178,8 @@ impl Creation<'_> {
 
     fn replayed(&self, answered: Answered) -> Result<Reply, ApiError> {
         let once = self.once.as_ref();
-        let once = once.ok_or_else(|| ApiError::unexpected("an answer was kept without a key"))?;
+        let once =
+            once.ok_or_else(|| ApiError::unexpected("a response was stored without an idempotency key"))?;
         Ok(Reply::resource_again(replay(once, answered)?).created().replayed())
     }
 }

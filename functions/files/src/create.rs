@@ -72,7 +72,7 @@ fn kept(ids: &[MediaId]) -> String {
 
 fn read_kept(answer: &str) -> Result<Vec<MediaId>, ApiError> {
     let ids = answer.split(' ').map(MediaId::parse).collect::<Result<_, _>>();
-    ids.map_err(|_| ApiError::unexpected("what was kept of an answer are no ids"))
+    ids.map_err(|_| ApiError::unexpected("the stored response of an idempotency key is not a list of ids"))
 }
 
 fn read_files(form: &mut Form, body: &Node<'_>) -> Option<Vec<Declared>> {
@@ -116,9 +116,11 @@ fn read_format(
     };
     for mismatch in mismatches {
         let (field, reason, expected) = match mismatch {
-            Mismatch::Extension { expected } => ("name", "the extension does not fit the fileType", expected),
+            Mismatch::Extension { expected } => {
+                ("name", "the extension does not match the fileType", expected)
+            }
             Mismatch::ContentType { expected } => {
-                ("contentType", "the contentType does not fit the fileType and the extension", expected)
+                ("contentType", "the contentType does not match the fileType and the extension", expected)
             }
         };
         form.fail(&item.field(field), Fault::Mismatch { reason, expected });

@@ -40,7 +40,7 @@ pub(crate) async fn accept<V: Verifier>(
     let capture = admitted.map_err(|objection| LeadProblem::Rejected(objection.as_str()))?;
     let brand = capture.brand_of(request.brand.as_ref(), lines);
     let brand =
-        brand.ok_or_else(|| LeadProblem::Invalid("body.brandId: no such brand, or none".to_owned()))?;
+        brand.ok_or_else(|| LeadProblem::Invalid("body.brandId: missing, or no such brand".to_owned()))?;
     let mut candidate = Candidate {
         token: sha256_hex(request.captcha.expose().as_bytes()),
         request: &request,
@@ -142,7 +142,7 @@ async fn over_cap<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<Lead
     let standing = |traces: LeadTraces| traces.repeated.filter(|first| candidate.ended != Some(*first));
     match met_meanwhile(leads, candidate, standing).await? {
         Some(first) => repeated(leads, candidate, first).await,
-        None => Err(LeadProblem::Rejected("as many as the operator lets in")),
+        None => Err(LeadProblem::Rejected("over the operator's cap")),
     }
 }
 

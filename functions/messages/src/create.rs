@@ -62,7 +62,7 @@ async fn take(
         MessageTaken::Done => created(id).map(Some),
         MessageTaken::Answered(answered) => match once {
             Some(once) => replayed(once, answered).map(Some),
-            None => Err(ApiError::unexpected("an answer was kept without a key")),
+            None => Err(ApiError::unexpected("a response was stored without an idempotency key")),
         },
         MessageTaken::Stale => Ok(None),
     }
@@ -139,7 +139,8 @@ fn created(id: MessageId) -> Result<Reply, ApiError> {
 
 fn replayed(once: &Once, answered: Answered) -> Result<Reply, ApiError> {
     let id = MessageId::parse(&replay(once, answered)?);
-    let id = id.map_err(|_| ApiError::unexpected("the answer of an idempotency key is no message's id"))?;
+    let id = id
+        .map_err(|_| ApiError::unexpected("the stored response of an idempotency key is not a message id"))?;
     Ok(created(id)?.replayed())
 }
 

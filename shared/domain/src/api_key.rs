@@ -83,7 +83,7 @@ impl ApiKey {
     ) -> Result<Self, Unfit> {
         let Grant { scopes, rate, expires_at } = grant;
         if expires_at.is_some_and(|at| at <= now) {
-            return Err(Unfit::Value { reason: "the expiry lies in the past" });
+            return Err(Unfit::Value { reason: "the expiry is in the past" });
         }
         let name = operator_name(name)?;
         Ok(Self { id, workspace_id, name, scopes, rate, created_at: now, expires_at, revoked_at: None })
@@ -126,10 +126,10 @@ impl RateLimit {
     /// A limit within its bounds.
     pub fn new(per_second: u32, burst: u32) -> Result<Self, Unfit> {
         if !(1..=Self::MAX_PER_SECOND).contains(&per_second) {
-            return Err(Unfit::Value { reason: "a rate is 1 to 500 requests a second" });
+            return Err(Unfit::Value { reason: "the rate must be 1 to 500 requests per second" });
         }
         if !(1..=Self::MAX_BURST).contains(&burst) {
-            return Err(Unfit::Value { reason: "a burst is 1 to 30000 requests" });
+            return Err(Unfit::Value { reason: "the burst must be 1 to 30000 requests" });
         }
         Ok(Self { per_second, burst })
     }

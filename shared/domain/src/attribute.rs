@@ -114,7 +114,7 @@ impl NewAttribute<'_> {
         let blank = self.key_name.trim().is_empty() || self.key_name.chars().any(char::is_control);
         within(self.key_name, 1, AttributeDefinition::MAX_KEY_NAME).map_err(DefinitionUnfit::KeyName)?;
         if blank {
-            let reason = "a key name cannot be blank or hold control characters";
+            let reason = "a key name cannot be blank or contain control characters";
             return Err(DefinitionUnfit::KeyName(Unfit::Value { reason }));
         }
         match (self.category, self.values.len()) {
@@ -133,7 +133,7 @@ impl NewAttribute<'_> {
                 return Err(unfit(Unfit::Value { reason: "does not fit the attribute's type" }));
             }
             if self.values[..at].contains(value) {
-                return Err(unfit(Unfit::Value { reason: "is given twice" }));
+                return Err(unfit(Unfit::Value { reason: "is repeated" }));
             }
         }
         Ok(())
@@ -144,7 +144,7 @@ impl NewAttribute<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionUnfit {
     /// The key name does not fit.
-    #[error("the key name does not fit: {0}")]
+    #[error("the key name is invalid: {0}")]
     KeyName(Unfit),
     /// OPEN attributes take content, not values.
     #[error("an OPEN attribute has no values")]
@@ -166,10 +166,10 @@ pub enum DefinitionUnfit {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionRefused {
     /// The workspace has as many active attributes as it may.
-    #[error("the workspace has {} active attributes already", AttributeDefinition::MAX_ACTIVE)]
+    #[error("the workspace already has {} active attributes", AttributeDefinition::MAX_ACTIVE)]
     TooMany,
     /// An active attribute has that key name.
-    #[error("the key name is that of the active attribute {by}")]
+    #[error("the active attribute {by} already has this key name")]
     KeyNameTaken {
         /// The attribute that has it.
         by: AttributeId,

@@ -56,7 +56,8 @@ impl Default for Threshold {
 impl Threshold {
     /// Reads `0`, `1` and what lies between, with at most two decimals: `0.5`, `0.75`.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
-        const WRONG: Unfit = Unfit::Value { reason: "a score is 0 to 1, with at most two decimals (0.5)" };
+        const WRONG: Unfit =
+            Unfit::Value { reason: "a score must be 0 to 1 with at most two decimals (0.5)" };
         let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
         let digits = |part: &str, most| {
             (1..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())

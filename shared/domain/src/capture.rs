@@ -267,7 +267,7 @@ pub enum Lack {
     #[error("it has no template")]
     Template,
     /// The template is neither the workspace's nor the platform's.
-    #[error("there is no template {0} here")]
+    #[error("there is no template {0} in the workspace or the platform")]
     UnknownTemplate(TemplateId),
     /// Nobody could fill the template.
     #[error("template {0} needs values that only a caller has")]
@@ -279,7 +279,7 @@ pub enum Lack {
     #[error("there is no line for brand {0:?}")]
     Line(BrandId),
     /// The provider would not send the template.
-    #[error("template {template} is not approved for account {account:?}, which brand {brand:?} writes from")]
+    #[error("template {template} is not approved for account {account:?}, the account of brand {brand:?}")]
     Approval {
         /// The template.
         template: TemplateId,
@@ -289,7 +289,7 @@ pub enum Lack {
         account: BusinessAccountId,
     },
     /// There is no default, and no other that would do.
-    #[error("the workspace has no brand with a line for whose account the template is approved")]
+    #[error("no brand of the workspace has a line with an account for which the template is approved")]
     Brand,
 }
 

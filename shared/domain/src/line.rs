@@ -23,7 +23,7 @@ macro_rules! names_of_others {
             pub fn parse(text: &str) -> Result<Self, Unfit> {
                 within(text, 1, Self::MAX)?;
                 if text.trim().is_empty() || text.chars().any(char::is_control) {
-                    return Err(Unfit::Value { reason: "an id cannot be blank or hold control characters" });
+                    return Err(Unfit::Value { reason: "an id cannot be blank or contain control characters" });
                 }
                 Ok(Self(text.to_owned()))
             }
@@ -227,16 +227,16 @@ impl Lines {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinesRefused {
     /// As many lines as it may have.
-    #[error("the workspace has {} lines already, the most it may have", Lines::MAX)]
+    #[error("the workspace already has {} lines, which is the maximum", Lines::MAX)]
     TooManyLines,
     /// As many brands as it may have.
-    #[error("the workspace has {} brands already, the most it may have", Lines::MAX)]
+    #[error("the workspace already has {} brands, which is the maximum", Lines::MAX)]
     TooManyBrands,
     /// A line of that id is there.
-    #[error("the workspace has a line {0:?} already")]
+    #[error("the workspace already has a line {0:?}")]
     LineExists(ChannelId),
     /// A brand of that id is there.
-    #[error("the workspace has a brand {0:?} already")]
+    #[error("the workspace already has a brand {0:?}")]
     BrandExists(BrandId),
     /// The line's brand is not there.
     #[error("the workspace has no brand {0:?}")]

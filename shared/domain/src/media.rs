@@ -185,7 +185,7 @@ impl FileName {
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
         if text.contains(['/', '\\']) {
-            return Err(Unfit::Value { reason: "a file name cannot hold path separators" });
+            return Err(Unfit::Value { reason: "a file name cannot contain path separators" });
         }
         Ok(Self(text.to_owned()))
     }

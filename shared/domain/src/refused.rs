@@ -76,7 +76,7 @@ pub enum Refused {
         parameters: Vec<String>,
     },
     /// The template takes no such parameters from a caller.
-    #[error("template {template} takes no such parameters")]
+    #[error("template {template} does not take these parameters")]
     ForeignParameters {
         /// The template.
         template: TemplateId,
@@ -100,7 +100,7 @@ pub enum Refused {
         identifier_type: &'static str,
     },
     /// A team together with internal participants.
-    #[error("a team and internal participants exclude each other")]
+    #[error("a team cannot be combined with internal participants")]
     TeamWithInternals {
         /// The team.
         team: TeamId,

@@ -60,7 +60,7 @@ impl FromStr for RetrySchedule {
     /// Reads comma-separated whole seconds.
     fn from_str(text: &str) -> Result<Self, Unfit> {
         const WRONG: Unfit = Unfit::Value {
-            reason: "a retry schedule is 1 to 30 waits in whole seconds, at most a week each, with commas between",
+            reason: "a retry schedule is 1 to 30 waits in whole seconds, at most a week each, separated by commas",
         };
         let wait = |part: &str| match part.trim().parse::<u64>() {
             Ok(seconds) if seconds <= Self::MAX_SECONDS => Ok(Duration::from_secs(seconds)),

@@ -265,7 +265,7 @@ pub enum TemplateUnfit {
     #[error("a template has at most {} variables", Template::MAX_VARIABLES)]
     TooManyVariables,
     /// Two of its variables have one name.
-    #[error("the variable {name} is given twice")]
+    #[error("the variable {name} is repeated")]
     VariableTwice {
         /// The name.
         name: String,

@@ -334,28 +334,28 @@ pub enum UrlRefused {
     #[error("this is not a URL")]
     NotAUrl,
     /// Another scheme.
-    #[error("a webhook endpoint uses https")]
+    #[error("a webhook endpoint must use https")]
     NotHttps,
     /// User name or password.
-    #[error("a webhook endpoint's URL carries no user name and no password")]
+    #[error("a webhook endpoint's URL must not contain a user name or a password")]
     UserInfo,
     /// A fragment, which would never be sent.
-    #[error("a webhook endpoint's URL carries no fragment (#)")]
+    #[error("a webhook endpoint's URL must not contain a fragment (#)")]
     Fragment,
     /// Another port.
-    #[error("a webhook endpoint listens on port 443 or 8443")]
+    #[error("a webhook endpoint must use port 443 or 8443")]
     Port,
     /// An address or a name that is not the public internet's.
-    #[error("a webhook endpoint has a public address")]
+    #[error("a webhook endpoint must have a public address")]
     Address,
     /// Too long.
-    #[error("a webhook endpoint's URL has at most {max} bytes")]
+    #[error("a webhook endpoint's URL must have at most {max} bytes")]
     TooLong {
         /// The limit.
         max: usize,
     },
     /// A trusted receiver with a path.
-    #[error("a trusted receiver is an origin: scheme, host and port alone")]
+    #[error("a trusted receiver must be an origin: only scheme, host and port")]
     NotAnOrigin,
 }
 
@@ -434,19 +434,19 @@ impl SigningSecrets {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RotationRefused {
     /// A secret was given out that is not activated yet.
-    #[error("a next secret is given out already: activate it, or give it up with --replace")]
+    #[error("a next secret already exists: activate it, or replace it with --replace")]
     NextWaits,
     /// There is nothing to activate.
-    #[error("no next secret is given out: rotate it first")]
+    #[error("there is no next secret: rotate first")]
     NoNext,
     /// It was activated, and no other was given out since.
-    #[error("the next secret is activated already, the one before signs beside it until {until}")]
+    #[error("the next secret is already active, and the previous secret also signs until {until}")]
     Activated {
         /// When the overlap ends.
         until: Timestamp,
     },
     /// The secret before the active one signs still.
-    #[error("the secret before the active one signs until {until}: activate the next one then")]
+    #[error("the previous secret signs until {until}: activate the next secret after that")]
     Overlapping {
         /// When the overlap ends.
         until: Timestamp,

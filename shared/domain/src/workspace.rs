@@ -13,7 +13,7 @@ use crate::user::{User, UserStatus};
 pub fn operator_name(text: &str) -> Result<String, Unfit> {
     within(text, 1, 256)?;
     if text.trim().is_empty() || text.chars().any(char::is_control) {
-        return Err(Unfit::Value { reason: "a name cannot be blank or hold control characters" });
+        return Err(Unfit::Value { reason: "a name cannot be blank or contain control characters" });
     }
     Ok(text.to_owned())
 }

@@ -199,7 +199,7 @@ impl Cursors<'_> {
             return Ok(None);
         }
         let keys = self.keys().await?;
-        let reason = "the cursor is not one of this list with these filters";
+        let reason = "the cursor does not belong to this list with these filters";
         let opened = |cursor: &str| cursor::open(&keys, &self.bounds, cursor).ok_or(Unfit::Value { reason });
         Ok(query.text(form, "cursor", opened))
     }

@@ -109,7 +109,9 @@ impl CaptureRequest {
         let lead = on_url.and_then(|on_url| {
             let lead = read_lead(&body?, valid)?;
             match on_url {
-                Some(on_url) if on_url != lead.workspace_id => Err(invalid("query.workspaceId: another one")),
+                Some(on_url) if on_url != lead.workspace_id => {
+                    Err(invalid("query.workspaceId: not the workspace of the body"))
+                }
                 _ => Ok(lead),
             }
         });
@@ -182,7 +184,7 @@ fn lead(form: &mut Form, body: &Node<'_>, valid: impl Fn(&Cellphone) -> bool) ->
     let token = |text: &str| within(text, 1, LeadRequest::MAX_TOKEN).map(|()| Secret::new(text));
     let cellphone = |text: &str| match Cellphone::parse(text)? {
         cellphone if valid(&cellphone) => Ok(cellphone),
-        _ => Err(Unfit::Value { reason: "no number of its numbering plan" }),
+        _ => Err(Unfit::Value { reason: "not a valid number of its numbering plan" }),
     };
 
     let workspace_id = required(form, &body, "workspaceId", WorkspaceId::parse);
@@ -241,7 +243,7 @@ fn consent(form: &mut Form, at: &Node<'_>) -> Option<Option<Timestamp>> {
     let consent = at.clone().required(form)?.object(form)?;
     let granted = |text: &str| match ConsentStatus::parse(text)? {
         ConsentStatus::Granted => Ok(()),
-        ConsentStatus::NotProvided => Err(Unfit::Value { reason: "no permission to write" }),
+        ConsentStatus::NotProvided => Err(Unfit::Value { reason: "consent is not granted" }),
     };
     // A moment out of the range of ours would be kept as another one than was claimed.
     let in_range = |moment: &Timestamp| moment.as_millis() > 0;
@@ -262,7 +264,7 @@ fn invalid(reason: &str) -> LeadProblem {
 pub enum LeadProblem {
     /// The request has not the shape of a lead, its number is none, permission was not given, or no brand is resolved;
     /// which fields, without their values.
-    #[error("not a lead: {0}")]
+    #[error("invalid lead: {0}")]
     Invalid(String),
     /// Whoever sent it may not, or is no human, or sent too many.
     #[error("rejected: {0}")]

@@ -323,7 +323,7 @@ impl ApiError {
             }
             Self::Refused(Refused::TooManyStrangers { max }) => Some(too_many_added(
                 "externals",
-                &format!("name at most {max} who are no contacts yet"),
+                &format!("name at most {max} participants who are not contacts yet"),
                 *max,
             )),
             _ => None,

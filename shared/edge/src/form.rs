@@ -52,7 +52,7 @@ impl Form {
         match read {
             Some(read) if self.failures.is_empty() => Ok(read),
             _ if self.failures.is_empty() => {
-                Err(ApiError::unexpected("a reader gave nothing and noted nothing"))
+                Err(ApiError::unexpected("a reader returned no value and no failure"))
             }
             _ if self.mismatches == self.failures.len() => Err(ApiError::FilesUnfit(self.failures)),
             _ => Err(ApiError::Invalid(self.failures)),

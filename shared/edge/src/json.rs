@@ -83,7 +83,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
         let mut object = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
             if object.contains_key(&name) {
-                return Err(A::Error::custom("an object holds the same key twice"));
+                return Err(A::Error::custom("an object contains the same key twice"));
             }
             let Strict(value) = entries.next_value()?;
             object.insert(name, value);
@@ -112,7 +112,7 @@ mod tests {
             (b"", 1, 0, "EOF while parsing a value"),
             (b"{\n \"a\": }", 2, 7, "expected value"),
             (b"{} x", 1, 4, "trailing characters"),
-            (b"{\"a\":1,\"a\":2}", 1, 10, "an object holds the same key twice"),
+            (b"{\"a\":1,\"a\":2}", 1, 10, "an object contains the same key twice"),
             (b"\"\xff\"", 1, 2, "invalid unicode code point"),
         ];
         for (body, line, column, reason) in rows {

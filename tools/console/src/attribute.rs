@@ -14,9 +14,9 @@ use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Make an attribute.
+    /// Create an attribute.
     Create(Create),
-    /// Archive an attribute: it can no longer be set, and is no longer required.
+    /// Archive an attribute: it can no longer be set and is no longer required.
     Archive {
         #[command(flatten)]
         within: InWorkspace,
@@ -24,7 +24,7 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "ID", value_parser = AttributeId::parse)]
         attribute: AttributeId,
     },
-    /// List the attributes, archived ones too, oldest first.
+    /// List the attributes, including archived ones, oldest first.
     List(InWorkspace),
 }
 
@@ -32,16 +32,16 @@ pub(crate) enum Verb {
 pub(crate) struct Create {
     #[command(flatten)]
     within: InWorkspace,
-    /// The name by which contacts show it, unique among the active attributes.
+    /// The name under which contacts show the attribute; it must be unique among the active attributes.
     #[arg(long)]
     key_name: String,
-    /// Free content, or a choice of values.
+    /// OPEN: free content. CLOSED: a choice of values.
     #[arg(long, value_parser = PossibleValuesParser::new(AttributeCategory::NAMES))]
     category: String,
-    /// What content must look like.
+    /// The type that the content must have.
     #[arg(long = "type", default_value = "TEXT", value_parser = PossibleValuesParser::new(AttributeType::NAMES))]
     attribute_type: String,
-    /// A contact without it is PARTIAL.
+    /// Make the attribute required: a contact without it is PARTIAL.
     #[arg(long)]
     required: bool,
     /// A value of a CLOSED attribute; repeat for several.
@@ -73,7 +73,7 @@ impl Verb {
 
 async fn create(console: &Console, wanted: &Create) -> Result<AttributeDefinition, Refusal> {
     let store = &console.store;
-    let unfit = |reason: Unfit| Refusal::Unfit { what: "The attribute cannot be made", reason };
+    let unfit = |reason: Unfit| Refusal::Unfit { what: "The attribute cannot be created", reason };
     let new = NewAttribute {
         category: AttributeCategory::parse(&wanted.category).map_err(unfit)?,
         attribute_type: AttributeType::parse(&wanted.attribute_type).map_err(unfit)?,
@@ -145,7 +145,8 @@ impl AttributeView {
 }
 
 impl Shown for AttributeView {
-    const HEADINGS: &'static [&'static str] = &["attribute", "key name", "category", "type", "is", "values"];
+    const HEADINGS: &'static [&'static str] =
+        &["attribute", "key name", "category", "type", "state", "values"];
 
     fn cells(&self) -> Vec<String> {
         let is = match (self.archived, self.is_required) {

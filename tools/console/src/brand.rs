@@ -10,14 +10,14 @@ use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Make a brand. Its first line becomes the one it writes from.
+    /// Create a brand. Its first line becomes the line from which it sends messages.
     Create {
         #[command(flatten)]
         within: InWorkspace,
         /// Name shown to operators.
         #[arg(long)]
         name: String,
-        /// The id it is to have; without it, a random UUID.
+        /// The brand's id [default: a random UUID].
         #[arg(long, value_parser = BrandId::parse)]
         id: Option<BrandId>,
     },
@@ -46,7 +46,7 @@ async fn create(
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
     let store = &console.store;
-    let unfit = |reason| Refusal::Unfit { what: "The brand cannot be made", reason };
+    let unfit = |reason| Refusal::Unfit { what: "The brand cannot be created", reason };
     let id = id.map_or_else(|| BrandId::parse(&store.ids().next().to_string()), Ok).map_err(unfit)?;
     let brand = Brand::new(id, within.workspace, name, store.now()).map_err(unfit)?;
     for _ in 0..TRIES {
@@ -82,7 +82,7 @@ impl From<&Brand> for BrandView {
 }
 
 impl Shown for BrandView {
-    const HEADINGS: &'static [&'static str] = &["brand", "name", "writes from", "created"];
+    const HEADINGS: &'static [&'static str] = &["brand", "name", "sends from", "created"];
 
     fn cells(&self) -> Vec<String> {
         vec![

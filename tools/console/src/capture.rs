@@ -18,17 +18,17 @@ use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Take leads from the workspace's pages; makes the set-up, with a capture key, if there is none.
+    /// Accept leads from the workspace's pages. Sets up lead capture, with a capture key, if it is not set up yet.
     ///
-    /// It needs a captcha secret, an origin, and a template that asks no caller for values and is approved for the
-    /// account from which the default brand writes.
+    /// Lead capture needs a captcha secret, an origin, and a template that needs no values from a caller and is
+    /// approved for the account from which the default brand sends messages.
     Enable {
         #[command(flatten)]
         within: InWorkspace,
         #[command(flatten)]
         settings: Settings,
     },
-    /// Change settings, or make a set-up that takes no leads yet.
+    /// Change settings. Sets up lead capture if it is not set up yet, without enabling it.
     Set {
         #[command(flatten)]
         within: InWorkspace,
@@ -37,34 +37,35 @@ pub(crate) enum Verb {
         #[command(flatten)]
         removals: Removals,
     },
-    /// Take no more leads. Those accepted before and not yet written to are not written to any more.
+    /// Accept no more leads. Leads that were accepted before and have no message yet get none.
     Disable(InWorkspace),
-    /// Show how the workspace takes leads.
+    /// Show the workspace's lead capture.
     Show(InWorkspace),
-    /// Make a new capture key. Pages that send the one before are refused from then on: give them the new one at once.
+    /// Create a new capture key. Leads with the previous key are refused at once: give the pages the new key immediately.
     RotateKey(InWorkspace),
 }
 
 #[derive(Args)]
 pub(crate) struct Settings {
-    /// The origin of pages that may send leads, added to those there are: https://www.example.com; repeat for several.
+    /// The origin of pages that may send leads, such as https://www.example.com; added to the existing origins;
+    /// repeat for several.
     #[arg(long = "origin", value_name = "ORIGIN", value_parser = WebOrigin::parse)]
     origins: Vec<WebOrigin>,
-    /// The brand of leads that name none.
+    /// The default brand, for leads that name no brand.
     #[arg(long, value_name = "ID", value_parser = BrandId::parse)]
     brand: Option<BrandId>,
-    /// The template that is sent to a lead first, of the workspace or the platform.
+    /// The template of a lead's first message, from the workspace or the platform.
     #[arg(long, value_name = "ID", value_parser = TemplateId::parse)]
     template: Option<TemplateId>,
     #[command(flatten)]
     secret: CaptchaSecret,
-    /// The least captcha score that is let in, 0 to 1 [a new set-up: 0.5].
+    /// The lowest captcha score that is accepted, 0 to 1 [default at set-up: 0.5].
     #[arg(long, value_name = "SCORE", value_parser = Threshold::parse)]
     threshold: Option<Threshold>,
-    /// The most leads that are taken in a day of UTC [a new set-up: no limit].
+    /// The maximum number of leads per day (UTC) [default at set-up: no limit].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     daily_cap: Option<u32>,
-    /// The most of them with one phone number [a new set-up: no limit].
+    /// The maximum number of leads per day (UTC) with the same phone number [default at set-up: no limit].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     phone_cap: Option<u32>,
 }
@@ -73,11 +74,10 @@ pub(crate) struct Settings {
 #[derive(Args)]
 #[group(id = "the_secret", multiple = false)]
 pub(crate) struct CaptchaSecret {
-    /// The secret by which the captcha's provider knows the pages' site. The one before is used for up to 5 minutes
-    /// more.
+    /// The site secret of the captcha provider. Functions may use the previous secret for up to 5 more minutes.
     #[arg(long, value_name = "SECRET")]
     secret: Option<String>,
-    /// A file that holds the secret alone; `-` is standard input.
+    /// A file that contains only the secret; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     secret_file: Option<PathBuf>,
 }
@@ -87,13 +87,13 @@ pub(crate) struct Removals {
     /// An origin whose pages may no longer send leads; repeat for several.
     #[arg(long = "remove-origin", value_name = "ORIGIN", value_parser = WebOrigin::parse)]
     remove_origins: Vec<WebOrigin>,
-    /// Refuse leads that name no brand.
+    /// Remove the default brand: leads that name no brand are refused.
     #[arg(long, conflicts_with = "brand")]
     no_brand: bool,
-    /// Take any number of leads a day.
+    /// Accept any number of leads per day.
     #[arg(long, conflicts_with = "daily_cap")]
     no_daily_cap: bool,
-    /// Take any number of leads with one phone number.
+    /// Accept any number of leads with the same phone number.
     #[arg(long, conflicts_with = "phone_cap")]
     no_phone_cap: bool,
 }
@@ -164,7 +164,7 @@ impl CaptchaSecret {
             (None, None) => return Ok(None),
         };
         let secret = Capture::secret(&text);
-        secret.map(Some).map_err(|reason| Refusal::Unfit { what: "The captcha secret does not fit", reason })
+        secret.map(Some).map_err(|reason| Refusal::Unfit { what: "The captcha secret is invalid", reason })
     }
 }
 
@@ -266,7 +266,7 @@ fn asked_of_visitors(template: &Template) -> Option<String> {
     let asked: Vec<&str> = template.variables.iter().filter_map(asked).collect();
     (!asked.is_empty()).then(|| {
         format!(
-            "Template {} has no fallback for {}: visitors of whom that is not known are not written to.",
+            "Template {} has no fallback for {}: a visitor without that value gets no message.",
             template.id,
             asked.join(", ")
         )
@@ -296,8 +296,7 @@ async fn rotate_key(console: &Console, id: WorkspaceId, output: &mut Output<'_>)
         let next = capture.rekeyed(key.clone(), console.store.now());
         if console.store.replace_capture(&next).await? {
             output.one(&around.view(&next, console).await?)?;
-            return output
-                .remark("Give the pages the new key now: leads that come with the one before are refused.");
+            return output.remark("Give the pages the new key now: leads with the previous key are refused.");
         }
     }
     Err(Refusal::Contended)
@@ -363,17 +362,17 @@ impl Shown for CaptureView {
         "brand",
         "template",
         "threshold",
-        "leads a day",
-        "leads of a number",
+        "daily cap",
+        "cap per number",
         "captcha secret",
-        "brands not reached",
+        "unreachable brands",
         "created",
         "updated",
     ];
 
     fn cells(&self) -> Vec<String> {
         let yes_or_dash = |yes| if yes { "yes" } else { "-" }.to_owned();
-        let cap = |cap: Option<u32>| cap.map_or("any number".to_owned(), |cap| format!("at most {cap}"));
+        let cap = |cap: Option<u32>| cap.map_or("none".to_owned(), |cap| cap.to_string());
         vec![
             yes_or_dash(self.enabled),
             self.capture_key.clone(),

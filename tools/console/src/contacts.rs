@@ -15,24 +15,24 @@ use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Make and change contacts by the rows of a CSV file. May be repeated: a row whose id, e-mail address or
-    /// phone number exists changes that contact, an empty cell changes nothing.
+    /// Create and update contacts from the rows of a CSV file. You can repeat an import: a row with an existing id,
+    /// e-mail address or phone number updates that contact, and an empty cell changes nothing.
     #[command(
         after_help = "Columns: id, firstName, lastName, email, cellphone, languageCode, owner (a user's \
-        id or e-mail address) and attr:<keyName> for each attribute, values of a CLOSED one separated by `;` \
-        (`\\;` for one within a value). The header is row 1."
+        id or e-mail address) and attr:<keyName> for each attribute. Separate the values of a CLOSED attribute with \
+        `;`, and write `\\;` for a semicolon within a value. The header is row 1."
     )]
     Import {
         #[command(flatten)]
         within: InWorkspace,
-        /// The file.
+        /// The CSV file.
         file: PathBuf,
     },
-    /// Write all contacts as CSV, with the columns that import takes, newest first; with --json as an array.
+    /// Write all contacts as CSV, newest first, with the columns that import reads; with --json, as a JSON array.
     Export {
         #[command(flatten)]
         within: InWorkspace,
-        /// The file to write the CSV to; without it, standard output.
+        /// The CSV file to write [default: standard output].
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
     },

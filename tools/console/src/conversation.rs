@@ -12,7 +12,7 @@ use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Show a conversation: who takes part, and what is still to be sent into it.
+    /// Show a conversation: its participants and the messages that are still to be sent.
     Show(OneConversation),
 }
 

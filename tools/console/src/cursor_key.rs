@@ -8,7 +8,7 @@ use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Makes a new key. Cursors of the one before go on opening; at most once in 10 minutes.
+    /// Create a new key, at most once in 10 minutes. Cursors sealed with the previous key stay valid.
     Rotate,
 }
 
@@ -33,6 +33,6 @@ impl Shown for RotatedView {
     const HEADINGS: &'static [&'static str] = &["rotated"];
 
     fn cells(&self) -> Vec<String> {
-        vec!["seals from five minutes on, opens at once".to_owned()]
+        vec!["the new key opens cursors at once and seals them in five minutes".to_owned()]
     }
 }

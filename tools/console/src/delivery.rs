@@ -26,26 +26,26 @@ pub(crate) enum Verb {
     Show {
         #[command(flatten)]
         one: OneDelivery,
-        /// Also what is delivered: the body as it is sent.
+        /// Also show the body as it is sent.
         #[arg(long)]
         body: bool,
     },
-    /// Attempt a delivery now, whatever it has come to, with the whole schedule ahead of it.
+    /// Attempt a delivery now, whatever its state; its retry schedule starts again.
     ///
-    /// The command asks for a job and returns. The receiver recognizes a repeat by the event's id. While the job is active,
-    /// the same command shows how far it is; once it is done, the same command asks for another attempt.
+    /// The command requests a job and returns. The receiver recognizes a redelivery by the event's id. While the job is
+    /// active, the same command shows its progress. When the job is done, the same command requests another attempt.
     Retry {
         #[command(flatten)]
         one: OneDelivery,
         #[command(flatten)]
         waiting: Waiting,
     },
-    /// Deliver once more whatever was attempted of the events of a span of time.
+    /// Deliver the events of a time range again, if their delivery was attempted before.
     ///
-    /// The command asks for a job and returns. The job attempts each delivery of these events that was attempted before,
-    /// DELIVERED ones too, at the endpoint's pace. Receivers recognize repeats by the event's id. The same command with the
-    /// same moments is the same replay: run again, it shows how far that is, and sends nothing a second time. (For a second
-    /// replay on purpose, name another moment: a second more or less.)
+    /// The command requests a job and returns. The job attempts each delivery of these events that was attempted before,
+    /// including DELIVERED ones, at the endpoint's pace. Receivers recognize redeliveries by the event's id. The same
+    /// command with the same times is the same replay: if you repeat it, it shows the progress and sends nothing a second
+    /// time. (For an intended second replay, change a time by a second.)
     Replay(Replay),
 }
 
@@ -65,10 +65,10 @@ pub(crate) struct Replay {
     /// The endpoint's id. It must be enabled.
     #[arg(long, value_name = "ID", value_parser = EndpointId::parse)]
     endpoint: EndpointId,
-    /// From this moment on, at most 14 days back.
+    /// The start of the range, at most 14 days ago.
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     since: Timestamp,
-    /// Before this moment; until now when not given.
+    /// The end of the range, exclusive [default: now].
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     until: Option<Timestamp>,
     #[command(flatten)]
@@ -79,22 +79,22 @@ pub(crate) struct Replay {
 pub(crate) struct List {
     #[command(flatten)]
     within: InWorkspace,
-    /// Only those of this endpoint, which may be a deleted one.
+    /// Only deliveries to this endpoint; it may be deleted.
     #[arg(long, value_name = "ID", value_parser = EndpointId::parse)]
     endpoint: Option<EndpointId>,
-    /// Only those in this state.
+    /// Only deliveries in this state.
     #[arg(long, value_parser = PossibleValuesParser::new(DeliveryState::NAMES))]
     state: Option<String>,
-    /// Only those of events from this moment on: a day (2027-01-31) or a date-time (2027-01-31T12:00:00Z).
+    /// Only deliveries of events from this time on: a day (2027-01-31) or a date-time (2027-01-31T12:00:00Z).
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     since: Option<Timestamp>,
-    /// Only those of events before this moment.
+    /// Only deliveries of events before this time.
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     until: Option<Timestamp>,
-    /// At most so many, the newest; all when not given.
+    /// The maximum number of deliveries to list, the newest first [default: all].
     #[arg(long)]
     limit: Option<usize>,
-    /// Only those behind this one: the last of the list before.
+    /// Only deliveries that follow this one in the list: the last one of the previous list.
     #[arg(long, value_name = "ID", value_parser = delivery_id)]
     after: Option<DeliveryId>,
 }
@@ -128,7 +128,7 @@ impl List {
             .as_deref()
             .map(DeliveryState::parse)
             .transpose()
-            .map_err(|reason| Refusal::Unfit { what: "The state does not fit", reason })?;
+            .map_err(|reason| Refusal::Unfit { what: "The state is invalid", reason })?;
         let after = match self.after {
             Some(id) => Some((place_of(console, workspace, id).await?, id.endpoint)),
             None => None,

@@ -16,10 +16,10 @@ use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Relay what the relay could not: stream records that Lambda gave up and left in the failure bucket.
+    /// Relay the stream records that the relay could not process: Lambda gave them up and left them in the failure bucket.
     ///
-    /// Of all workspaces, the oldest first, by the relay's own code. An object is deleted once all of its records are
-    /// relayed. A record that was relayed before is recognised, so this can be repeated and interrupted.
+    /// The command covers all workspaces, oldest records first, and uses the relay's own code. It deletes an object when
+    /// all its records are relayed. It recognizes a record that was relayed before, so you can interrupt and repeat it.
     Redrive(Redrive),
 }
 
@@ -27,13 +27,13 @@ pub(crate) enum Verb {
 pub(crate) struct Redrive {
     #[command(flatten)]
     which: Which,
-    /// Only say what is there.
+    /// Only list the objects.
     #[arg(long)]
     dry_run: bool,
-    /// The failure bucket (the stack's output FailureBucketName), where it is not found by the stack's name.
+    /// The failure bucket (the stack's output FailureBucketName), if it cannot be found by the stack's name.
     #[arg(long, value_name = "NAME")]
     bucket: Option<String>,
-    /// The bucket of files (MediaBucketName), likewise.
+    /// The bucket of files (the stack's output MediaBucketName), if it cannot be found by the stack's name.
     #[arg(long, value_name = "NAME")]
     media_bucket: Option<String>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Redrive {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// Only objects whose keys begin so: aws/lambda/<event source mapping>/<shard>/<year>/<month>/<day>/
+    /// Only objects whose keys begin with this: aws/lambda/<event source mapping>/<shard>/<year>/<month>/<day>/
     #[arg(long)]
     prefix: Option<String>,
     /// Everything in the bucket.
@@ -90,13 +90,14 @@ async fn redrive(
 ) -> Result<ObjectView, Refusal> {
     let mut view = ObjectView::of(failure);
     let Some(bytes) = bucket.read(&failure.key).await? else {
-        view.reason = Some("it is no more: somebody else relays the same objects".to_owned());
+        view.reason =
+            Some("the object no longer exists: another command is relaying the same objects".to_owned());
         return Ok(view);
     };
     let batch = match batch_in(&bytes) {
         Ok(batch) => batch,
         Err(error) => {
-            view.reason = Some(format!("it cannot be read: {error}"));
+            view.reason = Some(format!("the object cannot be read: {error}"));
             return Ok(view);
         }
     };
@@ -146,7 +147,7 @@ impl ObjectView {
 }
 
 impl Shown for ObjectView {
-    const HEADINGS: &'static [&'static str] = &["written", "records", "relayed", "because", "object"];
+    const HEADINGS: &'static [&'static str] = &["written", "records", "relayed", "reason", "object"];
 
     fn cells(&self) -> Vec<String> {
         let relayed = if self.relayed { "yes" } else { "no" };

@@ -50,7 +50,7 @@ pub(crate) fn span(
 ) -> Result<(Timestamp, Timestamp), Refusal> {
     let until = until.unwrap_or(now).min(now);
     if since < furthest(now) {
-        Err(Refusal::Range("deliveries are made again at most 14 days back"))
+        Err(Refusal::Range("it may begin at most 14 days ago"))
     } else if until <= since {
         Err(Refusal::Range("it ends before it begins"))
     } else {
@@ -192,7 +192,7 @@ pub(crate) struct Asked {
 /// Whether to wait for the end of a job.
 #[derive(Args)]
 pub(crate) struct Waiting {
-    /// Wait until the job is done, for so many seconds at most [600 if no number is given].
+    /// Wait until the job is done, but at most this many seconds [default without a number: 600].
     #[arg(
         long,
         value_name = "SECONDS",
@@ -216,7 +216,7 @@ impl Asked {
         output: &mut Output<'_>,
     ) -> Result<AskedView, Refusal> {
         if self.unqueued > 0 {
-            output.remark("The queue does not take the message: the work begins within three minutes.")?;
+            output.remark("The queue did not accept the message: the job begins within three minutes.")?;
         }
         let until = waiting.wait.map(|seconds| (seconds, Instant::now() + Duration::from_secs(seconds)));
         let [mut pause, longest] = Self::PAUSES;
@@ -279,7 +279,7 @@ impl AskedView {
 
 impl Shown for AskedView {
     const HEADINGS: &'static [&'static str] =
-        &joined::<{ JobView::HEADINGS.len() + 1 }>(JobView::HEADINGS, &["asked for before"]);
+        &joined::<{ JobView::HEADINGS.len() + 1 }>(JobView::HEADINGS, &["requested before"]);
 
     fn cells(&self) -> Vec<String> {
         [self.job.cells(), vec![self.before().to_owned()]].concat()
@@ -365,7 +365,7 @@ impl JobView {
             (Some(delivery), ..) => format!("delivery {delivery}"),
             (_, Some(since), Some(until)) => format!("{since} to {until}"),
             (_, Some(since), None) => format!("{since} and later"),
-            _ => "what waits".to_owned(),
+            _ => "all waiting deliveries".to_owned(),
         }
     }
 
@@ -374,7 +374,7 @@ impl JobView {
         let Self { job_id, what, state, attempted, delivered, passed_over, asked_at, moved_at, .. } = self;
         format!(
             "{job_id} {what} ({}), {state}: {attempted} attempted, {delivered} delivered, {passed_over} passed over; \
-            asked for {asked_at}, last moved {moved_at}",
+            requested {asked_at}, last progress {moved_at}",
             self.of_what()
         )
     }
@@ -390,8 +390,8 @@ impl Shown for JobView {
         "attempted",
         "delivered",
         "passed over",
-        "asked for",
-        "last moved",
+        "requested",
+        "last progress",
     ];
 
     fn cells(&self) -> Vec<String> {

@@ -12,11 +12,11 @@ use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Make an API key and show it, this once.
+    /// Create an API key. The key is shown only once.
     Create(Create),
-    /// List the keys, newest first, without the keys themselves.
+    /// List the keys, newest first, without their secret values.
     List(InWorkspace),
-    /// Revoke a key. Functions that remember it refuse it within 30 seconds.
+    /// Revoke a key. Functions that have cached it refuse it within 30 seconds.
     Revoke {
         #[command(flatten)]
         within: InWorkspace,
@@ -33,16 +33,16 @@ pub(crate) struct Create {
     /// Name shown to operators.
     #[arg(long)]
     name: String,
-    /// What the key may do; repeat for several, `*` for everything.
+    /// A scope of the key; repeat for several; `*` allows everything.
     #[arg(long, required = true, value_parser = clap::builder::PossibleValuesParser::new(Scope::NAMES))]
     scope: Vec<String>,
-    /// From then on the key is refused: a day or a date-time.
+    /// When the key expires: a day (2027-01-31) or a date-time (2027-01-31T12:00:00Z).
     #[arg(long, value_name = "MOMENT", value_parser = moment)]
     expires: Option<Timestamp>,
-    /// Requests a second.
+    /// The rate limit in requests per second.
     #[arg(long, default_value_t = RateLimit::DEFAULT.per_second)]
     rate: u32,
-    /// Requests at once after a rest.
+    /// The burst: how many requests are accepted at once after a pause.
     #[arg(long, default_value_t = RateLimit::DEFAULT.burst)]
     burst: u32,
 }
@@ -64,7 +64,7 @@ impl Verb {
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;
     let workspace = console.workspace(wanted.within.workspace).await?;
-    let unfit = |reason| Refusal::Unfit { what: "The key cannot be made", reason };
+    let unfit = |reason| Refusal::Unfit { what: "The key cannot be created", reason };
     let grant = Grant {
         scopes: Scopes::parse(wanted.scope.iter().map(String::as_str)).map_err(unfit)?,
         rate: RateLimit::new(wanted.rate, wanted.burst).map_err(unfit)?,
@@ -75,7 +75,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     let token = ApiKeyToken::from_entropy(entropy(console));
     store.create_api_key(&token.sha256_hex(), &key).await?;
     output.one(&NewKeyView { api_key: token.expose().to_owned(), key: KeyView::from(&key) })?;
-    output.remark("Keep the API key now: only its hash is stored, and it is not shown again.")
+    output.remark("Save the API key now: only its hash is stored, and it is not shown again.")
 }
 
 fn entropy(console: &Console) -> [u64; 8] {

@@ -15,16 +15,15 @@ use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// List leads, newest first. One that has just come may be missing for a moment.
+    /// List leads, newest first. A lead that has just arrived may be missing for a moment.
     List(List),
-    /// Show a lead: its consent, and how far it has come.
+    /// Show a lead: its consent and its progress.
     Show(OneLead),
-    /// Have a lead that is FAILED or UNKNOWN tried once more, at once.
+    /// Retry a FAILED or UNKNOWN lead immediately.
     Retry {
         #[command(flatten)]
         one: OneLead,
-        /// Needed for one that is UNKNOWN: a call was made for it and nobody knows its outcome, so the visitor may get
-        /// the message a second time.
+        /// Required for an UNKNOWN lead: the call outcome is unknown, so the visitor may get the message a second time.
         #[arg(long)]
         may_send_twice: bool,
     },
@@ -34,13 +33,13 @@ pub(crate) enum Verb {
 pub(crate) struct List {
     #[command(flatten)]
     within: InWorkspace,
-    /// Only those in this state.
+    /// Only leads in this state.
     #[arg(long, value_parser = PossibleValuesParser::new(LeadState::NAMES))]
     state: Option<String>,
-    /// At most so many, up to 1000.
+    /// The maximum number of leads to list, up to 1000.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
-    /// Only those behind this one: the last of the list before.
+    /// Only leads that follow this one in the list: the last one of the previous list.
     #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
     after: Option<LeadId>,
 }
@@ -49,7 +48,7 @@ pub(crate) struct List {
 pub(crate) struct OneLead {
     #[command(flatten)]
     within: InWorkspace,
-    /// The lead's id: the requestId that was answered.
+    /// The lead's id: the requestId of the response.
     #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
     lead: LeadId,
 }
@@ -77,7 +76,7 @@ impl List {
             .as_deref()
             .map(LeadState::parse)
             .transpose()
-            .map_err(|reason| Refusal::Unfit { what: "The state does not fit", reason })?;
+            .map_err(|reason| Refusal::Unfit { what: "The state is invalid", reason })?;
         let mut from = match self.after {
             None => None,
             Some(id) => {
@@ -126,7 +125,7 @@ async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result
             return Err(Refusal::WouldBeSuppressed("capture is disabled"));
         }
         if opted_out {
-            return Err(Refusal::WouldBeSuppressed("its number is among the opt-outs"));
+            return Err(Refusal::WouldBeSuppressed("its number has opted out"));
         }
         if console.store.retry_lead(&lead, &next).await? {
             return Ok(next);
@@ -254,7 +253,7 @@ impl Shown for LeadDetails {
         "consent",
         "captcha score",
         "browser",
-        "address, hashed",
+        "address hash",
         "contact",
         "conversation",
         "message",

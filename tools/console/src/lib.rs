@@ -63,14 +63,14 @@ pub struct Console {
 /// How often a change is tried again when others change the same thing at the same time.
 const TRIES: usize = 20;
 
-/// Operates workspaces of the messaging service: keys, users, contacts, lines, templates, leads, webhooks.
+/// Operate the workspaces of the messaging service: keys, users, contacts, lines, templates, leads, webhooks.
 #[derive(Parser)]
 #[command(name = "console", version, max_term_width = 110)]
 struct Cli {
     /// Print one JSON value instead of tables.
     #[arg(long, global = true)]
     json: bool,
-    /// The CloudFormation stack; without it, the environment variable STACK.
+    /// The CloudFormation stack [default: the environment variable STACK].
     #[arg(long, global = true)]
     stack: Option<String>,
     #[command(subcommand)]
@@ -97,10 +97,10 @@ enum Noun {
     /// Contacts, from and to CSV files.
     #[command(subcommand)]
     Contacts(contacts::Verb),
-    /// Brands in whose names workspaces write.
+    /// Brands in whose names workspaces send messages.
     #[command(subcommand)]
     Brand(brand::Verb),
-    /// Lines: numbers of the messaging provider's from which workspaces write.
+    /// Lines: the messaging provider's numbers from which workspaces send messages.
     #[command(subcommand)]
     Line(line::Verb),
     /// Message templates, of a workspace or of the platform.
@@ -109,19 +109,19 @@ enum Noun {
     /// The templates that open a workspace's conversations.
     #[command(subcommand)]
     Onboarding(onboarding::Verb),
-    /// Conversations, and what is to be sent into them.
+    /// Conversations and the messages that are still to be sent in them.
     #[command(subcommand)]
     Conversation(conversation::Verb),
-    /// Messages, and how far they have come.
+    /// Messages and their progress.
     #[command(subcommand)]
     Message(message::Verb),
-    /// How a workspace's landing pages leave leads.
+    /// Lead capture: how a workspace's landing pages send leads.
     #[command(subcommand)]
     Capture(capture::Verb),
-    /// Leads, and how far they have come.
+    /// Leads and their progress.
     #[command(subcommand)]
     Lead(lead::Verb),
-    /// Numbers whose owners asked that no lead of theirs be written to.
+    /// Opt-outs: numbers whose leads get no messages.
     #[command(subcommand)]
     OptOut(opt_out::Verb),
     /// Customers' webhook endpoints.

@@ -12,13 +12,13 @@ use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Make a line. The workspace's first becomes its default, a brand's first the one the brand writes from.
+    /// Create a line. The workspace's first line becomes its default; a brand's first line becomes the brand's line.
     Create(Create),
     /// List the lines, oldest first.
     List(InWorkspace),
-    /// Make a line the workspace's default.
+    /// Make a line the workspace's default line.
     Default(OneLine),
-    /// Give a line another token. The one before is used for up to 5 minutes more: revoke it after that.
+    /// Set a new token for a line. Functions may use the previous token for up to 5 more minutes: revoke it after that.
     Token {
         #[command(flatten)]
         one: OneLine,
@@ -31,15 +31,15 @@ pub(crate) enum Verb {
 pub(crate) struct Create {
     #[command(flatten)]
     one: OneLine,
-    /// The brand that writes from it.
+    /// The brand that sends messages from this line.
     #[arg(long, value_name = "ID", value_parser = BrandId::parse)]
     brand: BrandId,
-    /// The account at the provider that it belongs to.
+    /// The business account at the provider to which the line belongs.
     #[arg(long, value_name = "ID", value_parser = BusinessAccountId::parse)]
     business_account: BusinessAccountId,
     #[command(flatten)]
     token: Token,
-    /// Make it the workspace's default although there are others.
+    /// Make it the workspace's default line, even if there is another one.
     #[arg(long = "default")]
     is_default: bool,
 }
@@ -57,10 +57,10 @@ pub(crate) struct OneLine {
 #[derive(Args)]
 #[group(id = "the_token", required = true, multiple = false)]
 pub(crate) struct Token {
-    /// The token by which the provider knows the line's owner.
+    /// The provider's access token for the line.
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
-    /// A file that holds the token alone; `-` is standard input.
+    /// A file that contains only the token; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
 }
@@ -98,7 +98,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     let OneLine { within, channel } = &wanted.one;
     let (brand, account) = (wanted.brand.clone(), wanted.business_account.clone());
     let line = Line::new(within.workspace, channel.clone(), brand, account, store.now())
-        .map_err(|reason| Refusal::Unfit { what: "The channel does not fit", reason })?;
+        .map_err(|reason| Refusal::Unfit { what: "The channel is invalid", reason })?;
     let token = wanted.token.read(output)?;
     for _ in 0..TRIES {
         let (workspace, lines) = read(console, within.workspace).await?;
@@ -135,7 +135,7 @@ impl Token {
             // Not to be had: the command line asks for one of the two.
             (None, None) => String::new(),
         };
-        Line::token(&text).map_err(|reason| Refusal::Unfit { what: "The token does not fit", reason })
+        Line::token(&text).map_err(|reason| Refusal::Unfit { what: "The token is invalid", reason })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Show a message and how far each of its parts has come.
+    /// Show a message and the progress of each of its parts.
     Show {
         #[command(flatten)]
         one: OneConversation,
@@ -130,7 +130,7 @@ impl From<&Progress> for ProgressView {
 impl ProgressView {
     /// As a cell.
     pub(crate) fn tries(&self) -> String {
-        format!("{} failed, {} put off", self.failures, self.throttled)
+        format!("{} failed, {} throttled", self.failures, self.throttled)
     }
 }
 

@@ -11,9 +11,9 @@ use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Say which templates open conversations, and what those of a caller take the place of.
+    /// Set the templates that open conversations, and which of them a caller's templates replace.
     Set(Set),
-    /// Show what opens conversations.
+    /// Show the templates that open conversations.
     Show(InWorkspace),
 }
 
@@ -21,10 +21,10 @@ pub(crate) enum Verb {
 pub(crate) struct Set {
     #[command(flatten)]
     within: InWorkspace,
-    /// A caller's templates replace the whole sequence, or its first template.
+    /// Whether a caller's templates replace the whole sequence (ENTIRE) or only its first template (FIRST_ONLY).
     #[arg(long = "override", value_parser = PossibleValuesParser::new(Override::NAMES))]
     overriding: String,
-    /// The templates of the workspace or the platform, in their order; without it, none.
+    /// The templates of the workspace or the platform, in order [default: none].
     #[arg(long, value_name = "ID,ID,...", value_delimiter = ',', value_parser = TemplateId::parse)]
     sequence: Vec<TemplateId>,
 }
@@ -63,8 +63,8 @@ async fn set(console: &Console, wanted: Set, output: &mut Output<'_>) -> Result<
             let asks = |id: &&TemplateId| templates[id].caller_parameters().next().is_some();
             return match onboarding.sequence.iter().find(asks) {
                 Some(id) => output.remark(&format!(
-                    "Template {id} needs values that only a caller has: a conversation into which it would be sent \
-                     by this sequence is refused."
+                    "Template {id} needs values that only a caller has: a conversation is refused if this sequence \
+                     would send the template in it."
                 )),
                 None => Ok(()),
             };

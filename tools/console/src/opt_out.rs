@@ -11,11 +11,11 @@ use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Put a number down: leads that it leaves are accepted, and not written to.
+    /// Add a number: its leads are accepted but get no messages.
     Add(OneNumber),
-    /// Strike a number off.
+    /// Remove a number.
     Remove(OneNumber),
-    /// List the numbers that are down.
+    /// List the numbers.
     List(InWorkspace),
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Verb {
 pub(crate) struct OneNumber {
     #[command(flatten)]
     within: InWorkspace,
-    /// The number with its country's code: +34600111222.
+    /// The phone number in E.164 format, such as +34600111222.
     #[arg(long, value_name = "NUMBER", value_parser = Cellphone::parse)]
     cellphone: Cellphone,
 }

@@ -29,7 +29,7 @@ pub enum Refusal {
     #[error("There is no such stack in this account and region: one of its tables does not exist.")]
     MissingTable,
     /// No answer, or "later", for longer than a person likes to wait.
-    #[error("The stack cannot be reached ({0}); look at AWS_ENDPOINT_URL, AWS_REGION and the credentials.")]
+    #[error("The stack cannot be reached ({0}); check AWS_ENDPOINT_URL, AWS_REGION and the credentials.")]
     Unreachable(String),
     /// The stack answered something else than what was asked for.
     #[error("The stack refused the call: {0}.")]
@@ -38,7 +38,7 @@ pub enum Refusal {
     #[error("There is no workspace {0}.")]
     UnknownWorkspace(WorkspaceId),
     /// The id given for a new workspace is another's.
-    #[error("There is a workspace {0} already.")]
+    #[error("Workspace {0} already exists.")]
     WorkspaceExists(WorkspaceId),
     /// There is none, or cursors that still count would be lost with the one before.
     #[error(
@@ -60,7 +60,7 @@ pub enum Refusal {
     #[error("The workspace has no user {}.", named(.0))]
     UnknownUser(UserRef),
     /// The e-mail address is another user's.
-    #[error("A user of the workspace has this e-mail address already.")]
+    #[error("Another user of the workspace already has this e-mail address.")]
     UserEmailTaken,
     /// No such team.
     #[error("The workspace has no team {0}.")]
@@ -69,16 +69,16 @@ pub enum Refusal {
     #[error("The team is full: {0}.")]
     TeamFull(#[from] TeamFull),
     /// The definition breaks a rule.
-    #[error("The attribute cannot be made: {0}.")]
+    #[error("The attribute cannot be created: {0}.")]
     DefinitionUnfit(#[from] DefinitionUnfit),
     /// The workspace does not take the definition.
-    #[error("The attribute cannot be made: {0}.")]
+    #[error("The attribute cannot be created: {0}.")]
     DefinitionRefused(#[from] DefinitionRefused),
     /// No such attribute.
     #[error("The workspace has no attribute {0}.")]
     UnknownAttribute(AttributeId),
     /// The workspace does not take the line or the brand.
-    #[error("This cannot be made: {0}.")]
+    #[error("This cannot be created: {0}.")]
     Lines(#[from] LinesRefused),
     /// No such line.
     #[error("The workspace has no line {0:?}.")]
@@ -90,7 +90,7 @@ pub enum Refusal {
     #[error("The template is refused: {0}.")]
     Template(#[from] TemplateUnfit),
     /// No such template.
-    #[error("There is no template {0} here.")]
+    #[error("There is no template {0} in this scope.")]
     UnknownTemplate(TemplateId),
     /// More templates than open a conversation.
     #[error("The onboarding cannot be set up: {0}.")]
@@ -102,7 +102,7 @@ pub enum Refusal {
     #[error("The conversation has no message {0}.")]
     UnknownMessage(MessageId),
     /// Nobody has set capture up.
-    #[error("The workspace has no lead capture set up: `capture set` or `capture enable` does it.")]
+    #[error("Lead capture is not set up for the workspace: use `capture set` or `capture enable`.")]
     NoCapture,
     /// More origins than a set-up may have.
     #[error("The origin is refused: {0}.")]
@@ -111,29 +111,29 @@ pub enum Refusal {
     #[error("Lead capture cannot be enabled: {}.", listed(.0))]
     CannotEnable(Vec<Lack>),
     /// The same of a set-up that is enabled and would be changed.
-    #[error("Lead capture is enabled and could not work so: {}.", listed(.0))]
+    #[error("Lead capture is enabled and would not work with this change: {}.", listed(.0))]
     CannotStayEnabled(Vec<Lack>),
     /// No such lead.
     #[error("The workspace has no lead {0}.")]
     UnknownLead(LeadId),
     /// It is on its way, has arrived or must not be sent.
-    #[error("The lead is {}: one that is FAILED or UNKNOWN can be tried once more.", .0.as_str())]
+    #[error("The lead is {}: only a FAILED or UNKNOWN lead can be retried.", .0.as_str())]
     NotRetried(LeadState),
     /// Only the operator can decide that.
     #[error(
-        "Nobody knows whether the lead's message was sent: to try once more may send it twice, give \
-        --may-send-twice if it may."
+        "The outcome of the lead's message is unknown, and a retry may send it twice: give --may-send-twice \
+        to allow that."
     )]
     MaySendTwice,
     /// To try the lead once more would only end it for good.
-    #[error("The lead is not tried once more: it would be SUPPRESSED for good, as {0}.")]
+    #[error("The lead is not retried: it would become SUPPRESSED for good, because {0}.")]
     WouldBeSuppressed(&'static str),
     /// The URL may not be an endpoint's.
     #[error("The URL is refused: {0}.")]
     Url(#[from] UrlRefused),
     /// As many endpoints as a workspace may have.
     #[error(
-        "The workspace has {} webhook endpoints already, the most it may have.",
+        "The workspace already has {} webhook endpoints, which is the maximum.",
         WebhookEndpoint::MAX_PER_WORKSPACE
     )]
     TooManyEndpoints,
@@ -141,16 +141,16 @@ pub enum Refusal {
     #[error("The workspace has no webhook endpoint {0}.")]
     UnknownEndpoint(EndpointId),
     /// The rotation of its signing secret does not go on.
-    #[error("The signing secret stays as it is: {0}.")]
+    #[error("The signing secret is unchanged: {0}.")]
     Rotation(#[from] RotationRefused),
     /// A delivery needs somebody who takes it.
     #[error("The webhook endpoint {0} is disabled: enable it first.")]
     EndpointDisabled(EndpointId),
     /// Further back than it may reach, or a range that ends before it begins.
-    #[error("The range is refused: {0}.")]
+    #[error("The range is invalid: {0}.")]
     Range(&'static str),
     /// Slots hold deliveries, so that none can be taken away.
-    #[error("The endpoint has {has} slots: {wanted} are fewer, and the number only grows (--slots).")]
+    #[error("The endpoint has {has} slots: their number cannot be reduced to {wanted} (--slots).")]
     FewerSlots {
         /// How many it has.
         has: u8,
@@ -158,7 +158,7 @@ pub enum Refusal {
         wanted: u8,
     },
     /// Each slot posts for itself, so that the cap would not be kept.
-    #[error("The cap of {cap} is too low for {slots} slots ({argument}): each slot takes at least 1.")]
+    #[error("The cap of {cap} is too low for {slots} slots ({argument}): each slot needs at least 1.")]
     CapTooLow {
         /// The argument that names the cap.
         argument: &'static str,
@@ -171,14 +171,14 @@ pub enum Refusal {
     #[error("The endpoint has no job {0}; jobs are kept for 30 days, and `webhook show` lists them.")]
     UnknownJob(JobId),
     /// It is too late to cancel it.
-    #[error("The job {0} is done: nothing of it is left to be cancelled.")]
+    #[error("The job {0} is already done and cannot be cancelled.")]
     JobDone(JobId),
     /// Somebody cancelled what was waited for.
-    #[error("The job {0} was cancelled before all of it was done.")]
+    #[error("The job {0} was cancelled before it was done.")]
     JobCancelled(String),
     /// It lasts longer than the command waits.
     #[error(
-        "The job {job} is not done after {seconds} seconds. It goes on: `webhook show` shows how far it is."
+        "The job {job} is not done after {seconds} seconds and continues: `webhook show` shows its progress."
     )]
     NotDone {
         /// The job.
@@ -187,7 +187,9 @@ pub enum Refusal {
         seconds: u64,
     },
     /// The bucket is not named as CloudFormation would name it.
-    #[error("The stack's bucket is not found by its name: give {argument}, the stack's output {output}.")]
+    #[error(
+        "The stack's bucket cannot be found by its name: give {argument} with the stack's output {output}."
+    )]
     BucketNotFound {
         /// The output that names it.
         output: &'static str,
@@ -228,7 +230,7 @@ pub enum Refusal {
     #[error("Somebody else changed this at the same time; try again.")]
     Contended,
     /// What came of it could not be shown.
-    #[error("The answer could not be written: {0}.")]
+    #[error("The output could not be written: {0}.")]
     Output(#[source] std::io::Error),
 }
 

@@ -10,7 +10,7 @@ use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Make a team.
+    /// Create a team.
     Create {
         #[command(flatten)]
         within: InWorkspace,
@@ -73,7 +73,7 @@ async fn create(
     let workspace = console.workspace(within.workspace).await?;
     let members = ids_of(console, workspace.id, users).await?;
     let empty = Team::new(TeamId::generate(store.ids()), workspace.id, name, store.now())
-        .map_err(|reason| Refusal::Unfit { what: "The name does not fit", reason })?;
+        .map_err(|reason| Refusal::Unfit { what: "The name is invalid", reason })?;
     let team = empty.with(&members)?.unwrap_or(empty);
     if !store.create_team(&team).await? {
         return Err(Refusal::Contended);

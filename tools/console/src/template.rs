@@ -11,18 +11,18 @@ use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Make a template that the provider knows.
+    /// Create a template that exists at the provider.
     #[command(
-        after_help = "A variable is NAME=CALLER, or NAME=CONTACT.field with firstName, lastName, email or cellphone, \
-        behind a colon what stands there for a contact who has none: name=CONTACT.firstName:friend. Without it such a \
-        contact is not written to."
+        after_help = "A variable is NAME=CALLER, or NAME=CONTACT.field with firstName, lastName, email or cellphone. \
+        A text after a colon is the fallback for a contact without that field: name=CONTACT.firstName:friend. Without a \
+        fallback, such a contact gets no message."
     )]
     Create(Create),
     /// List the templates of a scope, oldest first.
     List(InScope),
-    /// Say that the provider approved a template for an account.
+    /// Record that the provider approved a template for an account.
     Approve(Approval),
-    /// Say that a template is no longer approved for an account.
+    /// Record that a template is no longer approved for an account.
     Revoke(Approval),
 }
 
@@ -30,19 +30,19 @@ pub(crate) enum Verb {
 pub(crate) struct Create {
     #[command(flatten)]
     within: InScope,
-    /// Its name at the provider.
+    /// The template's name at the provider.
     #[arg(long)]
     name: String,
-    /// Its language at the provider, such as es or en_US.
+    /// The template's language at the provider, such as es or en_US.
     #[arg(long)]
     language: String,
     /// The provider.
     #[arg(long, default_value = "WHATSAPP", value_parser = PossibleValuesParser::new(Provider::NAMES))]
     provider: String,
-    /// A variable of its body, in their order; repeat for several.
+    /// A variable of the body; repeat for several, in the order of the body.
     #[arg(long = "variable", value_name = "NAME=SOURCE", value_parser = variable)]
     variables: Vec<Variable>,
-    /// An account for which the provider approved it; repeat for several.
+    /// A business account for which the provider approved the template; repeat for several.
     #[arg(long = "approved", value_name = "ID", value_parser = BusinessAccountId::parse)]
     approved: Vec<BusinessAccountId>,
 }
@@ -51,10 +51,10 @@ pub(crate) struct Create {
 #[derive(Args)]
 #[group(id = "scope", required = true, multiple = false)]
 pub(crate) struct InScope {
-    /// The workspace's own.
+    /// Templates of this workspace.
     #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
     workspace: Option<WorkspaceId>,
-    /// Those that all workspaces may use.
+    /// Templates of the platform, which all workspaces may use.
     #[arg(long)]
     platform: bool,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Approval {
     /// The template's id.
     #[arg(long, value_name = "ID", value_parser = TemplateId::parse)]
     template: TemplateId,
-    /// The account at the provider.
+    /// The business account at the provider.
     #[arg(long, value_name = "ID", value_parser = BusinessAccountId::parse)]
     business_account: BusinessAccountId,
 }
@@ -97,7 +97,7 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
     let new = NewTemplate {
         scope: wanted.within.scope(console).await?,
         provider: Provider::parse(&wanted.provider)
-            .map_err(|reason| Refusal::Unfit { what: "The template cannot be made", reason })?,
+            .map_err(|reason| Refusal::Unfit { what: "The template cannot be created", reason })?,
         name: &wanted.name,
         language: &wanted.language,
         variables: wanted.variables,
@@ -154,7 +154,7 @@ fn source(text: &str) -> Result<Source, String> {
     let fallback = fallback.map(ParameterValue::parse).transpose();
     Ok(Source::Contact {
         field: ContactField::parse(field).map_err(|reason| format!("the field {reason}"))?,
-        fallback: fallback.map_err(|reason| format!("the fallback: {reason}"))?,
+        fallback: fallback.map_err(|reason| format!("the fallback is invalid: {reason}"))?,
     })
 }
 

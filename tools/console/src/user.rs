@@ -11,11 +11,11 @@ use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Make a user. The e-mail address is unique in the workspace and never changes.
+    /// Create a user. The e-mail address is unique in the workspace and never changes.
     Create(Create),
-    /// List the users, disabled ones too, oldest first.
+    /// List the users, including disabled ones, oldest first.
     List(InWorkspace),
-    /// Disable a user: no new contact or conversation can be given to them.
+    /// Disable a user: no new contact or conversation can be assigned to the user.
     Disable {
         #[command(flatten)]
         within: InWorkspace,
@@ -38,7 +38,7 @@ pub(crate) struct Create {
     /// Family name.
     #[arg(long)]
     last_name: Option<String>,
-    /// Phone number in E.164.
+    /// Phone number in E.164 format.
     #[arg(long)]
     cellphone: Option<String>,
     /// Language.
@@ -67,12 +67,12 @@ impl Verb {
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;
     let workspace = console.workspace(wanted.within.workspace).await?;
-    let email = Email::parse(&wanted.email).map_err(unfit("The e-mail address does not fit"))?;
+    let email = Email::parse(&wanted.email).map_err(unfit("The e-mail address is invalid"))?;
     let user = User {
-        first_name: optional(&wanted.first_name, "The first name does not fit", PersonName::parse)?,
-        last_name: optional(&wanted.last_name, "The last name does not fit", PersonName::parse)?,
-        cellphone: optional(&wanted.cellphone, "The cellphone does not fit", Cellphone::parse)?,
-        language: optional(&wanted.language, "The language does not fit", Language::parse)?,
+        first_name: optional(&wanted.first_name, "The first name is invalid", PersonName::parse)?,
+        last_name: optional(&wanted.last_name, "The last name is invalid", PersonName::parse)?,
+        cellphone: optional(&wanted.cellphone, "The cellphone is invalid", Cellphone::parse)?,
+        language: optional(&wanted.language, "The language is invalid", Language::parse)?,
         ..User::new(UserId::generate(store.ids()), workspace.id, email, store.now())
     };
     match store.create_user(&user).await? {

@@ -19,62 +19,62 @@ use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Make an endpoint and show its signing secret, this once.
+    /// Create an endpoint. Its signing secret is shown only once.
     Create(Create),
     /// List the endpoints, oldest first.
     List(InWorkspace),
-    /// Show an endpoint: how it answers, and how far its jobs are.
+    /// Show an endpoint: how it responds, and the progress of its jobs.
     Show(OneEndpoint),
     /// Change the caps and the number of slots of an endpoint.
     Update(Update),
-    /// Disable an endpoint: new events pass it by, and its pending deliveries are parked for 14 days.
+    /// Disable an endpoint: it gets no new events, and its pending deliveries are parked for 14 days.
     Disable(OneEndpoint),
-    /// Enable an endpoint, and attempt everything that waits for it.
+    /// Enable an endpoint and attempt all its waiting deliveries.
     ///
-    /// The command asks for a job and returns. Each delivery has the whole schedule ahead of it.
+    /// The command requests a job and returns. The retry schedule of each delivery starts again.
     Enable {
         #[command(flatten)]
         one: OneEndpoint,
         #[command(flatten)]
         waiting: Waiting,
     },
-    /// Delete an endpoint and its secrets; its pending deliveries are cancelled.
+    /// Delete an endpoint and its secrets, and cancel its pending deliveries.
     Delete(OneEndpoint),
-    /// Send an endpoint a trial event, `webhook.test`.
+    /// Send a test event, `webhook.test`, to an endpoint.
     Test(OneEndpoint),
-    /// Give out the endpoint's next signing secret and show it, this once.
+    /// Create the endpoint's next signing secret. The secret is shown only once.
     ///
-    /// Both secrets sign from now on (webhook-signature). Once the customer verifies with the new one, `webhook activate`
-    /// ends the rotation; until then the active one alone makes X-Service-Signature.
+    /// From now on, both secrets sign each request (webhook-signature). When the customer verifies with the new secret, end
+    /// the rotation with `webhook activate`. Until then, X-Service-Signature is made with the active secret only.
     Rotate {
         #[command(flatten)]
         one: OneEndpoint,
-        /// Give up a next secret that was given out and is not activated: it signs no more.
+        /// Replace a next secret that is not activated yet: the replaced secret no longer signs.
         #[arg(long)]
         replace: bool,
     },
-    /// Make the next signing secret the active one. The one before signs beside it (webhook-signature) for 24 hours.
+    /// Make the next signing secret the active one. The previous secret also signs (webhook-signature) for 24 more hours.
     Activate(OneEndpoint),
-    /// Attempt everything that the endpoint did not get: what is EXHAUSTED, and what is PARKED still.
+    /// Attempt all deliveries that the endpoint did not get: the EXHAUSTED ones and those that are still PARKED.
     ///
-    /// The command asks for a job and returns. The job attempts each such delivery at the endpoint's pace, with the whole
-    /// schedule ahead of it. Events of a time at which the endpoint was disabled are not among them: nothing is written for
-    /// an endpoint that gets nothing. While the job is active, the same command shows how far it is; once it is done, the
-    /// same command starts it anew.
+    /// The command requests a job and returns. The job attempts each of these deliveries at the endpoint's pace, and their
+    /// retry schedule starts again. Events from a time when the endpoint was disabled are not included, because no
+    /// deliveries are recorded for a disabled endpoint. While the job is active, the same command shows its progress. When
+    /// the job is done, the same command starts it again.
     Recover {
         #[command(flatten)]
         one: OneEndpoint,
-        /// Only deliveries of events since then, at most 14 days back; 14 days when not given.
+        /// Only deliveries of events from this time on, at most 14 days ago [default: 14 days ago].
         #[arg(long, value_name = "MOMENT", value_parser = moment)]
         since: Option<Timestamp>,
         #[command(flatten)]
         waiting: Waiting,
     },
-    /// Cancel a job: what it has not attempted yet is left as it is.
+    /// Cancel a job: deliveries that it has not attempted yet stay as they are.
     Cancel {
         #[command(flatten)]
         one: OneEndpoint,
-        /// The job's id, as `webhook show` and the command that asked for it print it.
+        /// The job's id, as printed by `webhook show` and by the command that requested the job.
         #[arg(long, value_name = "ID", value_parser = JobId::parse)]
         job: JobId,
     },
@@ -90,16 +90,16 @@ pub(crate) struct Create {
     /// The customer's own API key, sent as X-Service-API-Key.
     #[arg(long, value_name = "KEY")]
     api_key: String,
-    /// An event it gets; repeat for several. Without this it gets all.
+    /// An event that the endpoint gets; repeat for several [default: all events].
     #[arg(long = "event", value_name = "TYPE", value_parser = PossibleValuesParser::new(EventType::NAMES))]
     events: Vec<String>,
-    /// The most posts to it at the same time, 1 to 1000; no cap when not given.
+    /// The maximum number of requests at the same time, 1 to 1000 [default: no cap].
     #[arg(long, value_name = "N", value_parser = cap)]
     max_concurrency: Option<u16>,
-    /// The most posts to it in a second, 1 to 1000; no cap when not given.
+    /// The maximum number of requests per second, 1 to 1000 [default: no cap].
     #[arg(long, value_name = "N", value_parser = cap)]
     max_per_second: Option<u16>,
-    /// The number of slots that its deliveries are spread over, 1 to 16. One slot bears about 400 deliveries a second.
+    /// The number of slots over which its deliveries are spread, 1 to 16. One slot handles about 400 deliveries a second.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = slots)]
     slots: u8,
 }
@@ -115,13 +115,13 @@ pub(crate) struct Update {
 #[derive(Args)]
 #[group(required = true, multiple = true)]
 struct Limits {
-    /// The most posts to it at the same time, 1 to 1000, or `none`.
+    /// The maximum number of requests at the same time, 1 to 1000, or `none`.
     #[arg(long, value_name = "N", value_parser = NewCap::parse)]
     max_concurrency: Option<NewCap>,
-    /// The most posts to it in a second, 1 to 1000, or `none`.
+    /// The maximum number of requests per second, 1 to 1000, or `none`.
     #[arg(long, value_name = "N", value_parser = NewCap::parse)]
     max_per_second: Option<NewCap>,
-    /// The number of slots that its deliveries are spread over, up to 16. It only grows.
+    /// The number of slots over which its deliveries are spread, up to 16. It can only be increased.
     #[arg(long, value_name = "N", value_parser = slots)]
     slots: Option<u8>,
 }
@@ -193,9 +193,9 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     let store = &console.store;
     let url = EndpointUrl::parse(&wanted.url, &console.trusted)?;
     let api_key = ReceiverKey::parse(&wanted.api_key)
-        .map_err(|reason| Refusal::Unfit { what: "The customer's API key does not fit", reason })?;
+        .map_err(|reason| Refusal::Unfit { what: "The customer's API key is invalid", reason })?;
     let filter = EventFilter::parse(wanted.events.iter().map(String::as_str))
-        .map_err(|reason| Refusal::Unfit { what: "The event does not fit", reason })?;
+        .map_err(|reason| Refusal::Unfit { what: "The event is invalid", reason })?;
     let caps = Caps { concurrency: wanted.max_concurrency, per_second: wanted.max_per_second };
     bearable(caps, wanted.slots)?;
     let workspace_id = console.workspace(wanted.within.workspace).await?.id;
@@ -216,7 +216,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     };
     add(console, &endpoint, &secrets).await?;
     output.one(&NewEndpointView::of(&endpoint, &secret))?;
-    output.remark("Keep the signing secret now: it is not shown again.")
+    output.remark("Save the signing secret now: it is not shown again.")
 }
 
 /// Whether so many slots can keep these caps.
@@ -391,7 +391,9 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
         unqueued += Wanted::retry(&delivery).ask(console).await?.unqueued;
     }
     if unqueued > 0 {
-        output.remark("The queue does not take the message: the delivery is made within three minutes.")?;
+        output.remark(
+            "The queue did not accept the message: the delivery is attempted within three minutes.",
+        )?;
     }
     output.one(&TrialView {
         endpoint_id: endpoint.id.to_string(),
@@ -416,7 +418,7 @@ async fn rotate(
         signatures: secrets.in_force(console.store.now()).count(),
     })?;
     output.remark(
-        "Keep the signing secret now: it is not shown again. `webhook activate` makes it the active one.",
+        "Save the signing secret now: it is not shown again. `webhook activate` makes it the active one.",
     )
 }
 
@@ -475,7 +477,7 @@ struct ActivatedView {
 }
 
 impl Shown for ActivatedView {
-    const HEADINGS: &'static [&'static str] = &["endpoint", "activated", "secret before signs until"];
+    const HEADINGS: &'static [&'static str] = &["endpoint", "activated", "previous secret signs until"];
 
     fn cells(&self) -> Vec<String> {
         let activated = if self.activated { "now" } else { "already" };
@@ -579,7 +581,7 @@ struct EnabledView {
 
 impl Shown for EnabledView {
     const HEADINGS: &'static [&'static str] =
-        &joined::<{ EndpointView::HEADINGS.len() + 2 }>(EndpointView::HEADINGS, &["job", "asked for before"]);
+        &joined::<{ EndpointView::HEADINGS.len() + 2 }>(EndpointView::HEADINGS, &["job", "requested before"]);
 
     fn cells(&self) -> Vec<String> {
         [self.endpoint.cells(), vec![self.job.job.line(), self.job.before().to_owned()]].concat()
@@ -649,9 +651,9 @@ impl Shown for EndpointDetails {
         &[
             "created",
             "disabled",
-            "because",
+            "disabled because",
             "next secret",
-            "secret before signs until",
+            "previous secret signs until",
             "not called until",
             "slow until",
             "failing since",
@@ -661,7 +663,7 @@ impl Shown for EndpointDetails {
     );
 
     fn cells(&self) -> Vec<String> {
-        let next = if self.next_secret_signs { "signs too, not activated yet" } else { "-" };
+        let next = if self.next_secret_signs { "also signs, not activated yet" } else { "-" };
         let mut cells = self.endpoint.cells();
         cells.extend([
             self.created_at.clone(),

@@ -10,12 +10,12 @@ use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Make a workspace.
+    /// Create a workspace.
     Create {
         /// Name shown to operators.
         #[arg(long)]
         name: String,
-        /// The id it is to have; without it, a random one.
+        /// The workspace's id [default: a random UUID].
         #[arg(long, value_parser = WorkspaceId::parse)]
         id: Option<WorkspaceId>,
     },
@@ -44,7 +44,7 @@ async fn create(
     let store = &console.store;
     let id = id.unwrap_or_else(|| WorkspaceId::generate(store.ids()));
     let workspace = Workspace::new(id, name, store.now())
-        .map_err(|reason| Refusal::Unfit { what: "The name does not fit", reason })?;
+        .map_err(|reason| Refusal::Unfit { what: "The name is invalid", reason })?;
     // The first workspace of a deployment needs the key that seals cursors: no workspace without it.
     let mut cursor_key = [0; 32];
     console.random.fill(&mut cursor_key);

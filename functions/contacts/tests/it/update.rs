@@ -402,7 +402,7 @@ async fn bodies_that_are_not_json_are_refused_before_their_fields() {
         (
             event().raw_body(r#"{"firstName": "A", "firstName": "B"}"#),
             400,
-            json!({"line": 1, "column": 30, "reason": "an object holds the same key twice"}),
+            json!({"line": 1, "column": 30, "reason": "an object contains the same key twice"}),
         ),
         (event().header("content-type", "text/plain").raw_body("{}"), 415, Value::Null),
         (event().without_header("content-type").raw_body("{}"), 415, Value::Null),

@@ -283,7 +283,7 @@ async fn more_new_people_than_one_transaction_can_make_are_refused() {
         answer.json["detail"],
         json!([{
             "loc": ["body", "participants", "externals", "add"],
-            "msg": "The array should name at most 6 who are no contacts yet",
+            "msg": "The array should name at most 6 participants who are not contacts yet",
             "type": "too_long",
             "input": null,
             "ctx": {"max_length": 6},

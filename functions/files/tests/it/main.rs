@@ -320,8 +320,8 @@ async fn what_does_not_belong_together_is_0901_with_what_would() {
         ]))
         .await;
     assert_eq!(answer.status, 422);
-    let extension = "the extension does not fit the fileType";
-    let content_type = "the contentType does not fit the fileType and the extension";
+    let extension = "the extension does not match the fileType";
+    let content_type = "the contentType does not match the fileType and the extension";
     assert_eq!(
         answer.json,
         json!({

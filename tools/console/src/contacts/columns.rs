@@ -63,14 +63,14 @@ impl<'a> Column<'a> {
         let (mut columns, mut seen) = (vec![], vec![]);
         for name in header {
             if seen.contains(&name) {
-                return Err(format!("the column {name:?} is there twice"));
+                return Err(format!("the column {name:?} is repeated"));
             }
             seen.push(name);
             columns.push(Self::named(name, definitions, now)?);
         }
         let identifies = |column: &Self| matches!(column, Self::Id | Self::Email | Self::Cellphone);
         if !columns.iter().any(identifies) {
-            return Err("a column id, email or cellphone is needed to tell contacts apart".to_owned());
+            return Err("a column id, email or cellphone is needed to identify contacts".to_owned());
         }
         Ok(columns)
     }
@@ -132,7 +132,7 @@ impl<'a> Column<'a> {
             Self::Cellphone => update.cellphone = parsed(Cellphone::parse(cell))?,
             Self::LanguageCode => update.language = parsed(Language::parse(cell))?,
             Self::Owner => {
-                let user = users.named(cell).ok_or("no user of the workspace")?;
+                let user = users.named(cell).ok_or("is not a user of the workspace")?;
                 update.owner = Patch::Set(UserRef::Id(user.id));
                 row.owner = Some(user);
             }
@@ -159,7 +159,7 @@ pub(super) fn read_row<'u>(
         }
     }
     if wrong.is_empty() && row.identities().is_empty() {
-        wrong.push("no id, no email and no cellphone to tell the contact by".to_owned());
+        wrong.push("an id, email or cellphone is needed to identify the contact".to_owned());
     }
     if wrong.is_empty() { Ok(row) } else { Err(wrong.join("; ")) }
 }

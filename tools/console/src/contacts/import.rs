@@ -99,7 +99,9 @@ impl Import<'_> {
             };
             tokio::time::sleep(busy).await;
         }
-        Ok(Taken::Failed("could not be stored: the tables are busy; import the file again".to_owned()))
+        Ok(Taken::Failed(
+            "the row could not be stored because the tables are busy; import the file again".to_owned(),
+        ))
     }
 
     /// One try; nothing when somebody else was faster and the contact must be read again.

@@ -71,7 +71,7 @@ async fn attributes_are_made_archived_and_listed() {
     "#);
     desk.json(&archive).await;
     assert_snapshot!(desk.run(&["attribute", "list", "--workspace", &workspace]).await.out, @"
-    ATTRIBUTE                             KEY NAME  CATEGORY  TYPE    IS        VALUES
+    ATTRIBUTE                             KEY NAME  CATEGORY  TYPE    STATE     VALUES
     00000000-0000-4000-8000-000000000004  plan      CLOSED    TEXT    required  Free; Team
     00000000-0000-4000-8000-000000000007  seats     OPEN      NUMBER  archived
     ");
@@ -86,7 +86,7 @@ async fn a_key_name_is_free_again_once_its_attribute_is_archived() {
     let id = first["id"].as_str().unwrap();
     assert_eq!(
         desk.refused(&create).await,
-        format!("The attribute cannot be made: the key name is that of the active attribute {id}.")
+        format!("The attribute cannot be created: the active attribute {id} already has this key name.")
     );
     desk.json(&["attribute", "archive", "--workspace", &workspace, "--attribute", id]).await;
     desk.json(&create).await;
@@ -98,11 +98,11 @@ async fn what_breaks_a_rule_is_refused() {
     let create = async |more: &[&str]| {
         desk.refused(&[&["attribute", "create", "--workspace", &workspace], more].concat()).await
     };
-    assert_snapshot!(create(&["--key-name", "k", "--category", "CLOSED"]).await, @"The attribute cannot be made: a CLOSED attribute has 1 to 50 values.");
-    assert_snapshot!(create(&["--key-name", "k", "--category", "OPEN", "--value", "v"]).await, @"The attribute cannot be made: an OPEN attribute has no values.");
-    assert_snapshot!(create(&["--key-name", " ", "--category", "OPEN"]).await, @"The attribute cannot be made: the key name does not fit: a key name cannot be blank or hold control characters.");
+    assert_snapshot!(create(&["--key-name", "k", "--category", "CLOSED"]).await, @"The attribute cannot be created: a CLOSED attribute has 1 to 50 values.");
+    assert_snapshot!(create(&["--key-name", "k", "--category", "OPEN", "--value", "v"]).await, @"The attribute cannot be created: an OPEN attribute has no values.");
+    assert_snapshot!(create(&["--key-name", " ", "--category", "OPEN"]).await, @"The attribute cannot be created: the key name is invalid: a key name cannot be blank or contain control characters.");
     let twice = ["--key-name", "k", "--category", "CLOSED", "--value", "v", "--value", "v"];
-    assert_snapshot!(create(&twice).await, @r#"The attribute cannot be made: the value "v" is given twice."#);
+    assert_snapshot!(create(&twice).await, @r#"The attribute cannot be created: the value "v" is repeated."#);
     let nothing = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
     let archive = ["attribute", "archive", "--workspace", &workspace, "--attribute", nothing];
     assert_snapshot!(desk.refused(&archive).await, @"The workspace has no attribute 3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90.");

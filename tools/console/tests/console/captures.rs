@@ -102,10 +102,10 @@ async fn enabling_makes_the_set_up_with_a_key_and_never_shows_the_secret() {
     brand               a
     template            00000000-0000-4000-8000-000000000004
     threshold           0.5
-    leads a day         any number
-    leads of a number   any number
+    daily cap           none
+    cap per number      none
     captcha secret      yes
-    brands not reached  b
+    unreachable brands  b
     created             2026-01-02T03:04:05.678Z
     updated             2026-01-02T03:04:05.678Z
     ");
@@ -154,7 +154,7 @@ async fn what_is_not_given_stays_and_what_is_taken_back_goes() {
     );
     let shown = pages.desk.run(&pages.within(&["capture", "show"])).await.out;
     assert!(shown.contains("\nbrand               -\n"), "{shown}");
-    assert!(shown.contains("\nleads a day         any number\n"), "{shown}");
+    assert!(shown.contains("\ndaily cap           none\n"), "{shown}");
 }
 
 #[tokio::test]
@@ -192,15 +192,15 @@ async fn enabling_is_refused_with_all_that_is_missing_and_writes_nothing() {
     assert_eq!(
         with(&["--template", &unapproved, "--brand", "a"]).await,
         format!(
-            "Lead capture cannot be enabled: template {unapproved} is not approved for account 1, which brand a \
-             writes from."
+            "Lead capture cannot be enabled: template {unapproved} is not approved for account 1, the account of \
+             brand a."
         )
     );
-    assert_snapshot!(with(&["--template", &unapproved]).await, @"Lead capture cannot be enabled: the workspace has no brand with a line for whose account the template is approved.");
+    assert_snapshot!(with(&["--template", &unapproved]).await, @"Lead capture cannot be enabled: no brand of the workspace has a line with an account for which the template is approved.");
     for missing in [NOBODY, &foreign] {
         assert_eq!(
             with(&["--template", missing, "--brand", "a"]).await,
-            format!("There is no template {missing} here.")
+            format!("There is no template {missing} in this scope.")
         );
     }
     assert_snapshot!(with(&["--template", &asking, "--brand", "c"]).await, @"The workspace has no brand c.");
@@ -225,8 +225,8 @@ async fn a_brand_without_a_line_of_its_own_or_a_default_keeps_capture_from_being
     let refused = pages.refused(&enable).await;
     assert_eq!(
         refused,
-        "Lead capture cannot be enabled: the workspace has no brand with a line for whose account the template is \
-         approved."
+        "Lead capture cannot be enabled: no brand of the workspace has a line with an account for which the \
+         template is approved."
     );
     let line =
         ["line", "create", "--channel", "1", "--brand", "a", "--token", "t", "--business-account", "1"];
@@ -254,12 +254,12 @@ async fn the_platforms_template_will_do_and_brands_that_it_does_not_reach_are_na
 #[tokio::test]
 async fn a_set_up_that_is_enabled_is_not_changed_into_one_that_could_not_work() {
     let (pages, template) = Pages::enabled().await;
-    assert_snapshot!(pages.refused(&["capture", "set", "--remove-origin", PAGE]).await, @"Lead capture is enabled and could not work so: it has no origin.");
+    assert_snapshot!(pages.refused(&["capture", "set", "--remove-origin", PAGE]).await, @"Lead capture is enabled and would not work with this change: it has no origin.");
     assert_eq!(
         pages.refused(&["capture", "set", "--brand", "b"]).await,
         format!(
-            "Lead capture is enabled and could not work so: template {template} is not approved for account 2, which \
-             brand b writes from."
+            "Lead capture is enabled and would not work with this change: template {template} is not approved \
+             for account 2, the account of brand b."
         )
     );
     assert_eq!(pages.version().await, Some(1));
@@ -271,8 +271,8 @@ async fn a_set_up_that_is_enabled_is_not_changed_into_one_that_could_not_work() 
     assert_eq!(set["unreachableBrands"], json!(["b"]));
     assert_eq!(pages.refused(&["capture", "set", "--brand", "c"]).await, "The workspace has no brand c.");
     let unknown = pages.refused(&["capture", "set", "--template", NOBODY]).await;
-    assert_eq!(unknown, format!("There is no template {NOBODY} here."));
-    assert_snapshot!(pages.refused(&["capture", "enable"]).await, @"Lead capture cannot be enabled: it has no origin; template 00000000-0000-4000-8000-000000000004 is not approved for account 2, which brand b writes from.");
+    assert_eq!(unknown, format!("There is no template {NOBODY} in this scope."));
+    assert_snapshot!(pages.refused(&["capture", "enable"]).await, @"Lead capture cannot be enabled: it has no origin; template 00000000-0000-4000-8000-000000000004 is not approved for account 2, the account of brand b.");
 }
 
 #[tokio::test]
@@ -281,7 +281,7 @@ async fn a_set_up_can_be_made_before_it_is_enabled() {
     for verb in ["show", "disable", "rotate-key"] {
         assert_eq!(
             pages.refused(&["capture", verb]).await,
-            "The workspace has no lead capture set up: `capture set` or `capture enable` does it."
+            "Lead capture is not set up for the workspace: use `capture set` or `capture enable`."
         );
     }
     let set = pages.json(&["capture", "set"]).await;
@@ -305,7 +305,7 @@ async fn a_rotated_key_is_another_one_and_people_are_told_of_their_pages() {
     assert_eq!(pages.json(&["capture", "show"]).await, rotated);
     let ran = pages.desk.run(&pages.within(&["capture", "rotate-key"])).await;
     assert_eq!(ran.status, 0);
-    assert_snapshot!(ran.err, @"Give the pages the new key now: leads that come with the one before are refused.");
+    assert_snapshot!(ran.err, @"Give the pages the new key now: leads with the previous key are refused.");
 }
 
 #[tokio::test]
@@ -323,7 +323,7 @@ async fn a_captcha_secret_may_come_from_a_file_or_standard_input() {
     assert!(!shown.out.contains("from-"), "{}", shown.out);
     assert_eq!(pages.secret().await, Some(Secret::new("from-file")));
     assert!(pages.refused(&enable).await.starts_with(file.to_str().unwrap()));
-    assert_snapshot!(pages.refused(&["capture", "set", "--secret", "two words"]).await, @"The captcha secret does not fit: should match ^[!-~]{1,512}$.");
+    assert_snapshot!(pages.refused(&["capture", "set", "--secret", "two words"]).await, @"The captcha secret is invalid: should match ^[!-~]{1,512}$.");
     assert_eq!(pages.secret().await, Some(Secret::new("from-file")));
 }
 
@@ -357,8 +357,8 @@ async fn people_are_told_of_a_template_that_shows_what_a_visitor_may_not_have_to
     assert_eq!(
         ran.err,
         format!(
-            "Template {template} has no fallback for firstName, email: visitors of whom that is not known are not \
-             written to.\n"
+            "Template {template} has no fallback for firstName, email: a visitor without that value gets no \
+             message.\n"
         )
     );
     let fine = pages.template(&["--approved", "1", "--variable", "2=CONTACT.lastName:friend"]).await;

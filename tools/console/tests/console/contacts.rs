@@ -199,11 +199,11 @@ async fn rows_that_fail_are_named_and_the_others_taken() {
       "created": 1,
       "failed": [
         {
-          "error": "email: should match ^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$; cellphone: should match ^\\+[1-9][0-9]{7,14}$; languageCode: should be one of ES, EN; owner: no user of the workspace; attr:seats: should be a NUMBER; attr:plan: the attribute has no value \"Gold\"",
+          "error": "email: should match ^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$; cellphone: should match ^\\+[1-9][0-9]{7,14}$; languageCode: should be one of ES, EN; owner: is not a user of the workspace; attr:seats: should be a NUMBER; attr:plan: the attribute has no value \"Gold\"",
           "row": 3
         },
         {
-          "error": "no id, no email and no cellphone to tell the contact by",
+          "error": "an id, email or cellphone is needed to identify the contact",
           "row": 4
         },
         {
@@ -228,8 +228,8 @@ async fn rows_that_fail_are_named_and_the_others_taken() {
     }
     "#);
     assert_snapshot!(err, @r#"
-    Row 3: email: should match ^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$; cellphone: should match ^\+[1-9][0-9]{7,14}$; languageCode: should be one of ES, EN; owner: no user of the workspace; attr:seats: should be a NUMBER; attr:plan: the attribute has no value "Gold".
-    Row 4: no id, no email and no cellphone to tell the contact by.
+    Row 3: email: should match ^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$; cellphone: should match ^\+[1-9][0-9]{7,14}$; languageCode: should be one of ES, EN; owner: is not a user of the workspace; attr:seats: should be a NUMBER; attr:plan: the attribute has no value "Gold".
+    Row 4: an id, email or cellphone is needed to identify the contact.
     Row 5: cellphone belongs to contact 00000000-0000-4000-8000-00000000000d.
     Row 6: 3 cells where the header has 8.
     Row 7: id: should be a UUID.
@@ -262,9 +262,9 @@ async fn people_see_counts_and_the_rows_that_failed() {
 async fn a_file_that_cannot_be_understood_is_refused_whole() {
     let book = Book::new("header").await;
     for (csv, reason) in [
-        ("", "a column id, email or cellphone is needed to tell contacts apart"),
-        ("firstName\nAna\n", "a column id, email or cellphone is needed to tell contacts apart"),
-        ("email,email\n", "the column \"email\" is there twice"),
+        ("", "a column id, email or cellphone is needed to identify contacts"),
+        ("firstName\nAna\n", "a column id, email or cellphone is needed to identify contacts"),
+        ("email,email\n", "the column \"email\" is repeated"),
         ("email,attr:colour\n", "the workspace has no active attribute \"colour\""),
         (
             "email,colour\n",

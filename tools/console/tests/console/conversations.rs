@@ -178,7 +178,7 @@ async fn a_message_is_shown_with_its_parts_and_without_its_text() {
     template      -
     media         -
     parts         00000000-0000-4000-8000-000000000007 #0 QUEUED
-    tries         2 failed, 1 put off
+    tries         2 failed, 1 throttled
     next at       2026-01-02T03:04:05.678Z
     created       2026-01-02T03:04:05.678Z
     updated       2026-01-02T03:04:05.678Z

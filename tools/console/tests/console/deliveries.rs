@@ -38,7 +38,7 @@ async fn a_trial_event_is_sent_although_the_queue_is_not_there() {
     assert_eq!(hooks.listed(&[]).await, in_state("PENDING", &[&delivery]));
     let ran = hooks.desk.run(&hooks.within(&["webhook", "test", "--endpoint", &endpoint])).await;
     assert_eq!(ran.status, 0);
-    assert_snapshot!(ran.err, @"The queue does not take the message: the delivery is made within three minutes.");
+    assert_snapshot!(ran.err, @"The queue did not accept the message: the delivery is attempted within three minutes.");
 }
 
 #[tokio::test]

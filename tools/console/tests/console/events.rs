@@ -153,10 +153,10 @@ async fn what_cannot_be_read_or_relayed_stays_and_holds_nothing_up() {
         done.iter().map(|object| &object["reason"]).filter(|reason| !reason.is_null()).collect();
     assert_json_snapshot!(reasons, @r#"
     [
-      "it cannot be read: EOF while parsing a value at line 1 column 0",
-      "it cannot be read: expected ident at line 1 column 2",
-      "it cannot be read: missing field `payload` at line 1 column 37",
-      "it cannot be read: invalid type: integer `1`, expected a sequence at line 1 column 13",
+      "the object cannot be read: EOF while parsing a value at line 1 column 0",
+      "the object cannot be read: expected ident at line 1 column 2",
+      "the object cannot be read: missing field `payload` at line 1 column 37",
+      "the object cannot be read: invalid type: integer `1`, expected a sequence at line 1 column 13",
       "1 of the records could not be relayed"
     ]
     "#);

@@ -84,9 +84,9 @@ async fn a_retry_is_a_job_of_the_deliverys_slot() {
     attempted         0
     delivered         0
     passed over       0
-    asked for         2026-01-02T03:04:05.680Z
-    last moved        2026-01-02T03:04:05.680Z
-    asked for before  yes
+    requested         2026-01-02T03:04:05.680Z
+    last progress     2026-01-02T03:04:05.680Z
+    requested before  yes
     ");
 }
 
@@ -174,11 +174,11 @@ async fn a_range_reaches_14_days_back_and_ends_behind_its_beginning() {
     let replay = async |more: &[&str]| {
         hooks.refused(&[&["delivery", "replay", "--endpoint", &endpoint][..], more].concat()).await
     };
-    assert_snapshot!(replay(&["--since", "2025-12-19"]).await, @"The range is refused: deliveries are made again at most 14 days back.");
-    assert_snapshot!(replay(&["--since", "2026-01-02", "--until", "2026-01-01"]).await, @"The range is refused: it ends before it begins.");
-    assert_snapshot!(replay(&["--since", "2026-01-03"]).await, @"The range is refused: it ends before it begins.");
+    assert_snapshot!(replay(&["--since", "2025-12-19"]).await, @"The range is invalid: it may begin at most 14 days ago.");
+    assert_snapshot!(replay(&["--since", "2026-01-02", "--until", "2026-01-01"]).await, @"The range is invalid: it ends before it begins.");
+    assert_snapshot!(replay(&["--since", "2026-01-03"]).await, @"The range is invalid: it ends before it begins.");
     let recover = ["webhook", "recover", "--endpoint", &endpoint, "--since", "2025-12-19"];
-    assert_snapshot!(hooks.refused(&recover).await, @"The range is refused: deliveries are made again at most 14 days back.");
+    assert_snapshot!(hooks.refused(&recover).await, @"The range is invalid: it may begin at most 14 days ago.");
 }
 
 #[tokio::test]
@@ -472,8 +472,8 @@ async fn an_enabling_is_one_job_and_the_next_one_is_another() {
     max per second    -
     slots             1
     URL               https://hooks.example.com/in
-    job               42e41922-957c-5e85-9de7-1b231cf86ff6 ENABLE (what waits), ACTIVE: 0 attempted, 0 delivered, 0 passed over; asked for 2026-01-02T03:04:05.678Z, last moved 2026-01-02T03:04:05.678Z
-    asked for before  yes
+    job               42e41922-957c-5e85-9de7-1b231cf86ff6 ENABLE (all waiting deliveries), ACTIVE: 0 attempted, 0 delivered, 0 passed over; requested 2026-01-02T03:04:05.678Z, last progress 2026-01-02T03:04:05.678Z
+    requested before  yes
     ");
 }
 
@@ -516,7 +516,7 @@ async fn a_job_is_cancelled_in_all_slots_as_far_as_it_was_not_carried_out() {
     let ran = hooks.desk.run(&wait).await;
     assert_eq!(
         (ran.status, ran.err.trim_end()),
-        (1, format!("The job {id} was cancelled before all of it was done.").as_str())
+        (1, format!("The job {id} was cancelled before it was done.").as_str())
     );
 
     let other = [&replay[..], &["--until", "2026-01-02"]].concat();
@@ -527,7 +527,7 @@ async fn a_job_is_cancelled_in_all_slots_as_far_as_it_was_not_carried_out() {
     let late = ["webhook", "cancel", "--endpoint", &endpoint, "--job", &other];
     assert_eq!(
         hooks.refused(&late).await,
-        format!("The job {other} is done: nothing of it is left to be cancelled.")
+        format!("The job {other} is already done and cannot be cancelled.")
     );
     let nobodys = ["webhook", "cancel", "--endpoint", &endpoint, "--job", &endpoint];
     assert_eq!(
@@ -567,7 +567,7 @@ async fn who_waits_for_a_job_is_shown_what_came_of_it() {
     let retry = ["delivery", "retry", "--delivery", &delivery, "--wait=1"];
     let refused = hooks.refused(&retry).await;
     assert!(
-        refused.ends_with(" is not done after 1 seconds. It goes on: `webhook show` shows how far it is."),
+        refused.ends_with(" is not done after 1 seconds and continues: `webhook show` shows its progress."),
         "{refused}"
     );
 }
@@ -582,7 +582,7 @@ async fn what_the_queue_does_not_take_is_left_to_the_sweeper() {
     for command in commands(&endpoint, &delivery) {
         let ran = hooks.desk.run(&hooks.within(&command)).await;
         assert_eq!(ran.status, 0);
-        assert_eq!(ran.err, "The queue does not take the message: the work begins within three minutes.\n");
+        assert_eq!(ran.err, "The queue did not accept the message: the job begins within three minutes.\n");
     }
     assert_eq!(hooks.told(), [("0".to_owned(), Duration::from_secs(120))]);
 }

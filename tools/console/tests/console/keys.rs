@@ -82,7 +82,7 @@ async fn people_are_told_to_keep_the_key() {
     created  2026-01-02T03:04:05.678Z
     expires  -
     ");
-    assert_snapshot!(ran.err, @"Keep the API key now: only its hash is stored, and it is not shown again.");
+    assert_snapshot!(ran.err, @"Save the API key now: only its hash is stored, and it is not shown again.");
 }
 
 #[tokio::test]
@@ -124,8 +124,8 @@ async fn a_key_with_a_past_expiry_or_a_limit_out_of_bounds_is_refused() {
         let key = ["key", "create", "--workspace", &workspace, "--name", "k", "--scope", "*"];
         desk.refused(&[&key, more].concat()).await
     };
-    assert_snapshot!(create(&["--expires", "2026-01-02T03:04:05.678Z"]).await, @"The key cannot be made: the expiry lies in the past.");
-    assert_snapshot!(create(&["--rate", "501"]).await, @"The key cannot be made: a rate is 1 to 500 requests a second.");
-    assert_snapshot!(create(&["--burst", "0"]).await, @"The key cannot be made: a burst is 1 to 30000 requests.");
+    assert_snapshot!(create(&["--expires", "2026-01-02T03:04:05.678Z"]).await, @"The key cannot be created: the expiry is in the past.");
+    assert_snapshot!(create(&["--rate", "501"]).await, @"The key cannot be created: the rate must be 1 to 500 requests per second.");
+    assert_snapshot!(create(&["--burst", "0"]).await, @"The key cannot be created: the burst must be 1 to 30000 requests.");
     assert_eq!(desk.json(&["key", "list", "--workspace", &workspace]).await, serde_json::json!([]));
 }

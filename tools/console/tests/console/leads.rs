@@ -159,25 +159,25 @@ async fn a_lead_is_shown_with_its_consent_and_how_it_stands() {
     }
     "#);
     assert_snapshot!(leads.desk.run(&leads.within(&show)).await.out, @"
-    lead             00000000-0000-4000-8000-000000000005
-    state            SENDING
-    error            -
-    number           +34600111200
-    brand            brand
-    created          2026-01-02T03:04:05.678Z
-    updated          2026-01-02T03:04:05.678Z
-    name             Ana Pérez
-    page             https://www.example.com/spring?utm_source=search
-    campaign         utm_source=search
-    consent          GRANTED at 2026-01-02T03:03:20.000Z, received at 2026-01-02T03:04:05.678Z
-    captcha score    0.9
-    browser          Browser/1.0
-    address, hashed  d341915284dc65f3c42475dff047095318e78531edf5d9505d393bdf63fe4614
-    contact          00000000-0000-4000-8000-000000000006
-    conversation     00000000-0000-4000-8000-000000000007
-    message          00000000-0000-4000-8000-000000000008
-    tries            1 failed, 2 put off
-    next at          2026-01-02T03:04:35.678Z
+    lead           00000000-0000-4000-8000-000000000005
+    state          SENDING
+    error          -
+    number         +34600111200
+    brand          brand
+    created        2026-01-02T03:04:05.678Z
+    updated        2026-01-02T03:04:05.678Z
+    name           Ana Pérez
+    page           https://www.example.com/spring?utm_source=search
+    campaign       utm_source=search
+    consent        GRANTED at 2026-01-02T03:03:20.000Z, received at 2026-01-02T03:04:05.678Z
+    captcha score  0.9
+    browser        Browser/1.0
+    address hash   d341915284dc65f3c42475dff047095318e78531edf5d9505d393bdf63fe4614
+    contact        00000000-0000-4000-8000-000000000006
+    conversation   00000000-0000-4000-8000-000000000007
+    message        00000000-0000-4000-8000-000000000008
+    tries          1 failed, 2 throttled
+    next at        2026-01-02T03:04:35.678Z
     ");
     let failed = leads.json(&["lead", "show", "--lead", &ids[1]]).await;
     assert_eq!((&failed["state"], &failed["error"]), (&json!("FAILED"), &json!("131026")));
@@ -213,7 +213,7 @@ async fn what_may_be_sent_twice_is_tried_once_more_only_if_the_operator_says_so(
     let (leads, ids) = Leads::with(&[&ended(LeadState::Unknown, Some(PartError::NO_ANSWER))]).await;
     let retry = ["lead", "retry", "--lead", &ids[0]];
     let before = leads.json(&["lead", "show", "--lead", &ids[0]]).await;
-    assert_snapshot!(leads.refused(&retry).await, @"Nobody knows whether the lead's message was sent: to try once more may send it twice, give --may-send-twice if it may.");
+    assert_snapshot!(leads.refused(&retry).await, @"The outcome of the lead's message is unknown, and a retry may send it twice: give --may-send-twice to allow that.");
     assert_eq!(leads.json(&["lead", "show", "--lead", &ids[0]]).await, before);
     let retried = leads.json(&[&retry[..], &["--may-send-twice"]].concat()).await;
     assert_eq!(retried["state"], "QUEUED");
@@ -228,10 +228,8 @@ async fn a_lead_on_its_way_sent_or_forbidden_is_not_tried_once_more() {
     for (state, id) in states.iter().zip(&ids) {
         for more in [&[][..], &["--may-send-twice"]] {
             let refused = leads.refused(&[&["lead", "retry", "--lead", id], more].concat()).await;
-            let expected = format!(
-                "The lead is {}: one that is FAILED or UNKNOWN can be tried once more.",
-                state.as_str()
-            );
+            let expected =
+                format!("The lead is {}: only a FAILED or UNKNOWN lead can be retried.", state.as_str());
             assert_eq!(refused, expected);
         }
         let shown = leads.json(&["lead", "show", "--lead", id]).await;
@@ -245,10 +243,10 @@ async fn a_lead_that_would_only_be_suppressed_is_not_tried_once_more() {
     let (leads, ids) = Leads::with(&[&failed]).await;
     let retry = ["lead", "retry", "--lead", &ids[0]];
     leads.json(&["opt-out", "add", "--cellphone", "+34600111200"]).await;
-    assert_snapshot!(leads.refused(&retry).await, @"The lead is not tried once more: it would be SUPPRESSED for good, as its number is among the opt-outs.");
+    assert_snapshot!(leads.refused(&retry).await, @"The lead is not retried: it would become SUPPRESSED for good, because its number has opted out.");
     leads.json(&["opt-out", "remove", "--cellphone", "+34600111200"]).await;
     leads.json(&["capture", "disable"]).await;
-    assert_snapshot!(leads.refused(&retry).await, @"The lead is not tried once more: it would be SUPPRESSED for good, as capture is disabled.");
+    assert_snapshot!(leads.refused(&retry).await, @"The lead is not retried: it would become SUPPRESSED for good, because capture is disabled.");
     assert_eq!(leads.listed(&["--state", "FAILED"]).await, ids, "nothing has changed");
 }
 
@@ -261,7 +259,7 @@ async fn of_two_who_want_a_lead_tried_once_more_one_is_told_that_it_is_queued_al
     statuses.sort_unstable();
     assert_eq!(statuses, [0, 1]);
     let err = one.err + &other.err;
-    assert_eq!(err, "The lead is QUEUED: one that is FAILED or UNKNOWN can be tried once more.\n");
+    assert_eq!(err, "The lead is QUEUED: only a FAILED or UNKNOWN lead can be retried.\n");
     assert_eq!(leads.json(&["lead", "show", "--lead", &ids[0]]).await["version"], 2);
 }
 

@@ -51,9 +51,9 @@ async fn the_first_line_is_its_brands_and_the_default_and_its_token_is_never_sho
     1055500003  kids                                  2055500001        yes      2026-01-02T03:04:05.678Z
     ");
     assert_snapshot!(desk.run(&["brand", "list", "--workspace", &workspace]).await.out, @"
-    BRAND                                 NAME        WRITES FROM  CREATED
-    00000000-0000-4000-8000-000000000004  Aster       1055500001   2026-01-02T03:04:05.678Z
-    kids                                  Aster Kids  1055500003   2026-01-02T03:04:05.678Z
+    BRAND                                 NAME        SENDS FROM  CREATED
+    00000000-0000-4000-8000-000000000004  Aster       1055500001  2026-01-02T03:04:05.678Z
+    kids                                  Aster Kids  1055500003  2026-01-02T03:04:05.678Z
     ");
     assert_eq!(token(&desk, &workspace, "1055500002").await, Some(Secret::new("secret-2")));
 }
@@ -80,7 +80,7 @@ async fn a_token_may_come_from_a_file_or_standard_input_so_that_no_list_of_proce
     assert!(gone.starts_with(&format!("{path}: ")), "{gone}");
     desk.input = "two words".to_owned();
     let unfit = ["line", "token", "--workspace", &workspace, "--channel", "1", "--token-file", "-"];
-    assert_snapshot!(desk.refused(&unfit).await, @"The token does not fit: should match ^[!-~]{1,4096}$.");
+    assert_snapshot!(desk.refused(&unfit).await, @"The token is invalid: should match ^[!-~]{1,4096}$.");
     assert_eq!(token(&desk, &workspace, "1").await, Some(Secret::new("from-file")));
 }
 
@@ -109,9 +109,9 @@ async fn lines_and_brands_that_do_not_fit_are_refused() {
     let (desk, workspace) = Desk::with_workspace().await;
     let brand = ["brand", "create", "--workspace", &workspace, "--name", "Aster", "--id", "a"];
     desk.json(&brand).await;
-    assert_snapshot!(desk.refused(&brand).await, @r#"This cannot be made: the workspace has a brand a already."#);
+    assert_snapshot!(desk.refused(&brand).await, @r#"This cannot be created: the workspace already has a brand a."#);
     let blank = ["brand", "create", "--workspace", &workspace, "--name", " "];
-    assert_snapshot!(desk.refused(&blank).await, @"The brand cannot be made: a name cannot be blank or hold control characters.");
+    assert_snapshot!(desk.refused(&blank).await, @"The brand cannot be created: a name cannot be blank or contain control characters.");
 
     let create = |channel: &'static str, brand: &'static str| {
         let workspace = workspace.clone();
@@ -127,10 +127,10 @@ async fn lines_and_brands_that_do_not_fit_are_refused() {
         let line = create(channel, brand);
         desk.refused(&line.iter().map(String::as_str).collect::<Vec<_>>()).await
     };
-    assert_snapshot!(refused("1", "nobodys").await, @"This cannot be made: the workspace has no brand nobodys.");
-    assert_snapshot!(refused("../2", "a").await, @"The channel does not fit: should match ^[0-9A-Za-z_-]{1,128}$.");
+    assert_snapshot!(refused("1", "nobodys").await, @"This cannot be created: the workspace has no brand nobodys.");
+    assert_snapshot!(refused("../2", "a").await, @"The channel is invalid: should match ^[0-9A-Za-z_-]{1,128}$.");
     line(&desk, &workspace, "1", "a", &["--token", "t"]).await;
-    assert_snapshot!(refused("1", "a").await, @"This cannot be made: the workspace has a line 1 already.");
+    assert_snapshot!(refused("1", "a").await, @"This cannot be created: the workspace already has a line 1.");
     for verb in [&["default"][..], &["token", "--token", "t"]] {
         let command = [&["line"], verb, &["--workspace", &workspace, "--channel", "9"]].concat();
         assert_eq!(desk.refused(&command).await, "The workspace has no line 9.");

@@ -111,7 +111,7 @@ async fn an_approval_is_given_and_taken_in_its_scope_and_a_repeated_command_chan
     for line in [change("approve", &in_workspace, &platforms), change("revoke", &["--platform"], &own)] {
         let line: Vec<&str> = line.iter().map(String::as_str).collect();
         let id = line[3];
-        assert_eq!(desk.refused(&line).await, format!("There is no template {id} here."));
+        assert_eq!(desk.refused(&line).await, format!("There is no template {id} in this scope."));
     }
 }
 
@@ -138,7 +138,7 @@ async fn a_template_that_does_not_fit_is_refused() {
     assert_snapshot!(refused("Welcome", "es", &[]).await, @"The template is refused: the name should match ^[a-z0-9_]{1,512}$.");
     assert_snapshot!(refused("welcome", "es-ES", &[]).await, @"The template is refused: the language should match ^[a-z]{2,3}(_[A-Z]{2})?$.");
     let twice = ["--variable", "a=CALLER", "--variable", "a=CONTACT.email"];
-    assert_snapshot!(refused("welcome", "es", &twice).await, @"The template is refused: the variable a is given twice.");
+    assert_snapshot!(refused("welcome", "es", &twice).await, @"The template is refused: the variable a is repeated.");
     let many: Vec<String> = (0..21).flat_map(|n| ["--variable".to_owned(), format!("v{n}=CALLER")]).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert_snapshot!(refused("welcome", "es", &many).await, @"The template is refused: a template has at most 20 variables.");
@@ -177,7 +177,7 @@ async fn a_sequence_of_templates_that_are_not_there_or_too_many_is_refused() {
     for missing in [NOBODY, &foreign] {
         let sequence = format!("{own},{missing}");
         let refused = desk.refused(&[&set[..], &[&sequence]].concat()).await;
-        assert_eq!(refused, format!("There is no template {missing} here."));
+        assert_eq!(refused, format!("There is no template {missing} in this scope."));
     }
     let eleven = [own.as_str(); 11].join(",");
     let refused = desk.refused(&[&set[..], &[&eleven]].concat()).await;
@@ -196,8 +196,8 @@ async fn people_are_told_of_a_sequence_that_asks_what_only_a_caller_knows() {
     let ran = desk.run(&set).await;
     assert_eq!(ran.status, 0);
     let remark = format!(
-        "Template {asking} needs values that only a caller has: a conversation into which it would be sent by this \
-         sequence is refused.\n"
+        "Template {asking} needs values that only a caller has: a conversation is refused if this sequence would \
+         send the template in it.\n"
     );
     assert_eq!(ran.err, remark);
     desk.json(&set).await;

@@ -71,7 +71,7 @@ async fn an_address_is_one_users_without_case_even_if_disabled() {
     desk.json(&["user", "create", "--workspace", &workspace, "--email", "ada@example.com"]).await;
     desk.json(&["user", "disable", "--workspace", &workspace, "--user", "ada@example.com"]).await;
     let again = ["user", "create", "--workspace", &workspace, "--email", "ADA@example.com"];
-    assert_snapshot!(desk.refused(&again).await, @"A user of the workspace has this e-mail address already.");
+    assert_snapshot!(desk.refused(&again).await, @"Another user of the workspace already has this e-mail address.");
     let other = desk.json(&["workspace", "create", "--name", "Other"]).await;
     let other = other["workspaceId"].as_str().unwrap();
     desk.json(&["user", "create", "--workspace", other, "--email", "ada@example.com"]).await;
@@ -81,9 +81,9 @@ async fn an_address_is_one_users_without_case_even_if_disabled() {
 async fn what_does_not_fit_and_who_is_unknown_is_refused() {
     let (desk, workspace) = Desk::with_workspace().await;
     let create = ["user", "create", "--workspace", &workspace, "--email"];
-    assert_snapshot!(desk.refused(&[&create[..], &["ada"]].concat()).await, @r#"The e-mail address does not fit: should match ^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$."#);
+    assert_snapshot!(desk.refused(&[&create[..], &["ada"]].concat()).await, @r#"The e-mail address is invalid: should match ^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$."#);
     let phone = ["ada@example.com", "--cellphone", "12"];
-    assert_snapshot!(desk.refused(&[&create[..], &phone].concat()).await, @r#"The cellphone does not fit: should match ^\+[1-9][0-9]{7,14}$."#);
+    assert_snapshot!(desk.refused(&[&create[..], &phone].concat()).await, @r#"The cellphone is invalid: should match ^\+[1-9][0-9]{7,14}$."#);
     let disable = ["user", "disable", "--workspace", &workspace, "--user", "nobody@example.com"];
     assert_snapshot!(desk.refused(&disable).await, @"The workspace has no user nobody@example.com.");
 }

@@ -103,13 +103,13 @@ async fn an_endpoint_is_made_and_changed_with_caps_and_slots() {
     let refused = async |more: &[&str]| {
         hooks.refused(&[&["webhook", "update", "--endpoint", &endpoint], more].concat()).await
     };
-    assert_snapshot!(refused(&["--slots", "3"]).await, @"The endpoint has 4 slots: 3 are fewer, and the number only grows (--slots).");
-    assert_snapshot!(refused(&["--max-concurrency", "3"]).await, @"The cap of 3 is too low for 4 slots (--max-concurrency): each slot takes at least 1.");
-    assert_snapshot!(refused(&["--max-per-second", "5", "--slots", "6"]).await, @"The cap of 4 is too low for 6 slots (--max-concurrency): each slot takes at least 1.");
+    assert_snapshot!(refused(&["--slots", "3"]).await, @"The endpoint has 4 slots: their number cannot be reduced to 3 (--slots).");
+    assert_snapshot!(refused(&["--max-concurrency", "3"]).await, @"The cap of 3 is too low for 4 slots (--max-concurrency): each slot needs at least 1.");
+    assert_snapshot!(refused(&["--max-per-second", "5", "--slots", "6"]).await, @"The cap of 4 is too low for 6 slots (--max-concurrency): each slot needs at least 1.");
     let url = "https://hooks.example.com/in";
     let create =
         ["webhook", "create", "--url", url, "--api-key", "k", "--slots", "2", "--max-per-second", "1"];
-    assert_snapshot!(hooks.refused(&create).await, @"The cap of 1 is too low for 2 slots (--max-per-second): each slot takes at least 1.");
+    assert_snapshot!(hooks.refused(&create).await, @"The cap of 1 is too low for 2 slots (--max-per-second): each slot needs at least 1.");
     assert_eq!(hooks.read(&endpoint).await, before);
     let never = ["webhook", "update", "--endpoint", &hooks.workspace, "--slots", "2"];
     assert!(hooks.refused(&never).await.starts_with("The workspace has no webhook endpoint"));
@@ -224,23 +224,23 @@ async fn an_endpoint_is_shown_with_the_worst_of_its_slots_and_its_jobs() {
     }
     "#);
     assert_snapshot!(hooks.desk.run(&hooks.within(&show)).await.out, @"
-    endpoint                   00000000-0000-4000-8000-000000000004
-    state                      ENABLED
-    events                     *
-    max concurrency            -
-    max per second             30
-    slots                      3
-    URL                        https://hooks.example.com/in
-    created                    2026-01-02T03:04:05.678Z
-    disabled                   -
-    because                    -
-    next secret                -
-    secret before signs until  -
-    not called until           2026-01-02T03:09:05.678Z
-    slow until                 2026-01-02T03:04:25.678Z
-    failing since              2026-01-01T20:04:05.678Z
-    width                      148
-    jobs                       32ef335b-f719-52cd-88d9-fb7beca6d29d REPLAY (2026-01-01T00:00:00.000Z to 2026-01-02T03:04:05.678Z), ACTIVE: 7 attempted, 6 delivered, 1 passed over; asked for 2026-01-02T03:04:05.678Z, last moved 2026-01-02T03:04:15.678Z
+    endpoint                     00000000-0000-4000-8000-000000000004
+    state                        ENABLED
+    events                       *
+    max concurrency              -
+    max per second               30
+    slots                        3
+    URL                          https://hooks.example.com/in
+    created                      2026-01-02T03:04:05.678Z
+    disabled                     -
+    disabled because             -
+    next secret                  -
+    previous secret signs until  -
+    not called until             2026-01-02T03:09:05.678Z
+    slow until                   2026-01-02T03:04:25.678Z
+    failing since                2026-01-01T20:04:05.678Z
+    width                        148
+    jobs                         32ef335b-f719-52cd-88d9-fb7beca6d29d REPLAY (2026-01-01T00:00:00.000Z to 2026-01-02T03:04:05.678Z), ACTIVE: 7 attempted, 6 delivered, 1 passed over; requested 2026-01-02T03:04:05.678Z, last progress 2026-01-02T03:04:15.678Z
     ");
     hooks.pass(300);
     let later = hooks.json(&show).await;
@@ -325,14 +325,14 @@ async fn urls_that_deliveries_would_refuse_are_refused_here() {
     let create = async |url: &str| {
         desk.refused(&["webhook", "create", "--workspace", &workspace, "--url", url, "--api-key", "k"]).await
     };
-    assert_snapshot!(create("http://hooks.example.com/").await, @"The URL is refused: a webhook endpoint uses https.");
-    assert_snapshot!(create("https://user:pass@hooks.example.com/").await, @"The URL is refused: a webhook endpoint's URL carries no user name and no password.");
-    assert_snapshot!(create("https://hooks.example.com:8080/").await, @"The URL is refused: a webhook endpoint listens on port 443 or 8443.");
+    assert_snapshot!(create("http://hooks.example.com/").await, @"The URL is refused: a webhook endpoint must use https.");
+    assert_snapshot!(create("https://user:pass@hooks.example.com/").await, @"The URL is refused: a webhook endpoint's URL must not contain a user name or a password.");
+    assert_snapshot!(create("https://hooks.example.com:8080/").await, @"The URL is refused: a webhook endpoint must use port 443 or 8443.");
     assert_snapshot!(create("hooks").await, @"The URL is refused: this is not a URL.");
     for private in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "[::1]", "[::ffff:10.0.0.1]", "localhost"] {
         assert_eq!(
             create(&format!("https://{private}/")).await,
-            "The URL is refused: a webhook endpoint has a public address."
+            "The URL is refused: a webhook endpoint must have a public address."
         );
     }
     assert_eq!(desk.json(&["webhook", "list", "--workspace", &workspace]).await, json!([]));
@@ -345,7 +345,7 @@ async fn a_customers_key_that_fits_no_header_is_refused() {
     let (desk, workspace) = Desk::with_workspace().await;
     let url = "https://hooks.example.com/";
     let create = ["webhook", "create", "--workspace", &workspace, "--url", url, "--api-key", "a b"];
-    assert_snapshot!(desk.refused(&create).await, @"The customer's API key does not fit: should match ^[!-~]{1,256}$.");
+    assert_snapshot!(desk.refused(&create).await, @"The customer's API key is invalid: should match ^[!-~]{1,256}$.");
 }
 
 #[tokio::test]
@@ -359,7 +359,7 @@ async fn of_twelve_endpoints_made_at_once_ten_are_taken() {
     let ran = futures::future::join_all(made).await;
     assert_eq!(ran.iter().filter(|ran| ran.status == 0).count(), 10);
     let refused: Vec<&str> = ran.iter().filter(|ran| ran.status == 1).map(|ran| ran.err.trim_end()).collect();
-    assert_eq!(refused, ["The workspace has 10 webhook endpoints already, the most it may have."; 2]);
+    assert_eq!(refused, ["The workspace already has 10 webhook endpoints, which is the maximum."; 2]);
     let listed = desk.json(&["webhook", "list", "--workspace", &workspace]).await;
     assert_eq!(listed.as_array().unwrap().len(), 10);
 }
@@ -432,23 +432,23 @@ async fn a_secret_is_rotated_in_two_phases_and_shown_once() {
     assert_eq!(rotating.in_force().await, [second.clone(), rotating.first.clone()]);
     let shown = desk.run(&rotating.arguments("show")).await.out;
     assert_snapshot!(shown, @"
-    endpoint                   00000000-0000-4000-8000-000000000004
-    state                      ENABLED
-    events                     *
-    max concurrency            -
-    max per second             -
-    slots                      1
-    URL                        https://hooks.example.com/in
-    created                    2026-01-02T03:04:05.678Z
-    disabled                   -
-    because                    -
-    next secret                -
-    secret before signs until  2026-01-03T03:04:05.678Z
-    not called until           -
-    slow until                 -
-    failing since              -
-    width                      16
-    jobs                       -
+    endpoint                     00000000-0000-4000-8000-000000000004
+    state                        ENABLED
+    events                       *
+    max concurrency              -
+    max per second               -
+    slots                        1
+    URL                          https://hooks.example.com/in
+    created                      2026-01-02T03:04:05.678Z
+    disabled                     -
+    disabled because             -
+    next secret                  -
+    previous secret signs until  2026-01-03T03:04:05.678Z
+    not called until             -
+    slow until                   -
+    failing since                -
+    width                        16
+    jobs                         -
     ");
     assert!(!shown.contains("whsec_"), "secrets are shown once");
 
@@ -461,9 +461,9 @@ async fn a_secret_is_rotated_in_two_phases_and_shown_once() {
 async fn a_rotation_goes_only_where_nobodys_secret_is_lost() {
     let rotating = Rotating::new().await;
     let (desk, arguments) = (&rotating.desk, |verb| rotating.arguments(verb));
-    assert_snapshot!(desk.refused(&arguments("activate")).await, @"The signing secret stays as it is: no next secret is given out: rotate it first.");
+    assert_snapshot!(desk.refused(&arguments("activate")).await, @"The signing secret is unchanged: there is no next secret: rotate first.");
     let second = rotating.rotate().await;
-    assert_snapshot!(desk.refused(&arguments("rotate")).await, @"The signing secret stays as it is: a next secret is given out already: activate it, or give it up with --replace.");
+    assert_snapshot!(desk.refused(&arguments("rotate")).await, @"The signing secret is unchanged: a next secret already exists: activate it, or replace it with --replace.");
     let replace = [&arguments("rotate")[..], &["--replace"]].concat();
     let third = desk.json(&replace).await["secret"].as_str().unwrap().to_owned();
     assert_eq!(rotating.in_force().await, [rotating.first.clone(), third.clone()], "{second} was given up");
@@ -479,7 +479,7 @@ async fn a_rotation_goes_only_where_nobodys_secret_is_lost() {
     // While the secret before signs still, a next one may sign too, as the third; it is activated when the day is over.
     let fourth = rotating.rotate().await;
     assert_eq!(rotating.in_force().await, [third.clone(), fourth.clone(), rotating.first.clone()]);
-    assert_snapshot!(desk.refused(&arguments("activate")).await, @"The signing secret stays as it is: the secret before the active one signs until 2026-01-03T03:04:05.678Z: activate the next one then.");
+    assert_snapshot!(desk.refused(&arguments("activate")).await, @"The signing secret is unchanged: the previous secret signs until 2026-01-03T03:04:05.678Z: activate the next secret after that.");
     desk.db.clock().advance(DAY);
     assert_eq!(desk.json(&arguments("activate")).await["activated"], true);
     assert_eq!(rotating.in_force().await, [fourth, third]);

@@ -41,14 +41,14 @@ async fn a_workspace_takes_the_id_it_is_given_once() {
     let id = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
     let create = ["workspace", "create", "--name", "Aster", "--id", id];
     assert_eq!(desk.json(&create).await["workspaceId"], id);
-    assert_snapshot!(desk.refused(&create).await, @"There is a workspace 3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90 already.");
+    assert_snapshot!(desk.refused(&create).await, @"Workspace 3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90 already exists.");
 }
 
 #[tokio::test]
 async fn a_name_that_does_not_fit_and_an_unknown_workspace_are_refused() {
     let desk = Desk::new().await;
-    assert_snapshot!(desk.refused(&["workspace", "create", "--name", " "]).await, @"The name does not fit: a name cannot be blank or hold control characters.");
-    assert_snapshot!(desk.refused(&["workspace", "create", "--name", ""]).await, @"The name does not fit: should have at least 1 characters.");
+    assert_snapshot!(desk.refused(&["workspace", "create", "--name", " "]).await, @"The name is invalid: a name cannot be blank or contain control characters.");
+    assert_snapshot!(desk.refused(&["workspace", "create", "--name", ""]).await, @"The name is invalid: should have at least 1 characters.");
     let nobody = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
     let delivery = format!("{nobody}.{nobody}");
     for command in [
