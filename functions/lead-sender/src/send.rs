@@ -115,7 +115,7 @@ async fn begin<P>(
 async fn not_begun<P>(run: &Run<'_, P>, leased: &LeasedLead, error: StoreError) -> Result<Left, StoreError> {
     let lead = &leased.lead;
     let cause = causes(&error);
-    tracing::warn!(workspace = %lead.workspace_id, lead = %lead.id, cause, "beginning of a call taken back");
+    tracing::warn!(workspace = %lead.workspace_id, lead = %lead.id, cause, "start of a call undone");
     let now = run.store.now();
     let plan = Rest::TimeUp.plan(run.rules.rescue, now);
     if !run.store.undo_lead_begin(leased, plan, run.time.left(now)).await? {

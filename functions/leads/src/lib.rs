@@ -56,11 +56,11 @@ impl<V: Verifier> Leads<V> {
         let capture = match timeout(self.longest, self.store.capture(workspace)).await {
             Ok(Ok(capture)) => capture,
             Ok(Err(error)) => {
-                tracing::error!(%workspace, cause = causes(&error), "set-up not read");
+                tracing::error!(%workspace, cause = causes(&error), "settings not read");
                 None
             }
             Err(_) => {
-                tracing::error!(%workspace, "set-up not read in time");
+                tracing::error!(%workspace, "settings not read in time");
                 None
             }
         };

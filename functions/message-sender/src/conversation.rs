@@ -56,7 +56,7 @@ async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &mut ConversationLane) -
                     Some(outbound) if outbound.message.part_at_hand().is_some() => outbound,
                     // Nothing of it is to be sent, so nothing would ever remove the entry.
                     _ => {
-                        tracing::error!(messageId = %entry.message, "entry without anything to send removed");
+                        tracing::error!(messageId = %entry.message, "removed an entry with nothing to send");
                         run.store.close_entry(lane, entry).await?;
                         continue;
                     }

@@ -102,7 +102,7 @@ async fn not_begun<P>(
     error: StoreError,
 ) -> Result<Result<Outbound, Stop>, StoreError> {
     let (message, cause) = (outbound.message.id, causes(&error));
-    tracing::warn!(workspace = %lane.workspace_id, messageId = %message, cause, "beginning of a call taken back");
+    tracing::warn!(workspace = %lane.workspace_id, messageId = %message, cause, "start of a call undone");
     let undone = run.store.undo_begin(outbound, lane.lease, run.time.left(run.store.now())).await?;
     match error {
         StoreError::Busy(_) => Ok(undone.ok_or(Stop::Lost)),

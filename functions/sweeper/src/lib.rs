@@ -85,13 +85,7 @@ impl Sweeper {
         let Swept { queued, rescued, not_queued, failed } = swept;
         let what = what(kind);
         if queued + not_queued > 0 {
-            tracing::info!(
-                what = what.value(),
-                queued,
-                rescued,
-                notQueued = not_queued,
-                "lanes that were due are queued"
-            );
+            tracing::info!(what = what.value(), queued, rescued, notQueued = not_queued, "due lanes queued");
         }
         let counted = metrics::Swept::default();
         counted.due_swept.add((queued + not_queued).saturating_sub(rescued));

@@ -419,7 +419,8 @@ impl<'a, T: Transport> Visit<'a, T> {
         if secrets.is_none() {
             // They come and go together with their endpoint: they are lost, and that can be mended.
             let key = format!("the secrets of {} / {}", self.slot.workspace, self.slot.endpoint);
-            return self.fail(StoreError::Unreadable { key, reason: "there are none".to_owned() });
+            return self
+                .fail(StoreError::Unreadable { key, reason: "the endpoint has no secrets".to_owned() });
         }
         if source != Source::Job && !endpoint.remembers(delivery.created_at) {
             return self.handled(delivery.ended(DeliveryState::Parked), None, source);

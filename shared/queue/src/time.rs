@@ -16,7 +16,7 @@ pub struct Time {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongTime {
     /// In a time shorter than a call none can be made.
-    #[error("the time-out of a call leaves the function no time")]
+    #[error("the time-out of a call is too long for the time-out of the function")]
     CallTooLong,
     /// A lease shorter than the function may run would let two do the same at once.
     #[error("the lease is shorter than the time-out of the function")]

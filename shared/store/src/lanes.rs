@@ -239,7 +239,7 @@ impl Store {
             let due = due(item);
             if due.is_none() {
                 let (cause, table) = (unreadable(item, "its key is of another kind"), table.suffix());
-                tracing::error!(%cause, table, "due index entry passed over");
+                tracing::error!(%cause, table, "due index entry skipped");
             }
             due
         };

@@ -223,7 +223,7 @@ impl Store {
         for (pk, sk) in &counted.rows {
             let write = Write::update(Table::Leads, key(pk, *sk), "ADD leads :less").bind(":less", n(-1));
             if let Err(error) = self.write(write).await {
-                tracing::warn!(cause = causes(&error), "a lead that was not accepted stays counted");
+                tracing::warn!(cause = causes(&error), "a lead that was not accepted is still counted");
             }
         }
     }

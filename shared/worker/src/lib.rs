@@ -130,7 +130,7 @@ impl<'a> Shift<'a> {
                     return Ok(());
                 }
                 Left::Lost => {
-                    tracing::warn!(lane = %leased.lane, "lane lost, left to whoever has it");
+                    tracing::warn!(lane = %leased.lane, "lane lost to another worker");
                     return Ok(());
                 }
             };
@@ -147,7 +147,7 @@ impl<'a> Shift<'a> {
                 }
                 Released::Moved(moved) => leased = *moved,
                 Released::Lost => {
-                    tracing::warn!(lane = %leased.lane, "lane lost, left to whoever has it");
+                    tracing::warn!(lane = %leased.lane, "lane lost to another worker");
                     return Ok(());
                 }
             }
@@ -165,7 +165,7 @@ impl<'a> Shift<'a> {
     async fn put_off(&self, leased: &Leased) {
         let rest = Rest::Closed(self.store.now().plus(OUTAGE));
         if let Err(error) = self.store.release_lane(leased, rest, self.rules.rescue).await {
-            tracing::warn!(lane = %leased.lane, cause = causes(&error), "lane left to the end of its lease");
+            tracing::warn!(lane = %leased.lane, cause = causes(&error), "lane not released, left to the end of its lease");
         }
     }
 

@@ -116,7 +116,7 @@ async fn each_request_is_one_line_that_tells_the_cause_and_nothing_of_the_visito
     told("transaction", "ERROR", "500");
     site.world.db.fail("GetItem", Fault::Unreachable, 3);
     site.send(site.preflight()).await;
-    told("preflight", "ERROR", "set-up not read");
+    told("preflight", "ERROR", "settings not read");
     site.change(|capture| capture.caps.daily = Some(0)).await;
     site.post(&other).await;
     told("cap", "INFO", "operator");

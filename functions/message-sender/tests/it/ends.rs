@@ -333,7 +333,7 @@ async fn a_function_whose_times_cannot_work_together_does_nothing() {
     let conversation = sender.conversation(&[&customer]).await;
     sender.say(&conversation, "hello").await;
     for (call, lease, said) in [
-        (60, 90, "the time-out of a call leaves the function no time"),
+        (60, 90, "the time-out of a call is too long for the time-out of the function"),
         (10, 59, "the lease is shorter than the time-out of the function"),
     ] {
         (sender.engine.rules.call, sender.engine.rules.lease) = (secs(call), secs(lease));

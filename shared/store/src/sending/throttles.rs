@@ -18,7 +18,7 @@ impl Store {
             Ok(known) => known.unwrap_or_default(),
             Err(error) => {
                 let (line, cause) = (channel.as_str(), causes(&error));
-                tracing::warn!(workspace = %workspace, line, cause, "how the line stands is not known");
+                tracing::warn!(workspace = %workspace, line, cause, "line throttle not read");
                 LineThrottle::default()
             }
         }
@@ -61,7 +61,7 @@ impl Store {
             .bind(":expires", n(until.plus(LineThrottle::REMEMBERED).as_seconds()));
         if let Err(error) = self.write(write).await {
             let (line, cause) = (channel.as_str(), causes(&error));
-            tracing::warn!(workspace = %workspace, line, cause, "how the line stands is not remembered");
+            tracing::warn!(workspace = %workspace, line, cause, "line throttle not recorded");
         }
     }
 }
