@@ -19,9 +19,9 @@ pub(crate) async fn functions_and_console(progress: &Progress, checkout: &Checko
         .current_dir(checkout.root())
         .stdout(Stdio::null());
     let status =
-        Group::status(&mut command).await.map_err(|error| Problem::of("cargo does not start", error))?;
+        Group::status(&mut command).await.map_err(|error| Problem::of("cargo cannot start", error))?;
     if !status.success() {
-        return Err(Problem::new("The functions do not build: cargo's reasons stand above."));
+        return Err(Problem::new("The functions cannot be built: see cargo's errors above."));
     }
     step.done();
     Ok(())

@@ -19,13 +19,13 @@ impl Checkout {
     /// The checkout this program was built from; a relative `state` is taken from there.
     pub(crate) fn find(state: &Path) -> Result<Self, Problem> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let root = root
-            .canonicalize()
-            .map_err(|error| Problem::of("The checkout this program was built from is gone", error))?;
+        let root = root.canonicalize().map_err(|error| {
+            Problem::of("The checkout from which this program was built no longer exists", error)
+        })?;
         let binaries = std::env::current_exe()
             .ok()
             .and_then(|program| Some(program.parent()?.to_path_buf()))
-            .ok_or_else(|| Problem::new("This program cannot tell where it lies."))?;
+            .ok_or_else(|| Problem::new("This program cannot find its own checkout."))?;
         let state = root.join(state);
         let checkout = Self { root, state, binaries };
         checkout.make("")?;

@@ -144,7 +144,7 @@ async fn send_first_webhook(
     match arrived {
         Ok(_) => Ok(()),
         Err(_) => Err(Problem::new(format!(
-            "No webhook arrives: the logs of event-relay and webhook-delivery in {} tell why.",
+            "No webhook arrives: see the logs of event-relay and webhook-delivery in {}.",
             checkout.path_text("logs")
         ))),
     }

@@ -64,7 +64,7 @@ pub(crate) async fn deploy(
     let step = progress.step("Deploying template.yaml");
     let mut command = command(checkout, emulator_url, deployment);
     let mut group =
-        Group::spawn(&mut command).map_err(|error| Problem::of("The deployment does not start", error))?;
+        Group::spawn(&mut command).map_err(|error| Problem::of("The deployment cannot start", error))?;
     let (said, printed) = streams(&mut group, &step).await;
     if !group.wait().await.is_ok_and(|status| status.success()) {
         return Err(Problem::new(format!("The template cannot be deployed: {}", said.trim_end())));

@@ -34,14 +34,14 @@ impl Emulator {
         let url = format!("http://127.0.0.1:{port}");
         let mut command = command(checkout, port, &url)?;
         let mut group =
-            Group::spawn(&mut command).map_err(|error| Problem::of("The emulator does not start", error))?;
+            Group::spawn(&mut command).map_err(|error| Problem::of("The emulator cannot start", error))?;
         let lifeline = group.child().and_then(|child| child.stdin.take());
         let mut emulator =
             Self { group, _lifeline: lifeline, url, log: checkout.path_text("logs/emulator.log") };
         tokio::select! {
             ready = timeout(LONGEST_START, ready(port)) => match ready {
                 Ok(()) => Ok(emulator),
-                Err(_) => Err(Problem::new(format!("The emulator does not answer; its log is {}.", emulator.log))),
+                Err(_) => Err(Problem::new(format!("The emulator does not respond: see its log, {}.", emulator.log))),
             },
             problem = emulator.unexpected_end() => Err(problem),
         }
@@ -60,7 +60,7 @@ impl Emulator {
         let _ = self.group.wait().await;
         let log = fs::read_to_string(&self.log).unwrap_or_default();
         let last = log.trim_end().lines().next_back().unwrap_or_default();
-        Problem::new(format!("The emulator has ended: {last} (its log is {}).", self.log))
+        Problem::new(format!("The emulator has stopped: {last} (see its log, {}).", self.log))
     }
 }
 

@@ -106,11 +106,11 @@ fn respond(asked: &Asked, settings: Option<&Settings>) -> Answer {
 
 fn content(asked: &Asked, settings: Option<&Settings>) -> Answer {
     if asked.method != Method::GET {
-        return text(StatusCode::METHOD_NOT_ALLOWED, "the landing page knows GET");
+        return text(StatusCode::METHOD_NOT_ALLOWED, "the landing page accepts only GET");
     }
     match (asked.uri.path(), settings) {
         ("/settings.json", Some(settings)) => json(StatusCode::OK, settings),
-        ("/settings.json", None) => text(StatusCode::SERVICE_UNAVAILABLE, "there is no demo, or none yet"),
+        ("/settings.json", None) => text(StatusCode::SERVICE_UNAVAILABLE, "there is no demo (yet)"),
         ("/reference", _) => answer(StatusCode::OK, HTML, reference::page().to_owned()),
         (path, _) => match FILES.iter().find(|(known, ..)| *known == path) {
             Some((_, content_type, content)) => answer(StatusCode::OK, content_type, (*content).to_owned()),

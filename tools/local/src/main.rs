@@ -16,29 +16,29 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Starts everything and stays until Ctrl-C or SIGTERM; then everything it started ends.
+    /// Starts the stack and runs it until Ctrl-C or SIGTERM, then stops everything that it started.
     Run(Run),
 }
 
 #[derive(clap::Args)]
 struct Run {
     /// First of the seven ports used, in this order: emulator (APIs), receiver (HTTPS), receiver's ledger, captcha,
-    /// provider, landing page, foreign landing page. 0 takes free ones.
+    /// provider, landing page, foreign landing page. 0 selects free ports.
     #[arg(long, env = "PORT", default_value_t = Ports::DEFAULT_BASE, value_name = "PORT")]
     port: u16,
-    /// Where stack.json, the logs and everything else about this run are kept; relative to the checkout.
+    /// The folder of stack.json, the logs and all other files of this run; relative to the checkout.
     #[arg(long, default_value = ".local", value_name = "FOLDER")]
     state_dir: PathBuf,
     /// Name of the CloudFormation stack.
     #[arg(long, default_value = "messaging", value_name = "NAME")]
     stack_name: String,
-    /// A parameter of template.yaml, for instance `--param RetrySchedule=1,2`; may be repeated.
+    /// A parameter of template.yaml, for instance `--param RetrySchedule=1,2`; repeat for several.
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = parameter)]
     parameters: Vec<(String, String)>,
     /// Leaves the stack empty: no workspaces, keys or contacts.
     #[arg(long)]
     no_demo: bool,
-    /// Takes the functions and the console as they were built last.
+    /// Uses the last build of the functions and the console.
     #[arg(long)]
     no_build: bool,
 }

@@ -95,7 +95,7 @@ fn check_free(port: u16, user: &str, base: u16) -> Result<(), Problem> {
     match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => Err(Problem::new(format!(
-            "Port {port} ({user}) is taken: end what uses it, or choose seven others, as in PORT={}.",
+            "Port {port} ({user}) is taken: stop the program that uses it, or choose seven other ports, as in PORT={}.",
             another(base)
         ))),
         Err(error) => Err(Problem::of(&format!("Port {port} ({user}) cannot be opened"), error)),
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(
             problem.to_string(),
             format!(
-                "Port {port} (the emulator) is taken: end what uses it, or choose seven others, as in PORT=8887."
+                "Port {port} (the emulator) is taken: stop the program that uses it, or choose seven other ports, as in PORT=8887."
             )
         );
     }

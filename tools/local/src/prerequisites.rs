@@ -19,7 +19,7 @@ pub(crate) async fn check(builds: bool) -> Result<(), Problem> {
         Some(3) => return Err(Problem::new("python3 is too old: install Python 3.11 or later.")),
         Some(4) => {
             return Err(Problem::new(
-                "python3 cannot make virtual environments: install its venv module (Debian: apt install python3-venv).",
+                "python3 cannot create virtual environments: install its venv module (Debian: apt install python3-venv).",
             ));
         }
         Some(_) => {}

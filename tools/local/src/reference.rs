@@ -90,7 +90,7 @@ fn render() -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{0}: API reference</title>\n<link rel=\"stylesheet\" href=\"./reference.css\">\n\
-         <link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">To the content</a>\n\
+         <link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to content</a>\n\
          <header><p><a href=\"#top\">{0}</a> <span>API reference</span></p>\
          <p><a href=\"./openapi.yaml\">openapi.yaml</a></p></header>\n",
         escape(title)
@@ -179,17 +179,13 @@ fn show(operation: &Operation) -> String {
     shown.push_str(&parameters(operation));
     if let Some(content) = get(operation.node, "requestBody").and_then(|body| get(deref(body), "content")) {
         for (content_type, media) in entries(Some(content)) {
-            let _ = writeln!(
-                shown,
-                "<h4>{} <span class=\"kind\">{}</span></h4>",
-                if operation.is_webhook { "What is sent" } else { "Body" },
-                escape(content_type)
-            );
+            let _ =
+                writeln!(shown, "<h4>Request body <span class=\"kind\">{}</span></h4>", escape(content_type));
             shown.push_str(&get(media, "schema").map(schema::body).unwrap_or_default());
             shown.push_str(&examples(media));
         }
     }
-    shown.push_str(if operation.is_webhook { "<h4>Your answer</h4>\n" } else { "<h4>Answers</h4>\n" });
+    shown.push_str(if operation.is_webhook { "<h4>Your response</h4>\n" } else { "<h4>Responses</h4>\n" });
     for (status, response) in entries(get(operation.node, "responses")) {
         shown.push_str(&answer(status, deref(response)));
     }

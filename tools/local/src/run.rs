@@ -46,7 +46,7 @@ pub async fn run(options: &Options) -> Result<(), Problem> {
         () = told_to_end => Ok(()),
     };
     if outcome.is_ok() {
-        Progress::say("\nEverything has ended.");
+        Progress::say("\nThe stack has stopped.");
     }
     outcome
 }
@@ -123,7 +123,8 @@ fn open(landing: &Landing, capture_url: &str, workspaces: &[Workspace]) {
 
 /// Ends at the first Ctrl-C, SIGTERM or closed terminal from now on.
 fn end_signal() -> Result<impl Future<Output = ()>, Problem> {
-    let listen = |kind| signal(kind).map_err(|error| Problem::of("Signals cannot be listened to", error));
+    let listen =
+        |kind| signal(kind).map_err(|error| Problem::of("The signal handlers cannot be installed", error));
     let mut interrupted = listen(SignalKind::interrupt())?;
     let mut terminated = listen(SignalKind::terminate())?;
     let mut hung_up = listen(SignalKind::hangup())?;
@@ -143,7 +144,7 @@ fn lock(checkout: &Checkout) -> Result<File, Problem> {
         File::create(&path).map_err(|error| Problem::of("The state folder cannot be written to", error))?;
     file.try_lock().map_err(|_| {
         Problem::new(format!(
-            "Another local stack of this checkout is running in {}: end it, or give --state-dir.",
+            "Another local stack of this checkout is running in {}: stop it, or give --state-dir.",
             checkout.state_text()
         ))
     })?;
@@ -173,5 +174,5 @@ fn print(text: &str) {
 }
 
 fn no_simulator(error: std::io::Error) -> Problem {
-    Problem::of("A simulator does not start", error)
+    Problem::of("A simulator cannot start", error)
 }

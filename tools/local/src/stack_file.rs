@@ -153,12 +153,12 @@ impl StackFile {
              \n\
              API        {}\n\
              Console    {} --help\n\
-             Sent       {}/ledger (to the simulated provider)\n\
-             Received   {}/ledger (by the simulated customer)\n\
+             Sent       {}/ledger (messages that the simulated provider got)\n\
+             Received   {}/ledger (webhooks that the simulated receiver got)\n\
              Landing    {} (a page that sends leads)\n\
-             Reference  {} (of the API)\n\
+             Reference  {} (the API reference)\n\
              Logs       {}\n\
-             All of it  {}\n",
+             Details    {} (all URLs, keys and ids)\n",
             self.base_url,
             self.console,
             self.provider_url,
@@ -178,7 +178,7 @@ impl StackFile {
                    -d '{{\"participants\": {{\"externals\": [{{\"identifier\": \"+34600111222\", \
                    \"identifierType\": \"PHONE\"}}]}}}}'\n\
                  \n\
-                 and see the templates that it sent, and the signed webhooks that all of it caused:\n\
+                 See the templates that it sent and the signed webhooks that followed:\n\
                  \n\
                  curl -s {}/ledger | python3 -m json.tool\n\
                  curl -s {}/ledger | python3 -m json.tool\n",
@@ -189,7 +189,7 @@ impl StackFile {
                 self.receiver_ledger_url,
             ));
         }
-        text.push_str("\nCtrl-C ends everything.\n");
+        text.push_str("\nPress Ctrl-C to stop the stack.\n");
         text
     }
 }

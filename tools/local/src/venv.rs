@@ -47,11 +47,14 @@ async fn make(folder: &Path) -> Result<(), Problem> {
     let mut command = Command::new("python3");
     command.args(["-m", "venv", "--clear"]).arg(folder);
     let output =
-        Group::output(&mut command).await.map_err(|error| Problem::of("python3 does not start", error))?;
+        Group::output(&mut command).await.map_err(|error| Problem::of("python3 cannot start", error))?;
     if output.status.success() {
         return Ok(());
     }
-    Err(Problem::of("The virtual environment cannot be made", String::from_utf8_lossy(&output.stderr).trim()))
+    Err(Problem::of(
+        "The virtual environment cannot be created",
+        String::from_utf8_lossy(&output.stderr).trim(),
+    ))
 }
 
 async fn install(checkout: &Checkout, step: &Step) -> Result<(), Problem> {
@@ -72,7 +75,7 @@ async fn install(checkout: &Checkout, step: &Step) -> Result<(), Problem> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit());
-    let mut group = Group::spawn(&mut command).map_err(|error| Problem::of("pip does not start", error))?;
+    let mut group = Group::spawn(&mut command).map_err(|error| Problem::of("pip cannot start", error))?;
     let mut kept = tokio::fs::File::create(&log).await.map_err(|error| cannot_write(&log, error))?;
     if let Some(printed) = group.child().and_then(|child| child.stdout.take()) {
         let mut lines = BufReader::new(printed).lines();
@@ -86,7 +89,7 @@ async fn install(checkout: &Checkout, step: &Step) -> Result<(), Problem> {
     match group.wait().await {
         Ok(status) if status.success() => Ok(()),
         _ => Err(Problem::new(format!(
-            "The emulator cannot be installed: pip's reasons stand above and in {}.",
+            "The emulator cannot be installed: see pip's errors above and in {}.",
             log.display()
         ))),
     }

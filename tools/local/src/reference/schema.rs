@@ -12,7 +12,7 @@ type Node = &'static Yaml<'static>;
 /// A body: its fields, or what it is if it is no object.
 pub(super) fn body(schema: Node) -> String {
     match get(schema, "items") {
-        Some(items) => format!("<p>An {}, each:</p>\n{}", kind(schema), fields(items)),
+        Some(items) => format!("<p>An {}. Each item:</p>\n{}", kind(schema), fields(items)),
         None => fields(schema),
     }
 }
@@ -142,7 +142,7 @@ fn limits(schema: Node) -> Vec<String> {
         }
     }
     if let Some(default) = get(schema, "default") {
-        limits.push(format!("{} if left out", escape(&scalar(default))));
+        limits.push(format!("default {}", escape(&scalar(default))));
     }
     limits
 }

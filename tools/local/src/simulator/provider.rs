@@ -126,10 +126,10 @@ enum React {
 
 fn react(asked: &Asked, body: &Value, messages: &Messages) -> React {
     let [_version, _phone_number_id, "messages"] = asked.segments()[..] else {
-        return refused(&Fault::INVALID.because("Unsupported request: there is nothing but .../messages."));
+        return refused(&Fault::INVALID.because("Unsupported request: the only path is .../messages."));
     };
     if asked.method != Method::POST {
-        return refused(&Fault::INVALID.because("Unsupported request: messages are posted."));
+        return refused(&Fault::INVALID.because("Unsupported request: use POST for messages."));
     }
     if !has_bearer_token(asked) {
         return refused(&Fault::TOKEN.because("The access token is missing."));

@@ -63,7 +63,9 @@ pub(super) fn recipient(message: &Value) -> Result<String, Fault> {
         return Err(Fault::INVALID.because("The body is not a JSON object."));
     };
     if message["messaging_product"] != "whatsapp" {
-        return Err(Fault::INVALID.because("The parameter messaging_product is required and is whatsapp."));
+        return Err(
+            Fault::INVALID.because("The parameter messaging_product is required and must be whatsapp.")
+        );
     }
     if members.contains_key("recipient_type") && message["recipient_type"] != "individual" {
         return Err(Fault::INVALID.because("Param recipient_type must be individual."));
@@ -153,7 +155,7 @@ fn component(component: &Value) -> Result<(), Fault> {
     let members = component.as_object().ok_or_else(|| unfit("A component must be an object."))?;
     only(members, "component", &["type", "parameters"])?;
     if component["type"] != "body" {
-        return Err(unfit("No template here has other components than its body."));
+        return Err(unfit("Only a body component is supported."));
     }
     let parameters = component["parameters"].as_array().filter(|parameters| !parameters.is_empty());
     let parameters = parameters.ok_or_else(|| unfit("A component without parameters must be left out."))?;
@@ -161,7 +163,7 @@ fn component(component: &Value) -> Result<(), Fault> {
         let members = parameter.as_object().ok_or_else(|| unfit("A parameter must be an object."))?;
         only(members, "parameter", &["type", "text"])?;
         if parameter["type"] != "text" {
-            return Err(unfit("No template here has other parameters than texts."));
+            return Err(unfit("Only text parameters are supported."));
         }
         length("parameter", members, "text", 32_768)?;
         let value = parameter["text"].as_str().unwrap_or_default();
