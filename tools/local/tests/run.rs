@@ -59,7 +59,7 @@ fn a_second_run_in_one_state_folder_is_refused() {
     assert_eq!(
         said(&output),
         format!(
-            "Another local stack of this checkout is running in {}: end it, or give --state-dir.",
+            "Another local stack of this checkout is running in {}: stop it, or give --state-dir.",
             folder.display()
         )
     );
