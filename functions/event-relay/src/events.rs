@@ -193,7 +193,7 @@ async fn tell(relay: &Relay, standing: &[Standing]) -> (Vec<Wake>, HashSet<Slot>
         match told {
             Ok(told) => wakes.extend(told.wake.map(|track| Wake::now(lane, track))),
             Err(error) => {
-                tracing::error!(lane = %lane, cause = causes(&error), "lane not told");
+                tracing::error!(lane = %lane, cause = causes(&error), "lane not notified");
                 untold.insert(slot);
             }
         }

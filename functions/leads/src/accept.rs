@@ -61,7 +61,7 @@ pub(crate) async fn accept<V: Verifier>(
         Err(unreachable) => return Err(LeadProblem::CaptchaUnavailable(unreachable.as_str())),
         Ok(Verdict::SecretRefused) => {
             leads.store.forget_captcha_secret(capture.workspace_id);
-            let reason = "the captcha's provider refuses the workspace's secret";
+            let reason = "captcha provider refuses the secret of the workspace";
             return Err(LeadProblem::CaptchaMisconfigured(reason));
         }
     };

@@ -147,7 +147,7 @@ impl Sweeper {
         match self.store.claim_lane(due, until).await {
             Ok(claimed) => Ok(claimed),
             Err(error @ StoreError::Unreadable { .. }) => {
-                tracing::error!(lane = %due.lane, cause = causes(&error), "due lane passed over");
+                tracing::error!(lane = %due.lane, cause = causes(&error), "due lane skipped");
                 Ok(None)
             }
             Err(error) => {

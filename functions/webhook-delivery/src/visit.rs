@@ -459,7 +459,7 @@ impl<'a, T: Transport> Visit<'a, T> {
             Ended::Posted(attempt) => attempt,
             Ended::NotSent => {
                 self.run.counted.egress_failures.add(1);
-                tracing::warn!(delivery = %work.delivery.id(), "nothing leaves our own network");
+                tracing::warn!(delivery = %work.delivery.id(), "request did not leave the network");
                 self.stop.get_or_insert(Stop::NotSent);
                 return;
             }

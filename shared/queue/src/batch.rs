@@ -59,7 +59,7 @@ fn comes_again(message: &SqsMessage, outcome: Outcome) -> bool {
             false
         }
         Outcome::Retry(cause) => {
-            tracing::error!(queueMessage = id, cause = causes(&*cause), "message is to come again");
+            tracing::error!(queueMessage = id, cause = causes(&*cause), "message will be retried");
             true
         }
     }
