@@ -1,5 +1,5 @@
-//! How this service calls others over HTTPS: by roots that it carries with it, and doing nothing by itself. What is
-//! repeated, followed or let through is decided where the call is made.
+//! Code that all HTTPS clients of the service share: TLS with bundled root certificates, and an HTTP client
+//! without proxies, redirects or retries. Each caller decides what it retries, follows or permits.
 
 use std::sync::Arc;
 
@@ -7,7 +7,8 @@ use reqwest::redirect::Policy;
 use reqwest::{ClientBuilder, Url};
 use rustls::{ClientConfig, RootCertStore};
 
-/// TLS by the roots that browsers trust, and `extra` ones. Takes milliseconds: made once, at start.
+/// TLS with the root certificates that browsers trust, plus `extra`. The call takes milliseconds; make it
+/// once, at start.
 pub fn tls(extra: RootCertStore) -> Result<ClientConfig, rustls::Error> {
     let mut roots = extra;
     roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
@@ -18,8 +19,8 @@ pub fn tls(extra: RootCertStore) -> Result<ClientConfig, rustls::Error> {
     Ok(config)
 }
 
-/// A client that takes no proxy from the environment, follows no redirect, repeats nothing and says of itself only
-/// which of ours it is (`Webhooks`).
+/// An HTTP client that uses no proxy from the environment, follows no redirect, retries nothing and sends no
+/// `Referer`. Its `User-Agent` only names the client (`name`, such as `Webhooks`).
 pub fn client(tls: ClientConfig, name: &str) -> ClientBuilder {
     reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
@@ -30,13 +31,13 @@ pub fn client(tls: ClientConfig, name: &str) -> ClientBuilder {
         .user_agent(user_agent(name))
 }
 
-/// What a client says of itself: which of ours it is (`Webhooks`).
+/// The `User-Agent` header of the client `name` (such as `Webhooks`): `<platform>-<name>/1`.
 pub fn user_agent(name: &str) -> String {
     format!("{}-{name}/1", domain::PLATFORM)
 }
 
-/// The place of these segments below a base that a deployment names (`https://host`, also with a path of its own);
-/// `None` if that is not an `http` or `https` URL, or has a query.
+/// The URL of these path segments below the base of a deployment (`https://host`, with or without a path).
+/// Returns `None` if the base is not an `http` or `https` URL, or has a query.
 pub fn place(base: &str, segments: &[&str]) -> Option<Url> {
     let mut url: Url = base.parse().ok()?;
     if !matches!(url.scheme(), "http" | "https") || url.query().is_some() {
@@ -46,19 +47,19 @@ pub fn place(base: &str, segments: &[&str]) -> Option<Url> {
     Some(url)
 }
 
-/// A client cannot be made.
+/// An HTTPS client cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The base is not the URL of a host.
+    /// The base URL is not an `http` or `https` URL.
     #[error("{setting} is not an http or https URL")]
     Url {
-        /// The environment variable that holds it.
+        /// The environment variable that holds the URL.
         setting: &'static str,
     },
     /// TLS cannot be set up.
     #[error("TLS cannot be set up")]
     Tls(#[source] rustls::Error),
-    /// The HTTP client cannot be made.
+    /// The HTTP client cannot be built.
     #[error("the HTTP client cannot be made")]
     Client(#[source] reqwest::Error),
 }
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_stands_below_the_base_that_a_deployment_names() {
+    fn path_segments_are_added_below_the_base_url() {
         for (base, expected) in [
             ("https://host.example", "https://host.example/a/b%2Fc"),
             ("https://host.example/", "https://host.example/a/b%2Fc"),
