@@ -1,4 +1,4 @@
-//! What is posted: the Cloud API's form of a message.
+//! The bodies of requests: the Cloud API's form of a message.
 
 use std::fmt;
 
@@ -6,29 +6,29 @@ use domain::Cellphone;
 use domain::media::SentAs;
 use serde_json::{Value, json};
 
-/// What a call says. Prints redacted.
+/// The content of a call. `Debug` prints it redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Outgoing {
     /// A text.
     Text(String),
-    /// A file, which the provider fetches.
+    /// A file. The provider downloads it.
     Media {
-        /// As what it is shown.
+        /// How the recipient sees the file.
         sent_as: SentAs,
-        /// Where the provider finds it.
+        /// The URL from which the provider downloads the file.
         link: String,
-        /// The text below it. Sounds and stickers have none.
+        /// The text below the file. Audio files and stickers have none.
         caption: Option<String>,
-        /// What a document is called; other files have no name.
+        /// The file name of a document. Other files have none.
         filename: Option<String>,
     },
-    /// A template that the provider knows and has approved.
+    /// A template that the provider has approved.
     Template {
-        /// Its name.
+        /// The template's name.
         name: String,
-        /// Its language.
+        /// The template's language.
         language: String,
-        /// The values of its body's variables, in their order.
+        /// The values of the variables in the template's body, in order.
         values: Vec<String>,
     },
 }
@@ -39,7 +39,7 @@ impl fmt::Debug for Outgoing {
     }
 }
 
-/// The body of the call.
+/// The JSON body of the request.
 pub(crate) fn body(to: &Cellphone, what: &Outgoing, answers: Option<&str>) -> Value {
     let (kind, content) = content(what);
     let mut body = json!({
@@ -66,7 +66,7 @@ fn content(what: &Outgoing) -> (&'static str, Value) {
             if let Some(filename) = filename {
                 media["filename"] = json!(filename);
             }
-            (word(*sent_as), media)
+            (type_word(*sent_as), media)
         }
         Outgoing::Template { name, language, values } => {
             let mut template = json!({ "name": name, "language": { "code": language } });
@@ -80,7 +80,7 @@ fn content(what: &Outgoing) -> (&'static str, Value) {
     }
 }
 
-fn word(sent_as: SentAs) -> &'static str {
+fn type_word(sent_as: SentAs) -> &'static str {
     match sent_as {
         SentAs::Image => "image",
         SentAs::Video => "video",
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_as_the_cloud_api_wants_it() {
+    fn each_kind_of_message_has_the_body_of_the_cloud_api() {
         let text = Outgoing::Text("¡Hola!".to_owned());
         let link = "https://files.example/x";
         let rows = [
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_names_what_it_answers() {
+    fn an_answer_names_the_message_that_it_answers() {
         let to = Cellphone::parse("+12025550101").unwrap();
         let body = body(&to, &Outgoing::Text("Yes".to_owned()), Some("wamid.1"));
         assert_eq!(body["context"], json!({ "message_id": "wamid.1" }));

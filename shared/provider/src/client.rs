@@ -1,4 +1,4 @@
-//! The way to the provider.
+//! The client of the WhatsApp Cloud API.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::body::body;
 use crate::{Call, Ending, Provider, Sent};
 
-/// The Cloud API over HTTPS. (Plain HTTP is for simulators.)
+/// The Cloud API over HTTPS. Plain HTTP is for simulators.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: reqwest::Client,
@@ -23,19 +23,20 @@ pub struct Client {
 }
 
 impl Client {
-    /// The longest that connecting may take, its name looked up and TLS agreed upon. Never more than half of a call,
-    /// so that a call which ends while it connects ends as one that never connected.
+    /// The time limit for connecting, including name resolution and the TLS handshake. It is never more than
+    /// half of the call's time limit. So if the connection cannot be made, the call ends as
+    /// [`Ending::NeverConnected`] before its own time limit.
     const CONNECT: Duration = Duration::from_secs(3);
-    /// How much of an answer is read.
+    /// The number of bytes of an answer that are read: 64 KiB.
     const MAX_READ: usize = 64 * 1024;
-    /// For how long a connection is kept that nothing is written to. Servers close theirs as well: the shorter, the
-    /// fewer sends are written into a connection that is just being closed.
+    /// How long an idle connection is kept. Servers close idle connections as well: with a short time, fewer
+    /// requests are written to a connection that the server is closing.
     const IDLE: Duration = Duration::from_secs(5);
-    /// The longest id of a message that is believed to be one.
+    /// The maximum length of a message id, in bytes. The client treats a longer one as no id.
     const MAX_ID: usize = 512;
 
-    /// A client of that Graph API (`https://host`) in that version (`v23.0`), a call of which may take so long. Makes
-    /// the TLS settings, which takes milliseconds and is done once.
+    /// A client for the Graph API at `graph` (`https://host`) in `version` (`v23.0`), with a time limit for
+    /// each call. It builds the TLS settings, which takes milliseconds; call it once, at start.
     pub fn new(graph: &str, version: &str, time: Duration) -> Result<Self, ClientError> {
         let base = outbound::place(graph, &[version]).ok_or(ClientError::Url { setting: "GRAPH_URL" })?;
         let tls = outbound::tls(RootCertStore::empty()).map_err(ClientError::Tls)?;
@@ -43,7 +44,7 @@ impl Client {
         Ok(Self { http, tls, base, time })
     }
 
-    /// Where a line's messages are posted: `{graph}/{version}/{phone-number-id}/messages`.
+    /// The URL for the messages of a line: `{graph}/{version}/{phone-number-id}/messages`.
     fn messages_url(&self, channel: &ChannelId) -> Url {
         let mut url = self.base.clone();
         if let Ok(mut path) = url.path_segments_mut() {
@@ -52,7 +53,7 @@ impl Client {
         url
     }
 
-    /// The request; none if the token cannot stand in a header, which a token of the provider's can.
+    /// The request. Returns `None` if the token is not a valid header value; the provider's tokens are.
     fn request(&self, call: Call<'_>) -> Option<Request> {
         let mut bearer = HeaderValue::from_str(&format!("Bearer {}", call.token.expose())).ok()?;
         bearer.set_sensitive(true);
@@ -69,17 +70,17 @@ impl Client {
 impl Provider for Client {
     async fn send(&self, call: Call<'_>) -> Sent {
         let until = Instant::now() + self.time;
-        let Some(request) = self.request(call) else { return ended(Ending::NeverConnected) };
+        let Some(request) = self.request(call) else { return without_message_id(Ending::NeverConnected) };
         match timeout_at(until, self.http.execute(request)).await {
-            // Whether anything of it was taken cannot be known any more.
-            Err(_) => ended(Ending::NoAnswer),
-            Ok(Err(error)) if error.is_connect() => ended(Ending::NeverConnected),
-            Ok(Err(_)) => ended(Ending::NoAnswer),
+            // The provider may or may not have received the request.
+            Err(_) => without_message_id(Ending::NoAnswer),
+            Ok(Err(error)) if error.is_connect() => without_message_id(Ending::NeverConnected),
+            Ok(Err(_)) => without_message_id(Ending::NoAnswer),
             Ok(Ok(response)) => {
                 let status = response.status().as_u16();
-                timeout_at(until, whole(response)).await.ok().flatten().map_or_else(
-                    || ended(Ending::NoAnswer),
-                    |answer| understood(status, &serde_json::from_slice(&answer).unwrap_or_default()),
+                timeout_at(until, read_body(response)).await.ok().flatten().map_or_else(
+                    || without_message_id(Ending::NoAnswer),
+                    |answer| parse_answer(status, &serde_json::from_slice(&answer).unwrap_or_default()),
                 )
             }
         }
@@ -87,13 +88,13 @@ impl Provider for Client {
 
     fn afresh(&self) -> Self {
         let http = http(&self.tls, &self.base, self.time);
-        // It was made of the same once, so it can be made again.
+        // The same settings built a client before, so this does not fail.
         Self { http: http.unwrap_or_else(|_| self.http.clone()), ..self.clone() }
     }
 }
 
-/// A body to its end, or as much of it as is read; none if it broke off.
-async fn whole(mut response: Response) -> Option<Vec<u8>> {
+/// Reads a body to its end, or up to [`Client::MAX_READ`]. Returns `None` if the body ends early.
+async fn read_body(mut response: Response) -> Option<Vec<u8>> {
     let mut body = vec![];
     while let Some(chunk) = response.chunk().await.ok()? {
         let room = Client::MAX_READ - body.len();
@@ -105,21 +106,22 @@ async fn whole(mut response: Response) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// What an answer says. One of success that names no message says nothing: whoever answered may not be the provider.
-fn understood(status: u16, answer: &Value) -> Sent {
+/// Interprets an answer. A 2xx without a message id counts as no answer, because it may not come from the
+/// provider.
+fn parse_answer(status: u16, answer: &Value) -> Sent {
     let id = answer["messages"][0]["id"].as_str();
     let id = id.filter(|id| !id.is_empty() && id.len() <= Client::MAX_ID).map(str::to_owned);
     match (status, id) {
-        (200..=299, None) => ended(Ending::NoAnswer),
+        (200..=299, None) => without_message_id(Ending::NoAnswer),
         (200..=299, message_id) => Sent { ending: Ending::Answered { status, code: None }, message_id },
         _ => {
             let code = answer["error"]["code"].as_u64().and_then(|code| u32::try_from(code).ok());
-            ended(Ending::Answered { status, code })
+            without_message_id(Ending::Answered { status, code })
         }
     }
 }
 
-fn ended(ending: Ending) -> Sent {
+fn without_message_id(ending: Ending) -> Sent {
     Sent { ending, message_id: None }
 }
 
@@ -138,7 +140,7 @@ mod tests {
     const TIME: Duration = Duration::from_secs(10);
 
     #[test]
-    fn messages_are_posted_to_the_lines_number() {
+    fn messages_are_posted_to_the_url_of_the_lines_number() {
         for (graph, channel, url) in [
             ("https://graph.example", "123", "https://graph.example/v25.0/123/messages"),
             ("https://graph.example/", "123", "https://graph.example/v25.0/123/messages"),
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_the_url_of_a_host_stops_the_start() {
+    fn a_base_that_is_no_http_url_is_refused_at_start() {
         for graph in ["", "graph.example", "ftp://graph.example", "mailto:a@graph.example", "https://h/?x=1"]
         {
             assert!(matches!(Client::new(graph, "v25.0", TIME), Err(ClientError::Url { .. })), "{graph}");
@@ -159,23 +161,27 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_success_must_name_the_message() {
+    fn a_success_without_a_message_id_counts_as_no_answer() {
         let accepted = |id| Sent { ending: Ending::Answered { status: 200, code: None }, message_id: id };
         let long = "x".repeat(Client::MAX_ID + 1);
         let rows = [
             (200, r#"{"messages":[{"id":"wamid.1"}]}"#.to_owned(), accepted(Some("wamid.1".to_owned()))),
-            (200, r#"{"messages":[{"id":""}]}"#.to_owned(), ended(Ending::NoAnswer)),
-            (200, format!(r#"{{"messages":[{{"id":"{long}"}}]}}"#), ended(Ending::NoAnswer)),
-            (200, r#"{"messages":[]}"#.to_owned(), ended(Ending::NoAnswer)),
-            (204, "null".to_owned(), ended(Ending::NoAnswer)),
-            (400, r#"{"error":{"code":131026}}"#.to_owned(), ended(answered(400, Some(131_026)))),
-            (400, r#"{"error":{"code":"131026"}}"#.to_owned(), ended(answered(400, None))),
-            (400, r#"{"error":{"code":-1}}"#.to_owned(), ended(answered(400, None))),
-            (500, r#"{"messages":[{"id":"wamid.1"}]}"#.to_owned(), ended(answered(500, None))),
+            (200, r#"{"messages":[{"id":""}]}"#.to_owned(), without_message_id(Ending::NoAnswer)),
+            (200, format!(r#"{{"messages":[{{"id":"{long}"}}]}}"#), without_message_id(Ending::NoAnswer)),
+            (200, r#"{"messages":[]}"#.to_owned(), without_message_id(Ending::NoAnswer)),
+            (204, "null".to_owned(), without_message_id(Ending::NoAnswer)),
+            (
+                400,
+                r#"{"error":{"code":131026}}"#.to_owned(),
+                without_message_id(answered(400, Some(131_026))),
+            ),
+            (400, r#"{"error":{"code":"131026"}}"#.to_owned(), without_message_id(answered(400, None))),
+            (400, r#"{"error":{"code":-1}}"#.to_owned(), without_message_id(answered(400, None))),
+            (500, r#"{"messages":[{"id":"wamid.1"}]}"#.to_owned(), without_message_id(answered(500, None))),
         ];
         for (status, body, expected) in rows {
             assert_eq!(
-                understood(status, &serde_json::from_str(&body).unwrap()),
+                parse_answer(status, &serde_json::from_str(&body).unwrap()),
                 expected,
                 "{status} {body}"
             );

@@ -1,7 +1,8 @@
-//! The WhatsApp Cloud API: what is posted to it, how a call can end, and what each ending means.
+//! The WhatsApp Cloud API: the requests to it, how a call can end, and what each ending means.
 //!
-//! A send must never be repeated blindly: whoever has been written to once must not be written to twice. This
-//! room therefore says of every way a call can end which of six things it means; the senders only obey.
+//! A send must never be repeated blindly, because the recipient could get the message twice. This crate
+//! therefore maps each ending of a call to one of six meanings ([`Meaning`]). The senders only act on the
+//! meaning.
 
 mod body;
 mod client;
@@ -20,30 +21,30 @@ pub use meaning::{Ending, Meaning, meaning};
 /// One call: a message, or a part of one.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// From which line.
+    /// The line that sends.
     pub channel: &'a ChannelId,
-    /// What proves that the line is ours.
+    /// The line's access token.
     pub token: &'a Secret,
-    /// To whom.
+    /// The recipient.
     pub to: &'a Cellphone,
-    /// What.
+    /// The content.
     pub what: &'a Outgoing,
-    /// The provider's id of the message it answers, which is then shown above it.
+    /// The provider's id of the message that this one answers. The recipient sees that message quoted above.
     pub answers: Option<&'a str>,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// As far as we can tell.
+    /// How the call ended, as far as the client can tell.
     pub ending: Ending,
-    /// The provider's id of the message, if it took it.
+    /// The provider's id of the message, if the provider accepted it.
     pub message_id: Option<String>,
 }
 
 impl Sent {
-    /// What the end of the call makes of what was sent; `slower` is how its line stands then, should the provider have
-    /// asked to slow down with it.
+    /// What the end of the call means for the state of the send. `slower` is the line's throttle state to
+    /// store if the provider throttled the line.
     pub fn end(self, slower: LineThrottle) -> End {
         let unknown = End::Unknown(PartError::of(PartError::NO_ANSWER));
         match meaning(self.ending) {
@@ -57,7 +58,7 @@ impl Sent {
     }
 }
 
-/// The provider's code; where it gave none, the status it gave instead.
+/// The provider's error code. If the provider gave none, the HTTP status (`HTTP_<status>`).
 fn code(ending: Ending) -> String {
     match ending {
         Ending::Answered { code: Some(code), .. } => code.to_string(),
@@ -66,13 +67,14 @@ fn code(ending: Ending) -> String {
     }
 }
 
-/// Sends messages. The one place where a sender leaves our own network, so tests stand in for it.
+/// Sends messages. This is the only place where a sender leaves the service's own network, so tests replace
+/// it.
 pub trait Provider: Sized {
     /// Sends once: no retries, no redirects.
     fn send(&self, call: Call<'_>) -> impl Future<Output = Sent>;
 
-    /// The same provider without the connections made so far. To be asked for at the beginning of each invocation:
-    /// an environment that stood still in between may hold connections that are dead without showing it, and what is
-    /// written into such a one is a send of unknown outcome.
+    /// The same provider with new connections. Call it at the start of each invocation: an environment that
+    /// was frozen in between may hold dead connections that still look open, and a request that is written to
+    /// one of these has an unknown outcome.
     fn afresh(&self) -> Self;
 }

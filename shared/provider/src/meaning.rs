@@ -1,15 +1,16 @@
 //! How a call can end, and what that means for the message.
 
-/// How a call ended, as far as we can tell.
+/// How a call ended, as far as the client can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// No byte of the request was written: the connection was never made.
+    /// No byte of the request was written, because the connection was never made.
     NeverConnected,
-    /// The request may have been written, and no whole answer came back, or none that says what became of it.
+    /// The request may have been written. There was no complete answer, or the answer does not say what
+    /// happened to the message.
     NoAnswer,
-    /// An answer came, with its HTTP status and, in an error, the Graph API's code.
+    /// An answer arrived, with its HTTP status and, if it is an error, the Graph API's code.
     Answered {
-        /// HTTP status.
+        /// The HTTP status.
         status: u16,
         /// `error.code` of the body.
         code: Option<u32>,
@@ -19,28 +20,28 @@ pub enum Ending {
 /// What an ending means for the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// The provider has it.
+    /// The provider accepted the message.
     Accepted,
-    /// The provider asks us to slow down with all that is sent from the line: wait, and count no attempt.
+    /// The provider throttles the line: wait, and count no attempt.
     Throttled,
-    /// It asks us to slow down towards this recipient; whoever else is written to from the line is not concerned.
+    /// The provider throttles messages to this recipient. Other recipients of the line are not affected.
     RecipientThrottled,
-    /// It was surely not taken: try again by the schedule.
+    /// The provider certainly did not accept the message: retry by the schedule.
     Retry,
-    /// It was refused for good.
+    /// The provider refused the message permanently.
     Failed,
-    /// It may have been taken: never sent again but by an operator.
+    /// The provider may have accepted the message: only an operator may send it again.
     Unknown,
 }
 
-/// Graph codes that throttle, whatever the status they come with: calls of the app, of the account, of the number.
+/// Graph codes that throttle the app, the account or the number, whatever the HTTP status.
 const THROTTLES: &[u32] = &[4, 80_007, 130_429];
-/// The Graph code of too many messages from one number to the same recipient.
+/// The Graph code for too many messages from one number to the same recipient.
 const RECIPIENT_THROTTLES: u32 = 131_056;
-/// Graph codes of a 5xx that say the message was not taken.
+/// Graph codes of a 5xx which say that the message was not accepted.
 const NOT_TAKEN: &[u32] = &[1, 2, 131_000, 131_016];
 
-/// Says what an ending means.
+/// The meaning of an ending.
 pub fn meaning(ending: Ending) -> Meaning {
     match ending {
         Ending::NeverConnected => Meaning::Retry,
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_ending_means_what_the_decisions_say() {
+    fn every_ending_has_the_decided_meaning() {
         let answered = |status, code| Ending::Answered { status, code };
         let rows = [
             (Ending::NeverConnected, Meaning::Retry),

@@ -1,4 +1,5 @@
-//! The client against the simulator of the provider, and against everything that can go wrong on the way to it.
+//! The client against the simulator of the provider, and against servers and connections that fail in every
+//! way.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -21,7 +22,7 @@ fn client(graph: &str, time: Duration) -> Client {
     Client::new(graph, "v25.0", time).unwrap()
 }
 
-/// Sends this to the number that ends so.
+/// Sends `what` to the number that ends with `digits`. The simulator's answer depends on the number.
 async fn send(client: &Client, digits: &str, what: &Outgoing) -> Sent {
     let (channel, token) = (ChannelId::parse("106540352242922").unwrap(), Secret::new("line-token"));
     let to = Cellphone::parse(&format!("+1202555{digits}")).unwrap();
@@ -37,7 +38,7 @@ fn answered(status: u16, code: u32) -> Ending {
 }
 
 #[tokio::test]
-async fn every_kind_of_message_is_taken_and_arrives_as_it_was_said() {
+async fn every_kind_of_message_is_accepted_and_arrives_unchanged() {
     let simulator = simulator::Provider::start(0).await.unwrap();
     let client = client(&simulator.url(), LONG);
     let link = "https://files.example/w/m?X-Amz-Signature=1".to_owned();
@@ -93,7 +94,7 @@ async fn a_message_that_answers_another_names_it() {
 }
 
 #[tokio::test]
-async fn what_the_provider_does_is_told_apart() {
+async fn each_answer_of_the_provider_has_its_ending_and_meaning() {
     let simulator = simulator::Provider::start(0).await.unwrap();
     let client = client(&simulator.url(), SHORT);
     let rows = [
@@ -114,7 +115,7 @@ async fn what_the_provider_does_is_told_apart() {
 }
 
 #[tokio::test]
-async fn a_connection_that_was_never_made_is_told_from_one_that_was() {
+async fn every_failure_to_connect_ends_as_never_connected() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let never = |graph: String| async move { send(&client(&graph, LONG), "0101", &hello()).await.ending };
     assert_eq!(never(format!("http://{free}")).await, Ending::NeverConnected, "a closed port");
@@ -137,7 +138,7 @@ async fn a_connection_that_was_never_made_is_told_from_one_that_was() {
 }
 
 #[tokio::test]
-async fn once_bytes_may_have_been_written_only_a_whole_answer_is_one() {
+async fn after_the_connection_was_made_an_incomplete_answer_is_no_answer() {
     let http = |text: &str| Does::Answers(text.as_bytes().to_vec());
     let rows = [
         ("closed before the answer", http("")),
@@ -159,7 +160,7 @@ async fn once_bytes_may_have_been_written_only_a_whole_answer_is_one() {
 }
 
 #[tokio::test]
-async fn every_status_and_code_is_read() {
+async fn the_status_and_code_of_every_answer_are_read() {
     let rows = [
         (429, "{}", Ending::Answered { status: 429, code: None }),
         (400, r#"{"error":{"code":4}}"#, answered(400, 4)),
@@ -185,14 +186,14 @@ async fn every_status_and_code_is_read() {
 }
 
 #[tokio::test]
-async fn of_an_answer_without_end_64_kib_are_read_and_its_status_counts() {
+async fn an_endless_answer_is_read_up_to_64_kib_and_its_status_counts() {
     let raw = Raw::start(Does::Endless).await;
     let sent = send(&client(&raw.url(), LONG), "0101", &hello()).await;
     assert_eq!(sent.ending, Ending::Answered { status: 400, code: None });
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again_but_not_after_a_fresh_beginning() {
+async fn a_connection_is_reused_but_not_after_afresh() {
     let raw = Raw::start(Does::Accepts).await;
     let one = client(&raw.url(), LONG);
     for _ in 0..3 {
@@ -204,7 +205,7 @@ async fn a_connection_is_used_again_but_not_after_a_fresh_beginning() {
 }
 
 #[tokio::test]
-async fn a_connection_that_the_provider_closed_is_not_written_into() {
+async fn no_request_is_written_to_a_connection_that_the_provider_closed() {
     let raw = Raw::start(Does::AcceptsAndCloses).await;
     let client = client(&raw.url(), LONG);
     for number in 1..=3 {
@@ -215,7 +216,7 @@ async fn a_connection_that_the_provider_closed_is_not_written_into() {
 }
 
 #[tokio::test]
-async fn a_token_that_cannot_stand_in_a_header_sends_nothing() {
+async fn a_token_that_is_no_valid_header_value_sends_nothing() {
     let raw = Raw::start(Does::Accepts).await;
     let (channel, token) = (ChannelId::parse("1").unwrap(), Secret::new("line\nbreak"));
     let to = Cellphone::parse("+12025550101").unwrap();
@@ -224,7 +225,7 @@ async fn a_token_that_cannot_stand_in_a_header_sends_nothing() {
     assert_eq!(raw.connections(), 0);
 }
 
-/// A server that does byte for byte what a test wants, on a free port of the loopback.
+/// A server on a free loopback port that behaves byte for byte as a test requests.
 struct Raw {
     address: std::net::SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -237,13 +238,13 @@ enum Does {
     Answers(Vec<u8>),
     /// Reads and never answers.
     Nothing,
-    /// Answers slower than anybody waits.
+    /// Answers more slowly than any client waits.
     Drips,
-    /// Sends a body without end.
+    /// Sends an endless body.
     Endless,
-    /// Accepts message after message.
+    /// Accepts each message and keeps the connection open.
     Accepts,
-    /// Accepts a message, says that the connection stays, and closes it.
+    /// Accepts a message, announces that the connection stays open, and closes it.
     AcceptsAndCloses,
 }
 
@@ -275,10 +276,10 @@ impl Raw {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// Waits until the server has closed so many connections, and this process has been told.
+    /// Waits until the server has closed this many connections and the client had time to notice.
     async fn closed(&self, count: usize) {
         self.closed.clone().wait_for(|closed| *closed >= count).await.unwrap();
-        // The client's side runs in this thread's runtime; let it see the end.
+        // The client runs in the runtime of this thread: let it notice the close.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
@@ -318,7 +319,7 @@ async fn serve(mut stream: TcpStream, does: &Does) {
     }
 }
 
-/// Reads head and body of one request; `false` when the connection ends before.
+/// Reads head and body of one request. Returns `false` if the connection ends before that.
 async fn read_request(stream: &mut TcpStream) -> bool {
     let mut bytes = vec![];
     loop {
