@@ -1,4 +1,4 @@
-//! Working on a batch of messages: all at the same time, each with its own end.
+//! Processes a batch of queue messages: all at the same time, each with its own outcome.
 
 use domain::causes;
 use std::error::Error;
@@ -10,19 +10,20 @@ use futures::future::join_all;
 
 use crate::Unreadable;
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Debug)]
 pub enum Outcome {
-    /// What it asked for is done, or was done before.
+    /// The work is done, or was done before.
     Done,
-    /// It asks for nothing that could ever be done, for the reason given; it leaves the queue.
+    /// The work can never be done, for this reason. The message is deleted from the queue.
     Dropped(&'static str),
-    /// It could not be done now; it comes again, and after some times goes to the dead-letter queue.
+    /// The work cannot be done now. SQS delivers the message again, and after several failures moves it to
+    /// the dead-letter queue.
     Retry(Box<dyn Error + Send + Sync>),
 }
 
-/// Works on all messages of a batch at the same time and names those that are to come again. A message that
-/// cannot be read, or whose work panics, has no part in the others' fate.
+/// Processes all messages of a batch at the same time and returns those that SQS must deliver again. A
+/// message that cannot be read, or whose work panics, does not affect the others.
 pub async fn drive<T>(
     event: SqsEvent,
     read: impl Fn(&str) -> Result<T, Unreadable>,
@@ -31,7 +32,7 @@ pub async fn drive<T>(
     let (read, work) = (&read, &work);
     let outcomes = join_all(event.records.iter().map(async |message| {
         match read(message.body.as_deref().unwrap_or_default()) {
-            // Whoever queued it is at fault: it is kept, in the end among the dead letters.
+            // The sender made a mistake: the message stays in the queue and ends in the dead-letter queue.
             Err(unreadable) => Outcome::Retry(unreadable.into()),
             Ok(task) => AssertUnwindSafe(work(task))
                 .catch_unwind()
@@ -42,15 +43,15 @@ pub async fn drive<T>(
     .await;
     let mut response = SqsBatchResponse::default();
     for (message, outcome) in event.records.iter().zip(outcomes) {
-        if comes_again(message, outcome) {
+        if log_and_must_retry(message, outcome) {
             response.add_failure(message.message_id.clone().unwrap_or_default());
         }
     }
     response
 }
 
-/// Logs what went wrong with a message, once; whether it is to come again.
-fn comes_again(message: &SqsMessage, outcome: Outcome) -> bool {
+/// Logs a message's failure once. Returns whether SQS must deliver the message again.
+fn log_and_must_retry(message: &SqsMessage, outcome: Outcome) -> bool {
     let id = message.message_id.as_deref().unwrap_or_default();
     match outcome {
         Outcome::Done => false,
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_what_could_not_be_done_or_read_comes_again() {
+    async fn only_messages_that_fail_or_cannot_be_read_are_delivered_again() {
         let bodies = ["done", "poison", "later", "never", "panic", "done"];
         let response = drive(event(&bodies), read, work).await;
         let failed: Vec<&str> =
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn messages_are_worked_on_at_the_same_time() {
+    async fn messages_are_processed_at_the_same_time() {
         let meeting = tokio::sync::Barrier::new(3);
         let meet = async |_| {
             meeting.wait().await;

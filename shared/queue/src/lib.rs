@@ -1,7 +1,7 @@
-//! What travels through SQS: the shape of the messages, how they are queued, how a batch of them is worked on.
+//! The SQS messages: their shape, how they are queued, and how a batch of them is processed.
 //!
-//! A message names a lane and nothing else, and only accelerates: the lane stands in a due index as well, so a message
-//! may be lost, come twice, or come late.
+//! A message names a lane and nothing else. It only makes a visit start earlier: the lane is also in a due
+//! index. So a message may be lost, duplicated or late.
 
 mod batch;
 mod queue;
@@ -13,7 +13,7 @@ pub use queue::{LONGEST_DELAY, NoQueue, NotQueued, PATIENCE, Queues};
 pub use task::{Wake, body, read, track_of};
 pub use time::{Time, WrongTime};
 
-/// A message's body names no lane of its queue.
+/// The body of a message names no lane of its queue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the message names no lane of this queue")]
 pub struct Unreadable;

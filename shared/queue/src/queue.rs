@@ -1,4 +1,4 @@
-//! The queues: lanes in, ten a call.
+//! The queues: sends messages that name lanes, ten a call.
 
 use std::time::Duration;
 
@@ -11,62 +11,61 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::task::{Wake, body, queue_name};
 
-/// SQS holds a message back for 15 minutes at most.
+/// The longest delay of a message: 15 minutes, SQS's limit.
 pub const LONGEST_DELAY: Duration = Rest::LONGEST_DELAY;
 
 impl Wake {
-    /// Whole seconds, rounded up: a message that comes too early would find nothing to do.
+    /// The delay in whole seconds, rounded up: a message that arrives too early would find no work.
     fn seconds(&self) -> i32 {
         let seconds = self.after.min(LONGEST_DELAY).as_millis().div_ceil(1_000);
         i32::try_from(seconds).unwrap_or(i32::MAX)
     }
 }
 
-/// Messages that a queue did not take. Nothing is lost: their lanes stand in a due index.
+/// Messages that a queue did not accept. No work is lost, because their lanes are in a due index.
 #[derive(Debug, thiserror::Error)]
 #[error("the queue did not take {} of the messages: {reason}", lanes.len())]
 pub struct NotQueued {
-    /// The lanes that they named.
+    /// The lanes that the messages named.
     pub lanes: Vec<LaneId>,
-    /// Why, for the last of them.
+    /// The reason, for the last of them.
     pub reason: String,
 }
 
-/// A stack's queue that cannot be found.
+/// A stack's queue cannot be found.
 #[derive(Debug, thiserror::Error)]
 #[error("the queue {name} cannot be found: {reason}")]
 pub struct NoQueue {
     /// The queue's name.
     pub name: String,
-    /// Why.
+    /// The error of SQS.
     pub reason: String,
 }
 
-/// The queues that a process knows, each of one kind of lanes (webhooks have two).
+/// The queues of a process. Each serves one kind of lanes; webhook lanes have two queues.
 #[derive(Clone, Debug, Default)]
 pub struct Queues(Vec<(LaneKind, Track, Queue)>);
 
-/// One queue.
 #[derive(Clone, Debug)]
 struct Queue {
     sqs: Client,
     url: String,
 }
 
-/// Calls at the same time.
+/// The number of calls to a queue at the same time.
 const AT_ONCE: usize = 16;
-/// How long a call of [`Queues::enqueue`] may take in all.
+/// The time limit of [`Queues::enqueue`] in all.
 pub const PATIENCE: Duration = Duration::from_secs(5);
-/// Messages of one call, by SQS's limit.
+/// The number of messages in one call: SQS's limit.
 const BATCH: usize = 10;
 
 impl Queues {
-    /// With the queue of that URL for lanes of a kind.
+    /// Adds the queue with this URL for lanes of a kind.
     pub fn with(self, kind: LaneKind, sqs: Client, url: impl Into<String>) -> Self {
         self.with_track(kind, Track::Fast, sqs, url)
     }
 
-    /// With both queues of webhook lanes.
+    /// Adds both queues of webhook lanes.
     pub fn with_webhooks(self, sqs: Client, fast: impl Into<String>, slow: impl Into<String>) -> Self {
         self.with_track(LaneKind::Webhook, Track::Fast, sqs.clone(), fast).with_track(
             LaneKind::Webhook,
@@ -81,7 +80,7 @@ impl Queues {
         self
     }
 
-    /// The queues of webhook lanes of the stack of that name, for tools: functions are told URLs.
+    /// The queues of webhook lanes of the stack with this name. It is for tools; functions get URLs.
     pub async fn webhooks_of_stack(sqs: Client, stack: &str) -> Result<Self, NoQueue> {
         let url = async |track| {
             let name = format!("{stack}-{}", queue_name(LaneKind::Webhook, track));
@@ -94,9 +93,9 @@ impl Queues {
         Ok(Self::default().with_webhooks(sqs, fast, slow))
     }
 
-    /// Queues lanes, ten a call, some calls at the same time; a call that fails does not keep the next from being
-    /// tried. Nobody waits longer than [`PATIENCE`]: what was not taken by then (or was, without our knowing it) is
-    /// not queued.
+    /// Queues lanes, ten a call, several calls at the same time. If a call fails, the others are still tried.
+    /// The time limit is [`PATIENCE`]. A message that was not accepted by then counts as not queued, even if
+    /// SQS did accept it.
     pub async fn enqueue(&self, wakes: &[Wake]) -> Result<(), NotQueued> {
         let mut left = NotQueued { lanes: vec![], reason: String::new() };
         let of = |wake: &Wake| (wake.lane.kind(), wake.track);
@@ -126,10 +125,10 @@ impl Queue {
         let until = Instant::now() + PATIENCE;
         let sends = wakes.chunks(BATCH).map(async |batch| {
             let sent = timeout_at(until, self.send(batch)).await;
-            sent.unwrap_or_else(|_| Err(none_of(batch, "no answer in time".to_owned())))
+            sent.unwrap_or_else(|_| Err(not_queued(batch, "no answer in time".to_owned())))
         });
         let mut sends = futures::stream::iter(sends).buffered(AT_ONCE);
-        let mut failed = none_of(&[], String::new());
+        let mut failed = not_queued(&[], String::new());
         while let Some(sent) = sends.next().await {
             if let Err(some) = sent {
                 failed.lanes.extend(some.lanes);
@@ -140,7 +139,7 @@ impl Queue {
     }
 
     async fn send(&self, batch: &[Wake]) -> Result<(), NotQueued> {
-        let none = |reason| none_of(batch, reason);
+        let none = |reason| not_queued(batch, reason);
         let entries: Result<Vec<_>, _> = batch.iter().enumerate().map(entry).collect();
         let entries = entries.map_err(|error| none(causes(&error)))?;
         let call = self.sqs.send_message_batch().queue_url(&self.url).set_entries(Some(entries));
@@ -154,7 +153,7 @@ impl Queue {
     }
 }
 
-fn none_of(batch: &[Wake], reason: String) -> NotQueued {
+fn not_queued(batch: &[Wake], reason: String) -> NotQueued {
     NotQueued { lanes: batch.iter().map(|wake| wake.lane).collect(), reason }
 }
 
@@ -177,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_held_back_at_least_as_long_as_asked_and_at_most_15_minutes() {
+    fn a_message_is_delayed_at_least_as_long_as_requested_and_at_most_15_minutes() {
         let id = Uuid::nil();
         let lane = LaneId::Lead(WorkspaceId::from_uuid(id), LeadId::from_uuid(id));
         let wake = |after| Wake { after, ..Wake::now(lane, Track::Fast) };

@@ -1,4 +1,4 @@
-//! "Visit lane L."
+//! The body of a queue message: "visit lane L".
 
 use std::time::Duration;
 
@@ -8,28 +8,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::Unreadable;
 
-/// A lane that is to be visited, and when.
+/// A visit to queue: which lane, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake {
-    /// The lane.
+    /// The lane to visit.
     pub lane: LaneId,
-    /// Which of the two webhook queues its message goes to; [`Track::Fast`] for lanes of another kind.
+    /// Which of the two webhook queues gets the message. For other kinds of lanes it is [`Track::Fast`].
     pub track: Track,
-    /// How long the message is held back, at most [`crate::LONGEST_DELAY`].
+    /// The delay of the message, at most [`crate::LONGEST_DELAY`].
     pub after: Duration,
 }
 
 impl Wake {
-    /// A visit at once.
+    /// A visit without delay.
     pub fn now(lane: LaneId, track: Track) -> Self {
         Self { lane, track, after: Duration::ZERO }
     }
 }
 
-/// What the name of the queue of slow webhook lanes ends with.
+/// The suffix of the queue for slow webhook lanes.
 const SLOW: &str = "-slow";
 
-/// The queue of a kind of lanes, behind the stack's name.
+/// The name of the queue for a kind of lanes, without the stack's prefix.
 pub(crate) fn queue_name(kind: LaneKind, track: Track) -> String {
     match (kind, track) {
         (LaneKind::Webhook, Track::Fast) => "webhook-deliveries".to_owned(),
@@ -39,13 +39,14 @@ pub(crate) fn queue_name(kind: LaneKind, track: Track) -> String {
     }
 }
 
-/// The track on which a batch of webhook lanes came. All messages of a batch come from one queue.
+/// The track of a batch of webhook lanes, from the queue it came from. All messages of a batch come from one
+/// queue.
 pub fn track_of(event: &SqsEvent) -> Track {
     let from = event.records.first().and_then(|message| message.event_source_arn.as_deref());
     if from.is_some_and(|arn| arn.ends_with(SLOW)) { Track::Slow } else { Track::Fast }
 }
 
-/// The body of a message. Everything else is read from the lane.
+/// The body of a message. The visitor reads everything else from the lane.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "lane", rename_all = "lowercase", rename_all_fields = "camelCase")]
 enum Body {
@@ -70,11 +71,11 @@ pub fn body(lane: &LaneId) -> String {
             Body::Lead { workspace_id: workspace.to_string(), lead_id: lead.to_string() }
         }
     };
-    // Strings and small numbers are always JSON.
+    // Strings and small numbers always serialize.
     serde_json::to_string(&body).unwrap_or_default()
 }
 
-/// Reads the lane of that kind that a message's body names; fields of a later release are ignored.
+/// Reads the lane of this kind from a message's body. Fields of later releases are ignored.
 pub fn read(kind: LaneKind, body: &str) -> Result<LaneId, Unreadable> {
     let workspace = |id: &str| WorkspaceId::parse(id).map_err(|_| Unreadable);
     let lane = match serde_json::from_str(body).map_err(|_| Unreadable)? {
@@ -114,7 +115,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_body_reads_back_in_its_own_queue_and_in_no_other() {
+    fn a_body_is_readable_in_its_own_queue_and_in_no_other() {
         for (kind, text) in BODIES {
             let lane = read(kind, text).unwrap();
             assert_eq!((body(&lane).as_str(), lane.kind()), (text, kind));
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_lane_is_refused() {
+    fn a_body_that_names_no_lane_is_refused() {
         let (kind, text) = BODIES[0];
         let wrong = [
             "".to_owned(),
@@ -144,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_track_of_a_batch_is_told_by_its_queue() {
+    fn the_queue_of_a_batch_determines_its_track() {
         let of = |arn: &str| {
             let event = serde_json::json!({ "Records": [{ "eventSourceARN": arn }] });
             track_of(&serde_json::from_value(event).unwrap())

@@ -1,10 +1,10 @@
-//! The time that an invocation has for calls to others, of which each may take long.
+//! The invocation budget: the time that an invocation has for calls to others, each of which may take long.
 
 use std::time::Duration;
 
 use domain::Timestamp;
 
-/// The time of an invocation whose calls each take so long at most.
+/// The budget of an invocation whose calls have a time limit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time {
     begin_by: Timestamp,
@@ -12,22 +12,23 @@ pub struct Time {
     longest: Duration,
 }
 
-/// An invocation that cannot work as its deployment wants.
+/// The time limits of a deployment do not fit together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongTime {
-    /// In a time shorter than a call none can be made.
+    /// No call fits into the time of the invocation.
     #[error("the time-out of a call is too long for the time-out of the function")]
     CallTooLong,
-    /// A lease shorter than the function may run would let two do the same at once.
+    /// The lease is shorter than the invocation may run, so two invocations could hold the same lane.
     #[error("the lease is shorter than the time-out of the function")]
     LeaseTooShort,
 }
 
 impl Time {
-    /// What is kept for the answer of a last try.
-    const REST: Duration = Duration::from_secs(1);
+    /// The time kept for the response of the invocation.
+    const RESPONSE_TIME: Duration = Duration::from_secs(1);
 
-    /// The time from now to the deadline. Of what a call leaves of it half is kept to record the last call's end.
+    /// The budget from `now` to `deadline`. A call takes at most `longest`; half of the time that is left
+    /// beside a call is kept for recording the outcome of the last one.
     pub fn until(
         deadline: Timestamp,
         now: Timestamp,
@@ -36,28 +37,28 @@ impl Time {
     ) -> Result<Self, WrongTime> {
         let left = deadline.since(now);
         let spare = left.saturating_sub(longest);
-        if spare <= Self::REST {
+        if spare <= Self::RESPONSE_TIME {
             return Err(WrongTime::CallTooLong);
         }
         if left > lease {
             return Err(WrongTime::LeaseTooShort);
         }
-        Ok(Self { begin_by: now.plus((spare / 2).min(spare - Self::REST)), deadline, longest })
+        Ok(Self { begin_by: now.plus((spare / 2).min(spare - Self::RESPONSE_TIME)), deadline, longest })
     }
 
-    /// Whether something may be begun that ends in a call.
+    /// Whether work that ends in a call may start.
     pub fn may_begin(self, now: Timestamp) -> bool {
         now <= self.begin_by
     }
 
-    /// Whether a call that is made now ends in time, however long it takes.
+    /// Whether a call that starts now ends before the deadline, even if it takes its whole time limit.
     pub fn fits(self, now: Timestamp) -> bool {
-        now.plus(self.longest + Self::REST) <= self.deadline
+        now.plus(self.longest + Self::RESPONSE_TIME) <= self.deadline
     }
 
-    /// For how long what happened may be tried to be recorded.
+    /// How long the outcome of a call may be retried to be recorded.
     pub fn left(self, now: Timestamp) -> Duration {
-        self.deadline.since(now).saturating_sub(Self::REST)
+        self.deadline.since(now).saturating_sub(Self::RESPONSE_TIME)
     }
 }
 
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_what_a_call_leaves_is_kept_to_record_its_end() {
+    fn half_of_the_time_beside_a_call_is_kept_for_recording_its_outcome() {
         let time = time(60, 10, 90).unwrap();
         assert!(
             time.may_begin(NOW.plus(secs(25))) && !time.may_begin(NOW.plus(Duration::from_millis(25_001)))
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_begun_fits() {
+    fn a_call_that_may_begin_fits() {
         for left in 1..100 {
             for longest in 0..100 {
                 let Ok(time) = time(left, longest, 100) else { continue };
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_in_which_nothing_can_be_done_or_two_could_do_the_same_is_refused() {
+    fn a_time_limit_without_room_for_a_call_or_beyond_the_lease_is_refused() {
         assert_eq!(time(11, 10, 90), Err(WrongTime::CallTooLong));
         assert_eq!(time(0, 10, 90), Err(WrongTime::CallTooLong));
         assert!(time(12, 10, 12).is_ok());

@@ -1,4 +1,4 @@
-//! Queueing over queues that may refuse.
+//! Queueing with queues that may refuse.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -42,7 +42,7 @@ fn queues(sqs: &TestQueue) -> Queues {
 }
 
 #[tokio::test]
-async fn lanes_are_queued_ten_a_call_each_in_its_group() {
+async fn lanes_are_queued_ten_a_call_each_in_its_message_group() {
     let sqs = TestQueue::default();
     let wakes: Vec<Wake> = (0..23).map(wake).collect();
     queues(&sqs).enqueue(&wakes).await.unwrap();
@@ -78,7 +78,7 @@ async fn each_lane_goes_to_the_queue_of_its_kind_and_track() {
 }
 
 #[tokio::test]
-async fn a_lane_whose_queue_is_not_known_is_named_and_the_rest_is_queued() {
+async fn a_lane_without_a_queue_is_reported_and_the_others_are_queued() {
     let sqs = TestQueue::default();
     let queues = Queues::default().with(LaneKind::Lead, sqs.client(), url("leads"));
     let wakes = [lead(1), conversation(2), lead(3)].map(|lane| Wake::now(lane, Track::Fast));
@@ -90,7 +90,7 @@ async fn a_lane_whose_queue_is_not_known_is_named_and_the_rest_is_queued() {
 }
 
 #[tokio::test]
-async fn what_the_queue_did_not_take_is_named_and_the_rest_is_queued() {
+async fn messages_that_the_queue_refuses_are_reported_and_the_others_are_queued() {
     let sqs = TestQueue::default();
     sqs.refuse_next(2);
     let failed = queues(&sqs).enqueue(&(0..12).map(wake).collect::<Vec<_>>()).await.unwrap_err();
@@ -103,7 +103,7 @@ async fn what_the_queue_did_not_take_is_named_and_the_rest_is_queued() {
 }
 
 #[tokio::test]
-async fn a_queue_that_refuses_holds_no_other_up() {
+async fn a_queue_that_refuses_does_not_block_the_others() {
     let (sqs, closed) = (TestQueue::default(), TestQueue::default());
     closed.close(true);
     let queues = Queues::default().with_webhooks(closed.client(), url("fast"), url("slow")).with(
@@ -117,7 +117,7 @@ async fn a_queue_that_refuses_holds_no_other_up() {
 }
 
 #[tokio::test]
-async fn a_queue_that_does_not_answer_is_waited_for_once_however_many_calls_there_are() {
+async fn a_silent_queue_costs_one_time_limit_for_any_number_of_calls() {
     let sqs = TestQueue::default();
     sqs.stall(true);
     let begun = Instant::now();
