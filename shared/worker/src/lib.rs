@@ -1,12 +1,12 @@
-//! The loop of the functions that queue messages wake: lanes in, visits out.
+//! The loop of the functions that queue messages start: it leases lanes, visits them and releases them.
 //!
 //! ```text
-//! message -> lane -> lease -> visit -> release --nothing was put in meanwhile--> queue its next visit
-//!                               ^                '--something was-- (visit again, while there is time)
+//! message -> lane -> lease -> visit -> release --no new work was added--> queue the next visit
+//!                               ^                '--new work was added-- (visit again, while there is time)
 //! ```
 //!
-//! Nothing depends on the message: whatever is left undone when this process dies, the lane stands in a due index, and
-//! its lease ends. What is done in a lane is its kind's alone ([`Visitor`]).
+//! Nothing depends on the queue message. If this process dies, the lane is still in a due index, and its
+//! lease ends. What a visit does is up to the kind of lane ([`Visitor`]).
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -20,56 +20,58 @@ use lambda_runtime::Context;
 use queue::{Outcome, Queues, Time, Wake, WrongTime};
 use store::{LaneState, Lease, Leased, Released, Store, StoreError};
 
-/// Who works in lanes of one kind.
+/// Executes the visits of lanes of one kind.
 pub trait Visitor {
-    /// The kind.
+    /// The kind of lanes.
     const KIND: LaneKind;
 
-    /// Works in a lane until nothing is left, something waits, or time is up.
+    /// Works in a lane until no work is left, all remaining work waits, or the time is up.
     fn visit(&self, lane: &mut Leased) -> impl Future<Output = Result<Left, StoreError>>;
 }
 
 /// How a visit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
-    /// The lane is still the visitor's, and is to be given back so.
+    /// The visitor still has the lease. The loop releases the lane with this rest.
     Rest(Rest),
-    /// The visitor gave it back with its last record.
+    /// The visitor's last write also released the lane, with this plan for the next visit.
     Given(Option<Plan>),
-    /// Somebody else has it: the lease must be over.
+    /// Another visitor holds the lane, so the lease must have expired.
     Lost,
 }
 
-/// What a deployment decides about visits.
+/// The settings of a deployment for visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// How long a visitor has a lane for itself; longer than the function may run.
+    /// How long a lease lasts; it must be longer than the function may run.
     pub lease: Duration,
-    /// How long the longest call of a visitor may take.
+    /// The time limit of the longest call of a visitor.
     pub longest: Duration,
-    /// How long after its queue message the sweeper looks after a lane.
+    /// How long after a lane's queue message the sweeper queues the lane again.
     pub rescue: Duration,
 }
 
-/// Where a visitor works.
+/// The context of the visits of one invocation.
 pub struct Shift<'a> {
     /// The tables.
     pub store: &'a Store,
     /// Where the next visits are queued.
     pub queues: &'a Queues,
-    /// What the deployment decides.
+    /// The deployment's settings.
     pub rules: Rules,
-    /// The time of the invocation.
+    /// The time budget of the invocation.
     pub time: Time,
 }
 
-/// A message that comes this little before its time waits for it: its delay was counted by another clock.
-const EARLY: Duration = Duration::from_secs(2);
-/// When a lane is visited again whose visit failed by trouble of our own.
-const OUTAGE: Duration = Duration::from_secs(30);
+/// A visitor that is early by at most this time waits. The delay of its message was measured by another
+/// clock.
+const MAX_SHORT_WAIT: Duration = Duration::from_secs(2);
+/// The delay until the next visit after a visit failed for an internal reason.
+const DELAY_AFTER_FAILURE: Duration = Duration::from_secs(30);
 
 impl<'a> Shift<'a> {
-    /// The shift of an invocation; an error if its deadline leaves no room for a call, or is further away than a lease.
+    /// Starts the visits of an invocation. Returns an error if the deadline leaves no time for a call, or is
+    /// further away than the end of a lease.
     pub fn begin(
         store: &'a Store,
         queues: &'a Queues,
@@ -81,12 +83,12 @@ impl<'a> Shift<'a> {
         Ok(Self { store, queues, rules, time })
     }
 
-    /// Visits the lanes of a batch, all at the same time: none waits for another. A lane that cannot be visited is the
-    /// only one whose message comes again.
+    /// Visits the lanes of a batch, all at the same time; no lane waits for another. SQS delivers the message
+    /// of a lane again only if that lane could not be visited.
     pub async fn work<V: Visitor>(&self, visitor: &V, event: SqsEvent) -> SqsBatchResponse {
         let begun = Mutex::new(HashSet::new());
         let work = async |lane: LaneId| {
-            // A second message about the same lane: its first visitor sees whatever there is.
+            // Another message for the same lane: the first visitor processes all the work of the lane.
             match begun.lock().unwrap_or_else(PoisonError::into_inner).insert(lane) {
                 true => {}
                 false => return Outcome::Done,
@@ -102,31 +104,35 @@ impl<'a> Shift<'a> {
             Err(error) => return Outcome::Retry(error.into()),
         };
         match lease {
-            Lease::Taken(leased) => match Box::pin(self.through(visitor, *leased)).await {
+            Lease::Taken(leased) => match Box::pin(self.visit_until_released(visitor, *leased)).await {
                 Ok(()) => Outcome::Done,
                 Err(error) => Outcome::Retry(error.into()),
             },
-            // Whoever holds it looks again before it is given back.
+            // The holder looks for new work before it releases the lane.
             Lease::Held | Lease::Finished => Outcome::Done,
             Lease::Unknown => Outcome::Dropped("no such lane"),
         }
     }
 
-    /// Visits a lane until it can be given back.
-    async fn through<V: Visitor>(&self, visitor: &V, mut leased: Leased) -> Result<(), StoreError> {
-        let mut was_early = false;
+    /// Visits a leased lane until it is released.
+    async fn visit_until_released<V: Visitor>(
+        &self,
+        visitor: &V,
+        mut leased: Leased,
+    ) -> Result<(), StoreError> {
+        let mut has_waited = false;
         loop {
             let left = match visitor.visit(&mut leased).await {
                 Ok(left) => left,
                 Err(error) => {
-                    self.put_off(&leased).await;
+                    self.postpone(&leased).await;
                     return Err(error);
                 }
             };
             let rest = match left {
                 Left::Rest(rest) => rest,
                 Left::Given(plan) => {
-                    self.wake(&leased, plan).await;
+                    self.queue_next_visit(&leased, plan).await;
                     return Ok(());
                 }
                 Left::Lost => {
@@ -134,15 +140,15 @@ impl<'a> Shift<'a> {
                     return Ok(());
                 }
             };
-            if let Some(early) = self.early(rest).filter(|_| !was_early) {
-                was_early = true;
-                tokio::time::sleep(early).await;
+            if let Some(short_wait) = self.short_wait(rest).filter(|_| !has_waited) {
+                has_waited = true;
+                tokio::time::sleep(short_wait).await;
                 continue;
             }
             match self.store.release_lane(&leased, rest, self.rules.rescue).await? {
                 Released::Done => {
                     let plan = rest.plan(self.rules.rescue, self.store.now());
-                    self.wake(&leased, plan).await;
+                    self.queue_next_visit(&leased, plan).await;
                     return Ok(());
                 }
                 Released::Moved(moved) => leased = *moved,
@@ -154,23 +160,26 @@ impl<'a> Shift<'a> {
         }
     }
 
-    /// How long to wait for what is due in a moment.
-    fn early(&self, rest: Rest) -> Option<Duration> {
+    /// How long to wait for work that is due within [`MAX_SHORT_WAIT`].
+    fn short_wait(&self, rest: Rest) -> Option<Duration> {
         let (Rest::Waits(at) | Rest::Closed(at)) = rest else { return None };
-        let early = at.since(self.store.now());
-        (early > Duration::ZERO && early <= EARLY && self.time.may_begin(at)).then_some(early)
+        let short_wait = at.since(self.store.now());
+        (short_wait > Duration::ZERO && short_wait <= MAX_SHORT_WAIT && self.time.may_begin(at))
+            .then_some(short_wait)
     }
 
-    /// Gives a lane back whose visit failed, for a while. Should that fail too, its lease ends by itself.
-    async fn put_off(&self, leased: &Leased) {
-        let rest = Rest::Closed(self.store.now().plus(OUTAGE));
+    /// Releases a lane after a failed visit, and postpones its next visit. If the release fails, the lease
+    /// ends by itself.
+    async fn postpone(&self, leased: &Leased) {
+        let rest = Rest::Closed(self.store.now().plus(DELAY_AFTER_FAILURE));
         if let Err(error) = self.store.release_lane(leased, rest, self.rules.rescue).await {
             tracing::warn!(lane = %leased.lane, cause = causes(&error), "lane not released, left to the end of its lease");
         }
     }
 
-    /// Queues the next visit, if one is to come by the queue. What the queue does not take is left to the sweeper.
-    async fn wake(&self, leased: &Leased, plan: Option<Plan>) {
+    /// Queues the next visit, if the plan wants a queue message. If the queue does not accept it, the sweeper
+    /// queues the lane.
+    async fn queue_next_visit(&self, leased: &Leased, plan: Option<Plan>) {
         let Some(after) = plan.and_then(|plan| plan.wake_after) else { return };
         let track = match &leased.state {
             LaneState::Webhook(lane) => lane.pace.track(self.store.now()),

@@ -1,4 +1,4 @@
-//! The loop over a visitor that does as it is told, with the real store.
+//! The loop, with a scripted visitor and the real store.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -27,19 +27,19 @@ const RULES: Rules = Rules { lease: LEASE, longest: Duration::from_secs(30), res
 /// What a visit does.
 enum Step {
     Leaves(Left),
-    /// Somebody puts work in meanwhile.
+    /// New work is added to the lane during the visit.
     IsTold(Rest),
-    /// It finds the endpoint silent, and leaves.
+    /// It finds that the endpoint does not answer, and ends.
     FindsSilence(Rest),
     Fails,
-    /// And so does everything after it.
+    /// It fails, and every later write of the lane fails as well.
     FailsForGood,
     Panics,
-    /// It waits for so many others.
+    /// It waits until three visits run at the same time.
     Meets,
 }
 
-/// A visitor that takes the next step of each lane; [`Rest::Done`] where none is left.
+/// A visitor that executes the next step of each lane, and returns [`Rest::Done`] if no step is left.
 struct Fake<'a> {
     db: &'a TestDb,
     steps: Mutex<HashMap<LaneId, VecDeque<Step>>>,
@@ -100,15 +100,15 @@ struct Scene {
     sqs: TestQueue,
 }
 
-/// What a shift came to.
+/// The result of a batch.
 struct Worked {
-    /// The messages that come again.
+    /// The numbers of the messages that SQS delivers again.
     failed: Vec<usize>,
     visits: Vec<LaneId>,
 }
 
 impl Scene {
-    /// With so many lanes that were told of something.
+    /// Creates this many lanes, each with work.
     async fn start(lanes: u128) -> Self {
         let scene = Self { db: TestDb::start().await, sqs: TestQueue::default() };
         for n in 1..=lanes {
@@ -153,21 +153,22 @@ impl Scene {
         }
     }
 
-    /// Works on one lane; how many visits that took, and whether its message comes again.
+    /// Processes a message for one lane. Returns the number of visits, and whether SQS delivers the message
+    /// again.
     async fn visit(&self, steps: Vec<Step>) -> (usize, bool) {
         let worked = self.work(&[body(&lane(1))], vec![(1, steps)]).await;
         (worked.visits.len(), !worked.failed.is_empty())
     }
 
-    /// The queue and delay of what was queued.
+    /// The queue and delay of each queued message.
     fn queued(&self) -> Vec<(String, u64)> {
         let queued = self.sqs.take();
         assert!(queued.iter().all(|it| it.body == body(&lane(1))));
         queued.into_iter().map(|it| (it.queue, it.delay)).collect()
     }
 
-    /// When the sweeper looks after the lane, and whether its lease runs.
-    fn duty(&self) -> (Option<Timestamp>, bool) {
+    /// When the sweeper queues the lane, and whether it is leased.
+    fn due_and_leased(&self) -> (Option<Timestamp>, bool) {
         let LaneId::Webhook(Slot { workspace, endpoint, number }) = lane(1) else { panic!("another lane") };
         let pk = format!("{workspace}#E#{endpoint}#{number}");
         let rows = self.db.rows(Table::Webhooks);
@@ -200,7 +201,7 @@ async fn lanes_of_a_batch_are_visited_at_the_same_time() {
     let steps = (1..=3).map(|n| (n, vec![Step::Meets])).collect();
     let worked = scene.work(&[1, 2, 3].map(|n| body(&lane(n))), steps).await;
     assert_eq!((worked.failed, worked.visits.len()), (vec![], 3));
-    assert_eq!((scene.duty(), scene.queued()), ((None, false), vec![]));
+    assert_eq!((scene.due_and_leased(), scene.queued()), ((None, false), vec![]));
 }
 
 #[tokio::test]
@@ -211,46 +212,46 @@ async fn a_lane_that_is_named_twice_is_visited_once() {
 }
 
 #[tokio::test]
-async fn a_visit_that_fails_puts_its_lane_off_for_half_a_minute_and_its_message_comes_again() {
+async fn a_failed_visit_postpones_its_lane_by_half_a_minute_and_its_message_is_delivered_again() {
     let scene = Scene::start(2).await;
     let worked = scene.work(&[1, 2].map(|n| body(&lane(n))), vec![(1, vec![Step::Fails])]).await;
     assert_eq!((worked.failed, worked.visits.len()), (vec![0], 2));
     let off = scene.now().plus(seconds(30)).plus(RESCUE);
-    assert_eq!((scene.duty(), scene.queued()), ((Some(off), false), vec![]));
+    assert_eq!((scene.due_and_leased(), scene.queued()), ((Some(off), false), vec![]));
     assert_eq!(scene.visit(vec![]).await, (1, false));
 }
 
 #[tokio::test]
-async fn a_lane_that_cannot_be_put_off_is_left_to_the_end_of_its_lease() {
+async fn a_lane_that_cannot_be_postponed_is_visited_after_its_lease_ends() {
     let scene = Scene::start(1).await;
-    let due = scene.duty().0;
+    let due = scene.due_and_leased().0;
     assert_eq!(scene.visit(vec![Step::FailsForGood]).await, (1, true));
-    assert_eq!(scene.duty(), (due, true), "its duty is as it was");
+    assert_eq!(scene.due_and_leased(), (due, true), "its due time is unchanged");
     assert_eq!(scene.visit(vec![]).await, (0, false), "held");
     scene.db.clock().advance(LEASE + MOMENT);
     assert_eq!(scene.visit(vec![]).await, (1, false));
 }
 
 #[tokio::test]
-async fn a_visit_that_panics_has_no_part_in_the_others_fate() {
+async fn a_visit_that_panics_does_not_affect_the_others() {
     let scene = Scene::start(3).await;
     let steps = vec![(1, vec![Step::Panics])];
     let worked = scene.work(&[1, 2, 3].map(|n| body(&lane(n))), steps).await;
     assert_eq!((worked.failed, worked.visits.len()), (vec![0], 3));
-    assert!(scene.duty().0.is_some() && scene.duty().1, "its lease ends by itself");
+    assert!(scene.due_and_leased().0.is_some() && scene.due_and_leased().1, "its lease ends by itself");
     scene.db.clock().advance(LEASE + MOMENT);
     assert_eq!(scene.visit(vec![]).await, (1, false));
 }
 
 #[tokio::test]
-async fn what_is_due_in_a_moment_is_waited_for_once() {
+async fn a_visitor_waits_once_for_work_that_is_due_within_two_seconds() {
     for rest in [Rest::Waits, Rest::Closed] {
         let scene = Scene::start(1).await;
         let soon = rest(scene.now().plus(Duration::from_millis(150)));
         let begun = Instant::now();
         assert_eq!(scene.visit(vec![leaves(soon), leaves(Rest::Done)]).await, (2, false));
         assert!(begun.elapsed() >= Duration::from_millis(150));
-        // The clock of the tests stands still: it is as early as before.
+        // The test clock does not advance, so the visit is as early as before.
         tell(scene.store(), lane(1)).await;
         assert_eq!(scene.visit(vec![leaves(soon), leaves(soon), leaves(soon)]).await, (2, false));
         assert_eq!(scene.queued(), fast(1));
@@ -261,27 +262,27 @@ async fn what_is_due_in_a_moment_is_waited_for_once() {
 }
 
 #[tokio::test]
-async fn what_was_put_in_meanwhile_is_looked_at_before_the_lane_is_left() {
+async fn work_added_during_a_visit_is_processed_before_the_lane_is_released() {
     let scene = Scene::start(1).await;
     let later = scene.now().plus(seconds(600));
     let steps = vec![Step::IsTold(Rest::Done), Step::IsTold(Rest::Waits(later)), leaves(Rest::Done)];
     assert_eq!(scene.visit(steps).await, (3, false));
-    assert_eq!((scene.duty(), scene.queued()), ((None, false), vec![]));
-    // A lane that is closed is left whatever was put in.
+    assert_eq!((scene.due_and_leased(), scene.queued()), ((None, false), vec![]));
+    // A closed lane is released even if work was added.
     tell(scene.store(), lane(1)).await;
     assert_eq!(scene.visit(vec![Step::IsTold(Rest::Closed(later))]).await, (1, false));
-    assert_eq!((scene.duty().0, scene.queued()), (Some(later.plus(RESCUE)), fast(600)));
+    assert_eq!((scene.due_and_leased().0, scene.queued()), (Some(later.plus(RESCUE)), fast(600)));
 }
 
 #[tokio::test]
-async fn what_is_left_when_time_is_up_is_queued_at_once() {
+async fn a_lane_with_work_left_when_time_is_up_is_queued_at_once() {
     let scene = Scene::start(1).await;
     assert_eq!(scene.visit(vec![leaves(Rest::TimeUp)]).await, (1, false));
-    assert_eq!((scene.duty(), scene.queued()), ((Some(scene.now().plus(RESCUE)), false), fast(0)));
+    assert_eq!((scene.due_and_leased(), scene.queued()), ((Some(scene.now().plus(RESCUE)), false), fast(0)));
 }
 
 #[tokio::test]
-async fn a_lane_whose_endpoint_is_silent_is_queued_among_the_slow_ones() {
+async fn a_lane_whose_endpoint_does_not_answer_goes_to_the_slow_queue() {
     let scene = Scene::start(1).await;
     let later = Rest::Closed(scene.now().plus(seconds(60)));
     assert_eq!(scene.visit(vec![Step::FindsSilence(later)]).await, (1, false));
@@ -289,34 +290,34 @@ async fn a_lane_whose_endpoint_is_silent_is_queued_among_the_slow_ones() {
 }
 
 #[tokio::test]
-async fn what_waits_for_long_is_left_to_the_sweeper() {
+async fn a_lane_that_waits_longer_than_15_minutes_is_left_to_the_sweeper() {
     let scene = Scene::start(1).await;
     for (wait, message) in [(900, fast(900)), (901, vec![])] {
         let at = scene.now().plus(seconds(wait));
         assert_eq!(scene.visit(vec![leaves(Rest::Waits(at))]).await, (1, false));
         assert_eq!(scene.queued(), message);
         let due = if wait > 900 { at } else { at.plus(RESCUE) };
-        assert_eq!(scene.duty(), (Some(due), false));
+        assert_eq!(scene.due_and_leased(), (Some(due), false));
     }
 }
 
 #[tokio::test]
-async fn a_lane_that_was_given_back_with_the_last_record_is_queued_as_planned() {
+async fn a_lane_released_with_the_last_record_is_queued_as_planned() {
     let scene = Scene::start(1).await;
-    let due = scene.duty().0;
+    let due = scene.due_and_leased().0;
     let plan = |wake_after| Plan { due_at: scene.now(), is_planned: false, wake_after };
     for (plan, message) in
         [(None, vec![]), (Some(plan(None)), vec![]), (Some(plan(Some(seconds(7)))), fast(7))]
     {
         assert_eq!(scene.visit(vec![Step::Leaves(Left::Given(plan))]).await, (1, false));
         assert_eq!(scene.queued(), message, "{plan:?}");
-        assert_eq!(scene.duty(), (due, true), "nothing is written here");
+        assert_eq!(scene.due_and_leased(), (due, true), "nothing is written here");
         scene.db.clock().advance(LEASE + MOMENT);
     }
 }
 
 #[tokio::test]
-async fn a_lane_that_was_lost_is_left_to_whoever_has_it() {
+async fn a_lost_lane_is_left_to_its_new_holder() {
     let scene = Scene::start(1).await;
     assert_eq!(scene.visit(vec![Step::Leaves(Left::Lost)]).await, (1, false));
     assert_eq!(scene.queued(), []);
@@ -329,15 +330,15 @@ async fn a_lane_that_was_lost_is_left_to_whoever_has_it() {
 }
 
 #[tokio::test]
-async fn a_queue_that_takes_no_message_leaves_the_next_visit_to_the_sweeper() {
+async fn if_the_queue_accepts_no_message_the_sweeper_queues_the_next_visit() {
     let scene = Scene::start(1).await;
     scene.sqs.close(true);
     assert_eq!(scene.visit(vec![leaves(Rest::TimeUp)]).await, (1, false));
-    assert_eq!(scene.duty(), (Some(scene.now().plus(RESCUE)), false));
+    assert_eq!(scene.due_and_leased(), (Some(scene.now().plus(RESCUE)), false));
 }
 
 #[tokio::test]
-async fn messages_that_name_no_lane_of_the_queue_fail_and_the_others_are_worked_on() {
+async fn messages_that_name_no_lane_of_the_queue_fail_and_the_others_are_processed() {
     let scene = Scene::start(1).await;
     let id = Uuid::from_u128(1);
     let conversation = LaneId::Conversation(WorkspaceId::from_uuid(id), ConversationId::from_uuid(id));
@@ -351,7 +352,7 @@ async fn messages_that_name_no_lane_of_the_queue_fail_and_the_others_are_worked_
 }
 
 #[tokio::test]
-async fn a_lane_that_cannot_be_taken_comes_again() {
+async fn the_message_of_a_lane_that_cannot_be_leased_is_delivered_again() {
     let scene = Scene::start(1).await;
     scene.db.fail("UpdateItem", Fault::Throttled, 3);
     assert_eq!(scene.visit(vec![]).await, (0, true));
@@ -359,7 +360,7 @@ async fn a_lane_that_cannot_be_taken_comes_again() {
 }
 
 #[tokio::test]
-async fn the_time_of_an_invocation_is_what_its_deadline_leaves() {
+async fn the_time_budget_of_an_invocation_ends_at_its_deadline() {
     let (db, queues) = (TestDb::start().await, Queues::default());
     let now = db.store().now();
     let begin =
