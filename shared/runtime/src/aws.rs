@@ -1,7 +1,8 @@
-//! SDK clients, made once at start: bounded time-outs, standard retries.
+//! SDK clients, built once at start, with time limits and standard retries.
 //!
-//! A function finds all it needs in its environment, as Lambda gives it; a tool asks the whole chain of the SDK, with its
-//! profiles. What is not asked for does not run: no files are read and no clients are made for it at each start.
+//! A function takes region, credentials and endpoint from its environment, as Lambda sets it. A tool uses the
+//! SDK's default provider chain, with profiles. So a function reads no files and builds no clients for
+//! providers it does not use.
 
 use std::time::Duration;
 
@@ -14,14 +15,15 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use crate::http::connections;
 use crate::{SettingError, Settings};
 
-/// Neither time-out is set by the SDK: without them a call could hang for the whole of the function's time.
+/// The SDK sets none of these time limits by default. Without them a call could use up the whole time of the
+/// function.
 const CONNECT: Duration = Duration::from_millis(1_000);
 const ATTEMPT: Duration = Duration::from_millis(2_000);
 const OPERATION: Duration = Duration::from_millis(6_000);
 const ATTEMPTS: u32 = 3;
 
-/// A function's: region, credentials and endpoint from the environment alone.
-pub(crate) fn of_function(settings: &Settings) -> Result<SdkConfig, SettingError> {
+/// The configuration of a function: region, credentials and endpoint from the environment only.
+pub(crate) fn function_config(settings: &Settings) -> Result<SdkConfig, SettingError> {
     let credentials = Credentials::new(
         settings.required("AWS_ACCESS_KEY_ID")?,
         settings.required("AWS_SECRET_ACCESS_KEY")?,
@@ -40,8 +42,8 @@ pub(crate) fn of_function(settings: &Settings) -> Result<SdkConfig, SettingError
     Ok(config.build())
 }
 
-/// A tool's: as every tool of AWS finds them, by environment or profile.
-pub(crate) async fn of_tool(settings: &Settings) -> Result<SdkConfig, SettingError> {
+/// The configuration of a tool: the SDK's default chain of environment and profiles.
+pub(crate) async fn tool_config(settings: &Settings) -> Result<SdkConfig, SettingError> {
     let config = aws_config::defaults(BehaviorVersion::latest())
         .http_client(connections(settings, CONNECT)?)
         .timeout_config(timeouts())
@@ -69,14 +71,14 @@ mod tests {
         [("AWS_REGION", "eu-west-1"), ("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret")];
 
     #[test]
-    fn a_function_finds_all_it_needs_in_its_environment() {
-        let config = of_function(&Settings::from_pairs(&LAMBDA)).unwrap();
+    fn a_function_is_configured_by_its_environment_alone() {
+        let config = function_config(&Settings::from_pairs(&LAMBDA)).unwrap();
         assert_eq!(config.region().map(Region::as_ref), Some("eu-west-1"));
         assert_eq!(config.endpoint_url(), None);
         for missing in 0..LAMBDA.len() {
             let mut pairs = LAMBDA.to_vec();
             let (name, _) = pairs.remove(missing);
-            let refused = of_function(&Settings::from_pairs(&pairs)).unwrap_err();
+            let refused = function_config(&Settings::from_pairs(&pairs)).unwrap_err();
             assert_eq!(refused.to_string(), format!("environment variable {name}: is not set"));
         }
     }

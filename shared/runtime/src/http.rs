@@ -1,7 +1,7 @@
-//! The connections of the SDK's clients: HTTP/1.1, rustls over ring, the roots of AWS and no others.
+//! The connections of the SDK's clients: HTTP/1.1, rustls with ring, and only the root certificates of AWS.
 //!
-//! The SDK's own would do the same, but takes roots only as text, and reads them anew for each client and once more for
-//! the first call: nine million instructions each time, which was two thirds of a start.
+//! The SDK's own connector takes roots only as PEM text. It parses them for each client and again at the
+//! first call: nine million instructions each time, which was two thirds of a cold start.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,8 +24,8 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::{SettingError, Settings};
 
-/// What the subjects of the roots end with that certify the endpoints of AWS.
-const OF_AWS: [&str; 5] = [
+/// The ends of the subject names of the root certificates for the endpoints of AWS.
+const AWS_ROOTS: [&str; 5] = [
     "Amazon Root CA 1",
     "Amazon Root CA 2",
     "Amazon Root CA 3",
@@ -33,11 +33,11 @@ const OF_AWS: [&str; 5] = [
     "Starfield Services Root Certificate Authority - G2",
 ];
 
-/// Connections for all clients of a process. `AWS_CA_BUNDLE` names a file of roots that are believed in place of AWS's, for
-/// those behind a proxy that looks into TLS.
+/// The connector for all clients of a process. `AWS_CA_BUNDLE` names a file of root certificates that replace
+/// those of AWS, for deployments behind a proxy that inspects TLS.
 pub(crate) fn connections(settings: &Settings, connect: Duration) -> Result<SharedHttpClient, SettingError> {
     let roots = settings.read_with("AWS_CA_BUNDLE", |path| match path {
-        "" => Ok(of_aws()),
+        "" => Ok(aws_roots()),
         path => bundle(path),
     })?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -56,10 +56,13 @@ pub(crate) fn connections(settings: &Settings, connect: Duration) -> Result<Shar
     Ok(SharedHttpClient::new(Connections { client }))
 }
 
-/// The roots of AWS, of those that browsers trust.
-fn of_aws() -> RootCertStore {
+/// The root certificates of AWS, from the list that browsers trust.
+fn aws_roots() -> RootCertStore {
     let roots = webpki_roots::TLS_SERVER_ROOTS.iter();
-    roots.filter(|root| OF_AWS.iter().any(|name| root.subject.ends_with(name.as_bytes()))).cloned().collect()
+    roots
+        .filter(|root| AWS_ROOTS.iter().any(|name| root.subject.ends_with(name.as_bytes())))
+        .cloned()
+        .collect()
 }
 
 fn bundle(path: &str) -> Result<RootCertStore, String> {
@@ -78,7 +81,7 @@ struct Connections {
 }
 
 impl HttpClient for Connections {
-    /// The same for all: time-outs but that of connecting are the SDK's matter.
+    /// One connector for all settings. The SDK enforces all time limits except the one for connecting.
     fn http_connector(&self, _: &HttpConnectorSettings, _: &RuntimeComponents) -> SharedHttpConnector {
         SharedHttpConnector::new(self.clone())
     }
@@ -92,14 +95,14 @@ impl HttpConnector for Connections {
         };
         let called = self.client.request(request);
         HttpConnectorFuture::new(async move {
-            let response = called.await.map_err(failed)?.map(SdkBody::from_body_1_x);
+            let response = called.await.map_err(retryable)?.map(SdkBody::from_body_1_x);
             HttpResponse::try_from(response).map_err(|error| ConnectorError::other(error.into(), None))
         })
     }
 }
 
-/// Whatever goes wrong on the way is worth another attempt.
-fn failed(error: Error) -> ConnectorError {
+/// Every transport error is retryable.
+fn retryable(error: Error) -> ConnectorError {
     ConnectorError::io(error.into())
 }
 
@@ -109,20 +112,23 @@ mod tests {
 
     #[test]
     fn the_roots_are_those_of_aws_and_no_others() {
-        let mut found: Vec<String> = of_aws()
+        let mut found: Vec<String> = aws_roots()
             .roots
             .iter()
             .map(|root| String::from_utf8_lossy(&root.subject).into_owned())
             .map(|subject| {
-                OF_AWS.iter().find(|name| subject.ends_with(*name)).map_or(subject, |name| (*name).to_owned())
+                AWS_ROOTS
+                    .iter()
+                    .find(|name| subject.ends_with(*name))
+                    .map_or(subject, |name| (*name).to_owned())
             })
             .collect();
         found.sort();
-        assert_eq!(found, OF_AWS);
+        assert_eq!(found, AWS_ROOTS);
     }
 
     #[test]
-    fn a_bundle_that_cannot_be_believed_stops_the_start() {
+    fn a_bundle_without_valid_certificates_is_refused_at_start() {
         let authority = rcgen::generate_simple_self_signed(["aws.example".to_owned()]).unwrap();
         let folder = std::env::temp_dir().join(format!("runtime-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();

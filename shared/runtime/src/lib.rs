@@ -1,6 +1,6 @@
-//! What a process is started with: settings from the environment, SDK clients, the clock, ids, logs, metrics.
+//! What a process needs at start: settings from the environment, SDK clients, the clock, ids, logs, metrics.
 //!
-//! The only room that reads the environment. Everything here is made once, at start, and passed in.
+//! This is the only crate that reads the environment. Everything here is built once, at start, and passed on.
 
 mod aws;
 mod http;
@@ -23,45 +23,45 @@ pub use telemetry::trace_id;
 
 /// A started process.
 pub struct Process {
-    /// Its settings.
+    /// The settings of the process.
     pub settings: Settings,
-    /// The name of its stack, by which its tables are named.
+    /// The name of the stack. It is the prefix of the stack's table names.
     pub stack: String,
     aws: SdkConfig,
 }
 
 impl Process {
-    /// Starts a function: logs to standard output, settings from the environment, AWS by the environment's
-    /// region, credentials and endpoint.
+    /// Starts a function. It logs to standard output and reads its settings, region, credentials and endpoint
+    /// from the environment.
     pub async fn start() -> Result<Self, SettingError> {
         let settings = Settings::from_env();
         telemetry::start(&settings);
         let stack = settings.required("STACK")?;
-        let aws = aws::of_function(&settings)?;
+        let aws = aws::function_config(&settings)?;
         Ok(Self { settings, stack, aws })
     }
 
-    /// Starts a tool that works on the stack of that name: without logs, and with region and credentials from where the
-    /// tools of AWS look for them.
+    /// Starts a tool for the stack with this name. It writes no logs, and takes region and credentials from
+    /// the SDK's default chain.
     pub async fn of_stack(stack: String) -> Result<Self, SettingError> {
         let settings = Settings::from_env();
-        let aws = aws::of_tool(&settings).await?;
+        let aws = aws::tool_config(&settings).await?;
         Ok(Self { settings, stack, aws })
     }
 
-    /// A DynamoDB client; to be made once.
+    /// A new DynamoDB client. Build it once.
     pub fn dynamodb(&self) -> aws_sdk_dynamodb::Client {
         aws_sdk_dynamodb::Client::new(&self.aws)
     }
 
-    /// An SQS client; to be made once.
+    /// A new SQS client. Build it once.
     pub fn sqs(&self) -> aws_sdk_sqs::Client {
         aws_sdk_sqs::Client::new(&self.aws)
     }
 
-    /// An S3 client; to be made once.
+    /// A new S3 client. Build it once.
     pub fn s3(&self) -> aws_sdk_s3::Client {
-        // AWS serves each bucket under a host name of its own; what stands in for it has one for all.
+        // AWS serves each bucket under its own host name. An emulator has one host for all buckets.
         let one_host = self.aws.endpoint_url().is_some();
         let config = aws_sdk_s3::config::Builder::from(&self.aws).force_path_style(one_host).build();
         aws_sdk_s3::Client::from_conf(config)
@@ -72,12 +72,12 @@ impl Process {
         Arc::new(SystemClock)
     }
 
-    /// The stack's metrics, on standard output.
+    /// The stack's metrics, written to standard output.
     pub fn metrics(&self) -> Metrics {
         Metrics::new(&self.stack, self.clock())
     }
 
-    /// The operating system's random ids.
+    /// Random ids from the operating system.
     pub fn ids(&self) -> Arc<dyn Ids> {
         Arc::new(RandomIds)
     }

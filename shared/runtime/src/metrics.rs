@@ -1,4 +1,4 @@
-//! Metrics: lines of CloudWatch's Embedded Metric Format on standard output, which cost a function no call.
+//! Metrics: lines of CloudWatch's Embedded Metric Format on standard output. They need no calls.
 //!
 //! ```ignore
 //! let counted = metrics::Deliveries::default();
@@ -7,8 +7,9 @@
 //! metrics.put(Track::Fast, &counted);  // one line with both; none if nothing was counted
 //! ```
 //!
-//! What there is to count is the closed list below. A family's fields are its metrics, their types the units, and the
-//! type it is put `by` its one dimension besides `Stack`: a name, a unit or a dimension of no list does not compile.
+//! The list of metrics below is complete. The fields of a family are its metrics, and their types are the
+//! units. The type after `by` is the family's one dimension besides `Stack`. An unlisted name, unit or
+//! dimension does not compile.
 
 use std::fmt::{self, Write as _};
 use std::io::Write as _;
@@ -22,15 +23,15 @@ use serde::Serialize;
 /// The namespace of all metrics.
 pub const NAMESPACE: &str = "MessagingIntegrations";
 
-/// How many values of a metric a line may hold, by the format's rules.
+/// The maximum number of values of a metric in a line, set by the format.
 const MOST_VALUES: usize = 100;
 
-/// What the values of a family are told apart by, besides the stack: one dimension of few values, or none.
+/// The dimension of a family besides the stack: one with few values, or none.
 pub trait Dimension: Copy {
-    /// Its name.
+    /// The name of the dimension; `None` if the family has no dimension besides the stack.
     const NAME: Option<&'static str>;
 
-    /// The value.
+    /// The value of the dimension.
     fn value(self) -> &'static str;
 }
 
@@ -46,7 +47,7 @@ macro_rules! dimensions {
     ($($(#[$about:meta])* $name:ident = $dimension:literal { $($value:ident = $text:literal)* })*) => {$(
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[allow(missing_docs)] // each is what it is called
+        #[allow(missing_docs)] // the variants are named after their values
         pub enum $name { $($value),* }
 
         impl Dimension for $name {
@@ -62,9 +63,9 @@ macro_rules! dimensions {
 dimensions! {
     /// The queue that a visit came from.
     Track = "Track" { Fast = "fast" Slow = "slow" }
-    /// The lanes that were due.
+    /// The kind of lanes that were due.
     What = "What" { Webhooks = "webhooks" Conversations = "conversations" Leads = "leads" }
-    /// A function that sends.
+    /// A function that sends messages.
     Sender = "Function" { Messages = "message-sender" Leads = "lead-sender" }
     /// A function of the Integrations API.
     ApiFunction = "Function" {
@@ -73,25 +74,25 @@ dimensions! {
     }
 }
 
-/// A metric as CloudWatch knows it.
+/// A metric as CloudWatch shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// Its name.
+    /// The metric's name.
     pub name: &'static str,
-    /// Its unit.
+    /// The metric's unit.
     pub unit: &'static str,
-    /// Its dimension besides `Stack`.
+    /// The metric's dimension besides `Stack`.
     pub by: Option<&'static str>,
 }
 
-/// Metrics that are put together.
+/// Metrics that are written together in one line.
 pub trait Family {
-    /// What they are told apart by.
+    /// The dimension of the family.
     type By: Dimension;
-    /// What they are.
+    /// The metrics of the family.
     const METRICS: &'static [Metric];
 
-    /// Their values, in the same order.
+    /// The values of the metrics, in the order of [`Family::METRICS`].
     fn values(&self) -> Vec<Values>;
 }
 
@@ -115,13 +116,13 @@ macro_rules! families {
             }
         )*
 
-        /// All metrics there are, family by family.
+        /// All metrics, family by family.
         pub const FAMILIES: &[&[Metric]] = &[$($family::METRICS),*];
     };
 }
 
 families! {
-    /// What became of webhooks.
+    /// Webhook deliveries.
     Deliveries by Track {
         /// Visits of lanes.
         visits: Count = "LaneVisits",
@@ -133,72 +134,72 @@ families! {
         deliveries_exhausted: Count = "DeliveriesExhausted",
         /// Endpoints that were disabled.
         endpoints_disabled: Count = "EndpointsDisabled",
-        /// Posts that did not leave our own network; they are no attempts.
+        /// Posts that did not leave the service's own network; they do not count as attempts.
         egress_failures: Count = "EgressFailures",
-        /// How long attempts took.
+        /// The duration of attempts.
         delivery_attempt_time: Milliseconds = "DeliveryAttemptTime",
     }
-    /// What became of changes.
+    /// Changes that `event-relay` processed.
     Relayed by () {
         /// Events that were recorded for the first time.
         events_recorded: Count = "EventsRecorded",
-        /// Records that are to come again, as they could not be relayed.
+        /// Records that could not be relayed and will be redelivered.
         records_not_relayed: Count = "RecordsNotRelayed",
-        /// How old the oldest change of a batch was.
+        /// The age of the oldest change in a batch.
         relay_lag: Milliseconds = "RelayLag",
     }
     /// Lanes that were due.
     Swept by What {
-        /// Lanes whose time had come, as planned.
+        /// Lanes that were due as planned.
         due_swept: Count = "DueSwept",
-        /// Lanes whose message was lost or whose visitor died.
+        /// Lanes whose queue message was lost or whose visitor died.
         rescued: Count = "Rescued",
-        /// Parts of the index that could not be swept to the end.
+        /// Partitions of the due index that could not be swept to the end.
         not_swept: Count = "NotSwept",
     }
-    /// What became of messages that the provider was to send.
+    /// Messages sent to the provider.
     Sends by Sender {
-        /// Accepted by the provider.
+        /// The provider accepted the message.
         sends_accepted: Count = "SendsAccepted",
-        /// Failed for good.
+        /// The send failed permanently.
         sends_failed: Count = "SendsFailed",
-        /// Nobody knows.
+        /// The outcome of the send is unknown.
         sends_unknown: Count = "SendsUnknown",
-        /// Not taken, to be tried again.
+        /// The provider did not accept the message; it is retried later.
         sends_retried: Count = "SendsRetried",
     }
-    /// What became of captured leads.
+    /// Captured leads.
     Captured by () {
-        /// Accepted, repeats included.
+        /// Accepted leads, including repeats.
         leads_accepted: Count = "LeadsAccepted",
-        /// Refused.
+        /// Rejected requests.
         leads_rejected: Count = "LeadsRejected",
-        /// The workspace's captcha secret is missing, or its provider refuses it.
+        /// The workspace's captcha secret is missing, or the captcha's provider refuses it.
         captcha_misconfigured: Count = "CaptchaMisconfigured",
         /// The captcha's provider gave no answer.
         captcha_unavailable: Count = "CaptchaUnavailable",
     }
-    /// What became of requests to the Integrations API.
+    /// Requests to the Integrations API.
     Requests by ApiFunction {
-        /// How long answering took.
+        /// The duration of a request.
         request_time: Milliseconds = "RequestTime",
-        /// Answered with 4xx.
+        /// Responses with a 4xx status.
         refused_4xx: Count = "Refused4xx",
-        /// Answered with 5xx.
+        /// Responses with a 5xx status.
         failed_5xx: Count = "Failed5xx",
-        /// Answered with 429; counted among the 4xx, too.
+        /// Responses with status 429. They also count in `Refused4xx`.
         rate_limited: Count = "RateLimited",
     }
 }
 
-/// How often something happened. May be counted in from several places at the same time.
+/// A counter. Several tasks may add to it at the same time.
 #[derive(Debug, Default)]
 pub struct Count(AtomicU64);
 
 impl Count {
     const UNIT: &'static str = "Count";
 
-    /// So many more.
+    /// Adds `more` to the count.
     pub fn add(&self, more: usize) {
         self.0.fetch_add(more as u64, Ordering::Relaxed);
     }
@@ -211,14 +212,14 @@ impl Count {
     }
 }
 
-/// How long something took, each time.
+/// Durations, one for each occurrence.
 #[derive(Debug, Default)]
 pub struct Milliseconds(Mutex<Vec<u64>>);
 
 impl Milliseconds {
     const UNIT: &'static str = "Milliseconds";
 
-    /// It took so long once more.
+    /// Adds one duration, in whole milliseconds.
     pub fn took(&self, time: Duration) {
         let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(millis);
@@ -229,14 +230,14 @@ impl Milliseconds {
     }
 }
 
-/// The values of a metric; none if there is nothing to tell.
+/// The values of a metric; empty if nothing was counted.
 #[derive(Debug)]
 pub struct Values(Vec<u64>);
 
-/// Where a function's metrics go.
+/// Writes the metrics of a function.
 #[derive(Clone)]
 pub struct Metrics {
-    /// The stack's name in JSON.
+    /// The stack's name as a JSON string.
     stack: String,
     clock: Arc<dyn Clock>,
     sink: Sink,
@@ -249,19 +250,19 @@ enum Sink {
 }
 
 impl Metrics {
-    /// Metrics of a stack, to standard output.
+    /// Metrics of a stack, written to standard output.
     pub(crate) fn new(stack: &str, clock: Arc<dyn Clock>) -> Self {
         let stack = serde_json::Value::from(stack).to_string();
         Self { stack, clock, sink: Sink::StandardOutput }
     }
 
-    /// Metrics of the stack `test` that are kept to be looked at.
+    /// Metrics of the stack `test` that are kept in memory, for tests.
     pub fn kept(clock: Arc<dyn Clock>) -> (Self, Kept) {
         let kept = Kept::default();
         (Self { sink: Sink::Kept(kept.clone()), ..Self::new("test", clock) }, kept)
     }
 
-    /// Puts what was counted, in one line; in none if nothing was.
+    /// Writes what was counted in one line. Writes no line if nothing was counted.
     pub fn put<F: Family>(&self, by: F::By, counted: &F) {
         let values = counted.values();
         if values.iter().any(|values| !values.0.is_empty()) {
@@ -269,8 +270,8 @@ impl Metrics {
         }
     }
 
-    /// Puts what was counted into the line that tells of the work itself: `fields` is an object, of fields that are no
-    /// metrics.
+    /// Writes what was counted into the log line of the work itself. `fields` must serialize to an object;
+    /// its fields are no metrics.
     pub fn tell<F: Family>(
         &self,
         by: F::By,
@@ -284,7 +285,7 @@ impl Metrics {
         self.write::<F>(by, counted.values(), level, message, fields);
     }
 
-    /// Writes values as lines of as many as a line may hold; the first has the fields.
+    /// Writes values, split into lines of at most [`MOST_VALUES`] values. The first line has the fields.
     fn write<F: Family>(
         &self,
         by: F::By,
@@ -305,7 +306,8 @@ impl Metrics {
         }
     }
 
-    /// One line. Names of metrics, levels and the like are ours and need no escapes.
+    /// Formats one line. Names of metrics, levels and messages are constants without characters that need
+    /// escapes.
     fn line<F: Family>(
         &self,
         by: F::By,
@@ -315,9 +317,9 @@ impl Metrics {
         fields: &str,
     ) -> String {
         let now = self.clock.now();
-        let told = || F::METRICS.iter().zip(values).filter(|(_, values)| !values.0.is_empty());
+        let counted = || F::METRICS.iter().zip(values).filter(|(_, values)| !values.0.is_empty());
         let mut line = String::with_capacity(768);
-        let wrote = (|| {
+        let written = (|| {
             write!(line, r#"{{"timestamp":"{now}","level":"{level}","message":"{message}","#)?;
             if !fields.is_empty() {
                 write!(line, "{fields},")?;
@@ -328,7 +330,7 @@ impl Metrics {
                 write!(line, r#","{name}""#)?;
             }
             line.write_str(r#"]],"Metrics":["#)?;
-            for (number, (Metric { name, unit, .. }, _)) in told().enumerate() {
+            for (number, (Metric { name, unit, .. }, _)) in counted().enumerate() {
                 let comma = if number == 0 { "" } else { "," };
                 write!(line, r#"{comma}{{"Name":"{name}","Unit":"{unit}"}}"#)?;
             }
@@ -336,17 +338,17 @@ impl Metrics {
             if let Some(name) = F::By::NAME {
                 write!(line, r#","{name}":"{}""#, by.value())?;
             }
-            for (metric, values) in told() {
+            for (metric, values) in counted() {
                 match values.0.as_slice() {
                     [value] => write!(line, r#","{}":{value}"#, metric.name)?,
-                    // Numbers print here as JSON has them.
+                    // The debug format of a list of numbers is JSON.
                     values => write!(line, r#","{}":{values:?}"#, metric.name)?,
                 }
             }
             line.write_str("}\n")
         })();
         // Writing to a string does not fail.
-        debug_assert_eq!(wrote, fmt::Result::Ok(()));
+        debug_assert_eq!(written, fmt::Result::Ok(()));
         line
     }
 }
@@ -354,25 +356,26 @@ impl Metrics {
 impl Sink {
     fn write(&self, line: &str) {
         match self {
-            // One call a line, so that lines do not mix. A function without standard output has nobody to tell.
+            // One call for each line, so that lines do not mix. If standard output is closed, the line is
+            // dropped.
             Self::StandardOutput => drop(std::io::stdout().lock().write_all(line.as_bytes())),
             Self::Kept(kept) => kept.lock().push(line.to_owned()),
         }
     }
 }
 
-/// What was put, for tests.
+/// The lines that were written, for tests.
 #[derive(Clone, Debug, Default)]
 pub struct Kept(Arc<Mutex<Vec<String>>>);
 
 impl Kept {
-    /// The lines since the last look, as they were written.
+    /// Removes and returns the lines written since the last call.
     pub fn lines(&self) -> Vec<String> {
         std::mem::take(&mut *self.lock())
     }
 
-    /// What the lines since the last look, which they are not by this, say in all: each metric as `name` or
-    /// `name dimension's value` with its values in order.
+    /// The values of the lines since the last call of [`Kept::lines`], without removing them. The key is the
+    /// metric's `name`, or `name value` with the value of its dimension; values are in order.
     pub fn told(&self) -> std::collections::BTreeMap<String, Vec<u64>> {
         let mut told = std::collections::BTreeMap::<String, Vec<u64>>::new();
         for line in self.lock().iter() {
@@ -408,7 +411,7 @@ mod tests {
         Metrics::kept(Arc::new(SystemClock))
     }
 
-    /// Checks a line against the specification of the embedded metric format, as far as it says what MUST be.
+    /// Checks a line against the MUST rules of the embedded metric format's specification.
     fn assert_valid(line: &str) -> Value {
         assert!(line.ends_with('\n') && line.matches('\n').count() == 1 && line.len() < 256 * 1024);
         let line: Value = serde_json::from_str(line).unwrap();
@@ -446,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_is_one_valid_line_with_its_dimensions() {
+    fn counts_are_one_valid_line_with_their_dimensions() {
         let (metrics, kept) = kept();
         let counted = Deliveries::default();
         counted.deliveries_failed.add(2);
@@ -473,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_without_a_dimension_of_their_own_have_the_stack_s() {
+    fn metrics_without_their_own_dimension_have_only_the_stack() {
         let (metrics, kept) = kept();
         let counted = Captured::default();
         counted.leads_accepted.add(1);
@@ -483,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_put_when_nothing_happened() {
+    fn no_line_is_written_when_nothing_was_counted() {
         let (metrics, kept) = kept();
         let counted = Swept::default();
         counted.rescued.add(0);
@@ -492,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn more_values_than_a_line_may_hold_are_several_lines_and_counts_stand_in_one() {
+    fn too_many_values_for_one_line_are_split_into_lines_and_counts_are_in_one() {
         let (metrics, kept) = kept();
         let counted = Deliveries::default();
         counted.deliveries_acknowledged.add(250);
@@ -507,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_tells_of_the_work_holds_its_fields_escaped() {
+    fn the_log_line_of_the_work_contains_its_fields_escaped() {
         let (metrics, kept) = kept();
         let counted = Requests::default();
         counted.request_time.took(Duration::from_millis(7));
@@ -519,9 +522,9 @@ mod tests {
         assert_eq!((&line["Function"], &line["RequestTime"]), (&json!("contacts"), &json!(7)));
     }
 
-    /// The list that alarms and dashboards are made from: a change of it is a change of them.
+    /// Alarms and dashboards use this list: a change here needs a change there.
     #[test]
-    fn the_closed_list_is_what_was_decided_and_what_the_page_shows() {
+    fn the_list_of_metrics_is_the_decided_one_and_the_one_in_the_readme() {
         let expected = "LaneVisits Count Track, DeliveriesAcknowledged Count Track, DeliveriesFailed Count Track, \
             DeliveriesExhausted Count Track, EndpointsDisabled Count Track, EgressFailures Count Track, \
             DeliveryAttemptTime Milliseconds Track, EventsRecorded Count -, \

@@ -1,4 +1,4 @@
-//! What a deployment decides about sending, for both functions that send.
+//! The settings of a deployment for both functions that send messages.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use domain::sending::SendSchedule;
 
 use crate::{SettingError, Settings};
 
-/// What a deployment decides about sending.
+/// The settings of a deployment for sending.
 #[derive(Clone, Debug)]
 pub struct SendRules {
-    /// When what was not taken is tried again.
+    /// When a message that was not accepted is sent again.
     pub schedule: SendSchedule,
-    /// How long a call of the provider may take in all.
+    /// The time limit of a call to the provider.
     pub call: Duration,
-    /// How long a sender has a conversation, or a lead, for itself.
+    /// How long the lease of a conversation or lead lasts.
     pub lease: Duration,
-    /// How long after its queue message the sweeper looks after it.
+    /// How long after a lane's queue message the sweeper queues the lane again.
     pub rescue: Duration,
 }
 
 impl SendRules {
-    /// Reads and checks the settings. That a lease outlasts the function's own time-out as well, and that a call's, can
-    /// only be seen when it is called.
+    /// Reads and checks the settings. It cannot check that the lease is longer than the function's time
+    /// limit, nor that this limit leaves time for a call; `queue::Time` checks both at each invocation.
     pub fn read(settings: &Settings) -> Result<Self, SettingError> {
         let call = settings.read_with("SEND_TIMEOUT_SECONDS", |text| match seconds(text, 10)? {
             Duration::ZERO => Err("a call takes some time".to_owned()),
@@ -42,7 +42,7 @@ impl SendRules {
     }
 }
 
-/// Whole seconds, or the default where nothing is said.
+/// Whole seconds, or the default if the text is empty.
 fn seconds(text: &str, default: u64) -> Result<Duration, String> {
     let seconds = if text.is_empty() { Ok(default) } else { text.parse() };
     seconds.map(Duration::from_secs).map_err(|error| error.to_string())
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_deployment_that_says_nothing_gets_what_is_decided() {
+    fn absent_settings_have_the_decided_defaults() {
         let rules = SendRules::read(&Settings::from_pairs(&[])).unwrap();
         assert_eq!((rules.call.as_secs(), rules.lease.as_secs(), rules.rescue.as_secs()), (10, 90, 120));
         assert_eq!(rules.schedule.retries, "30,120,600,3600,14400".parse().unwrap());
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_cannot_work_together_stop_the_start() {
+    fn settings_that_do_not_fit_together_are_refused_at_start() {
         for (name, value) in [
             ("SEND_LEASE_SECONDS", "10"),
             ("SEND_LEASE_SECONDS", "x"),

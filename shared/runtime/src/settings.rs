@@ -1,10 +1,10 @@
-//! Typed settings. A function reads all of its settings at start, so that a wrong one stops the deployment
-//! rather than a request.
+//! Typed settings. A function reads all its settings at start, so a wrong setting fails the deployment and
+//! not a request.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// A setting that is missing or cannot be read.
+/// A setting is missing or cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("environment variable {name}: {reason}")]
 pub struct SettingError {
@@ -14,13 +14,13 @@ pub struct SettingError {
 
 type Read = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// The environment of this process, or a stand-in for it in tests.
+/// The environment of this process, or a list that replaces it in tests.
 pub struct Settings {
     read: Read,
 }
 
 impl Settings {
-    /// The process's environment.
+    /// The settings from the environment of the process.
     pub fn from_env() -> Self {
         Self { read: Box::new(|name| std::env::var(name).ok()) }
     }
@@ -36,7 +36,7 @@ impl Settings {
         }
     }
 
-    /// A text that must be set and not empty.
+    /// A text. Returns an error if the variable is not set or empty.
     pub fn required(&self, name: &'static str) -> Result<String, SettingError> {
         match (self.read)(name) {
             Some(value) if !value.is_empty() => Ok(value),
@@ -44,12 +44,12 @@ impl Settings {
         }
     }
 
-    /// A text that may be absent.
+    /// A text; `None` if the variable is not set or empty.
     pub fn optional(&self, name: &'static str) -> Option<String> {
         (self.read)(name).filter(|value| !value.is_empty())
     }
 
-    /// A value of another type, or its default when the variable is absent or empty.
+    /// A value of another type, or its default if the variable is not set or empty.
     pub fn parsed<T>(&self, name: &'static str, default: T) -> Result<T, SettingError>
     where
         T: FromStr,
@@ -63,7 +63,7 @@ impl Settings {
         }
     }
 
-    /// A value read by the caller's own rule.
+    /// A value that the function `read` parses. `read` gets an empty text if the variable is not set.
     pub fn read_with<T, E: Display>(
         &self,
         name: &'static str,
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_absent_or_empty_setting_takes_its_default_and_a_wrong_one_is_named() {
+    fn an_absent_or_empty_setting_has_its_default_and_an_error_names_a_wrong_one() {
         let settings = Settings::from_pairs(&[("A", "7"), ("B", ""), ("C", "x")]);
         assert_eq!(settings.parsed("A", 1_u32).unwrap(), 7);
         assert_eq!(settings.parsed("B", 1_u32).unwrap(), 1);

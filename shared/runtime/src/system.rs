@@ -33,7 +33,7 @@ pub struct OsRandomness;
 
 impl Randomness for OsRandomness {
     fn fill(&self, bytes: &mut [u8]) {
-        // Without randomness no secret may be made: there is nothing to fall back to.
+        // No secret may be made without randomness, and there is no fallback.
         getrandom::fill(bytes).expect("the operating system has random numbers");
     }
 }

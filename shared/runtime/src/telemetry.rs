@@ -1,4 +1,5 @@
-//! Logs: one JSON object a line, each readable alone. Fields of the spans around an event stand flat beside its own.
+//! Logs: one self-contained JSON object a line. The fields of the spans around an event are flat, beside the
+//! event's own fields.
 
 use std::io::Write;
 use std::panic::PanicHookInfo;
@@ -19,7 +20,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::SystemClock;
 
-/// The rooms that speak at `LOG_LEVEL`.
+/// The crates that log at `LOG_LEVEL`.
 const OURS: &[&str] = &[
     "attributes",
     "contacts",
@@ -40,23 +41,24 @@ const OURS: &[&str] = &[
     "webhook_delivery",
 ];
 
-/// The room whose span around each invocation names Lambda's request and X-Ray's trace, whatever `LOG_LEVEL` is.
+/// The target of the span that `lambda_runtime` opens around each invocation. It carries Lambda's request id
+/// and X-Ray's trace id, and is on at every `LOG_LEVEL`.
 const INVOCATIONS: &str = "lambda_runtime::layers::trace";
 
-/// Starts logging at `LOG_LEVEL` (default `info`); dependencies speak from `warn` up.
+/// Starts logging at `LOG_LEVEL` (default `info`). Dependencies log from `warn` up.
 pub(crate) fn start(settings: &crate::Settings) {
     let level = settings.optional("LOG_LEVEL").and_then(|level| LevelFilter::from_str(&level).ok());
     let lines = Lines { write: |line: &[u8]| drop(std::io::stdout().lock().write_all(line)) };
     let subscriber =
-        tracing_subscriber::registry().with(heard(level.unwrap_or(LevelFilter::INFO))).with(lines);
+        tracing_subscriber::registry().with(level_filter(level.unwrap_or(LevelFilter::INFO))).with(lines);
     // A second start in one process (tests) keeps the first subscriber.
     if subscriber.try_init().is_ok() {
-        std::panic::set_hook(Box::new(tell_panic));
+        std::panic::set_hook(Box::new(log_panic));
     }
 }
 
-/// Who is heard from which level up.
-fn heard(level: LevelFilter) -> Targets {
+/// The minimum level of each target.
+fn level_filter(level: LevelFilter) -> Targets {
     let ours = OURS.iter().map(|room| (*room, level));
     Targets::new()
         .with_default(LevelFilter::WARN)
@@ -64,13 +66,14 @@ fn heard(level: LevelFilter) -> Targets {
         .with_target(INVOCATIONS, LevelFilter::INFO)
 }
 
-/// A panic is a line like any other. What it says is told only if it was written by us: other words may hold data.
-fn tell_panic(panic: &PanicHookInfo<'_>) {
+/// Logs a panic as one line. Only a literal message is logged, because a formatted one may contain personal
+/// data.
+fn log_panic(panic: &PanicHookInfo<'_>) {
     let (place, reason) = (panic.location().map(ToString::to_string), panic.payload().downcast_ref::<&str>());
     tracing::error!(place, reason, "panicked");
 }
 
-/// The part of X-Ray's header by which a trace is found: `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=...`.
+/// The part of X-Ray's header that identifies a trace: `Root=1-5759e988-bd862e3fe1be46a994272793;Parent=...`.
 pub fn trace_id(header: &str) -> Option<&str> {
     header.split(';').find_map(|part| part.trim().strip_prefix("Root="))
 }
@@ -104,7 +107,7 @@ where
     fn on_event(&self, event: &Event<'_>, all: Context<'_, S>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        // The nearest span comes first: an API's request has its own id within the invocation's.
+        // The nearest span comes first: an API request has its own id within the invocation's span.
         for span in all.event_scope(event).into_iter().flatten() {
             if let Some(outer) = span.extensions().get::<Fields>() {
                 fields.extend(outer);
@@ -121,7 +124,7 @@ where
 struct Fields(Vec<(&'static str, Value)>);
 
 impl Fields {
-    /// Adds a field, unless there is one of that name.
+    /// Adds a field, unless a field with this name exists.
     fn add(&mut self, name: &'static str, value: Value) {
         let (name, value) = match (name, &value) {
             ("xrayTraceId", Value::String(header)) => ("traceId", trace_id(header).unwrap_or(header).into()),
@@ -189,29 +192,32 @@ mod tests {
 
     use super::*;
 
-    /// What is written while `work` runs, for a deployment that speaks at `level`.
+    /// The lines that `work` writes in a deployment with this `LOG_LEVEL`.
     fn lines_of(level: &str, work: impl FnOnce()) -> Vec<Value> {
         let written = Arc::new(Mutex::new(vec![]));
         let into = Arc::clone(&written);
         let lines = Lines { write: move |line: &[u8]| into.lock().unwrap().extend_from_slice(line) };
-        let heard = heard(level.parse().unwrap());
-        tracing::subscriber::with_default(tracing_subscriber::registry().with(heard).with(lines), work);
+        let level_filter = level_filter(level.parse().unwrap());
+        tracing::subscriber::with_default(
+            tracing_subscriber::registry().with(level_filter).with(lines),
+            work,
+        );
         let written = String::from_utf8(std::mem::take(&mut *written.lock().unwrap())).unwrap();
         assert!(written.is_empty() || written.ends_with('\n'));
         written.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     #[test]
-    fn every_function_speaks() {
+    fn every_function_logs_at_log_level() {
         let functions = concat!(env!("CARGO_MANIFEST_DIR"), "/../../functions");
         for entry in std::fs::read_dir(functions).unwrap() {
             let name = entry.unwrap().file_name().to_string_lossy().replace('-', "_");
-            assert!(OURS.contains(&name.as_str()), "{name} is not heard");
+            assert!(OURS.contains(&name.as_str()), "{name} does not log at LOG_LEVEL");
         }
     }
 
     #[test]
-    fn a_line_is_flat_and_the_nearest_span_s_fields_win() {
+    fn a_line_is_flat_and_the_fields_of_the_nearest_span_win() {
         let header = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1";
         let lines = lines_of("info", || {
             let invocation = info_span!(
@@ -245,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_speak_at_the_level_asked_for_and_others_from_warnings_up() {
+    fn the_service_logs_at_log_level_and_dependencies_from_warn_up() {
         let speak = || {
             tracing::error_span!(target: "edge", "request", requestId = "1").in_scope(|| {
                 tracing::debug!(target: "store", "1");
@@ -255,16 +261,16 @@ mod tests {
                 warn!(target: "aws_config", "5");
             });
         };
-        let heard = |level: &str| {
+        let logged = |level: &str| {
             let lines = lines_of(level, speak);
             assert!(lines.iter().all(|line| line["requestId"] == "1"), "{lines:?}");
             lines.iter().map(|line| line["message"].as_str().unwrap().to_owned()).collect::<String>()
         };
-        assert_eq!([heard("debug"), heard("info"), heard("error")], ["1235", "235", "35"]);
+        assert_eq!([logged("debug"), logged("info"), logged("error")], ["1235", "235", "35"]);
     }
 
     #[test]
-    fn of_a_traces_header_the_root_is_its_id() {
+    fn the_trace_id_is_the_root_in_the_trace_header() {
         assert_eq!(trace_id("Root=1-a-b;Parent=c;Sampled=0"), Some("1-a-b"));
         assert_eq!(trace_id("Self=1-x;Root=1-a-b"), Some("1-a-b"));
         assert_eq!(trace_id(""), None);
