@@ -1,5 +1,4 @@
-//! Who may call, how often, and what a repeated call is answered: API keys, rate limits, idempotency keys, the keys of
-//! cursors.
+//! Access control: API keys, rate limits, idempotency keys, and the keys that encrypt cursors.
 
 pub(crate) mod api_keys;
 pub(crate) mod bucket;

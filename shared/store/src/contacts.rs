@@ -1,4 +1,5 @@
-//! Contacts: one row each, with the rows by which they are unique and found written in the same transaction.
+//! Contacts: one row each. The rows that keep identities unique and make the contact searchable are written
+//! in the same transaction.
 
 pub(crate) mod page;
 pub(crate) mod plan;
@@ -14,44 +15,44 @@ use domain::{Cellphone, Contact, ContactId, ContactRef, Email, Workspace, Worksp
 use crate::contacts::plan::{Plan, Role};
 use crate::contacts::row::ContactRow;
 use crate::dynamodb::item::{Item, PK, check_schema, key, text};
-use crate::dynamodb::write::{Transacted, Wrote, is_by};
+use crate::dynamodb::write::{Transacted, Wrote, is_written_by};
 use crate::{Store, StoreError, Table, keys};
 
-/// For how long a process remembers over how many shards a workspace's lists are spread. Less than the minute
-/// that an operator waits between raising the shards read and those written.
+/// How long a process remembers the number of shards of a workspace's lists. It is shorter than the minute
+/// that an operator waits between raising the number of shards to read and the number to write.
 pub(crate) const SHARD_MEMORY: Duration = Duration::from_secs(30);
 
-/// What became of a new contact.
+/// The result of creating a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Created {
-    /// It exists.
+    /// The contact is stored.
     Done,
     /// Another contact of the workspace has its e-mail address or phone number.
     Taken {
-        /// Which of the two.
+        /// Which of the two is taken.
         field: IdentityField,
         /// The contact that has it.
         contact: ContactId,
     },
 }
 
-/// What became of a changed contact.
+/// The result of replacing a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replaced {
-    /// It is stored.
+    /// The new version is stored.
     Done,
-    /// Somebody changed it meanwhile: read it again and merge anew.
+    /// The contact was changed since it was read: read it again and merge again.
     Stale,
     /// Another contact of the workspace has the new e-mail address or phone number.
     Taken {
-        /// Which of the two.
+        /// Which of the two is taken.
         field: IdentityField,
         /// The contact that has it.
         contact: ContactId,
     },
 }
 
-/// Over how many shards a workspace's lists are spread.
+/// The numbers of shards of a workspace's lists: for reading and for writing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shards {
     pub(crate) read: u8,
@@ -59,14 +60,14 @@ pub(crate) struct Shards {
 }
 
 impl Shards {
-    /// Those of a workspace that was just read.
+    /// The numbers of a workspace that was just read.
     pub(crate) fn of(workspace: &Workspace) -> Self {
         Self { read: workspace.list_shards_read, write: workspace.list_shards_write }
     }
 }
 
 impl Store {
-    /// The contact of that id, read strongly. One trip.
+    /// The contact with this id (strongly consistent read). One round trip.
     pub async fn contact(
         &self,
         workspace: WorkspaceId,
@@ -76,7 +77,8 @@ impl Store {
         row.map(Contact::try_from).transpose()
     }
 
-    /// The contact that has this e-mail address, in any case, read strongly. One trip.
+    /// The contact with this e-mail address, compared without case (strongly consistent read). One round
+    /// trip.
     pub async fn contact_holding_email(
         &self,
         workspace: WorkspaceId,
@@ -85,7 +87,7 @@ impl Store {
         self.holder(keys::contact_email(workspace, email)).await
     }
 
-    /// The contact that has this phone number, read strongly. One trip.
+    /// The contact with this phone number (strongly consistent read). One round trip.
     pub async fn contact_holding_cellphone(
         &self,
         workspace: WorkspaceId,
@@ -94,8 +96,8 @@ impl Store {
         self.holder(keys::contact_cellphone(workspace, cellphone)).await
     }
 
-    /// Which contacts are so named, each as it was named; a name that is nobody's is left out. One trip, none without
-    /// names.
+    /// The contacts that these references name, each with its reference. References without a contact are
+    /// left out. One round trip; none without references.
     pub async fn contacts_named(
         &self,
         workspace: WorkspaceId,
@@ -122,9 +124,10 @@ impl Store {
         Ok(found)
     }
 
-    /// Makes a contact, findable at once. One trip, one more when the workspace's shards are not in memory.
+    /// Stores a new contact; searches find it at once. One round trip; one more if the workspace's shards are
+    /// not in memory.
     ///
-    /// An error if there is a contact of that id already that another request made.
+    /// Returns an error if another request stored a contact with this id before.
     pub async fn create_contact(&self, contact: &Contact, request_id: &str) -> Result<Created, StoreError> {
         let shards = self.shards(contact.workspace_id).await?.write;
         let plan = Plan::create(contact, shards, request_id)?;
@@ -134,7 +137,7 @@ impl Store {
         };
         let refused = refusals.first().map(|refusal| (plan.roles[refusal.at], &refusal.found));
         match refused {
-            Some((Role::Entity, Some(row))) if is_by(row, request_id) => return Ok(Created::Done),
+            Some((Role::Entity, Some(row))) if is_written_by(row, request_id) => return Ok(Created::Done),
             Some((Role::Claim(field), Some(row))) => {
                 return Ok(Created::Taken { field, contact: holder_of(row)? });
             }
@@ -143,8 +146,8 @@ impl Store {
         Err(StoreError::Failed(format!("there is a contact {} already", contact.id).into()))
     }
 
-    /// Stores `new`, the next version of the contact read as `old`. One trip, and one write unit a kilobyte
-    /// where neither identity nor what it is found by changed.
+    /// Stores `new`, the next version of the contact that was read as `old`. One round trip. One write unit
+    /// per kilobyte if neither identities nor search terms changed.
     pub async fn replace_contact(
         &self,
         old: &Contact,
@@ -155,7 +158,7 @@ impl Store {
         if plan.writes.len() == 1 {
             let wrote = self.write(plan.writes.remove(0)).await?;
             return Ok(match wrote {
-                Wrote::Refused(row) if !row.as_ref().is_some_and(|row| is_by(row, request_id)) => {
+                Wrote::Refused(row) if !row.as_ref().is_some_and(|row| is_written_by(row, request_id)) => {
                     Replaced::Stale
                 }
                 Wrote::Done(_) | Wrote::Refused(_) => Replaced::Done,
@@ -165,11 +168,11 @@ impl Store {
             Transacted::Done => return Ok(Replaced::Done),
             Transacted::Refused(refusals) => refusals,
         };
-        // The contact itself comes first among the writes, and what it says outweighs the rest: after our own
-        // earlier attempt, or somebody's newer version, the other rows are as they should be.
+        // The write of the contact itself comes first, and its refusal decides. If an earlier attempt of this
+        // request or a newer version wrote the contact, the other rows are correct.
         for refusal in &refusals {
             return match (plan.roles[refusal.at], &refusal.found) {
-                (Role::Entity, Some(row)) if is_by(row, request_id) => Ok(Replaced::Done),
+                (Role::Entity, Some(row)) if is_written_by(row, request_id) => Ok(Replaced::Done),
                 (Role::Entity, _) => Ok(Replaced::Stale),
                 (Role::Claim(field), Some(row)) => Ok(Replaced::Taken { field, contact: holder_of(row)? }),
                 _ => continue,
@@ -179,8 +182,8 @@ impl Store {
         Err(StoreError::Unreadable { key: keys::contact(old.workspace_id, old.id).0, reason })
     }
 
-    /// Over how many shards the workspace's lists are spread; one where there is no such workspace. One trip
-    /// when it is not in memory.
+    /// The numbers of shards of the workspace's lists; one if the workspace does not exist. One round trip if
+    /// they are not in memory.
     pub(crate) async fn shards(&self, workspace: WorkspaceId) -> Result<Shards, StoreError> {
         if let Some(shards) = self.remembered_shards(workspace) {
             return Ok(shards);
@@ -191,7 +194,7 @@ impl Store {
         Ok(shards)
     }
 
-    /// The same, from memory alone.
+    /// The numbers of shards if they are in memory.
     pub(crate) fn remembered_shards(&self, workspace: WorkspaceId) -> Option<Shards> {
         self.memories.shards.get(&workspace, self.now())
     }
@@ -203,9 +206,9 @@ impl Store {
     }
 }
 
-/// The contact named by an identity row.
+/// The contact that an identity row names.
 fn holder_of(row: &Item) -> Result<ContactId, StoreError> {
-    // Its key holds the identity itself, which is personal data.
+    // The row's key contains the identity, which is personal data.
     const KEY: &str = "of an identity";
     check_schema(row, KEY)?;
     ContactId::parse(text(row, "contactId"))

@@ -1,4 +1,4 @@
-//! Conversations: one home row each, with a full copy in every list in which it stands, written together.
+//! Conversations: one home row each, with a full copy in each list that contains it, all written together.
 
 pub(crate) mod page;
 pub(crate) mod plan;
@@ -9,36 +9,39 @@ use std::time::Duration;
 use domain::conversation::{Change, Opening};
 use domain::{Conversation, ConversationId, WorkspaceId};
 
-use crate::access::idempotency::answered_in;
+use crate::access::idempotency::stored_answer;
 use crate::conversations::plan::{change_writes, opening_writes};
 use crate::conversations::row::conversation;
-use crate::dynamodb::write::{Transacted, is_by};
+use crate::dynamodb::write::{Transacted, is_written_by};
 use crate::{Answered, Once, Store, StoreError, Table, keys};
 
-/// What became of a new conversation.
+/// The result of creating a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// It exists.
+    /// The conversation is stored.
     Done,
-    /// Its idempotency key has answered already; nothing was written.
+    /// The idempotency key has an answer already; nothing was written.
     Answered(Answered),
-    /// A number or address that was nobody's has become a contact's meanwhile: look again who is named, and repeat.
+    /// A number or address without a contact now belongs to a contact: look up the participants again and
+    /// repeat.
     Met,
 }
 
-/// What became of a changed conversation.
+/// The result of changing a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// It is stored.
+    /// The change is stored.
     Done,
-    /// Somebody changed it meanwhile, or became a contact who was none: read again and merge anew.
+    /// The conversation was changed since it was read, or a participant became a contact: read again and
+    /// merge again.
     Stale,
-    /// It brings more new contacts than one transaction can make with all else it changes: at most so many.
+    /// The change adds more new contacts than fit into its transaction. The value is the number that
+    /// certainly fits.
     TooManyStrangers(usize),
 }
 
 impl Store {
-    /// The conversation of that id, read strongly. One trip.
+    /// The conversation with this id (strongly consistent read). One round trip.
     pub async fn conversation(
         &self,
         workspace: WorkspaceId,
@@ -48,9 +51,9 @@ impl Store {
         item.map(conversation).transpose()
     }
 
-    /// Makes a conversation with the contacts that come with it, its lane, its onboarding plan and, under an
-    /// idempotency key, the answer: all or nothing. What is to be sent is looked after from `first_due` on, should
-    /// nobody come to it before. One trip; one more when the workspace's shards are not in memory.
+    /// Stores a conversation with its new contacts, its lane, its onboarding plan and, under an idempotency
+    /// key, the answer: all or nothing. If no visitor has come to the lane by then, the sweeper queues it
+    /// after `first_due`. One round trip; one more if the workspace's shards are not in memory.
     pub async fn open_conversation(
         &self,
         opening: &Opening,
@@ -65,11 +68,14 @@ impl Store {
             Transacted::Done => return Ok(Opened::Done),
             Transacted::Refused(refusals) => refusals,
         };
-        // The home comes first among the writes, and outweighs the rest: it is there by our own earlier attempt alone.
+        // The write of the home row comes first, and its refusal decides: only an earlier attempt of this
+        // request can have written it.
         for refusal in refusals {
             match refusal.found {
-                Some(home) if refusal.at == 0 && is_by(&home, request_id) => return Ok(Opened::Done),
-                Some(row) if Some(refusal.at) == plan.once => return Ok(Opened::Answered(answered_in(row)?)),
+                Some(home) if refusal.at == 0 && is_written_by(&home, request_id) => return Ok(Opened::Done),
+                Some(row) if Some(refusal.at) == plan.once => {
+                    return Ok(Opened::Answered(stored_answer(row)?));
+                }
                 _ if refusal.at == 0 => {
                     let id = opening.conversation.id;
                     return Err(StoreError::Failed(format!("there is a conversation {id} already").into()));
@@ -80,8 +86,9 @@ impl Store {
         Ok(Opened::Met)
     }
 
-    /// Stores the next version of the conversation read as `old`, with the contacts that come with it: all or nothing.
-    /// One trip; one more when it makes contacts and the workspace's shards are not in memory.
+    /// Stores the next version of the conversation that was read as `old`, with its new contacts: all or
+    /// nothing. One round trip; one more if there are new contacts and the workspace's shards are not in
+    /// memory.
     pub async fn change_conversation(
         &self,
         old: &Conversation,
@@ -98,6 +105,10 @@ impl Store {
             Transacted::Refused(refusals) => refusals,
         };
         let home = refusals.iter().find(|refusal| refusal.at == 0).and_then(|refusal| refusal.found.as_ref());
-        Ok(if home.is_some_and(|home| is_by(home, request_id)) { Changed::Done } else { Changed::Stale })
+        Ok(if home.is_some_and(|home| is_written_by(home, request_id)) {
+            Changed::Done
+        } else {
+            Changed::Stale
+        })
     }
 }

@@ -1,5 +1,5 @@
-//! DynamoDB's calls and the shapes of the SDK: items and their fields, single writes and transactions, batches, strong
-//! reads, and pages of lists. No row of a subject is known here.
+//! DynamoDB's calls and the SDK's types: items and their fields, single writes and transactions, batches,
+//! strongly consistent reads, and pages of lists. The rows of subjects are defined elsewhere.
 
 pub(crate) mod batch;
 pub(crate) mod fields;

@@ -1,26 +1,28 @@
-//! What can go wrong with a call that was right.
+//! The errors of calls that were correct.
 
 use std::error::Error;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 
-/// A call that could not be carried out. Refusals of the data (a stale version, a taken e-mail) are not errors
-/// but outcomes, each call's own.
+/// A call failed. Refusals because of the data (a stale version, a taken e-mail address) are not errors but
+/// results of each call.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The table was throttled, timed out or was not reached, after the retries: trying later is safe.
+    /// The table was throttled, timed out or could not be reached, after all retries. It is safe to try again
+    /// later.
     #[error("the store is busy")]
     Busy(#[source] Box<dyn Error + Send + Sync>),
-    /// The call or the answer was not as this code expects: a missing table, a denied right.
+    /// The call or the answer was not as this code expects, such as a missing table or a missing permission.
     #[error("the store refused the call")]
     Failed(#[source] Box<dyn Error + Send + Sync>),
-    /// A row that this release cannot read: an attribute missing or unfit, or a schema newer than it knows.
+    /// This release cannot read a row: an attribute is missing or invalid, or the schema is newer than the
+    /// release.
     #[error("row {key} cannot be read: {reason}")]
     Unreadable {
         /// The row's keys (ids, never personal data).
         key: String,
-        /// What is wrong with it.
+        /// What is wrong with the row.
         reason: String,
     },
 }
@@ -39,7 +41,7 @@ impl StoreError {
     }
 }
 
-/// DynamoDB's names for "try later" where the status says that the caller is at fault.
+/// DynamoDB's error codes for "try later" that come with a 4xx status.
 const BUSY: &[&str] = &[
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
@@ -66,7 +68,7 @@ where
 }
 
 impl StoreError {
-    /// One failed call as the failure of one of those that travelled in it.
+    /// The error of one row or item in a call for several.
     pub(crate) fn shared(error: &Arc<Self>) -> Self {
         let cause = Box::new(Arc::clone(error));
         match **error {

@@ -1,4 +1,4 @@
-//! The bucket in which Lambda leaves what the relay could not process.
+//! The bucket in which Lambda stores the records that the relay could not process.
 
 use std::sync::Arc;
 
@@ -14,23 +14,23 @@ pub struct FailureBucket {
     name: Arc<str>,
 }
 
-/// An object of it.
+/// An object in the failure bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Its key: `aws/lambda/<mapping>/<shard>/<year>/<month>/<day>/<moment>-<random>`.
+    /// The key: `aws/lambda/<mapping>/<shard>/<year>/<month>/<day>/<moment>-<random>`.
     pub key: String,
-    /// When it was written.
+    /// When the object was written.
     pub at: Timestamp,
 }
 
 impl FailureBucket {
-    /// The bucket of that name.
+    /// The bucket with this name.
     pub fn new(s3: Client, name: impl Into<Arc<str>>) -> Self {
         Self { s3, name: name.into() }
     }
 
-    /// Its objects whose keys begin so, in the order of their keys, which is that of time for each shard. One trip for
-    /// each thousand.
+    /// The objects whose keys have this prefix, sorted by key, which for each shard is the order of time. One
+    /// round trip for each thousand.
     pub async fn list(&self, prefix: &str) -> Result<Vec<Failure>, StoreError> {
         let (mut found, mut from) = (vec![], None);
         loop {
@@ -47,7 +47,7 @@ impl FailureBucket {
         }
     }
 
-    /// The bytes of an object; `None` if it is no more. One trip.
+    /// The bytes of an object; `None` if it does not exist. One round trip.
     pub async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let object = match self.s3.get_object().bucket(&*self.name).key(key).send().await {
             Ok(object) => object,
@@ -60,15 +60,16 @@ impl FailureBucket {
         Ok(Some(bytes.to_vec()))
     }
 
-    /// Deletes an object, if it is still there. One trip.
+    /// Deletes an object, if it exists. One round trip.
     pub async fn delete(&self, key: &str) -> Result<(), StoreError> {
         self.s3.delete_object().bucket(&*self.name).key(key).send().await?;
         Ok(())
     }
 }
 
-/// The bucket that CloudFormation made for the resource `logical` of a stack, if exactly one bucket of the account is
-/// named as it names them: `<stack>-<resource>-<random>` in lower case. One trip for each page of the account's buckets.
+/// The bucket that CloudFormation created for the resource `logical` of a stack, if exactly one bucket of the
+/// account has a name of the form `<stack>-<resource>-<random>` in lower case. One round trip for each page
+/// of the account's buckets.
 pub async fn bucket_of_stack(s3: &Client, stack: &str, logical: &str) -> Result<Option<String>, StoreError> {
     let prefix = format!("{stack}-{logical}-").to_lowercase();
     let (mut found, mut from) = (vec![], None);

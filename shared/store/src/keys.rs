@@ -1,9 +1,9 @@
-//! Every partition and sort key of every table, in one place.
+//! All partition and sort keys of all tables.
 //!
-//! A partition key begins with the workspace id. The exceptions, all of them:
-//! - `api-keys` by the key's SHA-256: the look-up that proves the workspace;
+//! A partition key begins with the workspace id. The only exceptions are:
+//! - `api-keys` by the key's SHA-256: this look-up finds the workspace;
 //! - `limits` by workspace and key id, kept for a day;
-//! - the `due` index by shard, which the sweeper reads across workspaces;
+//! - the `due` index by shard, which the sweeper reads for all workspaces;
 //! - rows of the platform (the cursor key, its templates), under the nil UUID ([`PLATFORM`]).
 
 use domain::search::PHONE_PREFIX;
@@ -18,7 +18,7 @@ use crate::Table;
 /// The "workspace" of rows that belong to the platform.
 pub const PLATFORM: WorkspaceId = WorkspaceId::from_uuid(uuid::Uuid::nil());
 
-/// A sort key that puts the newest first: the complement of the time, then the id.
+/// A sort key that sorts the newest first: the complement of the time, then the id.
 pub(crate) fn newest_first(at: Timestamp, id: impl std::fmt::Display) -> String {
     format!("{:013}#{id}", 9_999_999_999_999 - at.as_millis())
 }
@@ -38,39 +38,41 @@ pub(crate) fn contacts_of_owner(workspace: WorkspaceId, owner: &Email) -> String
     format!("{workspace}#O#{}", owner.canonical())
 }
 
-/// The row by which a contact has an e-mail address for itself and is found by it.
+/// The row that keeps a contact's e-mail address unique and finds the contact by it.
 pub(crate) fn contact_email(workspace: WorkspaceId, email: &Email) -> (String, &'static str) {
     (format!("{workspace}#E#{}", email.canonical()), "U")
 }
 
-/// The row by which a contact has a phone number for itself and is found by it.
+/// The row that keeps a contact's phone number unique and finds the contact by it.
 pub(crate) fn contact_cellphone(workspace: WorkspaceId, cellphone: &Cellphone) -> (String, &'static str) {
     (format!("{workspace}#P#{}", cellphone.as_str()), "U")
 }
 
-/// The partition of the search rows whose terms begin like this one.
+/// The partition of the search rows whose terms have the same first character.
 pub(crate) fn contact_terms(workspace: WorkspaceId, term: &str) -> String {
     let first: String = term.chars().take(1).collect();
     format!("{workspace}#T#{first}")
 }
 
-/// The partition of the search rows of numbers, whole and national, that begin with the same digits.
+/// The partition of the search rows of numbers, with and without country code, that begin with the same
+/// digits.
 pub(crate) fn contact_digits(workspace: WorkspaceId, digits: &str) -> String {
     format!("{workspace}#D#{}", digits.get(..PHONE_PREFIX).unwrap_or(digits))
 }
 
-/// The partition of the search rows of numbers that end with the same digits; `reversed` are the last first.
+/// The partition of the search rows of numbers that end with the same digits. `reversed` has the last digit
+/// first.
 pub(crate) fn contact_last_digits(workspace: WorkspaceId, reversed: &str) -> String {
     format!("{workspace}#Z#{}", reversed.get(..PHONE_PREFIX).unwrap_or(reversed))
 }
 
-/// The sort key of a search row: what the contact is found by, then its id.
-pub(crate) fn found_by(text: &str, contact: ContactId) -> String {
+/// The sort key of a search row: the search text, then the contact's id.
+pub(crate) fn search_sort_key(text: &str, contact: ContactId) -> String {
     format!("{text}#{contact}")
 }
 
-/// The sort key of [`found_by`] taken apart.
-pub(crate) fn found(sk: &str) -> Option<(&str, ContactId)> {
+/// The search text and the contact of a [`search_sort_key`].
+pub(crate) fn read_search_sort_key(sk: &str) -> Option<(&str, ContactId)> {
     let (text, id) = sk.rsplit_once('#')?;
     Some((text, ContactId::parse(id).ok()?))
 }
@@ -80,12 +82,12 @@ pub(crate) fn limit(workspace: WorkspaceId, key: KeyId) -> (String, &'static str
     (format!("{workspace}#{key}"), "L")
 }
 
-/// How a line stands with its provider (table `limits`).
+/// The throttle state of a line (table `limits`).
 pub(crate) fn line_throttle(workspace: WorkspaceId, channel: &ChannelId) -> (String, &'static str) {
     (format!("{workspace}#T#{}", channel.as_str()), "T")
 }
 
-/// The keys that seal cursors (table `secrets`).
+/// The keys that encrypt cursors (table `secrets`).
 pub(crate) fn cursor_keys() -> (String, &'static str) {
     (format!("{PLATFORM}#X"), "X")
 }
@@ -105,7 +107,7 @@ pub(crate) fn user(workspace: WorkspaceId, user: UserId) -> (String, String) {
     (users(workspace), user.to_string())
 }
 
-/// The copy of a user by which the e-mail address finds it and is unique.
+/// The copy of a user that finds it by e-mail address and keeps the address unique.
 pub(crate) fn user_by_email(workspace: WorkspaceId, email: &Email) -> (String, &'static str) {
     (format!("{workspace}#UE#{}", email.canonical()), "U")
 }
@@ -140,12 +142,12 @@ pub(crate) fn endpoint(workspace: WorkspaceId, endpoint: EndpointId) -> (String,
     (endpoints(workspace), endpoint.to_string())
 }
 
-/// The partition of what is left of deleted webhook endpoints.
+/// The partition of the remains of deleted webhook endpoints: id and slots.
 pub(crate) fn deleted_endpoints(workspace: WorkspaceId) -> String {
     format!("{workspace}#HD")
 }
 
-/// What is left of a deleted webhook endpoint.
+/// The remains of a deleted webhook endpoint: id and slots.
 pub(crate) fn deleted_endpoint(workspace: WorkspaceId, endpoint: EndpointId) -> (String, String) {
     (deleted_endpoints(workspace), endpoint.to_string())
 }
@@ -165,7 +167,7 @@ pub(crate) fn brand(workspace: WorkspaceId, brand: &BrandId) -> (String, String)
     (lines(workspace), format!("B#{}", brand.as_str()))
 }
 
-/// What is secret of a line (table `secrets`).
+/// The token of a line (table `secrets`).
 pub(crate) fn line_secret(workspace: WorkspaceId, channel: &ChannelId) -> (String, &'static str) {
     (format!("{workspace}#L#{}", channel.as_str()), "S")
 }
@@ -184,7 +186,7 @@ pub(crate) fn template(scope: TemplateScope, template: TemplateId) -> (String, S
     (templates(scope), template.to_string())
 }
 
-/// How many conversations a team has had assigned: whose turn is next.
+/// The number of turns taken in a team, which decides whose turn is next.
 pub(crate) fn team_turn(workspace: WorkspaceId, team: TeamId) -> (String, &'static str) {
     (format!("{workspace}#R#{team}"), "R")
 }
@@ -209,22 +211,22 @@ pub(crate) fn conversations_of_user(workspace: WorkspaceId, user: UserId) -> Str
     format!("{workspace}#I#{user}")
 }
 
-/// The part of one of these lists that holds the conversations of one status (index `byStatus`).
+/// The conversations of one of these lists with one status (index `byStatus`).
 pub(crate) fn with_status(list: &str, status: ConversationStatus) -> String {
     format!("{list}#{}", status.as_str())
 }
 
-/// What an idempotency key answered (tables `conversations`, `messages`, `media`).
+/// The answer of an idempotency key (tables `conversations`, `messages`, `media`).
 pub(crate) fn once(workspace: WorkspaceId, route: &str, key_sha256_hex: &str) -> (String, &'static str) {
     (format!("{workspace}#R#{route}#{key_sha256_hex}"), "R")
 }
 
-/// The partition of a conversation's messages and of what is to be sent into it (table `messages`).
+/// The partition of a conversation's messages, lane, plan and entries (table `messages`).
 pub(crate) fn messages(workspace: WorkspaceId, conversation: ConversationId) -> String {
     format!("{workspace}#C#{conversation}")
 }
 
-/// Whose messages a partition holds: reads back what [`messages`] made.
+/// The conversation of a partition that [`messages`] named.
 pub(crate) fn read_messages(pk: &str) -> Option<(WorkspaceId, ConversationId)> {
     let (workspace, conversation) = pk.split_once("#C#")?;
     Some((WorkspaceId::parse(workspace).ok()?, ConversationId::parse(conversation).ok()?))
@@ -239,10 +241,10 @@ pub(crate) fn message(
     (messages(workspace, conversation), format!("{MESSAGES}{message}"))
 }
 
-/// What the sort keys of messages begin with.
+/// The prefix of the sort keys of messages.
 pub(crate) const MESSAGES: &str = "M#";
 
-/// A conversation's lane: its sequence, the lease under which it is sent into, and when that is due.
+/// A conversation's lane: its sequence, its lease, and when it is due.
 pub(crate) fn conversation_lane(
     workspace: WorkspaceId,
     conversation: ConversationId,
@@ -258,15 +260,16 @@ pub(crate) fn plan(workspace: WorkspaceId, conversation: ConversationId) -> (Str
     (messages(workspace, conversation), PLAN)
 }
 
-/// The sort key of an onboarding plan. What is still to be sent follows it: one query reads both, in order.
+/// The sort key of an onboarding plan. The entries of waiting messages sort after it, so one query reads
+/// both, in order.
 pub(crate) const PLAN: &str = "P";
 
-/// The sort key of the entry of a message that is still to be sent, by its place in the conversation.
+/// The sort key of the entry of a message that is still to be sent, by its number in the conversation.
 pub(crate) fn open_entry(seq: u64) -> String {
     format!("Q#{seq:012}")
 }
 
-/// The place of an open entry: reads back what [`open_entry`] made; `None` for other sort keys.
+/// The number in a sort key that [`open_entry`] made; `None` for other sort keys.
 pub(crate) fn read_open_entry(sk: &str) -> Option<u64> {
     sk.strip_prefix("Q#")?.parse().ok()
 }
@@ -276,7 +279,7 @@ pub(crate) fn media(workspace: WorkspaceId, media: MediaId) -> (String, &'static
     (format!("{workspace}#M#{media}"), "M")
 }
 
-/// Which file a partition holds: reads back what [`media`] made.
+/// The file of a partition that [`media`] named.
 pub(crate) fn read_media(pk: &str) -> Option<(WorkspaceId, MediaId)> {
     let (workspace, media) = pk.split_once("#M#")?;
     Some((WorkspaceId::parse(workspace).ok()?, MediaId::parse(media).ok()?))
@@ -292,7 +295,7 @@ pub(crate) fn capture(workspace: WorkspaceId) -> (String, &'static str) {
     (format!("{workspace}#K"), "K")
 }
 
-/// What is secret of a workspace's lead capture (table `secrets`).
+/// The captcha secret of a workspace's lead capture (table `secrets`).
 pub(crate) fn capture_secret(workspace: WorkspaceId) -> (String, &'static str) {
     (format!("{workspace}#K"), "S")
 }
@@ -302,13 +305,13 @@ pub(crate) fn lead(workspace: WorkspaceId, lead: LeadId) -> (String, &'static st
     (format!("{workspace}#L#{lead}"), "L")
 }
 
-/// Which lead a partition holds: reads back what [`lead`] made.
+/// The lead of a partition that [`lead`] named.
 pub(crate) fn read_lead(pk: &str) -> Option<(WorkspaceId, LeadId)> {
     let (workspace, lead) = pk.split_once("#L#")?;
     Some((WorkspaceId::parse(workspace).ok()?, LeadId::parse(lead).ok()?))
 }
 
-/// The row by which a number's next lead of a brand is known to be the same as its last.
+/// The row that identifies a further lead of the same number and brand as a repeat.
 pub(crate) fn lead_repeat(
     workspace: WorkspaceId,
     cellphone: &Cellphone,
@@ -317,17 +320,17 @@ pub(crate) fn lead_repeat(
     (format!("{workspace}#D#{}#{}", cellphone.as_str(), brand.as_str()), "D")
 }
 
-/// The row by which a captcha token is accepted once.
+/// The row that makes a captcha token valid only once.
 pub(crate) fn captcha_token(workspace: WorkspaceId, token_sha256_hex: &str) -> (String, &'static str) {
     (format!("{workspace}#K#{token_sha256_hex}"), "K")
 }
 
-/// How many leads a workspace had on a day (`2026-01-02`).
+/// The number of leads of a workspace on a day (`2026-01-02`).
 pub(crate) fn leads_of_day(workspace: WorkspaceId, day: &str) -> (String, &'static str) {
     (format!("{workspace}#N#{day}"), "N")
 }
 
-/// How many leads a number had on a day.
+/// The number of leads of a phone number on a day.
 pub(crate) fn leads_of_phone(
     workspace: WorkspaceId,
     cellphone: &Cellphone,
@@ -336,7 +339,7 @@ pub(crate) fn leads_of_phone(
     (format!("{workspace}#Q#{}#{day}", cellphone.as_str()), "Q")
 }
 
-/// The partition of the numbers whose owners asked not to be written to; each is its row's sort key.
+/// The partition of the phone numbers that opted out. The sort key is the number.
 pub(crate) fn opt_outs(workspace: WorkspaceId) -> String {
     format!("{workspace}#O")
 }
@@ -346,7 +349,7 @@ pub(crate) fn leads_by_time(workspace: WorkspaceId) -> String {
     workspace.to_string()
 }
 
-/// What is secret of a webhook endpoint (table `secrets`).
+/// The secrets of a webhook endpoint (table `secrets`).
 pub(crate) fn endpoint_secrets(workspace: WorkspaceId, endpoint: EndpointId) -> (String, &'static str) {
     (format!("{workspace}#H#{endpoint}"), "S")
 }
@@ -366,7 +369,7 @@ pub(crate) fn slot(slot: &Slot) -> String {
     format!("{}#E#{}#{}", slot.workspace, slot.endpoint, slot.number)
 }
 
-/// Which slot of a workspace `<endpoint>#<slot>` names.
+/// Parses a slot of a workspace from `<endpoint>#<slot>`.
 pub(crate) fn read_slot(workspace: WorkspaceId, text: &str) -> Option<Slot> {
     let (endpoint, number) = text.split_once('#')?;
     Some(Slot { workspace, endpoint: EndpointId::parse(endpoint).ok()?, number: number.parse().ok()? })
@@ -377,7 +380,7 @@ pub(crate) fn webhook_lane(of: &Slot) -> (String, &'static str) {
     (slot(of), LANE)
 }
 
-/// What the sort keys of an event's attempts begin with.
+/// The prefix of the sort keys of an event's attempts.
 pub(crate) fn attempts(event: EventId) -> String {
     format!("A#{event}#")
 }
@@ -387,15 +390,15 @@ pub(crate) fn attempt(event: EventId, number: u32) -> String {
     format!("{}{number:05}", attempts(event))
 }
 
-/// What the sort keys of jobs begin with.
+/// The prefix of the sort keys of jobs.
 pub(crate) const JOBS: &str = "J#";
 
-/// The sort key of a job. It is the id alone: whoever asks for the same job again finds it.
+/// The sort key of a job. It contains only the id, so a second request for the same job finds it.
 pub(crate) fn job(job: JobId) -> String {
     format!("{JOBS}{job}")
 }
 
-/// The table in which lanes of a kind stand.
+/// The table of the lanes of a kind.
 pub(crate) fn table_of_lanes(kind: LaneKind) -> Table {
     match kind {
         LaneKind::Webhook => Table::Webhooks,
@@ -404,7 +407,7 @@ pub(crate) fn table_of_lanes(kind: LaneKind) -> Table {
     }
 }
 
-/// A lane: its table and keys.
+/// The table and keys of a lane.
 pub(crate) fn lane(lane: &LaneId) -> (Table, String, &'static str) {
     let (pk, sk) = match lane {
         LaneId::Webhook(slot) => webhook_lane(slot),
@@ -414,7 +417,7 @@ pub(crate) fn lane(lane: &LaneId) -> (Table, String, &'static str) {
     (table_of_lanes(lane.kind()), pk, sk)
 }
 
-/// Which lane of a kind stands under these keys: reads back what [`lane`] made.
+/// The lane of a kind with these keys, which [`lane`] made.
 pub(crate) fn read_lane(kind: LaneKind, pk: &str, sk: &str) -> Option<LaneId> {
     if sk != LANE {
         return None;
@@ -431,8 +434,8 @@ pub(crate) fn read_lane(kind: LaneKind, pk: &str, sk: &str) -> Option<LaneId> {
     }
 }
 
-/// How many partitions the `due` index of a kind's table has. Each bears 1,000 writes a second; all of them together are
-/// read once a minute.
+/// The number of partitions of the `due` index of a kind's table. Each partition takes 1,000 writes a second;
+/// all of them are read once a minute.
 pub(crate) fn due_shards(kind: LaneKind) -> u8 {
     match kind {
         LaneKind::Webhook => 8,
@@ -441,12 +444,12 @@ pub(crate) fn due_shards(kind: LaneKind) -> u8 {
     }
 }
 
-/// The partition of a `due` index with that number.
+/// The partition of a `due` index with this number.
 pub(crate) fn due(shard: u8) -> String {
     format!("due#{shard:02}")
 }
 
-/// The partition of its table's `due` index in which a lane stands. (Ids of version 4 are random.)
+/// The partition of the `due` index that contains a lane. (Ids of version 4 are random.)
 pub(crate) fn due_shard(lane: &LaneId) -> String {
     let (id, slot) = match lane {
         LaneId::Webhook(slot) => (slot.endpoint.as_uuid(), slot.number),

@@ -1,10 +1,11 @@
-//! Lanes: leases, releases and duty, the same for webhook slots, conversations and leads.
+//! Lanes: leases, releases and due times, the same for webhook slots, conversations and leads.
 //!
-//! A lane is a row. Whoever visits it takes its lease by a conditional write that leaves its place in the due index as it
-//! is, works through the lane's own rows, and gives it back. What keeps work from being stranded:
-//! - `mark` grows by one with whatever is put in, **after** it was written;
-//! - a visitor reads the mark with the lease, then looks, and ends the lane's duty (`dueAt`) only if the mark is still
-//!   the same: what was put in since is looked at first;
+//! A lane is a row. A visitor takes its lease by a conditional write that leaves its place in the due index
+//! unchanged, works through the lane's own rows, and releases the lane. These rules ensure that no work is
+//! stranded:
+//! - `mark` grows by one with all new work, **after** the work was written;
+//! - a visitor reads the mark with the lease, then reads the work, and removes the due time (`dueAt`) only
+//!   if the mark is unchanged. Otherwise it processes the work that was added since;
 //! - a lease always ends, later than the function that holds it.
 //!
 //! The model in `tests/model` checks these rules.
@@ -28,14 +29,14 @@ use crate::leads::row::lead;
 use crate::webhooks::WebhookLane;
 use crate::{Store, StoreError, keys};
 
-/// What became of asking for a lane.
+/// The result of a request for a lease.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lease {
-    /// It is the caller's until the lease ends.
+    /// The caller holds the lane until the lease ends.
     Taken(Box<Leased>),
-    /// Another visitor has it, and looks at what was put in before it leaves.
+    /// Another visitor holds the lane. It processes new work before it releases the lane.
     Held,
-    /// Nothing is to be done in it any more.
+    /// The lane has no work left, for good.
     Finished,
     /// There is no such lane.
     Unknown,
@@ -46,35 +47,36 @@ pub enum Lease {
 pub struct Leased {
     /// The lane.
     pub lane: LaneId,
-    /// Whose lease it is; random, so it serves as randomness too.
+    /// The id of the lease. It is random, so it also serves as a source of randomness.
     pub lease: Uuid,
-    /// How many visitors before died without giving it back.
+    /// The number of previous visitors that died without releasing the lane.
     pub deaths: u64,
-    /// What its kind needs.
+    /// The attributes of the lane's kind.
     pub state: LaneState,
     /// The mark when the lane was last read.
     mark: u64,
 }
 
-/// What a lane's row holds besides, by its kind.
+/// The attributes of a lane's row that belong to its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LaneState {
-    /// Of a slot of a webhook endpoint. A release writes it.
+    /// The lane of a slot of a webhook endpoint. A release writes it.
     Webhook(Box<WebhookLane>),
-    /// Of a conversation. A release writes what it counts.
+    /// The lane of a conversation. A release writes its counts.
     Conversation(Counts),
-    /// Of a lead: the lead.
+    /// The lane of a lead: the lead itself.
     Lead(Box<Lead>),
 }
 
-/// What became of giving a lane back.
+/// The result of a release.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Released {
-    /// It is given back.
+    /// The lane is released.
     Done,
-    /// It is still the caller's: work was put in meanwhile. The lane as it is now.
+    /// The caller still holds the lane, because work was added since it was read. The value is the lane as it
+    /// is now.
     Moved(Box<Leased>),
-    /// It is somebody else's by now.
+    /// Another visitor holds the lane.
     Lost,
 }
 
@@ -86,45 +88,46 @@ pub struct DueLane {
     at: Timestamp,
 }
 
-/// A page of what is due.
+/// A page of due lanes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DuePage {
     /// The lanes.
     pub lanes: Vec<DueLane>,
-    /// Where the next page begins; absent on the last.
+    /// Where the next page begins; `None` on the last page.
     pub next: Option<DueFrom>,
 }
 
-/// A place in a part of a due index.
+/// A position in a partition of a due index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DueFrom(Item);
 
 /// A lane that a sweeper claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Whether it was due as planned; otherwise its queue message was lost, or its visitor died.
+    /// Whether the lane was due as planned. If not, its queue message was lost or its visitor died.
     pub is_planned: bool,
-    /// Which queue a webhook lane's message goes to.
+    /// The queue for the message of a webhook lane.
     pub track: Track,
 }
 
-/// Whether the lease of a lane is free: `:now` is the present moment.
+/// Whether the lease of a lane is free: `:now` is the current time.
 const FREE: &str = "(attribute_not_exists(#leaseUntil) OR #leaseUntil < :now)";
 
-/// Whether this release reads the row: one of a later release is left to that.
+/// Whether this release can read the row. Rows of later releases are left to those.
 const READABLE: &str = "(attribute_not_exists(#sv) OR #sv <= :schema)";
 
-/// Whether something is still to be done for a lead. Rows of releases before `stage` hold `state` alone.
+/// Whether a lead has work left. Rows of releases before `stage` have only `state`.
 const LEAD_IS_OPEN: &str =
     "(#stage IN (:queued, :sending) OR (attribute_not_exists(#stage) AND #state IN (:queued, :sending)))";
 
 impl Store {
-    /// How many parts the due index of a kind has.
+    /// The number of partitions of the due index of a kind.
     pub fn due_shards(kind: LaneKind) -> u8 {
         keys::due_shards(kind)
     }
 
-    /// Takes a lane, for so long. One trip; two where events were recorded behind what was looked at last.
+    /// Leases a lane for the time `lasting`. One round trip; two if events were recorded before the place up
+    /// to which the lane was processed.
     pub async fn lease_lane(&self, lane: LaneId, lasting: Duration) -> Result<Lease, StoreError> {
         let (now, lease) = (self.now(), self.ids.next());
         let mut is_late = false;
@@ -140,7 +143,7 @@ impl Store {
                 .when(FREE)
                 .bind(":now", n(now.as_millis()));
             let change = match lane.kind() {
-                LaneKind::Webhook => WebhookLane::take_up(change, is_late),
+                LaneKind::Webhook => WebhookLane::add_to_lease(change, is_late),
                 LaneKind::Conversation => change,
                 LaneKind::Lead => change
                     .when(LEAD_IS_OPEN)
@@ -164,25 +167,28 @@ impl Store {
             }
             match leased(lane, lease, found)?.state {
                 LaneState::Lead(_) => return Ok(Lease::Finished),
-                // Which form fits shows in the refusal; between the two somebody else may have told of more.
+                // The refusal shows which form fits. Another caller may have told the lane of work between
+                // the two writes.
                 LaneState::Webhook(_) if !is_late => is_late = true,
                 LaneState::Webhook(_) | LaneState::Conversation(_) => return Ok(Lease::Held),
             }
         }
     }
 
-    /// Gives a lane back; `rescue` is how long after its queue message the sweeper looks after it. One trip.
+    /// Releases a lane. `rescue` is the time after the lane's queue message at which the sweeper queues the
+    /// lane again. One round trip.
     pub async fn release_lane(
         &self,
         leased: &Leased,
         rest: Rest,
         rescue: Duration,
     ) -> Result<Released, StoreError> {
-        let mut change = given_back(rest.plan(rescue, self.now()), &leased.lane)
+        let mut change = release_change(rest.plan(rescue, self.now()), &leased.lane)
             .when("#lease = :mine")
             .bind(":mine", s(leased.lease.to_string()));
         if !rest.holds_whatever_comes() {
-            // A lane that nothing was put into since it was made (a lead), or since an earlier release, has no mark.
+            // A lane has no mark if no work was added since it was created (a lead), or since an earlier
+            // release.
             let condition = match leased.mark {
                 0 => "(attribute_not_exists(#mark) OR #mark = :seen)",
                 _ => "#mark = :seen",
@@ -190,8 +196,8 @@ impl Store {
             change = change.when(condition).name("mark").bind(":seen", n(leased.mark));
         }
         change = match &leased.state {
-            LaneState::Webhook(state) => state.put_back(change, !rest.holds_whatever_comes()),
-            LaneState::Conversation(counts) if !rest.holds_whatever_comes() => counts.put_back(change),
+            LaneState::Webhook(state) => state.add_to_release(change, !rest.holds_whatever_comes()),
+            LaneState::Conversation(counts) if !rest.holds_whatever_comes() => counts.add_to_release(change),
             LaneState::Conversation(_) | LaneState::Lead(_) => change,
         };
         let (table, pk, sk) = keys::lane(&leased.lane);
@@ -200,16 +206,18 @@ impl Store {
             Wrote::Refused(Some(found)) => found,
         };
         match text(&found, "lease") {
-            // The SDK repeats a write whose answer was lost: the first one gave the lane back.
+            // The SDK repeats a write whose answer was lost: the first write released the lane.
             "" => Ok(Released::Done),
-            lease if lease == leased.lease.to_string() => Ok(Released::Moved(Box::new(leased.moved(found)?))),
+            lease if lease == leased.lease.to_string() => {
+                Ok(Released::Moved(Box::new(leased.merged_with(found)?)))
+            }
             _ => Ok(Released::Lost),
         }
     }
 
-    /// A page of the lanes of a kind that are due, of one part of its index, the longest overdue first, at most `limit`;
-    /// `from` where another page left off. The index lags a moment behind. What is no lane is logged and passed over.
-    /// One trip.
+    /// A page of the due lanes of a kind in one partition of its index, the longest overdue first, at most
+    /// `limit`. `from` is the end of the previous page. The index is eventually consistent. Entries that are
+    /// no lanes are logged and skipped. One round trip.
     pub async fn due_lanes(
         &self,
         kind: LaneKind,
@@ -247,11 +255,12 @@ impl Store {
         Ok(DuePage { lanes, next: answer.last_evaluated_key.map(DueFrom) })
     }
 
-    /// Claims a due lane for queueing: it is not due again before `until`. One sweeper gets it; nobody gets a lane that
-    /// was worked on since it was listed, or is being worked on. One trip.
+    /// Claims a due lane for queueing: it is not due again before `until`. Only one sweeper gets the claim.
+    /// Returns `None` if a visitor worked on the lane since it was listed, or works on it now. One round
+    /// trip.
     pub async fn claim_lane(&self, due: &DueLane, until: Timestamp) -> Result<Option<Claim>, StoreError> {
         let (now, request) = (self.now(), self.ids.next().to_string());
-        // The lane's own word for its plan stays: the row that comes back tells why it was due.
+        // `planned` stays unchanged, so the returned row shows why the lane was due.
         let change = Change::default()
             .set("dueAt", n(until.as_millis()))
             .set("claimedBy", s(&request))
@@ -266,7 +275,7 @@ impl Store {
             Wrote::Refused(Some(found)) if text(&found, "claimedBy") == request => found,
             Wrote::Refused(_) => return Ok(None),
         };
-        // One of a later release is claimed all the same: otherwise it would come up each minute.
+        // A row of a later release is claimed as well: otherwise it would be listed every minute.
         check_schema(&item, &due.lane.to_string())?;
         let is_planned = item.get("planned").map(number) == Some(due.at.as_millis());
         let track = match due.lane.kind() {
@@ -278,7 +287,7 @@ impl Store {
 }
 
 impl Leased {
-    /// The state of a webhook lane.
+    /// The state of a webhook lane; `None` for other kinds.
     pub fn webhook(&mut self) -> Option<&mut WebhookLane> {
         match &mut self.state {
             LaneState::Webhook(state) => Some(state),
@@ -286,15 +295,15 @@ impl Leased {
         }
     }
 
-    /// The lane as somebody who put work in left it. What the visitor knows of it stays.
-    fn moved(&self, found: Item) -> Result<Self, StoreError> {
+    /// The lane after other callers added work, with the changes that this visitor made.
+    fn merged_with(&self, found: Item) -> Result<Self, StoreError> {
         let found = leased(self.lane, self.lease, found)?;
         let state = match (&self.state, found.state) {
             (LaneState::Webhook(mine), LaneState::Webhook(found)) => {
-                LaneState::Webhook(Box::new(mine.moved(&found)))
+                LaneState::Webhook(Box::new(mine.merged_with(&found)))
             }
             (LaneState::Conversation(mine), LaneState::Conversation(found)) => {
-                LaneState::Conversation(mine.moved(found))
+                LaneState::Conversation(mine.merged_with(found))
             }
             (_, found) => found,
         };
@@ -302,8 +311,8 @@ impl Leased {
     }
 }
 
-/// How a row of a lane changes when the lane is given back so.
-pub(crate) fn given_back(plan: Option<Plan>, lane: &LaneId) -> Change {
+/// The change of a lane's row that releases the lane and sets its next due time.
+pub(crate) fn release_change(plan: Option<Plan>, lane: &LaneId) -> Change {
     let change = Change::default().remove("lease").remove("leaseUntil").remove("begun");
     match plan {
         None => change.remove("dueAt").remove("dueShard").remove("planned"),
@@ -318,7 +327,7 @@ pub(crate) fn given_back(plan: Option<Plan>, lane: &LaneId) -> Change {
     }
 }
 
-/// The lane of a row.
+/// Reads a leased lane from its row.
 fn leased(lane: LaneId, lease: Uuid, item: Item) -> Result<Leased, StoreError> {
     check_schema(&item, &lane.to_string())?;
     let count = |name: &str| item.get(name).map_or(0, |value| u64::try_from(number(value)).unwrap_or(0));

@@ -1,4 +1,4 @@
-//! Leads: accepted once, with what keeps each from being accepted again.
+//! Leads, and the rows that prevent a lead from being accepted twice.
 
 pub(crate) mod captures;
 pub(crate) mod opt_outs;
@@ -14,64 +14,64 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{PK, key, n, read, row, s, text};
-use crate::dynamodb::write::{Transacted, Write, Wrote, is_by};
+use crate::dynamodb::write::{Transacted, Write, Wrote, is_written_by};
 use crate::leads::row::{lead, lead_item, state};
 use crate::{Store, StoreError, Table, keys};
 
-/// For how long a captcha token is known to be used: its provider does not let it be older than two minutes.
+/// How long a captcha token counts as used. Its provider accepts tokens for two minutes only.
 const TOKEN_KEPT: Duration = Duration::from_secs(24 * 3_600);
-/// For how long a day's count is kept.
+/// How long a day's count is kept.
 const COUNT_KEPT: Duration = Duration::from_secs(2 * 24 * 3_600);
 
-/// What there is already of a lead that is about to be accepted.
+/// The rows that already exist for a lead that is about to be accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeadTraces {
-    /// The lead of the same number and brand, of the last 24 hours.
+    /// The lead of the same number and brand of the last 24 hours.
     pub repeated: Option<LeadId>,
-    /// What the captcha token was accepted for.
+    /// The earlier use of the captcha token.
     pub token: Option<UsedToken>,
 }
 
-/// What a captcha token was accepted for.
+/// The lead for which a captcha token was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsedToken {
-    /// The lead that was answered.
+    /// The lead.
     pub lead: LeadId,
     cellphone: Cellphone,
     brand: BrandId,
 }
 
 impl UsedToken {
-    /// Whether it was accepted for a lead of this number and brand.
+    /// Whether the token was accepted for a lead of this number and brand.
     pub fn is_of(&self, cellphone: &Cellphone, brand: &BrandId) -> bool {
         self.cellphone == *cellphone && self.brand == *brand
     }
 }
 
-/// Where a lead was counted, should that have to be taken back.
+/// The rows in which a lead was counted, for taking the count back.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CountedLead {
     rows: Vec<(String, &'static str)>,
 }
 
-/// What became of a lead.
+/// The result of accepting a lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeadAccepted {
-    /// It is stored.
+    /// The lead is stored.
     Done,
-    /// It is not: another of the same number and brand was, within 24 hours.
+    /// The lead is not stored: another lead of the same number and brand was, within 24 hours.
     Repeats(LeadId),
-    /// It is not: its captcha token was accepted before.
+    /// The lead is not stored: its captcha token was accepted before.
     TokenUsed(UsedToken),
 }
 
 impl Store {
-    /// The lead of that id, read strongly. One trip.
+    /// The lead with this id (strongly consistent read). One round trip.
     pub async fn lead(&self, workspace: WorkspaceId, id: LeadId) -> Result<Option<Lead>, StoreError> {
         self.get_item(Table::Leads, keys::lead(workspace, id)).await?.map(lead).transpose()
     }
 
-    /// How far the lead of that id has come, read strongly; nothing else of it is read. One trip.
+    /// The state of the lead with this id, and nothing else of it (strongly consistent read). One round trip.
     pub async fn lead_state(
         &self,
         workspace: WorkspaceId,
@@ -92,8 +92,8 @@ impl Store {
         answer.item.map(state).transpose()
     }
 
-    /// What there is already of a lead of this number and brand, that comes with this captcha token (the SHA-256 of
-    /// it, in hexadecimal digits), read strongly. One trip.
+    /// The traces of a lead with this number, brand and captcha token (SHA-256 in hexadecimal digits;
+    /// strongly consistent read). One round trip.
     pub async fn lead_traces(
         &self,
         workspace: WorkspaceId,
@@ -122,10 +122,10 @@ impl Store {
         Ok(traces)
     }
 
-    /// Accepts a lead, with its consent, its captcha token and what makes later ones of the same number and brand its
-    /// repeats: all or nothing. It takes the place of `ended`, a lead of the same number and brand that came to nothing;
-    /// of several that would take that place one does, and the others repeat it. It is looked after from `first_due` on,
-    /// should nobody come to it before. One trip.
+    /// Accepts a lead: stores it with its consent, its captcha token and the row that makes later leads of
+    /// the same number and brand repeats, all or nothing. It replaces `ended`, a lead of the same number and
+    /// brand that was not sent. If several leads would replace it, one does, and the others repeat that one.
+    /// If no visitor has come to the lane by then, the sweeper queues it after `first_due`. One round trip.
     pub async fn accept_lead(
         &self,
         lead: &Lead,
@@ -148,24 +148,24 @@ impl Store {
         let repeat = keys::lead_repeat(lead.workspace_id, &lead.cellphone, &lead.brand);
         let writes = vec![
             Write::put(Table::Leads, item).when_absent(),
-            first_of(token, OF_TOKEN, &trace(TOKEN_KEPT), now)?,
-            first_since(ended, repeat, &trace(Lead::REPEATS), now)?,
+            put_unless_kept(token, TOKEN_KIND, &trace(TOKEN_KEPT), now)?,
+            put_unless_other_lead(ended, repeat, &trace(Lead::REPEATS), now)?,
         ];
         let Transacted::Refused(refusals) = self.transact(writes).await? else {
             return Ok(LeadAccepted::Done);
         };
-        // The writes stand in the order in which they decide.
+        // The writes are in the order in which their refusals decide.
         let found = refusals.into_iter().next().and_then(|refusal| Some((refusal.at, refusal.found?)));
         match found {
-            Some((LEAD, row)) if is_by(&row, &request) => Ok(LeadAccepted::Done),
+            Some((LEAD, row)) if is_written_by(&row, &request) => Ok(LeadAccepted::Done),
             Some((TOKEN, row)) => Ok(LeadAccepted::TokenUsed(read::<TraceRow>(row)?.into())),
             Some((REPEAT, row)) => Ok(LeadAccepted::Repeats(read::<TraceRow>(row)?.lead_id)),
             _ => Err(StoreError::Failed(format!("there is a lead {} already", lead.id).into())),
         }
     }
 
-    /// Uses a captcha token up for a lead that was accepted before. `Some` if it is used up already, and for what. One
-    /// trip.
+    /// Uses up a captcha token for a lead that was accepted before. Returns the earlier use if the token is
+    /// used up already. One round trip.
     pub async fn use_token(
         &self,
         workspace: WorkspaceId,
@@ -182,17 +182,17 @@ impl Store {
             expires_at: now.plus(TOKEN_KEPT).as_seconds(),
         };
         let token = keys::captcha_token(workspace, token_sha256_hex);
-        match self.write(first_of(token, OF_TOKEN, &trace, now)?).await? {
+        match self.write(put_unless_kept(token, TOKEN_KIND, &trace, now)?).await? {
             Wrote::Done(_) | Wrote::Refused(None) => Ok(None),
             Wrote::Refused(Some(row)) => Ok(Some(read::<TraceRow>(row)?.into())),
         }
     }
 
-    /// Counts a lead of today; `None`, and nothing is counted, when there were as many as `caps` let in. A trip for
-    /// each cap, the number's first; one more when the day's is reached. None where nobody is let in.
+    /// Counts a lead of today. Returns `None`, and counts nothing, if a cap of `caps` is reached. One round
+    /// trip for each cap, the number's cap first; one more if the day's cap is reached. None if a cap is 0.
     ///
-    /// Counted before the lead is accepted, and each cap in a write of its own: in a transaction so many leads at once
-    /// would stand in each other's way.
+    /// The count is written before the lead is accepted, one write for each cap: in a transaction, many leads
+    /// at the same time would conflict with each other.
     pub async fn count_lead(
         &self,
         workspace: WorkspaceId,
@@ -208,7 +208,7 @@ impl Store {
         let of_day = caps.daily.map(|cap| (keys::leads_of_day(workspace, &day), cap));
         let mut counted = CountedLead { rows: vec![] };
         for (key, cap) in of_phone.into_iter().chain(of_day) {
-            if matches!(self.write(count(&key, cap, now)).await?, Wrote::Refused(_)) {
+            if matches!(self.write(count_write(&key, cap, now)).await?, Wrote::Refused(_)) {
                 self.uncount_lead(&counted).await;
                 return Ok(None);
             }
@@ -217,8 +217,8 @@ impl Store {
         Ok(Some(counted))
     }
 
-    /// Takes back that a lead was counted which is not accepted. What cannot be taken back stays counted, which is
-    /// logged. A trip for each cap.
+    /// Takes back the count of a lead that was not accepted. If that fails, the lead stays counted, and this
+    /// is logged. One round trip for each cap.
     pub async fn uncount_lead(&self, counted: &CountedLead) {
         for (pk, sk) in &counted.rows {
             let write = Write::update(Table::Leads, key(pk, *sk), "ADD leads :less").bind(":less", n(-1));
@@ -229,14 +229,14 @@ impl Store {
     }
 }
 
-/// The places of the writes of [`Store::accept_lead`].
+/// The positions of the writes of [`Store::accept_lead`].
 const LEAD: usize = 0;
 const TOKEN: usize = 1;
 const REPEAT: usize = 2;
 /// The kind of the rows of captcha tokens.
-const OF_TOKEN: &str = "captchaToken";
+const TOKEN_KIND: &str = "captchaToken";
 
-fn count((pk, sk): &(String, &'static str), cap: u32, now: Timestamp) -> Write {
+fn count_write((pk, sk): &(String, &'static str), cap: u32, now: Timestamp) -> Write {
     Write::update(Table::Leads, key(pk, *sk), "SET expiresAt = :expires ADD leads :one")
         .when("attribute_not_exists(leads) OR leads < :cap")
         .bind(":one", n(1))
@@ -244,30 +244,31 @@ fn count((pk, sk): &(String, &'static str), cap: u32, now: Timestamp) -> Write {
         .bind(":expires", n(now.plus(COUNT_KEPT).as_seconds()))
 }
 
-/// The row of a number and brand, put unless there is one that has not expired and names another lead than `ended`.
-fn first_since(
+/// The write of the row of a number and brand, unless there is one that has not expired and names another
+/// lead than `ended`.
+fn put_unless_other_lead(
     ended: Option<LeadId>,
     key: (String, &'static str),
     trace: &TraceRow,
     now: Timestamp,
 ) -> Result<Write, StoreError> {
-    let write = first_of(key, "leadRepeat", trace, now)?;
+    let write = put_unless_kept(key, "leadRepeat", trace, now)?;
     let Some(ended) = ended else { return Ok(write) };
-    Ok(write.when(format!("{FIRST} OR leadId = :ended")).bind(":ended", s(ended.to_string())))
+    Ok(write.when(format!("{IS_FREE} OR leadId = :ended")).bind(":ended", s(ended.to_string())))
 }
 
-/// There is no row, or one that has expired: DynamoDB deletes those late.
-const FIRST: &str = "attribute_not_exists(pk) OR expiresAt < :seconds";
+/// There is no row, or an expired one: DynamoDB deletes those late.
+const IS_FREE: &str = "attribute_not_exists(pk) OR expiresAt < :seconds";
 
-/// Put unless there is one that has not expired.
-fn first_of(
+/// The write of a row, unless there is one that has not expired.
+fn put_unless_kept(
     (pk, sk): (String, &'static str),
     kind: &'static str,
     trace: &TraceRow,
     now: Timestamp,
 ) -> Result<Write, StoreError> {
     let write = Write::put(Table::Leads, row(pk, sk, kind, trace)?);
-    Ok(write.when(FIRST).bind(":seconds", n(now.as_seconds())))
+    Ok(write.when(IS_FREE).bind(":seconds", n(now.as_seconds())))
 }
 
 /// `W#D#<phone>#<brand>` / `D` and `W#K#<SHA-256 of the token>` / `K`.

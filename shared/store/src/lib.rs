@@ -1,9 +1,8 @@
-//! The DynamoDB tables: keys, attribute names and expressions live here and nowhere else.
+//! The DynamoDB tables and S3 buckets: all keys, attribute names and expressions are in this crate.
 //!
-//! Every partition key begins with a workspace id; the exceptions are listed in [`keys`]. No call scans.
-//! Each public call is one step of a use case and says in its documentation how many round trips it makes
-//! one after another. Rows are private structs beside the calls that use them; what goes in and out are
-//! types of the domain.
+//! Every partition key begins with a workspace id; [`keys`] lists the exceptions. No call scans. Each public
+//! call is one step of a use case, and its documentation states the number of consecutive round trips. Rows
+//! are private structs beside the calls that use them; arguments and results are domain types.
 
 mod access;
 mod contacts;

@@ -1,29 +1,29 @@
-//! Files: a row each, which goes by itself unless a message refers to the file in time.
+//! Files: one row each. The row expires unless a message refers to the file in time.
 
 use domain::media::FileName;
 use domain::{FileType, Media, MediaDigest, MediaId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::access::idempotency::{answered_in, keep_answer};
+use crate::access::idempotency::{keep_answer, stored_answer};
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, n, read, row, s};
-use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, Wrote, is_by};
+use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, Wrote, is_written_by};
 use crate::{Answered, Once, Store, StoreError, Table, keys};
 
 const KIND: &str = "media";
 
-/// What became of new files.
+/// The result of creating files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MediaCreated {
-    /// They are ready for upload.
+    /// The files are ready for upload.
     Done,
-    /// None is: the idempotency key had been answered before.
+    /// No file was created, because the idempotency key has an answer already.
     Answered(Answered),
 }
 
 impl Store {
-    /// Makes files ready for upload, all or none, and keeps the answer of the idempotency key if there is one: up to
-    /// 99 files. One trip; two write units a file, one for a single file without a key.
+    /// Creates up to 99 files for upload, all or none, and stores the answer of the idempotency key, if there
+    /// is one. One round trip. Two write units for each file; one for a single file without a key.
     pub async fn create_media(
         &self,
         media: &[Media],
@@ -45,13 +45,14 @@ impl Store {
             },
             _ => match self.transact(writes).await? {
                 Transacted::Done => return Ok(MediaCreated::Done),
-                // The idempotency row comes first: where it stood in the way, nothing else matters.
+                // The idempotency row comes first: if it was refused, nothing else matters.
                 Transacted::Refused(refusals) => {
                     let refusal = refusals.into_iter().next();
                     let (at, found) = refusal.map_or((0, None), |refusal| (refusal.at, refusal.found));
                     if let (Some((_, answer)), 0, Some(found)) = (kept, at, &found) {
-                        let answered = answered_in(found.clone())?;
-                        // Ids are never given twice: an answer with ours is that of our own earlier attempt.
+                        let answered = stored_answer(found.clone())?;
+                        // Ids are unique: an answer with these ids is the answer of an earlier attempt of
+                        // this request.
                         let ours = answered.answer == answer;
                         return Ok(if ours { MediaCreated::Done } else { MediaCreated::Answered(answered) });
                     }
@@ -60,13 +61,13 @@ impl Store {
             },
         };
         match found {
-            Some(found) if is_by(&found, request_id) => Ok(MediaCreated::Done),
+            Some(found) if is_written_by(&found, request_id) => Ok(MediaCreated::Done),
             _ => Err(StoreError::Failed("there is a file of that id already".into())),
         }
     }
 
-    /// The files of these ids that are there and have not expired, read strongly, in the order of the ids, each once. One
-    /// trip for up to 100 ids.
+    /// The files with these ids that exist and have not expired, in the order of the ids, without duplicates
+    /// (strongly consistent read). One round trip for up to 100 ids.
     pub async fn media(&self, workspace: WorkspaceId, ids: &[MediaId]) -> Result<Vec<Media>, StoreError> {
         let mut wanted = ids.to_vec();
         wanted.sort_unstable();
@@ -85,8 +86,8 @@ impl Store {
     }
 }
 
-/// Part of a transaction: a message refers to a file, found to have this size, so that it stays. Refused only when the
-/// file has expired meanwhile; another message may have come first.
+/// Part of a transaction: a message refers to a file with this size in bytes, so the file stays. Refused only
+/// if the file has expired since; another message may have referred to it first.
 pub(crate) fn first_reference(media: &Media, size: u64, now: Timestamp) -> Write {
     Write::update(Table::Media, media_key(media.workspace_id, media.id), "SET #size = :size REMOVE expiresAt")
         .when("attribute_exists(pk) AND (attribute_not_exists(expiresAt) OR expiresAt >= :now)")
@@ -95,7 +96,7 @@ pub(crate) fn first_reference(media: &Media, size: u64, now: Timestamp) -> Write
         .bind(":now", n(now.as_seconds()))
 }
 
-/// A new file's row, as `request_id` writes it.
+/// The write of a new file's row, as `request_id` writes it.
 fn first(media: &Media, request_id: &str) -> Result<Write, StoreError> {
     let (pk, sk) = keys::media(media.workspace_id, media.id);
     let mut item = row(pk, sk, KIND, &MediaRow::from(media))?;
@@ -127,7 +128,7 @@ struct MediaRow {
     size: Option<u64>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
-    /// In seconds, as DynamoDB's time to live wants it.
+    /// Epoch seconds, for the table's TTL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires_at: Option<i64>,
 }

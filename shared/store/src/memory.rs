@@ -1,4 +1,4 @@
-//! What a process may remember for a while.
+//! Values that a process remembers for a limited time.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::Timestamp;
 
-/// Values by key, each good for the same time and gone afterwards. Holds [`Memory::MOST`] at most.
+/// Values by key. Each expires after the same time. It holds at most [`Memory::MOST`] values.
 #[derive(Debug)]
 pub struct Memory<K, V> {
     good_for: Duration,
@@ -15,20 +15,21 @@ pub struct Memory<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Memory<K, V> {
-    /// More values than this are not kept: the stale ones go, then all.
+    /// The maximum number of values. If it is reached, expired values are removed; if that is not enough, all
+    /// are.
     pub const MOST: usize = 10_000;
 
-    /// A memory that is empty.
+    /// An empty memory whose values expire after `good_for`.
     pub fn new(good_for: Duration) -> Self {
         Self { good_for, values: Mutex::default() }
     }
 
-    /// The value kept under the key, if it is still good.
+    /// The value of the key, if it has not expired.
     pub fn get(&self, key: &K, now: Timestamp) -> Option<V> {
         self.values().get(key).filter(|(_, until)| now < *until).map(|(value, _)| value.clone())
     }
 
-    /// Keeps a value that was true at `now`.
+    /// Stores a value that was read at `now`.
     pub fn keep(&self, key: K, value: V, now: Timestamp) {
         let mut values = self.values();
         if values.len() >= Self::MOST {
@@ -40,7 +41,7 @@ impl<K: Eq + Hash, V: Clone> Memory<K, V> {
         values.insert(key, (value, now.plus(self.good_for)));
     }
 
-    /// Forgets the value kept under the key.
+    /// Removes the value of the key.
     pub fn forget(&self, key: &K) {
         self.values().remove(key);
     }
@@ -57,7 +58,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
 
     #[test]
-    fn a_value_is_remembered_until_its_time_is_up() {
+    fn a_value_is_remembered_until_it_expires() {
         let memory = Memory::new(Duration::from_secs(5));
         memory.keep("a", 1, NOW);
         assert_eq!(memory.get(&"a", NOW.plus(Duration::from_millis(4_999))), Some(1));
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_does_not_grow_without_end() {
+    fn a_memory_holds_a_limited_number_of_values() {
         let memory = Memory::new(Duration::from_secs(5));
         for key in 0..3 * Memory::<usize, ()>::MOST {
             memory.keep(key, (), NOW);

@@ -1,4 +1,5 @@
-//! Messages: taken into a conversation under its next number, in one transaction with all that they change.
+//! Messages: a message takes its conversation's next number, in one transaction with everything that it
+//! changes.
 
 pub(crate) mod row;
 
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 use domain::{Conversation, ConversationId, LaneId, Media, Message, MessageId, Timestamp, WorkspaceId};
 
-use crate::access::idempotency::{answered_in, keep_answer};
+use crate::access::idempotency::{keep_answer, stored_answer};
 use crate::conversations::plan::conversation_writes;
 use crate::dynamodb::item::{Item, key, n, read, s};
 use crate::dynamodb::update::Change;
@@ -17,36 +18,38 @@ use crate::media::first_reference;
 use crate::messages::row::{entry_item, message, message_item};
 use crate::{Answered, Once, Store, StoreError, Table, keys};
 
-/// How often a message is put into the lane as a refusal shows it, without another look at anything else.
+/// How often the transaction is tried with the lane that the refusal returned, without reading anything else
+/// again.
 const TRIES: usize = 2;
 
-/// A message that is to be taken, and what changes with it.
+/// A new message, and what it changes.
 #[derive(Clone, Copy, Debug)]
 pub struct NewMessage<'a> {
-    /// The message; its number is one more than [`Store::last_seq`].
+    /// The message. Its number is one more than [`Store::last_seq`].
     pub message: &'a Message,
-    /// The files that no message referred to before, each with the size in bytes it was found to have; up to
+    /// The files to which no message referred before, each with its actual size in bytes; up to
     /// [`Message::MAX_MEDIA`].
     pub first_references: &'a [(Media, u64)],
-    /// The conversation as it was read and as the message makes it, if that is not the same.
+    /// The conversation as it was read and as the message changes it, if it does.
     pub conversation: Option<(&'a Conversation, &'a Conversation)>,
-    /// The request's idempotency key, if it sent one, with the answer it is to keep.
+    /// The request's idempotency key, if it has one, and the answer to store.
     pub kept: Option<(&'a Once, &'a str)>,
 }
 
-/// What became of a new message.
+/// The result of storing a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MessageTaken {
-    /// It is stored, and to be sent if it is sent at all.
+    /// The message is stored, and will be sent if it is a broadcast.
     Done,
-    /// It is not: the idempotency key had been answered before.
+    /// The message is not stored, because the idempotency key has an answer already.
     Answered(Answered),
-    /// It is not: the conversation or a file has changed since it was read, or others keep taking the next number.
+    /// The message is not stored, because the conversation or a file changed since it was read, or other
+    /// messages keep taking the next number.
     Stale,
 }
 
 impl Store {
-    /// A message of that conversation, read strongly. One trip.
+    /// A message of this conversation (strongly consistent read). One round trip.
     pub async fn message(
         &self,
         workspace: WorkspaceId,
@@ -57,8 +60,8 @@ impl Store {
         item.map(message).transpose()
     }
 
-    /// The last number that a message of the conversation took, read strongly; 0 if none has, or there is no such
-    /// conversation. One trip.
+    /// The last number that a message of the conversation took (strongly consistent read); 0 if there is
+    /// none, or no such conversation. One round trip.
     pub async fn last_seq(
         &self,
         workspace: WorkspaceId,
@@ -69,11 +72,11 @@ impl Store {
         Ok(lane.map_or(0, |lane| lane.seq))
     }
 
-    /// Takes a message into its conversation, with all that changes with it or not at all. What is to be sent is looked
-    /// after from `first_due` on, should nobody come to it before. One trip; a second when another message took its
-    /// number meanwhile.
+    /// Stores a message in its conversation, with everything that it changes, all or nothing. If the message
+    /// is to be sent and no visitor has come to the lane by then, the sweeper queues it after `first_due`.
+    /// One round trip; a second if another message took its number.
     ///
-    /// Its id is never given to another message: one that is found under it is this one, stored by an earlier attempt.
+    /// A message's id is unique: if there is a message with this id, an earlier attempt stored it.
     pub async fn take_message(
         &self,
         new: &NewMessage<'_>,
@@ -88,11 +91,11 @@ impl Store {
                 Transacted::Done => return Ok(MessageTaken::Done),
                 Transacted::Refused(refusals) => refusals,
             };
-            // The writes stand in the order in which they decide.
+            // The writes are in the order in which their refusals decide.
             let Some(Refusal { at, found }) = refusals.into_iter().next() else { break };
             match (plan.roles[at], found) {
                 (Role::Message, _) => return Ok(MessageTaken::Done),
-                (Role::Answer, Some(found)) => return Ok(MessageTaken::Answered(answered_in(found)?)),
+                (Role::Answer, Some(found)) => return Ok(MessageTaken::Answered(stored_answer(found)?)),
                 (Role::Lane, Some(found)) => {
                     let lane: LaneRow = read(found)?;
                     message.seq = lane.seq + 1;
@@ -110,22 +113,22 @@ impl Store {
     }
 }
 
-/// The writes of a new message, in the order in which they decide what a refusal means.
+/// The writes of a new message, in the order in which their refusals decide.
 struct Plan {
     writes: Vec<Write>,
-    /// What each of the writes is for, in the same order.
+    /// The purpose of each write, in the same order.
     roles: Vec<Role>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// The message itself.
+    /// Writes the message itself.
     Message,
-    /// Keeps the answer of the idempotency key.
+    /// Stores the answer of the idempotency key.
     Answer,
-    /// Keeps a file, or changes the conversation, as it was read.
+    /// Keeps a file, or changes the conversation; refused if it was changed since it was read.
     Changes,
-    /// Takes the number. Refused alone, everything else could have been written.
+    /// Takes the number. If only this write is refused, all others could have been written.
     Lane,
 }
 
@@ -168,9 +171,9 @@ impl Plan {
     }
 }
 
-/// Takes the message's number, if it is still the next, and counts the message; `lane` is the lane if it was found not
-/// to be as expected. What is to be sent makes the lane due at that moment, unless it is due already: then it comes after
-/// what it is due for.
+/// Takes the message's number, if it is still the next, and counts the message. `lane` is the lane that a
+/// refusal returned. If the message is to be sent, the lane is due at `due_at`, unless it is due already:
+/// then the message is sent after the work for which it is due.
 fn take_number(message: &Message, lane: Option<&LaneRow>, due_at: Timestamp, request_id: &str) -> Write {
     let mut change = Change::default()
         .set("seq", n(message.seq))
@@ -259,7 +262,7 @@ mod tests {
         }
     }
 
-    /// How many rows a message writes.
+    /// The number of rows that a message writes.
     fn writes(conversation: &Conversation, files: usize, broadcast: bool, ghost: bool, key: bool) -> usize {
         let files: Vec<(Media, u64)> = (300..300 + files).map(|n| (file(n), 1)).collect();
         let draft = Draft {
@@ -283,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_transaction_of_a_message_stays_far_below_its_limit() {
+    fn the_most_writes_of_a_message_fit_into_a_transaction() {
         let (externals, internals) = (Conversation::MAX_EXTERNALS, Conversation::MAX_INTERNALS);
         let rows = [
             // The message and the lane.
@@ -292,7 +295,7 @@ mod tests {
             ("a text", conversation(externals, internals), 0, true, false, false, 3),
             ("under a key", conversation(1, 0), 0, true, false, true, 4),
             ("with files", conversation(1, 0), Message::MAX_MEDIA, true, false, false, 13),
-            // The home, the list of all conversations, and that of the contact.
+            // The home row, the list of all conversations, and that of the contact.
             ("into a ghost", conversation(1, 0), 0, true, true, false, 6),
             ("all of it", conversation(externals, internals), Message::MAX_MEDIA, true, true, true, 46),
         ];

@@ -1,4 +1,5 @@
-//! What the senders of messages and of leads share: beginnings of calls that are taken back, and throttled lines.
+//! Code that the senders of messages and of leads share: taking back the start of a call, and throttled
+//! lines.
 
 pub(crate) mod begins;
 pub(crate) mod throttles;

@@ -1,4 +1,4 @@
-//! What operators set up: workspaces, teams and users, attributes, lines and templates.
+//! Settings that operators make: workspaces, teams and users, attributes, lines and templates.
 
 pub(crate) mod attributes;
 pub(crate) mod lines;

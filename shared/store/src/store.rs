@@ -1,4 +1,4 @@
-//! The store: one client, the tables of a deployment, and what a process remembers of them.
+//! The store: one client, the tables of a deployment, and the process's memory of rows that seldom change.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::memory::Memory;
 use crate::settings::{lines, workspaces};
 use crate::tables::Tables;
 
-/// The tables of one deployment. Cheap to clone; one client serves the whole process.
+/// The tables of one deployment. It is cheap to clone; one client serves the whole process.
 #[derive(Clone)]
 pub struct Store {
     pub(crate) db: aws_sdk_dynamodb::Client,
@@ -21,7 +21,7 @@ pub struct Store {
     pub(crate) memories: Arc<Memories>,
 }
 
-/// What a process remembers of rows that seldom change.
+/// The process's memory of rows that seldom change.
 pub(crate) struct Memories {
     pub(crate) captcha_secrets: Memory<domain::WorkspaceId, domain::Secret>,
     pub(crate) cursor_keys: Memory<(), Arc<CursorKeys>>,
@@ -31,7 +31,7 @@ pub(crate) struct Memories {
 }
 
 impl Store {
-    /// A store over the tables of the deployment that `tables` names.
+    /// A store for the tables that `tables` names.
     pub fn new(
         db: aws_sdk_dynamodb::Client,
         tables: Tables,
@@ -48,12 +48,12 @@ impl Store {
         Self { db, tables, clock, ids, memories: Arc::new(memories) }
     }
 
-    /// The present moment, by the clock this store was given.
+    /// The current time of the clock that this store was given.
     pub fn now(&self) -> domain::Timestamp {
         self.clock.now()
     }
 
-    /// Where fresh ids come from.
+    /// The source of new ids.
     pub fn ids(&self) -> &dyn Ids {
         &*self.ids
     }

@@ -1,4 +1,4 @@
-//! What a record of a table's stream is about.
+//! The rows in the records of a table's stream.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::leads::row::lead;
 use crate::messages::row::message;
 use crate::{StoreError, keys};
 
-/// The row in an image, if it is one that others are told of.
+/// The row of an image, if its changes matter to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Image {
     /// A contact.
@@ -21,18 +21,19 @@ pub enum Image {
     Conversation(Conversation),
     /// A message.
     Message(Message),
-    /// An onboarding plan of that conversation.
+    /// The onboarding plan of this conversation.
     Plan(WorkspaceId, ConversationId),
     /// A lead.
     Lead(Box<Lead>),
-    /// A file made ready for upload.
+    /// A file that was created for upload.
     Media(WorkspaceId, MediaId),
 }
 
 impl Image {
-    /// Reads an image; `None` if it is of a helper row, or there is none.
+    /// Reads an image. Returns `None` for helper rows and for an empty image.
     ///
-    /// Versions tell changes that are shown from any other write: they grow by one with each.
+    /// Versions distinguish changes that are shown to clients from all other writes: each such change raises
+    /// the version by one.
     pub fn read(image: serde_dynamo::Item) -> Result<Option<Self>, StoreError> {
         let item: Item = HashMap::from(image);
         let named = |ids: Option<Self>| {
@@ -57,7 +58,7 @@ impl Image {
         }
     }
 
-    /// The API request by which a row came to be as the image has it, if it was one.
+    /// The API request that wrote the row of this image, if one did.
     pub fn request(image: &serde_dynamo::Item) -> Option<&str> {
         match image.get(LAST_REQUEST) {
             Some(serde_dynamo::AttributeValue::S(write_id)) => request_of(write_id),

@@ -1,34 +1,34 @@
-//! The names of a deployment's tables: the stack's name, a dash, the table's.
+//! The names of a deployment's tables: the stack's name, a dash, and the table's name.
 
 use std::sync::Arc;
 
 /// One table of the data model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
-    /// Settings, users, teams, attributes, webhook endpoints.
+    /// Workspaces with their settings, users, teams, attributes, lines, templates and webhook endpoints.
     Workspaces,
     /// API keys by SHA-256.
     ApiKeys,
-    /// The rate limiter's buckets.
+    /// The rate limiter's buckets, and the throttle states of lines.
     Limits,
-    /// Contacts with their lookup and search rows.
+    /// Contacts with their identity and search rows.
     Contacts,
-    /// Conversations with the rows by which they are listed.
+    /// Conversations with their copies in lists.
     Conversations,
-    /// Messages, what of them is still to be sent, onboarding plans.
+    /// Messages, entries of messages to send, lanes of conversations, and onboarding plans.
     Messages,
-    /// Files made ready for upload.
+    /// Files that were created for upload.
     Media,
-    /// Leads, and what keeps each from being taken twice.
+    /// Leads, and the rows that prevent a lead from being accepted twice.
     Leads,
-    /// Events, and their deliveries by endpoint.
+    /// Events, their deliveries by endpoint, and the lanes of webhooks.
     Webhooks,
     /// Secrets of the service and of webhook endpoints.
     Secrets,
 }
 
 impl Table {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Self; 10] = [
         Self::Workspaces,
         Self::ApiKeys,
@@ -42,7 +42,7 @@ impl Table {
         Self::Secrets,
     ];
 
-    /// The name behind the stack's.
+    /// The table's name after the stack's name and the dash.
     pub fn suffix(self) -> &'static str {
         match self {
             Self::Workspaces => "workspaces",
@@ -66,7 +66,7 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The tables of the stack of that name.
+    /// The tables of the stack with this name.
     pub fn of_stack(stack: &str) -> Self {
         Self { names: Arc::new(Table::ALL.map(|table| format!("{stack}-{}", table.suffix()))) }
     }

@@ -1,10 +1,10 @@
-//! Webhooks: events, their deliveries to endpoints, and the lanes by which these are worked off.
+//! Webhooks: events, their deliveries to endpoints, and the lanes that process them.
 //!
-//! The deliveries of an endpoint's slot stand in one partition, each in a **home row** under its event's moment
-//! (`D#...`), which is put once and from then on overwritten in place: it is the authority on its delivery. What waits
-//! for a later attempt has a **pointer** as well (`R#...`), under the moment before which it is not attempted. Two
-//! watermarks on the lane say how far both ranges were worked through, so that what is to be done is a key range, and no
-//! row is ever moved or deleted but by its TTL.
+//! The deliveries of an endpoint's slot are in one partition, each in a **home row** under its event's moment
+//! (`D#...`). The home row is put once and then overwritten in place; it is the authority on its delivery. A
+//! delivery that waits for a later attempt also has a **pointer** (`R#...`), under the moment before which it
+//! is not attempted. Two watermarks on the lane store how far both ranges were processed. So the work to do
+//! is a key range, and only the TTL moves or deletes rows.
 
 pub(crate) mod endpoints;
 mod events;

@@ -1,4 +1,4 @@
-//! API keys, by the SHA-256 of the key.
+//! API keys, stored under the SHA-256 of the key.
 
 use std::time::Duration;
 
@@ -12,20 +12,23 @@ use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
-    /// The key with that SHA-256 (lower-case hex), be it good or not: see [`ApiKey::is_good`]. One trip.
+    /// The key with this SHA-256 (lower-case hex), also if it is expired or revoked: see [`ApiKey::is_good`].
+    /// One round trip.
     pub async fn api_key(&self, sha256_hex: &str) -> Result<Option<ApiKey>, StoreError> {
         let row: Option<ApiKeyRow> = self.get_row(Table::ApiKeys, keys::api_key(sha256_hex)).await?;
         Ok(row.map(ApiKey::from))
     }
 
-    /// All keys of the workspace, newest first, by the index `byWorkspace`: one made a moment ago may be missing.
-    /// Expired ones stay for 30 days, revoked ones without end. One trip for each megabyte.
+    /// All keys of the workspace, newest first, from the index `byWorkspace`. The index is eventually
+    /// consistent, so a key that was just created may be missing. Expired keys stay for 30 days, revoked keys
+    /// forever. One round trip for each megabyte.
     pub async fn api_keys(&self, workspace: WorkspaceId) -> Result<Vec<ApiKey>, StoreError> {
         let rows = self.api_key_rows(workspace).await?;
         Ok(rows.into_iter().map(|(_, row)| ApiKey::from(row)).collect())
     }
 
-    /// Stores a key under the SHA-256 (lower-case hex) of what the client will send. One trip.
+    /// Stores a key under its SHA-256 (lower-case hex). Returns an error if another key has the same hash.
+    /// One round trip.
     pub async fn create_api_key(&self, sha256_hex: &str, api_key: &ApiKey) -> Result<(), StoreError> {
         let (pk, sk) = keys::api_key(sha256_hex);
         let row = row(pk, sk, "apiKey", &ApiKeyRow::from(api_key))?;
@@ -35,7 +38,8 @@ impl Store {
         Err(StoreError::Failed("another key has the same hash".into()))
     }
 
-    /// Revokes a key: from now on the table refuses it, and a function that remembers it within 30 s. Two trips.
+    /// Revokes a key. The table refuses it at once; a function that has it in memory refuses it within 30 s.
+    /// Two round trips.
     pub async fn revoke_api_key(&self, workspace: WorkspaceId, id: KeyId) -> Result<Revoked, StoreError> {
         let rows = self.api_key_rows(workspace).await?;
         let Some((sha256_hex, _)) = rows.into_iter().find(|(_, row)| row.key_id == id) else {
@@ -77,12 +81,12 @@ impl Store {
     }
 }
 
-/// What became of a revocation.
+/// The result of a revocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Revoked {
-    /// The key is revoked now.
+    /// The key is now revoked.
     Done,
-    /// It was revoked before.
+    /// The key was revoked before.
     Already,
     /// The workspace has no such key.
     Unknown,
@@ -103,7 +107,7 @@ pub(crate) struct ApiKeyRow {
     burst: u32,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
-    /// From then on the key is refused; `expiresAt`, the table's TTL, only clears the row away.
+    /// The key is refused from this moment on. `expiresAt`, the table's TTL, only deletes the row.
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     good_until: Option<Timestamp>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
@@ -113,7 +117,7 @@ pub(crate) struct ApiKeyRow {
 }
 
 impl ApiKeyRow {
-    /// How long an expired key is still seen in lists.
+    /// How long lists still show an expired key.
     const SHOWN_AFTER_EXPIRY: Duration = Duration::from_secs(30 * 24 * 3600);
 }
 

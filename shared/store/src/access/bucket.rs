@@ -1,4 +1,4 @@
-//! The bucket of files. What callers and the provider may do with it is in the URLs signed here; signing calls nobody.
+//! The bucket of files. Callers and the provider use it through presigned URLs. Signing needs no call.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use domain::{Clock, Media, MediaDigest, MediaId, WorkspaceId};
 
 use crate::{StoreError, keys};
 
-/// The bucket of one deployment. Cheap to clone; one client serves the whole process.
+/// The bucket of one deployment. It is cheap to clone; one client serves the whole process.
 #[derive(Clone)]
 pub struct Bucket {
     s3: Client,
@@ -20,13 +20,14 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// The bucket of that name.
+    /// The bucket with this name.
     pub fn new(s3: Client, name: impl Into<Arc<str>>, clock: Arc<dyn Clock>) -> Self {
         Self { s3, name: name.into(), clock }
     }
 
-    /// A URL under which one PUT uploads the file, for ten minutes ([`Media::UPLOAD_VALID`]): with the declared content
-    /// type, digest and, if it was declared, size in its headers, which are signed; the bucket refuses anything else.
+    /// A URL that uploads the file by one PUT. It is valid for ten minutes ([`Media::UPLOAD_VALID`]). The
+    /// declared content type, digest and, if declared, size are signed headers; the bucket refuses any other
+    /// upload.
     pub async fn presign_put(
         &self,
         workspace: WorkspaceId,
@@ -44,13 +45,14 @@ impl Bucket {
         Ok(put.presigned(self.valid_for(Media::UPLOAD_VALID)?).await?.uri().to_owned())
     }
 
-    /// A URL under which the file can be fetched, for an hour ([`Media::LINK_VALID`]).
+    /// A URL that downloads the file. It is valid for an hour ([`Media::LINK_VALID`]).
     pub async fn presign_get(&self, workspace: WorkspaceId, media: MediaId) -> Result<String, StoreError> {
         let get = self.s3.get_object().bucket(&*self.name).key(keys::media_object(workspace, media));
         Ok(get.presigned(self.valid_for(Media::LINK_VALID)?).await?.uri().to_owned())
     }
 
-    /// What was uploaded under this id; `None` if nothing was. One trip.
+    /// Size and digest of the object that was uploaded under this id; `None` if there is no object. One round
+    /// trip.
     pub async fn head(&self, workspace: WorkspaceId, media: MediaId) -> Result<Option<Uploaded>, StoreError> {
         let head = self.s3.head_object().bucket(&*self.name).key(keys::media_object(workspace, media));
         let found = match head.checksum_mode(ChecksumMode::Enabled).send().await {
@@ -67,7 +69,7 @@ impl Bucket {
         Ok(Some(Uploaded { size, digest }))
     }
 
-    /// Deletes what was uploaded under this id, if anything was. One trip.
+    /// Deletes the object that was uploaded under this id, if there is one. One round trip.
     pub async fn delete(&self, workspace: WorkspaceId, media: MediaId) -> Result<(), StoreError> {
         let delete = self.s3.delete_object().bucket(&*self.name).key(keys::media_object(workspace, media));
         delete.send().await?;

@@ -1,4 +1,4 @@
-//! The keys that seal cursors: one row of the platform in the table `secrets`.
+//! The keys that encrypt cursors: one row of the platform in the table `secrets`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, row};
 use crate::{Store, StoreError, Table, keys};
 
-/// For how long a process remembers the keys.
+/// How long a process remembers the keys.
 pub(crate) const CURSOR_KEY_MEMORY: Duration = Duration::from_secs(300);
 
-/// One key. Prints its id alone.
+/// One key. `Debug` prints only its id.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CursorKey {
     id: u32,
@@ -22,12 +22,12 @@ pub struct CursorKey {
 }
 
 impl CursorKey {
-    /// Counts the keys this deployment has had, from 1.
+    /// The number of the key in this deployment, starting at 1.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// The key itself.
+    /// The 32 bytes of the key.
     pub fn bytes(&self) -> &[u8; 32] {
         &self.bytes
     }
@@ -42,14 +42,16 @@ impl std::fmt::Debug for CursorKey {
 /// The keys in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CursorKeys {
-    /// Seals and opens.
+    /// The key that encrypts and decrypts.
     pub current: CursorKey,
-    /// Opens only: the key before a rotation and, while a rotation is not yet known everywhere, the one after.
+    /// A key that only decrypts: the key before a rotation, or, until all processes have read the new key,
+    /// the new one.
     pub previous: Option<CursorKey>,
 }
 
 impl Store {
-    /// The keys in use, remembered for 5 minutes. One trip when they are not in memory.
+    /// The keys in use, remembered for 5 minutes. One round trip if they are not in memory. Returns an error
+    /// if the deployment has no key yet.
     pub async fn cursor_keys(&self) -> Result<Arc<CursorKeys>, StoreError> {
         let now = self.now();
         if let Some(keys) = self.memories.cursor_keys.get(&(), now) {
@@ -63,16 +65,18 @@ impl Store {
         Ok(keys)
     }
 
-    /// Makes the first key of a deployment of these random bytes; `false` when there is one already. One trip.
+    /// Stores the first key of a deployment, made of these random bytes. Returns `false` if there is a key
+    /// already. One round trip.
     pub async fn ensure_cursor_key(&self, fresh: [u8; 32]) -> Result<bool, StoreError> {
         let first = KeyField::new(1, fresh);
         let row = CursorKeysRow { newest: first, before: None, rotated_at: self.now(), version: 1 };
         self.put_first(Table::Secrets, row.item()?).await
     }
 
-    /// Makes a new key of these random bytes. It opens at once and seals from 5 minutes on, when no process
-    /// remembers a time without it; cursors of the key before go on opening. `false`, and nothing done, within 10
-    /// minutes of the last rotation, whose cursors would else be lost, and when there is no key yet. Two trips.
+    /// Stores a new key, made of these random bytes. It decrypts at once and encrypts from 5 minutes on, when
+    /// every process has read it. The previous key still decrypts. Returns `false` and changes nothing within
+    /// 10 minutes of the last rotation, because cursors of that rotation would become invalid, and if there
+    /// is no key yet. Two round trips.
     pub async fn rotate_cursor_key(&self, fresh: [u8; 32]) -> Result<bool, StoreError> {
         let now = self.now();
         let Some(row) = self.cursor_key_row().await? else { return Ok(false) };
@@ -137,7 +141,7 @@ impl CursorKeysRow {
         row(pk, sk, "cursorKeys", self)
     }
 
-    /// The keys as a process may use them from now until it forgets them.
+    /// The keys that a process may use from `now` until its memory of them expires.
     fn in_use(self, now: Timestamp) -> Result<CursorKeys, StoreError> {
         let newest = self.newest.key()?;
         let Some(before) = self.before else { return Ok(CursorKeys { current: newest, previous: None }) };

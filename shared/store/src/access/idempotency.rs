@@ -1,5 +1,5 @@
-//! Requests that may be sent twice and count once: what an idempotency key answered, kept for a day in the same
-//! transaction as what it guards.
+//! Idempotency keys: the answer of a key, kept for a day and written in the transaction of the change that it
+//! guards.
 
 use std::time::Duration;
 
@@ -10,31 +10,32 @@ use crate::dynamodb::item::{Item, n, read, row};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
-/// How long an answer is kept.
+/// How long an answer is kept: 24 hours.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A request under an idempotency key.
+/// A request with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Once {
-    /// The route, as keys are of a workspace and a route.
+    /// The route. A key is unique per workspace and route.
     pub route: &'static str,
     /// The SHA-256 of the key, in hexadecimal digits.
     pub key_sha256_hex: String,
-    /// The SHA-256 of the raw body, in hexadecimal digits: another body under the same key is another request.
+    /// The SHA-256 of the raw body, in hexadecimal digits. Another body under the same key is another
+    /// request.
     pub fingerprint: String,
 }
 
-/// What a key has answered before.
+/// The stored answer of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
     /// The fingerprint of the request that was answered.
     pub fingerprint: String,
-    /// What its answer is made of again: the body, or what a fresh body needs.
+    /// The body of the answer, or the data from which it is made again.
     pub answer: String,
 }
 
 impl Store {
-    /// What this key has answered within the last 24 hours, read strongly. One trip.
+    /// The answer of this key within the last 24 hours (strongly consistent read). One round trip.
     pub async fn answered(
         &self,
         table: Table,
@@ -48,7 +49,8 @@ impl Store {
     }
 }
 
-/// Part of a transaction: keeps the answer, unless the key has answered within the last 24 hours.
+/// Part of a transaction: stores the answer. The write is refused if the key has an answer from the last 24
+/// hours.
 pub(crate) fn keep_answer(
     table: Table,
     workspace: WorkspaceId,
@@ -66,8 +68,8 @@ pub(crate) fn keep_answer(
     Ok(write.when("attribute_not_exists(pk) OR expiresAt < :seconds").bind(":seconds", n(now.as_seconds())))
 }
 
-/// What a key has answered, from the row that stood in the way of [`keep_answer`].
-pub(crate) fn answered_in(row: Item) -> Result<Answered, StoreError> {
+/// The stored answer, from the row for which [`keep_answer`] was refused.
+pub(crate) fn stored_answer(row: Item) -> Result<Answered, StoreError> {
     Ok(read::<OnceRow>(row)?.into())
 }
 

@@ -1,8 +1,9 @@
-//! The rate limiter: one row a key, shared by all processes.
+//! The rate limiter: one row for each API key, shared by all processes.
 //!
-//! DynamoDB has no maximum of two numbers, so that a write must guess whether the bucket is idle (full) or hot
-//! (drawn from). A wrong guess is refused with the row as it is, which names the right form or an empty
-//! bucket; the guess is made by what the row said last.
+//! DynamoDB expressions have no maximum of two numbers. So a write must assume either that the bucket is idle
+//! (full) or that it is hot (partly used). If the assumption is wrong, the write is refused and returns the
+//! row, which shows the right form or that the bucket is empty. The first assumption comes from the row as it
+//! was last seen.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -16,55 +17,56 @@ use crate::dynamodb::write::{Write, Wrote};
 use crate::memory::Memory;
 use crate::{Store, StoreError, Table, keys};
 
-/// How long a bucket that nobody draws from is kept: far longer than any takes to fill.
+/// How long the row of an unused bucket is kept: far longer than any bucket takes to fill.
 const KEPT: Duration = Duration::from_secs(86_400);
-/// How many guesses a request may take. Two suffice unless the row goes or comes in between.
-const GUESSES: usize = 4;
-/// For how long more a process leaves a bucket alone which it found empty twice in a row, though it should
-/// have held a request again: other processes draw from it too, and each of their refusals is a write.
-const CONTENDED: Duration = Duration::from_millis(100);
+/// The maximum number of writes for one request. Two suffice unless the row is created or deleted in between.
+const MAX_WRITES: usize = 4;
+/// How long a process pauses for a bucket that was empty twice in a row when it should have had a token
+/// again. Other processes use the bucket too, and each refusal by the row costs a write.
+const CONTENTION_PAUSE: Duration = Duration::from_millis(100);
 
-/// What the limiter says to a request.
+/// The limiter's decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// The request may go on.
+    /// The request is permitted.
     Admitted,
     /// The key is over its limit.
     Refused {
-        /// When it is worth trying again.
+        /// The time until the next attempt can succeed.
         retry_after: Duration,
     },
 }
 
-/// The limiter of one process, with what it remembers of each key's bucket.
+/// The limiter of one process, with the last state of each key's bucket.
 pub struct Limiter {
     store: Store,
     buckets: Memory<KeyId, Bucket>,
-    /// Guards the step from reading a memory to keeping its successor.
-    turn: Mutex<()>,
+    /// Held from reading a remembered bucket until its new state is stored.
+    update_lock: Mutex<()>,
 }
 
-/// What a process knows of a bucket: the row may be ahead of it, never behind.
+/// The state of a bucket as this process last saw it. The row may be ahead of it, never behind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     /// The theoretical arrival time last seen, in microseconds.
     tat: i64,
-    /// How often in a row the row itself, not this memory, said that it was empty.
+    /// How often in a row a write was refused because the bucket was empty.
     refusals: u32,
-    /// Until then, in microseconds, the row is not asked.
-    left_alone_until: i64,
+    /// The process writes nothing for this bucket before this moment, in microseconds.
+    paused_until: i64,
 }
 
 impl Limiter {
-    /// A limiter that remembers nothing yet.
+    /// A limiter without any remembered state.
     pub fn new(store: Store) -> Self {
-        Self { store, buckets: Memory::new(KEPT), turn: Mutex::default() }
+        Self { store, buckets: Memory::new(KEPT), update_lock: Mutex::default() }
     }
 
-    /// Counts a request of a key, unless it is over its limit. Over all processes a key is never admitted more
-    /// than `per_second` times the time plus `burst`.
+    /// Counts a request of a key, unless the key is over its limit. Over all processes, a key gets at most
+    /// `per_second` times the elapsed time plus `burst` requests.
     ///
-    /// No trip while the key is known to be over its limit; else one, two after a wrong guess.
+    /// No round trip while the process knows that the key is over its limit; otherwise one, or two if the
+    /// first assumption about the bucket was wrong.
     pub async fn admit(
         &self,
         workspace: WorkspaceId,
@@ -74,12 +76,12 @@ impl Limiter {
         let gcra = Gcra::of(limit);
         let now = Gcra::micros(self.store.now());
         let bucket = self.bucket(key_id);
-        if let Some(retry_after) = bucket.refuses(gcra, now) {
+        if let Some(retry_after) = bucket.refused_for(gcra, now) {
             return Ok(Admission::Refused { retry_after });
         }
         let mut verdict = gcra.verdict(bucket.tat, now);
-        for _ in 0..GUESSES {
-            let write = self.draw(workspace, key_id, gcra, now, verdict == Verdict::Idle);
+        for _ in 0..MAX_WRITES {
+            let write = self.take_token(workspace, key_id, gcra, now, verdict == Verdict::Idle);
             match self.store.write(write).await? {
                 Wrote::Done(row) => {
                     self.keep(key_id, |_| Bucket { tat: tat(&row), ..Bucket::default() });
@@ -90,7 +92,7 @@ impl Limiter {
                     verdict = gcra.verdict(tat, now);
                     if let Verdict::Empty { .. } = verdict {
                         let kept = self.keep(key_id, |bucket| bucket.found_empty(gcra, now, tat));
-                        let retry_after = kept.refuses(gcra, now).unwrap_or_default();
+                        let retry_after = kept.refused_for(gcra, now).unwrap_or_default();
                         return Ok(Admission::Refused { retry_after });
                     }
                 }
@@ -99,8 +101,8 @@ impl Limiter {
         Err(StoreError::Busy("the limiter's row changed with each look at it".into()))
     }
 
-    /// One request's worth, in the form for an idle or for a hot bucket.
-    fn draw(&self, workspace: WorkspaceId, key_id: KeyId, gcra: Gcra, now: i64, idle: bool) -> Write {
+    /// The write that takes one token, in the form for an idle or a hot bucket.
+    fn take_token(&self, workspace: WorkspaceId, key_id: KeyId, gcra: Gcra, now: i64, idle: bool) -> Write {
         let (pk, sk) = keys::limit(workspace, key_id);
         let expires = self.store.now().plus(KEPT).as_seconds();
         let (set, condition) = if idle {
@@ -124,9 +126,9 @@ impl Limiter {
         self.buckets.get(&key_id, self.store.now()).unwrap_or_default()
     }
 
-    /// Keeps what was learnt of a bucket. Of two requests at the same time the one that saw it later wins.
+    /// Stores what was learned about a bucket. If two requests do so at the same time, the later state wins.
     fn keep(&self, key_id: KeyId, learn: impl FnOnce(Bucket) -> Bucket) -> Bucket {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _lock = self.update_lock.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.bucket(key_id);
         let mut bucket = learn(before);
         bucket.tat = bucket.tat.max(before.tat);
@@ -136,23 +138,23 @@ impl Limiter {
 }
 
 impl Bucket {
-    /// For how long the bucket is known to hold nothing for this process.
-    fn refuses(self, gcra: Gcra, now: i64) -> Option<Duration> {
-        let until = self.left_alone_until.max(self.tat - gcra.tolerance());
+    /// How long the bucket is known to be empty for this process; `None` if it is not.
+    fn refused_for(self, gcra: Gcra, now: i64) -> Option<Duration> {
+        let until = self.paused_until.max(self.tat - gcra.tolerance());
         let wait = u64::try_from(until - now).unwrap_or(0);
         (wait > 0).then(|| Duration::from_micros(wait))
     }
 
-    /// After the row said that it is empty. Never left alone for longer than it takes to fill by half, so that
-    /// a key's rate in the long run is not lessened.
+    /// The state after a write found the bucket empty. The pause is at most half of the time in which the
+    /// bucket fills, so the key's long-term rate is not reduced.
     fn found_empty(self, gcra: Gcra, now: i64, tat: i64) -> Self {
-        let pause = i64::try_from(CONTENDED.as_micros()).unwrap_or(0).min(gcra.tolerance() / 2);
-        let left_alone_until = if self.refusals > 0 { now + pause } else { 0 };
-        Self { tat, refusals: self.refusals + 1, left_alone_until }
+        let pause = i64::try_from(CONTENTION_PAUSE.as_micros()).unwrap_or(0).min(gcra.tolerance() / 2);
+        let paused_until = if self.refusals > 0 { now + pause } else { 0 };
+        Self { tat, refusals: self.refusals + 1, paused_until }
     }
 }
 
-/// The theoretical arrival time that a row holds.
+/// The theoretical arrival time in a row; 0 if there is none.
 fn tat(row: &Item) -> i64 {
     row.get("tat").and_then(|tat| tat.as_n().ok()).and_then(|tat| tat.parse().ok()).unwrap_or(0)
 }

@@ -1,8 +1,8 @@
-//! Pages of contacts: all of them or one owner's, newest first, and those a search finds.
+//! Pages of contacts: all contacts or those of one owner, newest first, and the results of a search.
 //!
-//! A page is a list of hits (an id and the position behind it) that is then filled in one batch read. It may
-//! be short of the size asked for and still have a next one: where rows vanished or changed since they were
-//! indexed, where a search had to look at too many rows, where the contacts are large.
+//! A page is a list of hits (an id and the position after it), which is filled by one batch read. A page may
+//! have fewer contacts than requested and still have a next page: if rows were deleted or changed after they
+//! were indexed, if a search read too many rows, or if the contacts are large.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,54 +11,55 @@ use domain::{Contact, ContactId, Email, WorkspaceId};
 
 use crate::contacts::row::{ContactRow, LIST_PK, LIST_SK, OWNER_PK, contact_id_of_key};
 use crate::dynamodb::item::{key, read};
-use crate::dynamodb::paging::{Hits, LARGEST_PAGE, List, Page, Wanted};
+use crate::dynamodb::paging::{Hits, List, MAX_PAGE_SIZE, Page, Wanted};
 use crate::{Store, StoreError, Table, keys};
 
-/// Which contacts are wanted.
+/// Which contacts to list.
 #[derive(Clone, Debug)]
 pub struct ContactQuery {
-    /// Only those of the internal user with this address. An owner that is nobody has none.
+    /// Only contacts of the internal user with this address. An address without a user has no contacts.
     pub owner: Option<Email>,
-    /// Only those that match. They come in the order of what matched, not newest first.
+    /// Only contacts that match. They are sorted by the matched text, not newest first.
     pub search: Option<SearchQuery>,
-    /// How many at most, 1 to 100.
+    /// The maximum number of contacts, 1 to 100.
     pub page_size: usize,
-    /// Those behind this position: [`Page::next`] of the page before, of the same owner and search.
+    /// Only contacts after this position: [`Page::next`] of the previous page, with the same owner and
+    /// search.
     pub after: Option<String>,
 }
 
-/// How often a page that would be empty is looked for further on.
-const LOOKS: usize = 4;
-/// A page ends early behind so many stored bytes of contacts: Lambda answers with 6 MB at most, and what a CLOSED
-/// attribute stores as an id it shows as a text of up to 400 bytes.
+/// How many pages are read at most to avoid an empty one.
+const MAX_READS: usize = 4;
+/// A page ends early after this many stored bytes of contacts. Lambda's responses have at most 6 MB, and the
+/// value of a CLOSED attribute, which is stored as an id, is shown as a text of up to 400 bytes.
 const PAGE_BYTES: usize = 512 * 1024;
 
 impl Store {
-    /// One page of contacts. Two trips; three to five for a search by several words of which few contacts hold
-    /// all. A contact is found by search as soon as the write that made it answered; lists follow within a
-    /// second.
+    /// One page of contacts. Two round trips; three to five for a search by several words if few contacts
+    /// match all of them. A search finds a contact as soon as the write that stored it was answered; lists
+    /// contain it within a second.
     pub async fn contacts_page(
         &self,
         workspace: WorkspaceId,
         wanted: ContactQuery,
     ) -> Result<Page<Contact>, StoreError> {
-        let mut page = self.look(workspace, &wanted, wanted.after.as_deref()).await?;
-        // Of what a search finds an owner may have little: empty pages would look like the end of the list.
-        let looks = if wanted.owner.is_some() { LOOKS } else { 1 };
-        for _ in 1..looks {
+        let mut page = self.read_page(workspace, &wanted, wanted.after.as_deref()).await?;
+        // Few results of a search may have this owner, and empty pages would look like the end of the list.
+        let reads = if wanted.owner.is_some() { MAX_READS } else { 1 };
+        for _ in 1..reads {
             let Some(after) = page.next.as_deref().filter(|_| page.items.is_empty()) else { break };
-            page = self.look(workspace, &wanted, Some(after)).await?;
+            page = self.read_page(workspace, &wanted, Some(after)).await?;
         }
         Ok(page)
     }
 
-    async fn look(
+    async fn read_page(
         &self,
         workspace: WorkspaceId,
         wanted: &ContactQuery,
         after: Option<&str>,
     ) -> Result<Page<Contact>, StoreError> {
-        let page_size = wanted.page_size.clamp(1, LARGEST_PAGE);
+        let page_size = wanted.page_size.clamp(1, MAX_PAGE_SIZE);
         let found = match (&wanted.search, &wanted.owner) {
             (Some(search), _) => self.search_hits(workspace, search, page_size, after).await?,
             (None, Some(owner)) => {
@@ -76,14 +77,14 @@ impl Store {
         Ok(page(found, contacts, wanted))
     }
 
-    /// The contacts of these ids, at most 100, in the same order and each once, read strongly; those that do not
-    /// exist are left out. One trip for each 16 MB.
+    /// The contacts with these ids, at most 100, in the order of the ids, without duplicates (strongly
+    /// consistent read). Ids without a contact are left out. One round trip for each 16 MB.
     pub async fn contacts_by_id(
         &self,
         workspace: WorkspaceId,
         ids: &[ContactId],
     ) -> Result<Vec<Contact>, StoreError> {
-        // An id may come twice: what a search reads piece by piece can change in between.
+        // An id may occur twice, because rows can change between the reads of a search.
         let mut seen = HashSet::new();
         let wanted = ids.iter().filter(|id| seen.insert(**id)).map(|id| {
             let (pk, sk) = keys::contact(workspace, *id);
@@ -98,13 +99,13 @@ impl Store {
     }
 }
 
-/// One of the two indexes, which hold keys alone.
+/// One of the two indexes. Both contain only keys.
 fn index(name: &'static str, pk: &'static str) -> List<ContactId> {
     let read = |item| contact_id_of_key(&item);
     List { table: Table::Contacts, index: Some(name), keys: (pk, LIST_SK), filter: None, read }
 }
 
-/// The contacts found, in the order of their hits, without those that are not, or no longer, what is wanted.
+/// The contacts in the order of their hits, without those that do not match the query any more.
 fn page(found: Hits<ContactId>, contacts: Vec<Contact>, wanted: &ContactQuery) -> Page<Contact> {
     let mut contacts: HashMap<ContactId, Contact> =
         contacts.into_iter().map(|contact| (contact.id, contact)).collect();

@@ -1,4 +1,4 @@
-//! Which rows a change of a contact writes: the difference of what stands for it before and after.
+//! The writes for a change of a contact: the difference between its rows before and after.
 
 use std::collections::BTreeMap;
 
@@ -10,38 +10,38 @@ use serde::Serialize;
 
 use crate::contacts::row::{LIST_PK, LIST_SK, contact_item};
 use crate::dynamodb::item::{Item, key, row, s};
-use crate::dynamodb::versions::changing;
+use crate::dynamodb::versions::diff_write;
 use crate::dynamodb::write::Write;
 use crate::{StoreError, Table, keys};
 
-/// The writes of one change. The contact's own is the first.
+/// The writes of one change. The contact's own write is the first.
 pub(crate) struct Plan {
     pub(crate) writes: Vec<Write>,
-    /// What each of the writes is for, in the same order.
+    /// The purpose of each write, in the same order.
     pub(crate) roles: Vec<Role>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// The contact itself.
+    /// Writes the contact itself.
     Entity,
-    /// Takes an identity for the contact.
+    /// Claims an identity for the contact.
     Claim(IdentityField),
-    /// Gives an identity free.
+    /// Releases an identity.
     Release,
-    /// Makes the contact findable, or no longer.
+    /// Adds or removes a search row.
     Search,
 }
 
 impl Plan {
-    /// A contact that is not there yet, where the list of all contacts is spread over so many shards.
+    /// A new contact. `shards` is the number of shards of the list of all contacts.
     pub(crate) fn create(contact: &Contact, shards: u8, request_id: &str) -> Result<Self, StoreError> {
         let mut plan = Self::create_without_hints(contact, shards, request_id)?;
         plan.add_search(None, contact)?;
         Ok(plan)
     }
 
-    /// The same without the rows by which the contact is found ([`search_hints`]).
+    /// A new contact without its search rows ([`search_hints`]).
     pub(crate) fn create_without_hints(
         contact: &Contact,
         shards: u8,
@@ -57,11 +57,11 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The contact `old` becoming `new`.
+    /// The change of the contact from `old` to `new`.
     pub(crate) fn replace(old: &Contact, new: &Contact, request_id: &str) -> Result<Self, StoreError> {
         let mut plan = Self { writes: vec![], roles: vec![] };
         let (before, after) = (contact_item(old, "")?, contact_item(new, request_id)?);
-        plan.add(Role::Entity, changing(Table::Contacts, &before, &after, old.version));
+        plan.add(Role::Entity, diff_write(Table::Contacts, &before, &after, old.version));
         plan.add_identities(Some(old), new)?;
         plan.add_search(Some(old), new)?;
         Ok(plan)
@@ -102,7 +102,7 @@ impl Plan {
 
 type Key<Sk> = (String, Sk);
 
-/// The rows by which the contact has its identities for itself.
+/// The rows that claim the contact's identities.
 fn identities(contact: &Contact) -> Vec<(IdentityField, Key<&'static str>)> {
     let workspace = contact.workspace_id;
     let email =
@@ -121,19 +121,19 @@ struct IdentityRow {
     contact_id: String,
 }
 
-/// The rows by which a new contact is found. Whoever finds one looks at the contact itself before it is shown.
+/// The search rows of a new contact. A search reads the contact itself before it shows it.
 pub(crate) fn search_hints(contact: &Contact) -> Result<Vec<Item>, StoreError> {
     Ok(search_rows(contact)?.into_values().collect())
 }
 
-/// The rows by which the contact is found.
+/// The contact's search rows.
 fn search_rows(contact: &Contact) -> Result<BTreeMap<Key<String>, Item>, StoreError> {
     let (workspace, id) = (contact.workspace_id, contact.id);
     let mut rows = BTreeMap::new();
     let terms = terms(contact);
     let doc: String = terms.iter().flat_map(|term| ["|", term]).collect();
     for term in &terms {
-        let (pk, sk) = (keys::contact_terms(workspace, term), keys::found_by(term, id));
+        let (pk, sk) = (keys::contact_terms(workspace, term), keys::search_sort_key(term, id));
         let item = row(&pk, &sk, "term", &TermRow { doc: doc.clone() })?;
         rows.insert((pk, sk), item);
     }
@@ -143,7 +143,7 @@ fn search_rows(contact: &Contact) -> Result<BTreeMap<Key<String>, Item>, StoreEr
                 PhoneForm::Reversed => keys::contact_last_digits(workspace, &digits),
                 PhoneForm::International | PhoneForm::National => keys::contact_digits(workspace, &digits),
             };
-            let sk = keys::found_by(&digits, id);
+            let sk = keys::search_sort_key(&digits, id);
             let item = row(&pk, &sk, "phone", &PhoneRow { ph: cellphone.digits().to_owned() })?;
             rows.insert((pk, sk), item);
         }
@@ -151,13 +151,14 @@ fn search_rows(contact: &Contact) -> Result<BTreeMap<Key<String>, Item>, StoreEr
     Ok(rows)
 }
 
-/// `W#T#<first character>` / `<term>#<id>`. Holds all of the contact's terms, each behind a bar.
+/// `W#T#<first character>` / `<term>#<id>`. It contains all terms of the contact, each after a bar.
 #[derive(Serialize)]
 struct TermRow {
     doc: String,
 }
 
-/// `W#D#<first digits>` and `W#Z#<last digits, reversed>` / `<digits>#<id>`. Holds the number's digits.
+/// `W#D#<first digits>` and `W#Z#<last digits, reversed>` / `<digits>#<id>`. It contains the digits of the
+/// number.
 #[derive(Serialize)]
 struct PhoneRow {
     ph: String,
@@ -169,9 +170,10 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::dynamodb::write::MOST_WRITES;
+    use crate::dynamodb::write::MAX_TRANSACTION_WRITES;
 
-    /// A contact with as many helper rows as there can be, none of which another letter's contact has.
+    /// A contact with the maximum number of search and identity rows. Contacts of different letters share
+    /// none of them.
     fn fullest(letter: char) -> Contact {
         let name = |from: u32| {
             let words: Vec<String> = (from..from + 5).map(|at| format!("{letter}{at:02}")).collect();
@@ -189,17 +191,17 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_writes_of_a_contact_stay_far_below_a_transactions_limit() {
+    fn the_most_writes_of_a_contact_fit_into_a_transaction() {
         let (old, new) = (fullest('a'), fullest('b'));
         let create = Plan::create(&old, 1, "r").unwrap().writes.len();
         assert_eq!(create, 1 + 2 + 14 + 3);
         let replace = Plan::replace(&old, &new, "r").unwrap().writes.len();
         assert_eq!(replace, 1 + 4 + 2 * 14 + 2 * 3);
-        assert!(create.max(replace) <= MOST_WRITES);
+        assert!(create.max(replace) <= MAX_TRANSACTION_WRITES);
     }
 
     #[test]
-    fn a_change_of_nothing_that_is_indexed_writes_the_contact_alone() {
+    fn a_change_without_indexed_values_writes_only_the_contact() {
         let old = fullest('a');
         let spelled_otherwise = Contact { email: Email::parse("A.ap.aq@a.io").ok(), ..old.clone() };
         let roles = Plan::replace(&old, &spelled_otherwise, "r").unwrap().roles;
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_alone_is_a_claim_and_three_search_rows() {
+    fn a_contact_with_only_a_number_has_one_claim_and_three_search_rows() {
         let contact = Contact { first_name: None, last_name: None, email: None, ..fullest('a') };
         let roles = Plan::create(&contact, 1, "r").unwrap().roles;
         let phone = Role::Claim(IdentityField::Cellphone);

@@ -14,20 +14,21 @@ use crate::dynamodb::item::{Item, PK, read, row, s, text};
 use crate::dynamodb::write::LAST_REQUEST;
 use crate::{StoreError, keys};
 
-/// The hash key of index `list`, its range key (shared with index `owner`), and the hash key of index `owner`.
+/// The hash key of the index `list`, its range key (also of the index `owner`), and the hash key of the index
+/// `owner`.
 pub(crate) const LIST_PK: &str = "listPk";
 pub(crate) const LIST_SK: &str = "listSk";
 pub(crate) const OWNER_PK: &str = "ownerPk";
 
 const KIND: &str = "contact";
 
-/// The contact of its row.
+/// Reads the contact from its row.
 pub(crate) fn contact(item: Item) -> Result<Contact, StoreError> {
     Contact::try_from(read::<ContactRow>(item)?)
 }
 
-/// A contact's row as `request_id` writes it, but for its place in the list of all contacts, which its
-/// creation alone gives it.
+/// A contact's row as `request_id` writes it. It is without the place in the list of all contacts, which only
+/// the creation writes.
 pub(crate) fn contact_item(contact: &Contact, request_id: &str) -> Result<Item, StoreError> {
     let (pk, sk) = keys::contact(contact.workspace_id, contact.id);
     let mut item = row(pk, sk, KIND, &ContactRow::from(contact))?;
@@ -97,7 +98,11 @@ impl From<&Contact> for ContactRow {
             language: contact.language,
             owner_id: contact.owner.as_ref().map(|owner| owner.id),
             owner_email: contact.owner.as_ref().map(|owner| owner.email.clone()),
-            attrs: contact.attributes.iter().map(|(id, held)| (id.to_string(), content(held))).collect(),
+            attrs: contact
+                .attributes
+                .iter()
+                .map(|(id, attribute)| (id.to_string(), content(attribute)))
+                .collect(),
             version: contact.version,
         }
     }
@@ -109,7 +114,8 @@ impl TryFrom<ContactRow> for Contact {
     fn try_from(row: ContactRow) -> Result<Self, StoreError> {
         let (workspace, id) = (row.workspace_id, row.id);
         let unreadable = |reason| StoreError::Unreadable { key: keys::contact(workspace, id).0, reason };
-        let attributes = row.attrs.iter().map(|(id, content)| held(id, content)).collect::<Result<_, _>>();
+        let attributes =
+            row.attrs.iter().map(|(id, content)| attribute(id, content)).collect::<Result<_, _>>();
         let attributes = attributes.map_err(|unfit| unreadable(format!("attrs: {unfit}")))?;
         let owner = match (row.owner_id, row.owner_email) {
             (Some(id), Some(email)) => Some(Owner { id, email }),
@@ -133,7 +139,7 @@ impl TryFrom<ContactRow> for Contact {
     }
 }
 
-fn held(id: &str, content: &ContentField) -> Result<(AttributeId, AttributeContent), Unfit> {
+fn attribute(id: &str, content: &ContentField) -> Result<(AttributeId, AttributeContent), Unfit> {
     let content = match content {
         ContentField::Open(text) => AttributeContent::Open(OpenContent::parse(text)?),
         ContentField::Closed(values) => {
@@ -144,7 +150,7 @@ fn held(id: &str, content: &ContentField) -> Result<(AttributeId, AttributeConte
     Ok((AttributeId::parse(id)?, content))
 }
 
-/// Only for its keys: where a row of an index points to.
+/// The id of the contact to which a row of an index points, from the row's keys.
 pub(crate) fn contact_id_of_key(item: &Item) -> Result<ContactId, StoreError> {
     let pk = text(item, PK);
     let id = pk.rsplit_once('#').map_or("", |(_, id)| id);

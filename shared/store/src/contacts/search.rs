@@ -1,8 +1,8 @@
-//! What a search finds: rows of terms or of phone digits, each contact once.
+//! The hits of a search: search rows of terms or of phone digits, each contact once.
 //!
-//! Terms stand in the partition of their first character, digits in that of their first three, in order. A
-//! row is a hit if its contact is not shown by another row of the same query (`domain::search::shows_by_*`),
-//! which the row itself tells: it holds all terms of its contact, or the whole number.
+//! Terms are sorted in the partition of their first character, digits in the partition of their first three.
+//! A row is a hit if no other row of the same query shows its contact (`domain::search::shows_by_*`). The row
+//! itself contains what this decision needs: all terms of its contact, or the whole number.
 
 use std::collections::VecDeque;
 
@@ -14,30 +14,30 @@ use crate::dynamodb::item::{SK, check_schema, s, text};
 use crate::dynamodb::paging::{Hit, Hits, not_a_position};
 use crate::{Store, StoreError, Table, keys};
 
-/// How often a search reads before it answers with what it has.
+/// The maximum number of reads of a search, one after another. Then it returns what it has.
 const ROUNDS: u32 = 4;
-/// How many rows it reads at most.
-const MOST_ROWS: usize = 2_000;
-/// Each round reads so many times the rows of the one before.
+/// The maximum number of rows of a search.
+const MAX_ROWS: usize = 2_000;
+/// How many times as many rows each round reads as the previous one.
 const GROWTH: usize = 4;
 
-/// One partition that a query reads. A phone fragment has two: numbers that begin with it, whole or behind
+/// One partition that a query reads. A phone fragment has two: numbers that begin with it, with or without
 /// the country code, and numbers that end with it.
 struct Phase {
-    /// What positions in it begin with.
+    /// The first letter of positions in this partition.
     letter: char,
     pk: String,
     prefix: String,
-    /// How far it has been read, or empty.
+    /// The last sort key that was read; empty if none was.
     after: String,
-    /// Read and not yet looked at: sort key, and all terms or the number.
+    /// Rows that were read and not yet examined: the sort key, and all terms or the number.
     rows: VecDeque<(String, String)>,
-    /// Nothing is left to read.
+    /// All rows of the partition were read.
     is_over: bool,
 }
 
 impl Store {
-    /// The first hits behind a position, one trip each round.
+    /// The first hits after a position. One round trip for each round.
     pub(crate) async fn search_hits(
         &self,
         workspace: WorkspaceId,
@@ -47,18 +47,19 @@ impl Store {
     ) -> Result<Hits<ContactId>, StoreError> {
         let mut phases = phases_after(phases(workspace, query), after)?;
         let mut hits = vec![];
-        let (mut limit, mut left) = (2 * page_size + 8, MOST_ROWS);
+        let (mut limit, mut left) = (2 * page_size + 8, MAX_ROWS);
         for round in 0..ROUNDS {
-            // The first round reads all phases side by side, as the first seldom fills the page of a number.
+            // The first round reads all phases at the same time, because the first phase of a number seldom
+            // fills the page.
             let in_turn = if round == 0 { phases.len() } else { 1 };
-            let dry: Vec<&mut Phase> =
-                phases.iter_mut().filter(|phase| phase.is_dry()).take(in_turn).collect();
-            let share = limit.min(left / dry.len().max(1));
+            let empty: Vec<&mut Phase> =
+                phases.iter_mut().filter(|phase| phase.needs_read()).take(in_turn).collect();
+            let share = limit.min(left / empty.len().max(1));
             if share == 0 {
                 break;
             }
-            left -= share * dry.len();
-            try_join_all(dry.into_iter().map(|phase| self.read_phase(phase, query, share))).await?;
+            left -= share * empty.len();
+            try_join_all(empty.into_iter().map(|phase| self.read_phase(phase, query, share))).await?;
             take(&mut phases, query, page_size, &mut hits);
             if hits.len() > page_size || phases.is_empty() {
                 break;
@@ -68,14 +69,15 @@ impl Store {
         Ok(Hits::of(hits, page_size, phases.front().map(Phase::position)))
     }
 
-    /// Reads on, strongly: a contact is found as soon as the write that made it answered.
+    /// Reads the next rows (strongly consistent): a contact is found as soon as the write that stored it was
+    /// answered.
     async fn read_phase(
         &self,
         phase: &mut Phase,
         query: &SearchQuery,
         limit: usize,
     ) -> Result<(), StoreError> {
-        // A range with two ends takes both in, so that the last row read comes again and is passed over.
+        // `BETWEEN` includes both ends, so the last row of the previous read comes again and is skipped.
         let seen = usize::from(!phase.after.is_empty());
         let from = if phase.after.is_empty() { &phase.prefix } else { &phase.after };
         let mut ask = self
@@ -100,7 +102,7 @@ impl Store {
         }
         let answer = ask.send().await?;
         for item in answer.items.unwrap_or_default() {
-            // Its key holds what it is found by, which is personal data.
+            // The row's key contains the search term, which is personal data.
             check_schema(&item, "of a search")?;
             let held = if item.contains_key("ph") { "ph" } else { "doc" };
             let row = (text(&item, SK).to_owned(), text(&item, held).to_owned());
@@ -109,7 +111,7 @@ impl Store {
             }
         }
         match answer.last_evaluated_key {
-            // Rows behind the last hit that the filter passed over need not be read again.
+            // Rows after the last hit that the filter excluded need not be read again.
             Some(last) => phase.after = text(&last, SK).to_owned(),
             None => phase.is_over = true,
         }
@@ -117,7 +119,7 @@ impl Store {
     }
 }
 
-/// The partitions a query reads, in order.
+/// The partitions that a query reads, in order.
 fn phases(workspace: WorkspaceId, query: &SearchQuery) -> VecDeque<Phase> {
     let phase = |letter, pk, prefix: &str| Phase {
         letter,
@@ -138,7 +140,7 @@ fn phases(workspace: WorkspaceId, query: &SearchQuery) -> VecDeque<Phase> {
     }
 }
 
-/// What is left to read behind a position.
+/// The phases that are left after a position.
 fn phases_after(mut phases: VecDeque<Phase>, position: Option<&str>) -> Result<VecDeque<Phase>, StoreError> {
     let Some(position) = position else { return Ok(phases) };
     while let Some(phase) = phases.front_mut() {
@@ -151,8 +153,8 @@ fn phases_after(mut phases: VecDeque<Phase>, position: Option<&str>) -> Result<V
     Err(not_a_position())
 }
 
-/// Looks at the rows read, phase after phase, until one hit more is found than the page takes. Phases that
-/// are done with are dropped.
+/// Examines the rows that were read, phase after phase, until there is one more hit than the page takes.
+/// Removes phases that are finished.
 fn take(phases: &mut VecDeque<Phase>, query: &SearchQuery, page_size: usize, hits: &mut Vec<Hit<ContactId>>) {
     while let Some(phase) = phases.front_mut() {
         while let Some((sk, held)) = phase.rows.pop_front() {
@@ -169,18 +171,18 @@ fn take(phases: &mut VecDeque<Phase>, query: &SearchQuery, page_size: usize, hit
 }
 
 impl Phase {
-    fn is_dry(&self) -> bool {
+    fn needs_read(&self) -> bool {
         self.rows.is_empty() && !self.is_over
     }
 
-    /// Behind all that has been read of it.
+    /// The position after the last row that was read.
     fn position(&self) -> String {
         format!("{}{}", self.letter, self.after)
     }
 
-    /// The contact of a row, if it is this row that shows it.
+    /// The contact of a row, if this row shows it.
     fn hit(&self, query: &SearchQuery, sk: &str, held: &str) -> Option<Hit<ContactId>> {
-        let (found_by, contact) = keys::found(sk)?;
+        let (found_by, contact) = keys::read_search_sort_key(sk)?;
         let shows = match query {
             SearchQuery::Words { lead, .. } => {
                 shows_by_term(found_by, lead, held.split('|').filter(|term| !term.is_empty()))

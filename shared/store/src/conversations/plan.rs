@@ -1,4 +1,5 @@
-//! Which rows a conversation's beginning and its changes write: its home, every list's, and what comes with it.
+//! The writes for a new or changed conversation: its home row, its copies in lists, and the rows that belong
+//! to it.
 
 use std::time::Duration;
 
@@ -10,23 +11,24 @@ use crate::access::idempotency::keep_answer;
 use crate::contacts::plan::Plan;
 use crate::conversations::row::{home_item, listed_item, lists};
 use crate::dynamodb::item::key;
-use crate::dynamodb::versions::changing;
-use crate::dynamodb::write::{MOST_WRITES, Write};
+use crate::dynamodb::versions::diff_write;
+use crate::dynamodb::write::{MAX_TRANSACTION_WRITES, Write};
 use crate::lanes::row::{first_lane, plan_item};
 use crate::{Once, StoreError, Table, keys};
 
-/// The writes of a conversation that is not there yet. Its home's is the first.
+/// The writes of a new conversation. The write of the home row is the first.
 pub(crate) struct OpeningPlan {
     pub(crate) writes: Vec<Write>,
-    /// Which of them keeps the answer under an idempotency key.
+    /// The number of the write that stores the answer of an idempotency key.
     pub(crate) once: Option<usize>,
 }
 
-/// The most writes that make a contact of a phone number or an e-mail address: the contact, its identity, and for an
-/// address four terms by which it is found.
-const MOST_OF_STRANGER: usize = 6;
+/// The maximum number of writes for a new contact with only a phone number or an e-mail address: the contact,
+/// its identity, and four search terms of an address.
+const MAX_WRITES_OF_NEW_CONTACT: usize = 6;
 
-/// The writes of a conversation with all that comes with it; new contacts stand in lists spread over `shards`.
+/// The writes of a new conversation with everything that belongs to it. `shards` is the number of shards of
+/// the list of all contacts.
 pub(crate) fn opening_writes(
     opening: &Opening,
     shards: u8,
@@ -35,7 +37,7 @@ pub(crate) fn opening_writes(
     request_id: &str,
 ) -> Result<OpeningPlan, StoreError> {
     let new = &opening.conversation;
-    // The numbers of the plan's steps are taken from the beginning: what is said later is sent after them.
+    // The plan's steps take their numbers now, so later messages are sent after them.
     let steps = opening.plan.as_ref().map_or(0, |plan| plan.steps.len() as u64);
     let due_at = opening.plan.as_ref().map(|plan| plan.created_at.plus(first_due));
     let mut writes = first_writes(new, steps, Tally::default(), due_at, request_id)?;
@@ -48,12 +50,12 @@ pub(crate) fn opening_writes(
         let workspace = new.workspace_id;
         writes.push(keep_answer(Table::Conversations, workspace, once, answer, new.created_at)?);
     }
-    writes.extend(strangers_writes(&opening.strangers, shards, request_id)?);
+    writes.extend(new_contacts_writes(&opening.strangers, shards, request_id)?);
     Ok(OpeningPlan { writes, once: answer_at })
 }
 
-/// The writes of a conversation that is not there yet, home first, with its lane, in which `seq` numbers are taken, some
-/// of them by messages that there are already, and which is looked after from `due_at` on.
+/// The writes of a new conversation and its lane, the home row first. In the lane, `seq` numbers are taken,
+/// `tally` counts the messages that exist, and the sweeper queues the lane from `due_at` on.
 pub(crate) fn first_writes(
     new: &Conversation,
     seq: u64,
@@ -68,8 +70,8 @@ pub(crate) fn first_writes(
     Ok(writes)
 }
 
-/// The writes of a change with the contacts that come with it, home first; or, when they are too many for one
-/// transaction, how many contacts there would surely be room for.
+/// The writes of a change with its new contacts, the home row first. If they do not fit into one transaction,
+/// returns the number of new contacts that certainly fits.
 pub(crate) fn change_writes(
     old: &Conversation,
     change: &Change,
@@ -77,24 +79,25 @@ pub(crate) fn change_writes(
     request_id: &str,
 ) -> Result<Result<Vec<Write>, usize>, StoreError> {
     let mut writes = conversation_writes(old, &change.conversation, request_id)?;
-    let room = MOST_WRITES.saturating_sub(writes.len()) / MOST_OF_STRANGER;
-    writes.extend(strangers_writes(&change.strangers, shards, request_id)?);
-    Ok(if writes.len() > MOST_WRITES { Err(room) } else { Ok(writes) })
+    let room = MAX_TRANSACTION_WRITES.saturating_sub(writes.len()) / MAX_WRITES_OF_NEW_CONTACT;
+    writes.extend(new_contacts_writes(&change.strangers, shards, request_id)?);
+    Ok(if writes.len() > MAX_TRANSACTION_WRITES { Err(room) } else { Ok(writes) })
 }
 
-/// The writes of the conversation `old` becoming `new`, to stand in one transaction, whatever else does. Its home's is
-/// the first, and the only one with a condition: refused, the conversation is not `old` any more, or `request_id` has
-/// written it already ([`crate::dynamodb::write::is_by`]).
+/// The writes of the change from `old` to `new`, for one transaction. The write of the home row is the first
+/// and the only one with a condition. It is refused if the conversation was changed since `old`, or if
+/// `request_id` wrote it before ([`crate::dynamodb::write::is_written_by`]).
 pub(crate) fn conversation_writes(
     old: &Conversation,
     new: &Conversation,
     request_id: &str,
 ) -> Result<Vec<Write>, StoreError> {
     let (before, after) = (home_item(old, "")?, home_item(new, request_id)?);
-    with_lists(changing(Table::Conversations, &before, &after, old.version), &lists(old), new)
+    with_lists(diff_write(Table::Conversations, &before, &after, old.version), &lists(old), new)
 }
 
-/// The home's write, and after it those of the lists: of all in which it stands now, and of those that it left.
+/// The home row's write, then a put for each list that contains the conversation, and a delete for each list
+/// that it left.
 fn with_lists(home: Write, before: &[String], new: &Conversation) -> Result<Vec<Write>, StoreError> {
     let after = lists(new);
     let mut writes = vec![home];
@@ -108,7 +111,11 @@ fn with_lists(home: Write, before: &[String], new: &Conversation) -> Result<Vec<
     Ok(writes)
 }
 
-fn strangers_writes(strangers: &[Contact], shards: u8, request_id: &str) -> Result<Vec<Write>, StoreError> {
+fn new_contacts_writes(
+    strangers: &[Contact],
+    shards: u8,
+    request_id: &str,
+) -> Result<Vec<Write>, StoreError> {
     let plans = strangers.iter().map(|stranger| Plan::create(stranger, shards, request_id));
     Ok(plans.collect::<Result<Vec<_>, _>>()?.into_iter().flat_map(|plan| plan.writes).collect())
 }
@@ -131,7 +138,7 @@ mod tests {
         WorkspaceId::from_uuid(Uuid::nil())
     }
 
-    /// Between customers and agents of these numbers.
+    /// A conversation between customers and agents with these numbers.
     fn between(
         customers: impl IntoIterator<Item = u128>,
         agents: impl IntoIterator<Item = u128>,
@@ -165,7 +172,7 @@ mod tests {
         }
     }
 
-    /// Customers who were no contacts, each with as many rows as there can be of one.
+    /// New contacts, each with the maximum number of rows.
     fn strangers(by_email: usize, by_phone: usize) -> Vec<Contact> {
         let blank = |n: usize| {
             let id = ContactId::from_uuid(Uuid::from_u128(1_000 + n as u128));
@@ -183,9 +190,10 @@ mod tests {
     }
 
     #[test]
-    fn no_beginning_needs_more_writes_than_a_transaction_takes() {
+    fn every_new_conversation_fits_into_a_transaction() {
         let rows = [
-            // Customers, agents, of the customers new by e-mail and by phone, templates, a key; writes.
+            // Customers, agents, new customers by e-mail and by phone, templates, whether there is a key;
+            // expected writes.
             (1, 0, (0, 0), 0, false, 4),
             (1, 1, (0, 1), 1, true, 4 + 1 + 5 + 2),
             (10, 20, (0, 0), 0, false, 33),
@@ -213,26 +221,27 @@ mod tests {
             let once = keyed.then_some((&once, "the answer"));
             let writes = opening_writes(&opening, 1, Duration::ZERO, once, "r").unwrap().writes.len();
             assert_eq!(writes, expected, "{customers} {agents} {by_email} {by_phone}");
-            assert!(writes <= MOST_WRITES);
+            assert!(writes <= MAX_TRANSACTION_WRITES);
         }
     }
 
     #[test]
-    fn no_change_needs_more_writes_than_a_transaction_takes_or_it_is_said_what_would_fit() {
+    fn every_change_fits_into_a_transaction_or_reports_how_many_new_contacts_fit() {
         let (few, many) = (1..=1, 1..=10);
         let rows = [
-            // Customers and agents before and after, of the customers new by e-mail and by phone; writes or room.
+            // Customers and agents before and after, new customers by e-mail and by phone; expected writes,
+            // or the number of new contacts that fits.
             ((few.clone(), 0..0), (few.clone(), 0..0), (0, 0), Ok(3)),
             ((few.clone(), 101..102), (few.clone(), 101..102), (0, 0), Ok(4)),
             ((many.clone(), 101..121), (many.clone(), 101..121), (0, 0), Ok(32)),
-            // Everybody leaves and others come.
+            // All participants leave and others join.
             ((many.clone(), 101..121), (11..=20, 201..221), (0, 0), Ok(62)),
             ((many.clone(), 101..121), (11..=20, 201..221), (0, 7), Ok(62 + 35)),
             ((many.clone(), 101..121), (11..=20, 201..221), (6, 0), Ok(62 + 36)),
             ((many.clone(), 101..121), (11..=20, 201..221), (0, 8), Err(6)),
             ((many.clone(), 101..121), (11..=20, 201..221), (7, 0), Err(6)),
             ((many.clone(), 101..121), (11..=20, 201..221), (10, 0), Err(6)),
-            // Those who are added to the others who stay.
+            // New participants join, all others stay.
             ((few, 101..121), (many, 101..121), (9, 0), Ok(32 + 54)),
         ];
         for ((customers, agents), (later_customers, later_agents), (by_email, by_phone), expected) in rows {
@@ -245,10 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_said_to_be_room_for_fits() {
+    fn the_reported_number_of_new_contacts_fits() {
         for stranger in strangers(1, 1) {
             let writes = Plan::create(&stranger, 1, "r").unwrap().writes.len();
-            assert_eq!(writes, if stranger.email.is_some() { MOST_OF_STRANGER } else { 5 });
+            assert_eq!(writes, if stranger.email.is_some() { MAX_WRITES_OF_NEW_CONTACT } else { 5 });
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The rows of a conversation: its home, and a full copy in each newest-first list in which it stands.
+//! The rows of a conversation: its home row, and a full copy in each newest-first list that contains it.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::conversation::ContactRef;
@@ -13,15 +13,15 @@ use crate::dynamodb::item::{Item, read, row, s};
 use crate::dynamodb::write::LAST_REQUEST;
 use crate::{StoreError, keys};
 
-/// The hash key of index `byStatus`: the list and the status. Its range key is the list's.
+/// The hash key of the index `byStatus`: list and status. The range key is that of the list.
 pub(crate) const STATUS_PK: &str = "statusPk";
-/// The users of a conversation, as a set, by which a contact's list is filtered; absent where there are none.
+/// The users of a conversation as a set, for filtering a contact's list. Absent if there are none.
 pub(crate) const INTERNAL_IDS: &str = "internalIds";
 
 const HOME: &str = "conversation";
 const LISTED: &str = "listedConversation";
 
-/// The conversation of its home row, or of one of its rows in lists.
+/// Reads the conversation from its home row or from a copy in a list.
 pub(crate) fn conversation(item: Item) -> Result<Conversation, StoreError> {
     Ok(read::<ConversationRow>(item)?.into())
 }
@@ -34,7 +34,7 @@ pub(crate) fn home_item(conversation: &Conversation, request_id: &str) -> Result
     Ok(item)
 }
 
-/// A conversation's row in a list ([`lists`]).
+/// A conversation's copy in a list ([`lists`]).
 pub(crate) fn listed_item(conversation: &Conversation, list: &str) -> Result<Item, StoreError> {
     let sk = keys::newest_first(conversation.created_at, conversation.id);
     let mut item = row(list, sk, LISTED, &ConversationRow::from(conversation))?;
@@ -47,7 +47,7 @@ pub(crate) fn listed_item(conversation: &Conversation, list: &str) -> Result<Ite
     Ok(item)
 }
 
-/// The lists in which a conversation stands: that of all conversations, each contact's and each user's.
+/// The lists that contain a conversation: all conversations, and one for each contact and each user.
 pub(crate) fn lists(conversation: &Conversation) -> Vec<String> {
     let workspace = conversation.workspace_id;
     let everything = keys::conversations(workspace, conversation.list_shard);
@@ -80,7 +80,7 @@ struct ConversationRow {
     version: u64,
 }
 
-/// Named by e-mail address, by phone number or, without either, by id.
+/// Shown by e-mail address, by phone number or, without either, by id.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ExternalField {
@@ -100,7 +100,7 @@ struct ExternalField {
     last_seen_at: Option<Timestamp>,
 }
 
-/// Named by e-mail address or, without one, by id.
+/// Shown by e-mail address or, without one, by id.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct InternalField {
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    /// Everybody named in each way there is.
+    /// A conversation with participants named in every possible way.
     fn full() -> Conversation {
         let three = ContactId::from_uuid(Uuid::from_u128(3));
         Conversation {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_reads_back_as_it_was_written_from_its_home_and_from_each_list() {
+    fn a_conversation_read_from_its_home_row_or_a_list_is_unchanged() {
         for kept in [full(), bare()] {
             assert_eq!(conversation(home_item(&kept, "r").unwrap()).unwrap(), kept);
             for list in lists(&kept) {
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_stands_in_the_list_of_all_and_in_each_participants() {
+    fn a_conversation_is_in_the_list_of_all_and_in_the_list_of_each_participant() {
         let id = |n: u128| Uuid::from_u128(n).to_string();
         let workspace = id(2);
         let all = format!("{workspace}#A#15");
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_in_a_list_stands_by_time_and_under_its_status_and_names_the_users() {
+    fn a_row_in_a_list_is_sorted_by_time_has_its_status_and_names_the_users() {
         let list = "list";
         let item = listed_item(&full(), list).unwrap();
         let text_of = ["pk", "sk", "kind", STATUS_PK].map(|name| text(&item, name));

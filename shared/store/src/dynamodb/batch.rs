@@ -1,7 +1,7 @@
-//! Many rows put by one call.
+//! Batch writes: many rows put by one call.
 //!
-//! A batch write knows no conditions and binds its rows to nothing: callers put whole rows under keys of their own, so
-//! that repeating a batch, whole or in part, changes nothing.
+//! A batch write has no conditions and is not atomic. Callers put whole rows under keys of their own, so
+//! repeating a batch, in whole or in part, changes nothing.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,29 +15,29 @@ use crate::dynamodb::retry::Patience;
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table};
 
-/// The most rows of one call.
-const MOST: usize = 25;
-/// How many calls are under way at the same time.
+/// The maximum number of rows in one call.
+const MAX_ROWS: usize = 25;
+/// The number of calls at the same time.
 const AT_ONCE: usize = 8;
 
 impl Store {
-    /// Puts rows, each under a key of its own; what became of each, in their order. One trip for each 25 rows, eight
-    /// at the same time; more only while the table is busy, for as long as `patience` says. A row that DynamoDB refuses
-    /// does not keep the others from being put.
+    /// Puts rows, each under its own key. Returns the result of each, in order. One round trip for each 25
+    /// rows, eight at the same time; more only while the table is busy, for at most `retry_for`. A row that
+    /// DynamoDB refuses does not affect the others.
     pub(crate) async fn put_all(
         &self,
         table: Table,
         rows: &[Item],
-        patience: Duration,
+        retry_for: Duration,
     ) -> Vec<Result<(), StoreError>> {
         let chunks =
-            rows.chunks(MOST).map(async |chunk| match self.put_chunk(table, chunk, patience).await {
+            rows.chunks(MAX_ROWS).map(async |chunk| match self.put_chunk(table, chunk, retry_for).await {
                 Ok(()) => chunk.iter().map(|_| Ok(())).collect(),
                 Err(error @ StoreError::Busy(_)) => {
                     let error = Arc::new(error);
                     chunk.iter().map(|_| Err(StoreError::shared(&error))).collect()
                 }
-                // One of them is at fault: each is put alone.
+                // One row is invalid: put each row alone.
                 Err(_) => {
                     let mut ends = vec![];
                     for row in chunk {
@@ -50,12 +50,12 @@ impl Store {
         chunks.into_iter().flatten().collect()
     }
 
-    /// Puts rows in one call, and again what the table did not come to.
-    async fn put_chunk(&self, table: Table, rows: &[Item], patience: Duration) -> Result<(), StoreError> {
+    /// Puts rows in one call, and repeats the call with the rows that DynamoDB did not process.
+    async fn put_chunk(&self, table: Table, rows: &[Item], retry_for: Duration) -> Result<(), StoreError> {
         let name = self.tables.name(table);
-        let all = || rows.iter().map(put_of).collect::<Result<Vec<_>, _>>();
+        let all = || rows.iter().map(put_request).collect::<Result<Vec<_>, _>>();
         let mut wanted = all()?;
-        let mut patience = Patience::lasting(self, patience);
+        let mut retries = Patience::lasting(self, retry_for);
         loop {
             let sent = self.db.batch_write_item().request_items(name, wanted).send().await;
             match sent.map_err(StoreError::from) {
@@ -65,10 +65,10 @@ impl Store {
                         return Ok(());
                     }
                     wanted = left;
-                    patience.wait().await?;
+                    retries.wait().await?;
                 }
-                Err(error @ StoreError::Busy(_)) if patience.wait().await.is_err() => return Err(error),
-                // Some of them may be put already: to put them again changes nothing.
+                Err(error @ StoreError::Busy(_)) if retries.wait().await.is_err() => return Err(error),
+                // Some rows may be stored already; to put them again changes nothing.
                 Err(StoreError::Busy(_)) => wanted = all()?,
                 Err(error) => return Err(error),
             }
@@ -76,13 +76,13 @@ impl Store {
     }
 }
 
-fn put_of(row: &Item) -> Result<WriteRequest, StoreError> {
+fn put_request(row: &Item) -> Result<WriteRequest, StoreError> {
     let put = PutRequest::builder().set_item(Some(row.clone())).build();
     let put = put.map_err(|error| StoreError::Failed(Box::new(error)))?;
     Ok(WriteRequest::builder().put_request(put).build())
 }
 
-/// The rows without repeats of a key, of which the last one stays: a call names a key once.
+/// The rows without duplicate keys. The last row of a key stays, because a call may name a key only once.
 pub(crate) fn without_repeats(rows: Vec<Item>) -> Vec<Item> {
     let mut seen = HashSet::new();
     let key = |row: &Item| (text(row, PK).to_owned(), text(row, SK).to_owned());

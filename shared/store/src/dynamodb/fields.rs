@@ -1,6 +1,8 @@
-//! Domain types as text attributes of rows: `#[serde(with = "fields::text")]` and its optional and list forms.
+//! Domain types as text attributes of rows: `#[serde(with = "fields::text")]` and its forms for optional
+//! values, lists and maps.
 //!
-//! A row whose text no longer parses is [`crate::StoreError::Unreadable`], named by its keys.
+//! If a text does not parse, reading the row fails with [`crate::StoreError::Unreadable`], which names the
+//! row's keys.
 
 use domain::captcha::Threshold;
 use domain::lead::{ConsentStatus, LandingUri, LeadName};
@@ -19,11 +21,11 @@ use domain::{
 };
 use uuid::Uuid;
 
-/// A type of the domain that a row holds as text.
+/// A domain type that a row stores as text.
 pub(crate) trait Field: Sized {
-    /// Reads what [`Field::to_text`] wrote.
+    /// Parses a text that [`Field::to_text`] wrote.
     fn from_text(text: &str) -> Result<Self, Unfit>;
-    /// The text a row holds.
+    /// The text that the row stores.
     fn to_text(&self) -> String;
 }
 
@@ -123,7 +125,7 @@ impl Field for SigningSecret {
     }
 }
 
-/// A field that is always there.
+/// A required field.
 pub(crate) mod text {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -139,7 +141,7 @@ pub(crate) mod text {
     }
 }
 
-/// A field that may be absent. Needs `#[serde(default, skip_serializing_if = "Option::is_none")]` beside it.
+/// An optional field. It also needs `#[serde(default, skip_serializing_if = "Option::is_none")]`.
 pub(crate) mod optional {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -201,7 +203,7 @@ pub(crate) mod map {
     }
 }
 
-/// A moment as a number: milliseconds since 1970, for index keys and comparisons.
+/// A moment as a number of milliseconds since 1970, for index keys and comparisons.
 pub(crate) mod millis {
     use domain::Timestamp;
     use serde::{Deserialize, Deserializer, Serializer};

@@ -8,14 +8,15 @@ use serde::de::DeserializeOwned;
 
 use crate::StoreError;
 
-/// A row as DynamoDB holds it.
+/// A row in the SDK's type.
 pub(crate) type Item = HashMap<String, AttributeValue>;
 
 /// The two key attributes of every table.
 pub(crate) const PK: &str = "pk";
 pub(crate) const SK: &str = "sk";
 
-/// The newest schema version (`sv`) this release reads. Readers lift older rows and refuse newer ones.
+/// The newest schema version (`sv`) that this release reads. Readers convert older rows and refuse newer
+/// ones.
 pub(crate) const SCHEMA: u32 = 1;
 
 /// A key, for reads, deletes and condition checks.
@@ -33,7 +34,7 @@ pub(crate) fn n(number: impl ToString) -> AttributeValue {
     AttributeValue::N(number.to_string())
 }
 
-/// A row under its keys, with its kind and schema version.
+/// A row with its keys, kind and schema version.
 pub(crate) fn row<T: Serialize>(
     pk: impl Into<String>,
     sk: impl Into<String>,
@@ -48,21 +49,22 @@ pub(crate) fn row<T: Serialize>(
     Ok(item)
 }
 
-/// Reads a row into its struct, refusing a schema from the future.
+/// Reads a row into its struct. Returns an error if the row's schema is newer than [`SCHEMA`].
 pub(crate) fn read<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
     let key = format!("{} / {}", ids_of(text(&item, PK)), ids_of(text(&item, SK)));
     check_schema(&item, &key)?;
     serde_dynamo::from_item(item).map_err(|error| StoreError::Unreadable { key, reason: error.to_string() })
 }
 
-/// A key as an error may name it: the ids and letters of it. What else a key can hold (an e-mail address, a
-/// phone number, a searched term) is personal data.
+/// A key as errors may show it: only its ids and letters. Other parts (an e-mail address, a phone number, a
+/// search term) are personal data.
 fn ids_of(key: &str) -> String {
     let shown = |part| if uuid::Uuid::try_parse(part).is_ok() || part.len() <= 2 { part } else { "…" };
     key.split('#').map(shown).collect::<Vec<_>>().join("#")
 }
 
-/// Refuses a row whose schema is from the future. `key` names it in the error, without personal data.
+/// Returns an error if the row's schema is newer than [`SCHEMA`]. `key` names the row in the error, without
+/// personal data.
 pub(crate) fn check_schema(item: &Item, key: &str) -> Result<(), StoreError> {
     let schema: u32 =
         item.get("sv").and_then(|sv| sv.as_n().ok()).and_then(|sv| sv.parse().ok()).unwrap_or(1);
@@ -73,17 +75,17 @@ pub(crate) fn check_schema(item: &Item, key: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A text attribute of a row, empty if absent.
+/// A text attribute of a row; empty if absent.
 pub(crate) fn text<'a>(item: &'a Item, name: &str) -> &'a str {
     item.get(name).and_then(|value| value.as_s().ok()).map_or("", String::as_str)
 }
 
-/// A number attribute; 0 if it is none.
+/// A number attribute; 0 if it is not a number.
 pub(crate) fn number(value: &AttributeValue) -> i64 {
     value.as_n().ok().and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
-/// A row whose keys or attributes say nothing.
+/// The error for a row whose keys or attributes have no valid meaning.
 pub(crate) fn unreadable(item: &Item, reason: &str) -> StoreError {
     let key = format!("{} / {}", ids_of(text(item, PK)), ids_of(text(item, SK)));
     StoreError::Unreadable { key, reason: reason.to_owned() }
@@ -94,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unreadable_row_is_named_without_what_is_personal_in_its_key() {
+    fn the_error_of_an_unreadable_row_omits_personal_data_of_its_key() {
         let mut item = key("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f#UE#ana@example.com", "U");
         item.insert("sv".to_owned(), n(2));
         let error = read::<serde_json::Value>(item).unwrap_err();

@@ -1,8 +1,8 @@
-//! Lists, newest first: a list is one partition of a table or an index, or as many as the workspace has shards,
-//! which are read side by side and merged.
+//! Lists, newest first. A list is one partition of a table or an index, or one partition for each shard of
+//! the workspace; these are read at the same time and merged.
 //!
-//! A page goes on from a position, the sort key of the last row that was looked at. Partitions may be added
-//! between two pages, as every one of them is read on from that same position.
+//! A page continues after a position, the sort key of the last row that was read. Shards may be added between
+//! two pages, because every partition continues after the same position.
 
 use std::collections::VecDeque;
 
@@ -16,39 +16,40 @@ use crate::{Store, StoreError, Table};
 /// One page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
-    /// What is on it.
+    /// The items of the page.
     pub items: Vec<T>,
-    /// Where the next page begins; `None` on the last. A text of this store's own making, to be sealed before
-    /// anybody outside sees it.
+    /// The position after this page; `None` on the last page. Callers must encrypt it before they return it
+    /// to a client.
     pub next: Option<String>,
 }
 
-/// The greatest size of a page. DynamoDB reads at most so many rows by their keys at once.
-pub(crate) const LARGEST_PAGE: usize = 100;
-/// What positions in lists begin with; those of a search begin with its phases' letters.
+/// The maximum size of a page: the maximum number of rows of one batch read.
+pub(crate) const MAX_PAGE_SIZE: usize = 100;
+/// The first letter of positions in lists. Positions in a search begin with the letter of the phase.
 const LIST: char = 'L';
 
-/// How many rows a list that is filtered reads at most for one page, in rounds that grow: four of them reach it.
-const MOST_FILTERED: usize = 1_000;
-/// Each of these rounds reads so many times the rows of the one before.
+/// The maximum number of rows that a page of a filtered list reads, in growing rounds. Four rounds reach it.
+const MAX_FILTERED_ROWS: usize = 1_000;
+/// How many times as many rows each of these rounds reads as the previous one.
 const GROWTH: usize = 4;
 
-/// A row on the page, and the position behind it.
+/// A row of the page, and the position after it.
 pub(crate) struct Hit<T> {
     pub(crate) row: T,
     pub(crate) position: String,
 }
 
-/// What a list or a search found for one page.
+/// The result of a list or search for one page.
 pub(crate) struct Hits<T> {
-    /// At most as many as the page takes.
+    /// At most as many hits as the page takes.
     pub(crate) hits: Vec<Hit<T>>,
-    /// Where there may be more.
+    /// The position from which there may be more.
     pub(crate) next: Option<String>,
 }
 
 impl<T> Hits<T> {
-    /// One hit more than the page takes says that there is a next page.
+    /// If there is one more hit than the page takes, the next page begins after the last hit of this one;
+    /// else at `otherwise`.
     pub(crate) fn of(mut hits: Vec<Hit<T>>, page_size: usize, otherwise: Option<String>) -> Self {
         let more = hits.len() > page_size;
         hits.truncate(page_size);
@@ -57,28 +58,29 @@ impl<T> Hits<T> {
     }
 }
 
-/// Where the rows of a list stand and how they are read.
+/// Where the rows of a list are and how they are read.
 pub(crate) struct List<T> {
     pub(crate) table: Table,
-    /// The index that has the list; `None` if the table has it itself, which alone can be read strongly.
+    /// The index with the list; `None` if the list is in the table itself. Only the table has strongly
+    /// consistent reads.
     pub(crate) index: Option<&'static str>,
-    /// The hash key and the range key. Range keys of a list go from the newest to the oldest.
+    /// The hash key and the range key. The range keys of a list go from the newest to the oldest.
     pub(crate) keys: (&'static str, &'static str),
-    /// Only rows of which this holds: a condition on `:only`, and what that stands for.
+    /// A filter: a condition on `:only`, and the value of `:only`.
     pub(crate) filter: Option<(String, AttributeValue)>,
     pub(crate) read: fn(Item) -> Result<T, StoreError>,
 }
 
-/// Which rows of a list are wanted.
+/// Which rows of a list to read.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub(crate) page_size: usize,
-    /// Those behind this position.
+    /// Only rows after this position.
     pub(crate) after: Option<&'a str>,
 }
 
 impl Store {
-    /// A page of a list that is one partition. One trip; for a list that is filtered, up to four.
+    /// A page of a list in one partition. One round trip; up to four for a filtered list.
     pub(crate) async fn hits<T>(
         &self,
         list: &List<T>,
@@ -88,9 +90,9 @@ impl Store {
         self.merge(list, vec![Run::new(partition, wanted.after)?], wanted.page_size).await
     }
 
-    /// A page of a list of everything in a workspace, which is spread over shards. One trip; more where chance put
-    /// what is newest into few of them. Where the number of shards is not in memory it is read beside the first,
-    /// which for most workspaces is the only one.
+    /// A page of a list that is spread over the workspace's shards. One round trip; more if the newest rows
+    /// happen to be in few shards. If the number of shards is not in memory, it is read at the same time as
+    /// the first shard, which for most workspaces is the only one.
     pub(crate) async fn sharded_hits<T>(
         &self,
         list: &List<T>,
@@ -111,7 +113,7 @@ impl Store {
         self.merge(list, std::iter::once(first).chain(others).collect(), wanted.page_size).await
     }
 
-    /// The first of all runs' rows in order, as many as the page takes and one.
+    /// The first rows of all runs in order: as many as the page takes, plus one.
     async fn merge<T>(
         &self,
         list: &List<T>,
@@ -126,18 +128,18 @@ impl Store {
             {
                 hits.push(hit);
             }
-            let dry: Vec<&mut Run<T>> = runs.iter_mut().filter(|run| run.is_dry()).collect();
-            let rows = reading.next_round(dry.len());
+            let empty: Vec<&mut Run<T>> = runs.iter_mut().filter(|run| run.needs_read()).collect();
+            let rows = reading.next_round(empty.len());
             if hits.len() > page_size || rows == 0 {
                 break;
             }
-            try_join_all(dry.into_iter().map(|run| self.refill(list, run, rows))).await?;
+            try_join_all(empty.into_iter().map(|run| self.refill(list, run, rows))).await?;
         }
-        let read_up_to = runs.iter().filter(|run| run.is_dry()).map(|run| &run.after).min();
+        let read_up_to = runs.iter().filter(|run| run.needs_read()).map(|run| &run.after).min();
         Ok(Hits::of(hits, page_size, read_up_to.map(|sk| position(sk))))
     }
 
-    /// Reads on in one partition: so many rows, of which a filter may leave none.
+    /// Reads the next rows of one partition. A filter may exclude all of them.
     async fn refill<T>(&self, list: &List<T>, run: &mut Run<T>, rows: usize) -> Result<(), StoreError> {
         let (pk, sk) = list.keys;
         let range = if run.after.is_empty() { String::new() } else { format!(" AND {sk} > :after") };
@@ -162,7 +164,7 @@ impl Store {
             run.rows.push_back((sk, (list.read)(item)?));
         }
         match answer.last_evaluated_key {
-            // Rows behind the last one that the filter passed over need not be read again.
+            // Rows after the last one that the filter excluded need not be read again.
             Some(last) => run.after = text(&last, sk).to_owned(),
             None => run.is_over = true,
         }
@@ -170,14 +172,14 @@ impl Store {
     }
 }
 
-/// One partition, read piece by piece.
+/// One partition, read in pieces.
 struct Run<T> {
     partition: String,
-    /// How far it has been read, or empty.
+    /// The last sort key that was read; empty if none was.
     after: String,
-    /// Read and not yet taken: sort key and row.
+    /// Rows that were read and not yet taken: sort key and row.
     rows: VecDeque<(String, T)>,
-    /// Nothing is left to read.
+    /// All rows of the partition were read.
     is_over: bool,
 }
 
@@ -190,14 +192,14 @@ impl<T> Run<T> {
         Ok(Self { partition, after, rows: VecDeque::new(), is_over: false })
     }
 
-    fn is_dry(&self) -> bool {
+    fn needs_read(&self) -> bool {
         self.rows.is_empty() && !self.is_over
     }
 }
 
-/// Takes the first of all runs' rows, if none that is still to be read can come before it.
+/// Takes the first row of all runs, unless a row that is still to be read could come before it.
 fn first<T>(runs: &mut [Run<T>]) -> Option<Hit<T>> {
-    let unread_from = runs.iter().filter(|run| run.is_dry()).map(|run| run.after.clone()).min();
+    let unread_from = runs.iter().filter(|run| run.needs_read()).map(|run| run.after.clone()).min();
     let filled = runs.iter_mut().filter(|run| !run.rows.is_empty());
     let run = filled.min_by(|a, b| a.rows[0].0.cmp(&b.rows[0].0))?;
     if unread_from.is_some_and(|from| from < run.rows[0].0) {
@@ -213,36 +215,38 @@ fn position(sk: &str) -> String {
 
 /// How many rows are read for one page, round by round.
 struct Reading {
-    /// Of each run in the next round.
+    /// The number of rows of each run in the next round.
     rows: usize,
     growth: usize,
-    /// Of all runs in all rounds to come.
+    /// The number of rows that all further rounds may read in all.
     left: usize,
 }
 
 impl Reading {
     fn of<T>(list: &List<T>, page_size: usize, runs: usize) -> Self {
         match list.filter {
-            // Every row that is read is a row of the page, so that the rounds end by themselves.
+            // Each row that is read is a row of the page, so the rounds end by themselves.
             None => Self { rows: share(page_size + 1, runs), growth: 1, left: usize::MAX },
-            Some(_) => Self { rows: share(2 * page_size + 10, runs), growth: GROWTH, left: MOST_FILTERED },
+            Some(_) => {
+                Self { rows: share(2 * page_size + 10, runs), growth: GROWTH, left: MAX_FILTERED_ROWS }
+            }
         }
     }
 
-    /// How many rows to read of each of so many runs; 0 where there is nothing to read, or enough was read.
-    fn next_round(&mut self, dry: usize) -> usize {
-        if dry == 0 {
+    /// The number of rows to read of each of `empty` runs; 0 if no run is empty, or if the limit is reached.
+    fn next_round(&mut self, empty: usize) -> usize {
+        if empty == 0 {
             return 0;
         }
-        let rows = self.rows.min(self.left / dry);
-        self.left -= rows * dry;
+        let rows = self.rows.min(self.left / empty);
+        self.left -= rows * empty;
         self.rows = self.rows.saturating_mul(self.growth);
         rows
     }
 }
 
-/// How many rows are read of each of several runs for so many in all: its part, and three times by how much
-/// chance lets it vary, so that a second round is seldom needed.
+/// The number of rows to read of each of several runs to get `rows` in all: the average share and three
+/// standard deviations, so a second round is seldom needed.
 fn share(rows: usize, runs: usize) -> usize {
     if runs == 1 {
         return rows;
@@ -251,7 +255,7 @@ fn share(rows: usize, runs: usize) -> usize {
     rows.min(part + 3 * (part.isqrt() + 1))
 }
 
-/// Positions come back sealed and bound to their query, so that a wrong one is a fault of ours.
+/// Clients return positions encrypted and bound to their query, so an invalid position is an internal error.
 pub(crate) fn not_a_position() -> StoreError {
     StoreError::Failed("the position is of another list".into())
 }

@@ -1,4 +1,4 @@
-//! Strong reads: a row, a partition, many rows by their keys.
+//! Strongly consistent reads: a row, a partition, many rows by their keys.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::dynamodb::item::{Item, PK, key, read, s};
 use crate::dynamodb::retry::Patience;
 use crate::{Store, StoreError, Table};
 
-/// The greatest number of keys that one batch read takes.
-const MOST_KEYS: usize = 100;
+/// The maximum number of keys in one batch read.
+const MAX_KEYS: usize = 100;
 
 impl Store {
-    /// One row, read strongly. One trip.
+    /// One row (strongly consistent read). One round trip.
     pub(crate) async fn get_row<T: DeserializeOwned>(
         &self,
         table: Table,
@@ -23,7 +23,7 @@ impl Store {
         self.get_item(table, key).await?.map(read).transpose()
     }
 
-    /// The same row as it stands.
+    /// The same, as an item.
     pub(crate) async fn get_item(
         &self,
         table: Table,
@@ -40,7 +40,7 @@ impl Store {
         Ok(answer.item)
     }
 
-    /// All rows of a partition, read strongly. One trip for each megabyte.
+    /// All rows of a partition (strongly consistent read). One round trip for each megabyte.
     pub(crate) async fn partition<T: DeserializeOwned>(
         &self,
         table: Table,
@@ -49,7 +49,7 @@ impl Store {
         self.partition_items(table, pk).await?.into_iter().map(read).collect()
     }
 
-    /// The same for a partition whose rows are of several kinds.
+    /// The same, as items, for a partition with rows of several kinds.
     pub(crate) async fn partition_items(&self, table: Table, pk: String) -> Result<Vec<Item>, StoreError> {
         let (mut rows, mut from) = (vec![], None);
         loop {
@@ -62,28 +62,28 @@ impl Store {
         }
     }
 
-    /// The rows under these keys, each named once, read strongly, in no order. One trip; more only while the table
-    /// comes to some of the keys, or for a while to none.
+    /// The rows with these keys, without duplicates (strongly consistent read), in no particular order. One
+    /// round trip; more only while the table leaves some or all of the keys unprocessed.
     pub(crate) async fn batch_items(&self, table: Table, keys: Vec<Item>) -> Result<Vec<Item>, StoreError> {
         let keys = keys.into_iter().map(|key| (table, key)).collect();
         Ok(self.rows_of(keys).await?.into_iter().map(|(_, item)| item).collect())
     }
 
-    /// The rows under these keys of whatever tables, each named once, read strongly, in no order. One trip; more only
-    /// while the tables come to some of the keys.
+    /// The rows with these keys in several tables, without duplicates (strongly consistent read), in no
+    /// particular order. One round trip; more only while the tables leave some of the keys unprocessed.
     pub(crate) async fn rows_of(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
-        let batches = keys.chunks(MOST_KEYS).map(|keys| self.whole_batch(keys.to_vec()));
+        let batches = keys.chunks(MAX_KEYS).map(|keys| self.whole_batch(keys.to_vec()));
         Ok(try_join_all(batches).await?.concat())
     }
 
     /// The rows for as many keys as one call takes, each with its table.
     async fn whole_batch(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
         let (mut rows, mut wanted) = (vec![], keys);
-        let mut patience = Patience::new(self);
+        let mut retries = Patience::new(self);
         while !wanted.is_empty() {
             let (items, left) = self.batch(wanted).await?;
             if items.is_empty() && !left.is_empty() {
-                patience.wait().await?;
+                retries.wait().await?;
             }
             rows.extend(items);
             wanted = left;
@@ -91,7 +91,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// One batch read: what it answered and the keys it did not come to.
+    /// One batch read: the rows that were found, and the keys that were not processed.
     async fn batch(
         &self,
         keys: Vec<(Table, Item)>,

@@ -1,4 +1,4 @@
-//! Waiting for what others hold, for a while.
+//! Retries of calls that fail because other calls hold the rows.
 
 use std::time::Duration;
 
@@ -6,60 +6,60 @@ use tokio::time::Instant;
 
 use crate::{Store, StoreError};
 
-/// How long conflicts with other transactions are retried before the call is given up as busy.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// The wait before each retry, drawn anew.
-const LEAST_WAIT_MS: u128 = 3;
-const MOST_WAIT_MS: u128 = 60;
+/// How long conflicts with other transactions are retried before the call fails as busy.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
+/// The shortest and longest random wait before a retry.
+const MIN_WAIT_MS: u128 = 3;
+const MAX_WAIT_MS: u128 = 60;
 
-/// Waits between the retries of what others hold up, until it is time to give up.
+/// Random waits between retries, up to a time limit.
 pub struct Patience<'a> {
     store: &'a Store,
     until: Instant,
-    /// The longest of the next wait, in milliseconds.
-    longest: u128,
-    /// What it grows to, doubling with each wait.
-    widest: u128,
+    /// The maximum of the next wait, in milliseconds.
+    max_wait: u128,
+    /// The limit of that maximum, which doubles with each wait.
+    max_wait_limit: u128,
 }
 
 impl<'a> Patience<'a> {
-    /// Waits of 3 to 60 ms for what other transactions hold, for 2 s at most.
+    /// Waits of 3 to 60 ms, for 2 s at most: for rows that other transactions hold.
     pub fn new(store: &'a Store) -> Self {
-        Self { store, until: Instant::now() + PATIENCE, longest: MOST_WAIT_MS, widest: MOST_WAIT_MS }
+        Self { store, until: Instant::now() + TIME_LIMIT, max_wait: MAX_WAIT_MS, max_wait_limit: MAX_WAIT_MS }
     }
 
-    /// For a whole read and write that others keep coming before: waits that grow to half a second, as only one of
-    /// all who try wins each time, for 6 s at most.
+    /// Waits that grow to half a second, for 6 s at most: for a read and a write that are both repeated,
+    /// because only one of all concurrent writers succeeds each time.
     pub fn for_merges(store: &'a Store) -> Self {
-        Self { until: Instant::now() + 3 * PATIENCE, widest: 8 * MOST_WAIT_MS, ..Self::new(store) }
+        Self { until: Instant::now() + 3 * TIME_LIMIT, max_wait_limit: 8 * MAX_WAIT_MS, ..Self::new(store) }
     }
 
-    /// Waits that grow to half a second, for so long at most.
+    /// Waits that grow to half a second, for `most` at most.
     pub fn lasting(store: &'a Store, most: Duration) -> Self {
         Self { until: Instant::now() + most, ..Self::for_merges(store) }
     }
 
-    /// Waits a little; an error when there has been enough waiting.
+    /// Waits for a random time. Returns [`StoreError::Busy`] if the time limit is over.
     pub async fn wait(&mut self) -> Result<(), StoreError> {
         if Instant::now() >= self.until {
             return Err(StoreError::Busy("others held the rows for too long".into()));
         }
-        let drawn = self.store.ids.next().as_u128() % (self.longest - LEAST_WAIT_MS + 1);
-        let wait = u64::try_from(LEAST_WAIT_MS + drawn).unwrap_or_default();
-        self.longest = self.widest.min(2 * self.longest);
+        let drawn = self.store.ids.next().as_u128() % (self.max_wait - MIN_WAIT_MS + 1);
+        let wait = u64::try_from(MIN_WAIT_MS + drawn).unwrap_or_default();
+        self.max_wait = self.max_wait_limit.min(2 * self.max_wait);
         tokio::time::sleep(Duration::from_millis(wait)).await;
         Ok(())
     }
 }
 
-/// Carries a write out, again while the table is busy and patience lasts.
-pub(crate) async fn while_busy<T>(
-    mut patience: Patience<'_>,
+/// Executes a write, and retries it while the table is busy and the time limit permits.
+pub(crate) async fn retry_while_busy<T>(
+    mut retries: Patience<'_>,
     write: impl AsyncFn() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     loop {
         match write().await {
-            Err(error @ StoreError::Busy(_)) if patience.wait().await.is_err() => return Err(error),
+            Err(error @ StoreError::Busy(_)) if retries.wait().await.is_err() => return Err(error),
             Err(StoreError::Busy(_)) => {}
             done => return done,
         }

@@ -1,6 +1,6 @@
-//! A change of one row, put together from parts: what is set, removed and added, and under which conditions.
+//! Builds the change of one row from parts: what to set, remove and add, and under which conditions.
 //!
-//! Every attribute is named by a placeholder, so that no name clashes with a word that DynamoDB reserves.
+//! Each attribute has a placeholder, so no name conflicts with a reserved word of DynamoDB.
 
 use std::collections::HashMap;
 
@@ -22,27 +22,27 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// The attribute holds this.
+    /// Sets an attribute.
     pub(crate) fn set(mut self, name: &str, value: AttributeValue) -> Self {
         self.sets.push(format!("#{name} = :{name}"));
         self.values.insert(format!(":{name}"), value);
         self.name(name)
     }
 
-    /// The attribute holds this, unless it holds something already.
+    /// Sets an attribute if it is absent.
     pub(crate) fn set_if_absent(mut self, name: &str, value: AttributeValue) -> Self {
         self.sets.push(format!("#{name} = if_not_exists(#{name}, :{name})"));
         self.values.insert(format!(":{name}"), value);
         self.name(name)
     }
 
-    /// The attribute holds what another one holds.
+    /// Sets an attribute to the value of another one.
     pub(crate) fn copy(mut self, name: &str, from: &str) -> Self {
         self.sets.push(format!("#{name} = #{from}"));
         self.name(name).name(from)
     }
 
-    /// The attribute holds this, or is no more.
+    /// Sets an attribute, or removes it.
     pub(crate) fn set_or_remove(self, name: &str, value: Option<AttributeValue>) -> Self {
         match value {
             Some(value) => self.set(name, value),
@@ -50,44 +50,45 @@ impl Change {
         }
     }
 
-    /// The attribute is no more.
+    /// Removes an attribute.
     pub(crate) fn remove(mut self, name: &str) -> Self {
         self.removes.push(format!("#{name}"));
         self.name(name)
     }
 
-    /// An attribute of a map is no more.
+    /// Removes an entry of a map attribute.
     pub(crate) fn remove_within(mut self, map: &str, name: &str) -> Self {
         self.removes.push(format!("#{map}.#{name}"));
         self.name(map).name(name)
     }
 
-    /// The number grows by this; an absent one counts as 0.
+    /// Adds to a number; an absent attribute counts as 0.
     pub(crate) fn add(mut self, name: &str, value: AttributeValue) -> Self {
         self.adds.push(format!("#{name} :{name}Added"));
         self.values.insert(format!(":{name}Added"), value);
         self.name(name)
     }
 
-    /// Only if this holds too. Attributes are named `#attribute` and declared with [`Change::name`].
+    /// Adds a condition; all conditions must hold. Attributes are written as `#attribute` and declared with
+    /// [`Change::name`].
     pub(crate) fn when(mut self, condition: impl Into<String>) -> Self {
         self.conditions.push(condition.into());
         self
     }
 
-    /// Declares an attribute that a condition names.
+    /// Declares an attribute that a condition uses.
     pub(crate) fn name(mut self, name: &str) -> Self {
         self.names.insert(format!("#{name}"), name.to_owned());
         self
     }
 
-    /// Says what a placeholder of a condition stands for.
+    /// Binds a placeholder of a condition to a value.
     pub(crate) fn bind(mut self, placeholder: &str, value: AttributeValue) -> Self {
         self.values.insert(placeholder.to_owned(), value);
         self
     }
 
-    /// The change as a write of that row.
+    /// The change as a write of this row.
     pub(crate) fn of(self, table: Table, key: Item) -> Write {
         let mut expression = String::new();
         for (verb, parts) in [("SET", &self.sets), ("REMOVE", &self.removes), ("ADD", &self.adds)] {

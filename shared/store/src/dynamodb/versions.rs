@@ -1,22 +1,22 @@
-//! Rows that count their versions: each is written in the place of the version that was read.
+//! Rows with a version: each write replaces exactly the version that was read.
 
 use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
 use crate::dynamodb::item::{Item, PK, SK, n, s};
-use crate::dynamodb::write::{LAST_REQUEST, Write, Wrote, is_by};
+use crate::dynamodb::write::{LAST_REQUEST, Write, Wrote, is_written_by};
 use crate::{Store, StoreError, Table};
 
 impl Store {
-    /// Puts a row where there is none; `false` when there is one already. One trip.
+    /// Puts a new row. Returns `false` if there is a row already. One round trip.
     pub(crate) async fn put_first(&self, table: Table, row: Item) -> Result<bool, StoreError> {
         self.put_if(row, |row| Write::put(table, row).when_absent()).await
     }
 
-    /// Puts a row in the place of its version `seen`; `false` when it is no longer that version. One trip.
+    /// Replaces version `seen` of a row. Returns `false` if the row has another version. One round trip.
     pub(crate) async fn put_next(&self, table: Table, row: Item, seen: u64) -> Result<bool, StoreError> {
-        self.put_if(row, |row| replacing(table, row, seen)).await
+        self.put_if(row, |row| replace_write(table, row, seen)).await
     }
 
     async fn put_if(&self, mut row: Item, write: impl FnOnce(Item) -> Write) -> Result<bool, StoreError> {
@@ -24,19 +24,19 @@ impl Store {
         row.insert(LAST_REQUEST.to_owned(), s(&request));
         match self.write(write(row)).await? {
             Wrote::Done(_) => Ok(true),
-            Wrote::Refused(found) => Ok(found.is_some_and(|found| is_by(&found, &request))),
+            Wrote::Refused(found) => Ok(found.is_some_and(|found| is_written_by(&found, &request))),
         }
     }
 }
 
-/// A row put in the place of its version `seen`.
-pub(crate) fn replacing(table: Table, row: Item, seen: u64) -> Write {
+/// The write that replaces version `seen` of a row.
+pub(crate) fn replace_write(table: Table, row: Item, seen: u64) -> Write {
     Write::put(table, row).when("version = :seen").bind(":seen", n(seen))
 }
 
-/// A row changed where it stands: what differs between `before`, its version `seen`, and `after` is written, and what
-/// neither of them names stays (a place in a list that only its creation gave it).
-pub(crate) fn changing(table: Table, before: &Item, after: &Item, seen: u64) -> Write {
+/// The write that changes the attributes that differ between `before` (version `seen`) and `after`.
+/// Attributes that neither has stay (such as a place in a list that only the creation wrote).
+pub(crate) fn diff_write(table: Table, before: &Item, after: &Item, seen: u64) -> Write {
     let (mut sets, mut removes) = (vec![], vec![]);
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let mut values: Vec<(String, AttributeValue)> = vec![];

@@ -1,9 +1,9 @@
-//! Conditional writes, one by one and all or none.
+//! Conditional writes, single ones and transactions.
 //!
-//! A refused condition is an outcome, not an error, and brings the row that stood in the way, so that a caller
-//! recognises its own earlier attempt by `lastRequest` ([`is_by`]): the SDK repeats a write whose answer was
-//! lost, and the repeat finds the condition broken by the first. A conflict with another transaction is
-//! tried again here, since the SDK does not, with a fresh token each time.
+//! A refused condition is a result, not an error. It returns the row that was found, so a caller recognises
+//! its own earlier attempt by `lastRequest` ([`is_written_by`]): the SDK repeats a write whose answer was
+//! lost, and the first write makes the condition of the repeat fail. A conflict with another transaction is
+//! retried here, with a new token each time, because the SDK does not retry it.
 
 use std::collections::HashMap;
 
@@ -18,24 +18,24 @@ use crate::dynamodb::item::{Item, text};
 use crate::dynamodb::retry::Patience;
 use crate::{Store, StoreError, Table};
 
-/// The attribute of an entity's row that names the write which it is as it is by: an id of the write's own, behind the
-/// API request's, if it is by one ([`Store::write_id`]).
+/// The attribute that stores the id of the write that last changed the row. The id begins with the id of the
+/// API request, if the write is for one ([`Store::write_id`]).
 pub(crate) const LAST_REQUEST: &str = "lastRequest";
 
 impl Store {
-    /// An id for a write of an API request. A write of nobody's request has a random id and no more.
+    /// An id for a write of an API request. Writes without an API request use a random id alone.
     pub fn write_id(&self, request: &str) -> String {
         format!("{request}/{}", self.ids.next())
     }
 }
 
-/// The API request that a write was made for, if it was for one.
+/// The API request of a write id, if there is one.
 pub(crate) fn request_of(write_id: &str) -> Option<&str> {
     write_id.split_once('/').map(|(request, _)| request).filter(|request| !request.is_empty())
 }
 
-/// The greatest number of writes in a transaction.
-pub(crate) const MOST_WRITES: usize = 100;
+/// The maximum number of writes in a transaction.
+pub(crate) const MAX_TRANSACTION_WRITES: usize = 100;
 
 /// One write, on its own ([`Store::write`]) or as part of a transaction ([`Store::transact`]).
 #[derive(Clone, Debug)]
@@ -56,45 +56,45 @@ enum Action {
 }
 
 impl Write {
-    /// Puts a whole row in place of whatever stands under its keys.
+    /// Puts a whole row and replaces any row with the same keys.
     pub(crate) fn put(table: Table, row: Item) -> Self {
         Self::new(table, Action::Put(row))
     }
 
-    /// Changes attributes of a row, which is made if there is none.
+    /// Changes attributes of a row, and creates the row if there is none.
     pub(crate) fn update(table: Table, key: Item, expression: impl Into<String>) -> Self {
         Self::new(table, Action::Update { key, expression: expression.into() })
     }
 
-    /// Removes a row, if there is one.
+    /// Deletes a row, if there is one.
     pub(crate) fn delete(table: Table, key: Item) -> Self {
         Self::new(table, Action::Delete { key })
     }
 
-    /// Only if the row, as it stands, is so.
+    /// Sets the condition on the row before the write.
     pub(crate) fn when(mut self, condition: impl Into<String>) -> Self {
         self.condition = Some(condition.into());
         self
     }
 
-    /// Only if there is no row under these keys.
+    /// Sets the condition that there is no row with these keys.
     pub(crate) fn when_absent(self) -> Self {
         self.when("attribute_not_exists(pk)")
     }
 
-    /// Says what a `:placeholder` of an expression stands for.
+    /// Binds a `:placeholder` of an expression to a value.
     pub(crate) fn bind(mut self, placeholder: impl Into<String>, value: AttributeValue) -> Self {
         self.values.insert(placeholder.into(), value);
         self
     }
 
-    /// Says what a `#placeholder` of an expression stands for: an attribute whose name DynamoDB reserves.
+    /// Binds a `#placeholder` of an expression to an attribute whose name DynamoDB reserves.
     pub(crate) fn name(mut self, placeholder: impl Into<String>, attribute: impl Into<String>) -> Self {
         self.names.insert(placeholder.into(), attribute.into());
         self
     }
 
-    /// Asks for the whole row after an update. Not in a transaction.
+    /// Returns the whole row after an update. Not in a transaction.
     pub(crate) fn returning_new(mut self) -> Self {
         self.returning_new = true;
         self
@@ -112,58 +112,59 @@ impl Write {
     }
 }
 
-/// What became of one write.
+/// The result of one write.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Wrote {
-    /// Done; with the row as it is now, if [`Write::returning_new`] asked for it.
+    /// The write is done. The row is included if [`Write::returning_new`] was called.
     Done(Item),
-    /// Not done: the condition did not hold for the row found (`None`: there was no row).
+    /// The condition did not hold for the row that was found (`None`: there was no row). Nothing was written.
     Refused(Option<Item>),
 }
 
-/// What became of a transaction.
+/// The result of a transaction.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Transacted {
-    /// All is written.
+    /// All writes are done.
     Done,
-    /// Nothing is written: these conditions did not hold, in the order of the writes. At least one.
+    /// Nothing is written, because these conditions did not hold, in the order of the writes. At least one.
     Refused(Vec<Refusal>),
 }
 
 /// One condition of a transaction that did not hold.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Refusal {
-    /// Which write, counted from 0.
+    /// The number of the write, starting at 0.
     pub(crate) at: usize,
-    /// The row found, if there was one.
+    /// The row that was found, if there was one.
     pub(crate) found: Option<Item>,
 }
 
-/// Whether a row was last written by that request: then the write that now seems refused had been done.
-pub(crate) fn is_by(row: &Item, request_id: &str) -> bool {
+/// Whether this request wrote the row last. Then an earlier attempt of the refused write succeeded.
+pub(crate) fn is_written_by(row: &Item, request_id: &str) -> bool {
     text(row, LAST_REQUEST) == request_id
 }
 
 impl Store {
-    /// Carries out one write. One trip; more only while another transaction holds the row, for 2 s at most.
+    /// Executes one write. One round trip; more only while another transaction holds the row, for 2 s at
+    /// most.
     pub(crate) async fn write(&self, write: Write) -> Result<Wrote, StoreError> {
-        let mut patience = Patience::new(self);
+        let mut retries = Patience::new(self);
         loop {
             match self.write_once(&write).await? {
                 Some(wrote) => return Ok(wrote),
-                None => patience.wait().await?,
+                None => retries.wait().await?,
             }
         }
     }
 
-    /// Carries out up to 100 writes, each on another row, all or none. One trip; more only while another
+    /// Executes up to 100 writes on different rows, all or none. One round trip; more only while another
     /// transaction holds one of the rows, for 2 s at most.
     pub(crate) async fn transact(&self, writes: Vec<Write>) -> Result<Transacted, StoreError> {
         let actions: Vec<TransactWriteItem> =
             writes.into_iter().map(|write| self.action(write)).collect::<Result<_, _>>()?;
-        let mut patience = Patience::new(self);
+        let mut retries = Patience::new(self);
         loop {
-            // The SDK makes a fresh token for each of these, and keeps it over its own retries.
+            // The SDK makes a new token for each of these calls, and keeps it for its own retries.
             let sent = self.db.transact_write_items().set_transact_items(Some(actions.clone())).send().await;
             let Err(error) = sent else { return Ok(Transacted::Done) };
             let reasons = match error.as_service_error() {
@@ -174,9 +175,9 @@ impl Store {
             };
             match Cancelled::of(reasons) {
                 Cancelled::Refused(refusals) => return Ok(Transacted::Refused(refusals)),
-                // The SDK repeats neither: to it a cancelled transaction is an answer.
-                Cancelled::Later => patience.wait().await?,
-                Cancelled::Otherwise => return Err(StoreError::Failed(Box::new(error))),
+                // The SDK retries neither, because a cancelled transaction is an answer.
+                Cancelled::Retryable => retries.wait().await?,
+                Cancelled::Other => return Err(StoreError::Failed(Box::new(error))),
             }
         }
     }
@@ -195,7 +196,7 @@ impl Store {
                     .set_expression_attribute_names(names)
                     .set_expression_attribute_values(values)
                     .return_values_on_condition_check_failure(all_old);
-                single(put.send().await.map(|_| None))
+                single_result(put.send().await.map(|_| None))
             }
             Action::Update { key, expression } => {
                 let update =
@@ -206,7 +207,7 @@ impl Store {
                     .set_expression_attribute_values(values)
                     .set_return_values(write.returning_new.then_some(ReturnValue::AllNew))
                     .return_values_on_condition_check_failure(all_old);
-                single(update.send().await.map(|answer| answer.attributes))
+                single_result(update.send().await.map(|answer| answer.attributes))
             }
             Action::Delete { key } => {
                 let delete = self.db.delete_item().table_name(table).set_key(Some(key));
@@ -215,12 +216,12 @@ impl Store {
                     .set_expression_attribute_names(names)
                     .set_expression_attribute_values(values)
                     .return_values_on_condition_check_failure(all_old);
-                single(delete.send().await.map(|_| None))
+                single_result(delete.send().await.map(|_| None))
             }
         }
     }
 
-    /// A write in the form transactions take.
+    /// A write as an action of a transaction.
     fn action(&self, write: Write) -> Result<TransactWriteItem, StoreError> {
         let table = self.tables.name(write.table);
         let names = (!write.names.is_empty()).then_some(write.names);
@@ -261,8 +262,8 @@ impl Store {
     }
 }
 
-/// Sorts the answer to a single write; `None` if another transaction holds the row.
-fn single<E>(
+/// The result of a single_result write; `None` if another transaction holds the row.
+fn single_result<E>(
     answer: Result<Option<Item>, aws_sdk_dynamodb::error::SdkError<E>>,
 ) -> Result<Option<Wrote>, StoreError>
 where
@@ -281,12 +282,12 @@ where
     Err(error.into())
 }
 
-/// DynamoDB's name for a conflict, as an exception of a single write.
+/// DynamoDB's name of a conflict, as an exception of a single write.
 const CONFLICT_EXCEPTION: &str = "TransactionConflictException";
 
-/// The three errors of single writes that hold the row for which a condition failed.
+/// The three errors of single writes that contain the row for which a condition failed.
 trait RefusedRow {
-    /// `Some` if the condition failed, with the row found.
+    /// `Some` if the condition failed, with the row that was found.
     fn refused_row(&self) -> Option<Option<&Item>>;
 }
 
@@ -305,24 +306,24 @@ macro_rules! refused_rows {
 
 refused_rows! { put_item::PutItemError update_item::UpdateItemError delete_item::DeleteItemError }
 
-/// Why a transaction was cancelled, of all its reasons the one that decides.
+/// The reason of a cancelled transaction that decides, out of all its reasons.
 #[derive(Debug, PartialEq)]
 enum Cancelled {
     Refused(Vec<Refusal>),
-    /// Another transaction holds one of the rows, or one is throttled: nothing was decided.
-    Later,
-    Otherwise,
+    /// Another transaction holds one of the rows, or one is throttled: the conditions are not decided.
+    Retryable,
+    Other,
 }
 
 impl Cancelled {
-    /// A row held up comes before refused conditions: only without one have all conditions been looked at, and
-    /// what the entity's says decides how the others are read.
+    /// A row that is held counts before refused conditions: otherwise not all conditions were checked, and
+    /// the refusal of the entity's own condition decides what the others mean.
     fn of(reasons: &[CancellationReason]) -> Self {
         let has = |codes: &[&str]| {
             reasons.iter().any(|reason| reason.code().is_some_and(|code| codes.contains(&code)))
         };
         if has(&["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"]) {
-            return Self::Later;
+            return Self::Retryable;
         }
         let refusals: Vec<Refusal> = reasons
             .iter()
@@ -330,7 +331,7 @@ impl Cancelled {
             .filter(|(_, reason)| reason.code() == Some("ConditionalCheckFailed"))
             .map(|(at, reason)| Refusal { at, found: reason.item().filter(|item| !item.is_empty()).cloned() })
             .collect();
-        if refusals.is_empty() { Self::Otherwise } else { Self::Refused(refusals) }
+        if refusals.is_empty() { Self::Other } else { Self::Refused(refusals) }
     }
 }
 
@@ -348,17 +349,17 @@ mod tests {
     }
 
     #[test]
-    fn of_all_reasons_the_one_that_decides_is_read() {
+    fn the_deciding_reason_of_a_cancelled_transaction_is_found() {
         let rows: &[(&[&str], Cancelled)] = &[
             (&["ConditionalCheckFailed", "None"], refused(&[0])),
             (&["None", "ConditionalCheckFailed", "ConditionalCheckFailed"], refused(&[1, 2])),
-            (&["TransactionConflict", "None"], Cancelled::Later),
-            // The first condition was not looked at: what the second one means is not known yet.
-            (&["TransactionConflict", "ConditionalCheckFailed"], Cancelled::Later),
-            (&["ThrottlingError", "TransactionConflict"], Cancelled::Later),
-            (&["None", "ProvisionedThroughputExceeded"], Cancelled::Later),
-            (&["ValidationError"], Cancelled::Otherwise),
-            (&[], Cancelled::Otherwise),
+            (&["TransactionConflict", "None"], Cancelled::Retryable),
+            // The first condition was not checked, so the meaning of the second is not known yet.
+            (&["TransactionConflict", "ConditionalCheckFailed"], Cancelled::Retryable),
+            (&["ThrottlingError", "TransactionConflict"], Cancelled::Retryable),
+            (&["None", "ProvisionedThroughputExceeded"], Cancelled::Retryable),
+            (&["ValidationError"], Cancelled::Other),
+            (&[], Cancelled::Other),
         ];
         for (codes, expected) in rows {
             assert_eq!(Cancelled::of(&reasons(codes)), *expected, "{codes:?}");
@@ -366,11 +367,11 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_brings_the_row_found() {
+    fn a_refusal_contains_the_row_that_was_found() {
         let row = Item::from([(LAST_REQUEST.to_owned(), s("mine"))]);
         let reason = CancellationReason::builder().code("ConditionalCheckFailed");
         let reason = reason.set_item(Some(row.clone())).build();
-        assert!(is_by(&row, "mine") && !is_by(&row, "yours"));
+        assert!(is_written_by(&row, "mine") && !is_written_by(&row, "yours"));
         let expected = Cancelled::Refused(vec![Refusal { at: 0, found: Some(row) }]);
         assert_eq!(Cancelled::of(&[reason]), expected);
     }

@@ -1,9 +1,9 @@
-//! The lane of a conversation, in which its messages are sent in the order of their numbers.
+//! The lane of a conversation. It sends the conversation's messages in the order of their numbers.
 //!
-//! A message takes its conversation's next number in the transaction that stores it, and leaves an entry under that
-//! number for as long as it is to be sent. The lane's visitor does what the entries say. Each step of a message is one
-//! conditional write of its row as it was last seen: of two senders that both think the lane theirs one fails before it
-//! calls anybody.
+//! A message takes the conversation's next number in the transaction that stores it, and has an entry under
+//! that number while it is to be sent. The lane's visitor processes the entries. Each step of a message is
+//! one conditional write of its row as it was last read. If two senders both assume that they hold the lane,
+//! the write of one fails before it makes a call.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use domain::{ConversationId, LaneId, Message, MessageId, OnboardingPlan, Timesta
 use uuid::Uuid;
 
 use crate::dynamodb::item::{Item, SK, key, n, read, s, text};
-use crate::dynamodb::retry::{Patience, while_busy};
-use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write, Wrote, is_by};
+use crate::dynamodb::retry::{Patience, retry_while_busy};
+use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write, Wrote, is_written_by};
 use crate::lanes::counts::Counts;
 use crate::lanes::row::{LaneRow, PlanRow};
 use crate::lanes::{LaneState, Leased};
@@ -23,46 +23,46 @@ use crate::{Store, StoreError, Table, keys};
 /// A conversation's lane under a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationLane {
-    /// The workspace.
+    /// The workspace of the conversation.
     pub workspace_id: WorkspaceId,
     /// The conversation.
     pub conversation: ConversationId,
-    /// Whose lease it is; random, so it serves as randomness too.
+    /// The id of the lease. It is random, so it also serves as a source of randomness.
     pub lease: Uuid,
-    /// What the lane counted when it was last looked at.
+    /// The lane's counts when it was last read.
     counts: Counts,
 }
 
-/// What is to be sent in a lane, as far as it was read.
+/// The waiting work of a lane, as far as it was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Open {
-    /// The onboarding plan, if steps of it are left.
+    /// The onboarding plan, if it has steps left.
     pub plan: Option<OnboardingPlan>,
-    /// The messages that are not finished, by their numbers.
+    /// The messages that are not finished, by number.
     pub entries: Vec<Entry>,
-    /// Whether there may be more behind them.
+    /// Whether there may be more entries after these.
     pub more: bool,
 }
 
-/// How a conversation's lane stands, for whoever looks after the deployment.
+/// The state of a conversation's lane, for operators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SendingState {
     /// The last number that was taken.
     pub seq: u64,
-    /// Under which lease it is sent into, and until when that lasts.
+    /// The lease of the current visitor and its end, if the lane is leased.
     pub lease: Option<(Uuid, Timestamp)>,
-    /// From when on it is looked after, if something is to be sent.
+    /// When the lane is due, if it has work.
     pub due_at: Option<Timestamp>,
-    /// What is to be sent.
+    /// The waiting work.
     pub open: Open,
 }
 
 /// A message that is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its number.
+    /// The message's number.
     pub seq: u64,
-    /// The message.
+    /// The message's id.
     pub message: MessageId,
 }
 
@@ -71,21 +71,21 @@ pub struct Entry {
 pub struct Outbound {
     /// The message.
     pub message: Message,
-    /// The request that wrote the row.
+    /// The id of the write that last changed the row.
     request: String,
 }
 
 impl Store {
-    /// The greatest number of rows that [`Store::open_in`] reads.
+    /// The maximum number of rows that [`Store::open_in`] reads.
     const OPEN_PAGE: i32 = 50;
 
-    /// What is to be sent in a lane, in its order, up to the last number that the lane knows of: of what was taken
-    /// later a query may show the second and not the first. One trip.
+    /// The waiting work of a lane, in order, up to the last number that the lane had when it was read: of
+    /// messages that took numbers later, a query may return the second and not the first. One round trip.
     pub async fn open_in(&self, lane: &ConversationLane) -> Result<Open, StoreError> {
         self.open_up_to(lane.workspace_id, lane.conversation, lane.counts.seq).await
     }
 
-    /// How a conversation's lane stands, under whosever lease. Two trips.
+    /// The state of a conversation's lane, regardless of who holds its lease. Two round trips.
     pub async fn lane_state(
         &self,
         workspace: WorkspaceId,
@@ -130,7 +130,7 @@ impl Store {
         Ok(open)
     }
 
-    /// A message of the lane, to be sent, read strongly. One trip.
+    /// A message of the lane for sending (strongly consistent read). One round trip.
     pub async fn outbound(
         &self,
         lane: &ConversationLane,
@@ -140,7 +140,8 @@ impl Store {
         self.get_item(Table::Messages, key).await?.map(Outbound::read).transpose()
     }
 
-    /// Makes the next step of a plan a message of the lane; `None` if somebody else has. One trip.
+    /// Makes the next step of a plan a message of the lane. Returns `None` if another visitor did. One round
+    /// trip.
     pub async fn make_step(
         &self,
         lane: &mut ConversationLane,
@@ -163,35 +164,38 @@ impl Store {
             step.when("done = :seen").bind(":seen", n(plan.done - 1)),
         ];
         let made = Outbound { message: message.clone(), request };
-        let stands = match self.transact(writes).await? {
+        let is_stored = match self.transact(writes).await? {
             Transacted::Done => true,
-            Transacted::Refused(refusals) => refusals.first().is_some_and(|refusal| made.stands_in(refusal)),
+            Transacted::Refused(refusals) => {
+                refusals.first().is_some_and(|refusal| made.is_found_in(refusal))
+            }
         };
-        if stands {
+        if is_stored {
             lane.counts = lane.counts.with_step(message);
         }
-        Ok(stands.then_some(made))
+        Ok(is_stored.then_some(made))
     }
 
-    /// Records a step of a message that is being sent, and with its last part's end removes its entry. `None` if
-    /// somebody else sends it: then nothing was recorded. Tried again for as long as `patience` lasts. One trip; more
-    /// while the row changes otherwise.
+    /// Records a step of a message that is being sent; the record of its last part also deletes its entry.
+    /// Returns `None` if another sender has the message; then nothing is recorded. Retries for at most
+    /// `retry_for`. One round trip; more while other writes change the row.
     pub async fn record(
         &self,
         seen: &Outbound,
-        patience: Duration,
+        retry_for: Duration,
         step: impl Fn(&Message) -> Message,
     ) -> Result<Option<Outbound>, StoreError> {
-        // Another part's status may move while this one is sent; how the one at hand stands may not.
-        self.record_while(seen, |progress| *progress == seen.message.progress, patience, step).await
+        // The status of another part may change while this one is sent; the progress of the current part may
+        // not.
+        self.record_while(seen, |progress| *progress == seen.message.progress, retry_for, step).await
     }
 
-    /// The same for as long as the part at hand stands so that it is the caller's.
+    /// The same, as long as `is_mine` holds for the progress of the current part.
     pub(crate) async fn record_while(
         &self,
         seen: &Outbound,
         is_mine: impl Fn(&Progress) -> bool,
-        patience: Duration,
+        retry_for: Duration,
         step: impl Fn(&Message) -> Message,
     ) -> Result<Option<Outbound>, StoreError> {
         let request = self.ids.next().to_string();
@@ -199,11 +203,11 @@ impl Store {
         loop {
             let next = Outbound { message: step(&seen.message), request: request.clone() };
             let once = async || self.record_once(&seen, &next).await;
-            let found = match while_busy(Patience::lasting(self, patience), once).await? {
+            let found = match retry_while_busy(Patience::lasting(self, retry_for), once).await? {
                 None => return Ok(Some(next)),
                 Some(found) => Outbound::read(found)?,
             };
-            // Of a beginning the lease tells as much, should another part's status have moved since.
+            // For the start of a call, the lease is proof enough if the status of another part changed since.
             let begun = next.message.progress.calling.is_some();
             if found.request == request || begun && found.message.progress == next.message.progress {
                 return Ok(Some(found));
@@ -215,17 +219,17 @@ impl Store {
         }
     }
 
-    /// One attempt; the row that stood in the way.
+    /// One attempt. Returns the row that was found if the write was refused.
     async fn record_once(&self, seen: &Outbound, next: &Outbound) -> Result<Option<Item>, StoreError> {
         let write = next.write(&seen.request)?;
-        let gone = || StoreError::Unreadable {
+        let missing = || StoreError::Unreadable {
             key: format!("the message {}", next.message.id),
             reason: "it is no more".to_owned(),
         };
         if next.message.part_at_hand().is_some() {
             return match self.write(write).await? {
                 Wrote::Done(_) => Ok(None),
-                Wrote::Refused(found) => found.ok_or_else(gone).map(Some),
+                Wrote::Refused(found) => found.ok_or_else(missing).map(Some),
             };
         }
         let Message { workspace_id, conversation, seq, .. } = next.message;
@@ -234,12 +238,12 @@ impl Store {
             Transacted::Done => Ok(None),
             Transacted::Refused(refusals) => {
                 let found = refusals.into_iter().next().and_then(|refusal| refusal.found);
-                found.ok_or_else(gone).map(Some)
+                found.ok_or_else(missing).map(Some)
             }
         }
     }
 
-    /// Removes the entry of a message of which nothing is to be sent. One trip.
+    /// Deletes the entry of a message that has nothing left to send. One round trip.
     pub async fn close_entry(&self, lane: &ConversationLane, entry: Entry) -> Result<(), StoreError> {
         let pk = keys::messages(lane.workspace_id, lane.conversation);
         self.write(Write::delete(Table::Messages, key(pk, keys::open_entry(entry.seq)))).await?;
@@ -248,7 +252,7 @@ impl Store {
 }
 
 impl ConversationLane {
-    /// The lane of a conversation that was taken; `None` if another kind was.
+    /// The lane of a conversation from a lease; `None` if the lease is of another kind.
     pub fn of(leased: &Leased) -> Option<Self> {
         match (leased.lane, &leased.state) {
             (LaneId::Conversation(workspace_id, conversation), LaneState::Conversation(counts)) => {
@@ -258,7 +262,7 @@ impl ConversationLane {
         }
     }
 
-    /// What the release of the lane writes.
+    /// The state that the release of the lane writes.
     pub fn state(&self) -> LaneState {
         LaneState::Conversation(self.counts)
     }
@@ -270,7 +274,7 @@ impl Outbound {
         Ok(Self { message: message(item)?, request })
     }
 
-    /// The change of the row, if it is as the request `seen` wrote it.
+    /// The change of the row, under the condition that `seen` wrote it last.
     fn write(&self, seen: &str) -> Result<Write, StoreError> {
         let (pk, sk) = keys::message(self.message.workspace_id, self.message.conversation, self.message.id);
         let mut item = message_item(&self.message, &self.request)?;
@@ -283,8 +287,9 @@ impl Outbound {
         Ok(values.fold(write, |write, (name, value)| write.bind(format!(":{name}"), value)))
     }
 
-    /// Whether what a transaction that made the message was refused for is the message itself, made by it before.
-    fn stands_in(&self, refusal: &Refusal) -> bool {
-        refusal.at == 0 && refusal.found.as_ref().is_some_and(|found| is_by(found, &self.request))
+    /// Whether a transaction that stores the message was refused because an earlier attempt of it stored the
+    /// message.
+    fn is_found_in(&self, refusal: &Refusal) -> bool {
+        refusal.at == 0 && refusal.found.as_ref().is_some_and(|found| is_written_by(found, &self.request))
     }
 }

@@ -1,9 +1,9 @@
-//! What a lane counts of its conversation's messages, so that nobody has to read them all for a summary.
+//! The counts of a conversation's messages in its lane, so a summary need not read all messages.
 //!
-//! A message is counted by the write of the lane that gives it its number. The steps of an onboarding plan, whose numbers
-//! are taken when the conversation is made, are counted when the lane is given back in which they became messages. A
-//! lane whose counts come to fewer than the numbers taken (steps are left, a sender died or had to stop, an older row)
-//! has not counted all: then the messages are read.
+//! A message is counted by the write of the lane that gives it its number. The steps of an onboarding plan
+//! take their numbers when the conversation is created; they are counted when the lane is released under
+//! which they became messages. If the counts add up to fewer messages than numbers taken (steps are left, a
+//! sender died or had to stop, the row is older), the messages are read.
 
 use domain::summary::{Direction, Tally};
 use domain::{Message, Timestamp};
@@ -13,7 +13,7 @@ use crate::dynamodb::update::Change;
 use crate::lanes::row::LaneRow;
 
 impl LaneRow {
-    /// What it counts, which may not be all.
+    /// The counts of the row, which may be incomplete.
     fn tally(&self) -> Tally {
         Tally {
             inbound: self.inbound,
@@ -24,7 +24,7 @@ impl LaneRow {
         }
     }
 
-    /// All messages of the conversation, if it counts them all and none is younger than that.
+    /// The counts of all messages, if the row counts all of them and none is later than `until`.
     pub(crate) fn counted(&self, until: Timestamp) -> Option<Tally> {
         let tally = self.tally();
         let all = u64::try_from(tally.messages()).is_ok_and(|messages| messages == self.seq);
@@ -32,7 +32,7 @@ impl LaneRow {
     }
 }
 
-/// What the lane of a conversation counts, under a lease.
+/// The counts of a conversation's lane under a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// The last number that a message took.
@@ -44,24 +44,24 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Those of a lane that was just taken.
+    /// The counts of a lane that was just leased.
     pub(crate) fn of(row: &LaneRow) -> Self {
         Self { seq: row.seq, tally: row.tally(), made: Tally::default() }
     }
 
-    /// The same, once a step of the plan became that message.
+    /// The counts after a step of the plan became this message.
     pub(crate) fn with_step(self, message: &Message) -> Self {
         Self { made: self.made.and(Tally::of(message)), ..self }
     }
 
-    /// The same, in a row that was found changed meanwhile.
-    pub(crate) fn moved(self, found: Self) -> Self {
+    /// The counts of a row that changed meanwhile, with the steps of this lease.
+    pub(crate) fn merged_with(self, found: Self) -> Self {
         Self { made: self.made, ..found }
     }
 
-    /// The release also counts the steps that were made. It needs the lane as it was read: a message that came
-    /// meanwhile may be the last.
-    pub(crate) fn put_back(self, change: Change) -> Change {
+    /// The release also counts the steps that became messages. It requires the lane as it was read, because a
+    /// message that was added since may be the last.
+    pub(crate) fn add_to_release(self, change: Change) -> Change {
         let all = self.tally.and(self.made);
         match all.first.zip(all.last) {
             Some((first, last)) if self.made.messages() > 0 => change
@@ -76,8 +76,9 @@ impl Counts {
     }
 }
 
-/// The change that gives a message its number also counts it. It expects that the message is younger than those before
-/// it, as nearly all are: if clocks differ it is refused, and repeated with the lane as it was `found`.
+/// Adds the count of a message to the change that gives it its number. The change expects that the message is
+/// later than those before it, as nearly all are. If clocks differ, it is refused and repeated with the lane
+/// as it was `found`.
 pub(crate) fn count(change: Change, message: &Message, found: Option<&LaneRow>) -> Change {
     let at = message.created_at.as_millis();
     let change = change.add(counter(message.direction()), n(1));

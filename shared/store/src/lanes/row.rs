@@ -1,4 +1,4 @@
-//! The rows by which a conversation is sent into: its lane and its onboarding plan.
+//! The rows for sending a conversation's messages: its lane and its onboarding plan.
 
 use domain::onboarding::Requested;
 use domain::summary::Tally;
@@ -12,8 +12,8 @@ use crate::dynamodb::write::LAST_REQUEST;
 use crate::messages::row::{RecipientField, RequestedField};
 use crate::{StoreError, keys};
 
-/// The lane that a conversation is made with, as `request_id` writes it: `seq` numbers are taken, of which those that
-/// are messages are counted; it is looked after from `due_at` on, if there is something to be sent.
+/// The lane of a new conversation, as `request_id` writes it. `seq` numbers are taken, `tally` counts those
+/// that are messages. It is due from `due_at` on, if there is something to send.
 pub(crate) fn first_lane(
     workspace: WorkspaceId,
     conversation: ConversationId,
@@ -59,23 +59,23 @@ pub(crate) fn plan_item(plan: &OnboardingPlan, request_id: &str) -> Result<Item,
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LaneRow {
-    /// The last number taken: the next message's is one more.
+    /// The last number taken. The next message takes the number after it.
     pub(crate) seq: u64,
-    /// Grows with whatever is to be sent.
+    /// Grows by one with each piece of new work.
     #[serde(default)]
     pub(crate) mark: u64,
-    /// Who sends into the conversation, and until when (milliseconds since 1970).
+    /// The lease of the current visitor and its end (milliseconds since 1970).
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     pub(crate) lease: Option<Uuid>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lease_until: Option<i64>,
-    /// Where it stands in the `due` index, and from when on it is looked after (milliseconds since 1970).
+    /// The partition of the `due` index, and the time from which the lane is due (milliseconds since 1970).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) due_shard: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) due_at: Option<i64>,
-    /// How many messages there are of each direction, and when the first and the last were made (milliseconds since
-    /// 1970), as far as they are counted here ([`LaneRow::counted`]).
+    /// The number of messages of each direction, and when the first and the last were created (milliseconds
+    /// since 1970), as far as they are counted here ([`LaneRow::counted`]).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) outbound: usize,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -93,7 +93,7 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// `W#C#<conversation id>` / `P`. Removed when the last step has become a message.
+/// `W#C#<conversation id>` / `P`. Deleted when the last step has become a message.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PlanRow {
@@ -105,7 +105,7 @@ pub(crate) struct PlanRow {
 }
 
 impl PlanRow {
-    /// The plan of that conversation.
+    /// The plan of this conversation.
     pub(crate) fn plan(self, workspace: WorkspaceId, conversation: ConversationId) -> OnboardingPlan {
         OnboardingPlan {
             workspace_id: workspace,
@@ -130,7 +130,7 @@ mod tests {
     const CONVERSATION: ConversationId = ConversationId::from_uuid(Uuid::from_u128(2));
 
     #[test]
-    fn a_plan_reads_back_as_it_was_written() {
+    fn a_plan_read_from_its_row_is_unchanged() {
         let channel = ChannelId::parse("1045551234567").unwrap();
         let parameters = Parameters::from([("code".to_owned(), ParameterValue::parse("7").unwrap())]);
         let plan = OnboardingPlan {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_is_in_the_due_index_only_while_something_is_to_be_sent() {
+    fn a_lane_is_in_the_due_index_only_while_it_has_something_to_send() {
         let lane = |due_at| first_lane(WORKSPACE, CONVERSATION, 2, Tally::default(), due_at, "r").unwrap();
         let idle = lane(None);
         assert_eq!((text(&idle, "sk"), text(&idle, LAST_REQUEST)), ("L", "r"));

@@ -1,4 +1,4 @@
-//! Counting a conversation's messages, for its summary.
+//! Counts a conversation's messages for its summary.
 
 use domain::summary::Tally;
 use domain::{ConversationId, Timestamp, WorkspaceId};
@@ -9,8 +9,9 @@ use crate::messages::row::Counted;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
-    /// The messages that a conversation had by that moment, read strongly. One trip, as its lane counts them; where
-    /// that has not counted all, or counts later ones, another for each megabyte of them.
+    /// The counts of a conversation's messages up to a moment (strongly consistent read). One round trip if
+    /// the lane counts them. If it has not counted all, or counts later ones, one more for each megabyte of
+    /// messages.
     pub async fn tally(
         &self,
         workspace: WorkspaceId,

@@ -1,4 +1,4 @@
-//! A workspace's lead capture, and its captcha secret among the secrets.
+//! A workspace's lead capture settings, and its captcha secret in the table `secrets`.
 
 use std::time::Duration;
 
@@ -12,29 +12,29 @@ use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
-/// For how long a process remembers a captcha secret.
+/// How long a process remembers a captcha secret.
 pub(crate) const CAPTCHA_SECRET_MEMORY: Duration = Duration::from_secs(300);
 
 impl Store {
-    /// The workspace's set-up, read strongly. One trip.
+    /// The workspace's lead capture settings (strongly consistent read). One round trip.
     pub async fn capture(&self, workspace: WorkspaceId) -> Result<Option<Capture>, StoreError> {
         let row: Option<CaptureRow> = self.get_row(Table::Workspaces, keys::capture(workspace)).await?;
         Ok(row.map(Capture::from))
     }
 
-    /// Makes a set-up; `false` when there is one. One trip.
+    /// Stores new settings. Returns `false` if there are settings already. One round trip.
     pub async fn create_capture(&self, capture: &Capture) -> Result<bool, StoreError> {
         self.put_first(Table::Workspaces, capture_row(capture)?).await
     }
 
-    /// Puts the next version of a set-up in the place of the one before; `false` when that is no longer the present
-    /// one. One trip.
+    /// Replaces the settings by their next version. Returns `false` if the previous version is not the
+    /// current one. One round trip.
     pub async fn replace_capture(&self, next: &Capture) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, capture_row(next)?, next.version - 1).await
     }
 
-    /// The secret by which the captcha's provider knows the workspace's site, remembered for 5 minutes. One trip when
-    /// it is not in memory.
+    /// The secret of the workspace's site at the captcha's provider, remembered for 5 minutes. One round trip
+    /// if it is not in memory.
     pub async fn captcha_secret(&self, workspace: WorkspaceId) -> Result<Option<Secret>, StoreError> {
         let now = self.now();
         if let Some(secret) = self.memories.captcha_secrets.get(&workspace, now) {
@@ -48,12 +48,13 @@ impl Store {
         Ok(secret)
     }
 
-    /// Forgets a captcha secret, since the provider refused it: it may have been replaced.
+    /// Removes a captcha secret from memory after the provider refused it: it may have been replaced.
     pub fn forget_captcha_secret(&self, workspace: WorkspaceId) {
         self.memories.captcha_secrets.forget(&workspace);
     }
 
-    /// Stores a captcha secret. Processes that remember the one before use it for up to 5 minutes more. One trip.
+    /// Stores a captcha secret. Processes that remember the previous one use it for up to 5 minutes more. One
+    /// round trip.
     pub async fn set_captcha_secret(
         &self,
         workspace: WorkspaceId,

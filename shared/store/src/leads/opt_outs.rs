@@ -1,4 +1,4 @@
-//! Numbers whose owners asked not to be written to by leads.
+//! Phone numbers that opted out of messages for leads.
 
 use domain::{Cellphone, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
@@ -8,37 +8,37 @@ use crate::dynamodb::item::{key, row};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
-/// A number whose owner asked not to be written to.
+/// A phone number that opted out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptOut {
     /// The number.
     pub cellphone: Cellphone,
-    /// When it was put down.
+    /// When the opt-out was recorded.
     pub since: Timestamp,
 }
 
 impl Store {
-    /// Whether the number's owner asked not to be written to, read strongly. One trip.
+    /// Whether the number opted out (strongly consistent read). One round trip.
     pub async fn opted_out(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Result<bool, StoreError> {
         let found = self.get_item(Table::Leads, (keys::opt_outs(workspace), cellphone.as_str())).await?;
         Ok(found.is_some())
     }
 
-    /// Puts a number down; `false` if it was already. One trip.
+    /// Records an opt-out. Returns `false` if the number had opted out already. One round trip.
     pub async fn opt_out(&self, workspace: WorkspaceId, opt_out: &OptOut) -> Result<bool, StoreError> {
         let body = OptOutRow { cellphone: opt_out.cellphone.clone(), since: opt_out.since };
         let row = row(keys::opt_outs(workspace), opt_out.cellphone.as_str(), "optOut", &body)?;
         self.put_first(Table::Leads, row).await
     }
 
-    /// Strikes a number off. One trip.
+    /// Deletes a number's opt-out, if there is one. One round trip.
     pub async fn opt_in(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Result<(), StoreError> {
         let key = key(keys::opt_outs(workspace), cellphone.as_str());
         self.write(Write::delete(Table::Leads, key)).await?;
         Ok(())
     }
 
-    /// All numbers that were put down, by number. One trip for each megabyte.
+    /// All numbers that opted out, sorted by number. One round trip for each megabyte.
     pub async fn opt_outs(&self, workspace: WorkspaceId) -> Result<Vec<OptOut>, StoreError> {
         let rows: Vec<OptOutRow> = self.partition(Table::Leads, keys::opt_outs(workspace)).await?;
         let opt_out = |row: OptOutRow| OptOut { cellphone: row.cellphone, since: row.since };

@@ -1,41 +1,43 @@
-//! Leads as operators look at them: the newest first, and tried once more.
+//! Operators' operations on leads: the list, newest first, and the retry.
 
 use domain::{LaneId, Lead, LeadState, WorkspaceId};
 
 use crate::dynamodb::item::{PK, SK, key, n, s, text};
-use crate::dynamodb::versions::changing;
-use crate::dynamodb::write::{Wrote, is_by};
+use crate::dynamodb::versions::diff_write;
+use crate::dynamodb::write::{Wrote, is_written_by};
 use crate::leads::row::{is_indexed, lead, lead_item};
 use crate::{Store, StoreError, Table, keys};
 
-/// Some leads, the newest first.
+/// A page of leads, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeadPage {
-    /// The leads.
+    /// The leads of the page.
     pub leads: Vec<Lead>,
-    /// Where the next page begins; `None` behind the last.
+    /// Where the next page begins; `None` on the last page.
     pub next: Option<String>,
 }
 
 impl LeadPage {
-    /// Where the page begins whose first lead is the one after this one.
+    /// The start of a page whose first lead is the one after `lead`.
     pub fn behind(lead: &Lead) -> String {
         keys::newest_first(lead.created_at, lead.id)
     }
 }
 
-/// The index shows the state.
+/// The index contains the state.
 const INDEXED: &str = "#state = :state";
-/// The index shows the state only for rows of releases before `stage`. The rows themselves tell the others apart.
+/// The index contains the state only for rows of releases before `stage`. For the others, the rows themselves
+/// are filtered.
 const NOT_INDEXED: &str = "attribute_not_exists(#state) OR #state = :state";
 
 impl Store {
-    /// The greatest number of leads of a page.
+    /// The maximum number of leads of a page.
     pub const MOST_LEADS: u16 = 100;
 
-    /// At most `limit` (1 to [`Store::MOST_LEADS`]) of a workspace's leads, of one state or of all, the newest first,
-    /// behind `from`. The list lags a moment behind, so that a page may hold fewer; a page of leads that are QUEUED,
-    /// SENDING or SENT also leaves out those of the other two states. Two trips; more where few are of that state.
+    /// At most `limit` (1 to [`Store::MOST_LEADS`]) leads of a workspace after `from`, newest first, of one
+    /// state or of all. The index is eventually consistent, so a page may have fewer leads. A page of leads
+    /// that are QUEUED, SENDING or SENT also leaves out those of the other two states. Two round trips; more
+    /// if few leads have the state.
     pub async fn leads(
         &self,
         workspace: WorkspaceId,
@@ -82,17 +84,17 @@ impl Store {
         Ok(LeadPage { leads, next })
     }
 
-    /// Stores a lead that an operator wants tried once more ([`Lead::retried`]), due at once; `false` when it is no
-    /// longer as it was read. One trip.
+    /// Stores a lead for which an operator requested a retry ([`Lead::retried`]); it is due at once. Returns
+    /// `false` if the lead was changed since it was read. One round trip.
     pub async fn retry_lead(&self, seen: &Lead, next: &Lead) -> Result<bool, StoreError> {
         let request = self.ids.next().to_string();
         let before = lead_item(seen, "")?;
         let mut after = lead_item(next, &request)?;
         after.insert("dueShard".to_owned(), s(keys::due_shard(&LaneId::Lead(next.workspace_id, next.id))));
         after.insert("dueAt".to_owned(), n(self.now().as_millis()));
-        match self.write(changing(Table::Leads, &before, &after, seen.version)).await? {
+        match self.write(diff_write(Table::Leads, &before, &after, seen.version)).await? {
             Wrote::Done(_) => Ok(true),
-            Wrote::Refused(found) => Ok(found.is_some_and(|found| is_by(&found, &request))),
+            Wrote::Refused(found) => Ok(found.is_some_and(|found| is_written_by(&found, &request))),
         }
     }
 }

@@ -24,9 +24,9 @@ pub(crate) fn lead_item(lead: &Lead, request_id: &str) -> Result<Item, StoreErro
     Ok(item)
 }
 
-/// The lead of a row.
+/// Reads the lead from its row.
 pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
-    // The key of a row that is no lead's may hold personal data.
+    // The key of a row that is no lead may contain personal data.
     let Some((workspace_id, id)) = keys::read_lead(text(&item, PK)) else {
         return Err(unreadable(&item, "its key is of another kind"));
     };
@@ -68,21 +68,21 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
     })
 }
 
-/// How far the lead has come whose row was read for nothing else.
+/// The state of a lead, from an item with only the state's attributes.
 pub(crate) fn state(item: Item) -> Result<LeadState, StoreError> {
     let key = text(&item, PK).to_owned();
     let fields: StateFields = read(item)?;
     fields.state().map_err(|reason| StoreError::Unreadable { key, reason: reason.to_owned() })
 }
 
-/// The state of a lead. The index of all leads projects `state` alone, so that the index is written again only when a
-/// lead ends badly: operators look for those.
+/// The state of a lead. The index of all leads projects only `state`. So the index is written again only when
+/// a lead ends without being sent; operators look for those.
 #[derive(Serialize, Deserialize)]
 struct StateFields {
-    /// The state, whichever it is. Releases before this attribute existed wrote `state` alone.
+    /// The state. Releases before this attribute wrote only `state`.
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     stage: Option<LeadState>,
-    /// The state, if it is one that the index shows.
+    /// The state, if the index shows it.
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     state: Option<LeadState>,
 }
@@ -105,8 +105,8 @@ pub(crate) fn is_indexed(state: LeadState) -> bool {
     }
 }
 
-/// `W#L#<lead id>` / `L`. It is written four times, each time whole: nothing stands in it twice, so that it seldom
-/// exceeds the kilobyte of a write unit.
+/// `W#L#<lead id>` / `L`. The row is written four times, each time as a whole. It contains no value twice, so
+/// it seldom exceeds one kilobyte, the size of a write unit.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct LeadRow {
@@ -139,7 +139,7 @@ struct LeadRow {
     version: u64,
 }
 
-/// A permission. It was received when the lead was made, and its page is the lead's.
+/// A consent. It was received when the lead was created, and its page is the lead's `landingUri`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ConsentField {
@@ -150,7 +150,7 @@ struct ConsentField {
     address_hash: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     user_agent: Option<String>,
-    /// In hundredths.
+    /// The captcha score in hundredths.
     score: u8,
 }
 

@@ -1,8 +1,9 @@
-//! Leads as they are sent: each under a lease that always ends, by one sender at a time.
+//! The sending of leads: each under a lease that always ends, by one sender at a time.
 //!
-//! A call of the provider is recorded before it is made and after: a lead on which a call was recorded and no end, and
-//! whose lease is over, has an unknown outcome. All that a lead opens is written in the transaction that records its
-//! first call, so that there is neither a conversation without its lead on the way nor a call without its conversation.
+//! A call to the provider is recorded before and after it is made. A lead with a recorded call, no recorded
+//! outcome and an expired lease has an unknown outcome. Everything that a lead creates is written in the
+//! transaction that records its first call. So there is no conversation whose lead is not being sent, and no
+//! call without its conversation.
 
 use std::time::Duration;
 
@@ -16,11 +17,11 @@ use uuid::Uuid;
 use crate::contacts::plan::{Plan as ContactPlan, search_hints};
 use crate::conversations::plan::first_writes;
 use crate::dynamodb::item::{Item, PK, SK, key, s, text};
-use crate::dynamodb::retry::{Patience, while_busy};
+use crate::dynamodb::retry::{Patience, retry_while_busy};
 use crate::dynamodb::update::Change;
-use crate::dynamodb::versions::replacing;
-use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write, Wrote, is_by};
-use crate::lanes::{LaneState, Leased, given_back};
+use crate::dynamodb::versions::replace_write;
+use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write, Wrote, is_written_by};
+use crate::lanes::{LaneState, Leased, release_change};
 use crate::leads::row::lead_item;
 use crate::messages::row::message_item;
 use crate::{Store, StoreError, Table, keys};
@@ -30,33 +31,33 @@ use crate::{Store, StoreError, Table, keys};
 pub struct LeasedLead {
     /// The lead, as it was last read or written.
     pub lead: Lead,
-    /// Whose lease it is; random, so it serves as randomness too.
+    /// The id of the lease. It is random, so it also serves as a source of randomness.
     pub lease: Uuid,
 }
 
-/// What becomes of a lead's lease with a record.
+/// What a record does with the lead's lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeadStep {
-    /// It stays: a call is being made.
+    /// The lease stays: a call is being made.
     Goes,
-    /// It is given back, and its next visitor comes so; for good where none is to come.
+    /// The lease ends, and the next visit is as planned; `None` if there is no next visit.
     Left(Option<Plan>),
 }
 
-/// What became of a lead's record.
+/// The result of a record of a lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeadRecorded {
-    /// It stands.
+    /// The record is written.
     Done,
-    /// What is written with it (the contact or its number, the message) changed meanwhile; nothing was written. Look
-    /// again, and repeat.
+    /// Nothing is written, because the contact, its number or the message changed since they were read. Read
+    /// again and repeat.
     Stale,
-    /// The lead is somebody else's by now; nothing was written.
+    /// Nothing is written, because another visitor holds the lead.
     Lost,
 }
 
 impl LeasedLead {
-    /// The lead that was taken; `None` if a lane of another kind was.
+    /// The lead from a lease; `None` if the lease is of another kind.
     pub fn of(leased: &Leased) -> Option<Self> {
         match &leased.state {
             LaneState::Lead(lead) => Some(Self { lead: (**lead).clone(), lease: leased.lease }),
@@ -66,18 +67,18 @@ impl LeasedLead {
 }
 
 impl Store {
-    /// Records that the first call for a lead begins, and writes what it opens; `found` is the contact as it was read,
-    /// if there was one. A new contact's search rows come first: a search looks at the contact itself before it shows
-    /// it, so that they need no transaction, which would double their cost. Tried again for as long as `patience` lasts.
-    /// Two trips for a new contact, otherwise one; more while others hold the rows, and when the workspace's shards are
-    /// not in memory.
+    /// Records the start of the first call for a lead, and writes what the lead creates. `found` is the
+    /// contact as it was read, if there was one. A new contact's search rows are written first: a search
+    /// reads the contact itself before it shows it, so they need no transaction, which would double their
+    /// cost. Retries for at most `retry_for`. Two round trips for a new contact, otherwise one; more while
+    /// other writers hold the rows, and if the workspace's shards are not in memory.
     pub async fn open_lead(
         &self,
         leased: &LeasedLead,
         begun: &Lead,
         opening: &LeadOpening,
         found: Option<&Contact>,
-        patience: Duration,
+        retry_for: Duration,
     ) -> Result<LeadRecorded, StoreError> {
         let (request, since) = (self.ids.next().to_string(), Instant::now());
         let mut writes = vec![lead_write(leased, begun, LeadStep::Goes, &request)?];
@@ -103,18 +104,20 @@ impl Store {
             &request,
         )?);
         writes.push(Write::put(Table::Messages, message_item(&opening.message, &request)?).when_absent());
-        let put = self.put_all(Table::Contacts, &hints, patience).await;
+        let put = self.put_all(Table::Contacts, &hints, retry_for).await;
         put.into_iter().collect::<Result<(), _>>()?;
         let once = async || self.transact(writes.clone()).await;
-        let patience = Patience::lasting(self, patience.saturating_sub(since.elapsed()));
-        let Transacted::Refused(refusals) = while_busy(patience, once).await? else {
+        let retries = Patience::lasting(self, retry_for.saturating_sub(since.elapsed()));
+        let Transacted::Refused(refusals) = retry_while_busy(retries, once).await? else {
             return Ok(LeadRecorded::Done);
         };
         match refusals.first() {
-            Some(Refusal { at: 0, found: Some(row) }) if is_by(row, &request) => Ok(LeadRecorded::Done),
+            Some(Refusal { at: 0, found: Some(row) }) if is_written_by(row, &request) => {
+                Ok(LeadRecorded::Done)
+            }
             Some(Refusal { at: 0, .. }) => Ok(LeadRecorded::Lost),
             Some(refusal) if of_contact.contains(&refusal.at) => {
-                // Somebody else took the number: nothing will ever stand under this contact's id.
+                // Another request took the number, so there will never be a contact with this id.
                 for hint in hints {
                     self.write(Write::delete(Table::Contacts, key(text(&hint, PK), text(&hint, SK)))).await?;
                 }
@@ -124,19 +127,19 @@ impl Store {
         }
     }
 
-    /// Records how a lead stands, together with its message where that changes (as it was read, and as it is now).
-    /// Tried again for as long as `patience` lasts. One trip; more while others hold the rows.
+    /// Records the state of a lead, together with its message if that changes (as it was read, and as it is
+    /// now). Retries for at most `retry_for`. One round trip; more while other writers hold the rows.
     pub async fn record_lead(
         &self,
         leased: &LeasedLead,
         next: &Lead,
         message: Option<(&Message, &Message)>,
         step: LeadStep,
-        patience: Duration,
+        retry_for: Duration,
     ) -> Result<LeadRecorded, StoreError> {
         let request = self.ids.next().to_string();
         let once = async || self.record_lead_once(leased, next, message, step, &request).await;
-        while_busy(Patience::lasting(self, patience), once).await
+        retry_while_busy(Patience::lasting(self, retry_for), once).await
     }
 
     async fn record_lead_once(
@@ -148,7 +151,7 @@ impl Store {
         request: &str,
     ) -> Result<LeadRecorded, StoreError> {
         let write = lead_write(leased, next, step, request)?;
-        let is_mine = |found: Option<&Item>| found.is_some_and(|found| is_by(found, request));
+        let is_mine = |found: Option<&Item>| found.is_some_and(|found| is_written_by(found, request));
         let Some((seen, said)) = message else {
             return Ok(match self.write(write).await? {
                 Wrote::Done(_) => LeadRecorded::Done,
@@ -156,7 +159,7 @@ impl Store {
                 Wrote::Refused(_) => LeadRecorded::Lost,
             });
         };
-        let said = replacing(Table::Messages, message_item(said, request)?, seen.version);
+        let said = replace_write(Table::Messages, message_item(said, request)?, seen.version);
         let Transacted::Refused(refusals) = self.transact(vec![write, said]).await? else {
             return Ok(LeadRecorded::Done);
         };
@@ -168,21 +171,21 @@ impl Store {
     }
 }
 
-/// The change of a lead's row, while it is the caller's.
+/// The change of a lead's row, under the condition that the caller holds the lease.
 fn lead_write(leased: &LeasedLead, next: &Lead, step: LeadStep, request: &str) -> Result<Write, StoreError> {
     let (pk, sk) = keys::lead(next.workspace_id, next.id);
     let mut item = lead_item(next, request)?;
-    let changing = ["contactId", "opened", "stage", "progress", "version", "updatedAt", LAST_REQUEST];
-    // A call begins once under a lease: whoever repeats that, as the answer was lost, finds what they wrote.
+    let changed = ["contactId", "opened", "stage", "progress", "version", "updatedAt", LAST_REQUEST];
+    // A call starts only once under a lease. A repeat after a lost answer finds its own write.
     let mut change = match step {
         LeadStep::Goes => Change::default()
             .when("attribute_not_exists(#progress.#calling)")
             .name("progress")
             .name("calling"),
-        LeadStep::Left(plan) => given_back(plan, &LaneId::Lead(next.workspace_id, next.id)),
+        LeadStep::Left(plan) => release_change(plan, &LaneId::Lead(next.workspace_id, next.id)),
     };
     change = change.when("#lease = :mine").name("lease").bind(":mine", s(leased.lease.to_string()));
-    for name in changing.into_iter().chain(["state", "error"]) {
+    for name in changed.into_iter().chain(["state", "error"]) {
         change = change.set_or_remove(name, item.remove(name));
     }
     Ok(change.of(Table::Leads, key(pk, sk)))

@@ -1,4 +1,4 @@
-//! The row of a message, and the entry by which it stays in its conversation's lane while it is to be sent.
+//! The row of a message, and the entry in its conversation's lane while the message is to be sent.
 
 use domain::media::FileName;
 use domain::message::{Attached, Content, PartError, Progress, SentBy};
@@ -27,12 +27,12 @@ pub(crate) fn message_item(message: &Message, request_id: &str) -> Result<Item, 
     Ok(item)
 }
 
-/// The message of a row.
+/// Reads the message from its row.
 pub(crate) fn message(item: Item) -> Result<Message, StoreError> {
     Ok(read::<MessageRow>(item)?.into())
 }
 
-/// The entry of a message that is to be sent, in its place in the conversation.
+/// The entry of a message that is to be sent, under the message's number.
 pub(crate) fn entry_item(message: &Message, request_id: &str) -> Result<Item, StoreError> {
     let pk = keys::messages(message.workspace_id, message.conversation);
     let mut item = row(pk, keys::open_entry(message.seq), "entry", &EntryRow { message_id: message.id })?;
@@ -40,16 +40,16 @@ pub(crate) fn entry_item(message: &Message, request_id: &str) -> Result<Item, St
     Ok(item)
 }
 
-/// `W#C#<conversation id>` / `Q#<seq>`. Removed with the message's last part.
+/// `W#C#<conversation id>` / `Q#<seq>`. Deleted with the record of the message's last part.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EntryRow {
-    /// What is to be sent.
+    /// The message to send.
     #[serde(with = "fields::text")]
     pub(crate) message_id: MessageId,
 }
 
-/// What of a message's row counts for a summary; the rest is not even read.
+/// The attributes of a message's row that a summary needs. The others are not read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Counted {
@@ -72,7 +72,7 @@ struct CountedText {
 }
 
 impl Counted {
-    /// A projection of the row. (A template has none of the content's: it goes to customers as it is.)
+    /// The projection of the row. A template has no `content.written`: it always goes to customers.
     pub(crate) const ATTRIBUTES: &str = "pk, sk, sv, sentBy, content.written.broadcast, createdAt";
 
     pub(crate) fn direction(&self) -> Direction {
@@ -118,7 +118,7 @@ enum ContentField {
     Template(RequestedField),
 }
 
-/// A template that is asked for, in a message and in a plan.
+/// A template with its parameters, in a message and in a plan.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RequestedField {
@@ -141,7 +141,7 @@ struct AttachedField {
     size: u64,
 }
 
-/// To whom a message goes, or the messages of a plan.
+/// A recipient of a message, or of the messages of a plan.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecipientField {
@@ -165,7 +165,7 @@ struct PartField {
     error: Option<String>,
 }
 
-/// How sending stands, in a message and in a lead.
+/// The progress of a send, in a message and in a lead.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProgressField {
@@ -345,7 +345,7 @@ mod tests {
         Recipient { contact: id(ContactId::from_uuid, 7), channel }
     }
 
-    /// With a value in every field that may be absent.
+    /// A message with a value in every optional field.
     fn full(content: Content) -> Message {
         let at = Timestamp::from_millis(1_767_323_045_678);
         let parts = [MessageStatus::Sent, MessageStatus::Unknown, MessageStatus::Sending];
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_reads_back_as_it_was_written() {
+    fn a_message_read_from_its_row_is_unchanged() {
         let plain = Message {
             sent_by: SentBy::Onboarding,
             reply_to: None,
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_messages_keys_are_its_conversations_and_its_own() {
+    fn the_keys_of_a_message_are_those_of_its_conversation_and_its_own_id() {
         let item = message_item(&full(written()), "r").unwrap();
         assert_eq!(
             ["pk", "sk", "kind", LAST_REQUEST].map(|name| text(&item, name)),

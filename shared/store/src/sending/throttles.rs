@@ -1,7 +1,7 @@
-//! Lines that the provider asks to slow down: one row a line, for all that is sent from it.
+//! Lines that the provider throttles: one row for each line, used by all senders.
 //!
-//! The row is a courtesy to the provider and to those who wait: a send whose line's row cannot be read or written goes
-//! on as if there were none, and meets the provider's own answer.
+//! The row only saves calls. If it cannot be read or written, a send continues as if there were none, and
+//! gets the provider's own answer.
 
 use domain::sending::End;
 use domain::{ChannelId, LineThrottle, Timestamp, WorkspaceId, causes};
@@ -12,7 +12,8 @@ use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
-    /// How a line stands with its provider, read strongly. What cannot be read is logged. One trip.
+    /// The throttle state of a line (strongly consistent read). If it cannot be read, this is logged and the
+    /// line counts as not throttled. One round trip.
     pub async fn line_throttle(&self, workspace: WorkspaceId, channel: &ChannelId) -> LineThrottle {
         match self.known_throttle(workspace, channel).await {
             Ok(known) => known.unwrap_or_default(),
@@ -36,9 +37,9 @@ impl Store {
         Ok(row.map(LineThrottle::from))
     }
 
-    /// Remembers what the end of a call says of its line, which stood so before the call; most ends say nothing. Of
-    /// several throttlings the longest holds, and an accepted send eases the line only as it saw it. What cannot be
-    /// written is logged. One trip, or none.
+    /// Stores what the end of a call means for its line; `before` is the line's state before the call. Most
+    /// ends mean nothing. The longest of several throttlings wins, and an accepted send eases the line only
+    /// if its state is unchanged. If the row cannot be written, this is logged. One round trip, or none.
     pub async fn remember_line(
         &self,
         workspace: WorkspaceId,

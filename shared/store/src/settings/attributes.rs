@@ -1,4 +1,4 @@
-//! Custom attribute definitions.
+//! Definitions of custom attributes.
 
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId,
@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::write::{Transacted, Write};
-use crate::settings::workspaces::adding_to;
+use crate::settings::workspaces::bump_version;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
-    /// All definitions of the workspace, archived ones included. One trip for each megabyte (a hundred
+    /// All definitions of the workspace, including archived ones. One round trip for each megabyte (a hundred
     /// definitions of ordinary size are a few kilobytes).
     pub async fn definitions(&self, workspace: WorkspaceId) -> Result<Definitions, StoreError> {
         let rows: Vec<DefinitionRow> =
@@ -21,19 +21,19 @@ impl Store {
         Ok(Definitions::new(rows.into_iter().map(AttributeDefinition::from).collect()))
     }
 
-    /// Makes a definition that [`Definitions::admit`] let in when the workspace was as `seen`; `false` when the
-    /// workspace is no longer so, and the definitions must be read again. One trip.
+    /// Stores a definition that [`Definitions::admit`] accepted for the workspace as `seen`. Returns `false`
+    /// if the workspace has changed since; then the definitions must be read again. One round trip.
     pub async fn create_definition(
         &self,
         seen: &Workspace,
         definition: &AttributeDefinition,
     ) -> Result<bool, StoreError> {
         let put = Write::put(Table::Workspaces, definition_row(definition)?).when_absent();
-        Ok(self.transact(vec![adding_to(seen), put]).await? == Transacted::Done)
+        Ok(self.transact(vec![bump_version(seen), put]).await? == Transacted::Done)
     }
 
-    /// Puts the next version of a definition in the place of the one before; `false` when that is no longer
-    /// the present one. One trip.
+    /// Replaces a definition by its next version. Returns `false` if the previous version is not the current
+    /// one. One round trip.
     pub async fn replace_definition(&self, next: &AttributeDefinition) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, definition_row(next)?, next.version - 1).await
     }

@@ -1,4 +1,4 @@
-//! Lines and brands, and the tokens of lines among the secrets.
+//! Lines and brands, and the tokens of lines in the table `secrets`.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, read, row, text};
-use crate::dynamodb::versions::replacing;
+use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
-use crate::settings::workspaces::{adding_to, workspace_row};
+use crate::settings::workspaces::{bump_version, workspace_row};
 use crate::{Store, StoreError, Table, keys};
 
-/// For how long a process remembers a line's token.
+/// How long a process remembers a line's token.
 pub(crate) const LINE_TOKEN_MEMORY: Duration = Duration::from_secs(300);
 
 impl Store {
-    /// All lines and brands of the workspace, oldest first. Its default line stands in the workspace's own row
-    /// ([`Workspace::default_line`]) and is left open here. One trip.
+    /// All lines and brands of the workspace, oldest first. The default line is in the workspace's own row
+    /// ([`Workspace::default_line`]) and is not set here. One round trip.
     pub async fn lines(&self, workspace: WorkspaceId) -> Result<Lines, StoreError> {
         let mut lines = Lines::default();
         for item in self.partition_items(Table::Workspaces, keys::lines(workspace)).await? {
@@ -33,7 +33,7 @@ impl Store {
         Ok(lines)
     }
 
-    /// The line of that id. One trip.
+    /// The line with this id. One round trip.
     pub async fn line(
         &self,
         workspace: WorkspaceId,
@@ -43,16 +43,17 @@ impl Store {
         Ok(row.map(Line::from))
     }
 
-    /// Makes a brand that [`Lines::admit_brand`] let in when the workspace was as `seen`; `false` when the workspace
-    /// is no longer so, and the lines must be read again. One trip.
+    /// Stores a brand that [`Lines::admit_brand`] accepted for the workspace as `seen`. Returns `false` if
+    /// the workspace has changed since; then the lines must be read again. One round trip.
     pub async fn create_brand(&self, seen: &Workspace, brand: &Brand) -> Result<bool, StoreError> {
         let put = Write::put(Table::Workspaces, brand_row(brand)?).when_absent();
-        Ok(self.transact(vec![adding_to(seen), put]).await? == Transacted::Done)
+        Ok(self.transact(vec![bump_version(seen), put]).await? == Transacted::Done)
     }
 
-    /// Makes a line that [`Lines::admit_line`] let in, with its token, together with the workspace's next version
-    /// ([`Workspace::with_line`]) and the brand's, if it has one; `false` when one of them is no longer of the version
-    /// before, and the lines must be read again. One trip.
+    /// Stores a line that [`Lines::admit_line`] accepted, with its token, together with the next version of
+    /// the workspace ([`Workspace::with_line`]) and of the brand, if that has one. Returns `false` if the
+    /// previous version of one of them is not the current one; then the lines must be read again. One round
+    /// trip.
     pub async fn create_line(
         &self,
         next: &Workspace,
@@ -61,18 +62,18 @@ impl Store {
         token: &Secret,
     ) -> Result<bool, StoreError> {
         let mut writes = vec![
-            replacing(Table::Workspaces, workspace_row(next)?, next.version - 1),
+            replace_write(Table::Workspaces, workspace_row(next)?, next.version - 1),
             Write::put(Table::Workspaces, line_row(line)?).when_absent(),
             Write::put(Table::Secrets, token_row(line.workspace_id, &line.channel, token)?),
         ];
         if let Some(brand) = brand {
-            writes.push(replacing(Table::Workspaces, brand_row(brand)?, brand.version - 1));
+            writes.push(replace_write(Table::Workspaces, brand_row(brand)?, brand.version - 1));
         }
         Ok(self.transact(writes).await? == Transacted::Done)
     }
 
-    /// The token by which the provider knows the owner of the line, remembered for 5 minutes. One trip when it is not
-    /// in memory.
+    /// The line's access token at the provider, remembered for 5 minutes. One round trip if it is not in
+    /// memory.
     pub async fn line_token(
         &self,
         workspace: WorkspaceId,
@@ -91,7 +92,8 @@ impl Store {
         Ok(token)
     }
 
-    /// Gives a line another token. Processes that remember the one before use it for up to 5 minutes more. One trip.
+    /// Replaces the token of a line. Processes that remember the previous one use it for up to 5 minutes
+    /// more. One round trip.
     pub async fn set_line_token(
         &self,
         workspace: WorkspaceId,
@@ -104,7 +106,7 @@ impl Store {
     }
 }
 
-/// The kinds of rows of the partition.
+/// The kinds of rows in the partition.
 const LINE: &str = "line";
 const BRAND: &str = "brand";
 

@@ -9,13 +9,13 @@ use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
-    /// A team of the workspace. One trip.
+    /// A team of the workspace. One round trip.
     pub async fn team(&self, workspace: WorkspaceId, id: TeamId) -> Result<Option<Team>, StoreError> {
         let row: Option<TeamRow> = self.get_row(Table::Workspaces, keys::team(workspace, id)).await?;
         Ok(row.map(Team::from))
     }
 
-    /// All teams of the workspace, oldest first. One trip.
+    /// All teams of the workspace, oldest first. One round trip.
     pub async fn teams(&self, workspace: WorkspaceId) -> Result<Vec<Team>, StoreError> {
         let rows: Vec<TeamRow> = self.partition(Table::Workspaces, keys::teams(workspace)).await?;
         let mut teams: Vec<Team> = rows.into_iter().map(Team::from).collect();
@@ -23,8 +23,8 @@ impl Store {
         Ok(teams)
     }
 
-    /// Takes the next turn in a team, for [`Team::whose_turn`]: they count up from 0 and each is given once. One trip.
-    /// A turn whose answer was lost is given to nobody.
+    /// Takes the next turn of a team, for [`Team::whose_turn`]. Turns count up from 0, and each is returned
+    /// once. If the answer is lost, that turn is skipped. One round trip.
     pub async fn take_turn(&self, workspace: WorkspaceId, team: TeamId) -> Result<u64, StoreError> {
         let (pk, sk) = keys::team_turn(workspace, team);
         let expression = "SET kind = :kind, sv = :sv ADD turns :one";
@@ -39,13 +39,13 @@ impl Store {
         }
     }
 
-    /// Makes a team; `false` when one of that id exists already. One trip.
+    /// Stores a new team. Returns `false` if there is a team with this id. One round trip.
     pub async fn create_team(&self, team: &Team) -> Result<bool, StoreError> {
         self.put_first(Table::Workspaces, team_row(team)?).await
     }
 
-    /// Puts the next version of a team in the place of the one before; `false` when that is no longer the
-    /// present one. One trip.
+    /// Replaces a team by its next version. Returns `false` if the previous version is not the current one.
+    /// One round trip.
     pub async fn replace_team(&self, next: &Team) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, team_row(next)?, next.version - 1).await
     }
@@ -56,7 +56,7 @@ fn team_row(team: &Team) -> Result<Item, StoreError> {
     row(pk, sk, "team", &TeamRow::from(team))
 }
 
-/// `W#R#<team id>` / `R`. How many turns were taken.
+/// `W#R#<team id>` / `R`. The number of turns that were taken.
 #[derive(Deserialize)]
 struct TurnsRow {
     turns: u64,

@@ -1,4 +1,4 @@
-//! Message templates: those of a workspace and those of the platform, each scope a partition.
+//! Message templates of workspaces and of the platform. Each scope is a partition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use crate::dynamodb::item::{Item, key, read, row};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
-    /// Those of the named templates that the workspace may use: its own and the platform's; were an id in both, its
-    /// own. For 50 ids at most, each as often as it likes. One trip, none without ids.
+    /// The named templates that the workspace may use: its own and the platform's. If an id is in both, its
+    /// own wins. At most 50 ids, duplicates allowed. One round trip; none without ids.
     pub async fn templates(
         &self,
         workspace: WorkspaceId,
@@ -36,7 +36,7 @@ impl Store {
         Ok(found.into_iter().map(|template| (template.id, template)).collect())
     }
 
-    /// The template of that id and scope. One trip.
+    /// The template with this id and scope. One round trip.
     pub async fn template(
         &self,
         scope: TemplateScope,
@@ -46,7 +46,7 @@ impl Store {
         Ok(row.map(Template::from))
     }
 
-    /// All templates of a scope, oldest first. One trip for each megabyte.
+    /// All templates of a scope, oldest first. One round trip for each megabyte.
     pub async fn templates_of(&self, scope: TemplateScope) -> Result<Vec<Template>, StoreError> {
         let rows: Vec<TemplateRow> = self.partition(Table::Workspaces, keys::templates(scope)).await?;
         let mut templates: Vec<Template> = rows.into_iter().map(Template::from).collect();
@@ -54,13 +54,13 @@ impl Store {
         Ok(templates)
     }
 
-    /// Makes a template; `false` when the scope has one of that id already. One trip.
+    /// Stores a new template. Returns `false` if the scope has a template with this id. One round trip.
     pub async fn create_template(&self, template: &Template) -> Result<bool, StoreError> {
         self.put_first(Table::Workspaces, template_row(template)?).await
     }
 
-    /// Puts the next version of a template in the place of the one before; `false` when that is no longer the
-    /// present one. One trip.
+    /// Replaces a template by its next version. Returns `false` if the previous version is not the current
+    /// one. One round trip.
     pub async fn replace_template(&self, next: &Template) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, template_row(next)?, next.version - 1).await
     }
@@ -71,13 +71,13 @@ fn template_row(template: &Template) -> Result<Item, StoreError> {
     row(pk, sk, "template", &TemplateRow::from(template))
 }
 
-/// `W#M` / template id; under the nil UUID if it is the platform's.
+/// `W#M` / template id; under the nil UUID for templates of the platform.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TemplateRow {
     #[serde(with = "fields::text")]
     id: TemplateId,
-    /// Absent: the platform's.
+    /// Absent for templates of the platform.
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     workspace_id: Option<WorkspaceId>,
     #[serde(with = "fields::text")]
@@ -96,7 +96,7 @@ struct TemplateRow {
 #[serde(rename_all = "camelCase")]
 struct VariableField {
     name: String,
-    /// Of the contact. Absent: the caller gives the value.
+    /// The contact's field with the value. Absent if the caller gives the value.
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     contact_field: Option<ContactField>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! Internal users: a row by id and a full copy by e-mail, so that either name finds the user in one trip.
+//! Internal users: a row by id and a full copy by e-mail address, so both find the user in one round trip.
 
 use std::collections::BTreeSet;
 
@@ -9,18 +9,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, read, row};
-use crate::dynamodb::versions::replacing;
+use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
-    /// The user of that id. One trip.
+    /// The user with this id. One round trip.
     pub async fn user(&self, workspace: WorkspaceId, id: UserId) -> Result<Option<User>, StoreError> {
         let row: Option<UserRow> = self.get_row(Table::Workspaces, keys::user(workspace, id)).await?;
         Ok(row.map(User::from))
     }
 
-    /// The user so named. One trip, by e-mail too: both rows hold the whole user.
+    /// The user that this reference names. One round trip, also by e-mail address, because both rows contain
+    /// the whole user.
     pub async fn user_by_ref(
         &self,
         workspace: WorkspaceId,
@@ -36,8 +37,9 @@ impl Store {
         }
     }
 
-    /// The users so named, disabled ones included, each once or, named by id and by e-mail, twice; a name that is
-    /// nobody's is left out. One trip, none without names.
+    /// The users that these references name, including disabled ones. A user that is named by id and by
+    /// e-mail address is returned twice. References without a user are left out. One round trip; none without
+    /// references.
     pub async fn users_named(
         &self,
         workspace: WorkspaceId,
@@ -56,7 +58,7 @@ impl Store {
         rows.into_iter().map(|row| Ok(read::<UserRow>(row)?.into())).collect()
     }
 
-    /// All users of the workspace, disabled ones included, oldest first. One trip for each megabyte.
+    /// All users of the workspace, including disabled ones, oldest first. One round trip for each megabyte.
     pub async fn users(&self, workspace: WorkspaceId) -> Result<Vec<User>, StoreError> {
         let rows: Vec<UserRow> = self.partition(Table::Workspaces, keys::users(workspace)).await?;
         let mut users: Vec<User> = rows.into_iter().map(User::from).collect();
@@ -64,7 +66,7 @@ impl Store {
         Ok(users)
     }
 
-    /// Makes a user, unless the e-mail address is another's. One trip.
+    /// Stores a new user, unless another user has the e-mail address. One round trip.
     pub async fn create_user(&self, user: &User) -> Result<UserCreated, StoreError> {
         let writes = user_rows(user)?.map(|row| Write::put(Table::Workspaces, row).when_absent());
         match self.transact(writes.into()).await? {
@@ -73,20 +75,20 @@ impl Store {
         }
     }
 
-    /// Puts the next version of a user in the place of the one before; `false` when that is no longer the
-    /// present one. The e-mail address never changes. One trip.
+    /// Replaces a user by its next version. Returns `false` if the previous version is not the current one.
+    /// The e-mail address never changes. One round trip.
     pub async fn replace_user(&self, next: &User) -> Result<bool, StoreError> {
-        let writes = user_rows(next)?.map(|row| replacing(Table::Workspaces, row, next.version - 1));
+        let writes = user_rows(next)?.map(|row| replace_write(Table::Workspaces, row, next.version - 1));
         Ok(self.transact(writes.into()).await? == Transacted::Done)
     }
 }
 
-/// What became of a new user.
+/// The result of creating a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserCreated {
-    /// The user is there.
+    /// The user is stored.
     Done,
-    /// A user of the workspace, maybe a disabled one, has the e-mail address.
+    /// A user of the workspace, possibly a disabled one, has the e-mail address.
     EmailTaken,
 }
 

@@ -11,11 +11,11 @@ use crate::dynamodb::item::{Item, key, n, row};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
-/// For how long a process remembers a workspace's onboarding.
+/// How long a process remembers a workspace's onboarding.
 pub(crate) const ONBOARDING_MEMORY: Duration = Duration::from_secs(60 * 60);
 
 impl Store {
-    /// The workspace of that id. One trip.
+    /// The workspace with this id. One round trip.
     pub async fn workspace(&self, id: WorkspaceId) -> Result<Option<Workspace>, StoreError> {
         let row: Option<WorkspaceRow> = self.get_row(Table::Workspaces, keys::workspace(id)).await?;
         let workspace = row.map(Workspace::from);
@@ -26,19 +26,20 @@ impl Store {
         Ok(workspace)
     }
 
-    /// The workspace's onboarding as this process saw it last, maybe an hour ago, or an empty one: it tells which
-    /// templates are worth reading beside the workspace itself, so that they seldom need a trip of their own.
+    /// The workspace's onboarding as this process last read it, up to an hour ago, or an empty one. It names
+    /// templates that are worth reading together with the workspace, so these seldom need a round trip of
+    /// their own.
     pub fn remembered_onboarding(&self, workspace: WorkspaceId) -> Onboarding {
         self.memories.onboardings.get(&workspace, self.now()).unwrap_or_default()
     }
 
-    /// Makes a workspace; `false` when one of that id exists already. One trip.
+    /// Stores a new workspace. Returns `false` if there is a workspace with this id. One round trip.
     pub async fn create_workspace(&self, workspace: &Workspace) -> Result<bool, StoreError> {
         self.put_first(Table::Workspaces, workspace_row(workspace)?).await
     }
 
-    /// Puts the next version of a workspace in the place of the one before; `false` when that is no longer the
-    /// present one. One trip.
+    /// Replaces a workspace by its next version. Returns `false` if the previous version is not the current
+    /// one. One round trip.
     pub async fn replace_workspace(&self, next: &Workspace) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, workspace_row(next)?, next.version - 1).await
     }
@@ -49,9 +50,10 @@ pub(crate) fn workspace_row(workspace: &Workspace) -> Result<Item, StoreError> {
     row(pk, sk, "workspace", &WorkspaceRow::from(workspace))
 }
 
-/// Part of a transaction that adds to a workspace what is limited in number or unique in it: the workspace must
-/// still be as `seen`, and is another version afterwards. Two additions at the same time cannot both see room.
-pub(crate) fn adding_to(seen: &Workspace) -> Write {
+/// Part of a transaction that adds something whose number is limited or that must be unique in the workspace.
+/// The workspace must still be as `seen`, and gets the next version. So two additions at the same time cannot
+/// both find room.
+pub(crate) fn bump_version(seen: &Workspace) -> Write {
     let (pk, sk) = keys::workspace(seen.id);
     Write::update(Table::Workspaces, key(pk, sk), "SET version = :next")
         .when("version = :seen")

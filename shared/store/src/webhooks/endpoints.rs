@@ -1,4 +1,4 @@
-//! Webhook endpoints. Relay and delivery read them strongly each time, never from memory.
+//! Webhook endpoints. Relay and delivery always use strongly consistent reads, never memory.
 
 use domain::webhook::DisabledReason;
 use domain::{
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, n, row};
 use crate::dynamodb::write::{Transacted, Write};
-use crate::settings::workspaces::adding_to;
+use crate::settings::workspaces::bump_version;
 use crate::webhooks::secrets::secrets_row;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
-    /// All endpoints of the workspace, disabled ones included, oldest first. One trip.
+    /// All endpoints of the workspace, including disabled ones, oldest first. One round trip.
     pub async fn endpoints(&self, workspace: WorkspaceId) -> Result<Vec<WebhookEndpoint>, StoreError> {
         let rows: Vec<EndpointRow> = self.partition(Table::Workspaces, keys::endpoints(workspace)).await?;
         let mut endpoints: Vec<WebhookEndpoint> = rows.into_iter().map(WebhookEndpoint::from).collect();
@@ -23,7 +23,7 @@ impl Store {
         Ok(endpoints)
     }
 
-    /// The endpoint of that id. One trip.
+    /// The endpoint with this id. One round trip.
     pub async fn endpoint(
         &self,
         workspace: WorkspaceId,
@@ -33,9 +33,9 @@ impl Store {
         Ok(row.map(WebhookEndpoint::from))
     }
 
-    /// Makes an endpoint with its secrets, for which there was room ([`WebhookEndpoint::MAX_PER_WORKSPACE`]) when
-    /// the workspace was as `seen`; `false` when the workspace is no longer so, and the endpoints must be
-    /// counted again. One trip.
+    /// Stores a new endpoint with its secrets. The caller checked the limit
+    /// ([`WebhookEndpoint::MAX_PER_WORKSPACE`]) for the workspace as `seen`. Returns `false` if the workspace
+    /// has changed since; then the endpoints must be counted again. One round trip.
     pub async fn create_endpoint(
         &self,
         seen: &Workspace,
@@ -44,33 +44,33 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let endpoint_put = Write::put(Table::Workspaces, endpoint_row(endpoint)?).when_absent();
         let secrets_put = Write::put(Table::Secrets, secrets_row(endpoint, secrets)?).when_absent();
-        let writes = vec![adding_to(seen), endpoint_put, secrets_put];
+        let writes = vec![bump_version(seen), endpoint_put, secrets_put];
         Ok(self.transact(writes).await? == Transacted::Done)
     }
 
-    /// Puts the next version of an endpoint in the place of the one before; `false` when that is no longer the
-    /// present one. One trip.
+    /// Replaces an endpoint by its next version. Returns `false` if the previous version is not the current
+    /// one. One round trip.
     pub async fn replace_endpoint(&self, next: &WebhookEndpoint) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, endpoint_row(next)?, next.version - 1).await
     }
 
-    /// Removes an endpoint and its secrets; `false` when it is no longer as it was read. Its id is kept with its slots,
-    /// because its deliveries are. One trip.
-    pub async fn delete_endpoint(&self, gone: &WebhookEndpoint) -> Result<bool, StoreError> {
-        let (workspace, id) = (gone.workspace_id, gone.id);
+    /// Deletes an endpoint and its secrets. Returns `false` if the endpoint has changed since it was read. A
+    /// row with its id and slots stays, because its deliveries stay. One round trip.
+    pub async fn delete_endpoint(&self, seen: &WebhookEndpoint) -> Result<bool, StoreError> {
+        let (workspace, id) = (seen.workspace_id, seen.id);
         let (pk, sk) = keys::endpoint(workspace, id);
         let endpoint = Write::delete(Table::Workspaces, key(pk, sk))
             .when("version = :version")
-            .bind(":version", n(gone.version));
+            .bind(":version", n(seen.version));
         let (pk, sk) = keys::endpoint_secrets(workspace, id);
         let secrets = Write::delete(Table::Secrets, key(pk, sk));
         let (pk, sk) = keys::deleted_endpoint(workspace, id);
-        let left = DeletedEndpointRow { id, slots: gone.slots, deleted_at: self.now() };
+        let left = DeletedEndpointRow { id, slots: seen.slots, deleted_at: self.now() };
         let left = Write::put(Table::Workspaces, row(pk, sk, "deletedEndpoint", &left)?);
         Ok(self.transact(vec![endpoint, secrets, left]).await? == Transacted::Done)
     }
 
-    /// The slots of the workspace's endpoints that were deleted since then. One trip.
+    /// The slots of the workspace's endpoints that were deleted at `since` or later. One round trip.
     pub async fn endpoints_deleted_since(
         &self,
         workspace: WorkspaceId,
@@ -91,7 +91,7 @@ fn endpoint_row(endpoint: &WebhookEndpoint) -> Result<Item, StoreError> {
     row(pk, sk, "endpoint", &EndpointRow::from(endpoint))
 }
 
-/// `W#H` / endpoint id. Its secrets stand in the table `secrets`.
+/// `W#H` / endpoint id. Its secrets are in the table `secrets`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EndpointRow {
@@ -101,7 +101,7 @@ pub(crate) struct EndpointRow {
     workspace_id: WorkspaceId,
     #[serde(with = "fields::text")]
     url: EndpointUrl,
-    /// `ENABLED` or `DISABLED`, for whoever looks at the row; what is read is `disabled`.
+    /// `ENABLED` or `DISABLED`, for people who look at the row; the code reads `disabled`.
     state: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     disabled: Option<DisabledField>,
@@ -133,7 +133,7 @@ struct DeletedEndpointRow {
     deleted_at: Timestamp,
 }
 
-/// The slots of an endpoint that says nothing of them.
+/// The number of slots of an endpoint whose row has none.
 fn one() -> u8 {
     1
 }

@@ -1,4 +1,4 @@
-//! Events: what is delivered, recorded with its deliveries, and the lanes that are told of them.
+//! Events: recording them with their deliveries, and telling lanes of them.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -17,50 +17,50 @@ use crate::dynamodb::update::Change;
 use crate::dynamodb::write::Wrote;
 use crate::{Store, StoreError, Table, keys};
 
-/// An event that is to be recorded.
+/// An event to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// The API request that made the change, if one did.
     pub request: Option<String>,
     /// The body, at most [`Event::MAX_BODY`] bytes.
     pub body: Vec<u8>,
-    /// The slots of those that want it: 1 to 10.
+    /// The slots of the endpoints that subscribe to the event: 1 to 10.
     pub slots: Vec<Slot>,
 }
 
-/// What a delivery sends.
+/// The event that a delivery sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedEvent {
     /// The event's id.
     pub id: EventId,
-    /// Its type.
+    /// The event's type.
     pub event_type: EventType,
-    /// When it happened.
+    /// When the event happened.
     pub at: Timestamp,
     /// The exact bytes of the body, the same for each delivery and each attempt.
     pub body: Vec<u8>,
     /// The API request that made the change, if one did.
     pub request: Option<String>,
-    /// The slots that it was recorded for.
+    /// The slots for which the event was recorded.
     pub slots: Vec<Slot>,
 }
 
-/// What became of telling a lane of work.
+/// The result of telling a lane of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// The queue that its message goes to; none where a message would find nothing to do: somebody is at the lane and
-    /// looks again, or its endpoint is not called for a while.
+    /// The queue for the lane's message. `None` if a message would find nothing to do: a visitor holds the
+    /// lane and will look again, or the endpoint's circuit is open.
     pub wake: Option<Track>,
 }
 
-/// How long it is tried to record events. The stream brings again what could not be.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the recording of events is retried. The stream redelivers records that failed.
+const RETRY_FOR: Duration = Duration::from_secs(2);
 
 impl Store {
-    /// Which of these events stand, with the slots that they were recorded for. An event stands once all its deliveries
-    /// do. One trip.
+    /// Which of these events are recorded, with the slots for which they were recorded. An event is recorded
+    /// after all its deliveries. One round trip.
     pub async fn standing_events(
         &self,
         events: &[(WorkspaceId, EventId)],
@@ -82,9 +82,10 @@ impl Store {
         Ok(standing)
     }
 
-    /// Records events that do not stand, with a delivery to each of their slots; what became of each. The deliveries
-    /// come first and the event last: whoever finds the event finds all of its deliveries. Repeating it changes nothing,
-    /// as no delivery is attempted without its event. Two trips for each 25 rows, some of them at the same time.
+    /// Records events that are not recorded yet, with a delivery for each of their slots. Returns the result
+    /// of each. The deliveries are written first and the event last, so an event that exists has all its
+    /// deliveries. A repeat changes nothing, because no delivery is attempted without its event. Two round
+    /// trips for each 25 rows, some of them at the same time.
     pub async fn record_events(&self, events: &[NewEvent]) -> Vec<Result<(), StoreError>> {
         let now = self.now();
         let mut ends: Vec<Result<(), StoreError>> = vec![];
@@ -94,7 +95,7 @@ impl Store {
             ends.push(homes.map(|homes| rows.extend(homes.into_iter().map(|home| (at, home)))));
         }
         let (of, rows): (Vec<usize>, Vec<Item>) = rows.into_iter().unzip();
-        for (of, put) in of.into_iter().zip(self.put_all(Table::Webhooks, &rows, PATIENCE).await) {
+        for (of, put) in of.into_iter().zip(self.put_all(Table::Webhooks, &rows, RETRY_FOR).await) {
             if ends[of].is_ok() {
                 ends[of] = put;
             }
@@ -106,15 +107,15 @@ impl Store {
             }
         }
         let (of, rows): (Vec<usize>, Vec<Item>) = rows.into_iter().unzip();
-        for (of, put) in of.into_iter().zip(self.put_all(Table::Webhooks, &rows, PATIENCE).await) {
+        for (of, put) in of.into_iter().zip(self.put_all(Table::Webhooks, &rows, RETRY_FOR).await) {
             ends[of] = put;
         }
         ends
     }
 
-    /// Tells a webhook lane of home rows that were put, the least of them here. The sweeper looks after the lane when
-    /// `rescue` has passed. One trip; one more where the lane was told of something before it since its last visit, and
-    /// where it was to be looked after only later.
+    /// Tells a webhook lane of new home rows; `least` is the first of them. The sweeper queues the lane after
+    /// `rescue`. One round trip; one more if the lane was told of an earlier row since its last visit, and
+    /// one if it was due only later.
     pub async fn tell_webhook_lane(
         &self,
         slot: Slot,
@@ -123,10 +124,11 @@ impl Store {
     ) -> Result<Told, StoreError> {
         let (pk, sk) = keys::webhook_lane(&slot);
         let due_at = self.now().plus(rescue);
-        // Two forms, of which one fits: a lane that was told of something later since its last visit, or of nothing, is
-        // told of this as the least; otherwise only that there is more. Which one fits may change in between.
+        // One of two forms fits. If the lane was told of nothing or only of later rows since its last visit,
+        // `least` becomes its lowest key; otherwise only the mark grows. Which form fits may change between
+        // the writes.
         let forms = [("(attribute_not_exists(#low) OR #low > :least)", true), ("#low <= :least", false)];
-        let mut patience = Patience::new(self);
+        let mut retries = Patience::new(self);
         loop {
             for (condition, is_least) in forms {
                 let mut change = lane_change(slot, due_at).when(condition).name("low");
@@ -136,17 +138,22 @@ impl Store {
                 }
                 let write = change.of(Table::Webhooks, key(&pk, sk)).returning_new();
                 if let Wrote::Done(item) = self.write(write).await? {
-                    return self.told(slot, item, due_at).await;
+                    return self.after_tell(slot, item, due_at).await;
                 }
             }
-            patience.wait().await?;
+            retries.wait().await?;
         }
     }
 
-    /// What a queue message would find in a lane that was just told, and is looked after at `due_at` at the latest: where
-    /// that lay further ahead, something waits there for a later attempt, and what is new does not. A lane whose circuit is
-    /// open waits.
-    pub(crate) async fn told(&self, slot: Slot, item: Item, due_at: Timestamp) -> Result<Told, StoreError> {
+    /// Completes telling a lane, which must be due at `due_at` at the latest: if it was due later, because a
+    /// delivery waits for a later attempt, the due time moves forward. Returns the queue for the lane's
+    /// message. A lane with an open circuit stays as it is.
+    pub(crate) async fn after_tell(
+        &self,
+        slot: Slot,
+        item: Item,
+        due_at: Timestamp,
+    ) -> Result<Told, StoreError> {
         let (now, millis) = (self.now(), |name: &str| item.get(name).map(number));
         let is_leased = millis("leaseUntil").is_some_and(|until| until >= now.as_millis());
         let seen = millis("dueAt").unwrap_or(0);
@@ -161,13 +168,13 @@ impl Store {
                 .when("#dueAt = :seen")
                 .bind(":seen", n(seen));
             let (pk, sk) = keys::webhook_lane(&slot);
-            // Refused where somebody else decided meanwhile when to look.
+            // Refused if another writer changed the due time.
             self.write(sooner.of(Table::Webhooks, key(pk, sk))).await?;
         }
         Ok(Told { wake: (!is_leased).then(|| lane.pace.track(now)) })
     }
 
-    /// What an event's deliveries send. One trip.
+    /// The recorded event of a delivery. One round trip.
     pub async fn recorded_event(
         &self,
         workspace: WorkspaceId,
@@ -177,7 +184,7 @@ impl Store {
     }
 }
 
-/// What telling a webhook lane changes: a lane is made by being told for the first time.
+/// The change that tells a webhook lane of work. The first tell creates the lane.
 pub(crate) fn lane_change(slot: Slot, due_at: Timestamp) -> Change {
     let shard = keys::due_shard(&domain::LaneId::Webhook(slot));
     Change::default()
@@ -210,7 +217,7 @@ fn event_item(new: &NewEvent, now: Timestamp) -> Result<Item, StoreError> {
     row(pk, sk, "event", &body)
 }
 
-/// The event of a row.
+/// Reads the event from its row.
 pub(crate) fn recorded(item: Item) -> Result<RecordedEvent, StoreError> {
     let row: EventRow = read(item)?;
     let workspace = row.workspace_id;
@@ -224,7 +231,7 @@ pub(crate) fn recorded(item: Item) -> Result<RecordedEvent, StoreError> {
     })
 }
 
-/// `W#V#<event>` / `V`. Never changed once written.
+/// `W#V#<event>` / `V`. The row never changes.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct EventRow {

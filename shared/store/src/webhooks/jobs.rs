@@ -1,4 +1,4 @@
-//! Jobs of a slot: asked for by operators, carried out by the visits of its lane, page by page.
+//! Jobs of a slot: operators request them, and the visits of its lane execute them, page by page.
 
 use std::time::Duration;
 
@@ -10,45 +10,45 @@ use super::lane::{FreshKey, Pointer, WebhookLane};
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, SK, key, n, number, read, row, s, text};
 use crate::dynamodb::update::Change;
-use crate::dynamodb::write::{LAST_REQUEST, Write, Wrote, is_by};
+use crate::dynamodb::write::{LAST_REQUEST, Write, Wrote, is_written_by};
 use crate::{Store, StoreError, Table, keys};
 
-/// A job with the place up to which it was carried out.
+/// A job with its progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneJob {
     /// The job.
     pub job: Job,
-    /// The sort key of the last row that was handled.
+    /// The sort key of the last row that was processed.
     position: Option<String>,
 }
 
-/// Some of what a job asks for.
+/// A page of the deliveries of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobPage {
     /// Deliveries as they were read.
     pub deliveries: Vec<Delivery>,
     /// Pointers to deliveries that are still to be read.
     pub pointers: Vec<Pointer>,
-    /// Places of such deliveries.
+    /// Places of deliveries that are still to be read.
     pub places: Vec<FreshKey>,
-    /// Whether these are the last.
+    /// Whether this is the last page.
     pub is_last: bool,
     position: Option<String>,
 }
 
-/// How long the row of a job is kept, from when it was asked for.
+/// How long the row of a job is kept after the request.
 const KEPT: Duration = Duration::from_secs(30 * 86_400);
-/// How many jobs are read at once.
+/// The number of jobs in one read.
 const PAGE: usize = 1_000;
-/// Whether no job is kept under a key: `:seconds` is the present moment. DynamoDB deletes expired rows late.
+/// Whether there is no job with this key: `:seconds` is the current time. DynamoDB deletes expired rows late.
 const IS_FREE: &str = "attribute_not_exists(pk) OR expiresAt < :seconds";
-/// Whether a job may be changed to `:state`. A repeat of a write whose answer was lost finds it changed so by itself.
+/// Whether a job may change to `:state`. A repeat of a write whose answer was lost finds its own change.
 const IS_ACTIVE_OR_SO: &str = "(#state = :active OR (#state = :state AND #updatedAt = :updatedAt))";
 
 impl Store {
-    /// Asks for a job, and tells its lane to come to it at once. A job of that id that was asked for before stays as it
-    /// is; but a [`JobKind::Retry`] or [`JobKind::Recover`] that ended begins anew if it is asked for later. Whether it is
-    /// new, and what became of telling the lane. Two trips.
+    /// Requests a job and tells its lane to process it at once. If there is a job with this id, it stays as
+    /// it is; but a [`JobKind::Retry`] or [`JobKind::Recover`] that has ended starts again if the new request
+    /// is later. Returns whether the job is new, and the result of telling the lane. Two round trips.
     pub async fn ask_for_job(&self, job: &Job, rescue: Duration) -> Result<(bool, Told), StoreError> {
         let now = self.now();
         let request = self.ids.next().to_string();
@@ -66,9 +66,9 @@ impl Store {
         };
         let is_new = match self.write(put).await? {
             Wrote::Done(_) => true,
-            Wrote::Refused(found) => found.is_some_and(|found| is_by(&found, &request)),
+            Wrote::Refused(found) => found.is_some_and(|found| is_written_by(&found, &request)),
         };
-        // The lane is told after the job stands, also by whoever repeats an interrupted command.
+        // The lane is told after the job is stored, also if an interrupted command is repeated.
         let due_at = now.plus(rescue);
         let change =
             lane_change(job.slot, due_at).set("hasJobs", aws_sdk_dynamodb::types::AttributeValue::Bool(true));
@@ -77,11 +77,11 @@ impl Store {
             Wrote::Done(item) => item,
             Wrote::Refused(_) => return Ok((is_new, Told { wake: None })),
         };
-        // Also where its endpoint is silent.
-        Ok((is_new, self.told(job.slot, told, due_at).await?))
+        // Also if the endpoint's circuit is open.
+        Ok((is_new, self.after_tell(job.slot, told, due_at).await?))
     }
 
-    /// The jobs of a slot that are kept, the oldest first. One trip for each thousand.
+    /// The jobs of a slot that are kept, oldest first. One round trip for each thousand.
     pub async fn jobs(&self, slot: Slot) -> Result<Vec<LaneJob>, StoreError> {
         let (mut jobs, mut from) = (vec![], keys::JOBS.to_owned());
         loop {
@@ -99,7 +99,7 @@ impl Store {
         Ok(jobs)
     }
 
-    /// A job of a slot, if it is kept. One trip.
+    /// A job of a slot, if it is kept. One round trip.
     pub async fn job(&self, slot: Slot, id: JobId) -> Result<Option<LaneJob>, StoreError> {
         let item = self.get_item(Table::Webhooks, (keys::slot(&slot), keys::job(id))).await?;
         Ok(item.map(|item| self.kept_job(slot, item)).transpose()?.flatten())
@@ -110,7 +110,7 @@ impl Store {
         is_kept.then(|| lane_job(slot, item)).transpose()
     }
 
-    /// The next page of what a job asks for, about `limit` rows. One trip.
+    /// The next page of a job's deliveries, about `limit` rows. One round trip.
     pub async fn job_page(
         &self,
         of: &LaneJob,
@@ -131,7 +131,7 @@ impl Store {
             }
             JobKind::Replay { since, until } => (
                 behind(FreshKey::of_moment(since).sort_key()),
-                // The sort key of the least place of a moment ends in the nil id: nothing stands at it.
+                // The first place of a moment has the nil id, and no row has that place.
                 FreshKey::of_moment(until).sort_key(),
             ),
             JobKind::Recover { since } => {
@@ -153,7 +153,8 @@ impl Store {
         Ok(page)
     }
 
-    /// Writes down how far a job is, once all of a page is recorded; `None` if it was cancelled. One trip.
+    /// Records the progress of a job after all of a page is recorded. Returns `None` if the job was
+    /// cancelled. One round trip.
     pub async fn advance_job(
         &self,
         of: &LaneJob,
@@ -179,7 +180,7 @@ impl Store {
         }
     }
 
-    /// Takes a job back, as far as it was not carried out; `false` if there is none that is active. One trip.
+    /// Cancels the rest of a job. Returns `false` if there is no active one. One round trip.
     pub async fn cancel_job(&self, of: &LaneJob) -> Result<bool, StoreError> {
         let now = self.now();
         let change = Change::default()
@@ -192,7 +193,7 @@ impl Store {
 }
 
 impl LaneJob {
-    /// A change of the row, while it is of this job and not of one that was asked for anew.
+    /// A change of the row, under the condition that it is of this job and not of a later request for it.
     fn change(&self, change: Change) -> Write {
         let change = change
             .when("#createdAt = :createdAt")
@@ -202,7 +203,7 @@ impl LaneJob {
     }
 }
 
-/// `W#E#<endpoint>#<slot>` / `J#<job>`; also `position`, once a page of it was carried out.
+/// `W#E#<endpoint>#<slot>` / `J#<job>`. It has `position` after a page was executed.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct JobRow {

@@ -1,4 +1,4 @@
-//! What a webhook lane's row holds besides its lease and duty: the watermarks and the endpoint's pace.
+//! The attributes of a webhook lane besides lease and due time: the watermarks and the endpoint's pace.
 
 use domain::pace::Failing;
 use domain::{Delivery, EventId, Pace, Timestamp};
@@ -19,7 +19,7 @@ pub struct FreshKey {
 }
 
 impl FreshKey {
-    /// The least place behind this one.
+    /// The first place after this one.
     pub fn next(self) -> Self {
         let id = self.event.as_uuid().as_u128().saturating_add(1);
         Self { event: EventId::from_uuid(Uuid::from_u128(id)), ..self }
@@ -30,12 +30,12 @@ impl FreshKey {
         Self { at: delivery.created_at, event: delivery.event }
     }
 
-    /// The least place of that moment.
+    /// The first place of a moment.
     pub fn of_moment(at: Timestamp) -> Self {
         Self { at, event: EventId::from_uuid(Uuid::nil()) }
     }
 
-    /// The sort key. Text sorts as the place does: the moment has a fixed number of digits.
+    /// The sort key. It sorts like the place, because the moment has a fixed number of digits.
     pub(crate) fn sort_key(self) -> String {
         format!("{}{:013}#{}", Self::PREFIX, self.at.as_millis().min(Self::LAST_MILLIS), self.event)
     }
@@ -57,9 +57,9 @@ impl FreshKey {
 /// The pointer to a delivery that waits for a later attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pointer {
-    /// No attempt is made before that moment.
+    /// No attempt is made before this moment.
     pub not_before: Timestamp,
-    /// The home row it points to.
+    /// The place of the delivery's home row.
     pub home: FreshKey,
 }
 
@@ -79,24 +79,24 @@ impl Pointer {
     pub(crate) const PREFIX: &str = "R#";
 }
 
-/// What a webhook lane's visitor knows of it. A release writes it.
+/// The state of a webhook lane for its visitor. A release writes it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WebhookLane {
-    /// Every home row before this place was handled: attempted, or given a pointer.
+    /// Every home row before this place was processed: attempted, or given a pointer.
     pub base: Option<FreshKey>,
-    /// Every pointer up to this one was handled.
+    /// Every pointer up to this one was processed.
     pub waited: Option<Pointer>,
-    /// The greatest pointer that was ever put: beyond it nothing waits.
+    /// The highest pointer that was ever written: nothing waits after it.
     pub last_wait: Option<Pointer>,
-    /// The greatest pointer that this visit looked at. Not kept beyond it.
+    /// The highest pointer that this visit read. It is not stored.
     pub looked_to: Option<Pointer>,
-    /// Whether an operator asked for something.
+    /// Whether operators requested jobs.
     pub has_jobs: bool,
-    /// Where the operator caps posts in a second: no post before that moment.
+    /// The moment before which no post is made because of the operator's cap on posts per second.
     pub ready_at: Option<Timestamp>,
-    /// How many posts the endpoint bears.
+    /// The endpoint's pace: how many posts at a time it can handle, and its circuit.
     pub pace: Pace,
-    /// The least place that was told of since the lease was taken.
+    /// The lowest place that the lane was told of since it was leased.
     low: Option<FreshKey>,
 }
 
@@ -106,8 +106,8 @@ impl WebhookLane {
         self.last_wait > self.waited
     }
 
-    /// The pointer of a delivery that is not attempted before that moment. It never lies behind what was looked at, so
-    /// that no two workers' clocks can hide it.
+    /// A new pointer for a delivery that is not attempted before `not_before`. It is never before the place
+    /// up to which pointers were read, so a clock difference between visitors cannot hide it.
     pub fn pointer(&mut self, home: FreshKey, not_before: Timestamp) -> Pointer {
         let least = self
             .looked_to
@@ -118,9 +118,9 @@ impl WebhookLane {
         pointer
     }
 
-    /// The part of a lease: where events were recorded behind what was looked at, the watermark goes back to them
-    /// (`is_late`).
-    pub(crate) fn take_up(change: Change, is_late: bool) -> Change {
+    /// Adds to the change that leases the lane. If events were recorded before the place up to which the lane
+    /// was processed (`is_late`), the watermark goes back to them.
+    pub(crate) fn add_to_lease(change: Change, is_late: bool) -> Change {
         let change = change.remove("low").name("low").name("base");
         if is_late {
             change.copy("base", "low").when("#low < #base")
@@ -129,8 +129,9 @@ impl WebhookLane {
         }
     }
 
-    /// The part of a release. `is_marked`: it is carried out only if whatever was told of was looked at.
-    pub(crate) fn put_back(&self, change: Change, is_marked: bool) -> Change {
+    /// Adds to the change that releases the lane. If `is_marked`, the release requires that all work the lane
+    /// was told of was read.
+    pub(crate) fn add_to_release(&self, change: Change, is_marked: bool) -> Change {
         let Pace {
             width,
             quick,
@@ -164,8 +165,8 @@ impl WebhookLane {
         }
     }
 
-    /// As somebody who put work in left it: the visitor looks again from there.
-    pub(crate) fn moved(&self, found: &Self) -> Self {
+    /// The state after other callers told the lane of work: the watermark goes back to the lowest new place.
+    pub(crate) fn merged_with(&self, found: &Self) -> Self {
         let base = match (self.base, found.low) {
             (Some(base), Some(low)) => Some(base.min(low)),
             (base, _) => base,
@@ -173,7 +174,7 @@ impl WebhookLane {
         Self { base, has_jobs: self.has_jobs || found.has_jobs, ..self.clone() }
     }
 
-    /// Reads a lane's row.
+    /// Reads the state from the lane's row.
     pub(crate) fn read(item: Item) -> Result<Self, StoreError> {
         let row: LaneRow = read(item)?;
         let failing = row.failing_since.map(|since| Failing {
@@ -213,7 +214,8 @@ fn hours(failing: &Failing) -> aws_sdk_dynamodb::types::AttributeValue {
     aws_sdk_dynamodb::types::AttributeValue::L(pairs.collect())
 }
 
-/// `W#E#<endpoint>#<slot>` / `L`, without what every lane has. Moments in milliseconds since 1970.
+/// `W#E#<endpoint>#<slot>` / `L`, without the attributes that every lane has. Moments are milliseconds since
+/// 1970.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct LaneRow {
@@ -231,7 +233,8 @@ struct LaneRow {
     open_until: Option<i64>,
     slow_until: Option<i64>,
     failing_since: Option<i64>,
-    /// Of each hour of the last day with failures: the first of them, how many.
+    /// Pairs for each hour of the last day with failures: the moment of the first failure, and the number of
+    /// failures.
     failures: Vec<i64>,
 }
 
@@ -246,31 +249,31 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_never_lies_behind_what_was_looked_at() {
+    fn a_new_pointer_is_never_before_the_pointers_already_read() {
         let mut lane = WebhookLane::default();
         assert!(!lane.is_waiting());
         let first = lane.pointer(key(1, 1), Timestamp::from_millis(50));
         assert_eq!((first.not_before.as_millis(), lane.is_waiting()), (50, true));
         lane.waited = Some(first);
         assert!(!lane.is_waiting());
-        // A worker whose clock is behind.
+        // A visitor whose clock is behind.
         let second = lane.pointer(key(0, 1), Timestamp::from_millis(40));
         assert_eq!(second.not_before.as_millis(), 51);
         assert!(second > first && lane.is_waiting());
     }
 
     #[test]
-    fn a_visitor_that_is_told_of_something_late_goes_back_to_it() {
+    fn a_lane_told_of_an_earlier_row_goes_back_to_it() {
         let mine = WebhookLane { base: Some(key(5, 0)), ..WebhookLane::default() };
         let told = |at| WebhookLane { low: Some(key(at, 0)), ..WebhookLane::default() };
-        assert_eq!(mine.moved(&told(3)).base, Some(key(3, 0)));
-        assert_eq!(mine.moved(&told(7)).base, Some(key(5, 0)));
-        assert_eq!(mine.moved(&WebhookLane::default()).base, Some(key(5, 0)));
+        assert_eq!(mine.merged_with(&told(3)).base, Some(key(3, 0)));
+        assert_eq!(mine.merged_with(&told(7)).base, Some(key(5, 0)));
+        assert_eq!(mine.merged_with(&WebhookLane::default()).base, Some(key(5, 0)));
     }
 
     proptest! {
         #[test]
-        fn places_read_back_and_sort_as_text_as_they_do_as_values(
+        fn places_parse_from_their_text_and_sort_as_text_like_values(
             one in (0_i64..10_000_000_000_000, any::<u128>(), 0_i64..10_000_000_000_000),
             other in (0_i64..10_000_000_000_000, any::<u128>(), 0_i64..10_000_000_000_000),
         ) {

@@ -7,29 +7,29 @@ use super::rows::{attempt, delivery};
 use crate::dynamodb::item::{Item, s};
 use crate::{Store, StoreError, Table, keys};
 
-/// Which deliveries are listed.
+/// Which deliveries to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryFilter<'a> {
-    /// Those of events from this moment on ...
+    /// Only deliveries of events at or after this moment.
     pub since: Timestamp,
-    /// ... and before this one.
+    /// Only deliveries of events before this moment.
     pub until: Timestamp,
-    /// Those whose row is in one of these states; all if empty.
+    /// Only deliveries whose row has one of these states; all if empty.
     pub states: &'a [DeliveryState],
 }
 
 /// A page of a slot's deliveries, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryPage {
-    /// The page.
+    /// The deliveries of the page.
     pub deliveries: Vec<Delivery>,
-    /// The next page holds those before this place; absent on the last.
+    /// The next page has the deliveries before this place; `None` on the last page.
     pub next: Option<FreshKey>,
 }
 
 impl Store {
-    /// A page of a slot's deliveries before a place, newest first, at most `limit`. Where states are asked for, a page
-    /// may come short of it. One trip.
+    /// A page of a slot's deliveries before a place, newest first, at most `limit`. If states are given, a
+    /// page may have fewer. One round trip.
     pub async fn deliveries(
         &self,
         slot: Slot,
@@ -55,9 +55,9 @@ impl Store {
             .expression_attribute_values(":behind", s(behind.sort_key()))
             .consistent_read(true)
             .scan_index_forward(false)
-            // One more: the range takes in the place that it ends before.
+            // One more, because the range includes the place at its end.
             .limit(i32::try_from(limit.saturating_add(1)).unwrap_or(i32::MAX));
-        let query = match in_states(filter.states) {
+        let query = match state_filter(filter.states) {
             None => query,
             Some((condition, values)) => values.into_iter().fold(
                 query.filter_expression(condition).expression_attribute_names("#state", "state"),
@@ -77,7 +77,8 @@ impl Store {
         Ok(DeliveryPage { deliveries, next })
     }
 
-    /// How many deliveries of a slot are in a state. One trip for each megabyte of the slot's deliveries.
+    /// The number of a slot's deliveries in a state. One round trip for each megabyte of the slot's
+    /// deliveries.
     pub async fn count_deliveries(&self, slot: Slot, state: DeliveryState) -> Result<usize, StoreError> {
         let (mut count, mut from) = (0, None);
         loop {
@@ -103,7 +104,7 @@ impl Store {
         }
     }
 
-    /// A delivery. Two trips: its event says where it stands.
+    /// A delivery. Two round trips, because its event names its slot.
     pub async fn delivery(
         &self,
         workspace: WorkspaceId,
@@ -117,7 +118,7 @@ impl Store {
         self.get_item(Table::Webhooks, home).await?.map(|item| delivery(slot, item)).transpose()
     }
 
-    /// The attempts of a delivery, the first one first. One trip.
+    /// The attempts of a delivery, in order. One round trip.
     pub async fn attempts(&self, of: &Delivery) -> Result<Vec<Attempt>, StoreError> {
         let mut attempts: Vec<Attempt> = of.first.iter().cloned().collect();
         let prefix = keys::attempts(of.event);
@@ -128,7 +129,7 @@ impl Store {
         Ok(attempts)
     }
 
-    /// What is known of how a slot's endpoint answers. One trip.
+    /// The pace of a slot's endpoint. One round trip.
     pub async fn endpoint_pace(&self, slot: Slot) -> Result<Pace, StoreError> {
         let lane: Option<Item> = self.get_item(Table::Webhooks, keys::webhook_lane(&slot)).await?;
         Ok(lane.map(WebhookLane::read).transpose()?.unwrap_or_default().pace)
@@ -139,8 +140,8 @@ fn place(key: &Item) -> Option<FreshKey> {
     FreshKey::read(crate::dynamodb::item::text(key, crate::dynamodb::item::SK))
 }
 
-/// The filter for these states; none for all.
-fn in_states(states: &[DeliveryState]) -> Option<(String, Vec<(String, DeliveryState)>)> {
+/// The filter expression for these states; `None` for all states.
+fn state_filter(states: &[DeliveryState]) -> Option<(String, Vec<(String, DeliveryState)>)> {
     let named = states.iter().enumerate().map(|(at, state)| (format!(":state{at}"), *state));
     let named: Vec<(String, DeliveryState)> = named.collect();
     let names: Vec<&str> = named.iter().map(|(name, _)| name.as_str()).collect();

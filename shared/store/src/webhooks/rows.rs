@@ -32,7 +32,7 @@ pub(crate) fn home_item(delivery: &Delivery) -> Result<Item, StoreError> {
     row(keys::slot(&delivery.slot), FreshKey::of(delivery).sort_key(), "delivery", &body)
 }
 
-/// The delivery of a home row in that slot.
+/// Reads the delivery from its home row in this slot.
 pub(crate) fn delivery(slot: Slot, item: Item) -> Result<Delivery, StoreError> {
     let place = FreshKey::read(text(&item, SK));
     let place = place.ok_or_else(|| unreadable(&item, "its key is no delivery's"))?;
@@ -56,7 +56,7 @@ pub(crate) fn delivery(slot: Slot, item: Item) -> Result<Delivery, StoreError> {
     })
 }
 
-/// The row of a pointer; it goes when the delivery does.
+/// The row of a pointer. It expires when the delivery does.
 pub(crate) fn pointer_item(slot: &Slot, pointer: Pointer, expires_at: Timestamp) -> Item {
     Item::from([
         ("pk".to_owned(), s(keys::slot(slot))),
@@ -66,7 +66,7 @@ pub(crate) fn pointer_item(slot: &Slot, pointer: Pointer, expires_at: Timestamp)
     ])
 }
 
-/// The row of an attempt behind the first one.
+/// The row of an attempt after the first one.
 pub(crate) fn attempt_item(delivery: &Delivery, attempt: &Attempt) -> Result<Item, StoreError> {
     let body = AttemptRow {
         number: attempt.number,
@@ -77,7 +77,7 @@ pub(crate) fn attempt_item(delivery: &Delivery, attempt: &Attempt) -> Result<Ite
     row(keys::slot(&delivery.slot), sk, "attempt", &body)
 }
 
-/// The attempt of such a row.
+/// Reads the attempt from its row.
 pub(crate) fn attempt(item: Item) -> Result<Attempt, StoreError> {
     let row: AttemptRow = read(item)?;
     Ok(Attempt { number: row.number, ..row.attempt.attempt() })
@@ -91,9 +91,9 @@ struct HomeRow {
     event_type: EventType,
     #[serde(with = "fields::text")]
     state: DeliveryState,
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     attempts: u32,
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     failures: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next_at: Option<i64>,
@@ -110,7 +110,7 @@ struct HomeRow {
     expires_at: i64,
 }
 
-fn is_none(number: &u32) -> bool {
+fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
@@ -142,7 +142,7 @@ struct AttemptField {
     took_ms: u64,
     #[serde(flatten)]
     outcome: OutcomeField,
-    /// The beginning of the answer's body.
+    /// The start of the answer's body.
     #[serde(with = "fields::bytes", default, skip_serializing_if = "Vec::is_empty")]
     answer: Vec<u8>,
 }
@@ -150,13 +150,13 @@ struct AttemptField {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OutcomeField {
-    /// The answer's HTTP status; absent where there was no answer.
+    /// The answer's HTTP status; absent if there was no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
-    /// What the answer asked to wait.
+    /// The wait that the answer requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
-    /// The stable word for the failure; absent where there was an answer.
+    /// The stable code of the failure; absent if there was an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What is secret of a webhook endpoint, in a table of its own that few functions may read.
+//! The secrets of webhook endpoints, in a table of their own that few functions may read.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, row, s};
-use crate::dynamodb::write::{Write, Wrote, is_by};
+use crate::dynamodb::write::{Write, Wrote, is_written_by};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
-    /// The secrets of an endpoint, read strongly. One trip.
+    /// The secrets of an endpoint (strongly consistent read). One round trip.
     pub async fn endpoint_secrets(
         &self,
         workspace: WorkspaceId,
@@ -22,8 +22,8 @@ impl Store {
         Ok(row.map(EndpointSecrets::from))
     }
 
-    /// Puts an endpoint's signing secrets in the place of those `seen`; `false` when they are others now, or the endpoint
-    /// is no more. One trip.
+    /// Replaces an endpoint's signing secrets if they are still those of `seen`. Returns `false` if they have
+    /// changed or the endpoint does not exist. One round trip.
     pub async fn replace_signing_secrets(
         &self,
         workspace: WorkspaceId,
@@ -51,7 +51,8 @@ impl Store {
             }
             None => remove.push("#previous"),
         }
-        // Each change gives out a secret or makes another the active one: these two tell versions apart.
+        // Each change adds a secret or makes another one active, so these two attributes distinguish
+        // versions.
         let seen_next = match &seen.next {
             Some(next) => {
                 values.push((":seenNext", s(next.expose())));
@@ -74,7 +75,7 @@ impl Store {
         let write = values.into_iter().fold(write, |write, (name, value)| write.bind(name, value));
         Ok(match self.write(write).await? {
             Wrote::Done(_) => true,
-            Wrote::Refused(found) => found.is_some_and(|found| is_by(&found, &request)),
+            Wrote::Refused(found) => found.is_some_and(|found| is_written_by(&found, &request)),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What a visit of a webhook lane reads and writes.
+//! The reads and writes of a visit of a webhook lane.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,32 +14,33 @@ use crate::webhooks::endpoints::EndpointRow;
 use crate::webhooks::secrets::EndpointSecretsRow;
 use crate::{Store, StoreError, Table, keys};
 
-/// What a page of work needs, read strongly by one call.
+/// The data for a page of work, from one strongly consistent read.
 #[derive(Clone, Debug, Default)]
 pub struct VisitBatch {
-    /// The endpoint, unless it was deleted.
+    /// The endpoint; `None` if it was deleted.
     pub endpoint: Option<WebhookEndpoint>,
-    /// Its secrets.
+    /// The endpoint's secrets.
     pub secrets: Option<EndpointSecrets>,
-    /// The events, but for those that are not there yet.
+    /// The events, without those that are not recorded yet.
     pub events: HashMap<EventId, RecordedEvent>,
-    /// The deliveries that pointers lead to.
+    /// The deliveries at the places that pointers name.
     pub homes: HashMap<FreshKey, Delivery>,
 }
 
-/// What is to be written down of a delivery.
+/// What to record about a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The delivery as it is now.
     pub delivery: Delivery,
-    /// The attempt that was made of it, if one was.
+    /// The attempt, if one was made.
     pub attempt: Option<Attempt>,
-    /// Its pointer, if it waits for a later attempt.
+    /// The pointer, if the delivery waits for a later attempt.
     pub pointer: Option<Pointer>,
 }
 
 impl Store {
-    /// The next home rows of a slot from a place on, in their order, read strongly; whether more may follow. One trip.
+    /// The next home rows of a slot from a place on, in order (strongly consistent read), and whether there
+    /// may be more. One round trip.
     pub async fn fresh_deliveries(
         &self,
         slot: Slot,
@@ -52,7 +53,8 @@ impl Store {
         Ok((deliveries, more))
     }
 
-    /// The next pointers of a slot behind one, in their order, read strongly; whether more may follow. One trip.
+    /// The next pointers of a slot after one, in order (strongly consistent read), and whether there may be
+    /// more. One round trip.
     pub async fn waiting_deliveries(
         &self,
         slot: Slot,
@@ -64,7 +66,7 @@ impl Store {
         Ok((items.iter().filter_map(|item| Pointer::read(text(item, SK))).collect(), more))
     }
 
-    /// The greatest pointer of a slot that is kept, read strongly. One trip.
+    /// The highest pointer of a slot (strongly consistent read). One round trip.
     pub async fn last_pointer(&self, slot: Slot) -> Result<Option<Pointer>, StoreError> {
         let answer = self
             .db
@@ -81,7 +83,7 @@ impl Store {
         Ok(answer.items.unwrap_or_default().first().and_then(|item| Pointer::read(text(item, SK))))
     }
 
-    /// The rows of a slot between two sort keys, read strongly; whether more may follow.
+    /// The rows of a slot between two sort keys (strongly consistent read), and whether there may be more.
     pub(crate) async fn range(
         &self,
         slot: Slot,
@@ -104,8 +106,8 @@ impl Store {
         Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key.is_some()))
     }
 
-    /// The endpoint of a slot and its secrets, these events, and the deliveries at these places. One trip; more only
-    /// while the tables come to some of the rows.
+    /// The endpoint of a slot with its secrets, these events, and the deliveries at these places. One round
+    /// trip; more only while the tables leave some of the keys unprocessed.
     pub async fn visit_batch(
         &self,
         slot: Slot,
@@ -144,33 +146,32 @@ impl Store {
         Ok(batch)
     }
 
-    /// Writes down what became of deliveries, for as long as `patience` lasts. The lane's lease is the fence: nobody
-    /// else writes these rows. Repeating it changes nothing. Home rows come last: whoever finds a delivery that waits
-    /// finds its pointer, and each attempt that it counts. One trip for each 25 rows, some at the same time; one more where deliveries
-    /// wait, or were attempted before.
+    /// Records the outcomes of deliveries, with retries for at most `retry_for`. The lane's lease is the
+    /// fence: no other process writes these rows. A repeat changes nothing. Home rows are written last, so a
+    /// waiting delivery that is read has its pointer and every attempt that it counts. One round trip for
+    /// each 25 rows, some at the same time; one more if deliveries wait, or were attempted before.
     pub async fn record_deliveries(
         &self,
         slot: Slot,
         records: &[Record],
-        patience: Duration,
+        retry_for: Duration,
     ) -> Result<(), StoreError> {
         let (mut before, mut rows) = (vec![], vec![]);
         for Record { delivery, attempt, pointer } in records {
             rows.push(home_item(delivery)?);
             before.extend(pointer.map(|pointer| pointer_item(&slot, pointer, delivery.expires_at)));
-            // The first attempt stands in the home row.
+            // The first attempt is in the home row.
             if let Some(attempt) = attempt.as_ref().filter(|attempt| attempt.number > 1) {
                 before.push(attempt_item(delivery, attempt)?);
             }
         }
         for rows in [before, rows].map(without_repeats) {
-            self.put_all(Table::Webhooks, &rows, patience).await.into_iter().collect::<Result<(), _>>()?;
+            self.put_all(Table::Webhooks, &rows, retry_for).await.into_iter().collect::<Result<(), _>>()?;
         }
         Ok(())
     }
 
-    /// Whether anything still waits in a webhook lane, for tests and operators: the moment at which somebody is to look
-    /// after it, if it is to be looked after. One trip.
+    /// The due time of a webhook lane, if it is due at all: for tests and operators. One round trip.
     pub async fn webhook_lane_due(&self, slot: Slot) -> Result<Option<Timestamp>, StoreError> {
         let (table, pk, sk) = keys::lane(&LaneId::Webhook(slot));
         let item = self.get_item(table, (pk, sk)).await?;
