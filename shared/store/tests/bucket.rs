@@ -1,4 +1,4 @@
-//! The bucket: what its URLs are signed for, checked by the published algorithm, and what it is asked.
+//! The bucket: the signatures of its URLs, checked by the published algorithm, and its calls.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -25,7 +25,7 @@ fn file(size: Option<u64>) -> Declared {
     }
 }
 
-/// A signed request, as whoever sends it and whoever judges it see it.
+/// A signed request, as the sender and S3 see it.
 #[derive(Clone)]
 struct Signed {
     method: &'static str,
@@ -52,7 +52,8 @@ impl Signed {
         self.parameter("X-Amz-SignedHeaders").split("%3B").collect()
     }
 
-    /// The signature that Signature Version 4 gives this request (Authenticating Requests: Using Query Parameters).
+    /// The signature of this request by Signature Version 4 (Authenticating Requests: Using Query
+    /// Parameters).
     fn signature(&self, secret: &str) -> String {
         let (place, query) = self.url.split_once('?').unwrap();
         let (host, path) = place.strip_prefix("https://").unwrap().split_once('/').unwrap();
@@ -109,7 +110,7 @@ async fn upload(bucket: &Bucket, id: MediaId, size: Option<u64>) -> Signed {
 }
 
 #[test]
-fn the_algorithm_gives_the_published_example_its_published_signature() {
+fn the_algorithm_reproduces_the_published_signature_of_the_published_example() {
     let url = "https://examplebucket.s3.amazonaws.com/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256\
                &X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request\
                &X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host&X-Amz-Signature=0";
@@ -121,7 +122,7 @@ fn the_algorithm_gives_the_published_example_its_published_signature() {
 }
 
 #[tokio::test]
-async fn an_upload_is_signed_for_its_place_content_type_digest_and_size_for_ten_minutes() {
+async fn an_upload_url_is_signed_with_key_content_type_digest_and_size_for_ten_minutes() {
     let db = TestDb::start().await;
     let bucket = TestBucket::beside(&db).bucket();
     let id = MediaId::generate(&**db.ids());
@@ -155,7 +156,7 @@ async fn an_upload_is_signed_for_its_place_content_type_digest_and_size_for_ten_
 }
 
 #[tokio::test]
-async fn a_changed_method_header_place_or_time_is_another_request_than_the_signed_one() {
+async fn a_changed_method_header_key_or_time_invalidates_the_signature() {
     let db = TestDb::start().await;
     let bucket = TestBucket::beside(&db).bucket();
     let (id, another) = (MediaId::generate(&**db.ids()), MediaId::generate(&**db.ids()));
@@ -197,7 +198,7 @@ async fn a_changed_method_header_place_or_time_is_another_request_than_the_signe
 }
 
 #[tokio::test]
-async fn a_link_is_signed_for_fetching_alone_without_headers_for_an_hour() {
+async fn a_link_is_signed_only_for_get_without_headers_for_an_hour() {
     let db = TestDb::start().await;
     let bucket = TestBucket::beside(&db).bucket();
     let id = MediaId::generate(&**db.ids());
@@ -214,7 +215,7 @@ async fn a_link_is_signed_for_fetching_alone_without_headers_for_an_hour() {
 }
 
 #[tokio::test]
-async fn what_was_uploaded_is_told_with_size_and_digest_and_can_be_deleted() {
+async fn an_uploaded_object_has_size_and_digest_and_can_be_deleted() {
     let db = TestDb::start().await;
     let s3 = TestBucket::beside(&db);
     let bucket = s3.bucket_of(&db, "messages");
@@ -239,7 +240,7 @@ async fn what_was_uploaded_is_told_with_size_and_digest_and_can_be_deleted() {
 }
 
 #[tokio::test]
-async fn a_bucket_that_is_busy_is_asked_three_times_and_then_later() {
+async fn a_call_to_a_busy_bucket_is_tried_three_times_and_then_busy() {
     let db = TestDb::start().await;
     let s3 = TestBucket::beside(&db);
     let id = MediaId::generate(&**db.ids());

@@ -1,6 +1,6 @@
-//! Contacts: written whole or not at all, once, and under one identity.
+//! Contacts: written completely or not at all, once, and with unique identities.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in helper functions
 
 mod support;
 
@@ -26,7 +26,7 @@ async fn stored(db: &TestDb, contact: &Contact) -> Contact {
 }
 
 #[tokio::test]
-async fn a_contact_reads_back_as_it_was_written() {
+async fn a_contact_read_from_the_table_is_unchanged() {
     let db = TestDb::start().await;
     let bare = blank(&db);
     let ids = db.ids();
@@ -59,7 +59,7 @@ async fn a_contact_reads_back_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn a_contact_of_another_workspace_is_not_there() {
+async fn a_contact_of_another_workspace_is_not_found() {
     let db = TestDb::start().await;
     let ana = contact(&db, "Ana", "", "ana@x.io", "+14155550123");
     create(&db, &ana).await;
@@ -104,7 +104,7 @@ async fn an_e_mail_in_any_case_and_a_cellphone_belong_to_one_contact() {
 }
 
 #[tokio::test]
-async fn an_identity_given_up_is_free_for_another() {
+async fn a_released_identity_is_free_for_another_contact() {
     let db = TestDb::start().await;
     let store = db.store();
     let ana = contact(&db, "", "", "ana@x.io", "+14155550123");
@@ -139,7 +139,7 @@ async fn eight_racing_creations_of_one_number_make_one_contact() {
 }
 
 #[tokio::test]
-async fn a_stale_version_is_not_written_over() {
+async fn a_stale_change_does_not_overwrite_a_newer_version() {
     let db = TestDb::start().await;
     let store = db.store();
     let ana = contact(&db, "Ana", "", "ana@x.io", "");
@@ -150,7 +150,7 @@ async fn a_stale_version_is_not_written_over() {
     assert_eq!(store.replace_contact(&ana, &plain, "r2").await.unwrap(), Replaced::Stale);
     let renamed = next(&ana, store.now(), |next| next.first_name = PersonName::parse("Eva").ok());
     assert_eq!(store.replace_contact(&ana, &renamed, "r3").await.unwrap(), Replaced::Stale);
-    // Stale says more than taken: the identity is looked at again after the merge.
+    // `Stale` wins over `Taken`: the identity is checked again after the merge.
     create(&db, &contact(&db, "", "", "bob@x.io", "")).await;
     let taken = next(&ana, store.now(), |next| next.email = Email::parse("bob@x.io").ok());
     assert_eq!(store.replace_contact(&ana, &taken, "r4").await.unwrap(), Replaced::Stale);
@@ -163,7 +163,7 @@ async fn a_stale_version_is_not_written_over() {
 }
 
 #[tokio::test]
-async fn writers_at_the_same_time_lose_nothing() {
+async fn concurrent_writers_lose_no_change() {
     let db = TestDb::start().await;
     let store = db.store();
     let ana = blank(&db);
@@ -191,7 +191,7 @@ async fn writers_at_the_same_time_lose_nothing() {
 }
 
 #[tokio::test]
-async fn a_write_whose_answer_is_lost_is_known_for_done() {
+async fn a_write_whose_answer_is_lost_is_recognised_as_done() {
     let db = TestDb::start().await;
     let store = db.store();
     let ana = contact(&db, "Ana", "", "ana@x.io", "");
@@ -210,7 +210,7 @@ async fn a_write_whose_answer_is_lost_is_known_for_done() {
 }
 
 #[tokio::test]
-async fn a_request_repeated_as_a_whole_is_known_by_its_id() {
+async fn a_repeated_request_is_recognised_by_its_id() {
     let db = TestDb::start().await;
     let store = db.store();
     let ana = contact(&db, "Ana", "", "ana@x.io", "");
@@ -226,7 +226,7 @@ async fn a_request_repeated_as_a_whole_is_known_by_its_id() {
 }
 
 #[tokio::test]
-async fn what_others_hold_up_is_tried_again_for_a_while() {
+async fn a_conflicting_write_is_retried_for_a_limited_time() {
     let db = TestDb::start().await;
     let store = db.store();
     let ana = contact(&db, "Ana", "", "ana@x.io", "");
@@ -263,16 +263,16 @@ async fn a_throttled_or_unreachable_table_is_busy() {
 }
 
 #[tokio::test]
-async fn trips_and_units_are_as_budgeted() {
+async fn round_trips_and_units_are_as_budgeted() {
     let db = TestDb::start().await;
     let store = db.store();
     let ana = contact(&db, "Ana", "Ruiz", "ana.ruiz@example.com", "+14155550123");
     create(&db, &ana).await;
     let writes = |db: &TestDb| db.calls().iter().map(|call| call.write_units).sum::<f64>();
-    // One trip more than later ones: the workspace's shards come into memory first.
+    // One round trip more than later: the workspace's shards are not in memory yet.
     assert_eq!(trips(&db.calls()), 2);
-    // The contact, two identities, four terms (the names begin parts of the address) and three forms of the
-    // number, each twice; the list's row once.
+    // The contact, two identities, four terms (the names are prefixes of parts of the address) and three
+    // forms of the number, each twice; the index row once.
     assert_eq!(writes(&db), 21.0);
 
     db.forget_calls();
@@ -296,7 +296,7 @@ async fn trips_and_units_are_as_budgeted() {
 }
 
 #[tokio::test]
-async fn images_of_the_stream_are_read_and_helper_rows_passed_over() {
+async fn images_of_the_stream_are_read_and_helper_rows_are_skipped() {
     let db = TestDb::start().await;
     let ana = contact(&db, "Ana", "Ruiz", "ana@x.io", "+14155550123");
     create(&db, &ana).await;
@@ -316,7 +316,7 @@ async fn images_of_the_stream_are_read_and_helper_rows_passed_over() {
 }
 
 #[tokio::test]
-async fn a_row_of_a_newer_schema_is_refused_not_guessed_at() {
+async fn a_row_of_a_newer_schema_is_refused() {
     let db = TestDb::start().await;
     let ana = contact(&db, "Ana", "", "ana@x.io", "");
     create(&db, &ana).await;
@@ -341,7 +341,7 @@ async fn a_row_of_a_newer_schema_is_refused_not_guessed_at() {
 }
 
 #[tokio::test]
-async fn an_identity_row_of_somebody_else_is_noticed() {
+async fn an_identity_row_of_another_contact_is_detected() {
     let db = TestDb::start().await;
     let store = db.store();
     let ana = contact(&db, "", "", "ana@x.io", "");
@@ -360,7 +360,7 @@ async fn an_identity_row_of_somebody_else_is_noticed() {
     assert!(matches!(refused, StoreError::Unreadable { .. }), "{refused:?}");
 }
 
-/// A contact of few names, addresses and numbers, so that changes meet each other.
+/// A contact with few different names, addresses and numbers, so that changes collide.
 fn any_fields(dice: &mut Dice, contact: &mut Contact) {
     const NAMES: [&str; 6] = ["", "Ana", "Ana María", "Anabel", "O'Neil", "Łukasz ana b c d e f"];
     const EMAILS: [&str; 5] = ["", "ana@x.io", "ANA@x.io", "ana.b_c+d@sub.example.com", "b@x.io"];
@@ -372,7 +372,7 @@ fn any_fields(dice: &mut Dice, contact: &mut Contact) {
 }
 
 #[tokio::test]
-async fn after_any_changes_the_rows_are_those_of_a_contact_made_so() {
+async fn after_any_changes_the_rows_are_those_of_a_contact_created_with_these_values() {
     let db = TestDb::start().await;
     let mut dice = Dice::new(1);
     let mut contacts: Vec<Contact> = (0..6).map(|_| blank(&db)).collect();
@@ -405,7 +405,7 @@ async fn after_any_changes_the_rows_are_those_of_a_contact_made_so() {
 }
 
 #[tokio::test]
-async fn an_id_asked_for_twice_is_answered_once() {
+async fn an_id_requested_twice_is_returned_once() {
     let db = TestDb::start().await;
     let (ana, bob) = (contact(&db, "Ana", "", "", ""), contact(&db, "Bob", "", "", ""));
     create(&db, &ana).await;

@@ -1,6 +1,7 @@
-//! Lists of conversations, by every filter: whole, newest first, each conversation once, whatever others write.
+//! Lists of conversations, by every filter: complete, newest first, each conversation once, while others
+//! write.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in helper functions
 
 mod support;
 
@@ -28,7 +29,7 @@ const STATUSES: [ConversationStatus; 5] = [
     ConversationStatus::Blocked,
 ];
 
-/// A workspace whose lists are spread over so many shards, with people in it. The last user is disabled.
+/// A workspace with this number of shards, contacts and users. The last user is disabled.
 struct Office {
     db: TestDb,
     shards: u8,
@@ -59,7 +60,7 @@ impl Office {
         Self { db, shards: shard_count, contacts, users }
     }
 
-    /// A conversation of random people, often made in the same millisecond as the one before.
+    /// A conversation of random people, often created in the same millisecond as the previous one.
     fn conversation(&self, dice: &mut Dice) -> Conversation {
         if !dice.one_in(4) {
             self.db.clock().advance(Duration::from_millis(dice.below(50) as u64));
@@ -84,7 +85,7 @@ impl Office {
         conversation
     }
 
-    /// Somebody joins, or leaves who is not the last customer.
+    /// Adds or removes a random participant; the last customer stays.
     fn toggle(&self, conversation: &mut Conversation, dice: &mut Dice) {
         let (n, now) = (dice.below(4), self.db.store().now());
         if dice.one_in(2) {
@@ -132,15 +133,15 @@ impl Office {
         assert_eq!(self.db.store().change_conversation(old, &change, &request).await.unwrap(), Changed::Done);
     }
 
-    /// So many conversations of random people.
+    /// Creates this many conversations of random people.
     async fn some(&self, dice: &mut Dice, count: usize) -> Vec<Conversation> {
         let conversations: Vec<Conversation> = (0..count).map(|_| self.conversation(dice)).collect();
         join_all(conversations.iter().map(|conversation| self.open(conversation))).await;
         conversations
     }
 
-    /// The same conversation again and again, each a second after the one before, in those of its lists whose keys
-    /// hold this text.
+    /// Copies of a conversation, each a second later than the previous one, in those of its lists whose keys
+    /// contain `lists`.
     async fn many_like(&self, first: &Conversation, count: usize, lists: &str) -> Vec<ConversationId> {
         self.open(first).await;
         let stencil = Stencil::of(&self.db, first, lists);
@@ -159,7 +160,7 @@ impl Office {
         self.db.store().conversations_page(WORKSPACE, query).await.unwrap()
     }
 
-    /// A filter as a query, its people named in one of the ways in which they can be.
+    /// The query for a filter. The naming says how it names people.
     fn query(&self, filter: Filter, named: Naming) -> ConversationQuery {
         let external = filter.external.map(|n| match named {
             Naming::Id => ContactRef::Id(self.contacts[n].id),
@@ -173,7 +174,7 @@ impl Office {
         ConversationQuery { status: filter.status, external, internal, ..everything(20) }
     }
 
-    /// What a filter shows of a conversation as it stands.
+    /// Whether a filter shows a conversation.
     fn shows(&self, filter: Filter, conversation: &Conversation) -> bool {
         let (externals, internals) = (&conversation.externals, &conversation.internals);
         filter.status.is_none_or(|status| conversation.status == status)
@@ -181,7 +182,7 @@ impl Office {
             && filter.internal.is_none_or(|n| internals.iter().any(|one| one.user == self.users[n].id))
     }
 
-    /// All pages of a query, each of a size of its own.
+    /// All pages of a query, each with its own size.
     async fn pages(
         &self,
         query: ConversationQuery,
@@ -211,7 +212,7 @@ enum Naming {
 
 const NAMINGS: [Naming; 3] = [Naming::Id, Naming::Email, Naming::Phone];
 
-/// A status, a contact and a user by number, or not.
+/// An optional status, and optionally a contact and a user by number.
 #[derive(Clone, Copy, Debug)]
 struct Filter {
     status: Option<ConversationStatus>,
@@ -221,7 +222,7 @@ struct Filter {
 
 const ALL: Filter = Filter { status: None, external: None, internal: None };
 
-/// Every combination of filters: of two statuses, of all contacts and users.
+/// All combinations of filters: two statuses, all contacts and users.
 fn filters() -> Vec<Filter> {
     let statuses = [None, Some(STATUSES[0]), Some(STATUSES[3])];
     let people = || [None, Some(0), Some(1), Some(2), Some(3)];
@@ -237,7 +238,7 @@ fn everything(page_size: usize) -> ConversationQuery {
     ConversationQuery { status: None, external: None, internal: None, page_size, after: None }
 }
 
-/// In the order of lists.
+/// The conversations in the order of lists.
 fn in_order<'a>(conversations: impl IntoIterator<Item = &'a Conversation>) -> Vec<&'a Conversation> {
     let mut conversations: Vec<&Conversation> = conversations.into_iter().collect();
     conversations.sort_by_key(|one| place(one));
@@ -261,14 +262,14 @@ fn read_units(calls: &[Call]) -> f64 {
 }
 
 #[tokio::test]
-async fn every_combination_of_filters_lists_what_it_names_newest_first() {
+async fn every_combination_of_filters_lists_all_matches_newest_first() {
     for shard_count in [1, 4] {
         let office = Office::start(shard_count).await;
         let mut dice = Dice::new(u64::from(shard_count));
         let conversations = office.some(&mut dice, 160).await;
         for filter in filters() {
             let query = office.query(filter, dice.pick(&NAMINGS));
-            // Lists of everybody's are long: read in larger pages, they have several as well.
+            // Lists without a person are long. With larger pages they still have several.
             let of_somebody = filter.external.is_some() || filter.internal.is_some();
             let largest = if of_somebody { 12 } else { 100 };
             let pages = office.pages(query.clone(), || 1 + dice.below(largest)).await;
@@ -279,7 +280,7 @@ async fn every_combination_of_filters_lists_what_it_names_newest_first() {
 }
 
 #[tokio::test]
-async fn a_list_is_whole_where_chance_puts_what_is_newest_into_one_shard() {
+async fn a_list_is_complete_if_all_the_newest_are_in_one_shard() {
     let office = Office::start(4).await;
     let mut dice = Dice::new(10);
     let mut conversations = vec![];
@@ -299,7 +300,7 @@ async fn a_list_is_whole_where_chance_puts_what_is_newest_into_one_shard() {
 }
 
 #[tokio::test]
-async fn each_way_to_name_somebody_lists_the_same() {
+async fn each_way_to_name_a_person_lists_the_same() {
     let office = Office::start(1).await;
     office.some(&mut Dice::new(3), 40).await;
     let filter = Filter { external: Some(1), internal: Some(3), ..ALL };
@@ -313,7 +314,7 @@ async fn each_way_to_name_somebody_lists_the_same() {
 }
 
 #[tokio::test]
-async fn who_is_unknown_or_of_another_workspace_has_no_conversations() {
+async fn a_person_unknown_or_of_another_workspace_has_no_conversations() {
     let office = Office::start(1).await;
     office.some(&mut Dice::new(4), 30).await;
     let (contact, user) = (&office.contacts[0], &office.users[0]);
@@ -331,7 +332,7 @@ async fn who_is_unknown_or_of_another_workspace_has_no_conversations() {
     let mut strangers: Vec<ConversationQuery> = vec![];
     strangers.extend(unknown_contacts.clone().map(external));
     strangers.extend(unknown_users.clone().map(internal));
-    // Beside somebody known as well.
+    // Also together with a known person.
     let known_user = UserRef::Id(user.id);
     strangers.extend(
         unknown_contacts
@@ -346,7 +347,7 @@ async fn who_is_unknown_or_of_another_workspace_has_no_conversations() {
     for query in strangers {
         assert_eq!(office.page(query.clone()).await, nothing, "{query:?}");
     }
-    // The ids and names of one workspace say nothing in another.
+    // Ids and addresses of one workspace find nothing in another.
     let foreign = [
         everything(20),
         external(ContactRef::Id(contact.id)),
@@ -362,14 +363,14 @@ async fn who_is_unknown_or_of_another_workspace_has_no_conversations() {
 }
 
 #[tokio::test]
-async fn the_last_page_says_that_it_is_the_last() {
+async fn the_last_page_has_no_next_page() {
     let office = Office::start(4).await;
     office.some(&mut Dice::new(5), 12).await;
     assert_eq!(office.pages(everything(1), || 6).await.len(), 2);
     assert_eq!(office.pages(everything(1), || 12).await.len(), 1);
 }
 
-/// What writers have begun to write and what they have written, each at a count of such moments.
+/// The starts and ends of all writes, each at a counted moment.
 #[derive(Default)]
 struct History {
     moments: u64,
@@ -402,7 +403,7 @@ impl History {
         self.versions[&id].last().unwrap().conversation.clone()
     }
 
-    /// The conversations that nobody wrote between two moments, as they stood.
+    /// The conversations that no writer changed between two moments.
     fn settled(&self, from: u64, to: u64) -> impl Iterator<Item = &Conversation> {
         self.versions.values().filter_map(move |versions| {
             let before = versions.iter().rfind(|version| version.begun < to)?;
@@ -420,7 +421,7 @@ impl History {
 }
 
 impl Office {
-    /// Makes and changes conversations. Nobody else changes those that are its own.
+    /// Creates and changes conversations. No other writer changes those in `own`.
     async fn write_on(&self, history: &RefCell<History>, mut own: Vec<ConversationId>, dice: &mut Dice) {
         for _ in 0..80 {
             if dice.one_in(3) {
@@ -445,7 +446,7 @@ impl Office {
         }
     }
 
-    /// Pages through one list after another; every page is held against what was written.
+    /// Reads one list after another, and compares each page with what was written.
     async fn read_on(&self, history: &RefCell<History>, dice: &mut Dice) -> usize {
         let (all, mut read) = (filters(), 0);
         for _ in 0..14 {
@@ -483,7 +484,7 @@ impl Office {
 }
 
 #[tokio::test]
-async fn paging_neither_skips_nor_repeats_while_others_make_and_change_conversations() {
+async fn paging_neither_skips_nor_repeats_while_others_create_and_change_conversations() {
     for seed in 0..3 {
         let office = Office::start([4, 1, 3][seed as usize]).await;
         let mut dice = Dice::new(100 + seed);
@@ -493,7 +494,7 @@ async fn paging_neither_skips_nor_repeats_while_others_make_and_change_conversat
             history.borrow_mut().begin(conversation);
             history.borrow_mut().end(conversation);
         }
-        // A third is nobody's to change.
+        // No writer changes one third of the conversations.
         let (mut one, mut other) = (Dice::new(200 + seed), Dice::new(300 + seed));
         let (mut fast, mut slow) = (Dice::new(400 + seed), Dice::new(500 + seed));
         let own = |from: usize| ids(old.iter().skip(from).step_by(3));
@@ -503,7 +504,7 @@ async fn paging_neither_skips_nor_repeats_while_others_make_and_change_conversat
         let (_, (read, also_read)) = join(writers, readers).await;
         assert!(read + also_read > 200, "{read} {also_read}: too few to show anything");
 
-        // When all is quiet every list is exactly what was written.
+        // After all writers have ended, each list contains exactly what was written.
         let now: Vec<Conversation> = old
             .iter()
             .map(|one| one.id)
@@ -521,7 +522,7 @@ async fn paging_neither_skips_nor_repeats_while_others_make_and_change_conversat
 }
 
 #[tokio::test]
-async fn paging_goes_on_while_shards_are_added() {
+async fn paging_continues_while_shards_are_added() {
     let mut office = Office::start(1).await;
     let mut dice = Dice::new(6);
     let old = office.some(&mut dice, 60).await;
@@ -550,11 +551,11 @@ async fn paging_goes_on_while_shards_are_added() {
 }
 
 #[tokio::test]
-async fn a_page_is_one_trip_and_two_where_somebody_is_named_otherwise_than_by_id() {
+async fn a_page_is_one_round_trip_and_two_if_a_person_is_not_named_by_id() {
     for shard_count in [1, 4] {
         let office = Office::start(shard_count).await;
         office.some(&mut Dice::new(7), 40).await;
-        // The number of shards is in memory.
+        // Puts the number of shards into memory.
         office.page(everything(20)).await;
         for filter in filters() {
             for naming in NAMINGS {
@@ -587,7 +588,7 @@ async fn the_number_of_shards_is_read_beside_the_first() {
     }
 }
 
-/// One conversation of contact 0 and user 0, active, in shard 0.
+/// A conversation of contact 0 and user 0, active, in shard 0.
 fn sample(office: &Office) -> Conversation {
     Conversation {
         status: ConversationStatus::Active,
@@ -599,7 +600,7 @@ fn sample(office: &Office) -> Conversation {
 }
 
 #[tokio::test]
-async fn a_page_costs_by_its_own_size_and_not_by_how_many_conversations_there_are() {
+async fn the_cost_of_a_page_depends_on_its_size_and_not_on_the_number_of_conversations() {
     let (contact, user, active) = (Some(0), Some(0), Some(ConversationStatus::Active));
     let lists = [
         ("all", ALL),
@@ -629,8 +630,8 @@ async fn a_page_costs_by_its_own_size_and_not_by_how_many_conversations_there_ar
         measured.push(of_size);
     }
     assert_eq!(measured[0], measured[1], "with 240 conversations and with 1,200");
-    // A conversation of two is three quarters of a kilobyte; an index is read at half the price. What a contact has
-    // with a user is read in twice the page's rows, as some are another user's.
+    // A conversation of two people is three quarters of a kilobyte. A read of an index costs half. For a
+    // contact together with a user, twice the page's rows are read, because some are of other users.
     let expected = [
         ("all", 4.0, 17.0),
         ("by status", 2.0, 8.5),
@@ -643,7 +644,7 @@ async fn a_page_costs_by_its_own_size_and_not_by_how_many_conversations_there_ar
 }
 
 #[tokio::test]
-async fn what_a_contact_has_with_a_user_is_looked_for_in_a_thousand_conversations_at_most() {
+async fn the_conversations_of_a_contact_with_a_user_are_searched_among_a_thousand_at_most() {
     let office = Office::start(1).await;
     let with_user = sample(&office);
     office.open(&with_user).await;
@@ -668,7 +669,7 @@ async fn what_a_contact_has_with_a_user_is_looked_for_in_a_thousand_conversation
 }
 
 #[tokio::test]
-async fn a_page_of_the_largest_conversations_is_whole() {
+async fn a_page_of_the_largest_conversations_is_complete() {
     let office = Office::start(1).await;
     let mut largest = sample(&office);
     let long = |n: usize| Email::parse(&format!("{n:02}{}@x.io", "x".repeat(240))).unwrap();

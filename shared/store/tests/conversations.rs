@@ -1,6 +1,7 @@
-//! Conversations: written whole with all that comes with them or not at all, once, and every copy as the home.
+//! Conversations: written completely with everything that belongs to them or not at all, once, and all copies
+//! equal to the home row.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in helper functions
 
 mod support;
 
@@ -76,7 +77,7 @@ async fn change(db: &TestDb, old: &Conversation, new: &Change, request: &str) ->
     db.store().change_conversation(old, new, request).await.unwrap()
 }
 
-/// All rows, which are written at the same place or not at all.
+/// All rows of the tables that these transactions write.
 fn everything(db: &TestDb) -> Vec<Value> {
     [Table::Conversations, Table::Messages, Table::Contacts]
         .into_iter()
@@ -84,7 +85,7 @@ fn everything(db: &TestDb) -> Vec<Value> {
         .collect()
 }
 
-/// What a row says of the conversation, apart from where it stands.
+/// A row without its place: only the conversation's attributes.
 fn body(row: &Value) -> Value {
     let mut body = row.clone();
     let places = ["pk", "sk", "kind", "lastRequest", "statusPk", "internalIds"];
@@ -92,7 +93,7 @@ fn body(row: &Value) -> Value {
     body
 }
 
-/// That each conversation has its home and just the rows in lists that it should have, all saying the same.
+/// Checks that each conversation has its home row and exactly its rows in lists, all with the same content.
 fn check_copies(db: &TestDb) {
     let rows = db.rows(Table::Conversations);
     let of_kind =
@@ -128,7 +129,7 @@ fn check_copies(db: &TestDb) {
 }
 
 #[tokio::test]
-async fn a_conversation_is_read_from_its_home_and_by_no_other_workspace() {
+async fn a_conversation_is_read_from_its_home_row_and_only_in_its_workspace() {
     let db = TestDb::start().await;
     let conversation = conversation(&db);
     assert_eq!(stored(&db, &conversation).await, None);
@@ -139,7 +140,7 @@ async fn a_conversation_is_read_from_its_home_and_by_no_other_workspace() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_there_is_not_made_again_by_another_request() {
+async fn an_existing_conversation_is_not_created_again_by_another_request() {
     let db = TestDb::start().await;
     let conversation = conversation(&db);
     opened(&db, &conversation).await;
@@ -147,13 +148,13 @@ async fn a_conversation_that_is_there_is_not_made_again_by_another_request() {
     let again = db.store().open_conversation(&alone(&conversation), Duration::ZERO, None, "another").await;
     assert!(matches!(again, Err(StoreError::Failed(_))), "{again:?}");
     assert_eq!(everything(&db), before);
-    // The same request that did not hear of its success.
+    // The same request, after it did not get its answer.
     assert_eq!(open(&db, &alone(&conversation)).await, Opened::Done);
     assert_eq!(everything(&db), before);
 }
 
 #[tokio::test]
-async fn all_that_comes_with_a_conversation_is_made_or_nothing_of_it() {
+async fn a_conversation_is_created_with_everything_that_belongs_to_it_or_not_at_all() {
     let db = TestDb::start().await;
     let taken = contact(&db, "", "", "Ann@x.io", "");
     create(&db, &taken).await;
@@ -177,7 +178,7 @@ async fn all_that_comes_with_a_conversation_is_made_or_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn a_key_that_has_answered_answers_and_nothing_is_made() {
+async fn an_answered_idempotency_key_returns_its_answer_and_creates_nothing() {
     let db = TestDb::start().await;
     let once =
         Once { route: "conversations", key_sha256_hex: "aa".to_owned(), fingerprint: "one".to_owned() };
@@ -186,7 +187,7 @@ async fn a_key_that_has_answered_answers_and_nothing_is_made() {
     let made = db.store().open_conversation(&first, Duration::ZERO, kept, "first").await.unwrap();
     assert_eq!(made, Opened::Done);
     let before = everything(&db);
-    // Of a request whose number was taken meanwhile, too: it was the first who took it.
+    // Also for a repeat whose new contact is taken by now: the request that stored the answer created it.
     let mut second = alone(&conversation(&db));
     let taken = contact(&db, "", "", "ann@x.io", "");
     second.strangers = vec![Contact { id: ContactId::generate(&**db.ids()), ..taken.clone() }];
@@ -199,7 +200,7 @@ async fn a_key_that_has_answered_answers_and_nothing_is_made() {
 }
 
 #[tokio::test]
-async fn a_stale_change_changes_nothing_and_is_known_by_its_own_request() {
+async fn a_stale_change_writes_nothing_and_a_repeated_one_is_recognised() {
     let db = TestDb::start().await;
     let first = conversation(&db);
     opened(&db, &first).await;
@@ -218,7 +219,7 @@ async fn a_stale_change_changes_nothing_and_is_known_by_its_own_request() {
 }
 
 #[tokio::test]
-async fn a_change_that_brings_somebody_who_was_met_meanwhile_is_stale() {
+async fn a_change_is_stale_if_its_new_contact_was_created_meanwhile() {
     let db = TestDb::start().await;
     let first = conversation(&db);
     opened(&db, &first).await;
@@ -232,7 +233,7 @@ async fn a_change_that_brings_somebody_who_was_met_meanwhile_is_stale() {
 }
 
 #[tokio::test]
-async fn every_copy_says_what_the_home_says_whatever_changes() {
+async fn every_copy_equals_the_home_row_after_any_changes() {
     let db = TestDb::start().await;
     let mut dice = Dice::new(1);
     let ids = &**db.ids();
@@ -271,7 +272,7 @@ async fn every_copy_says_what_the_home_says_whatever_changes() {
 }
 
 #[tokio::test]
-async fn of_changes_made_from_one_version_at_once_one_wins_and_all_copies_are_its() {
+async fn one_of_several_concurrent_changes_wins_and_writes_all_copies() {
     let db = TestDb::start().await;
     let first = conversation(&db);
     opened(&db, &first).await;
@@ -288,10 +289,10 @@ async fn of_changes_made_from_one_version_at_once_one_wins_and_all_copies_are_it
 }
 
 #[tokio::test]
-async fn what_beginnings_and_changes_cost() {
+async fn the_cost_of_new_conversations_and_changes() {
     let db = TestDb::start().await;
     shards(&db, 1, 1).await;
-    // The workspace's shards are read once.
+    // Puts the workspace's shards into memory.
     opened(&db, &conversation(&db)).await;
     let first = conversation(&db);
     let stranger = Contact { cellphone: Cellphone::parse("+34600111222").ok(), ..blank(&db) };
@@ -303,7 +304,8 @@ async fn what_beginnings_and_changes_cost() {
     };
     db.forget_calls();
     opened(&db, &first).await;
-    // Home, three lists, each also in the index by status (not in the transaction's doubling), and the lane.
+    // The home row and three lists, each list also in the index by status (which the transaction does not
+    // double), and the lane.
     assert_eq!(cost("a beginning"), (1, 13.0));
     db.forget_calls();
     let renamed = next(&first, |next| next.name = None);
@@ -321,7 +323,7 @@ async fn what_beginnings_and_changes_cost() {
 }
 
 #[tokio::test]
-async fn turns_count_up_and_each_is_given_once() {
+async fn turns_count_up_and_each_is_returned_once() {
     let db = TestDb::start().await;
     let (team, other) = (TeamId::generate(&**db.ids()), TeamId::generate(&**db.ids()));
     let turns = join_all((0..50).map(|_| db.store().take_turn(WORKSPACE, team))).await;
@@ -329,7 +331,7 @@ async fn turns_count_up_and_each_is_given_once() {
     assert_eq!(turns, (0..50).collect());
     assert_eq!(db.store().take_turn(WORKSPACE, other).await.unwrap(), 0);
     assert_eq!(db.store().take_turn(OTHER, team).await.unwrap(), 0);
-    // One whose answer was lost is given to nobody.
+    // If the answer is lost, that turn is skipped.
     db.fail("UpdateItem", Fault::AnswerLost, 1);
     assert_eq!(db.store().take_turn(WORKSPACE, other).await.unwrap(), 2);
     let rows = db.rows(Table::Workspaces);
@@ -347,7 +349,7 @@ async fn turns_count_up_and_each_is_given_once() {
 }
 
 #[tokio::test]
-async fn contacts_are_found_by_each_name_in_one_batch() {
+async fn contacts_are_found_by_id_e_mail_and_phone_in_one_batch() {
     let db = TestDb::start().await;
     let ann = contact(&db, "", "", "Ann@x.io", "+34600111222");
     let ben = contact(&db, "", "", "ben@x.io", "");
@@ -384,7 +386,7 @@ async fn user(db: &TestDb, workspace: WorkspaceId, email: &str, status: UserStat
 }
 
 #[tokio::test]
-async fn users_are_found_by_each_name_more_than_a_batch_of_them_in_one_trip() {
+async fn more_than_a_batch_of_users_are_found_by_id_and_e_mail_in_one_round_trip() {
     let db = TestDb::start().await;
     let mut users = vec![];
     for n in 0..120 {

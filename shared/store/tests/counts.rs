@@ -1,6 +1,6 @@
-//! What lanes count of messages, against the messages themselves.
+//! The counts in lanes, compared with the messages themselves.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in helper functions
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ struct Visit {
 }
 
 impl Talk {
-    /// A conversation with so many templates to be sent into it.
+    /// A conversation with this number of templates to send.
     async fn start(steps: usize) -> Self {
         let world = World::start().await;
         let contact =
@@ -60,8 +60,8 @@ impl Talk {
         self.store().now()
     }
 
-    /// Takes a message into the conversation that is made so many milliseconds behind or before this moment, as clocks
-    /// differ, by somebody who knows the lane as it was so many numbers ago.
+    /// Stores a message in the conversation. It is created `skew` milliseconds from now, because clocks
+    /// differ, by a request that read the lane `behind` numbers ago.
     async fn say(&self, broadcast: bool, skew: i64, behind: u64) -> MessageTaken {
         let store = self.store();
         let draft = Draft {
@@ -93,7 +93,7 @@ impl Talk {
         }
     }
 
-    /// Gives a lane back; it stays the visitor's if something came meanwhile.
+    /// Releases a lane. Returns the visit if work was added meanwhile.
     async fn release(&self, visit: Visit, rest: Rest) -> Option<Visit> {
         let mut leased = visit.leased;
         leased.state = visit.lane.state();
@@ -106,14 +106,14 @@ impl Talk {
         }
     }
 
-    /// Gives a lane back for good, also if something came meanwhile.
+    /// Releases a lane for good, even if work was added meanwhile.
     async fn finish(&self, visit: Visit) {
         if let Some(visit) = self.release(visit, Rest::Done).await {
             assert!(self.release(visit, Rest::Done).await.is_none());
         }
     }
 
-    /// Makes as many steps messages under a lease as there are, but no more than that.
+    /// Makes up to `most` steps of the plan messages under a lease.
     async fn make(&self, visit: &mut Visit, most: usize) {
         let lane = &mut visit.lane;
         let mut plan = self.store().open_in(lane).await.unwrap().plan;
@@ -133,7 +133,7 @@ impl Talk {
         self.store().tally(self.world.workspace, self.conversation.id, until).await.unwrap()
     }
 
-    /// What the messages come to that were made by then, from their rows as they are.
+    /// The counts of the messages created up to a moment, from their rows.
     fn counted(&self, until: Timestamp) -> Tally {
         let mut tally = Tally::default();
         for row in self.rows("M#") {
@@ -151,7 +151,7 @@ impl Talk {
         rows.filter(|row| row["sk"]["S"].as_str().unwrap().starts_with(prefix)).collect()
     }
 
-    /// By which reads a summary of this moment is made; it is right.
+    /// The reads of a summary at this moment. Checks that the summary is correct.
     async fn read_by(&self, until: Timestamp) -> Vec<(String, f64)> {
         self.world.db.forget_calls();
         assert_eq!(self.tally(until).await, self.counted(until));
@@ -171,7 +171,7 @@ impl Talk {
 }
 
 #[tokio::test]
-async fn a_summary_is_one_read_of_the_lane_however_many_messages_there_are() {
+async fn a_summary_is_one_read_of_the_lane_for_any_number_of_messages() {
     let talk = Talk::start(0).await;
     assert!(talk.is_read_from_the_lane().await, "none");
     for number in 0..40 {
@@ -184,7 +184,7 @@ async fn a_summary_is_one_read_of_the_lane_however_many_messages_there_are() {
 }
 
 #[tokio::test]
-async fn a_release_before_the_last_message_counts_what_there_was_by_then() {
+async fn a_summary_counts_only_the_messages_up_to_its_moment() {
     let talk = Talk::start(0).await;
     talk.said(true).await;
     let released = talk.now();
@@ -199,13 +199,13 @@ async fn a_release_before_the_last_message_counts_what_there_was_by_then() {
 }
 
 #[tokio::test]
-async fn steps_are_counted_when_the_lane_is_given_back_in_which_they_became_messages() {
+async fn steps_are_counted_when_the_lane_is_released_under_which_they_became_messages() {
     let talk = Talk::start(2).await;
     assert!(!talk.is_read_from_the_lane().await, "two numbers are taken, and nothing is said");
     let mut lane = talk.lease().await.unwrap();
     talk.make(&mut lane, 2).await;
     assert!(!talk.is_read_from_the_lane().await, "they are not counted yet");
-    // Somebody says something before the lane is given back, and then is found.
+    // A message is stored before the release, and the release reports it.
     talk.said(false).await;
     let lane = talk.release(lane, Rest::Done).await.expect("a number was taken");
     assert!(talk.release(lane, Rest::Done).await.is_none());
@@ -215,7 +215,7 @@ async fn steps_are_counted_when_the_lane_is_given_back_in_which_they_became_mess
 }
 
 #[tokio::test]
-async fn to_count_costs_no_write_and_no_unit() {
+async fn counting_costs_no_write_and_no_unit() {
     let units = |talk: &Talk| -> Vec<f64> {
         talk.world.db.calls().iter().map(|call| call.write_units).filter(|units| *units > 0.0).collect()
     };
@@ -240,8 +240,8 @@ async fn to_count_costs_no_write_and_no_unit() {
 }
 
 #[tokio::test]
-async fn a_lane_that_has_not_counted_all_is_not_gone_by() {
-    // A sender died, and what it made stands uncounted.
+async fn the_messages_are_read_if_the_lane_has_not_counted_all() {
+    // A sender died, and the step it made is not counted.
     let talk = Talk::start(2).await;
     let mut lane = talk.lease().await.unwrap();
     talk.make(&mut lane, 1).await;
@@ -252,7 +252,7 @@ async fn a_lane_that_has_not_counted_all_is_not_gone_by() {
     talk.said(true).await;
     assert!(!talk.is_read_from_the_lane().await);
 
-    // A lane of before: what is said from now on is counted, what was is not.
+    // A lane of an earlier release: new messages are counted, earlier ones are not.
     let talk = Talk::start(0).await;
     talk.said(true).await;
     let mut row = talk.rows("L").remove(0);
@@ -265,7 +265,7 @@ async fn a_lane_that_has_not_counted_all_is_not_gone_by() {
     talk.said(true).await;
     assert!(!talk.is_read_from_the_lane().await);
 
-    // And none at all.
+    // A conversation without a lane.
     let talk = Talk::start(0).await;
     let nobody = ConversationId::from_uuid(Uuid::from_u128(1));
     let tally = talk.store().tally(talk.world.workspace, nobody, talk.now()).await.unwrap();
@@ -273,7 +273,7 @@ async fn a_lane_that_has_not_counted_all_is_not_gone_by() {
 }
 
 #[tokio::test]
-async fn of_messages_whose_makers_clocks_differ_the_first_and_the_last_count() {
+async fn the_first_and_last_message_are_right_although_clocks_differ() {
     let talk = Talk::start(0).await;
     for (skew, behind) in [(0, 0), (-5, 0), (5, 0), (-9, 0), (3, 1), (9, 1)] {
         assert_eq!(talk.say(true, skew, behind).await, MessageTaken::Done, "{skew}");
@@ -288,12 +288,13 @@ async fn of_messages_whose_makers_clocks_differ_the_first_and_the_last_count() {
 /// What happens next.
 #[derive(Clone, Copy, Debug)]
 enum Happens {
-    /// Somebody says something, by a clock that is so far off, knowing the lane as it was so many numbers ago.
+    /// A message is stored by a process whose clock differs by `skew`, and that read the lane `behind`
+    /// numbers ago.
     Said { broadcast: bool, skew: i64, behind: u64 },
-    /// A sender makes so many steps, and then gives the lane back for good, or until later, or dies; meanwhile
-    /// something may be said.
+    /// A sender makes this many steps and then releases the lane for good or until later, or dies. Meanwhile
+    /// a message may be stored.
     Sends { steps: usize, ends: Ends, said: Option<bool> },
-    /// Time goes by.
+    /// Time passes.
     Later(u64),
 }
 
@@ -346,7 +347,7 @@ impl Talk {
 }
 
 #[tokio::test]
-async fn whatever_happens_a_summary_is_what_its_messages_come_to() {
+async fn after_any_history_a_summary_equals_the_count_of_its_messages() {
     let (mut from_lanes, mut from_messages) = (0, 0);
     for seed in 0..40 {
         let mut dice = Dice::new(seed);

@@ -1,4 +1,4 @@
-//! The keys of cursors: made once, remembered, changed without a cursor being lost.
+//! The keys of cursors: created once, remembered, and rotated without breaking a cursor.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use store::{Store, StoreError, Tables};
 
 const MINUTES: u64 = 60;
 
-/// A second process over the same tables, with a memory of its own.
+/// A second process with the same tables and its own memory.
 fn another_process(db: &TestDb) -> Store {
     Store::new(db.client().clone(), Tables::of_stack("test"), db.clock().clone(), db.ids().clone())
 }
@@ -18,7 +18,7 @@ fn later(db: &TestDb, seconds: u64) {
 }
 
 #[tokio::test]
-async fn the_first_key_is_made_once() {
+async fn the_first_key_is_created_once() {
     let db = TestDb::start().await;
     let store = db.store();
     assert!(matches!(store.cursor_keys().await, Err(StoreError::Failed(_))));
@@ -46,7 +46,7 @@ async fn keys_are_remembered_for_five_minutes() {
 }
 
 #[tokio::test]
-async fn through_a_rotation_every_process_opens_what_any_other_seals() {
+async fn during_a_rotation_every_process_decrypts_the_cursors_of_all_others() {
     let db = TestDb::start().await;
     let operator = db.store();
     operator.ensure_cursor_key([1; 32]).await.unwrap();

@@ -1,6 +1,6 @@
-//! The lane of a conversation: what stands open, steps recorded, the lane given back.
+//! The lane of a conversation: its open work, the recorded steps, and its release.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in helper functions
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(90);
 const FIRST_DUE: Duration = Duration::from_secs(120);
-const PATIENCE: Duration = Duration::ZERO;
+const RETRY_FOR: Duration = Duration::ZERO;
 
 struct Lanes {
     world: World,
@@ -28,7 +28,7 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// A conversation with two customers, and so many templates to be sent into it.
+    /// A conversation with two customers and this number of templates to send.
     async fn start(steps: usize) -> Self {
         let world = World::start().await;
         let mut externals = vec![];
@@ -119,7 +119,7 @@ impl Lanes {
         self.store().release_lane(leased, rest, FIRST_DUE).await.unwrap()
     }
 
-    /// The numbers of what stands open in a lane.
+    /// The numbers of the open messages of a lane.
     async fn open(&self, lane: &ConversationLane) -> Vec<u64> {
         self.store().open_in(lane).await.unwrap().entries.iter().map(|entry| entry.seq).collect()
     }
@@ -153,11 +153,11 @@ fn sent(id: &str) -> impl Fn(&Message) -> Message {
 }
 
 async fn record(lanes: &Lanes, seen: &Outbound, step: impl Fn(&Message) -> Message) -> Option<Outbound> {
-    lanes.store().record(seen, PATIENCE, step).await.unwrap()
+    lanes.store().record(seen, RETRY_FOR, step).await.unwrap()
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_not_there_has_no_lane() {
+async fn a_missing_conversation_has_no_lane() {
     let lanes = Lanes::start(0).await;
     let (workspace, nobody) = (lanes.world.workspace, ConversationId::from_uuid(Uuid::from_u128(1)));
     let elsewhere = WorkspaceId::from_uuid(Uuid::from_u128(1));
@@ -169,7 +169,7 @@ async fn a_conversation_that_is_not_there_has_no_lane() {
 }
 
 #[tokio::test]
-async fn what_stands_open_is_the_plan_and_the_messages_in_their_order_up_to_what_the_lane_knows() {
+async fn the_open_work_is_the_plan_and_the_messages_in_order_up_to_the_number_of_the_lease() {
     let lanes = Lanes::start(2).await;
     let first = lanes.say("first").await;
     let leased = lanes.leased().await;
@@ -187,7 +187,7 @@ async fn what_stands_open_is_the_plan_and_the_messages_in_their_order_up_to_what
 }
 
 #[tokio::test]
-async fn a_page_of_what_stands_open_says_whether_there_is_more() {
+async fn a_page_of_open_work_says_whether_there_is_more() {
     let lanes = Lanes::start(0).await;
     for number in 0..51 {
         lanes.say(&format!("message {number}")).await;
@@ -198,7 +198,7 @@ async fn a_page_of_what_stands_open_says_whether_there_is_more() {
 }
 
 #[tokio::test]
-async fn a_step_is_made_a_message_once_and_the_last_one_uses_the_plan_up() {
+async fn a_step_becomes_a_message_once_and_the_last_one_deletes_the_plan() {
     let lanes = Lanes::start(2).await;
     let mut lane = lanes.taken().await;
     let plan = lanes.store().open_in(&lane).await.unwrap().plan.unwrap();
@@ -228,7 +228,7 @@ async fn a_step_is_made_a_message_once_and_the_last_one_uses_the_plan_up() {
 }
 
 #[tokio::test]
-async fn a_message_is_recorded_step_by_step_and_its_entry_goes_with_its_last_parts_end() {
+async fn a_message_is_recorded_step_by_step_and_its_entry_is_deleted_with_the_last_part() {
     let lanes = Lanes::start(0).await;
     let id = lanes.say("hello").await;
     let lane = lanes.taken().await;
@@ -256,7 +256,7 @@ async fn a_message_is_recorded_step_by_step_and_its_entry_goes_with_its_last_par
 }
 
 #[tokio::test]
-async fn of_two_who_think_the_lane_theirs_one_begins() {
+async fn only_one_of_two_senders_that_assume_the_lease_starts_a_call() {
     let lanes = Lanes::start(0).await;
     let id = lanes.say("hello").await;
     let (late, lane) = (lanes.taken().await, {
@@ -268,7 +268,7 @@ async fn of_two_who_think_the_lane_theirs_one_begins() {
     let mine = record(&lanes, &seen, begun(&lane)).await.unwrap();
     assert_eq!(record(&lanes, &seen_late, begun(&late)).await, None);
 
-    // Nor does whoever is late begin what was tried meanwhile and looks as before.
+    // A late sender does not start a part that was tried meanwhile and looks unchanged.
     let tried = record(&lanes, &mine, ended(End::NotTaken)).await.unwrap();
     assert_eq!(tried.message.version, 2);
     assert_eq!(record(&lanes, &mine, sent("wamid.1")).await, None);
@@ -277,7 +277,7 @@ async fn of_two_who_think_the_lane_theirs_one_begins() {
 }
 
 #[tokio::test]
-async fn what_else_changes_in_a_message_meanwhile_is_kept() {
+async fn other_changes_of_a_message_are_kept() {
     let lanes = Lanes::start(0).await;
     let id = lanes.say("hello").await;
     let lane = lanes.taken().await;
@@ -285,7 +285,7 @@ async fn what_else_changes_in_a_message_meanwhile_is_kept() {
     let one = record(&lanes, &outbound, begun(&lane)).await.unwrap();
     let one = record(&lanes, &one, sent("wamid.1")).await.unwrap();
     let two = record(&lanes, &one, begun(&lane)).await.unwrap();
-    // The first part is delivered while the second is sent.
+    // The first part is delivered while the second is being sent.
     let delivered = record(&lanes, &two, |message| {
         let mut next = message.clone();
         next.parts[0].status = MessageStatus::Delivered;
@@ -305,13 +305,13 @@ async fn what_else_changes_in_a_message_meanwhile_is_kept() {
 }
 
 #[tokio::test]
-async fn a_record_whose_answer_is_lost_is_recognised_whether_alone_or_in_a_transaction() {
+async fn a_record_whose_answer_is_lost_is_recognised_in_a_single_write_and_in_a_transaction() {
     let lanes = Lanes::start(0).await;
     let id = lanes.say("hello").await;
     let lane = lanes.taken().await;
     let mut outbound = lanes.store().outbound(&lane, id).await.unwrap().unwrap();
     for operation in ["UpdateItem", "UpdateItem", "UpdateItem", "TransactWriteItems"] {
-        // Three attempts by the SDK, and the next by patience.
+        // Three attempts of the SDK, then a retry by the store.
         lanes.db().fail(operation, Fault::AnswerLost, 4);
         let step: Box<dyn Fn(&Message) -> Message> = match outbound.message.progress.calling {
             Some(_) => Box::new(sent("wamid.1")),
@@ -325,11 +325,11 @@ async fn a_record_whose_answer_is_lost_is_recognised_whether_alone_or_in_a_trans
 }
 
 async fn undo(lanes: &Lanes, seen: &Outbound, lease: Uuid) -> Option<Outbound> {
-    lanes.store().undo_begin(seen, lease, PATIENCE).await.unwrap()
+    lanes.store().undo_begin(seen, lease, RETRY_FOR).await.unwrap()
 }
 
 #[tokio::test]
-async fn a_beginning_is_taken_back_whether_it_was_recorded_or_comes_late() {
+async fn the_start_of_a_call_is_taken_back_whether_it_was_recorded_or_arrives_late() {
     for recorded in [true, false] {
         let lanes = Lanes::start(0).await;
         let id = lanes.say("hello").await;
@@ -345,8 +345,8 @@ async fn a_beginning_is_taken_back_whether_it_was_recorded_or_comes_late() {
         let status = if recorded { MessageStatus::Sending } else { MessageStatus::Queued };
         assert_eq!(undone.message.parts[0].status, status);
         assert_eq!(lanes.message(id).await, undone.message);
-        // A beginning that was on its way all that time finds another row than it was made for.
-        let late = lanes.store().record(&before, PATIENCE, begun(&lane)).await.unwrap();
+        // A start that was in flight all that time finds a changed row.
+        let late = lanes.store().record(&before, RETRY_FOR, begun(&lane)).await.unwrap();
         assert_eq!(late.is_some(), !recorded, "a sender that looks again may begin");
         let again = late.unwrap_or(undone);
         let again = match again.message.progress.calling {
@@ -358,16 +358,16 @@ async fn a_beginning_is_taken_back_whether_it_was_recorded_or_comes_late() {
 }
 
 #[tokio::test]
-async fn a_beginning_that_arrives_behind_its_undoing_is_refused() {
+async fn a_start_that_arrives_after_it_was_taken_back_is_refused() {
     let lanes = Lanes::start(0).await;
     let id = lanes.say("hello").await;
     let lane = lanes.taken().await;
     let before = lanes.store().outbound(&lane, id).await.unwrap().unwrap();
-    // Held on its way: it is sent before the undoing, and arrives behind it.
+    // The start is held in flight: it is sent before it is taken back, and arrives after that.
     let held = lanes.db().hold("UpdateItem");
     lanes.db().forget_calls();
-    let late = lanes.store().record(&before, PATIENCE, |message| {
-        // What a repeat would say is no part of this: it gives up there.
+    let late = lanes.store().record(&before, RETRY_FOR, |message| {
+        // The retry is not part of this test: it stops here.
         assert_eq!(message.version, 1);
         message.begun(lane.lease, TestClock::START)
     });
@@ -390,7 +390,7 @@ async fn a_beginning_that_arrives_behind_its_undoing_is_refused() {
 }
 
 #[tokio::test]
-async fn nobody_takes_back_what_somebody_else_began_or_ended() {
+async fn a_sender_cannot_take_back_the_start_or_end_of_another_sender() {
     let lanes = Lanes::start(0).await;
     let id = lanes.say("hello").await;
     let late = lanes.taken().await;
@@ -407,7 +407,7 @@ async fn nobody_takes_back_what_somebody_else_began_or_ended() {
 }
 
 #[tokio::test]
-async fn a_beginning_is_known_again_and_taken_back_though_another_part_changed_meanwhile() {
+async fn a_start_is_recognised_and_taken_back_although_another_part_changed() {
     let lanes = Lanes::start(0).await;
     let id = lanes.say("hello").await;
     let lane = lanes.taken().await;
@@ -422,7 +422,7 @@ async fn a_beginning_is_known_again_and_taken_back_though_another_part_changed_m
         next
     };
     let delivered = record(&lanes, &begun_and_delivered, delivered).await.unwrap();
-    // Whoever repeats their beginning finds it under another request's name.
+    // A repeat of the start finds it in a row that another request wrote last.
     let known = record(&lanes, &before, begun(&lane)).await.unwrap();
     assert_eq!(known, delivered);
     let undone = undo(&lanes, &before, lane.lease).await.unwrap();
@@ -432,7 +432,7 @@ async fn a_beginning_is_known_again_and_taken_back_though_another_part_changed_m
 }
 
 #[tokio::test]
-async fn an_undoing_whose_answer_is_lost_is_recognised() {
+async fn taking_back_a_start_is_recognised_when_the_answer_is_lost() {
     for recorded in [true, false] {
         let lanes = Lanes::start(0).await;
         let id = lanes.say("hello").await;
@@ -449,7 +449,7 @@ async fn an_undoing_whose_answer_is_lost_is_recognised() {
 }
 
 #[tokio::test]
-async fn a_lane_is_given_back_only_if_nothing_came_meanwhile() {
+async fn a_lane_is_released_only_if_no_work_was_added_meanwhile() {
     let lanes = Lanes::start(0).await;
     lanes.say("first").await;
     let leased = lanes.leased().await;
@@ -466,7 +466,7 @@ async fn a_lane_is_given_back_only_if_nothing_came_meanwhile() {
 }
 
 #[tokio::test]
-async fn a_lane_in_which_something_waits_is_due_again_then_whatever_came_meanwhile() {
+async fn a_closed_lane_is_due_at_its_moment_even_if_work_was_added() {
     let lanes = Lanes::start(0).await;
     let leased = lanes.leased().await;
     lanes.say("it waits behind another").await;
@@ -480,7 +480,7 @@ async fn a_lane_in_which_something_waits_is_due_again_then_whatever_came_meanwhi
 }
 
 #[tokio::test]
-async fn a_message_or_a_plan_that_is_put_in_grows_the_mark_and_leaves_an_earlier_duty_as_it_is() {
+async fn a_new_message_or_plan_raises_the_mark_and_keeps_an_earlier_due_time() {
     for steps in [0, 1] {
         let lanes = Lanes::start(steps).await;
         let marks = || {

@@ -1,4 +1,4 @@
-//! Leads as they are accepted: with all that keeps each from being accepted again, or not at all.
+//! Accepting leads: completely, with the rows that prevent a second acceptance, or not at all.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -32,7 +32,7 @@ fn brand(id: &str) -> BrandId {
     BrandId::parse(id).unwrap()
 }
 
-/// A lead with all that one can have.
+/// A lead with all optional fields.
 fn lead(db: &TestDb) -> Lead {
     let request = LeadRequest {
         workspace_id: WORKSPACE,
@@ -57,12 +57,12 @@ fn lead(db: &TestDb) -> Lead {
     request.accepted(seen, &**db.ids(), db.store().now())
 }
 
-/// The same of somebody else.
+/// A lead with another number and brand.
 fn lead_of(db: &TestDb, number: &str, of_brand: &str) -> Lead {
     Lead { cellphone: phone(number), brand: brand(of_brand), ..lead(db) }
 }
 
-/// Of the function that accepts leads, with its rights.
+/// The store with the rights of the function that accepts leads.
 fn store(db: &TestDb) -> Store {
     db.store_of("leads")
 }
@@ -75,7 +75,7 @@ async fn traces(db: &TestDb, lead: &Lead, token: &str) -> LeadTraces {
     store(db).lead_traces(lead.workspace_id, &lead.cellphone, &lead.brand, token).await.unwrap()
 }
 
-/// The one row of a kind.
+/// The only row of a kind.
 fn row(db: &TestDb, kind: &str) -> Value {
     let mut rows: Vec<Value> =
         db.rows(Table::Leads).into_iter().filter(|row| row["kind"]["S"] == kind).collect();
@@ -84,7 +84,7 @@ fn row(db: &TestDb, kind: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_accepted_lead_reads_back_and_what_is_optional_may_be_absent() {
+async fn an_accepted_lead_is_read_back_unchanged_with_and_without_optional_fields() {
     let db = TestDb::start().await;
     let whole = lead(&db);
     let mut bare = lead_of(&db, "+34600111223", "brand");
@@ -99,7 +99,7 @@ async fn an_accepted_lead_reads_back_and_what_is_optional_may_be_absent() {
 }
 
 #[tokio::test]
-async fn with_a_lead_go_its_token_its_repeat_and_its_place_among_what_is_due() {
+async fn a_lead_is_stored_with_its_token_its_repeat_row_and_its_place_in_the_due_index() {
     let db = TestDb::start().await;
     let lead = lead(&db);
     accept(&db, &lead, "t").await;
@@ -145,7 +145,7 @@ async fn traces_are_found_by_number_and_brand_or_by_token_in_their_workspace() {
 }
 
 #[tokio::test]
-async fn a_used_token_comes_before_a_repeat_and_then_nothing_is_written() {
+async fn a_used_token_wins_over_a_repeat_and_both_write_nothing() {
     let db = TestDb::start().await;
     let first = lead(&db);
     accept(&db, &first, "t").await;
@@ -161,11 +161,11 @@ async fn a_used_token_comes_before_a_repeat_and_then_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn what_has_expired_counts_as_absent_though_it_is_still_there() {
+async fn an_expired_row_counts_as_absent_while_it_still_exists() {
     let db = TestDb::start().await;
     let first = lead(&db);
     accept(&db, &first, "t").await;
-    // A row expires at a second, which is still its own.
+    // The row expires at this second, and still counts during it.
     db.clock().advance(DAY);
     assert_eq!(traces(&db, &first, "t").await.repeated, Some(first.id));
     let (id, now) = (lead(&db).id, db.store().now());
@@ -184,7 +184,7 @@ async fn what_has_expired_counts_as_absent_though_it_is_still_there() {
 }
 
 #[tokio::test]
-async fn the_place_of_a_lead_that_came_to_nothing_is_taken_once() {
+async fn a_lead_that_was_not_sent_is_replaced_once() {
     let db = TestDb::start().await;
     let first = lead(&db);
     let next = || Lead { id: lead(&db).id, ..first.clone() };
@@ -224,21 +224,21 @@ async fn a_token_is_used_up_once() {
         panic!("not used")
     };
     assert_eq!(used.lead, first.id);
-    // Its own earlier attempt is met as a token that is used for this very lead.
+    // An earlier attempt of the same write appears as a token that was used for this lead.
     db.fail("PutItem", Fault::AnswerLost, 1);
     let used = use_token("third", PHONE).await.unwrap();
     assert!(used.lead == first.id && used.is_of(&phone(PHONE), &brand("brand")));
 }
 
 #[tokio::test]
-async fn a_transaction_whose_answer_was_lost_is_known_again() {
+async fn a_transaction_whose_answer_was_lost_is_recognised() {
     let db = TestDb::start().await;
     for (number, lost) in [("+34600111223", 1), ("+34600111224", 2)] {
         let lead = lead_of(&db, number, "brand");
         db.fail("TransactWriteItems", Fault::AnswerLost, lost);
         assert_eq!(accept(&db, &lead, number).await, LeadAccepted::Done);
     }
-    // Behind a conflict it is sent under a new token, by which DynamoDB does not know it.
+    // After a conflict the transaction has a new client token, so DynamoDB does not recognise it.
     db.fail("TransactWriteItems", Fault::AnswerLost, 1);
     db.fail("TransactWriteItems", Fault::Conflict, 1);
     assert_eq!(accept(&db, &lead_of(&db, "+34600111227", "brand"), "w").await, LeadAccepted::Done);
@@ -269,12 +269,12 @@ async fn leads_are_counted_up_to_their_caps_by_day_and_number() {
         (one, Some(2), None, true),
         (one, None, Some(2), true),
         (one, Some(2), Some(2), true),
-        // The number has two by now, and so has the day.
+        // Now the number has two leads, and so has the day.
         (one, Some(9), Some(2), false),
         (one, None, Some(2), false),
         (other, Some(2), Some(2), false),
         (other, Some(2), None, false),
-        // Refusals counted nothing.
+        // The refusals counted nothing.
         (other, Some(3), Some(1), true),
         (one, None, Some(3), true),
         (one, None, Some(3), false),
@@ -290,7 +290,7 @@ async fn leads_are_counted_up_to_their_caps_by_day_and_number() {
 }
 
 #[tokio::test]
-async fn what_was_counted_can_be_taken_back_even_on_the_next_day() {
+async fn a_count_can_be_taken_back_even_on_the_next_day() {
     let db = TestDb::start().await;
     let caps = Caps { daily: Some(1), per_phone: Some(1) };
     let count = async || store(&db).count_lead(WORKSPACE, &phone(PHONE), caps).await.unwrap();
@@ -305,7 +305,7 @@ async fn what_was_counted_can_be_taken_back_even_on_the_next_day() {
 }
 
 #[tokio::test]
-async fn a_count_begins_anew_at_midnight_in_utc() {
+async fn a_new_count_starts_at_midnight_utc() {
     let db = TestDb::start().await;
     let caps = Caps { daily: Some(1), per_phone: Some(1) };
     let count = async || store(&db).count_lead(WORKSPACE, &phone(PHONE), caps).await.unwrap().is_some();
@@ -321,7 +321,7 @@ async fn a_count_begins_anew_at_midnight_in_utc() {
 }
 
 #[tokio::test]
-async fn whatever_becomes_of_a_lead_its_consent_stays() {
+async fn the_consent_of_a_lead_stays_in_every_state() {
     let db = TestDb::start().await;
     let first = lead(&db);
     accept(&db, &first, "t").await;
@@ -362,7 +362,7 @@ async fn whatever_becomes_of_a_lead_its_consent_stays() {
 }
 
 #[tokio::test]
-async fn a_set_up_reads_back_and_is_replaced_by_its_next_version_alone() {
+async fn lead_capture_settings_are_replaced_only_by_their_next_version() {
     let db = TestDb::start().await;
     let store = db.store();
     let bare = Capture::new(WORKSPACE, CaptureKey::from_entropy([7; 6]), store.now());
@@ -391,7 +391,7 @@ async fn a_set_up_reads_back_and_is_replaced_by_its_next_version_alone() {
 }
 
 #[tokio::test]
-async fn a_captcha_secret_is_remembered_for_five_minutes_and_its_absence_never() {
+async fn a_captcha_secret_is_remembered_for_five_minutes_but_a_missing_one_is_not() {
     let db = TestDb::start().await;
     let reader = store(&db);
     assert_eq!(reader.captcha_secret(WORKSPACE).await.unwrap(), None);

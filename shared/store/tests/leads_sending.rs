@@ -1,6 +1,6 @@
-//! Leads as they are sent, as operators look at them, and numbers that are not to be written to.
+//! Sending leads, the operators' list of leads, and opt-outs.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in helper functions
 
 use std::time::Duration;
 
@@ -22,11 +22,11 @@ use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(90);
 const FIRST_DUE: Duration = Duration::from_secs(120);
-const PATIENCE: Duration = Duration::from_secs(5);
+const RETRY_FOR: Duration = Duration::from_secs(5);
 const PHONE: &str = "+12025550101";
 const LINE: &str = "1045551234567";
 
-/// A workspace with one line, and a lead.
+/// A workspace with one line and one lead.
 struct Leads {
     world: World,
     lead: Lead,
@@ -65,15 +65,15 @@ impl Leads {
         lead.opening(found, &lines.lines[0], template, 1, self.store().now())
     }
 
-    /// Opens a lead under a lease, as the contact was found.
+    /// Records the start of a lead's first call under a lease. `found` is the contact as it was read.
     async fn open(&self, leased: &LeasedLead, found: Option<&Contact>) -> (LeadRecorded, Lead) {
         let opening = self.opening(&leased.lead, found).await;
         let begun = leased.lead.begun(opening.contact.id, leased.lease, self.store().now());
-        let opened = self.store().open_lead(leased, &begun, &opening, found, PATIENCE).await.unwrap();
+        let opened = self.store().open_lead(leased, &begun, &opening, found, RETRY_FOR).await.unwrap();
         (opened, begun)
     }
 
-    /// A lead that is being sent, under a lease.
+    /// A lead under a lease whose first call has started.
     async fn begun(&self) -> LeasedLead {
         let mut leased = self.taken().await;
         let (opened, begun) = self.open(&leased, None).await;
@@ -89,7 +89,7 @@ impl Leads {
         let both = said.as_ref().map(|said| (&message, said));
         let rest = next.progress.next_at.map_or(Rest::Done, Rest::Closed);
         let step = LeadStep::Left(rest.plan(FIRST_DUE, self.store().now()));
-        (self.store().record_lead(leased, &next, both, step, PATIENCE).await.unwrap(), next)
+        (self.store().record_lead(leased, &next, both, step, RETRY_FOR).await.unwrap(), next)
     }
 
     async fn stored(&self) -> Lead {
@@ -114,18 +114,18 @@ impl Leads {
         self.db().due(LaneKind::Lead).await
     }
 
-    /// How many rows there are of what a lead opens, without those that a contact is found by.
+    /// The number of rows that a lead creates in each table, without search rows.
     fn opened(&self) -> [usize; 3] {
         let tables = [Table::Contacts, Table::Conversations, Table::Messages];
         tables.map(|table| self.db().rows(table).iter().filter(|row| !is_hint(row)).count())
     }
 
-    /// How many rows a search finds contacts by.
+    /// The number of search rows.
     fn hints(&self) -> usize {
         self.db().rows(Table::Contacts).iter().filter(|row| is_hint(row)).count()
     }
 
-    /// The names of the contacts that a search by the lead's number shows.
+    /// The contacts that a search by the lead's number shows.
     async fn found(&self) -> Vec<domain::ContactId> {
         let search = SearchQuery::parse(PHONE).unwrap();
         let query = ContactQuery { owner: None, search: Some(search), page_size: 10, after: None };
@@ -146,13 +146,13 @@ fn sent() -> End {
     End::Sent("wamid.1".to_owned())
 }
 
-/// A contact row and its identity; a conversation and two lists; a message, a lane.
+/// A contact and its identity; a conversation and two lists; a message and a lane.
 const OPENED: [usize; 3] = [2, 3, 2];
-/// Three forms of a number, two names.
+/// Three forms of the number and two names.
 const HINTS: usize = 5;
 
 #[tokio::test]
-async fn a_lead_that_is_nobodys_or_finished_is_not_leased() {
+async fn a_missing_or_finished_lead_is_not_leased() {
     let leads = Leads::start().await;
     let (workspace, nobody) = (leads.world.workspace, LeadId::from_uuid(Uuid::from_u128(1)));
     let elsewhere = WorkspaceId::from_uuid(Uuid::from_u128(1));
@@ -168,14 +168,14 @@ async fn a_lead_that_is_nobodys_or_finished_is_not_leased() {
 }
 
 #[tokio::test]
-async fn a_beginning_makes_all_that_the_lead_opens_in_two_trips() {
+async fn the_start_of_the_first_call_creates_all_rows_of_the_lead_in_two_round_trips() {
     let leads = Leads::start().await;
     let leased = leads.taken().await;
     let opening = leads.opening(&leased.lead, None).await;
     leads.store().workspace(leads.world.workspace).await.unwrap();
     let begun = leased.lead.begun(opening.contact.id, leased.lease, leads.store().now());
     leads.db().forget_calls();
-    let opened = leads.store().open_lead(&leased, &begun, &opening, None, PATIENCE).await.unwrap();
+    let opened = leads.store().open_lead(&leased, &begun, &opening, None, RETRY_FOR).await.unwrap();
     let calls: Vec<String> = leads.db().calls().into_iter().map(|call| call.operation).collect();
     assert_eq!(opened, LeadRecorded::Done);
     assert_eq!(calls, ["BatchWriteItem", "TransactWriteItems"], "what it is found by, and all the rest");
@@ -192,7 +192,7 @@ async fn a_beginning_makes_all_that_the_lead_opens_in_two_trips() {
 }
 
 #[tokio::test]
-async fn the_permission_and_what_was_promised_never_change() {
+async fn sending_never_changes_the_consent_or_the_data_of_a_lead() {
     let leads = Leads::start().await;
     let before = leads.row();
     let leased = leads.begun().await;
@@ -220,8 +220,8 @@ async fn the_permission_and_what_was_promised_never_change() {
 }
 
 #[tokio::test]
-async fn a_beginning_whose_answer_is_lost_is_recognised_however_often() {
-    // The SDK tries three times by itself; a fourth is another transaction.
+async fn a_start_whose_answer_is_lost_several_times_is_recognised() {
+    // The SDK makes three attempts; the fourth is a new transaction.
     for (fault, times) in
         [(Fault::AnswerLost, 1), (Fault::AnswerLost, 4), (Fault::Conflict, 3), (Fault::ItemThrottled, 3)]
     {
@@ -235,7 +235,7 @@ async fn a_beginning_whose_answer_is_lost_is_recognised_however_often() {
 }
 
 #[tokio::test]
-async fn of_two_who_think_a_lead_theirs_one_begins_and_one_records() {
+async fn only_one_of_two_senders_that_assume_the_lease_starts_and_records() {
     let leads = Leads::start().await;
     let late = leads.taken().await;
     leads.db().clock().advance(LEASE + Duration::from_millis(1));
@@ -246,7 +246,7 @@ async fn of_two_who_think_a_lead_theirs_one_begins_and_one_records() {
     assert_eq!((opened, leads.open(&late, None).await.0), (LeadRecorded::Done, LeadRecorded::Lost));
     assert_eq!(leads.record(&late, sent()).await.0, LeadRecorded::Lost);
     let without = late.lead.not_sent(NotSent::Failed(PartError::of("x")), TestClock::START).0;
-    let record = leads.store().record_lead(&late, &without, None, LeadStep::Left(None), PATIENCE).await;
+    let record = leads.store().record_lead(&late, &without, None, LeadStep::Left(None), RETRY_FOR).await;
     assert_eq!(record.unwrap(), LeadRecorded::Lost);
     assert_eq!((leads.stored().await, leads.opened()), (begun.clone(), OPENED));
     assert_eq!(leads.message().await.status(), MessageStatus::Sending);
@@ -263,7 +263,7 @@ async fn of_two_who_think_a_lead_theirs_one_begins_and_one_records() {
 }
 
 #[tokio::test]
-async fn a_beginning_is_taken_back_whether_it_was_recorded_or_comes_late() {
+async fn the_start_of_a_call_is_taken_back_whether_it_was_recorded_or_arrives_late() {
     for recorded in [true, false] {
         let leads = Leads::start().await;
         let leased = leads.taken().await;
@@ -271,7 +271,7 @@ async fn a_beginning_is_taken_back_whether_it_was_recorded_or_comes_late() {
         leads.db().clock().advance(Duration::from_secs(1));
         leads.db().forget_calls();
         let at_once = Rest::Closed(leads.store().now()).plan(Duration::ZERO, leads.store().now());
-        assert!(leads.store().undo_lead_begin(&leased, at_once, PATIENCE).await.unwrap());
+        assert!(leads.store().undo_lead_begin(&leased, at_once, RETRY_FOR).await.unwrap());
         assert_eq!(trips(&leads.db().calls()), 1);
         let stored = leads.stored().await;
         let mut expected = begun.unwrap_or_else(|| leased.lead.clone());
@@ -280,10 +280,10 @@ async fn a_beginning_is_taken_back_whether_it_was_recorded_or_comes_late() {
         assert_eq!(leads.due().await.len(), 1, "at once");
         assert!(leads.row().get("lease").is_none() && leads.row().get("leaseUntil").is_none());
 
-        // A beginning that was on its way all that time is refused.
+        // A start that was in flight all that time is refused.
         assert_eq!(leads.open(&leased, None).await.0, LeadRecorded::Lost);
         let late = leased.lead.begun(leased.lead.contact, leased.lease, TestClock::START);
-        let late = leads.store().record_lead(&leased, &late, None, LeadStep::Goes, PATIENCE).await.unwrap();
+        let late = leads.store().record_lead(&leased, &late, None, LeadStep::Goes, RETRY_FOR).await.unwrap();
         assert_eq!((late, leads.stored().await), (LeadRecorded::Lost, expected.clone()));
         assert_eq!(leads.opened(), if recorded { OPENED } else { [0, 0, 0] });
         assert_eq!(leads.taken().await.lead, expected);
@@ -291,20 +291,20 @@ async fn a_beginning_is_taken_back_whether_it_was_recorded_or_comes_late() {
 }
 
 #[tokio::test]
-async fn nobody_takes_back_what_somebody_else_began() {
+async fn a_sender_cannot_take_back_the_start_of_another_sender() {
     let leads = Leads::start().await;
     let late = leads.taken().await;
     leads.db().clock().advance(LEASE + Duration::from_millis(1));
     let mine = leads.begun().await;
-    assert!(!leads.store().undo_lead_begin(&late, None, PATIENCE).await.unwrap());
+    assert!(!leads.store().undo_lead_begin(&late, None, RETRY_FOR).await.unwrap());
     assert_eq!(leads.stored().await, mine.lead);
     leads.db().fail("UpdateItem", Fault::AnswerLost, 4);
-    assert!(leads.store().undo_lead_begin(&mine, None, PATIENCE).await.unwrap(), "it is known again");
+    assert!(leads.store().undo_lead_begin(&mine, None, RETRY_FOR).await.unwrap(), "it is known again");
     assert_eq!(leads.stored().await.progress.calling, None);
 }
 
 #[tokio::test]
-async fn whoever_dies_before_the_contact_stands_leaves_nothing_that_a_search_shows() {
+async fn a_sender_that_dies_before_the_contact_is_stored_leaves_nothing_that_a_search_shows() {
     for death in [Death::Before, Death::After] {
         let leads = Leads::start().await;
         let leased = leads.taken().await;
@@ -317,13 +317,13 @@ async fn whoever_dies_before_the_contact_stands_leaves_nothing_that_a_search_sho
         };
         let dead = leads.db().die_after(calls, death);
         tokio::select! {
-            _ = leads.store().open_lead(&leased, &begun, &opening, None, PATIENCE) => panic!("it is dead"),
+            _ = leads.store().open_lead(&leased, &begun, &opening, None, RETRY_FOR) => panic!("it is dead"),
             _ = dead => {}
         }
         leads.db().revive();
         assert_eq!((leads.hints(), leads.opened()), (HINTS, [0, 0, 0]), "{death:?}");
         assert_eq!(leads.found().await, [], "{death:?}");
-        // Whoever comes next makes the same contact of them.
+        // The next visitor creates the same contact with these rows.
         leads.db().clock().advance(LEASE + Duration::from_millis(1));
         let next = leads.begun().await;
         assert_eq!((leads.hints(), leads.opened()), (HINTS, OPENED), "{death:?}");
@@ -332,16 +332,16 @@ async fn whoever_dies_before_the_contact_stands_leaves_nothing_that_a_search_sho
 }
 
 #[tokio::test]
-async fn under_one_lease_a_call_begins_once() {
+async fn a_call_starts_only_once_under_a_lease() {
     let leads = Leads::start().await;
     let leased = leads.begun().await;
     let again = leased.lead.begun(leased.lead.contact, leased.lease, leads.store().now());
-    let record = leads.store().record_lead(&leased, &again, None, LeadStep::Goes, PATIENCE).await.unwrap();
+    let record = leads.store().record_lead(&leased, &again, None, LeadStep::Goes, RETRY_FOR).await.unwrap();
     assert_eq!((record, leads.stored().await), (LeadRecorded::Lost, leased.lead));
 }
 
 #[tokio::test]
-async fn an_end_is_recorded_with_its_message_and_gives_the_lead_back() {
+async fn the_end_of_a_call_is_recorded_with_its_message_and_releases_the_lead() {
     let leads = Leads::start().await;
     let leased = leads.begun().await;
     leads.db().forget_calls();
@@ -362,13 +362,13 @@ async fn an_end_is_recorded_with_its_message_and_gives_the_lead_back() {
 }
 
 #[tokio::test]
-async fn what_waits_is_given_back_until_then() {
+async fn a_waiting_lead_is_released_until_its_moment() {
     let leads = Leads::start().await;
     let leased = leads.begun().await;
     let (recorded, next) = leads.record(&leased, End::NotTaken).await;
     assert_eq!((recorded, leads.stored().await), (LeadRecorded::Done, next.clone()));
     assert!(leads.row().get("lease").is_none() && leads.row().get("leaseUntil").is_none());
-    // The queue brings the next visitor; the sweeper does where that message is lost.
+    // The queue starts the next visitor; the sweeper does if that message is lost.
     let at = next.progress.next_at.unwrap().plus(FIRST_DUE);
     leads.db().clock().set(at.minus(Duration::from_millis(1)));
     assert_eq!(leads.due().await, []);
@@ -399,12 +399,12 @@ async fn a_message_that_changed_meanwhile_is_stale_and_the_lead_stays_as_it_was(
     let older = Message { version: 7, ..message };
     let both = Some((&older, &said));
     let record =
-        leads.store().record_lead(&leased, &next, both, LeadStep::Left(None), PATIENCE).await.unwrap();
+        leads.store().record_lead(&leased, &next, both, LeadStep::Left(None), RETRY_FOR).await.unwrap();
     assert_eq!((record, leads.stored().await), (LeadRecorded::Stale, leased.lead));
 }
 
 #[tokio::test]
-async fn a_contact_that_changed_or_came_up_meanwhile_is_stale_and_nothing_is_opened() {
+async fn a_contact_changed_or_created_meanwhile_is_stale_and_nothing_is_written() {
     let leads = Leads::start().await;
     let leased = leads.taken().await;
     let blank = |id: u128| {
@@ -433,7 +433,7 @@ async fn a_contact_that_changed_or_came_up_meanwhile_is_stale_and_nothing_is_ope
 }
 
 #[tokio::test]
-async fn a_lead_that_is_to_be_tried_again_is_due_at_once_if_it_is_as_it_was_read() {
+async fn a_retried_lead_is_due_at_once_if_it_was_not_changed_since_it_was_read() {
     let leads = Leads::start().await;
     let leased = leads.begun().await;
     let (_, failed) = leads.record(&leased, End::Failed(PartError::of("131026"))).await;
@@ -450,7 +450,7 @@ async fn a_lead_that_is_to_be_tried_again_is_due_at_once_if_it_is_as_it_was_read
 }
 
 #[tokio::test]
-async fn numbers_are_put_down_and_struck_off() {
+async fn numbers_opt_out_and_in() {
     let leads = Leads::start().await;
     let (store, workspace) = (leads.store(), leads.world.workspace);
     let opt_out = |phone: &str, millis| OptOut {
@@ -477,7 +477,7 @@ async fn numbers_are_put_down_and_struck_off() {
     assert!(store.lead(workspace, leads.lead.id).await.unwrap().is_some(), "leads are no numbers");
 }
 
-/// Leads of a workspace whose numbers say in which order they came, every third of them FAILED; some at one moment.
+/// Leads of a workspace in the order of their numbers, every third of them FAILED; some at the same moment.
 async fn many(count: usize) -> (World, Vec<LeadId>) {
     let world = World::start().await;
     let first = world.lead(PHONE, |_| ()).await;
@@ -503,7 +503,7 @@ async fn many(count: usize) -> (World, Vec<LeadId>) {
     (world, ids)
 }
 
-/// All pages of that size.
+/// All pages of this size.
 async fn pages(world: &World, state: Option<LeadState>, limit: u16) -> Vec<Vec<Lead>> {
     let (mut pages, mut from) = (vec![], None::<String>);
     loop {
@@ -518,7 +518,7 @@ async fn pages(world: &World, state: Option<LeadState>, limit: u16) -> Vec<Vec<L
 }
 
 #[tokio::test]
-async fn leads_are_listed_newest_first_page_by_page_each_once() {
+async fn leads_are_listed_page_by_page_newest_first_each_once() {
     let (world, ids) = many(251).await;
     for limit in [1, 7, 100, 1_000] {
         let pages = pages(&world, None, limit).await;
@@ -581,7 +581,7 @@ async fn a_row_of_an_earlier_release_keeps_its_state_in_lists_and_under_a_lease(
 }
 
 #[tokio::test]
-async fn a_lead_that_comes_while_pages_are_turned_repeats_none() {
+async fn a_lead_accepted_during_paging_causes_no_duplicates() {
     let (world, _) = many(20).await;
     let store = world.db.store();
     let page = store.leads(world.workspace, None, None, 10).await.unwrap();

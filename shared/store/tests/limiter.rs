@@ -1,6 +1,6 @@
-//! The rate limiter over several processes, each with a memory of its own.
+//! The rate limiter with several processes, each with its own memory.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in helper functions
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ async fn a_key_has_its_burst_and_then_its_rate() {
 }
 
 #[tokio::test]
-async fn each_key_has_a_bucket_of_its_own() {
+async fn each_key_has_its_own_bucket() {
     let db = TestDb::start().await;
     let limiter = Limiter::new(db.store().clone());
     for key in 0..3 {
@@ -59,7 +59,7 @@ async fn each_key_has_a_bucket_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_request_is_one_write_two_after_a_wrong_guess_and_none_while_blocked() {
+async fn a_request_is_one_write_two_after_a_wrong_assumption_and_none_while_the_bucket_is_empty() {
     let db = TestDb::start().await;
     let (one, other) = (Limiter::new(db.store().clone()), Limiter::new(db.store().clone()));
     let limit = limit(10, 3);
@@ -72,18 +72,18 @@ async fn a_request_is_one_write_two_after_a_wrong_guess_and_none_while_blocked()
     };
     assert_eq!(writes(&one, Admission::Admitted).await, 1);
     assert_eq!(writes(&one, Admission::Admitted).await, 1);
-    // The other takes the bucket for idle, learns that it is hot, and remembers.
+    // The other process assumes that the bucket is idle, learns that it is hot, and remembers that.
     assert_eq!(writes(&other, Admission::Admitted).await, 2);
     assert_eq!(writes(&one, refused(100)).await, 1);
     assert_eq!(writes(&one, refused(100)).await, 0);
     assert_eq!(writes(&other, refused(100)).await, 0);
-    // Full again: one remembers that, as its memory lies behind.
+    // The bucket is full again, and this process assumes so, because its remembered state is in the past.
     db.clock().advance(Duration::from_secs(10));
     assert_eq!(writes(&one, Admission::Admitted).await, 1);
 }
 
 #[tokio::test]
-async fn the_bucket_of_a_resting_key_expires_after_a_day() {
+async fn the_bucket_of_an_unused_key_expires_after_a_day() {
     let db = TestDb::start().await;
     let limiter = Limiter::new(db.store().clone());
     admit(&limiter, limit(10, 3)).await;
@@ -96,7 +96,7 @@ async fn the_bucket_of_a_resting_key_expires_after_a_day() {
 }
 
 #[tokio::test]
-async fn a_limiter_that_cannot_ask_is_busy() {
+async fn a_limiter_that_cannot_reach_the_table_is_busy() {
     let db = TestDb::start().await;
     let limiter = Limiter::new(db.store().clone());
     db.fail("UpdateItem", Fault::Throttled, 3);

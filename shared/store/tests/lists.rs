@@ -1,6 +1,6 @@
-//! Lists of contacts: newest first, whole, each contact once.
+//! Lists of contacts: newest first, complete, each contact once.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in helper functions
 
 mod support;
 
@@ -18,7 +18,7 @@ fn user(n: u128) -> Owner {
     Owner { id: UserId::from_uuid(Uuid::from_u128(n)), email: Email::parse(&format!("u{n}@x.io")).unwrap() }
 }
 
-/// Contacts with random ids, some made in the same millisecond, each of one of three owners or of none.
+/// Contacts with random ids, some created in the same millisecond, each of one of three owners or of none.
 fn some_contacts(db: &TestDb, dice: &mut Dice, count: usize) -> Vec<Contact> {
     let mut contacts = vec![];
     for _ in 0..count {
@@ -40,7 +40,7 @@ fn in_order<'a>(contacts: impl IntoIterator<Item = &'a Contact>) -> Vec<ContactI
 }
 
 #[tokio::test]
-async fn lists_are_whole_and_newest_first_over_any_pages_and_shards() {
+async fn lists_are_complete_and_newest_first_for_any_page_sizes_and_shards() {
     for shard_count in [1, 4] {
         let db = TestDb::start().await;
         let mut dice = Dice::new(u64::from(shard_count));
@@ -59,7 +59,7 @@ async fn lists_are_whole_and_newest_first_over_any_pages_and_shards() {
 }
 
 #[tokio::test]
-async fn the_last_page_says_that_it_is_the_last() {
+async fn the_last_page_has_no_next_page() {
     let db = TestDb::start().await;
     let contacts = some_contacts(&db, &mut Dice::new(3), 6);
     for contact in &contacts {
@@ -73,7 +73,7 @@ async fn the_last_page_says_that_it_is_the_last() {
 }
 
 #[tokio::test]
-async fn paging_goes_on_while_contacts_are_made_and_shards_are_added() {
+async fn paging_continues_while_contacts_are_created_and_shards_are_added() {
     let db = TestDb::start().await;
     shards(&db, 1, 1).await;
     let mut dice = Dice::new(4);
@@ -100,7 +100,7 @@ async fn paging_goes_on_while_contacts_are_made_and_shards_are_added() {
         }
     }
     assert_eq!(seen, in_order(&old));
-    // New contacts go to one shard again; those in the others stay in the list.
+    // New contacts go to one shard again; contacts in the other shards stay in the list.
     shards(&db, 3, 1).await;
     db.clock().advance(Duration::from_secs(60));
     let all = pages(&db, WORKSPACE, &everything(1), || 20).await;
@@ -108,7 +108,7 @@ async fn paging_goes_on_while_contacts_are_made_and_shards_are_added() {
 }
 
 #[tokio::test]
-async fn a_change_of_owner_moves_a_contact_between_their_lists_and_nowhere_else() {
+async fn a_change_of_owner_moves_a_contact_only_between_the_lists_of_the_owners() {
     let db = TestDb::start().await;
     shards(&db, 3, 3).await;
     let contacts = some_contacts(&db, &mut Dice::new(5), 12);
@@ -128,7 +128,7 @@ async fn a_change_of_owner_moves_a_contact_between_their_lists_and_nowhere_else(
 }
 
 #[tokio::test]
-async fn a_list_takes_two_trips_with_many_shards_too() {
+async fn a_list_takes_two_round_trips_even_with_many_shards() {
     for shard_count in [1, 4] {
         let db = TestDb::start().await;
         shards(&db, shard_count, shard_count).await;
@@ -142,7 +142,8 @@ async fn a_list_takes_two_trips_with_many_shards_too() {
             let units: f64 = db.calls().iter().map(|call| call.read_units).sum();
             measured.push((trips(&db.calls()), units));
         }
-        // Cold, the shards are read beside the first of them; a page of 20 is 20 contacts and a query a shard.
+        // If the number of shards is not in memory, it is read beside the first shard. A page of 20 is 20
+        // contacts and one query for each shard.
         let expected = if shard_count == 1 { [(2, 21.5), (2, 20.5)] } else { [(3, 23.0), (2, 22.0)] };
         assert_eq!(measured, expected);
     }
@@ -172,7 +173,7 @@ async fn pages_of_large_contacts_end_before_an_answer_grows_too_large() {
 }
 
 #[tokio::test]
-async fn contacts_that_are_gone_are_left_out_and_the_page_goes_on() {
+async fn deleted_contacts_are_left_out_and_paging_continues() {
     let db = TestDb::start().await;
     let contacts = some_contacts(&db, &mut Dice::new(8), 5);
     for contact in &contacts[..4] {

@@ -1,4 +1,4 @@
-//! Rows of files: made all or none, kept for a day and a little, counted.
+//! Rows of files: created all or none, kept for a day and some minutes, and their cost.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -26,7 +26,7 @@ fn media(db: &TestDb) -> Media {
     Media::ready(&file, WORKSPACE, &**db.ids(), db.store().now())
 }
 
-/// As it is read: a row expires at a second.
+/// The file as it is read back: a row expires at a whole second.
 fn read(media: &Media) -> Media {
     let to_the_second = |at: Timestamp| Timestamp::from_millis(at.as_seconds() * 1_000);
     Media { expires_at: media.expires_at.map(to_the_second), ..media.clone() }
@@ -41,7 +41,7 @@ async fn create(db: &TestDb, media: &[Media]) {
 }
 
 #[tokio::test]
-async fn files_are_read_in_the_order_of_their_ids_each_once_and_no_others() {
+async fn files_are_read_in_the_order_of_the_ids_each_once() {
     let db = TestDb::start().await;
     let all: Vec<Media> = (0..3).map(|_| media(&db)).collect();
     create(&db, &all).await;
@@ -57,7 +57,7 @@ async fn files_are_read_in_the_order_of_their_ids_each_once_and_no_others() {
 }
 
 #[tokio::test]
-async fn a_file_without_a_size_and_one_that_stays_are_read_as_such() {
+async fn a_file_without_an_expiry_is_still_read_after_a_year() {
     let db = TestDb::start().await;
     let unmeasured = Media { size: None, ..media(&db) };
     let referenced = Media { expires_at: None, ..media(&db) };
@@ -67,7 +67,7 @@ async fn a_file_without_a_size_and_one_that_stays_are_read_as_such() {
 }
 
 #[tokio::test]
-async fn a_file_goes_after_a_day_and_the_minutes_of_a_url_made_at_its_end() {
+async fn a_file_expires_after_a_day_and_the_ten_minutes_of_a_last_upload_url() {
     let db = TestDb::start().await;
     let media = media(&db);
     create(&db, std::slice::from_ref(&media)).await;
@@ -79,7 +79,7 @@ async fn a_file_goes_after_a_day_and_the_minutes_of_a_url_made_at_its_end() {
 }
 
 #[tokio::test]
-async fn files_are_made_all_or_none() {
+async fn files_are_created_all_or_none() {
     let db = TestDb::start().await;
     let (taken, free) = (media(&db), media(&db));
     create(&db, std::slice::from_ref(&taken)).await;
@@ -91,14 +91,14 @@ async fn files_are_made_all_or_none() {
 }
 
 #[tokio::test]
-async fn a_write_whose_answer_was_lost_knows_itself_again() {
+async fn a_write_whose_answer_was_lost_is_recognised() {
     let db = TestDb::start().await;
     let (one, two) = (media(&db), [media(&db), media(&db)]);
     db.fail("PutItem", Fault::AnswerLost, 1);
     create(&db, std::slice::from_ref(&one)).await;
     db.fail("TransactWriteItems", Fault::AnswerLost, 1);
     create(&db, &two).await;
-    // The same again under a fresh token, without a key and with one.
+    // The same request again with a new client token, without a key and with one.
     create(&db, &two).await;
     let (keyed, once) = (media(&db), once("body"));
     for _ in 0..2 {
@@ -109,7 +109,7 @@ async fn a_write_whose_answer_was_lost_knows_itself_again() {
 }
 
 #[tokio::test]
-async fn a_key_answered_before_answers_again_and_makes_nothing_for_a_day() {
+async fn for_a_day_an_answered_idempotency_key_returns_its_answer_and_creates_nothing() {
     let db = TestDb::start().await;
     let (first, second, third) = (media(&db), media(&db), media(&db));
     let make = async |media: &Media, once: &Once, answer: &str| {
@@ -131,7 +131,7 @@ async fn a_key_answered_before_answers_again_and_makes_nothing_for_a_day() {
 }
 
 #[tokio::test]
-async fn twenty_files_with_a_key_are_one_trip_and_two_units_each() {
+async fn twenty_files_with_a_key_are_one_round_trip_and_two_units_each() {
     let db = TestDb::start().await;
     let all: Vec<Media> = (0..Media::MAX_AT_ONCE).map(|_| media(&db)).collect();
     let rows: &[(&[Media], Option<&str>, f64)] =

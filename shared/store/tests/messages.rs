@@ -1,4 +1,4 @@
-//! Taking messages: what a refusal means.
+//! Storing messages, and the meaning of each refusal.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use store::{MessageTaken, NewMessage, StoreError, Table};
 
 const FIRST_DUE: Duration = Duration::from_secs(120);
 
-/// The next message of a conversation, after so many.
+/// The message that follows number `after` in a conversation.
 fn message(world: &World, conversation: &Conversation, after: u64) -> Message {
     let draft = Draft {
         conversation: conversation.id,
@@ -36,14 +36,14 @@ async fn stored(world: &World, message: &Message) -> Option<Message> {
     found.expect("the row is one of a message")
 }
 
-/// Every row that is not the limiter's.
+/// All rows except those of the limiter.
 fn rows(world: &World) -> Vec<Value> {
     let tables = [Table::Conversations, Table::Messages, Table::Media].into_iter();
     tables.flat_map(|table| world.db.rows(table)).collect()
 }
 
 #[tokio::test]
-async fn a_message_is_read_back_from_its_conversation_alone() {
+async fn a_message_is_found_only_in_its_conversation() {
     let world = World::start().await;
     let (one, other) = (world.conversation(|_| ()).await, world.conversation(|_| ()).await);
     let said = message(&world, &one, 0);
@@ -59,7 +59,7 @@ async fn a_message_is_read_back_from_its_conversation_alone() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_there_was_stored_by_an_earlier_attempt_whoever_wrote_it_since() {
+async fn an_existing_message_was_stored_by_an_earlier_attempt_even_if_it_changed_since() {
     let world = World::start().await;
     let conversation =
         world.conversation(|conversation| conversation.status = ConversationStatus::Ghost).await;
@@ -91,7 +91,7 @@ async fn a_message_that_is_there_was_stored_by_an_earlier_attempt_whoever_wrote_
 }
 
 #[tokio::test]
-async fn a_message_is_put_under_another_number_once_and_then_is_stale() {
+async fn a_message_gets_another_number_once_and_then_is_stale() {
     let world = World::start().await;
     let conversation = world.conversation(|_| ()).await;
     for after in 0..3 {
@@ -100,7 +100,7 @@ async fn a_message_is_put_under_another_number_once_and_then_is_stale() {
     }
     let late = message(&world, &conversation, 0);
     let before = rows(&world);
-    // Between its two tries somebody takes the number that the first one named.
+    // Between its two tries, another message takes the number that the first refusal returned.
     world.db.forget_calls();
     let second = async {
         while world.db.calls().iter().filter(|call| call.operation == "TransactWriteItems").count() < 1 {
@@ -125,7 +125,7 @@ async fn a_message_is_put_under_another_number_once_and_then_is_stale() {
 }
 
 #[tokio::test]
-async fn a_message_is_stale_when_its_conversation_or_a_file_is_not_as_it_was_read() {
+async fn a_message_is_stale_if_its_conversation_or_a_file_changed_since_it_was_read() {
     let world = World::start().await;
     let conversation = world.conversation(|_| ()).await;
     let said = message(&world, &conversation, 0);
@@ -149,7 +149,7 @@ async fn a_message_is_stale_when_its_conversation_or_a_file_is_not_as_it_was_rea
 }
 
 #[tokio::test]
-async fn a_conversation_without_a_lane_is_a_fault_and_takes_no_message() {
+async fn a_message_for_a_conversation_without_a_lane_is_an_error() {
     let world = World::start().await;
     let conversation = world.conversation(|_| ()).await;
     let nowhere =

@@ -1,7 +1,7 @@
-//! Search: everything that matches and nothing else, each contact once, over any pages. The oracle looks at
-//! every contact and shares only the reading of texts with what it judges.
+//! Search: everything that matches and nothing else, each contact once, for any page sizes. The oracle
+//! examines every contact. It shares only the parsing of texts with the code under test.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in helper functions
 
 mod support;
 
@@ -24,8 +24,8 @@ async fn found(db: &TestDb, text: &str) -> Vec<ContactId> {
     ids(&pages(db, WORKSPACE, &searching(text), || 20).await)
 }
 
-/// How many contacts and queries the oracle is asked about. An embedded database without optimisation makes
-/// about a hundred contacts a second.
+/// The numbers of contacts and queries for the oracle. An unoptimised embedded database creates about a
+/// hundred contacts a second.
 const CONTACTS: usize = 400;
 const QUERIES: usize = 100;
 
@@ -51,7 +51,7 @@ const LOCALS: [&str; 8] = ["ana", "ana.ruiz", "a_b", "jose+news", "info", "x-y.z
 const DOMAINS: [&str; 4] = ["example.com", "ana.io", "mail.example.org", "x.io"];
 const CODES: [&str; 6] = ["1", "34", "49", "7", "999", "351"];
 
-/// A contact of few words and digits, so that many match and many match twice.
+/// A contact with few different words and digits, so that many contacts match, many of them twice.
 fn any_contact(db: &TestDb, dice: &mut Dice, n: usize) -> Contact {
     let email = format!(
         "{}{}@{}",
@@ -59,7 +59,8 @@ fn any_contact(db: &TestDb, dice: &mut Dice, n: usize) -> Contact {
         if dice.one_in(2) { n.to_string() } else { format!(".{n}") },
         dice.pick(&DOMAINS)
     );
-    // Few digits that differ, in front and behind, so that fragments meet beginnings and ends of many.
+    // Few different digits at the start and at the end, so that fragments match the starts and ends of many
+    // numbers.
     let code = dice.pick(&CODES);
     let phone = format!(
         "+{code}{}{n:04}{}",
@@ -84,7 +85,7 @@ fn owner(n: usize) -> Owner {
     }
 }
 
-/// Whether a contact matches, by the decisions' own words.
+/// Whether a contact matches, by the rules of the decisions.
 fn matches(contact: &Contact, query: &ContactQuery) -> bool {
     let owned = query
         .owner
@@ -108,7 +109,7 @@ fn matches(contact: &Contact, query: &ContactQuery) -> bool {
         }
 }
 
-/// Words of the names, the address and three of its parts.
+/// The words of the names, the address, and three of its parts.
 fn beginnings(contact: &Contact) -> Vec<String> {
     let mut all = vec![];
     for name in [&contact.first_name, &contact.last_name].into_iter().flatten() {
@@ -125,7 +126,7 @@ fn beginnings(contact: &Contact) -> Vec<String> {
     all
 }
 
-/// A query cut out of what contacts hold, or made up.
+/// A query cut out of a contact's fields, or a random one.
 fn any_query(dice: &mut Dice, contacts: &[Contact]) -> String {
     let contact = &contacts[dice.below(contacts.len())];
     if dice.one_in(3)
@@ -159,7 +160,7 @@ fn any_query(dice: &mut Dice, contacts: &[Contact]) -> String {
 }
 
 #[tokio::test]
-async fn searches_find_what_matches_once_and_nothing_else() {
+async fn searches_find_every_match_once_and_nothing_else() {
     let db = TestDb::start().await;
     let mut dice = Dice::new(11);
     let mut contacts = vec![];
@@ -169,13 +170,13 @@ async fn searches_find_what_matches_once_and_nothing_else() {
     for some in contacts.chunks(50) {
         join_all(some.iter().map(|contact| create(&db, contact))).await;
     }
-    // The same people in another workspace, whom nobody here may find.
+    // The same people in another workspace, which no search here may find.
     for n in 0..20 {
         let stranger = any_contact(&db, &mut dice, 5_000 + n);
         create(&db, &Contact { workspace_id: OTHER, ..stranger }).await;
     }
     let (mut phones, mut several, mut shorts, mut total) = (0, 0, 0, 0);
-    // Some that meet one contact in several of its rows, and then any.
+    // First queries that match several rows of one contact, then random ones.
     let certain = ["111", "123", "341", "491", "com", "ana an", "ru ruiz"];
     for turn in 0..QUERIES {
         let text = match certain.get(turn) {
@@ -190,7 +191,7 @@ async fn searches_find_what_matches_once_and_nothing_else() {
         }
         let expected: BTreeSet<ContactId> =
             contacts.iter().filter(|contact| matches(contact, &query)).map(|contact| contact.id).collect();
-        // Few contacts to a page where there are few, so that most queries take several pages.
+        // Small pages for few contacts, so that most queries take several pages.
         let largest = if turn % 2 == 0 { 7 } else { 100 };
         let least = expected.len().div_ceil(30);
         let pages = pages(&db, WORKSPACE, &query, || least.max(1 + dice.below(largest)).min(100)).await;
@@ -205,7 +206,7 @@ async fn searches_find_what_matches_once_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_contact_is_found_by_what_the_decisions_name() {
+async fn a_contact_is_found_by_the_decided_fields() {
     let db = TestDb::start().await;
     let ana = contact(&db, "Ana María", "O'Neil-Ruiz", "ana.work+news@sub.example.com", "+4915112345678");
     create(&db, &ana).await;
@@ -239,7 +240,7 @@ async fn a_contact_is_found_by_what_the_decisions_name() {
 }
 
 #[tokio::test]
-async fn a_contact_is_found_anew_as_soon_as_it_changed() {
+async fn a_changed_contact_is_found_at_once() {
     let db = TestDb::start().await;
     let ana = contact(&db, "Ana", "Ruiz", "ana@x.io", "+4915112345678");
     create(&db, &ana).await;
@@ -257,7 +258,7 @@ async fn a_contact_is_found_anew_as_soon_as_it_changed() {
 }
 
 #[tokio::test]
-async fn the_first_page_of_a_search_takes_two_trips() {
+async fn the_first_page_of_a_search_takes_two_round_trips() {
     let db = TestDb::start().await;
     for n in 0..40 {
         create(&db, &contact(&db, "Ana", &format!("Ruiz{n}"), "", &format!("+49151123456{n:02}"))).await;
@@ -273,9 +274,9 @@ async fn the_first_page_of_a_search_takes_two_trips() {
 }
 
 #[tokio::test]
-async fn a_search_that_would_read_too_much_answers_a_short_page_and_goes_on() {
+async fn a_search_that_would_read_too_much_returns_a_short_page_and_continues() {
     let db = TestDb::start().await;
-    // Their ids count, so that the one that matches lies behind all others.
+    // Their ids are counted up, so the contact that matches comes after all others.
     for some in (0..900).collect::<Vec<_>>().chunks(50) {
         let crowd: Vec<Contact> = some.iter().map(|_| contact(&db, "Ana", "Ruiz", "", "")).collect();
         join_all(crowd.iter().map(|contact| create(&db, contact))).await;
@@ -285,7 +286,7 @@ async fn a_search_that_would_read_too_much_answers_a_short_page_and_goes_on() {
     db.forget_calls();
     let all = pages(&db, WORKSPACE, &searching("ana gil"), || 1).await;
     assert_eq!(ids(&all), [last.id]);
-    // 10 + 40 + 160 + 640 rows are looked at for a page of one; the second page finds it.
+    // A page of size one examines 10 + 40 + 160 + 640 rows; the second page finds the contact.
     assert_eq!(all.iter().map(|page| page.items.len()).collect::<Vec<_>>(), [0, 1]);
     let first: Vec<_> = db.calls().into_iter().take(4).collect();
     assert!(first.iter().all(|call| call.operation == "Query"), "{first:?}");

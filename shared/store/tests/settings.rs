@@ -1,4 +1,4 @@
-//! What operators make and change: versions, races, lost answers.
+//! Settings that operators make and change: versions, races, lost answers.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -80,13 +80,13 @@ fn template(scope: TemplateScope, ids: &dyn Ids) -> Template {
     Template::new(wanted, ids, TestClock::START).unwrap()
 }
 
-/// The workspace as it is now.
+/// The current workspace.
 async fn now(db: &TestDb, workspace: &Workspace) -> Workspace {
     db.store().workspace(workspace.id).await.unwrap().unwrap()
 }
 
 #[tokio::test]
-async fn a_stale_version_is_not_put_over_a_newer_one() {
+async fn a_stale_version_does_not_replace_a_newer_one() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let team = Team::new(TeamId::generate(store.ids()), workspace.id, "Sales", TestClock::START).unwrap();
@@ -102,7 +102,7 @@ async fn a_stale_version_is_not_put_over_a_newer_one() {
 }
 
 #[tokio::test]
-async fn a_change_whose_answer_was_lost_is_known_by_its_own_row() {
+async fn a_change_whose_answer_was_lost_is_recognised_in_its_row() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let team = Team::new(TeamId::generate(store.ids()), workspace.id, "Sales", TestClock::START).unwrap();
@@ -114,7 +114,7 @@ async fn a_change_whose_answer_was_lost_is_known_by_its_own_row() {
 }
 
 #[tokio::test]
-async fn two_users_of_one_address_made_at_once_end_with_one() {
+async fn of_two_concurrent_users_with_one_address_one_is_created() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let (one, other) =
@@ -126,7 +126,7 @@ async fn two_users_of_one_address_made_at_once_end_with_one() {
 }
 
 #[tokio::test]
-async fn a_user_is_found_in_one_trip_by_either_name_and_only_in_the_own_workspace() {
+async fn a_user_is_found_by_id_and_e_mail_in_one_round_trip_and_only_in_its_workspace() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let ada = user(&workspace, store.ids(), "Ada@example.com");
@@ -146,7 +146,7 @@ async fn a_user_is_found_in_one_trip_by_either_name_and_only_in_the_own_workspac
 }
 
 #[tokio::test]
-async fn a_hundred_definitions_are_one_read_and_an_addition_unseen_by_another_is_refused() {
+async fn a_hundred_definitions_are_one_read_and_a_concurrent_addition_is_refused() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let definition = |n: usize| {
@@ -176,7 +176,7 @@ async fn a_hundred_definitions_are_one_read_and_an_addition_unseen_by_another_is
 }
 
 #[tokio::test]
-async fn an_endpoint_and_its_secrets_come_and_go_together() {
+async fn an_endpoint_and_its_secrets_are_created_and_deleted_together() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let (made, secrets) = endpoint(&workspace, store.ids());
@@ -216,7 +216,7 @@ async fn an_endpoint_is_disabled_once_and_keeps_the_first_reason() {
 }
 
 #[tokio::test]
-async fn a_key_is_read_back_whole_and_its_row_outlives_its_expiry_by_30_days() {
+async fn a_key_is_read_back_unchanged_and_its_row_outlives_its_expiry_by_30_days() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let grant = Grant {
@@ -266,7 +266,7 @@ async fn a_row_of_a_later_schema_is_not_read() {
 }
 
 #[tokio::test]
-async fn a_missing_table_is_told_from_other_failures() {
+async fn a_missing_table_is_distinguished_from_other_failures() {
     let (db, workspace) = with_workspace().await;
     let gone =
         |store: Store| async move { store.workspace(workspace.id).await.unwrap_err().is_missing_table() };
@@ -277,7 +277,7 @@ async fn a_missing_table_is_told_from_other_failures() {
 }
 
 #[tokio::test]
-async fn lines_and_brands_are_one_query_and_a_line_comes_with_its_token_and_as_a_default() {
+async fn lines_and_brands_are_one_query_and_a_line_is_stored_with_its_token_and_as_default() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let alpha = brand(&workspace, "alpha");
@@ -294,7 +294,7 @@ async fn lines_and_brands_are_one_query_and_a_line_comes_with_its_token_and_as_a
     db.forget_calls();
     let found = store.lines(workspace.id).await.unwrap();
     assert_eq!((db.calls().len(), trips(&db.calls())), (1, 1));
-    // Made in the same moment: by their ids.
+    // Lines created at the same moment are sorted by id.
     let expected = Lines { lines: vec![second, first.clone()], brands: vec![alphas_next], default: None };
     assert_eq!(found, expected);
     assert_eq!(store.line(workspace.id, &first.channel).await.unwrap(), Some(first.clone()));
@@ -307,7 +307,7 @@ async fn lines_and_brands_are_one_query_and_a_line_comes_with_its_token_and_as_a
 }
 
 #[tokio::test]
-async fn a_brand_or_line_unseen_by_another_is_refused_and_leaves_nothing() {
+async fn a_concurrent_brand_or_line_is_refused_and_writes_nothing() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let alpha = brand(&workspace, "alpha");
@@ -320,7 +320,7 @@ async fn a_brand_or_line_unseen_by_another_is_refused_and_leaves_nothing() {
 
     let seen = now(&db, &workspace).await;
     assert!(!store.create_brand(&seen, &alpha).await.unwrap());
-    // The brand got its first line meanwhile.
+    // The brand got its first line since it was read.
     let other_brand = Brand { version: 3, line: Some(one.channel.clone()), ..alpha.clone() };
     let next = seen.with_line(&one.channel, false);
     assert!(!store.create_line(&next, &one, Some(&other_brand), &token).await.unwrap());
@@ -345,7 +345,7 @@ async fn a_token_is_remembered_for_five_minutes_and_a_missing_one_is_not() {
     store.set_line_token(workspace.id, &channel, &old).await.unwrap();
     assert_eq!(token().await, Some(old.clone()));
 
-    // Another process gives it a new one.
+    // Another process replaces the token.
     let tables = Tables::of_stack("test");
     let another = Store::new(db.client().clone(), tables, db.clock().clone(), db.ids().clone());
     another.set_line_token(workspace.id, &channel, &new).await.unwrap();
@@ -354,13 +354,13 @@ async fn a_token_is_remembered_for_five_minutes_and_a_missing_one_is_not() {
     assert_eq!((token().await, trips(&db.calls())), (Some(old), 0));
     db.clock().advance(std::time::Duration::from_millis(1));
     assert_eq!((token().await, trips(&db.calls())), (Some(new), 1));
-    // Its own change it knows at once.
+    // A process uses its own change at once.
     store.set_line_token(workspace.id, &channel, &Secret::new("token-3")).await.unwrap();
     assert_eq!(token().await, Some(Secret::new("token-3")));
 }
 
 #[tokio::test]
-async fn a_workspaces_set_up_is_read_back_and_absent_in_rows_of_before_is_the_default() {
+async fn the_settings_of_a_workspace_are_read_back_and_absent_ones_have_their_defaults() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let sequence = vec![TemplateId::generate(store.ids()), TemplateId::generate(store.ids())];
@@ -381,7 +381,7 @@ async fn a_workspaces_set_up_is_read_back_and_absent_in_rows_of_before_is_the_de
 }
 
 #[tokio::test]
-async fn templates_of_both_scopes_are_one_batch_and_those_of_others_are_not_to_be_had() {
+async fn templates_of_both_scopes_are_one_batch_without_those_of_other_workspaces() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let own_scope = TemplateScope::Workspace(workspace.id);
@@ -389,7 +389,8 @@ async fn templates_of_both_scopes_are_one_batch_and_those_of_others_are_not_to_b
     let own = template(own_scope, store.ids());
     let platforms = template(TemplateScope::Platform, store.ids());
     let others = template(TemplateScope::Workspace(foreign), store.ids());
-    // An id in both scopes cannot be made, but were there one, the workspace's own would count.
+    // No operation creates the same id in both scopes. If there were such an id, the workspace's own template
+    // would win.
     let hidden = Template { scope: TemplateScope::Platform, ..own.clone() };
     for template in [&own, &platforms, &others, &hidden] {
         assert!(store.create_template(template).await.unwrap());
@@ -406,7 +407,7 @@ async fn templates_of_both_scopes_are_one_batch_and_those_of_others_are_not_to_b
     assert_eq!(store.template(own_scope, own.id).await.unwrap(), Some(own));
     assert_eq!(store.template(own_scope, platforms.id).await.unwrap(), None);
 
-    // As many as a caller can ask for and a workspace can have set up.
+    // As many as a caller can request and a workspace can have in its onboarding.
     let most: Vec<TemplateId> = (0..2 * Onboarding::MAX).map(|_| TemplateId::generate(store.ids())).collect();
     db.forget_calls();
     assert_eq!(store.templates(workspace.id, &most).await.unwrap(), [].into());
@@ -417,7 +418,7 @@ async fn templates_of_both_scopes_are_one_batch_and_those_of_others_are_not_to_b
 }
 
 #[tokio::test]
-async fn an_approval_is_put_over_the_version_it_was_made_of_alone() {
+async fn an_approval_replaces_only_the_version_that_was_read() {
     let (db, _) = with_workspace().await;
     let store = db.store();
     let made = template(TemplateScope::Platform, store.ids());

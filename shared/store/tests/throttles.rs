@@ -1,6 +1,6 @@
-//! How lines stand with their provider.
+//! The throttle states of lines.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in helper functions
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn after(seconds: u64) -> Timestamp {
 }
 
 #[tokio::test]
-async fn a_line_is_remembered_in_its_workspace_until_some_time_behind_its_wait() {
+async fn the_throttle_state_of_a_line_is_kept_in_its_workspace_until_some_time_after_its_wait() {
     let db = TestDb::start().await;
     let calm = LineThrottle::default();
     for function in ["message-sender", "lead-sender"] {
@@ -50,7 +50,7 @@ async fn a_line_is_remembered_in_its_workspace_until_some_time_behind_its_wait()
 }
 
 #[tokio::test]
-async fn most_ends_say_nothing_of_a_line() {
+async fn most_ends_leave_the_throttle_state_unchanged() {
     let db = TestDb::start().await;
     let ends = [End::NotTaken, End::NotCalled, End::Throttled, End::Sent("wamid".to_owned())];
     for end in ends {

@@ -1,4 +1,4 @@
-//! Lanes that are due are claimed by one sweeper.
+//! Due lanes are claimed by one sweeper.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{LEASE, Lanes, MOMENT, RESCUE, n};
 const CLAIM: Duration = Duration::from_secs(300);
 
 #[tokio::test]
-async fn the_due_index_holds_lanes_alone_that_somebody_must_look_after() {
+async fn the_due_index_lists_only_due_lanes_with_work() {
     let lanes = Lanes::start().await;
     for lane in lanes.all {
         assert_eq!(lanes.due(lane.kind()).await, []);
@@ -32,7 +32,7 @@ async fn the_due_index_holds_lanes_alone_that_somebody_must_look_after() {
 }
 
 #[tokio::test]
-async fn of_many_sweepers_one_claims_a_lane_and_nobody_one_that_was_worked_on_since() {
+async fn one_of_many_sweepers_claims_a_lane_and_none_claims_one_that_was_visited_since() {
     let lanes = Lanes::start().await;
     lanes.world.db.clock().advance(RESCUE);
     for lane in lanes.all {
@@ -41,7 +41,7 @@ async fn of_many_sweepers_one_claims_a_lane_and_nobody_one_that_was_worked_on_si
         let claims = join_all((0..16).map(|_| lanes.store().claim_lane(&due, until))).await;
         let claims: Vec<Claim> = claims.into_iter().filter_map(Result::unwrap).collect();
         assert_eq!(claims, [Claim { is_planned: false, track: Track::Fast }], "{lane}");
-        assert_eq!((lanes.duty(lane).0, lanes.due(lane.kind()).await), (Some(until), vec![]));
+        assert_eq!((lanes.due_times(lane).0, lanes.due(lane.kind()).await), (Some(until), vec![]));
         let leased = lanes.lease(lane).await;
         assert_eq!(lanes.release(&leased, Rest::Closed(lanes.now())).await, Released::Done);
         assert_eq!(lanes.store().claim_lane(&due, until).await.unwrap(), None);
@@ -49,7 +49,7 @@ async fn of_many_sweepers_one_claims_a_lane_and_nobody_one_that_was_worked_on_si
 }
 
 #[tokio::test]
-async fn a_claim_whose_answer_was_lost_is_known_again() {
+async fn a_claim_whose_answer_was_lost_is_recognised() {
     let lanes = Lanes::start().await;
     lanes.world.db.clock().advance(RESCUE);
     for lane in lanes.all {
@@ -60,7 +60,7 @@ async fn a_claim_whose_answer_was_lost_is_known_again() {
 }
 
 #[tokio::test]
-async fn a_lane_that_is_being_worked_on_is_never_claimed() {
+async fn a_leased_lane_is_never_claimed() {
     let lanes = Lanes::start().await;
     lanes.world.db.clock().advance(RESCUE);
     for lane in lanes.all {
@@ -77,7 +77,7 @@ async fn a_lane_that_is_being_worked_on_is_never_claimed() {
 }
 
 #[tokio::test]
-async fn a_lane_that_is_due_as_planned_is_told_from_one_that_was_forgotten() {
+async fn a_claim_distinguishes_planned_lanes_from_rescues() {
     let lanes = Lanes::start().await;
     for lane in lanes.all {
         let later = lanes.now().plus(Duration::from_secs(7_200));
@@ -93,7 +93,7 @@ async fn a_lane_that_is_due_as_planned_is_told_from_one_that_was_forgotten() {
 }
 
 #[tokio::test]
-async fn a_lane_of_a_later_release_is_claimed_and_not_told_of() {
+async fn a_lane_of_a_later_release_is_claimed_and_reported_as_unreadable() {
     let lanes = Lanes::start().await;
     lanes.world.db.clock().advance(RESCUE);
     for lane in lanes.all {
@@ -106,7 +106,7 @@ async fn a_lane_of_a_later_release_is_claimed_and_not_told_of() {
 }
 
 #[tokio::test]
-async fn what_is_due_is_read_page_by_page_the_longest_overdue_first() {
+async fn due_lanes_are_read_page_by_page_the_longest_overdue_first() {
     let lanes = Lanes::start().await;
     for number in 0..20 {
         lanes.world.db.clock().advance(MOMENT);

@@ -12,12 +12,13 @@ use store::{ConversationLane, Leased, MessageTaken, NewMessage, Store, StoreErro
 use uuid::Uuid;
 
 use crate::RESCUE;
-use crate::history::{Dice, Kind, go_through, histories};
+use crate::history::{Dice, Kind, histories, run_history};
 
 struct Talk {
     world: World,
     conversation: Conversation,
-    /// The numbers of the messages that were sent, in that order; a visitor that dies sends one again.
+    /// The numbers of the messages that were sent, in order. If a visitor dies, the next one sends the
+    /// message again.
     sent: RefCell<Vec<u64>>,
 }
 
@@ -26,7 +27,7 @@ impl Talk {
         let world = World::start().await;
         let contact = world.contact(|_| ()).await;
         let conversation = Conversation {
-            // It stands in the first part of the index.
+            // An id in the first partition of the index.
             id: ConversationId::from_uuid(Uuid::from_u128(0xc)),
             workspace_id: world.workspace,
             name: None,
@@ -53,7 +54,7 @@ impl Kind for Talk {
         LaneId::Conversation(self.conversation.workspace_id, self.conversation.id)
     }
 
-    async fn put_in(&self, store: &Store, _: &Dice) -> Result<bool, StoreError> {
+    async fn add_work(&self, store: &Store, _: &Dice) -> Result<bool, StoreError> {
         let conversation = &self.conversation;
         let draft = Draft {
             conversation: conversation.id,
@@ -93,7 +94,7 @@ impl Kind for Talk {
         Ok(false)
     }
 
-    async fn settle(&self, _: &Store) -> Result<(), StoreError> {
+    async fn complete_interrupted(&self, _: &Store) -> Result<(), StoreError> {
         Ok(())
     }
 
@@ -104,7 +105,7 @@ impl Kind for Talk {
         let lane = rows.iter().find(|row| sk(row) == "L").unwrap();
         assert!(open == 0 || lane.get("dueAt").is_some(), "what is to be sent is without duty");
         let sent = self.sent.borrow();
-        // Each goes out in its turn; one is sent again where its visitor died before that was noted.
+        // The messages are sent in order. One is sent again if its visitor died before recording it.
         assert!(sent.windows(2).all(|pair| pair[1] == pair[0] || pair[1] == pair[0] + 1), "{sent:?}");
         if is_over {
             let last: u64 = lane["seq"]["N"].as_str().unwrap().parse().unwrap();
@@ -115,8 +116,8 @@ impl Kind for Talk {
 }
 
 #[tokio::test]
-async fn whatever_happens_every_message_is_sent_in_its_turn() {
+async fn in_any_history_every_message_is_sent_in_order() {
     for seed in 1..=histories(4) {
-        go_through(Talk::start().await, seed, 200).await;
+        run_history(Talk::start().await, seed, 200).await;
     }
 }

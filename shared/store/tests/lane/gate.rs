@@ -1,5 +1,5 @@
-//! Actors whose every call of the database waits for its turn: a history is a sequence of calls, whoever makes them, and
-//! the same seed makes the same one.
+//! Actors whose database calls each wait for permission. So a history is a sequence of calls of several
+//! actors, and the same seed produces the same history.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -18,15 +18,15 @@ use harness::{TestClock, TestDb};
 use store::{Store, Tables};
 use tokio::sync::oneshot;
 
-/// What becomes of a call.
+/// The fate of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
-    /// It is carried out.
-    Goes,
-    /// It is carried out, and its answer is lost.
-    IsLost,
-    /// It is carried out, and whoever made it is dead.
-    IsTheLast,
+pub(crate) enum CallFate {
+    /// The call is executed.
+    Executed,
+    /// The call is executed, and its answer is lost.
+    AnswerLost,
+    /// The call is executed, and the actor dies.
+    ActorDies,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -34,7 +34,7 @@ struct Gate(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: Vec<oneshot::Sender<Turn>>,
+    waiting: Vec<oneshot::Sender<CallFate>>,
     under_way: usize,
     is_dead: bool,
 }
@@ -45,22 +45,22 @@ impl Gate {
     }
 }
 
-/// Somebody who does something in steps of one call each.
+/// An actor that proceeds in steps of one call each.
 pub(crate) struct Actor {
     gate: Gate,
     acting: Pin<Box<dyn Future<Output = ()>>>,
 }
 
-/// Whether an actor goes on.
+/// The state of an actor after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Is {
+pub(crate) enum ActorState {
     Alive,
-    Over,
+    Ended,
     Dead,
 }
 
 impl Actor {
-    /// An actor whose clock differs by so many milliseconds from the others'.
+    /// An actor whose clock differs from the others' by `skew` milliseconds.
     pub(crate) fn new<F: Future<Output = ()> + 'static>(
         db: &TestDb,
         skew: i64,
@@ -77,22 +77,24 @@ impl Actor {
         Self { gate, acting: Box::pin(act(store)) }
     }
 
-    /// Goes on to the next call, which then waits for its turn; the one that waits now is carried out so.
-    pub(crate) async fn step(&mut self, turn: Turn) -> Is {
+    /// Executes the waiting call as `fate` says, and runs the actor until its next call waits.
+    pub(crate) async fn step(&mut self, fate: CallFate) -> ActorState {
         {
             let mut state = self.gate.state();
             if !state.waiting.is_empty() {
                 state.under_way += 1;
-                state.waiting.remove(0).send(turn).unwrap();
+                state.waiting.remove(0).send(fate).unwrap();
             }
         }
         poll_fn(|cx| {
             let polled = self.acting.as_mut().poll(cx);
             let state = self.gate.state();
             match polled {
-                Poll::Ready(()) => Poll::Ready(Is::Over),
-                Poll::Pending if state.is_dead => Poll::Ready(Is::Dead),
-                Poll::Pending if state.under_way == 0 && !state.waiting.is_empty() => Poll::Ready(Is::Alive),
+                Poll::Ready(()) => Poll::Ready(ActorState::Ended),
+                Poll::Pending if state.is_dead => Poll::Ready(ActorState::Dead),
+                Poll::Pending if state.under_way == 0 && !state.waiting.is_empty() => {
+                    Poll::Ready(ActorState::Alive)
+                }
                 Poll::Pending => Poll::Pending,
             }
         })
@@ -138,16 +140,16 @@ struct GatedConnector {
 impl HttpConnector for GatedConnector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let (inner, gate) = (self.inner.clone(), self.gate.clone());
-        let (turn, waits) = oneshot::channel();
-        gate.state().waiting.push(turn);
+        let (fate, waits) = oneshot::channel();
+        gate.state().waiting.push(fate);
         HttpConnectorFuture::new(async move {
-            let Ok(turn) = waits.await else { return std::future::pending().await };
+            let Ok(fate) = waits.await else { return std::future::pending().await };
             let answer = inner.call(request).await;
             gate.state().under_way -= 1;
-            match turn {
-                Turn::Goes => answer,
-                Turn::IsLost => Err(ConnectorError::timeout("no answer in time".into())),
-                Turn::IsTheLast => {
+            match fate {
+                CallFate::Executed => answer,
+                CallFate::AnswerLost => Err(ConnectorError::timeout("no answer in time".into())),
+                CallFate::ActorDies => {
                     gate.state().is_dead = true;
                     std::future::pending().await
                 }

@@ -1,8 +1,8 @@
-//! Histories: whoever puts work into a lane, visits it, sweeps, or asks for something there, call by call in an order that
-//! dice decide. Some die at a call, some answers are lost, messages are lost and come twice, and clocks differ.
+//! Histories: actors add work to a lane, visit it, sweep and request jobs, call by call in a random order.
+//! Some die at a call, some answers are lost, queue messages are lost or duplicated, and clocks differ.
 //!
-//! After every call what must always hold is looked at; in the end everybody rests, and all work is done.
-//! `HISTORIES=200 cargo nextest run -p store --test lane` makes more of them.
+//! After every call the invariants are checked. In the end all actors finish and all work must be done.
+//! `HISTORIES=200 cargo nextest run -p store --test lane` runs more of them.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -13,22 +13,22 @@ use domain::{LaneId, Rest, Timestamp};
 use harness::TestDb;
 use store::{Lease, Leased, Released, Store, StoreError};
 
-use crate::gate::{Actor, Is, Turn};
+use crate::gate::{Actor, ActorState, CallFate};
 use crate::{LEASE, RESCUE};
 
-/// How long a function may run; less than a lease by more than clocks differ.
+/// How long a function may run: less than a lease, by more than clocks differ.
 pub(crate) const FUNCTION: Duration = Duration::from_secs(60);
 /// By how many milliseconds clocks differ from the right time.
 const SKEW: i64 = 2_000;
-/// For how long a lane that is claimed is not due again.
+/// How long a claimed lane is not due again.
 const CLAIM: Duration = Duration::from_secs(300);
 
-/// A kind of lanes: what work is in them, and what must hold of it.
+/// A kind of lanes: its work, and the invariants of the work.
 pub(crate) trait Kind {
     fn db(&self) -> &TestDb;
     fn lane(&self) -> LaneId;
-    /// Puts some work in, or goes on with what somebody died at; whether a visit is to be queued.
-    fn put_in(&self, store: &Store, dice: &Dice) -> impl Future<Output = Result<bool, StoreError>>;
+    /// Adds work, or continues with work at which an actor died. Returns whether a visit is to be queued.
+    fn add_work(&self, store: &Store, dice: &Dice) -> impl Future<Output = Result<bool, StoreError>>;
     /// Works in the lane.
     fn visit(
         &self,
@@ -36,15 +36,15 @@ pub(crate) trait Kind {
         lane: &mut Leased,
         dice: &Dice,
     ) -> impl Future<Output = Result<Rest, StoreError>>;
-    /// Asks for something; whether a visit is to be queued.
+    /// Executes an operator's request. Returns whether a visit is to be queued.
     fn operate(&self, store: &Store, dice: &Dice) -> impl Future<Output = Result<bool, StoreError>>;
-    /// Ends what was left half done, before everybody rests.
-    fn settle(&self, store: &Store) -> impl Future<Output = Result<(), StoreError>>;
-    /// Panics if something is not as it must always be. In the end nothing is left to be done.
+    /// Completes interrupted requests, before the final phase.
+    fn complete_interrupted(&self, store: &Store) -> impl Future<Output = Result<(), StoreError>>;
+    /// Panics if an invariant is violated. If `is_over`, no work may be left.
     fn check(&self, is_over: bool) -> impl Future<Output = ()>;
 }
 
-/// Dice that fall alike in every run (xorshift).
+/// A generator of the same random numbers in every run (xorshift).
 #[derive(Clone)]
 pub(crate) struct Dice(Rc<RefCell<u64>>);
 
@@ -70,32 +70,32 @@ impl Dice {
     }
 }
 
-/// What all actors of a history share.
+/// The state that all actors of a history share.
 #[derive(Default)]
 struct Shared {
-    /// Messages of the queue, with the moment before which they are held back.
+    /// The messages in the queue, each with the moment until which it is delayed.
     messages: Vec<Timestamp>,
-    /// Which visitor works in the lane, as far as it knows.
+    /// The visitor that works in the lane, as far as it can tell.
     holder: Option<usize>,
 }
 
 impl Shared {
-    fn takes(&mut self, visitor: usize) {
+    fn hold(&mut self, visitor: usize) {
         assert_eq!(self.holder.replace(visitor), None, "two visitors have the lane");
     }
 
-    fn leaves(&mut self, visitor: usize) {
+    fn release(&mut self, visitor: usize) {
         if self.holder == Some(visitor) {
             self.holder = None;
         }
     }
 }
 
-/// Somebody of whom something becomes.
-struct Living {
+/// An actor that has not ended.
+struct RunningActor {
     actor: Actor,
     number: usize,
-    /// By when it must have ended.
+    /// When the actor's function times out.
     deadline: Timestamp,
 }
 
@@ -103,31 +103,31 @@ struct History<K> {
     kind: Rc<K>,
     dice: Dice,
     shared: Rc<RefCell<Shared>>,
-    living: Vec<Living>,
-    born: usize,
+    running: Vec<RunningActor>,
+    started: usize,
 }
 
-/// How many histories there are, by default so many.
+/// The number of histories: `HISTORIES`, or the default.
 pub(crate) fn histories(default: u64) -> u64 {
     std::env::var("HISTORIES").ok().and_then(|number| number.parse().ok()).unwrap_or(default)
 }
 
-/// Goes through a history of so many calls, and brings it to rest.
+/// Runs a history of this many calls, and then its final phase.
 #[allow(clippy::print_stdout, reason = "what fails names its seed")]
-pub(crate) async fn go_through<K: Kind + 'static>(kind: K, seed: u64, calls: usize) {
+pub(crate) async fn run_history<K: Kind + 'static>(kind: K, seed: u64, calls: usize) {
     println!("{} of seed {seed}", kind.lane());
     let mut history = History {
         kind: Rc::new(kind),
         dice: Dice::new(seed),
         shared: Rc::default(),
-        living: vec![],
-        born: 0,
+        running: vec![],
+        started: 0,
     };
     for _ in 0..calls {
-        history.happens().await;
+        history.random_event().await;
         history.kind.check(false).await;
     }
-    history.rests().await;
+    history.run_to_completion().await;
 }
 
 impl<K: Kind + 'static> History<K> {
@@ -135,64 +135,64 @@ impl<K: Kind + 'static> History<K> {
         self.kind.db().store().now()
     }
 
-    /// Something happens: a call is made, somebody comes or dies, time passes.
-    async fn happens(&mut self) {
+    /// One random event: a call is made, an actor starts or dies, time passes.
+    async fn random_event(&mut self) {
         let dice = self.dice.clone();
-        if self.living.is_empty() || (self.living.len() < 6 && dice.one_in(5)) {
+        if self.running.is_empty() || (self.running.len() < 6 && dice.one_in(5)) {
             match dice.below(10) {
-                0..3 => self.puts_in(),
-                3 => self.operates(),
-                4 => self.sweeps(),
-                _ => self.comes(),
+                0..3 => self.start_producer(),
+                3 => self.start_operator(),
+                4 => self.start_sweeper(),
+                _ => self.start_visitor(),
             }
         }
         if dice.one_in(12) {
             let seconds = [1, 5, 20, 61, 130, 900][dice.below(6)];
-            self.passes(Duration::from_secs(seconds));
+            self.advance(Duration::from_secs(seconds));
         }
-        if self.living.is_empty() {
+        if self.running.is_empty() {
             return;
         }
-        let at = dice.below(self.living.len());
-        let turn = match dice.below(40) {
-            0 => Turn::IsTheLast,
-            1 => return self.dies(at),
-            2..4 => Turn::IsLost,
-            _ => Turn::Goes,
+        let at = dice.below(self.running.len());
+        let fate = match dice.below(40) {
+            0 => CallFate::ActorDies,
+            1 => return self.kill(at),
+            2..4 => CallFate::AnswerLost,
+            _ => CallFate::Executed,
         };
-        if self.living[at].actor.step(turn).await != Is::Alive {
-            self.dies(at);
+        if self.running[at].actor.step(fate).await != ActorState::Alive {
+            self.kill(at);
         }
     }
 
-    /// Everybody ends what they are at, and then visitors and sweepers come until nothing is left to be done.
-    async fn rests(&mut self) {
-        self.ends().await;
-        // The stream brings again what was not relayed, and operators repeat what was interrupted.
-        self.kind.settle(&self.kind.db().store().clone()).await.unwrap();
+    /// The final phase: all actors end, and then visitors and sweepers run until no work is left.
+    async fn run_to_completion(&mut self) {
+        self.finish_actors().await;
+        // The stream redelivers records that were not relayed, and operators repeat interrupted commands.
+        self.kind.complete_interrupted(&self.kind.db().store().clone()).await.unwrap();
         for round in 0.. {
             assert!(round < 400, "there is no rest");
-            self.passes(Duration::from_secs(61));
-            self.sweeps();
-            self.ends().await;
+            self.advance(Duration::from_secs(61));
+            self.start_sweeper();
+            self.finish_actors().await;
             while !self.shared.borrow().messages.is_empty() {
-                self.passes(Duration::from_secs(1));
-                self.comes();
-                if self.living.is_empty() {
+                self.advance(Duration::from_secs(1));
+                self.start_visitor();
+                if self.running.is_empty() {
                     break;
                 }
-                self.ends().await;
+                self.finish_actors().await;
             }
             self.kind.check(false).await;
-            if !self.has_duty().await {
+            if !self.is_due_now_or_later().await {
                 break;
             }
         }
         self.kind.check(true).await;
     }
 
-    /// Whether anybody is to look after the lane, now or later.
-    async fn has_duty(&self) -> bool {
+    /// Whether the lane is due now or later.
+    async fn is_due_now_or_later(&self) -> bool {
         let now = self.now();
         let clock = self.kind.db().clock();
         clock.advance(Duration::from_secs(30 * 86_400));
@@ -201,59 +201,59 @@ impl<K: Kind + 'static> History<K> {
         due.contains(&self.kind.lane())
     }
 
-    async fn ends(&mut self) {
-        while !self.living.is_empty() {
-            if self.living[0].actor.step(Turn::Goes).await != Is::Alive {
-                self.dies(0);
+    async fn finish_actors(&mut self) {
+        while !self.running.is_empty() {
+            if self.running[0].actor.step(CallFate::Executed).await != ActorState::Alive {
+                self.kill(0);
             }
         }
     }
 
-    /// Time passes, and functions end at their deadline.
-    fn passes(&mut self, time: Duration) {
+    /// Advances the clock. Functions past their deadline end.
+    fn advance(&mut self, time: Duration) {
         self.kind.db().clock().advance(time);
         let now = self.now();
-        for at in (0..self.living.len()).rev() {
-            if self.living[at].deadline < now {
-                self.dies(at);
+        for at in (0..self.running.len()).rev() {
+            if self.running[at].deadline < now {
+                self.kill(at);
             }
         }
     }
 
-    fn dies(&mut self, at: usize) {
-        let Living { number, .. } = self.living.remove(at);
-        self.shared.borrow_mut().leaves(number);
+    fn kill(&mut self, at: usize) {
+        let RunningActor { number, .. } = self.running.remove(at);
+        self.shared.borrow_mut().release(number);
     }
 
-    fn begins<F: Future<Output = ()> + 'static>(&mut self, act: impl FnOnce(Store, usize) -> F) {
-        self.born += 1;
-        let number = self.born;
+    fn start_actor<F: Future<Output = ()> + 'static>(&mut self, act: impl FnOnce(Store, usize) -> F) {
+        self.started += 1;
+        let number = self.started;
         let actor = Actor::new(self.kind.db(), self.dice.skew(), |store| act(store, number));
-        self.living.push(Living { actor, number, deadline: self.now().plus(FUNCTION) });
+        self.running.push(RunningActor { actor, number, deadline: self.now().plus(FUNCTION) });
     }
 
-    fn puts_in(&mut self) {
+    fn start_producer(&mut self) {
         let (kind, dice, shared) = (self.kind.clone(), self.dice.clone(), self.shared.clone());
-        self.begins(|store, _| async move {
-            if let Ok(true) = kind.put_in(&store, &dice).await {
+        self.start_actor(|store, _| async move {
+            if let Ok(true) = kind.add_work(&store, &dice).await {
                 shared.borrow_mut().messages.push(store.now());
             }
         });
     }
 
-    fn operates(&mut self) {
+    fn start_operator(&mut self) {
         let (kind, dice, shared) = (self.kind.clone(), self.dice.clone(), self.shared.clone());
-        self.begins(|store, _| async move {
+        self.start_actor(|store, _| async move {
             if let Ok(true) = kind.operate(&store, &dice).await {
                 shared.borrow_mut().messages.push(store.now());
             }
         });
     }
 
-    fn sweeps(&mut self) {
+    fn start_sweeper(&mut self) {
         let (kind, shared) = (self.kind.clone(), self.shared.clone());
-        self.begins(|store, _| async move {
-            // The lanes of histories stand in the first part of the index.
+        self.start_actor(|store, _| async move {
+            // The lanes of histories are in the first partition of the index.
             let Ok(page) = store.due_lanes(kind.lane().kind(), 0, None, 10).await else { return };
             for due in page.lanes {
                 if let Ok(Some(_)) = store.claim_lane(&due, store.now().plus(CLAIM)).await {
@@ -263,8 +263,8 @@ impl<K: Kind + 'static> History<K> {
         });
     }
 
-    /// A visitor comes, if a message says so. Some messages are lost, and some come once more.
-    fn comes(&mut self) {
+    /// Starts a visitor if there is a message. Some messages are lost, and some are delivered twice.
+    fn start_visitor(&mut self) {
         let now = self.now().plus(Duration::from_millis(SKEW as u64));
         let mut shared = self.shared.borrow_mut();
         let Some(at) = shared.messages.iter().position(|held_until| *held_until <= now) else { return };
@@ -276,15 +276,15 @@ impl<K: Kind + 'static> History<K> {
             return;
         }
         let (kind, dice, shared) = (self.kind.clone(), self.dice.clone(), self.shared.clone());
-        self.begins(|store, number| async move {
+        self.start_actor(|store, number| async move {
             let Ok(Lease::Taken(mut leased)) = store.lease_lane(kind.lane(), LEASE).await else { return };
             loop {
-                shared.borrow_mut().takes(number);
+                shared.borrow_mut().hold(number);
                 let visited = kind.visit(&store, &mut leased, &dice).await;
                 let rest =
                     visited.unwrap_or_else(|_| Rest::Closed(store.now().plus(Duration::from_secs(30))));
-                // A release may be carried out although its answer never comes.
-                shared.borrow_mut().leaves(number);
+                // A release may be executed although its answer is lost.
+                shared.borrow_mut().release(number);
                 match store.release_lane(&leased, rest, RESCUE).await {
                     Ok(Released::Moved(moved)) => leased = moved,
                     Ok(Released::Done) => {

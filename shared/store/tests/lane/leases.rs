@@ -1,4 +1,4 @@
-//! Lanes are taken by one visitor at a time and given back.
+//! Lanes are leased by one visitor at a time and released.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::{LEASE, Lanes, MOMENT, RESCUE, hooks, n};
 
 #[tokio::test]
-async fn of_many_who_ask_for_a_lane_one_gets_it() {
+async fn one_of_many_visitors_gets_the_lease() {
     let lanes = Lanes::start().await;
     for lane in lanes.all {
         for round in 0..5 {
@@ -25,14 +25,14 @@ async fn of_many_who_ask_for_a_lane_one_gets_it() {
 }
 
 #[tokio::test]
-async fn a_lease_is_one_write_and_leaves_the_lanes_duty_as_it_is() {
+async fn a_lease_is_one_write_and_leaves_the_due_time_unchanged() {
     let lanes = Lanes::start().await;
     for lane in lanes.all {
-        let duty = lanes.duty(lane);
+        let due_times = lanes.due_times(lane);
         lanes.cost();
         let leased = lanes.lease(lane).await;
         assert_eq!(lanes.cost(), (1.0, 1), "{lane}");
-        assert_eq!((lanes.duty(lane), leased.deaths, leased.lane), (duty, 0, lane));
+        assert_eq!((lanes.due_times(lane), leased.deaths, leased.lane), (due_times, 0, lane));
         match (&leased.state, lane) {
             (LaneState::Webhook(_), LaneId::Webhook(_)) => {}
             (LaneState::Conversation(counts), LaneId::Conversation(..)) => assert_eq!(counts.seq, 3),
@@ -43,7 +43,7 @@ async fn a_lease_is_one_write_and_leaves_the_lanes_duty_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_lane_of_a_later_release_is_left_to_it_as_it_is() {
+async fn a_lane_of_a_later_release_is_not_leased_and_stays_unchanged() {
     let lanes = Lanes::start().await;
     for lane in lanes.all {
         lanes.change(lane, "SET sv = :value", n(99)).await;
@@ -55,7 +55,7 @@ async fn a_lane_of_a_later_release_is_left_to_it_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_lease_whose_answer_was_lost_is_known_again() {
+async fn a_lease_whose_answer_was_lost_is_recognised() {
     let lanes = Lanes::start().await;
     for lane in lanes.all {
         lanes.world.db.fail("UpdateItem", Fault::AnswerLost, 2);
@@ -65,7 +65,7 @@ async fn a_lease_whose_answer_was_lost_is_known_again() {
 }
 
 #[tokio::test]
-async fn a_lane_is_held_to_the_last_moment_and_who_died_in_it_is_counted_until_it_is_given_back() {
+async fn a_lease_holds_to_its_last_moment_and_deaths_are_counted_until_a_release() {
     let lanes = Lanes::start().await;
     for lane in lanes.all {
         for deaths in 0..4 {
@@ -81,7 +81,7 @@ async fn a_lane_is_held_to_the_last_moment_and_who_died_in_it_is_counted_until_i
 }
 
 #[tokio::test]
-async fn a_lane_that_is_not_there_is_unknown_and_none_is_made_by_asking() {
+async fn a_missing_lane_is_unknown_and_a_lease_does_not_create_it() {
     let lanes = Lanes::start().await;
     let (workspace, id) = (WorkspaceId::from_uuid(Uuid::from_u128(5)), Uuid::from_u128(5));
     for lane in [
@@ -95,7 +95,7 @@ async fn a_lane_that_is_not_there_is_unknown_and_none_is_made_by_asking() {
 }
 
 #[tokio::test]
-async fn a_lead_of_which_nothing_is_to_be_done_is_finished() {
+async fn a_lead_without_work_is_finished() {
     let lanes = Lanes::start().await;
     let lane = lanes.all[2];
     let update = lanes.world.db.client().update_item().table_name(lanes.world.db.table(store::Table::Leads));
@@ -116,7 +116,7 @@ async fn a_lane_of_a_later_release_is_left_alone() {
 }
 
 #[tokio::test]
-async fn how_a_lane_is_left_says_when_it_is_due() {
+async fn the_rest_of_a_release_decides_when_the_lane_is_due() {
     let lanes = Lanes::start().await;
     for lane in lanes.all {
         let now = lanes.now();
@@ -132,7 +132,7 @@ async fn how_a_lane_is_left_says_when_it_is_due() {
         ] {
             let leased = lanes.lease(lane).await;
             assert_eq!(lanes.release(&leased, rest).await, Released::Done, "{lane} {rest:?}");
-            assert_eq!(lanes.duty(lane), (due, planned), "{lane} {rest:?}");
+            assert_eq!(lanes.due_times(lane), (due, planned), "{lane} {rest:?}");
             for name in ["lease", "leaseUntil", "begun"] {
                 assert!(lanes.row(lane).get(name).is_none(), "{lane} {rest:?} {name}");
             }
@@ -141,7 +141,7 @@ async fn how_a_lane_is_left_says_when_it_is_due() {
 }
 
 #[tokio::test]
-async fn what_was_put_in_meanwhile_keeps_a_lane_from_being_left_unless_it_is_closed() {
+async fn work_added_meanwhile_prevents_a_release_unless_the_lane_is_closed() {
     let lanes = Lanes::start().await;
     for lane in lanes.all {
         let later = lanes.now().plus(RESCUE);
@@ -158,7 +158,7 @@ async fn what_was_put_in_meanwhile_keeps_a_lane_from_being_left_unless_it_is_clo
                 assert_eq!((released, is_kept), (Released::Done, false), "{lane} {rest:?}");
                 continue;
             };
-            assert!(is_kept && lanes.duty(lane).0.is_some(), "{lane} {rest:?}");
+            assert!(is_kept && lanes.due_times(lane).0.is_some(), "{lane} {rest:?}");
             assert_eq!((moved.lease, &moved.state), (leased.lease, &leased.state));
             assert_eq!(lanes.ask(lane).await, Lease::Held);
             lanes.mark(lane).await;
@@ -169,7 +169,7 @@ async fn what_was_put_in_meanwhile_keeps_a_lane_from_being_left_unless_it_is_clo
 }
 
 #[tokio::test]
-async fn a_lane_that_somebody_else_has_cannot_be_given_back() {
+async fn a_lane_held_by_another_visitor_cannot_be_released() {
     let lanes = Lanes::start().await;
     for lane in lanes.all {
         let dead = lanes.lease(lane).await;
@@ -185,20 +185,20 @@ async fn a_lane_that_somebody_else_has_cannot_be_given_back() {
 }
 
 #[tokio::test]
-async fn a_release_whose_answer_was_lost_is_one() {
+async fn a_release_whose_answer_was_lost_is_recognised() {
     let lanes = Lanes::start().await;
     for lane in lanes.all {
         for rest in [Rest::TimeUp, Rest::Waits(lanes.now().plus(LEASE)), Rest::Done] {
             let leased = lanes.lease(lane).await;
             lanes.world.db.fail("UpdateItem", Fault::AnswerLost, 1);
             assert_eq!(lanes.release(&leased, rest).await, Released::Done, "{lane} {rest:?}");
-            assert_eq!(lanes.duty(lane).0.is_some(), rest != Rest::Done);
+            assert_eq!(lanes.due_times(lane).0.is_some(), rest != Rest::Done);
         }
     }
 }
 
 #[tokio::test]
-async fn a_release_that_ends_duty_costs_two_units_and_one_that_leaves_it_as_it_is_costs_one() {
+async fn a_release_costs_two_units_if_it_removes_the_due_time_and_else_one() {
     let lanes = Lanes::start().await;
     let lane = lanes.all[0];
     let at = lanes.now().plus(10 * RESCUE);

@@ -1,4 +1,4 @@
-//! Lanes of all kinds over an embedded DynamoDB: leases, releases, duty, and long histories of all that goes on in them.
+//! Lanes of all kinds with an embedded DynamoDB: leases, releases, due times, and long random histories.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -25,7 +25,7 @@ const LEASE: Duration = Duration::from_secs(90);
 const RESCUE: Duration = Duration::from_secs(120);
 const MOMENT: Duration = Duration::from_millis(1);
 
-/// A lane of each kind that is due in two minutes.
+/// A lane of each kind, due in two minutes.
 struct Lanes {
     world: World,
     all: [LaneId; 3],
@@ -78,8 +78,8 @@ impl Lanes {
         rows.into_iter().find(|row| row["pk"]["S"] == pk && row["sk"]["S"] == "L").unwrap()
     }
 
-    /// When the lane is due, and when as planned.
-    fn duty(&self, lane: LaneId) -> (Option<Timestamp>, Option<Timestamp>) {
+    /// The due time of a lane, and the planned one.
+    fn due_times(&self, lane: LaneId) -> (Option<Timestamp>, Option<Timestamp>) {
         let row = self.row(lane);
         let at = |name: &str| row[name]["N"].as_str().map(|at| Timestamp::from_millis(at.parse().unwrap()));
         assert_eq!(row.get("dueShard").is_some(), row.get("dueAt").is_some());
@@ -93,7 +93,7 @@ impl Lanes {
         update.expression_attribute_values(":value", value).send().await.unwrap();
     }
 
-    /// Puts nothing in and says that something was.
+    /// Raises the mark without adding work.
     async fn mark(&self, lane: LaneId) {
         self.change(lane, "ADD mark :value", n(1)).await;
     }
@@ -121,7 +121,7 @@ impl Lanes {
         due
     }
 
-    /// The units and calls since the last look.
+    /// The write units and the number of calls since the last call of this method.
     fn cost(&self) -> (f64, usize) {
         let calls = self.world.db.calls();
         self.world.db.forget_calls();

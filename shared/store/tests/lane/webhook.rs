@@ -16,38 +16,38 @@ use harness::{Fault, TestDb};
 use store::{FreshKey, Leased, NewEvent, Pointer, Record, Store, StoreError, Table, VisitBatch, WebhookLane};
 
 use crate::RESCUE;
-use crate::history::{Dice, FUNCTION, Kind, go_through, histories};
-use crate::hooks::{Hooks, PATIENCE, event, place, place_of, slot};
+use crate::history::{Dice, FUNCTION, Kind, histories, run_history};
+use crate::hooks::{Hooks, RETRY_FOR, event, place, place_of, slot};
 
-/// How many rows a visit reads at once: few, so that there are many pages.
+/// The number of rows that a visit reads at once: few, so that there are many pages.
 const PAGE: usize = 3;
 
 struct Slot {
     hooks: Hooks,
-    /// The events that there are.
+    /// The number of events so far.
     events: Cell<u64>,
     /// Batches of the stream that were not relayed yet.
     batches: RefCell<Vec<Vec<NewEvent>>>,
-    /// Events of which the lane was told.
+    /// Events that the lane was told of.
     told: RefCell<BTreeSet<FreshKey>>,
-    /// Posts by event.
+    /// The number of posts by event.
     posts: RefCell<BTreeMap<EventId, usize>>,
     is_enabled: Cell<bool>,
-    /// A job that is being asked for.
+    /// A job whose request was interrupted.
     asking: RefCell<Option<Job>>,
-    /// Up to where visitors looked.
+    /// The place up to which visitors read.
     position: Cell<Option<FreshKey>>,
-    /// A rule that somebody does not keep.
+    /// A rule that the actors break.
     flaw: Option<Flaw>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flaw {
-    /// A visitor that was told of late rows goes on from where it was.
+    /// A visitor that was told of late rows continues from where it was.
     ForgetsLateRows,
-    /// What is not due yet counts as handled.
+    /// Work that is not due yet counts as processed.
     PassesWhatWaits,
-    /// A visitor says that nothing is left although something waits.
+    /// A visitor reports that no work is left although a delivery waits.
     LeavesWhatWaits,
 }
 
@@ -66,7 +66,7 @@ impl Slot {
         }
     }
 
-    /// A batch of the stream: some of its events happened a while ago.
+    /// A batch of the stream. Some of its events happened a while ago.
     fn batch(&self, store: &Store, dice: &Dice) -> Vec<NewEvent> {
         let at = store.now().as_millis() - harness::TestClock::START.as_millis();
         let new = |_| {
@@ -77,7 +77,7 @@ impl Slot {
         (0..1 + dice.below(4)).map(new).collect()
     }
 
-    /// What becomes of deliveries that are looked at; `through` is the pointer that led to each.
+    /// Processes deliveries that were read; each with the pointer that named it, if any.
     async fn handle(
         &self,
         store: &Store,
@@ -96,7 +96,7 @@ impl Slot {
                 (Some(next_at), Some(through)) => next_at == through.not_before,
                 (Some(_), None) => false,
             };
-            // What names a moment has a pointer of its own: another one is passed over, and so is the row itself.
+            // A delivery that waits has its own pointer: any other pointer and the row itself are skipped.
             if !is_due {
                 continue;
             }
@@ -118,7 +118,7 @@ impl Slot {
             self.db().fail("BatchWriteItem", Fault::HalfProcessed, 1);
         }
         if !records.is_empty() {
-            store.record_deliveries(slot(1), &records, PATIENCE).await?;
+            store.record_deliveries(slot(1), &records, RETRY_FOR).await?;
         }
         Ok(attempted)
     }
@@ -144,13 +144,13 @@ impl Slot {
         (delivery.attempted(attempt, next, store.now()), Some(pointer))
     }
 
-    /// The deliveries to which pointers lead, with these.
+    /// The deliveries that these pointers name, with the pointers.
     async fn behind(&self, store: &Store, pointers: &[Pointer]) -> Result<Found, StoreError> {
         let events: BTreeSet<EventId> = pointers.iter().map(|pointer| pointer.home.event).collect();
         let homes: BTreeSet<FreshKey> = pointers.iter().map(|pointer| pointer.home).collect();
         let (events, homes): (Vec<_>, Vec<_>) = (events.into_iter().collect(), homes.into_iter().collect());
         let mut batch = store.visit_batch(slot(1), &events, &homes).await?;
-        // Two pointers may lead to one delivery; the one that it waits for counts.
+        // Two pointers may name one delivery; the one for which it waits counts.
         let mut by_home: BTreeMap<FreshKey, Pointer> = BTreeMap::new();
         for pointer in pointers {
             let next_at = batch.homes.get(&pointer.home).and_then(|home| home.next_at);
@@ -165,7 +165,7 @@ impl Slot {
         Ok((deliveries, batch))
     }
 
-    /// Works on a job; `false` if there was no time for all of it.
+    /// Works on a job. Returns `false` if there was no time for all of it.
     async fn carry_out(
         &self,
         store: &Store,
@@ -242,7 +242,7 @@ impl Kind for Slot {
         LaneId::Webhook(slot(1))
     }
 
-    async fn put_in(&self, store: &Store, dice: &Dice) -> Result<bool, StoreError> {
+    async fn add_work(&self, store: &Store, dice: &Dice) -> Result<bool, StoreError> {
         let known = self.batches.borrow().len();
         let batch = if known > 0 && dice.below(3) < 2 {
             self.batches.borrow()[dice.below(known)].clone()
@@ -346,7 +346,7 @@ impl Kind for Slot {
         self.ask(store).await
     }
 
-    async fn settle(&self, store: &Store) -> Result<(), StoreError> {
+    async fn complete_interrupted(&self, store: &Store) -> Result<(), StoreError> {
         self.ask(store).await?;
         self.is_enabled.set(true);
         let job = Job::new(JobId::generate(store.ids()), slot(1), JobKind::Enable, store.now());
@@ -383,13 +383,14 @@ impl Kind for Slot {
             if row["state"]["S"] != "PENDING" || !told.contains(event) {
                 continue;
             }
-            // The range of what is fresh: from `base` on, or from what was told of since the last lease.
+            // The fresh range: from `base` on, or from the lowest place the lane was told of since the last
+            // lease.
             let is_fresh = base.as_ref().is_none_or(|base| place >= *base)
                 || low.as_ref().is_some_and(|low| place >= *low);
             let next_at = row["nextAt"]["N"].as_str().map(|at| at.parse::<i64>().unwrap());
             let is_waiting = next_at.is_some_and(|next_at| {
                 let pointer = format!("R#{next_at:013}#{}", place.strip_prefix("D#").unwrap());
-                // Where a visitor died the next one reads what the last pointer is.
+                // After a visitor's death, the next one reads the last pointer from the table.
                 let is_known = is_begun || last_wait.as_ref().is_some_and(|last| pointer <= *last);
                 let is_ahead = waited.as_ref().is_none_or(|waited| pointer > *waited);
                 is_known && is_ahead && pointers.contains(&pointer)
@@ -419,24 +420,24 @@ impl Kind for Slot {
 
 async fn histories_of(seeds: std::ops::Range<u64>) {
     for seed in seeds {
-        go_through(Slot::start(None).await, seed, 300).await;
+        run_history(Slot::start(None).await, seed, 300).await;
     }
 }
 
 #[tokio::test]
-async fn whatever_happens_every_delivery_is_attempted_until_it_ends() {
+async fn in_any_history_every_delivery_is_attempted_until_it_ends() {
     histories_of(0..histories(4)).await;
 }
 
 #[tokio::test]
-async fn whatever_else_happens_every_delivery_is_attempted_until_it_ends() {
+async fn in_more_histories_every_delivery_is_attempted_until_it_ends() {
     histories_of(1_000..1_000 + histories(4)).await;
 }
 
-/// Whether some history finds out that a rule is not kept.
+/// Whether any history detects that a rule is broken.
 async fn is_found(flaw: Flaw) -> bool {
     for seed in 0..20 {
-        let history = go_through(Slot::start(Some(flaw)).await, seed, 200);
+        let history = run_history(Slot::start(Some(flaw)).await, seed, 200);
         if AssertUnwindSafe(history).catch_unwind().await.is_err() {
             return true;
         }
@@ -445,16 +446,16 @@ async fn is_found(flaw: Flaw) -> bool {
 }
 
 #[tokio::test]
-async fn a_history_finds_a_visitor_that_forgets_late_rows() {
+async fn a_history_detects_a_visitor_that_forgets_late_rows() {
     assert!(is_found(Flaw::ForgetsLateRows).await);
 }
 
 #[tokio::test]
-async fn a_history_finds_a_visitor_that_takes_what_is_not_due_for_handled() {
+async fn a_history_detects_a_visitor_that_treats_work_not_yet_due_as_done() {
     assert!(is_found(Flaw::PassesWhatWaits).await);
 }
 
 #[tokio::test]
-async fn a_history_finds_a_visitor_that_leaves_what_waits() {
+async fn a_history_detects_a_visitor_that_leaves_waiting_deliveries() {
     assert!(is_found(Flaw::LeavesWhatWaits).await);
 }

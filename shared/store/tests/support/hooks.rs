@@ -1,6 +1,6 @@
-//! What the tests of webhooks and of lanes share: events for slots, lanes told of them, visits of these.
+//! Shared by the tests of webhooks and of lanes: events for slots, telling lanes of them, and visits.
 
-#![allow(dead_code, missing_docs, unreachable_pub)] // each test takes what it needs of this
+#![allow(dead_code, missing_docs, unreachable_pub)] // each test uses a part of this module
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::time::Duration;
@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 pub const LEASE: Duration = Duration::from_secs(90);
 pub const RESCUE: Duration = Duration::from_secs(120);
-pub const PATIENCE: Duration = Duration::from_secs(2);
+pub const RETRY_FOR: Duration = Duration::from_secs(2);
 pub const MINUTE: Duration = Duration::from_secs(60);
 pub const MOMENT: Duration = Duration::from_millis(1);
 
@@ -36,7 +36,7 @@ pub fn slot(n: u128) -> Slot {
     Slot { workspace: workspace(), endpoint: endpoint(n), number: 0 }
 }
 
-/// An event so many milliseconds after the start of the clock, for the first endpoint.
+/// An event for the first endpoint, `millis` milliseconds after the start of the clock.
 pub fn event(version: u64, millis: i64) -> NewEvent {
     let at = Timestamp::from_millis(TestClock::START.as_millis() + millis);
     NewEvent {
@@ -81,7 +81,7 @@ impl Hooks {
         self.store().tell_webhook_lane(slot(1), place(new), RESCUE).await.unwrap()
     }
 
-    /// Records events, and tells the first endpoint's lane of them.
+    /// Records events and tells the first endpoint's lane of them.
     pub async fn relay(&self, events: &[NewEvent]) -> Told {
         self.record(events).await;
         self.tell(events.iter().min_by_key(|new| place(new)).unwrap()).await
@@ -102,7 +102,7 @@ impl Hooks {
         self.store().release_lane(leased, rest, RESCUE).await.unwrap()
     }
 
-    /// Looks at all that is fresh, delivers it, and gives the lane back.
+    /// Reads all fresh deliveries, delivers them, and releases the lane.
     pub async fn visit(&self, rest: Rest) -> Vec<Delivery> {
         let mut leased = self.leased().await;
         let base = leased.webhook().unwrap().base;
@@ -117,12 +117,12 @@ impl Hooks {
         fresh
     }
 
-    /// Records an attempt without a pointer: the delivery as it is then.
+    /// Records an attempt without a pointer. Returns the delivery after it.
     pub async fn attempt(&self, delivery: &Delivery, status: u16, next: Next) -> Delivery {
         let attempt = self.attempt_of(delivery, status);
         let after = delivery.attempted(&attempt, next, self.now());
         let record = Record { delivery: after.clone(), attempt: Some(attempt), pointer: None };
-        self.store().record_deliveries(delivery.slot, &[record], PATIENCE).await.unwrap();
+        self.store().record_deliveries(delivery.slot, &[record], RETRY_FOR).await.unwrap();
         after
     }
 
@@ -136,7 +136,7 @@ impl Hooks {
         }
     }
 
-    /// What is written down of an attempt that failed, in a lane: the next one is made then.
+    /// The record of a failed attempt in a lane; the next attempt is made at `at`.
     pub fn failed(&self, lane: &mut WebhookLane, delivery: &Delivery, at: Timestamp) -> Record {
         let pointer = lane.pointer(place_of(delivery), at);
         let attempt = self.attempt_of(delivery, 500);
@@ -146,10 +146,10 @@ impl Hooks {
     }
 
     pub async fn put(&self, records: &[Record]) -> Result<(), StoreError> {
-        self.store().record_deliveries(slot(1), records, PATIENCE).await
+        self.store().record_deliveries(slot(1), records, RETRY_FOR).await
     }
 
-    /// The deliveries of the first endpoint from the beginning, as they stand.
+    /// All deliveries of the first endpoint.
     pub async fn all(&self) -> Vec<Delivery> {
         self.store().fresh_deliveries(slot(1), None, 1_000).await.unwrap().0
     }
@@ -158,7 +158,7 @@ impl Hooks {
         self.store().waiting_deliveries(slot(1), None, 1_000).await.unwrap().0
     }
 
-    /// The rows whose sort keys begin so.
+    /// The rows whose sort keys have this prefix.
     pub fn rows(&self, sk: &str) -> Vec<Value> {
         let mut rows = self.db.rows(Table::Webhooks);
         rows.retain(|row| row["sk"]["S"].as_str().unwrap().starts_with(sk));
@@ -173,12 +173,12 @@ impl Hooks {
         rows.pop().unwrap_or_default()
     }
 
-    /// A number of the lane's row.
+    /// A number attribute of the lane's row.
     pub fn number(&self, name: &str) -> Option<i64> {
         self.lane()[name]["N"].as_str().map(|number| number.parse().unwrap())
     }
 
-    /// The units and calls since the last look.
+    /// The write units and the number of calls since the last call of this method.
     pub fn cost(&self) -> (f64, usize) {
         let calls = self.db.calls();
         self.db.forget_calls();

@@ -1,6 +1,7 @@
-//! What the tests of contacts and of lists share: contacts made in a line, and dice that always fall alike.
+//! Shared by the tests of contacts and of lists: short constructors of contacts, and reproducible random
+//! numbers.
 
-#![allow(dead_code, missing_docs, unreachable_pub)] // each test takes what it needs of this
+#![allow(dead_code, missing_docs, unreachable_pub)] // each test uses a part of this module
 
 use domain::{Cellphone, Contact, ContactId, Email, PersonName, Timestamp, Workspace, WorkspaceId};
 use harness::TestDb;
@@ -10,7 +11,7 @@ use uuid::Uuid;
 pub const WORKSPACE: WorkspaceId = WorkspaceId::from_uuid(Uuid::from_u64_pair(0x4000, 0x8000_0000_0000_00aa));
 pub const OTHER: WorkspaceId = WorkspaceId::from_uuid(Uuid::from_u64_pair(0x4000, 0x8000_0000_0000_00bb));
 
-/// A contact of [`WORKSPACE`]; empty texts are fields it does not have.
+/// A contact of [`WORKSPACE`]; empty texts are absent fields.
 pub fn contact(db: &TestDb, first: &str, last: &str, email: &str, cellphone: &str) -> Contact {
     Contact {
         first_name: PersonName::parse(first).ok(),
@@ -30,14 +31,14 @@ pub async fn create(db: &TestDb, contact: &Contact) {
     assert_eq!(db.store().create_contact(contact, &request).await.unwrap(), Created::Done);
 }
 
-/// The next version of a contact, changed.
+/// The next version of a contact, changed by `change`.
 pub fn next(contact: &Contact, now: Timestamp, change: impl FnOnce(&mut Contact)) -> Contact {
     let mut next = Contact { version: contact.version + 1, updated_at: now, ..contact.clone() };
     change(&mut next);
     next
 }
 
-/// A workspace row that spreads its lists over so many shards.
+/// Sets the workspace's number of shards.
 pub async fn shards(db: &TestDb, read: u8, write: u8) {
     let (store, now) = (db.store(), db.store().now());
     let seen = store.workspace(WORKSPACE).await.unwrap();
@@ -64,12 +65,12 @@ pub async fn shards(db: &TestDb, read: u8, write: u8) {
         .unwrap();
 }
 
-/// A query of everything, to be narrowed.
+/// A query for all contacts.
 pub fn everything(page_size: usize) -> ContactQuery {
     ContactQuery { owner: None, search: None, page_size, after: None }
 }
 
-/// All pages of a query, each of a size of its own.
+/// All pages of a query, each with its own size.
 pub async fn pages(
     db: &TestDb,
     workspace: WorkspaceId,
@@ -97,7 +98,7 @@ pub fn ids(pages: &[Page<Contact>]) -> Vec<ContactId> {
 
 pub type Row = std::collections::HashMap<String, aws_sdk_dynamodb::types::AttributeValue>;
 
-/// Every row of the contacts table, in the order of its keys.
+/// All rows of the contacts table, sorted by key.
 pub async fn rows(db: &TestDb) -> Vec<Row> {
     let mut rows = vec![];
     let mut from = None;
@@ -114,7 +115,7 @@ pub async fn rows(db: &TestDb) -> Vec<Row> {
     rows
 }
 
-/// Dice that fall alike in every run (xorshift).
+/// A generator of the same random numbers in every run (xorshift).
 pub struct Dice(u64);
 
 impl Dice {

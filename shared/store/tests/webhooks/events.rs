@@ -25,7 +25,7 @@ fn ids(events: &[NewEvent]) -> Vec<EventId> {
 }
 
 #[tokio::test]
-async fn an_event_stands_with_its_deliveries_and_what_they_send() {
+async fn an_event_is_recorded_with_its_deliveries_and_its_body() {
     let hooks = Hooks::start().await;
     let new = NewEvent { slots: (1..=10).map(slot).collect(), ..event(1, 0) };
     assert_eq!(standing(&hooks, std::slice::from_ref(&new)).await, []);
@@ -47,7 +47,7 @@ async fn an_event_stands_with_its_deliveries_and_what_they_send() {
 }
 
 #[tokio::test]
-async fn whenever_the_recorder_dies_an_event_stands_only_with_all_its_deliveries() {
+async fn wherever_the_recorder_dies_a_recorded_event_has_all_its_deliveries() {
     // Two calls for the deliveries, two for the events.
     for calls in 0..4 {
         for death in [Death::Before, Death::After] {
@@ -72,7 +72,7 @@ async fn whenever_the_recorder_dies_an_event_stands_only_with_all_its_deliveries
 }
 
 #[tokio::test]
-async fn recording_what_does_not_stand_once_more_changes_nothing() {
+async fn a_repeated_record_changes_nothing() {
     let hooks = Hooks::start().await;
     let events = [event(1, 0), event(2, 1)];
     hooks.record(&events).await;
@@ -93,7 +93,7 @@ async fn an_expired_event_counts_as_absent() {
 }
 
 #[tokio::test]
-async fn a_row_that_is_refused_keeps_no_other_from_being_put() {
+async fn a_refused_row_does_not_affect_the_others() {
     let hooks = Hooks::start().await;
     let mut events: Vec<NewEvent> = (0..30).map(|n| event(n, n as i64)).collect();
     events[7].body = vec![b'x'; 500_000];
@@ -107,7 +107,7 @@ async fn a_row_that_is_refused_keeps_no_other_from_being_put() {
 }
 
 #[tokio::test]
-async fn a_batch_of_200_events_is_recorded_however_the_table_takes_it() {
+async fn a_batch_of_200_events_is_recorded_even_if_the_table_takes_parts_of_it() {
     let hooks = Hooks::start().await;
     let events: Vec<NewEvent> = (0..200).map(|n| event(n, n as i64 / 3)).collect();
     for (fault, times) in [(Fault::Throttled, 9), (Fault::HalfProcessed, 9), (Fault::Unprocessed, 9)] {
@@ -119,7 +119,7 @@ async fn a_batch_of_200_events_is_recorded_however_the_table_takes_it() {
 }
 
 #[tokio::test]
-async fn what_a_busy_table_does_not_come_to_is_said_and_does_not_stand() {
+async fn events_that_a_busy_table_does_not_take_are_reported_and_not_recorded() {
     let hooks = Hooks::start().await;
     let events: Vec<NewEvent> = (0..60).map(|n| event(n, n as i64)).collect();
     hooks.db.fail("BatchWriteItem", Fault::Unprocessed, 10_000);
@@ -132,7 +132,7 @@ async fn what_a_busy_table_does_not_come_to_is_said_and_does_not_stand() {
 }
 
 #[tokio::test]
-async fn the_first_tell_makes_the_lane_and_a_tell_of_a_due_lane_costs_one_unit() {
+async fn the_first_tell_creates_the_lane_and_a_tell_of_a_due_lane_costs_one_unit() {
     let hooks = Hooks::start().await;
     let (first, second) = (event(1, 10), event(2, 20));
     hooks.record(&[first.clone(), second.clone()]).await;
@@ -148,8 +148,8 @@ async fn the_first_tell_makes_the_lane_and_a_tell_of_a_due_lane_costs_one_unit()
     assert_eq!(hooks.cost(), (1.0, 1));
     let low = hooks.lane()["low"]["S"].as_str().unwrap().to_owned();
     assert!(low.ends_with(&first.event.id.to_string()), "{low}");
-    // What lies behind the least that was told of asks for no more than the mark: a refused write (for which AWS asks a
-    // unit, too), then another.
+    // A place after the lowest one that the lane was told of only raises the mark: a refused write (for which
+    // AWS also charges a unit), then another write.
     hooks.tell(&second).await;
     assert_eq!(hooks.cost(), (1.0, 2));
     assert_eq!((hooks.number("mark"), hooks.number("dueAt")), (Some(3), Some(due_at)), "duty stays");
@@ -157,7 +157,7 @@ async fn the_first_tell_makes_the_lane_and_a_tell_of_a_due_lane_costs_one_unit()
 }
 
 #[tokio::test]
-async fn a_tell_whose_answer_was_lost_is_a_tell() {
+async fn a_tell_whose_answer_was_lost_has_told_the_lane() {
     for times in 1..=2 {
         let hooks = Hooks::start().await;
         let new = event(1, 0);
@@ -171,7 +171,7 @@ async fn a_tell_whose_answer_was_lost_is_a_tell() {
 }
 
 #[tokio::test]
-async fn no_message_is_asked_for_while_somebody_is_at_the_lane() {
+async fn no_message_is_requested_while_a_visitor_holds_the_lane() {
     let hooks = Hooks::start().await;
     hooks.relay(&[event(1, 0)]).await;
     let leased = hooks.leased().await;
@@ -185,7 +185,7 @@ async fn no_message_is_asked_for_while_somebody_is_at_the_lane() {
 }
 
 #[tokio::test]
-async fn a_lane_whose_endpoint_is_silent_or_slow_says_so_to_whoever_tells_it() {
+async fn the_result_of_a_tell_depends_on_circuit_and_track_of_the_endpoint() {
     let hooks = Hooks::start().await;
     let new = event(1, 0);
     hooks.relay(std::slice::from_ref(&new)).await;
@@ -210,7 +210,7 @@ async fn a_lane_whose_endpoint_is_silent_or_slow_says_so_to_whoever_tells_it() {
 }
 
 #[tokio::test]
-async fn the_least_of_what_was_told_is_where_the_next_visit_begins() {
+async fn the_next_visit_begins_at_the_lowest_place_it_was_told_of() {
     let hooks = Hooks::start().await;
     let events = [event(1, 50), event(2, 40), event(3, 60)];
     hooks.relay(&events).await;

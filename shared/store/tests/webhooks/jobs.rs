@@ -1,4 +1,4 @@
-//! Jobs are asked for once, carried out page by page, and taken back.
+//! Jobs are requested once, executed page by page, and cancelled.
 
 use std::time::Duration;
 
@@ -23,12 +23,12 @@ async fn asked(hooks: &Hooks, job: &Job) -> LaneJob {
     hooks.store().job(slot(1), job.id).await.unwrap().unwrap()
 }
 
-/// A page of a job as it comes to a lane that nothing is known of.
+/// A page of a job, as a visitor of a new lane reads it.
 async fn page(hooks: &Hooks, of: &LaneJob, limit: usize) -> store::JobPage {
     hooks.store().job_page(of, &WebhookLane::default(), limit).await.unwrap()
 }
 
-/// All that a job asks for, page by page.
+/// The places of all deliveries of a job, page by page.
 async fn places(hooks: &Hooks, mut of: LaneJob, limit: usize) -> Vec<FreshKey> {
     let mut places = vec![];
     loop {
@@ -49,7 +49,7 @@ async fn places(hooks: &Hooks, mut of: LaneJob, limit: usize) -> Vec<FreshKey> {
 }
 
 #[tokio::test]
-async fn a_job_stands_before_its_lane_is_told_to_come_to_it_soon() {
+async fn a_job_is_stored_before_its_lane_is_told() {
     let hooks = Hooks::start().await;
     let enable = job(&hooks, 1, JobKind::Enable);
     hooks.db.forget_calls();
@@ -60,7 +60,7 @@ async fn a_job_stands_before_its_lane_is_told_to_come_to_it_soon() {
     assert_eq!(hooks.store().jobs(slot(1)).await.unwrap()[0].job, enable);
     let mut leased = hooks.leased().await;
     assert!(leased.webhook().unwrap().has_jobs);
-    // What the visitor carried out it says, unless more was asked for.
+    // The visitor reports the jobs that it executed, unless others were requested since.
     ask(&hooks, &job(&hooks, 2, JobKind::Enable)).await;
     leased.webhook().unwrap().has_jobs = false;
     let Released::Moved(mut moved) = hooks.release(&leased, Rest::Done).await else { panic!("not moved") };
@@ -71,7 +71,7 @@ async fn a_job_stands_before_its_lane_is_told_to_come_to_it_soon() {
 }
 
 #[tokio::test]
-async fn a_lane_that_is_to_be_looked_after_much_later_is_looked_after_soon_once_a_job_is_asked_for() {
+async fn a_job_moves_a_late_due_time_of_its_lane_forward() {
     let hooks = Hooks::start().await;
     hooks.relay(&[event(1, 0)]).await;
     let later = hooks.now().plus(30 * MINUTE);
@@ -83,7 +83,7 @@ async fn a_lane_that_is_to_be_looked_after_much_later_is_looked_after_soon_once_
 }
 
 #[tokio::test]
-async fn a_job_that_is_asked_for_twice_is_one_and_the_lane_is_told_again() {
+async fn a_job_requested_twice_is_one_job_and_the_lane_is_told_again() {
     let hooks = Hooks::start().await;
     let new = event(1, 0);
     for (n, kind) in [
@@ -103,7 +103,7 @@ async fn a_job_that_is_asked_for_twice_is_one_and_the_lane_is_told_again() {
         let stored = hooks.store().job(slot(1), first.id).await.unwrap().unwrap();
         assert_eq!(stored.job, first);
 
-        // Once it ended, what may be asked for anew begins anew.
+        // After a job has ended, a job that is repeatable starts again.
         let ended = page(&hooks, &stored, 10).await;
         hooks.store().advance_job(&stored, &ended, &first).await.unwrap().unwrap();
         let is_repeatable = matches!(kind, JobKind::Retry { .. } | JobKind::Recover { .. });
@@ -118,7 +118,7 @@ async fn a_job_that_is_asked_for_twice_is_one_and_the_lane_is_told_again() {
 }
 
 #[tokio::test]
-async fn a_job_whose_answer_was_lost_is_new_all_the_same() {
+async fn a_job_whose_answer_was_lost_is_reported_as_new() {
     for kind in [JobKind::Enable, JobKind::Recover { since: harness::TestClock::START }] {
         let hooks = Hooks::start().await;
         hooks.db.fail("PutItem", Fault::AnswerLost, 1);
@@ -130,7 +130,7 @@ async fn a_job_whose_answer_was_lost_is_new_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_job_that_expired_is_none_and_may_be_asked_for_anew() {
+async fn an_expired_job_does_not_exist_and_may_be_requested_again() {
     let hooks = Hooks::start().await;
     ask(&hooks, &job(&hooks, 1, JobKind::Enable)).await;
     hooks.db.clock().advance(31 * 24 * 60 * MINUTE);
@@ -142,7 +142,7 @@ async fn a_job_that_expired_is_none_and_may_be_asked_for_anew() {
 }
 
 #[tokio::test]
-async fn a_span_is_worked_through_page_by_page_each_delivery_once() {
+async fn the_deliveries_of_a_span_are_read_page_by_page_each_once() {
     for limit in [1, 4, 30, 31] {
         let hooks = Hooks::start().await;
         let mut events: Vec<NewEvent> = (0..30).map(|n| event(n, n as i64 / 3)).collect();
@@ -164,7 +164,7 @@ async fn a_span_is_worked_through_page_by_page_each_delivery_once() {
 }
 
 #[tokio::test]
-async fn what_waits_is_worked_through_behind_what_was_handled() {
+async fn waiting_deliveries_are_read_after_the_processed_ones() {
     let hooks = Hooks::start().await;
     let events: Vec<NewEvent> = (0..12).map(|n| event(n, n as i64)).collect();
     hooks.relay(&events).await;
@@ -182,7 +182,7 @@ async fn what_waits_is_worked_through_behind_what_was_handled() {
     let next = hooks.store().advance_job(&enable, &first, &enable.job).await.unwrap().unwrap();
     let rest = hooks.store().job_page(&next, &lane, 5).await.unwrap();
     assert_eq!((rest.pointers.as_slice(), rest.is_last), (&pointers[9..], true));
-    // A page that was not written down as done comes again.
+    // A page whose progress was not recorded is read again.
     assert_eq!(hooks.store().job_page(&enable, &lane, 5).await.unwrap(), first);
 }
 
@@ -197,7 +197,7 @@ async fn a_retry_is_one_delivery() {
 }
 
 #[tokio::test]
-async fn progress_whose_answer_was_lost_is_written_down_once() {
+async fn progress_whose_answer_was_lost_is_recorded_once() {
     let hooks = Hooks::start().await;
     hooks.relay(&(0..4).map(|n| event(n, n as i64)).collect::<Vec<_>>()).await;
     let mut of = asked(&hooks, &job(&hooks, 1, JobKind::Recover { since: hooks.now() })).await;
@@ -214,8 +214,8 @@ async fn progress_whose_answer_was_lost_is_written_down_once() {
 }
 
 #[tokio::test]
-async fn a_job_that_was_taken_back_goes_no_further() {
-    // The clock may stand still between the two.
+async fn a_cancelled_job_makes_no_progress() {
+    // The clock may not advance between the two.
     for moment in [MOMENT, Duration::ZERO] {
         for limit in [1, 10] {
             let hooks = Hooks::start().await;
@@ -234,7 +234,7 @@ async fn a_job_that_was_taken_back_goes_no_further() {
 }
 
 #[tokio::test]
-async fn a_cancellation_whose_answer_was_lost_is_known_again() {
+async fn a_cancellation_whose_answer_was_lost_is_recognised() {
     let hooks = Hooks::start().await;
     let of = asked(&hooks, &job(&hooks, 1, JobKind::Enable)).await;
     hooks.db.fail("UpdateItem", Fault::AnswerLost, 1);
@@ -242,7 +242,7 @@ async fn a_cancellation_whose_answer_was_lost_is_known_again() {
 }
 
 #[tokio::test]
-async fn whoever_works_on_a_job_that_was_asked_for_anew_does_not_write_into_the_new_one() {
+async fn a_visitor_of_a_job_that_was_requested_again_does_not_change_the_new_one() {
     let hooks = Hooks::start().await;
     hooks.relay(&[event(1, 0)]).await;
     let kind = JobKind::Recover { since: hooks.now() };
@@ -257,7 +257,7 @@ async fn whoever_works_on_a_job_that_was_asked_for_anew_does_not_write_into_the_
 }
 
 #[tokio::test]
-async fn jobs_are_listed_the_oldest_first() {
+async fn jobs_are_listed_oldest_first() {
     let hooks = Hooks::start().await;
     let mut expected = vec![];
     for n in [9, 3, 7, 1] {

@@ -1,4 +1,4 @@
-//! Lists of an endpoint's deliveries, and single ones with their attempts.
+//! Lists of an endpoint's deliveries, and single deliveries with their attempts.
 
 use domain::delivery::Next;
 use domain::{Delivery, DeliveryId, DeliveryState, EventId, Slot, Timestamp, WorkspaceId};
@@ -13,7 +13,7 @@ const ALL: DeliveryFilter<'_> = DeliveryFilter {
     states: &[],
 };
 
-/// All pages of a list, each of a size of its own.
+/// All pages of a list, each with its own size.
 async fn listed(
     hooks: &Hooks,
     filter: DeliveryFilter<'_>,
@@ -37,7 +37,7 @@ async fn listed(
     panic!("the pages do not end");
 }
 
-/// Sizes that fall alike in every run.
+/// Page sizes that are the same in every run.
 fn sizes(mut seed: u64) -> impl FnMut() -> usize {
     move || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -45,7 +45,7 @@ fn sizes(mut seed: u64) -> impl FnMut() -> usize {
     }
 }
 
-/// 57 deliveries, some of one moment, every third one EXHAUSTED; in their order.
+/// 57 deliveries, some at the same moment, every third one EXHAUSTED. Returns their places in order.
 async fn many(hooks: &Hooks) -> Vec<FreshKey> {
     let mut events: Vec<NewEvent> = (0..57).map(|n| event(n, n as i64 / 4 * 10)).collect();
     hooks.relay(&events).await;
@@ -63,7 +63,7 @@ fn places(deliveries: &[Delivery]) -> Vec<FreshKey> {
 }
 
 #[tokio::test]
-async fn an_endpoints_deliveries_are_listed_newest_first_each_once_whatever_the_pages() {
+async fn an_endpoints_deliveries_are_listed_newest_first_each_once_for_any_page_sizes() {
     let hooks = Hooks::start().await;
     let mut expected = many(&hooks).await;
     expected.reverse();
@@ -78,7 +78,7 @@ async fn an_endpoints_deliveries_are_listed_newest_first_each_once_whatever_the_
 }
 
 #[tokio::test]
-async fn a_list_of_some_states_has_these_alone() {
+async fn a_list_of_some_states_contains_only_these() {
     let hooks = Hooks::start().await;
     let mut expected = many(&hooks).await;
     let exhausted: Vec<_> = expected.iter().copied().step_by(3).rev().collect();
@@ -101,7 +101,7 @@ async fn a_list_of_some_states_has_these_alone() {
 }
 
 #[tokio::test]
-async fn a_span_takes_its_first_moment_in_and_ends_before_its_last() {
+async fn a_span_includes_its_first_moment_and_excludes_its_last() {
     let hooks = Hooks::start().await;
     let all = many(&hooks).await;
     let moment = |millis: i64| Timestamp::from_millis(hooks.now().as_millis() + millis);
@@ -118,7 +118,7 @@ async fn a_span_takes_its_first_moment_in_and_ends_before_its_last() {
 }
 
 #[tokio::test]
-async fn a_delivery_is_found_by_its_id_with_its_attempts_the_first_one_first() {
+async fn a_delivery_is_found_by_its_id_with_its_attempts_in_order() {
     let hooks = Hooks::start().await;
     let new = NewEvent { slots: vec![Slot { number: 3, ..slot(1) }, slot(2)], ..event(1, 0) };
     hooks.record(std::slice::from_ref(&new)).await;
@@ -148,7 +148,7 @@ async fn a_delivery_is_found_by_its_id_with_its_attempts_the_first_one_first() {
 }
 
 #[tokio::test]
-async fn an_events_attempts_are_told_from_those_of_another() {
+async fn the_attempts_of_two_events_at_one_moment_are_kept_apart() {
     let hooks = Hooks::start().await;
     hooks.relay(&[event(1, 0), event(2, 0)]).await;
     for delivery in hooks.all().await {

@@ -1,4 +1,5 @@
-//! Webhooks over an embedded DynamoDB: events recorded and told of, what visits read and write, jobs, lists.
+//! Webhooks with an embedded DynamoDB: events and telling lanes of them, the reads and writes of visits,
+//! jobs, lists.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

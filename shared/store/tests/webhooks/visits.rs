@@ -1,4 +1,4 @@
-//! What a visit of a webhook lane reads and writes.
+//! The reads and writes of a visit of a webhook lane.
 
 use domain::delivery::Next;
 use domain::pace::Failing;
@@ -7,11 +7,11 @@ use harness::{Fault, trips};
 use store::{FreshKey, NewEvent, Pointer, Record, Released, StoreError, WebhookLane};
 
 use crate::hooks::{
-    Hooks, LEASE, MINUTE, MOMENT, PATIENCE, RESCUE, endpoint, event, place, place_of, slot, workspace,
+    Hooks, LEASE, MINUTE, MOMENT, RESCUE, RETRY_FOR, endpoint, event, place, place_of, slot, workspace,
 };
 
 #[tokio::test]
-async fn fresh_deliveries_come_in_their_order_page_by_page() {
+async fn fresh_deliveries_are_read_in_order_page_by_page() {
     let hooks = Hooks::start().await;
     let mut events: Vec<NewEvent> = (0..40).map(|n| event(n, n as i64 / 4)).collect();
     hooks.record(&events).await;
@@ -34,7 +34,7 @@ async fn fresh_deliveries_come_in_their_order_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_visit_begins_behind_what_was_handled_and_goes_back_to_what_was_recorded_late() {
+async fn a_visit_starts_after_the_processed_rows_and_goes_back_to_late_rows() {
     let hooks = Hooks::start().await;
     let (early, late) = ([event(1, 100)], event(2, 50));
     hooks.relay(&early).await;
@@ -63,7 +63,7 @@ async fn a_visit_begins_behind_what_was_handled_and_goes_back_to_what_was_record
 }
 
 #[tokio::test]
-async fn a_lease_that_goes_back_to_late_rows_is_known_again_when_its_answer_was_lost() {
+async fn a_lease_that_goes_back_to_late_rows_is_recognised_when_its_answer_was_lost() {
     let hooks = Hooks::start().await;
     hooks.relay(&[event(1, 100)]).await;
     hooks.visit(Rest::Done).await;
@@ -77,7 +77,7 @@ async fn a_lease_that_goes_back_to_late_rows_is_known_again_when_its_answer_was_
 }
 
 #[tokio::test]
-async fn late_rows_told_of_while_a_visitor_is_there_are_looked_at_before_it_leaves_or_by_the_next() {
+async fn late_rows_told_of_during_a_visit_are_read_before_its_release_or_by_the_next_visit() {
     for rest in [Rest::Done, Rest::TimeUp] {
         let hooks = Hooks::start().await;
         hooks.relay(&[event(1, 100)]).await;
@@ -105,7 +105,7 @@ async fn late_rows_told_of_while_a_visitor_is_there_are_looked_at_before_it_leav
 }
 
 #[tokio::test]
-async fn what_a_visit_learned_is_what_the_next_one_finds() {
+async fn the_state_that_a_visit_releases_is_the_state_of_the_next_visit() {
     let hooks = Hooks::start().await;
     hooks.relay(&[event(1, 0)]).await;
     let now = hooks.now();
@@ -137,7 +137,7 @@ async fn what_a_visit_learned_is_what_the_next_one_finds() {
         let mut leased = hooks.leased().await;
         let lane = leased.webhook().unwrap();
         change(lane);
-        // These are of one visit alone.
+        // These belong to one visit and are not stored.
         let kept = lane.clone();
         (lane.looked_to, lane.pace.halved_at) = (Some(pointer(9)), Some(now));
         assert_eq!(hooks.release(&leased, Rest::TimeUp).await, Released::Done);
@@ -154,7 +154,7 @@ async fn what_a_visit_learned_is_what_the_next_one_finds() {
 }
 
 #[tokio::test]
-async fn what_waits_is_read_in_the_order_of_its_time_behind_what_was_handled() {
+async fn pointers_are_read_in_the_order_of_their_moments_after_the_processed_ones() {
     let hooks = Hooks::start().await;
     let events: Vec<NewEvent> = (0..20).map(|n| event(n, n as i64)).collect();
     hooks.relay(&events).await;
@@ -186,7 +186,7 @@ async fn what_waits_is_read_in_the_order_of_its_time_behind_what_was_handled() {
 }
 
 #[tokio::test]
-async fn a_pointer_is_never_put_behind_what_was_handled() {
+async fn a_pointer_is_never_written_before_the_processed_ones() {
     let hooks = Hooks::start().await;
     hooks.relay(&[event(1, 0), event(2, 1)]).await;
     let mut leased = hooks.leased().await;
@@ -195,7 +195,7 @@ async fn a_pointer_is_never_put_behind_what_was_handled() {
     let first = hooks.failed(lane, &all[0], hooks.now().plus(MINUTE));
     lane.waited = first.pointer;
     hooks.put(std::slice::from_ref(&first)).await.unwrap();
-    // The clock of the next visitor is behind that of this one.
+    // The clock of the next visitor is behind the clock of this one.
     hooks.db.clock().advance(MOMENT);
     let second = hooks.failed(lane, &all[1], hooks.now());
     hooks.put(std::slice::from_ref(&second)).await.unwrap();
@@ -212,7 +212,7 @@ async fn a_pointer_is_never_put_behind_what_was_handled() {
 }
 
 #[tokio::test]
-async fn a_page_needs_one_read_of_endpoint_secrets_events_and_homes() {
+async fn a_page_needs_one_read_of_endpoint_secrets_events_and_home_rows() {
     use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
     use domain::{
         Caps, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, TrustedReceivers, WebhookEndpoint,
@@ -262,7 +262,7 @@ async fn a_page_needs_one_read_of_endpoint_secrets_events_and_homes() {
 }
 
 #[tokio::test]
-async fn what_became_of_a_page_is_written_in_place_and_repeating_it_changes_nothing() {
+async fn the_outcomes_of_a_page_are_written_in_place_and_a_repeat_changes_nothing() {
     let hooks = Hooks::start().await;
     let events: Vec<NewEvent> = (0..60).map(|n| event(n, n as i64)).collect();
     hooks.relay(&events).await;
@@ -288,7 +288,7 @@ async fn what_became_of_a_page_is_written_in_place_and_repeating_it_changes_noth
     hooks.put(&records).await.unwrap();
     assert_eq!(hooks.cost(), (80.0, 4), "60 homes and 20 pointers, 25 a call");
     let written = hooks.rows("");
-    // When a row goes is kept in seconds.
+    // The expiry of a row is stored in seconds.
     let seconds = |delivery: Delivery| {
         let expires_at = Timestamp::from_millis(delivery.expires_at.as_millis() / 1_000 * 1_000);
         Delivery { expires_at, ..delivery }
@@ -309,7 +309,7 @@ async fn what_became_of_a_page_is_written_in_place_and_repeating_it_changes_noth
 }
 
 #[tokio::test]
-async fn what_cannot_be_written_down_is_said_once_patience_ends() {
+async fn a_record_that_fails_is_reported_after_the_time_limit_for_retries() {
     let hooks = Hooks::start().await;
     hooks.relay(&[event(1, 0)]).await;
     let delivery = hooks.all().await.remove(0);
@@ -326,18 +326,18 @@ async fn what_cannot_be_written_down_is_said_once_patience_ends() {
 }
 
 #[tokio::test]
-async fn an_attempt_that_was_begun_is_noted_in_the_row() {
+async fn the_start_of_an_attempt_is_recorded_in_the_home_row() {
     let hooks = Hooks::start().await;
     hooks.relay(&[event(1, 0)]).await;
     let mut delivery = hooks.all().await.remove(0);
     delivery.begun_at = Some(hooks.now());
     let record = Record { delivery: delivery.clone(), attempt: None, pointer: None };
-    hooks.store().record_deliveries(slot(1), &[record], PATIENCE).await.unwrap();
+    hooks.store().record_deliveries(slot(1), &[record], RETRY_FOR).await.unwrap();
     assert_eq!(hooks.all().await, [delivery]);
 }
 
 #[tokio::test]
-async fn a_visitor_that_dies_leaves_the_watermarks_as_they_were() {
+async fn a_visitor_that_dies_leaves_the_watermarks_unchanged() {
     let hooks = Hooks::start().await;
     let events = [event(1, 0), event(2, 1)];
     hooks.relay(&events).await;
@@ -350,7 +350,7 @@ async fn a_visitor_that_dies_leaves_the_watermarks_as_they_were() {
     assert_eq!(next.deaths, 1);
     let lane = next.webhook().unwrap();
     assert_eq!((lane.base, lane.last_wait), (None, None));
-    // The delivery says what it waits for: its pointer is put once more.
+    // The delivery contains the moment for which it waits: its pointer is written again.
     let (fresh, _) = hooks.store().fresh_deliveries(slot(1), lane.base, 10).await.unwrap();
     assert_eq!(
         (fresh[0].state, fresh[0].next_at),
