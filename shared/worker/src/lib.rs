@@ -177,7 +177,7 @@ impl<'a> Shift<'a> {
         }
     }
 
-    /// Queues the next visit, if the plan wants a queue message. If the queue does not accept it, the sweeper
+    /// Queues the next visit, if the plan includes a queue message. If the queue does not accept it, the sweeper
     /// queues the lane.
     async fn queue_next_visit(&self, leased: &Leased, plan: Option<Plan>) {
         let Some(after) = plan.and_then(|plan| plan.wake_after) else { return };
