@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// The content of a call. `Debug` prints it redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Outgoing {
-    /// A text.
+    /// A plain text message.
     Text(String),
     /// A file. The provider downloads it.
     Media {

@@ -25,9 +25,9 @@ pub struct Call<'a> {
     pub channel: &'a ChannelId,
     /// The line's access token.
     pub token: &'a Secret,
-    /// The recipient.
+    /// The recipient's phone number.
     pub to: &'a Cellphone,
-    /// The content.
+    /// The content to send.
     pub what: &'a Outgoing,
     /// The provider's id of the message that this one answers. The recipient sees that message quoted above.
     pub answers: Option<&'a str>,

@@ -102,7 +102,7 @@ pub(crate) fn users(workspace: WorkspaceId) -> String {
     format!("{workspace}#U")
 }
 
-/// A user.
+/// A user, in the partition of [`users`].
 pub(crate) fn user(workspace: WorkspaceId, user: UserId) -> (String, String) {
     (users(workspace), user.to_string())
 }
@@ -117,7 +117,7 @@ pub(crate) fn teams(workspace: WorkspaceId) -> String {
     format!("{workspace}#T")
 }
 
-/// A team.
+/// A team, in the partition of [`teams`].
 pub(crate) fn team(workspace: WorkspaceId, team: TeamId) -> (String, String) {
     (teams(workspace), team.to_string())
 }
@@ -157,12 +157,12 @@ pub(crate) fn lines(workspace: WorkspaceId) -> String {
     format!("{workspace}#L")
 }
 
-/// A line.
+/// A line, in the partition of [`lines`].
 pub(crate) fn line(workspace: WorkspaceId, channel: &ChannelId) -> (String, String) {
     (lines(workspace), format!("L#{}", channel.as_str()))
 }
 
-/// A brand.
+/// A brand, in the partition of [`lines`].
 pub(crate) fn brand(workspace: WorkspaceId, brand: &BrandId) -> (String, String) {
     (lines(workspace), format!("B#{}", brand.as_str()))
 }
@@ -181,7 +181,7 @@ pub(crate) fn templates(scope: TemplateScope) -> String {
     format!("{owner}#M")
 }
 
-/// A template.
+/// A template, in the partition of [`templates`].
 pub(crate) fn template(scope: TemplateScope, template: TemplateId) -> (String, String) {
     (templates(scope), template.to_string())
 }
@@ -232,7 +232,7 @@ pub(crate) fn read_messages(pk: &str) -> Option<(WorkspaceId, ConversationId)> {
     Some((WorkspaceId::parse(workspace).ok()?, ConversationId::parse(conversation).ok()?))
 }
 
-/// A message.
+/// A message, in the partition of [`messages`].
 pub(crate) fn message(
     workspace: WorkspaceId,
     conversation: ConversationId,

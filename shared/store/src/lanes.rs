@@ -45,7 +45,7 @@ pub enum Lease {
 /// A lane under a lease.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leased {
-    /// The lane.
+    /// Which lane is leased.
     pub lane: LaneId,
     /// The id of the lease. It is random, so it also serves as a source of randomness.
     pub lease: Uuid,
@@ -83,7 +83,7 @@ pub enum Released {
 /// A lane in a due index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DueLane {
-    /// The lane.
+    /// Which lane is due.
     pub lane: LaneId,
     at: Timestamp,
 }
@@ -91,7 +91,7 @@ pub struct DueLane {
 /// A page of due lanes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DuePage {
-    /// The lanes.
+    /// The due lanes, the longest overdue first.
     pub lanes: Vec<DueLane>,
     /// Where the next page begins; `None` on the last page.
     pub next: Option<DueFrom>,

@@ -35,7 +35,7 @@ pub struct LeadTraces {
 /// The lead for which a captcha token was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsedToken {
-    /// The lead.
+    /// The lead that was accepted with the token.
     pub lead: LeadId,
     cellphone: Cellphone,
     brand: BrandId,

@@ -15,15 +15,15 @@ use crate::{StoreError, keys};
 /// The row of an image, if its changes matter to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Image {
-    /// A contact.
+    /// The row of a contact.
     Contact(Contact),
-    /// A conversation.
+    /// The row of a conversation.
     Conversation(Conversation),
-    /// A message.
+    /// The row of a message.
     Message(Message),
     /// The onboarding plan of this conversation.
     Plan(WorkspaceId, ConversationId),
-    /// A lead.
+    /// The row of a lead.
     Lead(Box<Lead>),
     /// A file that was created for upload.
     Media(WorkspaceId, MediaId),

@@ -53,7 +53,7 @@ pub struct Rules {
 
 /// The context of the visits of one invocation.
 pub struct Shift<'a> {
-    /// The tables.
+    /// The store in which lanes are leased and released.
     pub store: &'a Store,
     /// Where the next visits are queued.
     pub queues: &'a Queues,

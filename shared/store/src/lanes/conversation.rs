@@ -25,7 +25,7 @@ use crate::{Store, StoreError, Table, keys};
 pub struct ConversationLane {
     /// The workspace of the conversation.
     pub workspace_id: WorkspaceId,
-    /// The conversation.
+    /// The conversation whose messages the lane sends.
     pub conversation: ConversationId,
     /// The id of the lease. It is random, so it also serves as a source of randomness.
     pub lease: Uuid,
@@ -69,7 +69,7 @@ pub struct Entry {
 /// A message that is being sent, as its row was last read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outbound {
-    /// The message.
+    /// The message with its parts and its progress.
     pub message: Message,
     /// The id of the write that last changed the row.
     request: String,

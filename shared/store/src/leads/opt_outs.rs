@@ -11,7 +11,7 @@ use crate::{Store, StoreError, Table, keys};
 /// A phone number that opted out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptOut {
-    /// The number.
+    /// The number to which no messages for leads are sent.
     pub cellphone: Cellphone,
     /// When the opt-out was recorded.
     pub since: Timestamp,

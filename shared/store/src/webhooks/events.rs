@@ -20,7 +20,7 @@ use crate::{Store, StoreError, Table, keys};
 /// An event to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
-    /// The event.
+    /// The event's id, workspace, type and moment.
     pub event: Event,
     /// The API request that made the change, if one did.
     pub request: Option<String>,

@@ -16,7 +16,7 @@ use crate::{Store, StoreError, Table, keys};
 /// A job with its progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneJob {
-    /// The job.
+    /// The job with its state and counts.
     pub job: Job,
     /// The sort key of the last row that was processed.
     position: Option<String>,

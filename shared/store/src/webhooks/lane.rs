@@ -14,7 +14,7 @@ use crate::dynamodb::update::Change;
 pub struct FreshKey {
     /// When the event happened.
     pub at: Timestamp,
-    /// The event.
+    /// The event's id, which orders rows of the same moment.
     pub event: EventId,
 }
 
