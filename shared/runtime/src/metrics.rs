@@ -524,7 +524,7 @@ mod tests {
 
     /// Alarms and dashboards use this list: a change here needs a change there.
     #[test]
-    fn the_list_of_metrics_is_the_decided_one_and_the_one_in_the_readme() {
+    fn the_list_of_metrics_is_the_decided_one_and_the_one_on_the_page() {
         let expected = "LaneVisits Count Track, DeliveriesAcknowledged Count Track, DeliveriesFailed Count Track, \
             DeliveriesExhausted Count Track, EndpointsDisabled Count Track, EgressFailures Count Track, \
             DeliveryAttemptTime Milliseconds Track, EventsRecorded Count -, \
