@@ -1,4 +1,4 @@
-//! S3 for one test: a real client whose requests end in memory.
+//! S3 for one test: a real client whose requests are answered from memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,16 +23,16 @@ use crate::TestDb;
 use crate::rights::Rights;
 use crate::wire::{Fault, Wire};
 
-/// A bucket of its own for one test, without servers: what a test puts into it is there. Its calls (`HeadObject`,
-/// `DeleteObject`) are counted, held and failed with those of the database it stands beside: [`TestDb::calls`],
-/// [`TestDb::hold`], [`TestDb::fail`].
+/// A media bucket for one test. It needs no server and keeps its objects in memory. The wire of the database counts,
+/// holds and fails its calls (`HeadObject`, `DeleteObject`) too: see [`TestDb::calls`], [`TestDb::hold`] and
+/// [`TestDb::fail`].
 #[derive(Clone)]
 pub struct TestBucket {
     bucket: Bucket,
     behind: Behind,
 }
 
-/// What the requests reach.
+/// The HTTP connector behind the client: it answers each request from `objects`.
 #[derive(Clone, Debug)]
 struct Behind {
     wire: Wire,
@@ -43,42 +43,42 @@ struct Behind {
 impl TestBucket {
     /// The bucket's name.
     pub const NAME: &str = "media-bucket";
-    /// The region it is in.
+    /// The bucket's region.
     pub const REGION: &str = "eu-central-1";
-    /// The credentials by which its URLs are signed.
+    /// The access key id that signs the bucket's URLs.
     pub const ACCESS_KEY: &str = "AKIDEXAMPLE";
-    /// Their secret half.
+    /// The secret key that signs the bucket's URLs.
     pub const SECRET_KEY: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
 
-    /// An empty bucket beside a database, with its clock.
+    /// Creates an empty bucket that shares the wire and the clock of `db`.
     pub fn beside(db: &TestDb) -> Self {
         let behind = Behind { wire: db.wire().clone(), objects: Arc::default(), rights: None };
         Self { bucket: behind.bucket(db), behind }
     }
 
-    /// The bucket, with every right.
+    /// The bucket, without a check of rights.
     pub fn bucket(&self) -> Bucket {
         self.bucket.clone()
     }
 
-    /// The same bucket as the function of that name has it: a call that its role in `template.yaml` does not allow
-    /// fails the test.
+    /// The bucket with the rights of the given function: a call that its role in `template.yaml` does not allow fails
+    /// the test.
     pub fn bucket_of(&self, db: &TestDb, function: &str) -> Bucket {
         Behind { rights: Some(Arc::new(Rights::of(function))), ..self.behind.clone() }.bucket(db)
     }
 
-    /// Uploads a file as it was declared, with so many bytes.
+    /// Uploads a file of `size` bytes with the declared digest.
     pub fn upload(&self, media: &Media, size: u64) {
         let uploaded = Uploaded { size, digest: Some(media.digest.clone()) };
         self.put(media.workspace_id, media.id, uploaded);
     }
 
-    /// Puts anything in the place of a file.
+    /// Puts an object under the key of a file, whatever was declared.
     pub fn put(&self, workspace: WorkspaceId, media: MediaId, uploaded: Uploaded) {
         self.behind.objects().insert(format!("{workspace}/{media}"), uploaded);
     }
 
-    /// Whether there is anything in the place of a file.
+    /// Whether an object exists under the key of a file.
     pub fn holds(&self, workspace: WorkspaceId, media: MediaId) -> bool {
         self.behind.objects().contains_key(&format!("{workspace}/{media}"))
     }
@@ -124,11 +124,11 @@ impl HttpConnector for Behind {
         let operation = match request.method() {
             "HEAD" => "HeadObject",
             "DELETE" => "DeleteObject",
-            method => panic!("the service does not call {method} of a bucket"),
+            method => panic!("the service sends no {method} request to a bucket"),
         };
         let bucket = format!("https://{}.s3.{}.amazonaws.com/", TestBucket::NAME, TestBucket::REGION);
         let path = request.uri().split('?').next().unwrap_or_default();
-        let Some(object) = path.strip_prefix(&bucket) else { panic!("{path} is not in the bucket") };
+        let Some(object) = path.strip_prefix(&bucket) else { panic!("{path} is not a URL of the bucket") };
         if let Some(rights) = &self.rights {
             rights.check_bucket(operation);
         }
@@ -137,7 +137,7 @@ impl HttpConnector for Behind {
         let held = self.wire.held(operation);
         let (behind, object) = (self.clone(), object.to_owned());
         HttpConnectorFuture::new(async move {
-            // Calls begun together overlap in time, as they do where there is a network between.
+            // Yield once, so that calls that start together overlap, as they do over a network.
             tokio::task::yield_now().await;
             if let Some(released) = held {
                 let _ = released.await;
@@ -150,7 +150,7 @@ impl HttpConnector for Behind {
                     behind.answer(operation, &object, with_checksum);
                     Err(ConnectorError::timeout("no answer in time".into()))
                 }
-                Some(fault) => panic!("a bucket does not fail like {fault:?}"),
+                Some(fault) => panic!("{fault:?} is not a fault of a bucket"),
             };
             behind.wire.end(number, 0.0);
             answer
@@ -159,6 +159,6 @@ impl HttpConnector for Behind {
 }
 
 fn empty(status: u16) -> HttpResponse {
-    let status = StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("all are statuses"));
+    let status = StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("every status here is valid"));
     HttpResponse::new(status, SdkBody::empty())
 }

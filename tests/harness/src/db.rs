@@ -19,8 +19,8 @@ use crate::stand_ins::{TestClock, TestIds};
 use crate::template::{STACK, tables};
 use crate::wire::{Call, Death, Fault, Wire};
 
-/// A database of its own for one test: embedded, in memory, served on a free loopback port and reached by a
-/// real SDK client. It ends with this value.
+/// A database for one test. It runs in memory on a free loopback port, and a real SDK client calls it. It stops when
+/// this value is dropped.
 pub struct TestDb {
     client: Client,
     store: Store,
@@ -33,7 +33,7 @@ pub struct TestDb {
 }
 
 impl TestDb {
-    /// Starts a database with the tables of `template.yaml`, empty, in a stack named `test`.
+    /// Starts an empty database with the tables of `template.yaml`, in a stack named `test`.
     pub async fn start() -> Self {
         let database = expect("database", Database::memory());
         for table in tables() {
@@ -60,19 +60,19 @@ impl TestDb {
         &self.store
     }
 
-    /// The same store as the function of that name has it: a call that its role in `template.yaml` does not allow
-    /// fails the test.
+    /// The store with the rights of the given function: a call that its role in `template.yaml` does not allow fails
+    /// the test.
     pub fn store_of(&self, function: &str) -> Store {
         let client = client(&self.endpoint, &self.wire, Some(Arc::new(Rights::of(function))));
         Store::new(client, Tables::of_stack(STACK), self.clock.clone(), self.ids.clone())
     }
 
-    /// The client, to look at rows or to break them.
+    /// The client, to read rows or to corrupt them.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// The full name of a table, for calls of the client.
+    /// The full name of a table, for calls on the client.
     pub fn table(&self, table: Table) -> String {
         Tables::of_stack(STACK).name(table).to_owned()
     }
@@ -87,55 +87,56 @@ impl TestDb {
         &self.ids
     }
 
-    /// What stands between the client and the database.
+    /// The layer between the client and the database.
     pub(crate) fn wire(&self) -> &Wire {
         &self.wire
     }
 
-    /// Where the database is served, for clients of another kind.
+    /// The URL of the database, for other clients.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// The calls made since the start or the last [`TestDb::forget_calls`], in the order they began. A call
-    /// that the SDK repeated stands here once for each attempt.
+    /// The calls since the start or the last [`TestDb::forget_calls`], in the order in which they started. A call that
+    /// the SDK retries appears once for each attempt.
     pub fn calls(&self) -> Vec<Call> {
         self.wire.calls()
     }
 
-    /// Begins the list of calls anew.
+    /// Clears the list of calls.
     pub fn forget_calls(&self) {
         self.wire.forget_calls();
     }
 
-    /// Lets the next `times` attempts of an operation (`PutItem`, `TransactWriteItems`, ...) fail. The SDK tries
-    /// three times by itself, so a call fails for good with 3.
+    /// Makes the next `times` attempts of an operation (`PutItem`, `TransactWriteItems`, ...) fail. The SDK makes three
+    /// attempts, so a call fails if `times` is 3.
     pub fn fail(&self, operation: &str, fault: Fault, times: usize) {
         self.wire.fail(operation, fault, times);
     }
 
-    /// Takes back what is left of the failures that [`TestDb::fail`] asked for.
+    /// Cancels the failures that [`TestDb::fail`] planned and that have not happened yet.
     pub fn heal(&self) {
         self.wire.heal();
     }
 
-    /// Holds the next attempt of an operation back until what is returned is dropped.
+    /// Holds the next attempt of an operation until the returned value is dropped.
     pub fn hold(&self, operation: &str) -> oneshot::Sender<()> {
         self.wire.hold(operation)
     }
 
-    /// Lets whoever calls die: so many calls go on as ever, at the next one it dies, and no later one ever returns.
-    /// What is returned ends when it is dead; then the test drops it and lets others live ([`TestDb::revive`]).
+    /// Simulates the death of the process. The next `calls` calls proceed, the process dies at the call after them, and
+    /// no later call returns. The returned receiver ends at the death. The test then drops the process's future and
+    /// calls [`TestDb::revive`], so that others can use the database.
     pub fn die_after(&self, calls: usize, death: Death) -> oneshot::Receiver<()> {
         self.wire.die_after(calls, death)
     }
 
-    /// From now on calls go on as ever.
+    /// Ends the simulated death: calls proceed again.
     pub fn revive(&self) {
         self.wire.revive();
     }
 
-    /// The lanes of a kind that are due now, as the sweeper finds them.
+    /// The lanes of a kind that are due now, in the order in which the sweeper finds them.
     pub async fn due(&self, kind: domain::LaneKind) -> Vec<domain::LaneId> {
         let mut due = vec![];
         for shard in 0..Store::due_shards(kind) {
@@ -144,7 +145,7 @@ impl TestDb {
         due.iter().map(|due| due.lane).collect()
     }
 
-    /// The lanes of a kind that are due when so much time has passed. The clock is then set back.
+    /// The lanes of a kind that are due after `time` has passed. The clock is then set back.
     pub async fn due_after(&self, kind: domain::LaneKind, time: Duration) -> Vec<domain::LaneId> {
         let now = self.store.now();
         self.clock().set(now.plus(time));
@@ -153,20 +154,20 @@ impl TestDb {
         due
     }
 
-    /// Waits until so many calls of an operation have begun.
+    /// Waits until `count` calls of an operation have started.
     pub async fn begun(&self, operation: &str, count: usize) {
         while self.calls().iter().filter(|call| call.operation == operation).count() < count {
             tokio::task::yield_now().await;
         }
     }
 
-    /// The rows of a table whose sort keys begin so.
+    /// The rows of a table whose sort keys start with `prefix`.
     pub fn rows_from(&self, table: Table, prefix: &str) -> Vec<Value> {
         let rows = self.rows(table).into_iter();
         rows.filter(|row| row["sk"]["S"].as_str().is_some_and(|sk| sk.starts_with(prefix))).collect()
     }
 
-    /// Every row of a table, as DynamoDB's JSON.
+    /// All rows of a table as DynamoDB JSON.
     pub fn rows(&self, table: Table) -> Vec<Value> {
         let (mut rows, mut from) = (vec![], Value::Null);
         loop {
@@ -178,13 +179,14 @@ impl TestDb {
         }
     }
 
-    /// Puts rows of that form into a table, past the store and the stream: for more of them than a test would write.
+    /// Writes rows in DynamoDB JSON into a table without the store and without stream records, for large amounts of
+    /// data.
     pub fn import(&self, table: Table, rows: &[Value]) {
         let rows = rows.iter().map(request).collect();
         expect("import", self.database.import_items(&self.table(table), rows, ImportOptions::default()));
     }
 
-    /// Everything that changed in a table so far, as the event a function on its stream receives.
+    /// All changes of a table so far, as the stream event that a function receives.
     pub fn stream(&self, table: Table) -> Value {
         let table = self.table(table);
         let streams = expect("streams", self.database.list_streams(request(&json!({ "TableName": table }))));
@@ -212,7 +214,7 @@ impl TestDb {
     }
 }
 
-/// A client as the functions have it, but for back-offs too short to be noticed.
+/// A client configured as in the functions, but with a backoff too short to notice.
 fn client(endpoint: &str, wire: &Wire, rights: Option<Arc<Rights>>) -> Client {
     let backoff = Duration::from_millis(1);
     let config = aws_sdk_dynamodb::Config::builder()
@@ -277,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_throttled_once_is_repeated_by_the_sdk_and_three_times_fails() {
+    async fn the_sdk_retries_a_call_throttled_once_and_a_call_throttled_three_times_fails() {
         let db = TestDb::start().await;
         db.fail("PutItem", Fault::Throttled, 1);
         put(&db, "a").await.unwrap();
@@ -288,7 +290,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_whose_answer_is_lost_was_carried_out() {
+    async fn a_call_whose_answer_is_lost_was_executed() {
         let db = TestDb::start().await;
         db.fail("PutItem", Fault::AnswerLost, 3);
         assert!(put(&db, "a").await.is_err());
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_dies_at_a_call_has_had_it_carried_out_or_not() {
+    async fn the_call_at_which_a_process_dies_is_executed_only_if_the_death_comes_after_it() {
         for (death, carried_out) in [(Death::Before, false), (Death::After, true)] {
             let db = TestDb::start().await;
             let mut dead = db.die_after(1, death);
@@ -308,7 +310,7 @@ mod tests {
                 put(&db, "b").await.unwrap();
             };
             tokio::select! {
-                () = two => panic!("nobody died"),
+                () = two => panic!("the simulated death did not happen"),
                 _ = &mut dead => {}
             }
             db.revive();
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_transaction_in_conflict_is_cancelled_with_that_reason() {
+    async fn a_transaction_in_conflict_is_cancelled_with_the_reason_conflict() {
         let db = TestDb::start().await;
         db.fail("TransactWriteItems", Fault::Conflict, 1);
         let put = Put::builder().table_name(db.table(Table::Contacts)).item("pk", s("a")).item("sk", s("C"));
@@ -347,7 +349,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_batch_of_writes_is_counted_with_its_table_and_units() {
+    async fn a_batch_write_is_counted_with_its_table_and_units() {
         let db = TestDb::start().await;
         let answer = put_batch(&db, &["a", "b", "c"]).await.unwrap();
         assert!(answer.unprocessed_items.unwrap_or_default().is_empty());
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_batch_of_writes_comes_to_none_or_to_half_of_its_rows() {
+    async fn a_batch_write_may_process_none_or_half_of_its_rows() {
         let rows = ["a", "b", "c"];
         for (fault, done) in [(Fault::Unprocessed, 0), (Fault::HalfProcessed, 1)] {
             let db = TestDb::start().await;
@@ -376,7 +378,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_batch_of_reads_comes_to_none_or_to_half_of_its_keys() {
+    async fn a_batch_read_may_process_none_or_half_of_its_keys() {
         use aws_sdk_dynamodb::types::KeysAndAttributes;
         let db = TestDb::start().await;
         put_batch(&db, &["a", "b", "c", "d"]).await.unwrap();
@@ -400,7 +402,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_batch_of_writes_fails_as_other_calls_do() {
+    async fn a_batch_write_fails_in_the_same_ways_as_other_calls() {
         let rows = ["a", "b"];
         for (fault, carried_out) in
             [(Fault::Throttled, false), (Fault::Unreachable, false), (Fault::AnswerLost, true)]
@@ -414,7 +416,7 @@ mod tests {
             let db = TestDb::start().await;
             let mut dead = db.die_after(0, death);
             tokio::select! {
-                _ = put_batch(&db, &rows) => panic!("nobody died"),
+                _ = put_batch(&db, &rows) => panic!("the simulated death did not happen"),
                 _ = &mut dead => {}
             }
             db.revive();

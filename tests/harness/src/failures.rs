@@ -1,4 +1,4 @@
-//! The failure bucket for one test: a real client whose requests end in memory.
+//! The failure bucket for one test: a real client whose requests are answered from memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,14 +17,14 @@ use store::FailureBucket;
 
 use crate::TestBucket;
 
-/// A failure bucket of its own for one test, without servers: what a test puts into it is there. It lists two objects a
-/// page.
+/// A failure bucket for one test. It needs no server and keeps its objects in memory. A page of a listing has two
+/// objects.
 #[derive(Clone, Debug, Default)]
 pub struct TestFailures(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Bytes by key, and when they were written.
+    /// Last-modified time and content by key.
     objects: BTreeMap<String, (String, Vec<u8>)>,
     keeps: bool,
 }
@@ -33,7 +33,7 @@ impl TestFailures {
     const HOST: &str = "https://failure-bucket.s3.eu-central-1.amazonaws.com/";
     const PAGE: usize = 2;
 
-    /// The bucket.
+    /// The bucket as the service uses it.
     pub fn bucket(&self) -> FailureBucket {
         let connector = SharedHttpConnector::new(self.clone());
         let credentials =
@@ -48,17 +48,17 @@ impl TestFailures {
         FailureBucket::new(Client::from_conf(config), "failure-bucket")
     }
 
-    /// Puts an object that was written at that moment (RFC 3339).
+    /// Puts an object with the given last-modified time (RFC 3339).
     pub fn put(&self, key: &str, at: &str, bytes: impl Into<Vec<u8>>) {
         self.state().objects.insert(key.to_owned(), (at.to_owned(), bytes.into()));
     }
 
-    /// The keys of what is there.
+    /// The keys of all objects.
     pub fn keys(&self) -> Vec<String> {
         self.state().objects.keys().cloned().collect()
     }
 
-    /// From now on, or no longer: nothing can be deleted.
+    /// Switches whether deletions are refused with `AccessDenied`.
     pub fn keep(&self, keeps: bool) {
         self.state().keeps = keeps;
     }
@@ -80,7 +80,7 @@ impl TestFailures {
                 state.objects.remove(key);
                 (204, vec![])
             }
-            _ => panic!("nobody calls {method} of the failure bucket"),
+            _ => panic!("the service sends no {method} request to the failure bucket"),
         }
     }
 }
@@ -109,9 +109,10 @@ impl State {
 impl HttpConnector for TestFailures {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let (path, query) = request.uri().split_once('?').unwrap_or((request.uri(), ""));
-        let Some(path) = path.strip_prefix(Self::HOST) else { panic!("{path} is not in the bucket") };
+        let Some(path) = path.strip_prefix(Self::HOST) else { panic!("{path} is not a URL of the bucket") };
         let (status, body) = self.answer(request.method(), path, query);
-        let status = StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("all are statuses"));
+        let status =
+            StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("every status here is valid"));
         HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body))))
     }
 }

@@ -1,8 +1,8 @@
-//! The events of `events/`: what AWS sends to a function, and what `sam local` sends in its place.
+//! The example events in `events/`. `sam local invoke` uses the same files.
 
 use std::path::Path;
 
-/// The text of a file of `events/`, such as `contacts-get.json`.
+/// The text of a file in `events/`, such as `contacts-get.json`.
 pub fn fixture_text(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../events").join(name);
     match std::fs::read_to_string(&path) {
@@ -11,7 +11,7 @@ pub fn fixture_text(name: &str) -> String {
     }
 }
 
-/// A file of `events/`, read.
+/// A file in `events/`, parsed.
 pub fn fixture(name: &str) -> serde_json::Value {
     match serde_json::from_str(&fixture_text(name)) {
         Ok(value) => value,
@@ -19,7 +19,7 @@ pub fn fixture(name: &str) -> serde_json::Value {
     }
 }
 
-/// The queue's event of a file of `events/`, with these messages in place of its own: bodies, numbered from 0.
+/// The queue event in a file of `events/` with its messages replaced by these bodies. The message ids count from 0.
 pub fn queue_fixture(name: &str, bodies: &[String]) -> serde_json::Value {
     let mut event = fixture(name);
     let record = event["Records"][0].clone();

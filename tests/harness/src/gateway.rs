@@ -1,4 +1,4 @@
-//! Requests as API Gateway sends them to a function, and what it gets back.
+//! API Gateway requests to a function, and the function's responses.
 
 use std::collections::HashMap;
 
@@ -7,23 +7,23 @@ use serde_json::{Value, json};
 
 use crate::fixture;
 
-/// A REST API event begun from a file of `events/`, to be changed before it is sent.
+/// A REST API event that starts as a file in `events/`. A test changes it before it sends it.
 #[derive(Clone, Debug)]
 pub struct GatewayEvent(Value);
 
 impl GatewayEvent {
-    /// The event of a file such as `contacts-get.json`.
+    /// The event in a file such as `contacts-get.json`.
     pub fn of(file: &str) -> Self {
         Self(fixture(file))
     }
 
-    /// Sets a parameter of the path.
+    /// Sets a path parameter.
     pub fn path(mut self, name: &str, value: impl ToString) -> Self {
         self.0["pathParameters"][name] = json!(value.to_string());
         self
     }
 
-    /// Sets the whole query; a name may stand twice.
+    /// Sets the whole query string. A name may occur more than once.
     pub fn query(mut self, pairs: &[(&str, &str)]) -> Self {
         let mut lists: HashMap<&str, Vec<&str>> = HashMap::new();
         for (name, value) in pairs {
@@ -34,12 +34,12 @@ impl GatewayEvent {
         self
     }
 
-    /// Sets a header, in place of one of the same name.
+    /// Sets a header and replaces one of the same name.
     pub fn header(self, name: &str, value: &str) -> Self {
         self.set_header(name, Some(value))
     }
 
-    /// Sends a header once more, as the gateway shows it: the last one alone, and all of them.
+    /// Repeats a header in the form of API Gateway: `headers` has the last value, `multiValueHeaders` has all values.
     pub fn header_again(mut self, name: &str, value: &str) -> Self {
         let all = self.0["multiValueHeaders"].as_object().into_iter().flatten();
         let sent = all
@@ -73,7 +73,7 @@ impl GatewayEvent {
         self.raw_body(&body.to_string())
     }
 
-    /// Sets a body that need not be JSON.
+    /// Sets a body that is not necessarily JSON.
     pub fn raw_body(mut self, body: &str) -> Self {
         self.0["body"] = json!(body);
         self.0["isBase64Encoded"] = json!(false);
@@ -87,36 +87,36 @@ impl GatewayEvent {
         self
     }
 
-    /// Sets the gateway's id of the request.
+    /// Sets API Gateway's id of the request.
     pub fn request_id(mut self, id: &str) -> Self {
         self.0["requestContext"]["requestId"] = json!(id);
         self
     }
 
-    /// The event itself, for functions that read it themselves.
+    /// The event as JSON, for functions that parse it themselves.
     pub fn json(&self) -> &Value {
         &self.0
     }
 
-    /// The request as a function's handler receives it.
+    /// The request as the function's handler receives it.
     pub fn request(&self) -> Request {
         match lambda_http::request::from_str(&self.0.to_string()) {
             Ok(request) => request,
-            Err(error) => panic!("the event is not a gateway's: {error}"),
+            Err(error) => panic!("not an API Gateway event: {error}"),
         }
     }
 }
 
-/// A function's answer.
+/// The response of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// HTTP status.
+    /// HTTP status code.
     pub status: u16,
     /// Headers by lower-case name.
     pub headers: HashMap<String, String>,
-    /// The body as it goes out.
+    /// The body as it was sent.
     pub text: String,
-    /// The body, parsed.
+    /// The body as JSON, or `null` if it is not JSON.
     pub json: Value,
 }
 
@@ -124,7 +124,7 @@ impl From<Response<Body>> for Answer {
     fn from(response: Response<Body>) -> Self {
         let text = match response.body() {
             Body::Text(text) => text.clone(),
-            other => panic!("a function of the API answers text, not {other:?}"),
+            other => panic!("the body of an API response is text, not {other:?}"),
         };
         let header =
             |value: &lambda_http::http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();

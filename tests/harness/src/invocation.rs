@@ -1,4 +1,4 @@
-//! Invocations of functions that a queue wakes.
+//! Invocations of functions that process a queue.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use lambda_runtime::{Context, LambdaEvent};
 
 use crate::queue_fixture;
 
-/// An invocation that may run for so long from now on.
+/// The context of an invocation that starts at `now` and has `timeout` left.
 pub fn context(now: Timestamp, timeout: Duration) -> Context {
     let mut context = Context::default();
-    context.deadline = u64::try_from(now.plus(timeout).as_millis()).expect("a moment after 1970");
+    context.deadline = u64::try_from(now.plus(timeout).as_millis()).expect("a time after 1970");
     context
 }
 
-/// The event of a file of `events/` with these messages in place of its own, numbered from 0.
+/// The queue event in a file of `events/` with its messages replaced by these bodies. The message ids count from 0.
 pub fn queue_event(name: &str, bodies: &[String], context: Context) -> LambdaEvent<SqsEvent> {
-    let event = serde_json::from_value(queue_fixture(name, bodies)).expect("an event of a queue");
+    let event = serde_json::from_value(queue_fixture(name, bodies)).expect("an SQS event");
     LambdaEvent::new(event, context)
 }
 
-/// The numbers of the messages that are to come again.
+/// The ids of the messages that the response reports as failed, and that SQS delivers again.
 pub fn failed_messages(response: SqsBatchResponse) -> Vec<String> {
     response.batch_item_failures.into_iter().map(|failure| failure.item_identifier).collect()
 }

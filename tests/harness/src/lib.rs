@@ -1,5 +1,5 @@
-//! What tests of the store and of the functions stand on: DynamoDB inside the test's own process with the tables
-//! of `template.yaml`, a clock that is set by hand, ids that count, and the events of `events/`.
+//! Support for the tests of the store and of the functions: an embedded DynamoDB with the tables of `template.yaml`, a
+//! clock that the test sets, ids that count up, and the example events in `events/`.
 //!
 //! ```ignore
 //! let db = TestDb::start().await;

@@ -1,4 +1,4 @@
-//! A provider that does what a test lines up, and otherwise accepts.
+//! A provider that reacts to each call as the test planned, and accepts every other call.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use tokio::sync::{Barrier, Notify};
 
 use crate::TestClock;
 
-/// WhatsApp as a sender under test knows it. Clones are one and the same.
+/// WhatsApp for a sender under test. Clones share their state.
 #[derive(Clone, Default)]
 pub struct TestProvider(Arc<Mutex<State>>);
 
@@ -20,39 +20,40 @@ struct State {
     beginnings: usize,
 }
 
-/// What is done about the next call. (It is on record before anything of this happens.)
+/// The reaction to one call. The call is recorded before the reaction starts.
 pub enum Reaction {
-    /// It ends so; an accepted one gets an id.
+    /// Ends with this outcome. An accepted call gets a message id.
     Ends(Ending),
-    /// It is accepted and, against all rules, gets no id.
+    /// Accepts the call, but returns no message id, which the provider's rules do not allow.
     AcceptsNamelessly,
-    /// The sender dies with it.
+    /// Panics in the sender's process.
     Panics,
-    /// It never ends; what then happens to the sender is the test's.
+    /// Notifies the test and never ends.
     Hangs(Arc<Notify>),
-    /// It ends when the test has come to the barrier, and has passed it.
+    /// Waits at the barrier twice and then ends with this outcome. Between the two waits the test knows that the call
+    /// is in progress.
     Meets(Arc<Barrier>, Ending),
-    /// It takes that long.
+    /// Advances the clock by this time and then ends with this outcome.
     Takes(Arc<TestClock>, Duration, Ending),
 }
 
-/// A call that was made.
+/// A recorded call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Called {
-    /// From which line.
+    /// The channel of the line that sends.
     pub channel: String,
-    /// With which token.
+    /// The access token of the call.
     pub token: String,
-    /// To whom.
+    /// The recipient's phone number.
     pub to: String,
-    /// What.
+    /// The content of the message.
     pub what: Outgoing,
-    /// In answer to which message of the provider's.
+    /// The provider's id of the message that this one replies to.
     pub answers: Option<String>,
 }
 
 impl Called {
-    /// To whom, and what it says in short.
+    /// The recipient's number and a short form of the content: text, link without its query, or template name.
     pub fn short(&self) -> (String, String) {
         let what = match &self.what {
             Outgoing::Text(text) => text.clone(),
@@ -63,12 +64,12 @@ impl Called {
     }
 }
 
-/// The provider took it.
+/// The provider accepted the message.
 pub const ACCEPTED: Ending = Ending::Answered { status: 200, code: None };
-/// It was asked and did not answer.
+/// The provider received the call and did not answer.
 pub const NO_ANSWER: Ending = Ending::NoAnswer;
 
-/// An error with the Graph API's code.
+/// The provider answered with this status and this error code of the Graph API.
 pub fn answered(status: u16, code: u32) -> Ending {
     Ending::Answered { status, code: Some(code) }
 }
@@ -78,38 +79,38 @@ impl TestProvider {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lines up what is done about the call after those lined up so far.
+    /// Plans the reaction to the next call that has none yet.
     pub fn then(&self, reaction: Reaction) -> &Self {
         self.state().lined_up.push_back(reaction);
         self
     }
 
-    /// Lines up how that call ends.
+    /// Plans that the next call without a plan ends with this outcome.
     pub fn ends(&self, ending: Ending) -> &Self {
         self.then(Reaction::Ends(ending))
     }
 
-    /// All calls that were made, in order.
+    /// All calls so far, in order.
     pub fn calls(&self) -> Vec<Called> {
         self.state().calls.clone()
     }
 
-    /// To whom each call went.
+    /// The recipient of each call.
     pub fn numbers(&self) -> Vec<String> {
         self.calls().into_iter().map(|call| call.to).collect()
     }
 
-    /// To whom each call went, and what it said in short.
+    /// The recipient and the short content of each call.
     pub fn short(&self) -> Vec<(String, String)> {
         self.calls().iter().map(Called::short).collect()
     }
 
-    /// What each call said, in short.
+    /// The short content of each call.
     pub fn said(&self) -> Vec<String> {
         self.calls().iter().map(|call| call.short().1).collect()
     }
 
-    /// How often a fresh beginning was asked for.
+    /// How many times the sender asked for a fresh connection.
     pub fn beginnings(&self) -> usize {
         self.state().beginnings
     }
@@ -134,7 +135,7 @@ impl Provider for TestProvider {
             None => ended(ACCEPTED),
             Some(Reaction::Ends(ending)) => ended(ending),
             Some(Reaction::AcceptsNamelessly) => Sent { ending: ACCEPTED, message_id: None },
-            Some(Reaction::Panics) => panic!("as asked"),
+            Some(Reaction::Panics) => panic!("the test asked for this panic"),
             Some(Reaction::Hangs(got)) => {
                 got.notify_one();
                 std::future::pending().await

@@ -1,4 +1,4 @@
-//! SQS for one test: a real client whose requests end in a list.
+//! SQS for one test: a real client whose requests are answered from memory.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,20 +14,21 @@ use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use serde_json::{Value, json};
 
-/// A message as it was queued.
+/// A queued message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queued {
-    /// The name that its queue's URL ends with.
+    /// The name of its queue, which is the end of the queue's URL.
     pub queue: String,
-    /// Its body.
+    /// The message body.
     pub body: String,
-    /// Its message group.
+    /// The message group id.
     pub group: String,
-    /// For how many seconds it is held back.
+    /// The delay in seconds.
     pub delay: u64,
 }
 
-/// A queue of its own for one test, without servers: what is sent is kept, or refused on request.
+/// A queue for one test, without a server. It keeps the messages that were sent, or refuses them if the test asks for
+/// it.
 #[derive(Clone, Debug, Default)]
 pub struct TestQueue(Arc<Mutex<State>>);
 
@@ -40,7 +41,7 @@ struct State {
 }
 
 impl TestQueue {
-    /// A client of this queue; any queue URL leads here.
+    /// A client for this queue. Every queue URL leads to it.
     pub fn client(&self) -> Client {
         let connector = SharedHttpConnector::new(self.clone());
         let config = aws_sdk_sqs::Config::builder()
@@ -54,22 +55,22 @@ impl TestQueue {
         Client::from_conf(config)
     }
 
-    /// Takes the messages queued so far out of the queue, oldest first.
+    /// Removes and returns all queued messages, oldest first.
     pub fn take(&self) -> Vec<Queued> {
         std::mem::take(&mut self.state().messages)
     }
 
-    /// From now on, or no longer: every call fails.
+    /// Switches whether every call fails.
     pub fn close(&self, closed: bool) {
         self.state().closed = closed;
     }
 
-    /// From now on, or no longer: calls never return, and nothing is queued.
+    /// Switches whether calls hang. A call that hangs queues nothing.
     pub fn stall(&self, stalled: bool) {
         self.state().stalled = stalled;
     }
 
-    /// Refuses so many of the next messages, within calls that succeed.
+    /// Refuses the next `messages` messages, within calls that succeed.
     pub fn refuse_next(&self, messages: usize) {
         self.state().refuse_next = messages;
     }
@@ -112,7 +113,8 @@ impl HttpConnector for TestQueue {
         }
         let body = serde_json::from_slice(request.body().bytes().unwrap_or_default()).unwrap_or_default();
         let (status, answer) = self.answer(&body);
-        let status = StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("both are statuses"));
+        let status =
+            StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("every status here is valid"));
         HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(answer.to_string()))))
     }
 }

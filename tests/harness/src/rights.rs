@@ -1,17 +1,17 @@
-//! What the roles of `template.yaml` allow, so that a call which AWS would refuse fails its test here.
+//! The rights of the roles in `template.yaml`. A call that AWS would refuse fails its test.
 
 use serde_json::Value;
 
 use crate::template;
 
-/// The actions of one role on tables and the bucket, each with what it is allowed on.
+/// The actions that one role allows, each with its table, index or bucket.
 #[derive(Debug)]
 pub(crate) struct Rights {
     function: String,
     allowed: Vec<Right>,
 }
 
-/// An action on a table, an index or the bucket; of a table, perhaps only on partitions with such keys.
+/// One allowed action on a table, an index or the bucket. For a table, `leading_keys` may limit the partition keys.
 #[derive(Debug)]
 struct Right {
     action: String,
@@ -20,10 +20,10 @@ struct Right {
 }
 
 impl Right {
-    /// Whether it covers this: `ForAllValues` asks that every key fits.
+    /// Whether this right allows the call. As with `ForAllValues`, every key must match a pattern.
     fn covers(&self, action: &str, resource: &str, keys: &[String]) -> bool {
         let fits = |patterns: &Vec<String>| {
-            let fits = |key: &String| patterns.iter().any(|pattern| like(pattern, key));
+            let fits = |key: &String| patterns.iter().any(|pattern| matches(pattern, key));
             !keys.is_empty() && keys.iter().all(fits)
         };
         self.action == action && self.resource == resource && self.leading_keys.as_ref().is_none_or(fits)
@@ -31,7 +31,7 @@ impl Right {
 }
 
 impl Rights {
-    /// The rights of a function, by its package's name.
+    /// The rights of a function, given the name of its package.
     pub(crate) fn of(function: &str) -> Self {
         let statements = template::statements(function);
         assert!(!statements.is_empty(), "template.yaml has no role for {function}");
@@ -51,27 +51,27 @@ impl Rights {
         Self { function: function.to_owned(), allowed }
     }
 
-    /// Panics when the role does not allow a call of DynamoDB.
+    /// Panics if the role does not allow a call of DynamoDB.
     pub(crate) fn check(&self, operation: &str, body: &Value) {
         for (action, resource, keys) in needed(operation, body) {
-            self.demand(&format!("dynamodb:{action}"), &resource, &keys);
+            self.require(&format!("dynamodb:{action}"), &resource, &keys);
         }
     }
 
-    /// Panics when the role does not allow a call of the bucket.
+    /// Panics if the role does not allow a call of S3.
     pub(crate) fn check_bucket(&self, operation: &str) {
         let (all, objects) = ("${MediaBucket.Arn}", "${MediaBucket.Arn}/*");
         match operation {
             "HeadObject" => {
-                self.demand("s3:GetObject", objects, &[]);
-                // Without it an object that is not there is answered like one that is forbidden.
-                self.demand("s3:ListBucket", all, &[]);
+                self.require("s3:GetObject", objects, &[]);
+                // Without this right, S3 answers 403 instead of 404 for an absent object.
+                self.require("s3:ListBucket", all, &[]);
             }
-            _ => self.demand(&format!("s3:{operation}"), objects, &[]),
+            _ => self.require(&format!("s3:{operation}"), objects, &[]),
         }
     }
 
-    fn demand(&self, action: &str, resource: &str, keys: &[String]) {
+    fn require(&self, action: &str, resource: &str, keys: &[String]) {
         assert!(
             self.allowed.iter().any(|right| right.covers(action, resource, keys)),
             "the role of {} in template.yaml does not allow {action} on {resource} {keys:?}",
@@ -80,8 +80,8 @@ impl Rights {
     }
 }
 
-/// The actions a call is authorised by, each with its table and partition keys: a transaction by those it is made of, a
-/// batch by itself on each of its tables, with the keys of all that it reads or writes there.
+/// The actions that a call needs, each with its table and partition keys. A transaction needs the action of each of its
+/// items. A batch needs the batch action once for each of its tables, with all keys that it reads or writes there.
 fn needed(operation: &str, body: &Value) -> Vec<(String, String, Vec<String>)> {
     let on = |action: &str, table: &str, keys| (action.to_owned(), table.to_owned(), keys);
     match (&body["TransactItems"], &body["RequestItems"]) {
@@ -116,7 +116,7 @@ fn needed(operation: &str, body: &Value) -> Vec<(String, String, Vec<String>)> {
     }
 }
 
-/// The partition keys of one read, write or query. A query's is what its first condition compares with.
+/// The partition keys of one read, write or query. The key of a query is the value in its first condition.
 fn leading_keys(call: &Value) -> Vec<String> {
     let queried = call["KeyConditionExpression"].as_str().and_then(|condition| {
         let (_, rest) = condition.split_once("= :")?;
@@ -130,13 +130,13 @@ fn partition(item: &Value) -> Option<String> {
     item["pk"]["S"].as_str().map(str::to_owned)
 }
 
-/// Whether a text is like a pattern, in which `*` stands for any text.
-fn like(pattern: &str, text: &str) -> bool {
+/// Whether a text matches a pattern, in which `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
         Some((start, rest)) => text.strip_prefix(start).is_some_and(|text| {
             let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
-            ends.into_iter().any(|at| like(rest, &text[at..]))
+            ends.into_iter().any(|at| matches(rest, &text[at..]))
         }),
     }
 }
@@ -167,13 +167,13 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "does not allow dynamodb:PutItem on test-workspaces")]
-    fn and_nothing_besides() {
+    fn a_role_does_not_allow_an_action_that_the_template_does_not_name() {
         let body = json!({"TransactItems": [{"Put": {"TableName": "test-workspaces"}}]});
         Rights::of("contacts").check("TransactWriteItems", &body);
     }
 
     #[test]
-    fn a_role_reaches_partitions_of_the_keys_that_the_template_names() {
+    fn a_role_allows_the_partition_keys_that_the_template_names() {
         let leads = Rights::of("leads");
         let of =
             |pk: &str| json!({"TableName": "test-workspaces", "Key": {"pk": {"S": pk}, "sk": {"S": "K"}}});
@@ -191,13 +191,13 @@ mod tests {
             ("*#L#*", "w#L", false),
         ];
         for (pattern, key, fits) in all.into_iter().chain([("x#X", "x#X", true), ("x#X", "w#x#X", false)]) {
-            assert_eq!(like(pattern, key), fits, "{pattern} {key}");
+            assert_eq!(matches(pattern, key), fits, "{pattern} {key}");
         }
     }
 
     #[test]
     #[should_panic(expected = "does not allow dynamodb:GetItem on test-secrets [\"w#H#endpoint\"]")]
-    fn and_no_others() {
+    fn a_role_does_not_allow_other_partition_keys() {
         let body =
             json!({"TableName": "test-secrets", "Key": {"pk": {"S": "w#H#endpoint"}, "sk": {"S": "S"}}});
         Rights::of("leads").check("GetItem", &body);
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "does not allow dynamodb:BatchGetItem on test-workspaces [\"w#M\", \"w#U\"]")]
-    fn and_no_others_in_a_batch() {
+    fn a_role_does_not_allow_other_partition_keys_in_a_batch() {
         let key = |pk: &str| json!({"pk": {"S": pk}, "sk": {"S": "x"}});
         let body = json!({"RequestItems": {"test-workspaces": {"Keys": [key("w#M"), key("w#U")]}}});
         Rights::of("message-sender").check("BatchGetItem", &body);
@@ -213,14 +213,14 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "does not allow dynamodb:UpdateItem on test-workspaces [\"w#W\"]")]
-    fn and_no_others_in_a_transaction() {
+    fn a_role_does_not_allow_other_partition_keys_in_a_transaction() {
         let write = json!({"TableName": "test-workspaces", "Key": {"pk": {"S": "w#W"}, "sk": {"S": "W"}}});
         let body = json!({"TransactItems": [{"Update": write}]});
         Rights::of("conversations").check("TransactWriteItems", &body);
     }
 
     #[test]
-    fn a_batch_of_writes_is_on_the_partitions_of_its_items() {
+    fn a_batch_write_needs_the_partition_keys_of_all_its_items() {
         let put = json!({"PutRequest": {"Item": {"pk": {"S": "w#1"}, "sk": {"S": "A#1"}}}});
         let delete = json!({"DeleteRequest": {"Key": {"pk": {"S": "w#2"}, "sk": {"S": "A#1"}}}});
         let body = json!({"RequestItems": {"test-webhooks": [put, delete]}});
@@ -233,14 +233,14 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "does not allow dynamodb:BatchWriteItem on test-contacts [\"w#1\"]")]
-    fn and_on_no_other_table() {
+    fn a_role_does_not_allow_a_batch_write_on_other_tables() {
         let put = json!({"PutRequest": {"Item": {"pk": {"S": "w#1"}, "sk": {"S": "C"}}}});
         let body = json!({"RequestItems": {"test-contacts": [put]}});
         Rights::of("contacts").check("BatchWriteItem", &body);
     }
 
     #[test]
-    fn of_a_batch_of_writes_every_partition_must_be_allowed() {
+    fn every_partition_key_of_a_batch_write_must_be_allowed() {
         let right = Right {
             action: "dynamodb:BatchWriteItem".to_owned(),
             resource: "test-webhooks".to_owned(),
@@ -257,14 +257,14 @@ mod tests {
     }
 
     #[test]
-    fn of_the_bucket_a_role_allows_what_the_template_says() {
+    fn a_role_allows_the_bucket_actions_that_the_template_names() {
         Rights::of("messages").check_bucket("HeadObject");
         Rights::of("messages").check_bucket("DeleteObject");
     }
 
     #[test]
     #[should_panic(expected = "does not allow s3:DeleteObject on ${MediaBucket.Arn}/*")]
-    fn and_nothing_besides_of_the_bucket() {
+    fn a_role_does_not_allow_other_bucket_actions() {
         Rights::of("files").check_bucket("DeleteObject");
     }
 }

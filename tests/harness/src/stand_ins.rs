@@ -1,4 +1,4 @@
-//! The clock and the ids of tests.
+//! The clock and the ids for tests.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use domain::{Clock, Ids, Timestamp};
 use uuid::Uuid;
 
-/// A clock that stands still until it is set. It starts at 2026-01-02T03:04:05.678Z.
+/// A clock that changes only when a test sets it. It starts at 2026-01-02T03:04:05.678Z.
 #[derive(Debug)]
 pub struct TestClock(AtomicI64);
 
 impl TestClock {
-    /// Where every test begins.
+    /// The time at which every test starts.
     pub const START: Timestamp = Timestamp::from_millis(1_767_323_045_678);
 
     /// Sets the clock, forwards or backwards.
@@ -45,7 +45,7 @@ pub struct TestIds(AtomicU64);
 impl Ids for TestIds {
     fn next(&self) -> Uuid {
         let count = self.0.fetch_add(1, Ordering::SeqCst) + 1;
-        // The low 62 bits count; version (4) and variant (10) stand where RFC 9562 wants them.
+        // The low 62 bits count. The version (4) and the variant (10) are at their positions of RFC 9562.
         Uuid::from_u64_pair(0x4000, 0x8000_0000_0000_0000 | count)
     }
 }
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_test_clock_stands_still_until_it_is_moved() {
+    fn the_test_clock_changes_only_when_a_test_advances_it() {
         let clock = TestClock::default();
         assert_eq!(clock.now(), TestClock::START);
         clock.advance(Duration::from_millis(5));

@@ -1,4 +1,4 @@
-//! Conversations by the thousand: more than a test would write one by one.
+//! Thousands of conversations: more than a test can create one by one.
 
 use domain::{Conversation, Timestamp};
 use serde_json::Value;
@@ -6,14 +6,14 @@ use store::Table;
 
 use crate::TestDb;
 
-/// The rows that the store wrote for one conversation, to be written for others like it.
+/// The rows that the store wrote for one conversation, as a pattern for the rows of similar conversations.
 pub struct Stencil {
     original: Conversation,
     rows: String,
 }
 
 impl Stencil {
-    /// The rows of a conversation that was made and not changed since, of those under partition keys with this text.
+    /// Takes the rows of a new, unchanged conversation whose partition keys contain the text `kept`.
     pub fn of(db: &TestDb, original: &Conversation, kept: &str) -> Self {
         let mut rows = db.rows(Table::Conversations);
         let id = original.id.to_string();
@@ -23,15 +23,15 @@ impl Stencil {
         Self { original: original.clone(), rows: Value::from(rows).to_string() }
     }
 
-    /// The rows that the store would have written for another conversation, which differs from the first by its id,
-    /// the moment of all that is in it, its status, its shard and who takes part, and in nothing else.
+    /// The rows that the store would write for `other`. It may differ from the original only in its id, its timestamps,
+    /// its status, its list shard and its participants.
     pub fn rows(&self, other: &Conversation) -> Vec<Value> {
         let of = &self.original;
         let mut differences = vec![
             (of.id.to_string(), other.id.to_string()),
-            (place(of.created_at), place(other.created_at)),
+            (sort_key_prefix(of.created_at), sort_key_prefix(other.created_at)),
             (of.created_at.to_string(), other.created_at.to_string()),
-            // At the end of a key and as a value of its own.
+            // The status occurs at the end of a key and as a value.
             (format!("{}\"", of.status.as_str()), format!("{}\"", other.status.as_str())),
             (format!("#A#{}", of.list_shard), format!("#A#{}", other.list_shard)),
             (shard(of.list_shard), shard(other.list_shard)),
@@ -49,8 +49,8 @@ impl Stencil {
     }
 }
 
-/// What sort keys of lists begin with.
-fn place(at: Timestamp) -> String {
+/// The start of a sort key in a list.
+fn sort_key_prefix(at: Timestamp) -> String {
     format!("\"{:013}#", 9_999_999_999_999 - at.as_millis())
 }
 
@@ -69,7 +69,7 @@ mod tests {
     use crate::World;
 
     #[tokio::test]
-    async fn a_stencil_writes_what_the_store_would_have_written() {
+    async fn a_stencil_returns_the_rows_that_the_store_writes() {
         let world = World::start().await;
         let user = world.user("agent@example.com", |_| ()).await;
         let other_user = world.user("other@example.com", |_| ()).await;

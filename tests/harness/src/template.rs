@@ -1,4 +1,4 @@
-//! The tables of `template.yaml`, so that tests and deployments cannot differ in a key or an index.
+//! The tables of `template.yaml`, so that tests and deployments use the same keys and indexes.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -6,16 +6,16 @@ use std::sync::OnceLock;
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
-/// The name the embedded stack has.
+/// The name of the embedded stack.
 pub(crate) const STACK: &str = "test";
 
-/// One table as `CreateTable` takes it, and its `TimeToLiveSpecification` where it has one.
+/// The `CreateTable` request of one table, and its `TimeToLiveSpecification` if it has one.
 pub(crate) struct TableDefinition {
     pub(crate) create: Value,
     pub(crate) time_to_live: Option<Value>,
 }
 
-/// Every table of the template, named for the stack [`STACK`].
+/// All tables of the template, with the names that they have in the stack [`STACK`].
 pub(crate) fn tables() -> &'static [TableDefinition] {
     static TABLES: OnceLock<Vec<TableDefinition>> = OnceLock::new();
     TABLES.get_or_init(|| {
@@ -23,7 +23,7 @@ pub(crate) fn tables() -> &'static [TableDefinition] {
     })
 }
 
-/// The statements of the role of a function, with the names of tables and indexes in place of their ARNs.
+/// The policy statements of a function's role. Table and index names replace their ARNs.
 pub(crate) fn statements(function: &str) -> Vec<Value> {
     let roles = of_type("AWS::IAM::Role").flat_map(|(_, role)| role["Policies"].as_array()).flatten();
     let policies = roles.filter(|policy| policy["PolicyName"] == function);
@@ -40,7 +40,7 @@ pub(crate) fn statements(function: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The logical ids and properties of the template's resources of one type.
+/// The logical ids and the properties of all resources of one type in the template.
 fn of_type(wanted: &str) -> impl Iterator<Item = (&'static String, &'static Value)> {
     resources()
         .iter()
@@ -61,8 +61,8 @@ fn resources() -> &'static Map<String, Value> {
     })
 }
 
-/// CloudFormation's properties are `CreateTable`'s members, but for the stream's switch and what belongs to
-/// the running of a deployment (recovery, protection, encryption), which is left out.
+/// Converts CloudFormation's properties into a `CreateTable` request. They have the same names, except for the switch
+/// of the stream. Recovery, protection and encryption matter only in a deployment and are left out.
 fn definition(properties: &Value) -> TableDefinition {
     let mut create = Map::new();
     for name in ["TableName", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "BillingMode"] {
@@ -83,8 +83,8 @@ fn definition(properties: &Value) -> TableDefinition {
     TableDefinition { create: Value::Object(create), time_to_live }
 }
 
-/// A part of the template as JSON. `!Sub` is carried out for the stack's name, `!If` takes its second branch
-/// (what a stack outside production gets), `!GetAtt` and `!Ref` become `${...}`; other functions become null.
+/// A part of the template as JSON. `!Sub` replaces the stack name, `!If` takes its second branch (the one of a stack
+/// outside production), `!GetAtt` and `!Ref` become `${...}`. Every other function becomes null.
 fn to_json(yaml: &Yaml<'_>) -> Value {
     match yaml {
         Yaml::Tagged(tag, inner) => match (tag.suffix.as_str(), to_json(inner)) {
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_template_has_the_tables_that_the_store_knows() {
+    fn the_template_has_exactly_the_tables_that_the_store_knows() {
         let mut made: Vec<&str> =
             tables().iter().map(|table| table.create["TableName"].as_str().unwrap()).collect();
         made.sort_unstable();

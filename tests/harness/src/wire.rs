@@ -1,5 +1,5 @@
-//! Between the SDK and the database or the bucket: every attempt is counted, and may be made to fail as AWS fails
-//! and the stand-ins never do.
+//! The layer between the SDK and the database or the bucket. It records every attempt, and can make an attempt fail in
+//! the ways of AWS that the stand-ins do not produce.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,52 +18,52 @@ use tokio::sync::oneshot;
 
 use crate::rights::Rights;
 
-/// One attempt of one operation.
+/// One attempt of one call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The operation's name, such as `TransactWriteItems`.
     pub operation: String,
-    /// The table or bucket it names; the tables of a transaction or a batch joined by `+`, each once.
+    /// The table or bucket of the call. The tables of a transaction or a batch are joined by `+`, each once.
     pub table: String,
-    /// Read units (RRU) it consumed.
+    /// Consumed read units (RRU).
     pub read_units: f64,
-    /// Write units (WRU) it consumed, indexes included.
+    /// Consumed write units (WRU), including those of indexes.
     pub write_units: f64,
-    /// When it began, on a clock that ticks once at each beginning and end of a call.
+    /// The start, on a clock that ticks at the start and the end of every call.
     pub started: u64,
-    /// When it ended, on the same clock.
+    /// The end, on the same clock.
     pub ended: u64,
 }
 
-/// A way for a call to fail.
+/// A way in which a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// DynamoDB or S3 refuses for want of throughput; nothing was done.
+    /// DynamoDB or S3 throttles the call. It is not executed.
     Throttled,
-    /// Another transaction holds one of the items; nothing was done.
+    /// Another transaction holds one of the items. The call is not executed.
     Conflict,
-    /// One of the items of a transaction is in a partition that is throttled; nothing was done.
+    /// An item of the transaction is in a throttled partition. The transaction is not executed.
     ItemThrottled,
-    /// The call was carried out, but its answer never arrived.
+    /// The call is executed, but its response is lost.
     AnswerLost,
-    /// The database or the bucket was not reached; nothing was done.
+    /// The database or the bucket cannot be reached. The call is not executed.
     Unreachable,
-    /// A batch comes to none of its keys or puts.
+    /// The batch processes none of its keys or puts.
     Unprocessed,
-    /// A batch comes to half of its keys or puts, rounded down, and leaves the last ones.
+    /// The batch processes the first half of its keys or puts, rounded down, and leaves the rest.
     HalfProcessed,
 }
 
-/// Where a process dies: at a call of the database that it never learns the end of.
+/// The moment at which a process dies: during a database call whose result it never sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Death {
-    /// The call is not carried out.
+    /// Before the call is executed.
     Before,
-    /// The call is carried out.
+    /// After the call is executed.
     After,
 }
 
-/// The round trips one after another: the longest chain of calls of which none overlaps another in time.
+/// The number of sequential round trips: the length of the longest chain of calls that do not overlap in time.
 pub fn trips(calls: &[Call]) -> usize {
     let mut calls: Vec<&Call> = calls.iter().collect();
     calls.sort_by_key(|call| call.ended);
@@ -78,7 +78,7 @@ pub fn trips(calls: &[Call]) -> usize {
     chain
 }
 
-/// What is shared between the client and the test.
+/// The state that the client and the test share.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wire(Arc<Mutex<State>>);
 
@@ -86,7 +86,7 @@ pub(crate) struct Wire(Arc<Mutex<State>>);
 struct State {
     ticks: u64,
     calls: Vec<Call>,
-    /// Calls begun before the list was last emptied are not ended in it.
+    /// The number of calls removed from `calls`. A call that is still running when it is removed is not recorded.
     forgotten: usize,
     faults: Vec<(String, Fault)>,
     held: Vec<(String, oneshot::Receiver<()>)>,
@@ -95,17 +95,17 @@ struct State {
 
 #[derive(Debug)]
 struct Dying {
-    /// Calls that go on as ever before it.
+    /// Calls that still succeed before the death.
     calls_left: usize,
     death: Death,
-    /// Told when it is dead.
-    told: Option<oneshot::Sender<()>>,
+    /// Dropped at the death, which ends the test's receiver.
+    on_death: Option<oneshot::Sender<()>>,
 }
 
 impl Wire {
     pub(crate) fn die_after(&self, calls: usize, death: Death) -> oneshot::Receiver<()> {
-        let (told, dead) = oneshot::channel();
-        self.state().dying = Some(Dying { calls_left: calls, death, told: Some(told) });
+        let (on_death, dead) = oneshot::channel();
+        self.state().dying = Some(Dying { calls_left: calls, death, on_death: Some(on_death) });
         dead
     }
 
@@ -113,7 +113,7 @@ impl Wire {
         self.state().dying = None;
     }
 
-    /// Whether the next call goes on as ever; otherwise whether it is still carried out, and who is to be told.
+    /// `None` if the next call proceeds. Otherwise whether it is still executed, and the sender to drop.
     fn dies(&self) -> Option<(Death, Option<oneshot::Sender<()>>)> {
         let mut state = self.state();
         let dying = state.dying.as_mut()?;
@@ -122,8 +122,8 @@ impl Wire {
                 dying.calls_left = left;
                 None
             }
-            None => match dying.told.take() {
-                Some(told) => Some((dying.death, Some(told))),
+            None => match dying.on_death.take() {
+                Some(on_death) => Some((dying.death, Some(on_death))),
                 None => Some((Death::Before, None)),
             },
         }
@@ -153,14 +153,14 @@ impl Wire {
         release
     }
 
-    /// What the next call of an operation is to wait for.
+    /// The receiver that the next call of an operation waits for, if the test holds it.
     pub(crate) fn held(&self, operation: &str) -> Option<oneshot::Receiver<()>> {
         let mut state = self.state();
         let planned = state.held.iter().position(|(name, _)| name == operation);
         planned.map(|at| state.held.remove(at).1)
     }
 
-    /// A plain HTTP client with this wire around it, which may do everything or what a role allows.
+    /// A plain HTTP client on this wire. With `rights`, it allows only the calls that the role allows.
     pub(crate) fn http_client(&self, rights: Option<Arc<Rights>>) -> SharedHttpClient {
         let inner = aws_smithy_http_client::Builder::new().build_http();
         SharedHttpClient::new(WiredClient { inner, wire: self.clone(), rights })
@@ -170,7 +170,7 @@ impl Wire {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a call that begins: its number, and how it is to fail.
+    /// Records the start of a call. Returns its number and its planned fault.
     pub(crate) fn begin(&self, operation: &str, body: &Value) -> (usize, Option<Fault>) {
         let mut state = self.state();
         let started = state.tick();
@@ -187,7 +187,7 @@ impl Wire {
         (number, planned.map(|at| state.faults.remove(at).1))
     }
 
-    /// The call of that number ends, having consumed so many units.
+    /// Records the end of a call and the units that it consumed.
     pub(crate) fn end(&self, number: usize, units: f64) {
         let mut state = self.state();
         let ended = state.tick();
@@ -252,7 +252,7 @@ impl HttpConnector for WiredConnector {
         }
         let (number, fault) = self.wire.begin(&operation, &body);
         let (held, dies) = (self.wire.held(&operation), self.wire.dies());
-        // Tests read what a call cost; the service does not ask.
+        // Ask DynamoDB for the cost of the call, for the tests. The service does not ask for it.
         body["ReturnConsumedCapacity"] = json!("TOTAL");
         let text = body.to_string();
         request.headers_mut().insert("content-length", text.len().to_string());
@@ -260,11 +260,11 @@ impl HttpConnector for WiredConnector {
 
         let (inner, wire) = (self.inner.clone(), self.wire.clone());
         HttpConnectorFuture::new(async move {
-            if let Some((death, told)) = dies {
+            if let Some((death, on_death)) = dies {
                 if death == Death::After {
                     let _ = inner.call(request).await;
                 }
-                drop(told);
+                drop(on_death);
                 return std::future::pending().await;
             }
             if let Some(released) = held {
@@ -295,7 +295,7 @@ impl HttpConnector for WiredConnector {
     }
 }
 
-/// The answer with its body in memory, and the capacity units it tells of.
+/// Reads the body into memory. Returns the response and the capacity units that it reports.
 async fn read_units(
     answer: Result<HttpResponse, ConnectorError>,
 ) -> Result<(HttpResponse, f64), ConnectorError> {
@@ -311,7 +311,7 @@ async fn read_units(
     Ok((answer, units))
 }
 
-/// The answer of a batch that came to nothing of this.
+/// The response of a batch that left this part unprocessed.
 fn unprocessed(operation: &str, left: Value) -> Value {
     match operation {
         "BatchWriteItem" => json!({ "UnprocessedItems": left }),
@@ -319,7 +319,7 @@ fn unprocessed(operation: &str, left: Value) -> Value {
     }
 }
 
-/// Carries out the first half of a batch, and answers that the rest was not come to.
+/// Executes the first half of a batch and reports the rest as unprocessed.
 async fn half_processed(
     inner: &SharedHttpConnector,
     mut request: HttpRequest,
@@ -339,16 +339,16 @@ async fn half_processed(
     };
     let bytes = ByteStream::new(answered.into_body()).collect().await;
     let bytes = bytes.map_err(|error| ConnectorError::io(error.into()))?.into_bytes();
-    let mut told: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let mut response: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     for (name, value) in unprocessed(operation, left).as_object().into_iter().flatten() {
-        if told[name].as_object().is_none_or(|known| known.is_empty()) {
-            told[name] = value.clone();
+        if response[name].as_object().is_none_or(|known| known.is_empty()) {
+            response[name] = value.clone();
         }
     }
-    Ok(answer(200, &told))
+    Ok(answer(200, &response))
 }
 
-/// What a batch asks for, cut in the middle: the first half and the rest, each with the tables it concerns.
+/// Splits the content of a batch in the middle: the first half and the rest, each with its tables.
 fn halves(asked: &Value) -> (Value, Value) {
     let rows =
         |request: &Value| request.as_array().or(request["Keys"].as_array()).cloned().unwrap_or_default();
@@ -376,7 +376,7 @@ fn halves(asked: &Value) -> (Value, Value) {
     (done, left)
 }
 
-/// A transaction cancelled because of its first item.
+/// A transaction that is cancelled because of its first item.
 fn cancelled(code: &str, body: &Value) -> HttpResponse {
     let items = body["TransactItems"].as_array().map_or(0, Vec::len);
     let reasons: Vec<Value> =
@@ -391,7 +391,7 @@ fn refusal(code: &str, mut body: Value) -> HttpResponse {
 }
 
 fn answer(status: u16, body: &Value) -> HttpResponse {
-    let status = StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("both are statuses"));
+    let status = StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("every status here is valid"));
     let mut response = HttpResponse::new(status, SdkBody::from(body.to_string()));
     response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
     response
@@ -430,16 +430,16 @@ mod tests {
     }
 
     #[test]
-    fn calls_side_by_side_are_one_trip() {
+    fn calls_that_overlap_are_one_round_trip() {
         assert_eq!(trips(&[]), 0);
         assert_eq!(trips(&[call(1, 4), call(2, 3)]), 1);
         assert_eq!(trips(&[call(1, 2), call(3, 4)]), 2);
-        // A long call beside two short ones that follow each other.
+        // One long call, and two short sequential calls during it.
         assert_eq!(trips(&[call(1, 6), call(2, 3), call(4, 5)]), 2);
     }
 
     #[test]
-    fn a_batch_is_cut_in_the_middle_whichever_tables_it_concerns() {
+    fn a_batch_over_several_tables_is_split_in_the_middle() {
         let puts = json!({ "a": [1, 2, 3], "b": [4, 5] });
         assert_eq!(halves(&puts), (json!({ "a": [1, 2] }), json!({ "a": [3], "b": [4, 5] })));
         let keys = json!({ "a": { "Keys": [1], "ConsistentRead": true }, "b": { "Keys": [2, 3, 4] } });

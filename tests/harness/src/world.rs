@@ -1,4 +1,4 @@
-//! A workspace with a key, and what tests put into it.
+//! A workspace with an API key, and functions that create test data in it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,26 +22,26 @@ use store::{Created, LeadAccepted, MediaCreated, Opened};
 
 use crate::{GatewayEvent, TestClock, TestDb};
 
-/// A database with one workspace and one key that may do everything in it.
+/// A database with one workspace and an API key with every scope.
 pub struct World {
-    /// The database, its clock and ids.
+    /// The database with its clock and ids.
     pub db: TestDb,
-    /// The workspace of the events of `events/`.
+    /// The workspace of the events in `events/`.
     pub workspace: WorkspaceId,
-    /// A key with every scope.
+    /// An API key with every scope.
     pub key: String,
     entropy: AtomicU64,
 }
 
 impl World {
-    /// The workspace id in the events of `events/`.
+    /// The workspace id in the events in `events/`.
     pub const WORKSPACE: &str = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
-    /// The brand whose lines are, unless a test says otherwise.
+    /// The brand of all lines, unless a test says otherwise.
     pub const BRAND: &str = "brand";
-    /// The account behind lines, and for which templates are approved, unless a test says otherwise.
+    /// The business account of all lines and template approvals, unless a test says otherwise.
     pub const ACCOUNT: &str = "2055500001";
 
-    /// Starts a database and makes the workspace and the key.
+    /// Starts a database and creates the workspace and the key.
     pub async fn start() -> Self {
         let workspace = done(WorkspaceId::parse(Self::WORKSPACE));
         let mut world =
@@ -52,20 +52,20 @@ impl World {
         world
     }
 
-    /// Makes a workspace.
+    /// Creates a workspace.
     pub async fn workspace(&self, id: WorkspaceId) -> WorkspaceId {
         let workspace = done(Workspace::new(id, "Test", self.db.store().now()));
         assert!(done(self.db.store().create_workspace(&workspace).await));
         id
     }
 
-    /// Makes a second workspace and a key of it.
+    /// Creates a second workspace and a key for it.
     pub async fn second_workspace(&self) -> (WorkspaceId, String) {
         let workspace = self.workspace(WorkspaceId::generate(self.db.store().ids())).await;
         (workspace, self.key_with(workspace, &["*"], |_| ()).await)
     }
 
-    /// Makes a key with these scopes, changed as the test likes.
+    /// Creates an API key with these scopes. `change` adjusts it before it is stored.
     pub async fn key_with(
         &self,
         workspace: WorkspaceId,
@@ -88,12 +88,12 @@ impl World {
         token.expose().to_owned()
     }
 
-    /// Makes an internal user, changed as the test likes.
+    /// Creates an internal user. `change` adjusts it before it is stored.
     pub async fn user(&self, email: &str, change: impl FnOnce(&mut User)) -> User {
         self.user_of(self.workspace, email, change).await
     }
 
-    /// Makes an internal user of another workspace.
+    /// Creates an internal user in another workspace.
     pub async fn user_of(&self, workspace: WorkspaceId, email: &str, change: impl FnOnce(&mut User)) -> User {
         let store = self.db.store();
         let mut user =
@@ -103,12 +103,12 @@ impl World {
         user
     }
 
-    /// Makes a team of these users.
+    /// Creates a team of these users.
     pub async fn team(&self, users: &[UserId]) -> Team {
         self.team_of(self.workspace, users).await
     }
 
-    /// Makes a team of another workspace.
+    /// Creates a team in another workspace.
     pub async fn team_of(&self, workspace: WorkspaceId, users: &[UserId]) -> Team {
         let store = self.db.store();
         let empty = done(Team::new(TeamId::generate(store.ids()), workspace, "Test", store.now()));
@@ -117,12 +117,12 @@ impl World {
         team
     }
 
-    /// Makes a brand, changed as the test likes.
+    /// Creates a brand. `change` adjusts it before it is stored.
     pub async fn brand(&self, id: &str, change: impl FnOnce(&mut Brand)) -> Brand {
         self.brand_of(self.workspace, id, change).await
     }
 
-    /// Makes a brand of another workspace.
+    /// Creates a brand in another workspace.
     pub async fn brand_of(&self, workspace: WorkspaceId, id: &str, change: impl FnOnce(&mut Brand)) -> Brand {
         let store = self.db.store();
         let mut brand = done(Brand::new(done(BrandId::parse(id)), workspace, "Test", store.now()));
@@ -133,13 +133,14 @@ impl World {
         brand
     }
 
-    /// Makes a line with a token, changed as the test likes, and its brand if that is not there. As with the console,
-    /// the first line is the workspace's default and a brand's first the one it writes from.
+    /// Creates a line with a token, and its brand if the workspace does not have it. `change` adjusts the line before
+    /// it is stored. As with the console, the first line becomes the default of the workspace, and the first line of a
+    /// brand becomes the one the brand sends from.
     pub async fn line(&self, channel: &str, change: impl FnOnce(&mut Line)) -> Line {
         self.line_of(self.workspace, channel, change).await
     }
 
-    /// Makes a line of another workspace.
+    /// Creates a line in another workspace.
     pub async fn line_of(
         &self,
         workspace: WorkspaceId,
@@ -167,23 +168,23 @@ impl World {
         line
     }
 
-    /// The token of a line that this world made.
+    /// The access token of a line that this type created.
     pub fn token(channel: &ChannelId) -> String {
         format!("token-of-{}", channel.as_str())
     }
 
-    /// Makes a template of the workspace, changed as the test likes: without variables, approved for
-    /// [`World::ACCOUNT`].
+    /// Creates a template of the workspace, without variables and approved for [`World::ACCOUNT`]. `change` adjusts it
+    /// before it is stored.
     pub async fn template(&self, change: impl FnOnce(&mut Template)) -> Template {
         self.template_of(TemplateScope::Workspace(self.workspace), change).await
     }
 
-    /// Makes a template of the platform.
+    /// Creates a template of the platform.
     pub async fn platform_template(&self, change: impl FnOnce(&mut Template)) -> Template {
         self.template_of(TemplateScope::Platform, change).await
     }
 
-    /// Makes a template of any scope.
+    /// Creates a template of any scope.
     pub async fn template_of(&self, scope: TemplateScope, change: impl FnOnce(&mut Template)) -> Template {
         let store = self.db.store();
         let wanted = NewTemplate {
@@ -215,7 +216,7 @@ impl World {
         (seen, done(store.lines(workspace).await))
     }
 
-    /// Defines an OPEN attribute, changed as the test likes.
+    /// Defines an OPEN attribute. `change` adjusts it before it is stored.
     pub async fn open_attribute(
         &self,
         key_name: &str,
@@ -225,7 +226,7 @@ impl World {
         self.attribute(key_name, AttributeCategory::Open, attribute_type, &[], change).await
     }
 
-    /// Defines a CLOSED attribute with these values, changed as the test likes.
+    /// Defines a CLOSED attribute with these values. `change` adjusts it before it is stored.
     pub async fn closed_attribute(
         &self,
         key_name: &str,
@@ -268,12 +269,12 @@ impl World {
         definition
     }
 
-    /// Makes a contact that holds nothing but what the test puts into it.
+    /// Creates an empty contact. `change` fills it before it is stored.
     pub async fn contact(&self, change: impl FnOnce(&mut Contact)) -> Contact {
         self.contact_of(self.workspace, change).await
     }
 
-    /// Makes a contact of another workspace.
+    /// Creates a contact in another workspace.
     pub async fn contact_of(&self, workspace: WorkspaceId, change: impl FnOnce(&mut Contact)) -> Contact {
         let store = self.db.store();
         let mut contact = Contact::blank(ContactId::generate(store.ids()), workspace, store.now());
@@ -282,12 +283,13 @@ impl World {
         contact
     }
 
-    /// Makes an ACTIVE conversation with one customer, a contact made for it, changed as the test likes.
+    /// Creates an ACTIVE conversation with one customer, whose contact it creates too. `change` adjusts it before it is
+    /// stored.
     pub async fn conversation(&self, change: impl FnOnce(&mut Conversation)) -> Conversation {
         self.conversation_of(self.workspace, change).await
     }
 
-    /// Makes a conversation of another workspace.
+    /// Creates a conversation in another workspace.
     pub async fn conversation_of(
         &self,
         workspace: WorkspaceId,
@@ -296,7 +298,7 @@ impl World {
         self.opened(workspace, vec![], change).await
     }
 
-    /// Makes a conversation that begins with these templates, to all who take part.
+    /// Creates a conversation that starts with these templates, sent to all customers in it.
     pub async fn onboarded_conversation(
         &self,
         steps: Vec<Requested>,
@@ -342,7 +344,7 @@ impl World {
         opening.conversation
     }
 
-    /// A customer of a conversation, reached on that line.
+    /// A customer in a conversation, reached on this line.
     pub fn external(contact: ContactId, channel: &str) -> External {
         External {
             contact,
@@ -354,18 +356,18 @@ impl World {
         }
     }
 
-    /// The page from which leads come, unless a test says otherwise.
+    /// The origin of the page that sends leads, unless a test says otherwise.
     pub const PAGE: &str = "https://www.example.com";
-    /// The captcha secret of a capture that was made here.
+    /// The captcha secret of every capture that this type creates.
     pub const CAPTCHA_SECRET: &str = "captcha-secret";
 
-    /// Sets lead capture up, enabled and with its captcha secret, changed as the test likes: from [`World::PAGE`], in
-    /// the name of [`World::BRAND`] where a lead names none, without a template.
+    /// Sets up lead capture with its captcha secret: enabled, from [`World::PAGE`], with [`World::BRAND`] for leads
+    /// that name no brand, and without a template. `change` adjusts it before it is stored.
     pub async fn capture(&self, change: impl FnOnce(&mut Capture)) -> Capture {
         self.capture_of(self.workspace, change).await
     }
 
-    /// The same of another workspace.
+    /// Sets up lead capture in another workspace.
     pub async fn capture_of(&self, workspace: WorkspaceId, change: impl FnOnce(&mut Capture)) -> Capture {
         let store = self.db.store();
         let key = CaptureKey::from_entropy([self.entropy.fetch_add(1, Ordering::SeqCst); 6]);
@@ -381,7 +383,8 @@ impl World {
         capture
     }
 
-    /// Accepts a lead of this number, changed as the test likes, under a captcha token of its own.
+    /// Accepts a lead with this phone number and a captcha token that no other lead uses. `change` adjusts it before it
+    /// is stored.
     pub async fn lead(&self, cellphone: &str, change: impl FnOnce(&mut Lead)) -> Lead {
         let store = self.db.store();
         let request = LeadRequest {
@@ -409,12 +412,12 @@ impl World {
         lead
     }
 
-    /// Makes a picture ready for upload, changed as the test likes.
+    /// Creates a picture that is ready for upload. `change` adjusts it before it is stored.
     pub async fn media(&self, change: impl FnOnce(&mut Media)) -> Media {
         self.media_of(self.workspace, change).await
     }
 
-    /// Makes a file of another workspace ready for upload.
+    /// Creates a picture that is ready for upload in another workspace.
     pub async fn media_of(&self, workspace: WorkspaceId, change: impl FnOnce(&mut Media)) -> Media {
         let store = self.db.store();
         let picture = Declared {
@@ -431,7 +434,7 @@ impl World {
         media
     }
 
-    /// The event of a file of `events/`, sent with this world's key as a request of its own.
+    /// The event in a file of `events/`, with this world's API key and a new request id.
     pub fn event(&self, file: &str) -> GatewayEvent {
         let request_id = self.db.store().ids().next().to_string();
         GatewayEvent::of(file).header("x-api-key", &self.key).request_id(&request_id)
@@ -441,6 +444,6 @@ impl World {
 fn done<T, E: std::fmt::Debug>(result: Result<T, E>) -> T {
     match result {
         Ok(value) => value,
-        Err(error) => panic!("the world cannot be made: {error:?}"),
+        Err(error) => panic!("cannot create the test data: {error:?}"),
     }
 }
