@@ -1,4 +1,4 @@
-//! Running the checker.
+//! Runs the model checker.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Debug, Display};
@@ -6,22 +6,22 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use stateright::{Checker, Expectation, HasDiscoveries, Model};
 
-/// A step that can be shown without the state it leads to.
+/// A step that can be printed without the state it leads to.
 pub trait Shown {
-    /// The step, in short.
+    /// The step as a short text.
     fn shown(&self) -> String;
 }
 
-/// What a run of the checker saw.
+/// The result of a run of the checker.
 #[derive(Debug)]
 pub struct Checked {
-    /// How many different states it visited.
+    /// The number of different states that the checker visited.
     pub states: usize,
-    /// The longest of the shortest ways to a state.
+    /// The greatest distance of a state from the start, by its shortest path.
     pub depth: usize,
-    /// Properties that do not hold, each with the shortest way to a state that shows it.
+    /// Properties that do not hold, each with the shortest path to a state that violates it.
     pub broken: BTreeMap<&'static str, Vec<String>>,
-    /// What was possible, of that which may be.
+    /// The names of the `sometimes` properties that the checker found an example of.
     pub reached: Vec<&'static str>,
 }
 
@@ -35,7 +35,7 @@ impl Display for Checked {
     }
 }
 
-/// Visits all states, or all up to the first that breaks a property.
+/// Visits all states, or stops at the first state that violates a property.
 pub fn check<M>(model: M) -> Checked
 where
     M: Model + Send + Sync + 'static,
@@ -45,7 +45,7 @@ where
     run(model, HasDiscoveries::AnyFailures)
 }
 
-/// Visits all states, or all up to the first that breaks this property, whatever else is broken.
+/// Visits all states, or stops at the first state that violates the given property, regardless of others.
 pub fn check_for<M>(model: M, property: &'static str) -> Checked
 where
     M: Model + Send + Sync + 'static,
@@ -85,11 +85,12 @@ where
     checked
 }
 
-/// A place on a way: a state's key, the step that led there, and the steps to take yet.
+/// A state on the current path: its key, the step that led to it, and the steps to try.
 type Place<M> = (u64, String, Vec<(<M as Model>::Action, <M as Model>::State)>);
 
-/// A way that leads back to where it was, if there is one: something that may go on for ever with no new fault and no
-/// new work. The checker takes a cycle for a join, so this search is its own.
+/// Returns a path that leads back to its start, if one exists: a history that may go on for ever without a new fault or
+/// new work. The checker does not distinguish a cycle from two paths to the same state, so this function searches by
+/// itself.
 pub fn cycle<M>(model: &M) -> Option<Vec<String>>
 where
     M: Model,
@@ -101,7 +102,7 @@ where
         state.hash(&mut hasher);
         hasher.finish()
     };
-    // Whether a state that was seen is still on the way.
+    // By key of a visited state: whether it is still on the path.
     let mut on_way: HashMap<u64, bool> = HashMap::new();
     let mut way: Vec<Place<M>> = vec![];
     for state in model.init_states() {

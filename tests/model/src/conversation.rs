@@ -1,7 +1,8 @@
-//! A conversation's lane: its messages go out in the order of their numbers, one call at a time.
+//! A conversation's lane: it sends its messages in the order of their numbers, one call at a time.
 //!
-//! A message, its entry, the lane's number and the tell are one transaction. A call is recorded before it is made and
-//! after; each record needs the row as it was last read, here its version. A lead's lane is this one with one message.
+//! One transaction writes a message, its entry, the lane's number and the tell. A call is recorded before and after it
+//! is made. Each record requires that the row is as it was last read, which the model shows by a version. A lead's lane
+//! is this lane with one message.
 
 use stateright::{Model, Property};
 
@@ -10,23 +11,23 @@ use crate::lane::{Lane, Lease, Release, Released, Time};
 use crate::properties;
 use crate::rules::{Rule, Rules};
 
-/// The greatest number of messages.
+/// The maximum number of messages.
 pub const MESSAGES: usize = 3;
 
-/// What may happen.
+/// The bounds of the model: how much work there is, and which faults may happen.
 #[derive(Clone, Debug)]
 pub struct Conversation {
-    /// The rules that hold.
+    /// The rules in force.
     pub rules: Rules,
-    /// How many messages are taken in.
+    /// The number of messages that are accepted.
     pub messages: u8,
-    /// After how many failures a message has failed.
+    /// The number of failures after which a message is failed.
     pub attempts: u8,
-    /// How many calls may fail.
+    /// The maximum number of failing calls.
     pub failures: u8,
-    /// How many faults there may be, all in all.
+    /// The maximum number of faults in total.
     pub faults: u8,
-    /// Which ones.
+    /// The kinds of faults that may happen.
     pub kinds: Vec<Fault>,
 }
 
@@ -50,65 +51,66 @@ impl Default for Conversation {
     }
 }
 
-/// What may go wrong.
+/// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A visitor is killed.
     Kill,
-    /// A wake is lost.
+    /// A wake-up message is lost.
     Lost,
-    /// A wake is repeated or late: it comes from nowhere.
+    /// A wake-up message is repeated or late, so that nothing caused it just before.
     Stray,
     /// A visitor runs out of time.
     TimeUp,
-    /// The answer to the record of a call that begins is lost: it was written, was not, or will be.
+    /// The response to the record of a starting call is lost. The record was written, was not written, or will be
+    /// written late.
     AnswerLost,
-    /// Who took in a message dies before it does anything more.
+    /// The writer that accepted a message dies before it does anything else.
     WriterDies,
 }
 
-/// A message's row.
+/// The row of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Row {
-    /// How it stands.
+    /// The state of the message.
     pub state: RowState,
     /// Failures so far.
     pub failures: u8,
-    /// No call before then.
+    /// The time before which no call is made.
     pub next: Time,
-    /// Grows with each write.
+    /// A number that every write increments.
     pub version: u8,
-    /// Whose call it is that is recorded: a request's id, in life.
+    /// The name of the visitor whose call is recorded. In the service this is a request id.
     pub by: u8,
-    /// What the checker remembers: a call reached the provider.
+    /// For the checker only: a call reached the provider.
     pub called: bool,
-    /// What the checker remembers: a visitor died or ran out of time between a begin and its end.
+    /// For the checker only: a visitor died or ran out of time between the start and the end of a call.
     pub left: bool,
 }
 
-/// How a message stands.
+/// The state of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RowState {
-    /// It is to be sent.
+    /// The message is to be sent.
     #[default]
     Waiting,
-    /// A call is recorded, and no end.
+    /// The start of a call is recorded, and no end.
     Calling,
-    /// It was sent.
+    /// The message was sent.
     Sent,
-    /// It was not, and will not be.
+    /// The message was not sent and will not be sent.
     Failed,
-    /// Nobody knows.
+    /// The outcome of the call is unknown.
     Unknown,
 }
 
 impl Row {
-    /// Whether it is to be sent still.
+    /// Whether the message is still to be sent.
     pub fn is_open(&self) -> bool {
         matches!(self.state, RowState::Waiting | RowState::Calling)
     }
 
-    /// Records that a call begins.
+    /// Records the start of a call.
     fn begin(&mut self, seen: u8, by: u8) -> bool {
         self.write(seen, |row| (row.state, row.by) = (RowState::Calling, by))
     }
@@ -125,82 +127,83 @@ impl Row {
     }
 }
 
-/// A visit.
+/// A visit of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Visit {
-    /// Its lease is the lane's.
+    /// Whether the visitor still holds the lease.
     pub mine: bool,
-    /// Tells its records of calls from others'.
+    /// A name that distinguishes this visitor's records of calls from those of others.
     pub name: u8,
-    /// The mark at the lease or the last refused release.
+    /// The mark at the lease or at the last refused release.
     pub seen: u8,
-    /// The last number taken by then.
+    /// The number of messages at that time.
     pub up_to: u8,
-    /// Something was done, so that time may be up.
+    /// Whether the visitor has done something, so that its time may be up.
     pub busy: bool,
-    /// What it does next.
+    /// The next step of the visitor.
     pub stage: Stage,
 }
 
-/// What a visitor does next. A message is named by its index, with the version of its row as it was last known.
+/// The next step of a visitor. Its numbers are the index of a message and the version of the row as the visitor last
+/// knew it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
-    /// It reads the open entries.
+    /// Reads the open entries.
     Look,
-    /// It records that it calls.
+    /// Records the start of a call.
     Begin(u8, u8),
-    /// It calls.
+    /// Makes the call.
     Call(u8, u8),
-    /// It records whether the call was taken.
+    /// Records whether the provider accepted the call.
     End(u8, u8, bool),
-    /// It takes back a begin whose answer was lost.
+    /// Undoes a start whose response was lost.
     Undo(u8, u8),
-    /// It gives the lane back.
+    /// Releases the lane.
     Release(Release),
-    /// It reads the mark again, and then gives the lane back.
+    /// Reads the mark again, and then releases the lane.
     ReadMark(Release),
 }
 
-/// What went wrong once.
+/// A violation of a property that no row shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wrong {
-    /// A message was called for again, though a call had reached the provider.
+    /// A message was sent again after a call had reached the provider.
     CalledTwice,
-    /// A message was called for before one with a smaller number was through.
+    /// A message was sent while a message with a smaller number was still open.
     Overtaken,
-    /// A message became unknown, and no visitor had died or run out of time.
+    /// A message became unknown although no visitor had died or run out of time.
     UnknownForNothing,
 }
 
-/// Everything.
+/// The whole state of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
-    /// The lane's generic part.
+    /// The part of the lane's row that all kinds have.
     pub lane: Lane,
-    /// The last number taken: rows below it are there.
+    /// The number of accepted messages.
     pub taken: u8,
-    /// The messages.
+    /// The rows of the messages. Only the first `taken` of them exist.
     pub rows: [Row; MESSAGES],
-    /// Messages that the lane is to be told of, where that is no part of their transaction.
+    /// The number of tells that are still to come, if a tell is not part of the message's transaction.
     pub untold: u8,
-    /// A record of a call on its way: of which message, as of which version, and whose.
+    /// A record of a call that is in flight: message, version of the row, and name of the visitor.
     pub late: Option<(u8, u8, u8)>,
-    /// Who has taken the lane.
+    /// The visitors of the lane.
     pub visitors: Vec<Visit>,
-    /// Wakes in the queue.
+    /// The number of wake-up messages in the queue.
     pub wakes: u8,
     /// The clock.
     pub clock: Time,
-    /// Calls that may fail yet.
+    /// The number of calls that may still fail.
     pub failures: u8,
-    /// Faults that may come yet.
+    /// The number of faults that may still happen.
     pub faults: u8,
-    /// What went wrong first.
+    /// The first violation.
     pub wrong: Option<Wrong>,
 }
 
 impl State {
-    /// The messages that were taken in.
+    /// The rows of the accepted messages.
     pub fn taken(&self) -> &[Row] {
         &self.rows[..self.taken as usize]
     }
@@ -209,7 +212,7 @@ impl State {
         &mut self.rows[message as usize]
     }
 
-    /// The least name that nobody has.
+    /// The least unused name.
     fn new_name(&self) -> u8 {
         let of_rows = self.rows.iter().map(|row| row.by);
         let of_visitors = self.visitors.iter().map(|visit| visit.name);
@@ -232,52 +235,52 @@ impl State {
     }
 }
 
-/// A step, as a counterexample shows it.
+/// A step as the checker prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A message was taken in, by its transaction, and a wake queued.
+    /// A message was accepted by its transaction, and a wake-up was queued.
     Taken,
-    /// The lane was told, where that comes after.
+    /// The lane was told of a message after the message's transaction.
     Told,
-    /// Who was to tell it is dead.
+    /// The writer died before it told the lane.
     WriterDied,
-    /// A wake was lost.
+    /// A wake-up was lost.
     Lost,
-    /// A wake came from nowhere.
+    /// A stray wake-up arrived.
     Stray,
     /// The sweeper claimed the lane.
     Sweep,
-    /// The lease of a dead visitor ran out.
+    /// The lease of a dead visitor expired.
     Expired,
-    /// Time went on.
+    /// The clock advanced.
     Tick,
-    /// A record that was late came: written, or refused.
+    /// A late record arrived. `true`: it was written, `false`: it was refused.
     Late(bool),
-    /// A wake was dropped: the lane is leased.
+    /// A wake-up was dropped, because the lease is in force.
     Held,
     /// A visitor took the lease.
     Leased,
-    /// A visitor looked, and will do this.
+    /// A visitor looked. The stage is what it does next.
     Looked(Stage),
-    /// A visitor made a call unknown whose end nobody recorded.
+    /// A visitor made a message unknown, because its call has no recorded end.
     MadeUnknown(u8),
-    /// A visitor recorded that it calls; or the answer was lost, and what became of the write.
+    /// A visitor recorded the start of a call. If the response was lost, the text says what happened to the write.
     Began(u8, Option<&'static str>),
-    /// A visitor called; whether it was taken.
+    /// A visitor made a call. `true`: the provider accepted it.
     Called(u8, bool),
-    /// A visitor recorded the end.
+    /// A visitor recorded the end of a call.
     Ended(u8),
-    /// A visitor took a begin back.
+    /// A visitor undid the start of a call.
     Undone(u8),
     /// A visitor died.
     Died(Stage),
-    /// A visitor read the mark.
+    /// A visitor read the mark again.
     ReadMark,
-    /// A visitor gave the lane back, or could not.
+    /// A visitor released the lane, or the release was refused.
     Released(Release, Released),
 }
 
-/// A step and where it leads.
+/// A step and the state it leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The step.
@@ -318,12 +321,12 @@ impl Model for Conversation {
     }
 
     fn within_boundary(&self, state: &State) -> bool {
-        // Only a model without one of the rules comes here.
+        // Only models without one of the rules reach this boundary.
         state.clock < 12 && state.rows.iter().all(|row| row.version < 24)
     }
 }
 
-/// The steps that can be taken from a state.
+/// Collects the possible steps of a state.
 struct Steps<'a> {
     model: &'a Conversation,
     from: &'a State,
@@ -498,7 +501,7 @@ impl Steps<'_> {
         }
     }
 
-    /// The first open message; of those taken after the lease, a query may miss any.
+    /// The visitor reads the open messages. A query may miss any of those accepted after the lease.
     fn look(&mut self, number: usize, visit: Visit) {
         let known = if self.rule(Rule::EntriesUpToSeen) { visit.up_to } else { self.from.taken };
         let newer = known.saturating_sub(visit.up_to);
@@ -600,7 +603,7 @@ impl Steps<'_> {
 }
 
 impl State {
-    /// A call is made, and taken by the provider or refused.
+    /// Makes a call. `taken` says whether the provider accepted it.
     fn call(&mut self, message: u8, taken: bool) {
         let before = &self.rows[..message as usize];
         if before.iter().any(Row::is_open) {
@@ -612,7 +615,7 @@ impl State {
         self.row(message).called |= taken;
     }
 
-    /// A visitor leaves a message as it is.
+    /// Notes that a visitor left a message between the start and the end of a call.
     fn leave(&mut self, stage: Stage) {
         if let Stage::Call(message, _) | Stage::End(message, ..) | Stage::Undo(message, _) = stage {
             self.row(message).left = true;

@@ -1,64 +1,64 @@
-//! The part of a lane's row that all kinds have: lease, mark and duty. Each function is one conditional write.
+//! The part of a lane's row that all kinds have: lease, mark and due time. Each function is one conditional write.
 
 use crate::rules::{Rule, Rules};
 
-/// A moment, in ticks. The sweeper's patience (`rescue`, the five minutes of a claim) is no tick at all: it only comes
-/// when no message is on its way.
+/// A time, in ticks. The sweeper's waiting times (`rescue`, and the five minutes of a claim) are not modelled as ticks:
+/// the sweeper only comes when no message is in flight.
 pub type Time = u8;
 
-/// How the lease stands.
+/// The state of the lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Lease {
-    /// There is none, or it is over.
+    /// There is no lease, or it has expired.
     #[default]
     Free,
-    /// It runs.
+    /// The lease is in force.
     Running,
-    /// It runs, and its holder is dead.
+    /// The lease is in force, and its holder is dead.
     Orphaned,
 }
 
-/// What a lane's row says.
+/// The lane's row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Lane {
     /// The lease.
     pub lease: Lease,
-    /// Visits begun and not released, up to 3.
+    /// Visits started since the last release, up to 3.
     pub begun: u8,
-    /// How often work was told of. Only the difference to what a visitor saw counts.
+    /// The number of tells. Only the difference from the mark that a visitor read matters.
     pub mark: u8,
-    /// When somebody must look.
+    /// When the sweeper must look at the lane.
     pub due: Option<Time>,
-    /// Whether the last release closed the lane until then.
+    /// Whether the last release closed the lane until `due`.
     pub closed: bool,
 }
 
-/// How a visitor gives a lane back.
+/// How a visitor releases a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Release {
-    /// Nothing is left.
+    /// No work is left.
     Done,
-    /// The next work is not before then.
+    /// The next known work is due at this time.
     Waits(Time),
-    /// No work is done before then, whatever comes.
+    /// No work is done before this time, even if work is added.
     Closed(Time),
-    /// Work is left, and no time.
+    /// Work is left, but no time.
     TimeUp,
 }
 
-/// What became of a release.
+/// The result of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Released {
     /// The lane is free.
     Yes,
-    /// The lane is the visitor's still: work was told of.
+    /// The release was refused and the visitor keeps the lane, because work was added.
     MarkMoved,
-    /// The lane is somebody else's by now.
+    /// The release was refused, because another visitor has the lane.
     NotMine,
 }
 
 impl Lane {
-    /// Whether a lease can be taken.
+    /// Whether a visitor can take the lease.
     pub fn may_lease(&self, rules: Rules) -> bool {
         self.lease == Lease::Free || !rules.has(Rule::OneLease)
     }
@@ -72,7 +72,7 @@ impl Lane {
         }
     }
 
-    /// Tells of work.
+    /// Tells the lane of work.
     pub fn tell(&mut self, rules: Rules, now: Time) {
         self.mark += 1;
         if rules.has(Rule::TellSetsDue) {
@@ -80,7 +80,7 @@ impl Lane {
         }
     }
 
-    /// Gives the lane back: `mine`, if the lease is still the visitor's, which saw the mark `seen`.
+    /// Releases the lane. `mine` says whether the visitor still holds the lease; `seen` is the mark that it read.
     pub fn release(&mut self, rules: Rules, how: Release, mine: bool, seen: u8, now: Time) -> Released {
         if !mine && rules.has(Rule::ReleaseNeedsLease) {
             return Released::NotMine;

@@ -1,4 +1,4 @@
-//! What must hold, whatever happens.
+//! The properties that must hold in every history.
 
 use stateright::{Model, Property};
 
@@ -8,52 +8,52 @@ use crate::webhooks::{
     Home, HomeState, JobState, Key, Keys, Order, RelayStep, Stage, State, Visitor, Webhooks, Wrong,
 };
 
-/// No two visitors at once.
+/// No two visitors work on a lane at the same time.
 pub const ONE_VISITOR: &str = "a lane has one visitor";
-/// Duty never ends while work is there.
-pub const DUTY: &str = "duty stands while told work is there";
-/// And it is not far ahead.
-pub const SOON: &str = "what is told is looked at soon";
-/// What waits is found.
-pub const FOUND: &str = "what waits has a pointer that is found";
-/// Nothing put in is never visited.
-pub const ALL_DONE: &str = "where nothing moves all is done";
-/// No gratuitous repeats.
-pub const NOT_AGAIN: &str = "what is delivered is not attempted again";
-/// Waits are kept.
-pub const NOT_EARLY: &str = "nothing is attempted before its moment";
-/// A home row is nothing without its event.
-pub const EVENT_THERE: &str = "nothing is attempted without its event";
-/// A job misses nothing.
-pub const JOB_WHOLE: &str = "a finished job attempted all it should";
-/// A job repeats nothing.
-pub const JOB_ONCE: &str = "a job repeats nothing it recorded";
+/// A lane with work is due.
+pub const DUTY: &str = "a lane that was told of work is due";
+/// The due time is near.
+pub const SOON: &str = "a lane that was told of work is due soon";
+/// A waiting delivery can be found.
+pub const FOUND: &str = "a waiting delivery has a pointer that a visitor will read";
+/// All work is done in the end.
+pub const ALL_DONE: &str = "when no step is possible, all work is done";
+/// No needless repeats.
+pub const NOT_AGAIN: &str = "a delivered event is not attempted again";
+/// Retries keep their waiting time.
+pub const NOT_EARLY: &str = "no delivery is attempted before its time";
+/// A home row without its event is not attempted.
+pub const EVENT_THERE: &str = "no delivery is attempted without its event";
+/// A job skips no row.
+pub const JOB_WHOLE: &str = "a finished job attempted all its rows";
+/// A job attempts no row twice.
+pub const JOB_ONCE: &str = "a job does not repeat an attempt that it recorded";
 /// A cancelled job stops.
-pub const CANCELLED: &str = "a cancelled job ends with the page under way";
+pub const CANCELLED: &str = "a cancelled job ends with the current page";
 
-/// Order is kept.
+/// Messages keep their order.
 pub const IN_ORDER: &str = "no message overtakes another";
-/// At most once.
-pub const ONCE: &str = "what a call reached the provider for is not called for again";
-/// Doubt has a cause.
-pub const KNOWN: &str = "a message is unknown only where a visitor died or ran out of time";
+/// A message is sent at most once.
+pub const ONCE: &str = "a message whose call reached the provider is not sent again";
+/// An unknown outcome has a cause.
+pub const KNOWN: &str = "a message is unknown only if a visitor died or ran out of time";
 
-// What bounds should reach, so that they show something.
+// States that the bounds must reach. Otherwise a run proves too little.
 
-/// The schedule comes to its end.
+/// A delivery uses up its schedule.
 pub const EXHAUSTED: &str = "a delivery is exhausted";
-/// A visitor comes between a home row and its event.
+/// A visitor reads a home row before its event exists.
 pub const PUT_OFF: &str = "a delivery waits for its event";
-/// A key comes behind `base`.
-pub const LATE: &str = "a lease finds a key told of behind base";
-/// Visitors died.
-pub const CAREFUL: &str = "a visitor is careful";
-/// A job that had something to do is done.
+/// A key arrives before `base`.
+pub const LATE: &str = "a lease finds a key before base";
+/// Two visitors died in a row.
+pub const CAREFUL: &str = "a visitor is in careful mode";
+/// A job that had rows to attempt is finished.
 pub const JOB_DONE: &str = "a job is finished";
-/// A job was stopped on its way.
-pub const JOB_STOPPED: &str = "a job is cancelled on its way";
+/// A job was cancelled after its first page.
+pub const JOB_STOPPED: &str = "a job is cancelled while it runs";
 
-/// Those of a webhook lane.
+/// The properties of a webhook lane.
 pub(crate) fn of_webhooks() -> Vec<Property<Webhooks>> {
     vec![
         Property::always(ONE_VISITOR, |_, state: &State| {
@@ -122,14 +122,14 @@ fn homes(state: &State) -> impl Iterator<Item = (Key, &Home)> {
     state.homes.iter().enumerate().filter_map(|(key, home)| Some((key as Key, home.as_ref()?)))
 }
 
-/// Whether the endpoint takes deliveries. An operator that enables it and has not told the lane yet is on it.
+/// Whether the endpoint accepts deliveries. It does not while an operator has enabled it but not told the lane yet.
 fn is_served(model: &Webhooks, state: &State) -> bool {
     let to_tell = model.orders().iter().skip(state.orders).any(|order| *order == Order::TellJob);
     let enables = model.operator.contains(&Order::Enable);
     !(state.disabled || to_tell && enables)
 }
 
-/// What the lane was told of and is to be attempted.
+/// The pending deliveries that the lane was told of.
 fn told_work(state: &State) -> impl Iterator<Item = Key> {
     homes(state)
         .filter(|(key, home)| home.state == HomeState::Pending && state.history.told.has(*key))
@@ -145,13 +145,13 @@ fn is_fresh(state: &State, key: Key) -> bool {
     state.home(key).is_some_and(|home| home.next.is_none())
 }
 
-/// Whether the relay of a delivery has done all but queueing its message.
+/// Whether every relay that has this delivery in its batch is done, apart from queueing its message.
 fn relay_is_through(model: &Webhooks, state: &State, key: Key) -> bool {
     let batches = model.relays.iter().zip(&state.relays).filter(|(batch, _)| batch.contains(&key));
     batches.into_iter().all(|(_, relay)| relay.at == RelayStep::End)
 }
 
-/// Whether each event has its home row, that row is done with, and so is the job.
+/// Whether every event and its home row exist, the row is not pending, and the job is not active.
 fn is_done(model: &Webhooks, state: &State) -> bool {
     let mut keys = model.relays.iter().flatten();
     let done = |key: &Key| {
@@ -161,7 +161,7 @@ fn is_done(model: &Webhooks, state: &State) -> bool {
     keys.all(done) && (state.disabled || state.job.is_none_or(|job| job.state != JobState::Active))
 }
 
-/// Those of a conversation's lane.
+/// The properties of a conversation's lane.
 pub(crate) fn of_conversations() -> Vec<Property<Conversation>> {
     vec![
         Property::always(ONE_VISITOR, |_, state: &conversation::State| state.visitors.len() < 2),

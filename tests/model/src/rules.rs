@@ -1,7 +1,7 @@
-//! The rules of the protocol, one by one. Each can be taken out, to see what it is good for: `tests/` holds that the
-//! checker then finds a history in which something goes wrong, or that the rule only saves work.
+//! The rules of the protocol. Each can be removed, to show what it prevents: the tests in `tests/` show that the
+//! checker then finds a history that violates a property, or that the rule only saves work.
 
-/// The rules, and a list of them all.
+/// Defines the rules and the list of all rules.
 macro_rules! rules {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
         /// A rule of the protocol.
@@ -11,155 +11,161 @@ macro_rules! rules {
         }
 
         impl Rule {
-            /// All of them.
+            /// All rules.
             pub const ALL: &[Rule] = &[$(Rule::$name,)+];
         }
     };
 }
 
 rules! {
-    // Every lane.
-    /// A visitor takes a lane only while no lease runs. Without: always.
+    // Rules of every lane.
+    /// A visitor takes a lane only if no lease is in force. Without it, a visitor always takes the lane.
     OneLease,
-    /// A lease lasts longer than the visit. Without: it may run out under a visitor that lives.
+    /// A lease lasts longer than the visit. Without it, the lease may expire while its visitor is alive.
     LeaseOutlivesVisit,
-    /// A lease leaves `dueAt` where it is. Without: it removes it.
+    /// A lease does not change `dueAt`. Without it, a lease removes `dueAt`.
     LeaseKeepsDue,
-    /// A tell sets `dueAt` where there is none. Without: it only counts the mark.
+    /// A tell sets `dueAt` if there is none. Without it, a tell only increments the mark.
     TellSetsDue,
-    /// A tell brings a `dueAt` forward that is far ahead. Without: a lane that waits for a retry in hours keeps it.
+    /// A tell moves a far `dueAt` forward. Without it, a lane that waits hours for a retry keeps its `dueAt`.
     TellHastensDue,
-    /// A release that ends the duty needs the mark as the visitor saw it. Without: it needs the lease only.
+    /// `Done` requires the mark that the visitor read. Without it, `Done` requires only the lease.
     DoneNeedsMark,
-    /// A release that waits for its next work needs the mark as the visitor saw it. Without: it needs the lease only.
+    /// `Waits` requires the mark that the visitor read. Without it, `Waits` requires only the lease.
     WaitsNeedsMark,
-    /// The mark that a release asks for was read before the last look. Without: the visitor reads it again at the end.
+    /// A release requires the mark that was read before the last look. Without it, the visitor reads the mark again at
+    /// the end.
     MarkBeforeLook,
-    /// A visitor out of time leaves the lane due. Without: it leaves only a message.
+    /// A visitor that runs out of time leaves the lane due. Without it, the visitor only queues a message.
     TimeUpKeepsDue,
-    /// A closed lane is due when it opens. Without: nobody is told of that moment.
+    /// A closed lane is due when it opens. Without it, nothing looks at the lane at that time.
     ClosedKeepsDue,
-    /// The sweeper queues what is due. Without: there is no sweeper.
+    /// The sweeper queues lanes that are due. Without it, there is no sweeper.
     SweeperLooks,
-    /// The sweeper passes over a lane whose lease runs. Without: it queues it.
+    /// The sweeper skips a lane whose lease is in force. Without it, the sweeper queues that lane too.
     ClaimPassesLeased,
-    /// A release needs the lease to be the visitor's own. Without: it needs the mark only.
+    /// A release requires that the lease is the visitor's own. Without it, a release requires only the mark.
     ReleaseNeedsLease,
 
-    // Webhooks: putting work in.
-    /// Work is told of after it was put. Without: before.
+    // Webhooks: adding work.
+    /// A relay tells the lane after it put the work. Without it, before.
     TellAfterWork,
-    /// An event is put after all its home rows, so that it vouches for them. Without: before.
+    /// A relay puts an event after all its home rows, so that an event proves its home rows. Without it, before them.
     HomeBeforeEvent,
-    /// A home row whose event stands is not put again. Without: it is, over whatever became of it.
+    /// A relay does not put a home row whose event exists. Without it, the relay overwrites the row.
     StandingIsNotPut,
-    /// A repeated record tells its lanes again. Without: what stands is passed over.
+    /// A repeated record tells its lanes again. Without it, the relay skips a record whose events exist.
     RepeatTells,
-    /// A tell keeps the least key told of since the last lease (`low`). Without: it does not.
+    /// A tell stores in `low` the least key told since the last lease. Without it, a tell stores no key.
     TellSaysLow,
-    /// A batch tells of its least key. Without: of its last.
+    /// A batch tells its least key. Without it, its last key.
     LowIsTheLeast,
-    /// The tell's second form needs `low <= key` still; refused, the first form comes again. Without: it needs nothing.
+    /// The second form of a tell requires `low <= key`; if it is refused, the relay tries the first form again. Without
+    /// it, the second form has no condition.
     SecondFormNeedsLow,
 
     // Webhooks: watermarks.
-    /// A lease takes in a `low` behind `base`. Without: it only removes it.
+    /// A lease moves `base` back to a lower `low`. Without it, a lease only removes `low`.
     LeaseTakesLow,
-    /// The lease's form that takes `low` in needs `low < base` still. Without: it takes in whatever it finds.
+    /// The form of the lease that moves `base` to `low` requires `low < base`. Without it, the form takes any `low`.
     TakingLowNeedsLow,
-    /// A visitor whose release is refused looks again from `low`. Without: from where it was.
+    /// A visitor whose release is refused looks again from `low`. Without it, from its own position.
     RefusedLooksFromLow,
-    /// Only a release under the mark removes `low`. Without: each does.
+    /// Only a release that requires the mark removes `low`. Without it, every release removes it.
     LowNeedsMark,
-    /// A release that ends the duty removes `low`. Without: it stays, and the next lease takes it in.
+    /// `Done` removes `low`. Without it, `low` stays until the next lease.
     DoneRemovesLow,
-    /// `base` stops at the first row that was not handled. Without: at the last one read.
+    /// `base` stops at the first row that was not handled. Without it, at the last row that was read.
     BaseStopsAtUnhandled,
-    /// `waited` stops before the first pointer that was not handled. Without: at the last one read.
+    /// `waited` stops before the first pointer that was not handled. Without it, at the last pointer that was read.
     WaitedStopsAtUnhandled,
-    /// `waited` is a whole key. Without: a moment, and a page may end between two pointers of one moment.
+    /// `waited` is a whole key. Without it, `waited` is a moment, and a page may end between two pointers of the same
+    /// moment.
     WaitedIsAKey,
-    /// A pointer is put behind `waited`, whatever the clock says. Without: where the clock says.
+    /// A pointer is put after `waited`, whatever the clock shows. Without it, at the time of the clock.
     PointerBehindWaited,
-    /// A page's pointers are put before its home rows. Without: in one unordered batch, and whoever meets a home row
-    /// without its pointer puts it (`RepairPuts`).
+    /// A page's pointers are put before its home rows. Without it, they are written in one unordered batch, and a
+    /// visitor that reads a home row without its pointer puts the pointer (`Repair`).
     PointerBeforeHome,
-    /// A visitor whose predecessor died does not trust `lastWait`. Without: it does.
+    /// A visitor whose predecessor died does not trust `lastWait`. Without it, the visitor trusts it.
     DeathDistrustsLastWait,
 
-    // Webhooks: what a look makes of a row.
-    /// A row that is not pending is passed over. Without: it is attempted.
+    // Webhooks: how a look treats a row.
+    /// A row that is not pending is skipped. Without it, the row is attempted.
     PassesHandled,
-    /// A row of the fresh range that waits for its pointer is passed over. Without: it is attempted.
+    /// A fresh row that waits for its pointer is skipped. Without it, the row is attempted.
     PassesWaiting,
-    /// A pointer counts only if its home row waits for that very moment. Without: always.
+    /// A pointer counts only if its home row waits for the same moment. Without it, every pointer counts.
     PointerMatchesHome,
-    /// A row is attempted only if its event is there. Without: with no body.
+    /// A row is attempted only if its event exists. Without it, the row is posted without a body.
     NeedsEvent,
-    /// A row whose event is not there yet is put off by a pointer. Without: it is passed over; its tell is to come.
+    /// A row whose event does not exist yet is postponed by a pointer. Without it, the row is skipped, and its tell
+    /// follows.
     PutsOffEventless,
-    /// After two deaths a visitor notes each attempt before it. Without: it goes on as ever.
+    /// After two deaths, a visitor records each attempt before it starts. Without it, the visitor works as usual.
     CarefulAfterDeaths,
 
     // Webhooks: endpoints and jobs.
-    /// Each look reads the endpoint. Without: the first one does.
+    /// Each look reads the endpoint. Without it, only the first look does.
     LookReadsEndpoint,
-    /// A visit to a disabled endpoint leaves `base` where it is. Without: behind what it read.
+    /// A visit to a disabled endpoint does not move `base`. Without it, `base` moves past the rows that were read.
     ParkedKeepsBase,
-    /// Enabling writes the endpoint, then tells. Without: tells, then writes it.
+    /// Enabling writes the endpoint and then tells the lane. Without it, the other way round.
     EnableBeforeTell,
-    /// A job is told of after it was put. Without: before.
+    /// An operator tells the lane of a job after putting it. Without it, before.
     JobBeforeTell,
-    /// `hasJobs` is removed under the mark only. Without: by each release.
+    /// `hasJobs` is removed only by a release that requires the mark. Without it, by every release.
     JobsNeedMark,
-    /// A visitor whose release is refused looks at `hasJobs` as it now is. Without: as it was.
+    /// A visitor whose release is refused reads `hasJobs` again. Without it, the visitor keeps its old value.
     RefusedTakesJobs,
-    /// A job's position is saved after its page is recorded. Without: before.
+    /// A job's position is saved after its page is recorded. Without it, before.
     PageBeforePosition,
-    /// A job's page is passed over where the job attempted it. Without: attempted again.
+    /// A job skips the rows that it attempted. Without it, the job attempts them again.
     JobPassesItsOwn,
-    /// A row notes which job attempted it. Without: moments of job and attempt are compared.
+    /// A row stores which job attempted it. Without it, the times of the job and of the attempt are compared.
     JobMarksRows,
-    /// A cancelled job's position is not saved, which stops it. Without: it goes on.
+    /// A cancelled job's position cannot be saved, which stops the job. Without it, the job goes on.
     CancelStopsJob,
 
     // Conversations.
-    /// A message, its entry and its tell are one transaction. Without: the tell comes after, if the writer lives.
+    /// A message, its entry and its tell are one transaction. Without it, the tell follows later, if the writer is
+    /// alive.
     TellInTransaction,
-    /// A visitor asks for entries up to the number it saw at its lease. Without: for all, some of which it may miss.
+    /// A visitor reads entries up to the last number at its lease. Without it, it reads all, and may miss some of the
+    /// newer ones.
     EntriesUpToSeen,
-    /// A message that waits stops those behind it. Without: they overtake.
+    /// A message that waits stops the messages behind it. Without it, they overtake it.
     HeadStops,
-    /// A call is recorded before it is made. Without: only after.
+    /// A call is recorded before it is made. Without it, only after.
     BeginBeforeCall,
-    /// A call is made only if its record was answered. Without: also if the answer was lost.
+    /// A call is made only if its record was confirmed. Without it, also if the response to the record was lost.
     BeginMustBeAnswered,
-    /// A begin whose answer was lost is undone. Without: it is left to the next visitor.
+    /// A begin whose response was lost is undone. Without it, the next visitor finds it.
     LostBeginIsUndone,
-    /// The undoing changes the row in any case, so that a late begin is refused. Without: only if the begin is there.
+    /// The undo changes the row in any case, so that a late begin is refused. Without it, only if it finds the begin.
     UndoingFences,
-    /// A call with no recorded end is unknown, and not made again. Without: it is.
+    /// A call without a recorded end is unknown and is not repeated. Without it, the call is repeated.
     UnknownIsNotRepeated,
 }
 
-/// The rules that hold: all but those taken out.
+/// The rules in force: all except the removed ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rules {
     out: u64,
 }
 
 impl Rules {
-    /// The protocol as it is.
+    /// The whole protocol.
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// The protocol without one more rule.
+    /// Removes one more rule.
     pub fn without(self, rule: Rule) -> Self {
         Self { out: self.out | 1 << rule as u64 }
     }
 
-    /// Whether a rule holds.
+    /// Whether a rule is in force.
     pub fn has(self, rule: Rule) -> bool {
         self.out & 1 << rule as u64 == 0
     }

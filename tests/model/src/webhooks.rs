@@ -1,7 +1,7 @@
-//! A webhook lane: its rows, and who works on them. `steps.rs` says what they do.
+//! A webhook lane: its rows and the parties that work on them. `steps.rs` has the steps.
 //!
-//! Rows, as in the table: the lane `L`; a home row for each delivery, by key; pointers `R#<not before>#<key>`; one job
-//! `J`. Keys are small numbers. Which relay comes when is free, so keys come in any order.
+//! The rows are those of the table: the lane `L`, a home row for each delivery by key, pointers `R#<not before>#<key>`,
+//! and one job `J`. Keys are small numbers. The relays run in any order, so keys arrive in any order.
 
 mod steps;
 
@@ -15,38 +15,39 @@ use crate::properties;
 use crate::rules::{Rule, Rules};
 use steps::Steps;
 
-/// A delivery's key: when its event was recorded. A larger one is a later one.
+/// The key of a delivery: the time at which its event was recorded. A larger key is a later one.
 pub type Key = u8;
 
-/// The greatest number of deliveries.
+/// The maximum number of deliveries.
 pub const KEYS: usize = 3;
 
-/// What may happen: how much work, and how many faults of each kind.
+/// The bounds of the model: how much work there is, and how many faults of each kind.
 #[derive(Clone, Debug)]
 pub struct Webhooks {
-    /// The rules that hold.
+    /// The rules in force.
     pub rules: Rules,
-    /// A batch of events each, by the keys of their deliveries. Relays run at the same time.
+    /// The batches of events, by the keys of their deliveries. Each has its own relay, and the relays run at the same
+    /// time.
     pub relays: Vec<Vec<Key>>,
-    /// How many rows a page has.
+    /// The number of rows in a page.
     pub page: usize,
-    /// After how many failures a delivery is exhausted.
+    /// The number of failures after which a delivery is exhausted.
     pub attempts: u8,
-    /// By how much a visitor's clock may be ahead of the others.
+    /// How far the clock of a visitor may be ahead of the others.
     pub ahead: Time,
-    /// What the operator does, in this order.
+    /// The commands of the operator, in order.
     pub operator: Vec<Order>,
-    /// A delivery whose post kills its visitor, each time.
+    /// A delivery whose every post kills its visitor.
     pub poison: Option<Key>,
-    /// How many posts may fail.
+    /// The maximum number of failing posts.
     pub failures: u8,
-    /// How many faults there may be, all in all.
+    /// The maximum number of faults in total.
     pub faults: u8,
-    /// Which ones.
+    /// The kinds of faults that may happen.
     pub kinds: Vec<Fault>,
-    /// A relay puts its rows in one step: for bounds at which nobody is to look between them.
+    /// A relay puts its rows in one step, for bounds in which no visitor looks between them.
     pub puts_at_once: bool,
-    /// How often a row may wait in vain for its event: a relay takes no longer.
+    /// How many times a row may wait for its event. A relay is never slower than that.
     pub late_events: u8,
 }
 
@@ -76,81 +77,81 @@ impl Default for Webhooks {
     }
 }
 
-/// What may go wrong.
+/// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A relay is killed, or its batch repeated though it was done.
+    /// A relay is killed, or its batch is repeated although it was done.
     RelayAgain,
     /// A visitor is killed.
     Kill,
     /// A message is lost.
     Lost,
-    /// A message is repeated, or so late that all it told of is done: it comes from nowhere.
+    /// A message is repeated, or so late that all work it was queued for is done.
     Stray,
-    /// A post does not leave our network: the lane closes.
+    /// A post does not leave the service's network, so the lane closes.
     NotSent,
     /// A visitor runs out of time.
     TimeUp,
 }
 
-/// What an operator does.
+/// A command of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Disables the endpoint.
     Disable,
-    /// Enables it: the row only.
+    /// Enables the endpoint, without telling the lane.
     Enable,
-    /// Puts a job.
+    /// Puts a job's row.
     PutJob(JobKind),
-    /// Tells the lane of it.
+    /// Tells the lane of the job.
     TellJob,
-    /// Cancels the job, or does not.
+    /// Cancels the job, or does nothing.
     MayCancel,
 }
 
-/// What a job attempts.
+/// The rows that a job attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JobKind {
-    /// Whatever waits, at once.
+    /// All waiting rows, without waiting for their time.
     Enable,
-    /// Whatever was handled.
+    /// All handled rows.
     Replay,
-    /// Whatever was exhausted.
+    /// All exhausted rows.
     Recover,
 }
 
 /// A home row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Home {
-    /// What became of it.
+    /// The state of the delivery.
     pub state: HomeState,
-    /// Attempts that failed.
+    /// The number of failed attempts.
     pub failures: u8,
-    /// No attempt before then, and a pointer there.
+    /// The time before which no attempt is made. A pointer exists for it.
     pub next: Option<Time>,
-    /// How often it was put off because its event was not there.
+    /// How many times the row was postponed because its event did not exist.
     pub put_off: u8,
-    /// An attempt was begun, carefully.
+    /// Careful mode: the start of an attempt is recorded.
     pub begun: bool,
-    /// The job attempted it.
+    /// Whether the job attempted the row.
     pub by_job: bool,
-    /// When it was last attempted, where jobs go by that.
+    /// The time of the last attempt, for a protocol without `JobMarksRows`.
     pub last: Time,
 }
 
-/// What became of a delivery.
+/// The state of a delivery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum HomeState {
-    /// It is to be attempted.
+    /// The delivery is to be attempted.
     #[default]
     Pending,
-    /// It was acknowledged.
+    /// The receiver acknowledged the delivery.
     Delivered,
-    /// It failed too often.
+    /// The delivery failed too many times.
     Exhausted,
 }
 
-/// A pointer: a moment and the delivery that waits for it, in this order.
+/// A pointer: a time and the delivery that waits for it, compared in this order.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pointer(u8);
 
@@ -165,7 +166,7 @@ impl Pointer {
         Self(not_before * KEYS as u8 + key)
     }
 
-    /// The last one that there may be of that moment.
+    /// The last possible pointer of a time.
     fn last_of(not_before: Time) -> Self {
         Self::new(not_before, KEYS as u8 - 1)
     }
@@ -188,7 +189,7 @@ impl Pointers {
         self.0 |= 1 << pointer.0;
     }
 
-    /// Those behind one, in order.
+    /// The pointers after `waited`, in order.
     fn behind(self, waited: Pointer) -> impl Iterator<Item = Pointer> {
         (waited.0 + 1..64).map(Pointer).filter(move |pointer| self.has(*pointer))
     }
@@ -215,7 +216,7 @@ impl Keys {
         self.0 &= !(1 << key);
     }
 
-    /// Whether a key is one of them.
+    /// Whether the set contains a key.
     pub fn has(self, key: Key) -> bool {
         self.0 & 1 << key != 0
     }
@@ -225,252 +226,252 @@ impl Keys {
     }
 }
 
-/// A job's row.
+/// The row of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Job {
-    /// What it attempts.
+    /// The kind of the job.
     pub kind: JobKind,
-    /// How it stands.
+    /// The state of the job.
     pub state: JobState,
-    /// Where it goes on: the next key of a range of home rows, the last pointer of a range of pointers.
+    /// Where the job continues: the next key in a range of home rows, or the last pointer in a range of pointers.
     pub position: u8,
-    /// When it was put, by the operator's clock.
+    /// When the operator put the job, by the operator's clock.
     pub made: Time,
 }
 
-/// How a job stands.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JobState {
-    /// It is carried out.
+    /// The job runs.
     Active,
-    /// It was.
+    /// The job is done.
     Finished,
-    /// It was stopped.
+    /// The job was cancelled.
     Cancelled,
 }
 
-/// Where a relay is in its batch.
+/// The progress of a relay in its batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Relay {
-    /// Its next step.
+    /// The next step.
     pub at: RelayStep,
-    /// The events that stood when the batch began.
+    /// The events that existed when the batch started.
     pub stands: Keys,
 }
 
 /// The next step of a relay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RelayStep {
-    /// It has its batch.
+    /// It starts its batch.
     #[default]
     Begin,
-    /// It puts the home row of the event of that number.
+    /// It puts the home row of the event with this index.
     Home(u8),
-    /// It puts the event of that number.
+    /// It puts the event with this index.
     Event(u8),
-    /// It tells the lane, by the first form.
+    /// It tells the lane by the first form.
     Tell,
-    /// It tells the lane, by the second form.
+    /// It tells the lane by the second form.
     TellAgain,
-    /// It brings forward the `dueAt` that the tell answered.
+    /// It moves the lane's `dueAt`, which the tell returned, forward.
     Hasten(Time),
     /// It is done.
     End,
 }
 
-/// Somebody with a message.
+/// An invocation with a message for the lane.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Visitor {
-    /// The lease's first form was refused: `low` is behind `base`. The clock is ahead by that much.
+    /// The first form of the lease was refused, because `low` is before `base`. The clock is ahead by this much.
     Refused(Time),
-    /// The lane was leased.
+    /// It holds the lease.
     Visiting(Visit),
 }
 
-/// A visit.
+/// A visit of a lane.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Visit {
-    /// Its lease is the lane's.
+    /// Whether the visitor still holds the lease.
     pub mine: bool,
-    /// By how much its clock is ahead.
+    /// How far the visitor's clock is ahead.
     pub ahead: Time,
-    /// The mark at the lease or the last refused release.
+    /// The mark at the lease or at the last refused release.
     pub seen: u8,
-    /// The least key not handled, or behind the last one read: `base` at the release.
+    /// The least key that was not handled, or the key after the last one read. The release writes it to `base`.
     pub position: Key,
-    /// The last pointer handled: `waited` at the release.
+    /// The last handled pointer. The release writes it to `waited`.
     pub waited: Pointer,
-    /// The last pointer that there may be.
+    /// The last pointer that may exist.
     pub last_wait: Pointer,
-    /// There may be jobs.
+    /// Whether jobs may exist.
     pub has_jobs: bool,
-    /// The lane's visitors died twice in a row.
+    /// Careful mode: visitors of the lane died twice in a row.
     pub careful: bool,
-    /// The endpoint as the first look found it, where later ones go by that.
+    /// Whether the first look found the endpoint disabled, for a protocol in which later looks do not read it.
     pub endpoint: Option<bool>,
-    /// Something was done, so that time may be up.
+    /// Whether the visitor has done something, so that its time may be up.
     pub busy: bool,
-    /// What it does next.
+    /// The next step of the visitor.
     pub stage: Stage,
 }
 
-/// What a visitor does next.
+/// The next step of a visitor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
-    /// It looks for work.
+    /// Looks for work.
     Look,
-    /// It notes that it begins with the page's only row.
+    /// Records the start of the attempt of the page's only row.
     Note(Page),
-    /// It posts and records a page.
+    /// Posts a page and records it.
     Act(Page),
-    /// It gives the lane back; parked, if the endpoint is disabled.
+    /// Releases the lane. `true`: the endpoint is disabled and its work is parked.
     Release(Release, bool),
-    /// It reads the mark again, and then gives the lane back.
+    /// Reads the mark again, and then releases the lane.
     ReadMark(Release, bool),
 }
 
 /// A page of work.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Page {
-    /// Where it comes from.
+    /// The range that the page was read from.
     pub from: Range,
-    /// Its rows.
+    /// The rows.
     pub items: Vec<Item>,
 }
 
-/// Where work comes from.
+/// A range of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Range {
-    /// Pointers that are due.
+    /// Due pointers.
     Due,
     /// Home rows from `base` on.
     Fresh,
-    /// The job.
+    /// The rows of the job.
     Job,
 }
 
 /// A row of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Item {
-    /// Where it stands in its range: a key or a pointer.
+    /// The position in the range: a key or a pointer.
     pub at: u8,
-    /// Whose it is.
+    /// The key of the delivery.
     pub key: Key,
-    /// What is done with it.
+    /// The treatment of the row.
     pub what: What,
 }
 
-/// What is done with a row.
+/// The treatment of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum What {
-    /// Nothing.
+    /// The row is skipped.
     Pass,
-    /// It is posted.
+    /// The row is posted.
     Attempt,
-    /// It waits for its event.
+    /// The row is postponed, because its event does not exist yet.
     PutOff,
-    /// Its last attempt killed the visitor: that counts as a failure.
+    /// The last attempt of the row killed its visitor, which counts as a failure.
     Died,
-    /// Its pointer is put again.
+    /// The pointer of the row is put again.
     Repair,
 }
 
-/// A write of a page's record.
+/// One write in the record of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// Of a pointer.
+    /// Puts a pointer.
     Pointer(Pointer),
-    /// Of a home row.
+    /// Overwrites a home row.
     Home(Key, Home),
-    /// Of the job's position, if it is active still.
+    /// Saves the job's position, if the job is still active.
     Position(u8),
 }
 
-/// What became of a post.
+/// The outcome of a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was acknowledged.
+    /// The receiver acknowledged it.
     Delivered,
-    /// It was not.
+    /// It failed.
     Failed,
-    /// It never left.
+    /// It did not leave the service's network.
     NotSent,
 }
 
-/// What went wrong once, and shows in no row.
+/// A violation of a property that no row shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wrong {
-    /// A delivery that was recorded as delivered was attempted again, and nobody asked for it.
+    /// A delivery recorded as delivered was attempted again, although no job requested it.
     DeliveredAgain,
-    /// A delivery was attempted before its moment.
+    /// A delivery was attempted before its time.
     TooEarly,
     /// A delivery was attempted without its event.
     NoEvent,
-    /// A job ended without an attempt that it should have made.
+    /// A job ended without an attempt that it had to make.
     JobMissed,
-    /// A job attempted again what it had recorded.
+    /// A job repeated an attempt that it had recorded.
     JobRepeated,
     /// A job went on after it was cancelled.
     CancelledWentOn,
 }
 
-/// What the checker remembers, and no row does.
+/// Facts that no row stores and that the checker needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct History {
-    /// Deliveries that the lane was told of.
+    /// The deliveries that the lane was told of.
     pub told: Keys,
-    /// Deliveries recorded as delivered at some time, and not replayed since.
+    /// The deliveries that were recorded as delivered and not replayed since.
     pub delivered: Keys,
-    /// What the job should attempt.
+    /// The deliveries that the job must attempt.
     pub asked: Keys,
-    /// What was attempted since.
+    /// The deliveries that were attempted since the job was put.
     pub attempted: Keys,
-    /// Pages that a cancelled job attempted: the one under way, at most.
+    /// The number of pages that a job attempted after it was cancelled. One is allowed: the current page.
     pub after_cancel: u8,
-    /// What went wrong first.
+    /// The first violation.
     pub wrong: Option<Wrong>,
 }
 
-/// Everything.
+/// The whole state of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
-    /// The lane's generic part.
+    /// The part of the lane's row that all kinds have.
     pub lane: Lane,
-    /// Home rows before it were handled.
+    /// All home rows before this key were handled.
     pub base: Key,
-    /// The least key told of since the last lease.
+    /// The least key told since the last lease.
     pub low: Option<Key>,
-    /// Pointers up to it were handled.
+    /// All pointers up to this one were handled.
     pub waited: Pointer,
-    /// The last pointer put, as far as visitors lived to say so.
+    /// The last pointer that was put, as far as a release recorded it.
     pub last_wait: Pointer,
-    /// There may be jobs.
+    /// Whether jobs may exist.
     pub has_jobs: bool,
     /// The home rows.
     pub homes: [Option<Home>; KEYS],
-    /// The pointers. Those up to `waited` are left out, as nobody reads them again.
+    /// The pointers. Those up to `waited` are left out, because no visitor reads them again.
     pub pointers: Pointers,
     /// The events.
     pub events: Keys,
     /// The job.
     pub job: Option<Job>,
-    /// The endpoint is disabled.
+    /// Whether the endpoint is disabled.
     pub disabled: bool,
     /// The relays.
     pub relays: Vec<Relay>,
-    /// How many of the operator's orders were carried out.
+    /// The number of operator commands that were executed.
     pub orders: usize,
-    /// Who has a message.
+    /// The invocations with a message.
     pub visitors: Vec<Visitor>,
-    /// Messages in the queue.
+    /// The number of messages in the queue.
     pub messages: u8,
     /// The clock.
     pub clock: Time,
-    /// How many posts may fail yet.
+    /// The number of posts that may still fail.
     pub failures: u8,
-    /// How many faults may come yet.
+    /// The number of faults that may still happen.
     pub faults: u8,
-    /// What the checker remembers.
+    /// Facts that only the checker needs.
     pub history: History,
 }
 
@@ -480,7 +481,7 @@ impl State {
         self.homes[key as usize].as_ref()
     }
 
-    /// Whether a pointer leads to that row's next attempt, and will be read.
+    /// Whether a pointer leads to the row's next attempt and a visitor will read that pointer.
     pub fn is_found(&self, key: Key, home: &Home) -> bool {
         home.next.is_none_or(|next| {
             let pointer = Pointer::new(next, key);
@@ -492,11 +493,11 @@ impl State {
     fn visit(&mut self, number: usize) -> &mut Visit {
         match &mut self.visitors[number] {
             Visitor::Visiting(visit) => visit,
-            Visitor::Refused(_) => unreachable!("only who visits takes steps of a visit"),
+            Visitor::Refused(_) => unreachable!("an invocation without the lease takes no steps of a visit"),
         }
     }
 
-    /// Queues a message. Of three, one might as well be the repeat of another.
+    /// Queues a message. Two messages suffice: a third one acts like a repeat of another.
     fn queue(&mut self) {
         self.messages = (self.messages + 1).min(2);
     }
@@ -505,7 +506,7 @@ impl State {
         self.history.wrong.get_or_insert(wrong);
     }
 
-    /// The same state, as it is kept: what makes no difference is left out.
+    /// Normalises the state: removes differences that no step can observe.
     fn settled(mut self) -> Self {
         let seen = self.visitors.iter().filter_map(|visitor| match visitor {
             Visitor::Visiting(visit) => Some(visit.seen),
@@ -544,48 +545,48 @@ impl State {
     }
 }
 
-/// A step, as a counterexample shows it.
+/// A step as the checker prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A relay did its step.
+    /// A relay took a step.
     Relay(usize, RelayStep),
-    /// A relay died, or its batch came again: it begins anew.
+    /// A relay died or its batch was repeated, so it starts again.
     RelayAgain(usize),
-    /// The operator gave an order, or did not.
+    /// The operator executed a command. `false`: it chose to do nothing.
     Operator(Order, bool),
     /// A message was lost.
     Lost,
-    /// A message came from nowhere.
+    /// A stray message arrived.
     Stray,
     /// The sweeper claimed the lane and queued a message.
     Sweep,
-    /// The lease of a dead visitor ran out.
+    /// The lease of a dead visitor expired.
     Expired,
-    /// Time went on.
+    /// The clock advanced.
     Tick,
-    /// A message was dropped: the lane is leased.
+    /// A message was dropped, because the lease is in force.
     Held,
-    /// A message's lease was refused, as `low` is behind `base`.
+    /// The first form of a lease was refused, because `low` is before `base`.
     LowInTheWay,
-    /// A visitor with a clock ahead by that much took the lease.
+    /// A visitor took the lease. Its clock is ahead by this much.
     Leased(Time),
-    /// A visitor looked, and will do this.
+    /// A visitor looked. The stage is what it does next.
     Looked(Stage),
-    /// A visitor noted what it begins.
+    /// A visitor recorded the start of an attempt.
     Noted,
     /// A visitor posted and recorded a page.
     Acted(Vec<Outcome>),
-    /// A visitor posted a page and died, this of the record being written.
+    /// A visitor posted a page and died. These writes of its record were executed.
     DiedActing(Vec<Outcome>, Vec<Write>),
     /// A visitor died.
     Died(Stage),
-    /// A visitor read the mark.
+    /// A visitor read the mark again.
     ReadMark,
-    /// A visitor gave the lane back, or could not.
+    /// A visitor released the lane, or the release was refused.
     Released(Release, Released),
 }
 
-/// A step and where it leads.
+/// A step and the state it leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The step.
@@ -600,7 +601,7 @@ impl Shown for Move {
 }
 
 impl Webhooks {
-    /// What the operator does, in the order that the rules give it.
+    /// The operator's commands in the order that the rules require.
     pub(crate) fn orders(&self) -> Vec<Order> {
         let mut orders = self.operator.clone();
         let tell = orders.iter().position(|order| *order == Order::TellJob);
@@ -640,7 +641,7 @@ impl Model for Webhooks {
     }
 
     fn within_boundary(&self, state: &State) -> bool {
-        // Only a model without one of the rules comes here.
+        // Only models without one of the rules reach this boundary.
         state.clock < 12 && state.lane.mark < 12
     }
 }

@@ -1,8 +1,8 @@
-//! The webhook lane: what holds within bounds, and what each rule is good for. `--nocapture` shows how many states were
-//! visited, and each counterexample.
+//! A webhook lane: the properties that hold within bounds, and what each rule prevents. `--nocapture` shows the number
+//! of visited states and each counterexample.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
-#![allow(clippy::print_stdout, reason = "what the checker saw is worth reading")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
+#![allow(clippy::print_stdout, reason = "the output of the checker is useful")]
 
 mod common;
 
@@ -15,13 +15,13 @@ use model::properties::{
 use model::rules::{Rule, Rules};
 use model::webhooks::{Fault, JobKind, Key, Order, Webhooks};
 
-/// Relays with a batch each, one failing post, and so many faults of any kind.
+/// Relays with one batch each, one failing post, and up to `faults` faults of any kind.
 fn lane(relays: &[&[Key]], faults: u8) -> Webhooks {
     let relays = relays.iter().map(|batch| batch.to_vec()).collect();
     Webhooks { relays, failures: 1, faults, ..Webhooks::default() }
 }
 
-/// The same; home rows and events are put in one step.
+/// The same, but home rows and events are put in one step.
 fn told(relays: &[&[Key]], faults: u8) -> Webhooks {
     Webhooks { puts_at_once: true, ..lane(relays, faults) }
 }
@@ -54,17 +54,17 @@ fn poisoned() -> Webhooks {
     Webhooks { poison: Some(0), ..told(&[&[0], &[1]], 0) }
 }
 
-// What holds.
+// Properties that hold.
 
 #[test]
-fn one_delivery_outlives_any_three_faults() {
+fn one_delivery_is_done_despite_any_three_faults() {
     holds("one delivery, three faults", &lane(&[&[0]], 3), &[PUT_OFF, LATE, EXHAUSTED, CAREFUL]);
     let late = Webhooks { late_events: 2, ..lane(&[&[0]], 2) };
     holds("one delivery whose event is late", &late, &[PUT_OFF, LATE]);
 }
 
 #[test]
-fn a_batch_outlives_faults_in_its_middle() {
+fn a_batch_is_done_despite_faults_within_it() {
     holds(
         "a batch of two, two faults",
         &Webhooks { page: 2, ..lane(&[&[1, 0]], 2) },
@@ -74,7 +74,7 @@ fn a_batch_outlives_faults_in_its_middle() {
 }
 
 #[test]
-fn relays_at_the_same_time_lose_nothing_whatever_comes_first() {
+fn concurrent_relays_lose_no_work_in_any_order() {
     holds("two relays, a fault", &lane(&[&[0], &[1]], 1), &[PUT_OFF, LATE]);
     holds("two relays, two faults between steps", &told(&[&[0], &[1]], 2), &[LATE]);
     holds("three relays, a fault", &Webhooks { failures: 0, ..told(&[&[0], &[1], &[2]], 1) }, &[LATE]);
@@ -82,7 +82,7 @@ fn relays_at_the_same_time_lose_nothing_whatever_comes_first() {
 }
 
 #[test]
-fn clocks_that_differ_lose_nothing() {
+fn clock_differences_lose_no_work() {
     holds("clocks apart, a stray message", &two_that_fail(2, Fault::Stray), &[EXHAUSTED]);
     holds("clocks apart, a kill", &two_that_fail(2, Fault::Kill), &[EXHAUSTED]);
     let pages = Webhooks { failures: 3, page: 2, ahead: 2, kinds: vec![Fault::Kill], ..told(&[&[0, 1]], 2) };
@@ -90,7 +90,7 @@ fn clocks_that_differ_lose_nothing() {
 }
 
 #[test]
-fn jobs_attempt_what_they_should_once_or_stop() {
+fn jobs_attempt_each_of_their_rows_once_or_are_cancelled() {
     holds("replay, a fault", &replay(&[&[0, 1]], 1), &[JOB_DONE]);
     let failing = Webhooks { failures: 2, ahead: 1, kinds: vec![Fault::Kill], ..replay(&[&[0, 1]], 1) };
     holds("replay, clocks apart", &failing, &[JOB_DONE, EXHAUSTED]);
@@ -100,7 +100,7 @@ fn jobs_attempt_what_they_should_once_or_stop() {
 }
 
 #[test]
-fn a_disabled_endpoint_keeps_its_work_until_it_is_enabled() {
+fn the_work_of_a_disabled_endpoint_stays_until_it_is_enabled() {
     let killed = Webhooks { kinds: vec![Fault::Kill], ..enabled(&[&[0], &[1]], 1, 1) };
     holds("enable, two relays, a kill", &killed, &[JOB_DONE, LATE]);
     holds("enable, a batch, a fault", &enabled(&[&[0, 1]], 1, 2), &[JOB_DONE, EXHAUSTED]);
@@ -108,14 +108,14 @@ fn a_disabled_endpoint_keeps_its_work_until_it_is_enabled() {
 }
 
 #[test]
-fn a_delivery_that_kills_its_visitors_holds_up_no_other() {
+fn a_delivery_that_kills_its_visitors_does_not_block_others() {
     holds("a poisoned delivery", &poisoned(), &[CAREFUL, EXHAUSTED]);
 }
 
-/// Minutes, and some gigabytes: `cargo test --package model -- --ignored --nocapture`.
+/// Takes minutes and some gigabytes: `cargo test --package model -- --ignored --nocapture`.
 #[test]
-#[ignore = "larger bounds: minutes"]
-fn all_of_this_holds_within_larger_bounds() {
+#[ignore = "larger bounds take minutes"]
+fn the_properties_hold_within_larger_bounds() {
     holds("one delivery, four faults", &Webhooks { failures: 2, ..lane(&[&[0]], 4) }, &[EXHAUSTED, CAREFUL]);
     holds("two relays, two faults", &lane(&[&[0], &[1]], 2), &[PUT_OFF, LATE]);
     holds("three relays, two faults", &told(&[&[0], &[1], &[2]], 2), &[LATE]);
@@ -132,22 +132,22 @@ fn all_of_this_holds_within_larger_bounds() {
     holds("enable, two relays, a fault, two failures", &enabled(&[&[0], &[1]], 1, 2), &[JOB_DONE, LATE]);
 }
 
-// What each rule is good for.
+// What each rule prevents.
 
-/// Without this rule the property does not hold.
+/// Asserts that the property does not hold without this rule.
 fn needed(rule: Rule, model: Webhooks, property: &'static str) -> Checked {
     let model = Webhooks { rules: model.rules.without(rule), ..model };
-    common::breaks(&format!("{rule:?}"), model, property)
+    common::breaks(&format!("without {rule:?}"), model, property)
 }
 
-/// Without this rule something may go on for ever.
+/// Asserts that some history is endless without this rule.
 fn needed_to_end(rule: Rule, model: Webhooks) {
     let round = cycle(&Webhooks { rules: Rules::all().without(rule), ..model });
-    println!("without {rule:?}, for ever: {round:?}");
+    println!("without {rule:?}, endless history: {round:?}");
     assert!(round.is_some());
 }
 
-/// Without this rule nothing goes wrong, and work or time is wasted.
+/// Asserts that all properties hold without this rule, which only saves work or time.
 fn saves(rule: Rule, model: &Webhooks) {
     holds(
         &format!("without {rule:?}"),
@@ -157,7 +157,7 @@ fn saves(rule: Rule, model: &Webhooks) {
 }
 
 #[test]
-fn a_visitor_that_ignores_a_running_lease_is_a_second_one() {
+fn a_visitor_that_ignores_a_lease_in_force_is_a_second_visitor() {
     needed(Rule::OneLease, lane(&[&[0]], 1), ONE_VISITOR);
     needed(Rule::OneLease, lane(&[&[0]], 1), NOT_AGAIN);
 }
@@ -168,32 +168,32 @@ fn a_lease_shorter_than_the_visit_lets_a_second_visitor_in() {
 }
 
 #[test]
-fn a_lease_that_clears_due_strands_the_work_of_a_visitor_that_dies() {
+fn a_lease_that_clears_due_strands_the_work_of_a_dead_visitor() {
     needed(Rule::LeaseKeepsDue, lane(&[&[0]], 1), ALL_DONE);
 }
 
 #[test]
-fn a_tell_without_due_strands_what_its_lost_message_told_of() {
+fn a_tell_that_sets_no_due_strands_the_work_of_a_lost_message() {
     needed(Rule::TellSetsDue, lane(&[&[0]], 1), ALL_DONE);
 }
 
 #[test]
-fn a_tell_that_keeps_a_far_due_leaves_new_work_waiting_for_an_old_retry() {
+fn a_tell_that_keeps_a_far_due_makes_new_work_wait_for_an_old_retry() {
     needed(Rule::TellHastensDue, told(&[&[0], &[1]], 0), SOON);
 }
 
 #[test]
-fn done_without_the_mark_hides_what_came_after_the_look() {
+fn done_without_the_mark_strands_work_added_after_the_look() {
     needed(Rule::DoneNeedsMark, lane(&[&[0], &[1]], 0), ALL_DONE);
 }
 
 #[test]
-fn waits_without_the_mark_hides_what_came_after_the_look() {
+fn waits_without_the_mark_delays_work_added_after_the_look() {
     needed(Rule::WaitsNeedsMark, lane(&[&[0], &[1]], 0), SOON);
 }
 
 #[test]
-fn a_mark_read_after_the_look_proves_nothing() {
+fn a_mark_read_after_the_look_strands_work_added_before_it() {
     needed(Rule::MarkBeforeLook, lane(&[&[0], &[1]], 0), ALL_DONE);
 }
 
@@ -203,37 +203,37 @@ fn a_visitor_out_of_time_that_clears_due_strands_the_rest() {
 }
 
 #[test]
-fn a_closed_lane_without_due_never_opens() {
+fn a_closed_lane_without_due_never_opens_again() {
     needed(Rule::ClosedKeepsDue, lane(&[&[0]], 1), ALL_DONE);
 }
 
 #[test]
-fn without_a_sweeper_a_lost_message_is_lost_work() {
+fn without_a_sweeper_the_work_of_a_lost_message_is_stranded() {
     needed(Rule::SweeperLooks, lane(&[&[0]], 1), ALL_DONE);
 }
 
 #[test]
-fn a_sweeper_that_claims_leased_lanes_may_be_busy_for_ever() {
+fn a_sweeper_that_claims_leased_lanes_may_never_stop() {
     needed_to_end(Rule::ClaimPassesLeased, lane(&[&[0]], 0));
 }
 
 #[test]
-fn a_tell_before_the_work_is_put_proves_nothing() {
+fn a_tell_before_its_work_strands_the_work() {
     needed(Rule::TellAfterWork, lane(&[&[0]], 0), ALL_DONE);
 }
 
 #[test]
-fn an_event_put_before_its_home_rows_vouches_for_rows_that_are_not_there() {
+fn an_event_put_before_its_home_rows_hides_that_they_are_missing() {
     needed(Rule::HomeBeforeEvent, lane(&[&[0]], 1), ALL_DONE);
 }
 
 #[test]
-fn a_repeated_record_that_puts_its_rows_again_delivers_again() {
+fn a_repeated_record_that_overwrites_its_rows_repeats_deliveries() {
     needed(Rule::StandingIsNotPut, lane(&[&[0]], 1), NOT_AGAIN);
 }
 
 #[test]
-fn a_repeated_record_that_tells_nobody_strands_what_it_had_put() {
+fn a_repeated_record_that_tells_no_lane_strands_its_rows() {
     needed(Rule::RepeatTells, lane(&[&[0]], 1), ALL_DONE);
 }
 
@@ -243,7 +243,7 @@ fn a_tell_without_its_key_strands_late_rows() {
 }
 
 #[test]
-fn a_batch_that_tells_of_its_last_key_strands_the_first() {
+fn a_batch_that_tells_its_last_key_strands_the_first() {
     needed(Rule::LowIsTheLeast, told(&[&[0, 1], &[2]], 0), ALL_DONE);
 }
 
@@ -253,167 +253,168 @@ fn a_lease_that_drops_low_strands_late_rows() {
 }
 
 #[test]
-fn a_lease_that_takes_low_in_unasked_may_raise_base() {
+fn a_lease_that_takes_any_low_may_raise_base() {
     needed(Rule::TakingLowNeedsLow, Webhooks { failures: 0, ..told(&[&[0], &[1], &[2]], 1) }, ALL_DONE);
 }
 
 #[test]
-fn a_refused_visitor_that_forgets_low_never_sees_it() {
+fn a_refused_visitor_that_ignores_low_strands_late_rows() {
     needed(Rule::RefusedLooksFromLow, told(&[&[0], &[1]], 0), ALL_DONE);
 }
 
 #[test]
-fn a_release_that_removes_low_unasked_strands_late_rows() {
+fn a_release_that_removes_low_without_the_mark_strands_late_rows() {
     needed(Rule::LowNeedsMark, told(&[&[0], &[1]], 1), ALL_DONE);
 }
 
 #[test]
-fn base_raised_over_what_was_not_sent_strands_it() {
+fn base_moved_past_unhandled_rows_strands_them() {
     needed(Rule::BaseStopsAtUnhandled, lane(&[&[0]], 1), ALL_DONE);
 }
 
 #[test]
-fn waited_raised_over_what_was_not_sent_strands_it() {
+fn waited_moved_past_unhandled_pointers_strands_their_deliveries() {
     needed(Rule::WaitedStopsAtUnhandled, lane(&[&[0]], 1), ALL_DONE);
 }
 
 #[test]
-fn waited_as_a_moment_strands_what_waits_for_the_same_one() {
+fn waited_as_a_moment_strands_deliveries_that_wait_for_the_same_moment() {
     needed(Rule::WaitedIsAKey, Webhooks { failures: 2, ..told(&[&[0, 1]], 1) }, ALL_DONE);
 }
 
 #[test]
-fn a_pointer_put_below_waited_by_a_slow_clock_is_never_read() {
+fn a_pointer_put_before_waited_by_a_slow_clock_is_never_read() {
     needed(Rule::PointerBehindWaited, two_that_fail(2, Fault::Stray), ALL_DONE);
 }
 
 #[test]
-fn a_look_that_attempts_whatever_it_finds_delivers_again() {
+fn a_look_that_attempts_handled_rows_repeats_deliveries() {
     needed(Rule::PassesHandled, told(&[&[0], &[1]], 0), NOT_AGAIN);
 }
 
 #[test]
-fn a_look_that_attempts_what_waits_does_so_too_early() {
+fn a_look_that_attempts_waiting_rows_attempts_them_too_early() {
     needed(Rule::PassesWaiting, told(&[&[0], &[1]], 0), NOT_EARLY);
 }
 
 #[test]
-fn a_pointer_that_counts_whatever_its_home_row_says_delivers_again() {
+fn a_pointer_that_always_counts_repeats_deliveries() {
     needed(Rule::PointerMatchesHome, lane(&[&[0]], 2), NOT_AGAIN);
 }
 
 #[test]
-fn a_home_row_without_its_event_has_nothing_to_post() {
+fn a_home_row_attempted_without_its_event_has_no_body() {
     needed(Rule::NeedsEvent, lane(&[&[0]], 1), EVENT_THERE);
 }
 
 #[test]
-fn without_care_a_delivery_that_kills_its_visitors_does_so_for_ever() {
+fn without_careful_mode_a_delivery_kills_its_visitors_for_ever() {
     needed_to_end(Rule::CarefulAfterDeaths, poisoned());
 }
 
 #[test]
-fn an_endpoint_read_once_a_visit_hides_that_it_was_enabled() {
+fn an_endpoint_read_once_per_visit_strands_the_work_of_an_enabled_endpoint() {
     needed(Rule::LookReadsEndpoint, enabled(&[&[0]], 0, 1), ALL_DONE);
 }
 
 #[test]
-fn base_raised_by_a_visit_to_a_disabled_endpoint_strands_its_work() {
+fn base_moved_by_a_visit_to_a_disabled_endpoint_strands_its_work() {
     needed(Rule::ParkedKeepsBase, enabled(&[&[0]], 0, 0), ALL_DONE);
 }
 
 #[test]
-fn enabling_that_tells_first_strands_the_work() {
+fn enabling_that_tells_the_lane_first_strands_the_work() {
     needed(Rule::EnableBeforeTell, enabled(&[&[0]], 0, 1), ALL_DONE);
 }
 
 #[test]
-fn a_job_told_of_before_it_is_put_is_never_found() {
+fn a_job_put_after_its_tell_is_never_found() {
     needed(Rule::JobBeforeTell, replay(&[&[0]], 0), ALL_DONE);
 }
 
 #[test]
-fn has_jobs_removed_without_the_mark_hides_a_new_job() {
+fn has_jobs_removed_without_the_mark_strands_a_new_job() {
     needed(Rule::JobsNeedMark, replay(&[&[0]], 1), ALL_DONE);
 }
 
 #[test]
-fn a_refused_visitor_that_keeps_its_own_has_jobs_hides_a_new_job() {
+fn a_refused_visitor_that_keeps_its_old_has_jobs_strands_a_new_job() {
     needed(Rule::RefusedTakesJobs, replay(&[&[0]], 0), ALL_DONE);
 }
 
 #[test]
-fn a_position_saved_before_its_page_skips_the_page_of_a_visitor_that_dies() {
+fn a_position_saved_before_its_page_skips_the_page_of_a_dead_visitor() {
     needed(Rule::PageBeforePosition, replay(&[&[0]], 1), JOB_WHOLE);
 }
 
 #[test]
-fn a_job_that_does_not_know_its_own_rows_repeats_them() {
+fn a_job_that_does_not_skip_its_own_rows_repeats_them() {
     needed(Rule::JobPassesItsOwn, replay(&[&[0]], 1), JOB_ONCE);
 }
 
 #[test]
-fn a_job_that_saves_its_position_unasked_goes_on_when_cancelled() {
+fn a_job_that_saves_its_position_without_a_condition_goes_on_after_it_is_cancelled() {
     needed(Rule::CancelStopsJob, cancelled(), CANCELLED);
 }
 
-// The first design, and why it was mended. Each of these rules was not in it.
+// Faults of the first design, which had none of these rules.
 
-/// `low` is 0. Key 1 comes behind the visitor, its tell finds `low` less and is refused; the visitor, done, removes `low`;
-/// the second form then counts the mark, and 1 is behind `base` with no `low`.
+/// `low` is 0. Key 1 arrives before the visitor's position, and its tell is refused because `low` is less. The visitor
+/// finishes and removes `low`. The second form then only increments the mark, and key 1 is before `base` without a
+/// `low`.
 #[test]
-fn a_second_form_of_the_tell_that_asks_for_nothing_strands_late_rows() {
+fn a_second_form_of_the_tell_without_a_condition_strands_late_rows() {
     needed(Rule::SecondFormNeedsLow, told(&[&[0], &[1], &[2]], 0), ALL_DONE);
 }
 
-/// A home row stands without its pointer. The next visitor looks at what is due, to beyond that moment, and then puts the
-/// pointer where nobody looks any more.
+/// A home row lacks its pointer. The next visitor reads the due pointers to beyond that moment, and then puts the
+/// missing pointer where no visitor looks any more.
 #[test]
-fn a_pointer_repaired_below_waited_strands_its_delivery() {
+fn a_pointer_repaired_before_waited_strands_its_delivery() {
     let pages = Webhooks { failures: 2, page: 2, kinds: vec![Fault::Kill], ..told(&[&[0, 1]], 1) };
     needed(Rule::PointerBeforeHome, pages, ALL_DONE);
 }
 
-/// A job's home row stands without its pointer, is behind `base`, and is passed over: the job attempted it.
+/// The home row lacks its pointer and is before `base`, and the job skips it, because the job attempted it.
 #[test]
-fn a_home_row_that_a_dying_job_leaves_without_its_pointer_is_stranded() {
+fn a_home_row_left_without_its_pointer_by_a_dying_visitor_of_a_job_is_stranded() {
     needed(Rule::PointerBeforeHome, replay(&[&[0]], 1), FOUND);
     needed(Rule::PointerBeforeHome, replay(&[&[0]], 1), ALL_DONE);
 }
 
-/// Pointer and home row stand, but `lastWait` was to be written by the release that never came.
+/// Pointer and home row exist, but the release that would have written `lastWait` never happened.
 #[test]
-fn last_wait_as_a_dead_visitor_left_it_hides_what_waits() {
+fn the_last_wait_of_a_dead_visitor_strands_waiting_deliveries() {
     needed(Rule::DeathDistrustsLastWait, lane(&[&[0]], 2), ALL_DONE);
 }
 
-/// The attempt was made by a clock that is ahead, before there was a job, and looks younger than the job.
+/// A visitor with a clock ahead made the attempt before the job existed, so the attempt looks later than the job.
 #[test]
 fn a_job_that_compares_clocks_misses_rows() {
     needed(Rule::JobMarksRows, Webhooks { ahead: 2, ..replay(&[&[0]], 0) }, JOB_WHOLE);
 }
 
-// What the rules rest on, and rules that only save something.
+// Assumptions of the rules, and rules that only save work.
 
-/// Each puts its home rows because the event did not stand, one of them late.
+/// Each run puts its home rows because the event did not exist, and one of them puts them late.
 #[test]
-fn two_runs_of_one_record_at_the_same_time_would_repeat_what_is_delivered() {
+fn two_concurrent_runs_of_one_record_would_repeat_deliveries() {
     let twice = lane(&[&[0, 1], &[0, 1]], 0);
-    common::breaks("relays that take turns", twice.clone(), NOT_AGAIN);
-    common::breaks("relays that take turns", twice, DUTY);
+    common::breaks("two concurrent runs of one record", twice.clone(), NOT_AGAIN);
+    common::breaks("two concurrent runs of one record", twice, DUTY);
 }
 
-/// Its rows are not due, and the next tell may be far. A command that died is to be given again; one transaction of
-/// endpoint, job and tell would not ask for that.
+/// The lane is not due, and the next tell may come much later. The operator must repeat a command whose process died.
+/// One transaction of endpoint, job and tell would make that unnecessary.
 #[test]
-fn enabling_that_dies_before_its_tell_leaves_the_work_where_it_is() {
+fn enabling_that_dies_before_its_tell_leaves_the_work_undone() {
     let dies = Webhooks { operator: vec![Order::Disable, Order::Enable], ..told(&[&[0]], 0) };
-    common::breaks("the tell of an operator that dies", dies, ALL_DONE);
+    common::breaks("an operator that dies before its tell", dies, ALL_DONE);
 }
 
-/// It takes a lease that is too short for this condition to matter.
+/// This condition matters only if the lease is too short.
 #[test]
-fn a_release_by_a_visitor_without_the_lease_hides_new_work() {
+fn a_release_by_a_visitor_without_the_lease_delays_new_work() {
     let rules = Rules::all().without(Rule::LeaseOutlivesVisit);
     let short = Webhooks { rules, attempts: 1, ..told(&[&[0], &[1]], 0) };
     let holds = check_for(short.clone(), SOON);
@@ -423,26 +424,26 @@ fn a_release_by_a_visitor_without_the_lease_hides_new_work() {
 }
 
 #[test]
-fn low_that_stays_after_the_end_of_duty_only_costs_a_look() {
+fn a_low_that_stays_after_done_costs_only_a_look() {
     saves(Rule::DoneRemovesLow, &told(&[&[0], &[1], &[2]], 0));
     saves(Rule::DoneRemovesLow, &lane(&[&[0], &[1]], 1));
 }
 
-/// Its tell is to come, and brings a visitor back to it.
+/// The tell of the row follows and brings a visitor back to it.
 #[test]
-fn a_row_without_its_event_may_as_well_be_passed_over() {
+fn a_row_without_its_event_may_also_be_skipped() {
     saves(Rule::PutsOffEventless, &lane(&[&[0]], 3));
     saves(Rule::PutsOffEventless, &lane(&[&[0], &[1]], 1));
 }
 
 #[test]
-fn the_checker_finds_what_is_there_to_be_found() {
+fn the_checker_visits_more_than_a_few_states() {
     let checked = check(lane(&[&[0]], 0));
     assert!(checked.states > 20 && checked.depth > 6, "{checked}");
 }
 
 #[test]
-fn every_rule_is_taken_out_by_a_test() {
+fn every_rule_is_removed_by_a_test() {
     let tests = [include_str!("webhooks.rs"), include_str!("conversations.rs")].concat();
     for rule in Rule::ALL {
         let taken_out = ["needed", "needed_to_end", "saves"]

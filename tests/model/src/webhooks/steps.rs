@@ -1,5 +1,5 @@
-//! What relays, visitors, sweeper, operator, queue and time do to a webhook lane, step by step. A step is one call of
-//! the store, or one that nobody else can see the middle of.
+//! The steps of relays, visitors, sweeper, operator, queue and clock on a webhook lane. A step is one call of the
+//! store, or several calls whose intermediate states nobody else can observe.
 
 use super::{
     Fault, Home, HomeState, Item, Job, JobKind, JobState, KEYS, Key, Keys, Move, Order, Outcome, Page,
@@ -8,7 +8,7 @@ use super::{
 use crate::lane::{Lease, Release, Released, Time};
 use crate::rules::{Rule, Rules};
 
-/// The steps that can be taken from a state.
+/// Collects the possible steps of a state.
 pub(super) struct Steps<'a> {
     pub(super) model: &'a Webhooks,
     pub(super) from: &'a State,
@@ -16,7 +16,7 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// All of them.
+    /// Adds all possible steps.
     pub(super) fn all(&mut self) {
         for number in 0..self.from.relays.len() {
             self.relay(number);
@@ -33,7 +33,7 @@ impl Steps<'_> {
         self.model.rules.has(rule)
     }
 
-    /// Whether one more fault of a kind may come.
+    /// Whether a fault of this kind may still happen.
     fn may(&self, kind: Fault) -> bool {
         self.from.faults > 0 && self.model.kinds.contains(&kind)
     }
@@ -53,8 +53,8 @@ impl Steps<'_> {
 
     // Relays.
 
-    /// homes -> events -> tell. The tell's answer says whether a message is queued; one that is not, as the relay
-    /// dies, is a lost one.
+    /// homes -> events -> tell. The response to the tell says whether to queue a message. If the relay dies before it
+    /// queues the message, that is a lost message.
     fn relay(&mut self, number: usize) {
         let (rules, batch) = (self.model.rules, &self.model.relays[number]);
         let Relay { at, stands } = self.from.relays[number];
@@ -72,7 +72,8 @@ impl Steps<'_> {
             true => step(index + 1),
             false => behind(step(0)),
         };
-        // Nobody else writes its events: it is as if it read them at any moment before its first step.
+        // No other party writes the relay's events, so the time at which the relay reads them before its first step
+        // does not matter.
         let (at, stands) = match at {
             RelayStep::Begin => {
                 let mut stands = Keys::default();
@@ -237,7 +238,7 @@ impl Steps<'_> {
         if state.lane.lease == Lease::Orphaned || dies_late {
             self.step(Step::Expired, |state| state.lane.lease = Lease::Free);
         }
-        // Time goes on where somebody waits for it.
+        // The clock advances only if something waits for it.
         let far = |then: Option<Time>| then.is_some_and(|then| then > state.clock);
         let waits = state.homes.iter().flatten().any(|home| far(home.next)) || far(state.lane.due);
         let late_relay = (0..KEYS as Key).any(|key| {
@@ -286,7 +287,7 @@ impl Steps<'_> {
         }
     }
 
-    /// The lease's second form: `low` becomes `base`.
+    /// The second form of the lease: `low` becomes `base`.
     fn take_low(&mut self, number: usize, ahead: Time) {
         let (state, rules) = (self.from, self.model.rules);
         let stands = state.low.is_some_and(|low| low < state.base) || !rules.has(Rule::TakingLowNeedsLow);
@@ -303,7 +304,7 @@ impl Steps<'_> {
         }
     }
 
-    /// due pointers -> fresh rows -> job -> release. One page of the first that has something.
+    /// due pointers -> fresh rows -> job -> release. The visitor takes one page of the first range that has rows.
     fn look(&mut self, number: usize, visit: &Visit) {
         let mut visit = visit.clone();
         if !self.rule(Rule::LookReadsEndpoint) {
@@ -341,7 +342,7 @@ impl Steps<'_> {
                 _ => self.end(Release::Done, false),
             },
         };
-        // The job's range is empty: the job is finished, if it was not before.
+        // The job's range is empty, so the job is finished, unless it was finished before.
         let over =
             visit.has_jobs && matches!(visit.stage, Stage::Release(_, false) | Stage::ReadMark(_, false));
         let finished = over && self.may_go_on(job);
@@ -379,7 +380,7 @@ impl Steps<'_> {
         (!items.is_empty()).then_some(Page { from, items })
     }
 
-    /// Pointers behind `waited`, up to now.
+    /// The pointers after `waited`, up to now.
     fn due(&self, visit: &Visit) -> Option<Page> {
         if visit.last_wait <= visit.waited {
             return None;
@@ -405,7 +406,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Home rows from the position on.
+    /// The home rows from the visitor's position on.
     fn fresh(&self, visit: &Visit) -> Option<Page> {
         let rows = (visit.position..KEYS as Key).filter_map(|key| Some((key, self.from.home(key)?)));
         self.page(
@@ -435,12 +436,12 @@ impl Steps<'_> {
         }
     }
 
-    /// Whether records are unordered, and therefore repaired.
+    /// Whether a page's record is one unordered batch, whose missing pointers visitors repair.
     fn repairs(&self) -> bool {
         !self.rule(Rule::PointerBeforeHome)
     }
 
-    /// The job's next rows.
+    /// The next rows of the job.
     fn of_job(&self, visit: &Visit) -> Option<Page> {
         let job = self.from.job.filter(|_| visit.has_jobs && self.may_go_on(self.from.job))?;
         if job.kind == JobKind::Enable {
@@ -475,7 +476,8 @@ impl Steps<'_> {
         }
     }
 
-    /// Posts a page and records it, with every outcome; and dies of it, with every part of the record written.
+    /// Posts a page and records it, once for each possible outcome. Also dies during the record, once for each subset
+    /// of writes that may have been executed.
     fn act(&mut self, number: usize, visit: &Visit, page: &Page) {
         let poisoned =
             page.items.iter().any(|item| item.what == What::Attempt && Some(item.key) == self.model.poison);
@@ -507,7 +509,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Each batch of the record was written before the next began; of the last, any part was.
+    /// The visitor dies during its record: all batches before one were written, and of this batch any subset of writes.
     fn die_acting(
         &mut self,
         number: usize,
@@ -536,7 +538,7 @@ impl Steps<'_> {
         }
     }
 
-    /// What may become of a page's posts.
+    /// The possible outcomes of a page's posts.
     fn outcomes(&self, page: &Page) -> Vec<Vec<Outcome>> {
         let mut all = vec![vec![]];
         for _ in page.items.iter().filter(|item| item.what == What::Attempt) {
@@ -598,7 +600,7 @@ impl Steps<'_> {
 }
 
 impl Job {
-    /// Where it goes on behind a row.
+    /// The position after a row.
     fn behind(&self, at: u8) -> u8 {
         if self.kind == JobKind::Enable { at } else { at + 1 }
     }
@@ -631,7 +633,7 @@ impl State {
         }
     }
 
-    /// A visitor takes the lease; what it does with `low` was done.
+    /// A visitor takes the lease. The caller has already handled `low`.
     fn lease(&mut self, rules: Rules, ahead: Time) {
         self.lane.lease(rules);
         for visitor in &mut self.visitors {
@@ -664,7 +666,7 @@ impl State {
         }
     }
 
-    /// What a page's posts change, whoever lives to record them.
+    /// The effects of a page's posts, even if the visitor dies before it records them.
     fn post(&mut self, model: &Webhooks, page: &Page, outcomes: &[Outcome]) {
         for outcome in outcomes {
             match outcome {
@@ -704,7 +706,7 @@ impl State {
         }
     }
 
-    /// One write of a record. `false` if it is refused: the job is not active any more.
+    /// Executes one write of a record. Returns `false` if the write is refused because the job is no longer active.
     fn write(&mut self, rules: Rules, write: Write, from: Range) -> bool {
         match write {
             Write::Pointer(pointer) => self.pointers.put(pointer),
@@ -733,7 +735,7 @@ impl State {
 }
 
 impl Visit {
-    /// The position moves behind the first rows of a page: so many were handled.
+    /// Moves the position after the first `count` rows of a page, which were handled.
     fn handled(&mut self, model: &Webhooks, page: &Page, count: usize) {
         let Some(last) = page.items[..count].last() else { return };
         match page.from {
@@ -744,7 +746,7 @@ impl Visit {
         }
     }
 
-    /// The record of a page: batches of writes, in their order.
+    /// The record of a page: batches of writes in their order.
     fn record(
         &mut self,
         model: &Webhooks,

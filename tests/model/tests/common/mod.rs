@@ -1,4 +1,4 @@
-//! What the tests of each kind of lane ask the checker.
+//! Checks that the tests of all kinds of lanes share.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -7,7 +7,8 @@ use std::time::Instant;
 use model::check::{Checked, Shown, check, check_for, cycle};
 use stateright::Model;
 
-/// Nothing goes wrong within these bounds, nothing goes on for ever, and the bounds reach what they are for.
+/// Asserts that all properties hold within these bounds, that no history is endless, and that the bounds reach the
+/// given states.
 pub(crate) fn holds<M>(name: &str, model: &M, reaches: &[&str])
 where
     M: Model + Clone + Send + Sync + 'static,
@@ -22,10 +23,10 @@ where
         assert!(checked.reached.contains(what), "{name} never reaches: {what}");
     }
     let round = cycle(model);
-    assert!(round.is_none(), "for ever: {round:?}");
+    assert!(round.is_none(), "endless history: {round:?}");
 }
 
-/// Something goes wrong: this property does not hold.
+/// Asserts that this property does not hold.
 pub(crate) fn breaks<M>(name: &str, model: M, property: &'static str) -> Checked
 where
     M: Model + Send + Sync + 'static,
@@ -33,7 +34,7 @@ where
     M::Action: Shown + Debug + Clone + PartialEq + Send + Sync,
 {
     let checked = check_for(model, property);
-    println!("without {name}: {checked}");
-    assert!(checked.broken.contains_key(property), "{property}, all the same: {checked}");
+    println!("{name}: {checked}");
+    assert!(checked.broken.contains_key(property), "expected a violation of: {property}. {checked}");
     checked
 }
