@@ -1,5 +1,5 @@
-//! A stand-in for the services of AWS: DynamoDB from the embedded one, what it costs counted on the way; a queue that takes
-//! everything; and the two others that functions call, which say yes to everything.
+//! A stand-in for AWS. It forwards calls of DynamoDB to the embedded database and counts their cost. Its queue accepts
+//! everything. It also answers for the providers of captchas and messages, which accept everything.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -17,30 +17,30 @@ use tokio::net::TcpStream;
 use crate::serve::{Answer, Authority, Incoming, Server};
 use crate::traffic::Traffic;
 
-/// What answers an operation and its body.
+/// Returns the response to an operation and its body.
 pub(crate) type Canned = Arc<dyn Fn(&str, &Value) -> Value + Send + Sync>;
 
-/// What answers the calls of DynamoDB.
+/// The source of DynamoDB's responses.
 #[derive(Clone)]
 pub enum Database {
-    /// The embedded one that is served at this address.
+    /// The embedded database served at this address.
     Served(String),
-    /// A closure, given operation and body: where not the database is measured but who calls it.
+    /// A closure that gets operation and body, for measurements of the caller and not of the database.
     Canned(Canned),
 }
 
-/// A message that was queued.
+/// A queued message.
 #[derive(Clone, Debug)]
 pub struct Queued {
-    /// The name of its queue.
+    /// The name of the queue.
     pub queue: String,
-    /// Its body.
+    /// The message body.
     pub body: String,
-    /// For how long it is held back.
+    /// The delay of the message.
     pub delay: Duration,
 }
 
-/// All of AWS, and the providers of captchas and messages, at one address.
+/// All services of AWS and the providers of captchas and messages, at one address.
 pub struct Aws {
     /// The server.
     pub server: Server,
@@ -55,9 +55,9 @@ struct State {
     ticks: u64,
     calls: Vec<Call>,
     queued: Vec<Queued>,
-    /// How long the database itself took.
+    /// The total time that the database itself took.
     stored: Duration,
-    /// Connections to the database that nobody uses at the moment.
+    /// Idle connections to the database.
     idle: Vec<SendRequest<Full<Bytes>>>,
 }
 
@@ -74,7 +74,8 @@ impl Seen {
 }
 
 impl Aws {
-    /// Starts it before a database, with TLS if an authority is given. `traffic` is told of each call of the database.
+    /// Starts the stand-in in front of a database, with TLS if an authority is given. `traffic` counts each call of the
+    /// database.
     pub async fn start(database: Database, authority: Option<&Authority>, traffic: Traffic) -> Self {
         let seen = Seen::default();
         let calls = seen.clone();
@@ -83,14 +84,14 @@ impl Aws {
         Self { server: Server::start(tls, answer).await, seen }
     }
 
-    /// What was called since the last time this was asked: the calls of the database and those of others, and how long the
-    /// database took over its own.
+    /// The calls since the last `take`, of the database and of other services, and the total time that the database
+    /// took for its calls.
     pub fn take(&self) -> (Vec<Call>, Duration) {
         let mut state = self.seen.state();
         (std::mem::take(&mut state.calls), std::mem::take(&mut state.stored))
     }
 
-    /// What was queued since the last time this was asked.
+    /// The messages queued since the last `take_queued`.
     pub fn take_queued(&self) -> Vec<Queued> {
         std::mem::take(&mut self.seen.state().queued)
     }
@@ -137,14 +138,14 @@ async fn answer(database: Database, seen: Seen, traffic: Traffic, request: Incom
     answer
 }
 
-/// Whether an operation only reads; a transaction of reads and writes costs writes.
+/// Whether an operation only reads. A transaction of reads and writes consumes write units.
 fn reads(operation: &str) -> bool {
     ["Get", "Query", "Scan", "BatchGet", "TransactGet"].iter().any(|name| operation.starts_with(name))
 }
 
-/// The database's answer, and the units it counted.
+/// Forwards a call. Returns the database's response and the units that it counted.
 async fn forward(database: &str, seen: &Seen, asked: &Incoming) -> (Answer, f64) {
-    // What a call cost is read here; the functions do not ask.
+    // Ask DynamoDB for the cost of the call. The functions do not ask for it.
     let mut body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
     body["ReturnConsumedCapacity"] = json!("TOTAL");
     let kept = asked.headers.iter().filter(|(name, _)| *name != CONTENT_LENGTH);
@@ -156,9 +157,10 @@ async fn forward(database: &str, seen: &Seen, asked: &Incoming) -> (Answer, f64)
         Some(sender) => sender,
         None => connected(database).await,
     };
-    let response = sender.send_request(request.expect("a request")).await.expect("the database answers");
+    let response =
+        sender.send_request(request.expect("a valid request")).await.expect("a response of the database");
     let status = response.status();
-    let body = response.into_body().collect().await.expect("the database answers").to_bytes();
+    let body = response.into_body().collect().await.expect("a response of the database").to_bytes();
     seen.state().idle.push(sender);
     let told: Value = serde_json::from_slice(&body).unwrap_or_default();
     let units = match &told["ConsumedCapacity"] {
@@ -170,9 +172,10 @@ async fn forward(database: &str, seen: &Seen, asked: &Incoming) -> (Answer, f64)
 }
 
 async fn connected(database: &str) -> SendRequest<Full<Bytes>> {
-    let stream = TcpStream::connect(database).await.expect("a database");
+    let stream = TcpStream::connect(database).await.expect("a connection to the database");
     let _ = stream.set_nodelay(true);
-    let (sender, connection) = handshake(TokioIo::new(stream)).await.expect("a connection");
+    let (sender, connection) =
+        handshake(TokioIo::new(stream)).await.expect("an HTTP handshake with the database");
     tokio::spawn(connection);
     sender
 }
@@ -192,7 +195,7 @@ fn queued(seen: &Seen, body: &Bytes) -> Value {
     json!({ "Successful": taken, "Failed": [] })
 }
 
-/// A captcha that was solved a moment ago by somebody who seems human.
+/// A captcha that was solved just now with the score of a human.
 fn solved() -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let at = domain::Timestamp::from_millis(i64::try_from(now.as_millis()).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! A stand-in for Lambda's runtime interface, for one process.
+//! A stand-in for Lambda's runtime API that serves one process.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -9,13 +9,13 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::serve::{Answer, Incoming, Server};
 
-/// What became of an event.
+/// The result of an invocation.
 pub struct Invocation {
-    /// The function's answer, or the error it reported.
+    /// The function's response, or the error that it reported.
     pub answer: Bytes,
-    /// Whether it was an answer.
+    /// Whether the function responded. `false` if it reported an error.
     pub answered: bool,
-    /// From the hand-over of the event to the arrival of the answer.
+    /// The time from the hand-over of the event to the arrival of the response.
     pub took: Duration,
 }
 
@@ -24,7 +24,7 @@ struct Poll {
     event: oneshot::Sender<Bytes>,
 }
 
-/// Lambda, as one process of a function sees it.
+/// Lambda as one process of a function sees it.
 pub struct Lambda {
     server: Server,
     polls: mpsc::UnboundedReceiver<Poll>,
@@ -33,7 +33,7 @@ pub struct Lambda {
 }
 
 impl Lambda {
-    /// Starts it on a free port.
+    /// Starts the runtime API on a free port.
     pub async fn start() -> Self {
         let (poll, polls) = mpsc::unbounded_channel();
         let (end, ends) = mpsc::unbounded_channel();
@@ -42,29 +42,29 @@ impl Lambda {
         Self { server, polls, polled: None, ends }
     }
 
-    /// What a process is told where to find it by (`AWS_LAMBDA_RUNTIME_API`).
+    /// The address for `AWS_LAMBDA_RUNTIME_API` in the process's environment.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.server.port)
     }
 
-    /// Waits until the function asks for an event, and says when it did.
+    /// Waits until the function asks for an event. Returns the time at which it asked.
     pub async fn polled(&mut self) -> Instant {
         match &self.polled {
             Some(poll) => poll.at,
             None => {
-                let poll = self.polls.recv().await.expect("a function that polls");
+                let poll = self.polls.recv().await.expect("a request for the next event");
                 self.polled.insert(poll).at
             }
         }
     }
 
-    /// Hands an event over as soon as the function asks for one, and waits for what becomes of it.
+    /// Hands an event to the function as soon as it asks for one, and waits for the result.
     pub async fn invoke(&mut self, event: impl Into<Bytes>) -> Invocation {
         self.polled().await;
-        let poll = self.polled.take().expect("it has polled");
+        let poll = self.polled.take().expect("a poll that was received before");
         let begun = Instant::now();
         let _ = poll.event.send(event.into());
-        let (answered, answer) = self.ends.recv().await.expect("an end");
+        let (answered, answer) = self.ends.recv().await.expect("a response or an error of the function");
         Invocation { answer, answered, took: begun.elapsed() }
     }
 }

@@ -1,6 +1,5 @@
-//! What `make bench` measures with: functions as processes of their own, pinned to one core, between a stand-in for
-//! Lambda, one for the services of AWS and one for receivers of webhooks, which all live in the measuring process on
-//! another core.
+//! The tools of `make bench`. The measured functions are processes of their own, pinned to one core. The measuring
+//! process runs on another core and contains stand-ins for Lambda, for AWS and for receivers of webhooks.
 
 mod aws;
 mod lambda;

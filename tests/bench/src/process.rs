@@ -1,4 +1,4 @@
-//! A function as a process, pinned to a core, and what the kernel knows of it.
+//! A function as a process pinned to a core, with the kernel's figures about it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,50 +9,52 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::{Authority, Lambda, Server};
 
-/// One of the machine's cores.
+/// A core of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Core(pub usize);
 
 impl Core {
-    /// What is measured runs here, alone as far as it lies with us.
+    /// The core of the measured process. `make bench` runs nothing else on it.
     pub const MEASURED: Self = Self(0);
-    /// All stand-ins and whatever measures run here.
+    /// The core of the stand-ins and of the measuring process.
     pub const MEASURING: Self = Self(1);
 
-    /// Pins the calling thread, and with it whatever it starts from now on.
+    /// Pins the calling thread and everything that it starts afterwards.
     pub fn pin(self) {
         let mut cores = CpuSet::new();
         cores.set(self.0);
-        sched_setaffinity(None, &cores).expect("two cores: one to measure, one to measure on");
+        sched_setaffinity(None, &cores).expect(
+            "the machine needs two cores, one for the measured process and one for the measuring process",
+        );
     }
 }
 
-/// A function as it is shipped, built by `make bench`.
+/// The release binary of a function, which `make bench` builds.
 pub fn binary(name: &str) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
     let path = target.join("release").join(name);
-    assert!(path.exists(), "{} is not built", path.display());
+    assert!(path.exists(), "{} is missing: `make bench` builds it", path.display());
     path
 }
 
-/// A file for the time of a measurement.
+/// The path of a temporary file.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tmp");
-    // Where there is no folder, what is written into it says so.
+    // If the folder cannot be created, the error shows when the file is written.
     let _ = std::fs::create_dir_all(&folder);
     folder.join(name)
 }
 
-/// All that any of the functions asks its environment for: AWS at one server, over TLS if an authority is given, and the
-/// providers of captchas and messages at another.
+/// The environment variables of all functions. `aws` is AWS, over TLS if an authority is given. `others` is the
+/// providers of captchas and messages.
 pub fn environment(aws: &Server, others: &Server, authority: Option<&Authority>) -> Vec<(String, String)> {
     let scheme = if authority.is_some() { "https" } else { "http" };
     let (aws, others) =
         (format!("{scheme}://127.0.0.1:{}", aws.port), format!("http://127.0.0.1:{}", others.port));
     let bundle = authority.map_or_else(String::new, |authority| {
         let path = scratch("bench-ca.pem");
-        std::fs::write(&path, &authority.pem).expect("a file of roots");
+        std::fs::write(&path, &authority.pem).expect("cannot write the root certificate");
         path.display().to_string()
     });
     let queue = |name: &str| format!("{aws}/123456789012/{name}");
@@ -78,18 +80,18 @@ pub fn environment(aws: &Server, others: &Server, authority: Option<&Authority>)
     .into()
 }
 
-/// A process of a function.
+/// A running process of a function.
 pub struct Function {
-    /// Lambda, as it sees it.
+    /// The runtime API that serves the process.
     pub lambda: Lambda,
-    /// From its start to its first question for an event.
+    /// The time from the start of the process to its first request for an event.
     pub start: Duration,
     child: Child,
 }
 
 impl Function {
-    /// Starts it on [`Core::MEASURED`] with this environment and no other, and waits for its first poll. `under` is a
-    /// command that it is run by.
+    /// Starts the process on [`Core::MEASURED`] with this environment only, and waits for its first poll. `under` is a
+    /// command that runs the process, such as `valgrind`.
     pub async fn start(path: &Path, env: &[(String, String)], under: &[String]) -> Self {
         let mut lambda = Lambda::start().await;
         let mut command = match under.split_first() {
@@ -108,7 +110,7 @@ impl Function {
             .env("AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "256")
             .envs(env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
-            // What it says is written, as on Lambda, and can be read when a measurement fails.
+            // The output goes to a file, as it goes to a log on Lambda. It helps if a measurement fails.
             .stdout(File::create(scratch("bench.log")).map_or_else(|_| Stdio::null(), Stdio::from));
         Core::MEASURED.pin();
         let begun = Instant::now();
@@ -119,7 +121,7 @@ impl Function {
         Self { lambda, start, child }
     }
 
-    /// The time that all its threads were on a core.
+    /// The CPU time of all threads.
     pub fn cpu(&self) -> Duration {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten();
         let nanos = tasks.flatten().map(|task| {
@@ -129,7 +131,7 @@ impl Function {
         Duration::from_nanos(nanos.sum())
     }
 
-    /// The most memory it has had so far, in bytes.
+    /// The peak memory in bytes (`VmHWM`).
     pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let kib = status
@@ -139,7 +141,7 @@ impl Function {
         kib.unwrap_or_default() * 1024
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Sends SIGTERM and waits until the process has ended.
     pub fn end(mut self) {
         let pid = rustix::process::Pid::from_child(&self.child);
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);

@@ -1,4 +1,4 @@
-//! A server of HTTP, with or without TLS, whose answers are a closure.
+//! An HTTP server with or without TLS. A closure returns its responses.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -16,55 +16,55 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-/// A request, read.
+/// A request that was read completely.
 pub struct Incoming {
-    /// Its method.
+    /// The method.
     pub method: Method,
-    /// Its path and query.
+    /// The path and the query.
     pub path: String,
-    /// Its headers.
+    /// The headers.
     pub headers: HeaderMap,
-    /// Its body.
+    /// The body.
     pub body: Bytes,
 }
 
-/// An answer to it.
+/// A response.
 pub struct Answer {
-    /// Its status.
+    /// The status.
     pub status: StatusCode,
-    /// Its headers.
+    /// The headers.
     pub headers: Vec<(&'static str, String)>,
-    /// Its body.
+    /// The body.
     pub body: Bytes,
 }
 
 impl Answer {
-    /// An answer with this body and no headers of its own.
+    /// A response with this body and no extra headers.
     pub fn of(status: StatusCode, body: impl Into<Bytes>) -> Self {
         Self { status, headers: vec![], body: body.into() }
     }
 }
 
-/// The authority that servers with TLS are certified by, made anew for each run.
+/// A certificate authority for servers with TLS. Each run creates a new one.
 pub struct Authority {
-    /// The server's set-up, for `127.0.0.1`.
+    /// The TLS configuration of a server on `127.0.0.1`.
     pub server: Arc<ServerConfig>,
-    /// What its clients are to believe.
+    /// The root certificate that clients must trust, as PEM.
     pub pem: String,
 }
 
 impl Authority {
-    /// Makes a certificate that is its own authority.
+    /// Creates a self-signed certificate.
     pub fn new() -> Self {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned(), "localhost".to_owned()]);
-        let made = made.expect("a certificate");
+        let made = made.expect("a self-signed certificate");
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
         let config = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .and_then(|config| {
                 config.with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key)
             });
-        Self { server: Arc::new(config.expect("a server's set-up")), pem: made.cert.pem() }
+        Self { server: Arc::new(config.expect("a TLS configuration")), pem: made.cert.pem() }
     }
 }
 
@@ -76,22 +76,22 @@ impl Default for Authority {
 
 type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
-/// A server on a free loopback port. It ends with the runtime.
+/// A server on a free loopback port. It ends with the async runtime.
 pub struct Server {
-    /// Its port.
+    /// The port.
     pub port: u16,
     connections: Arc<AtomicUsize>,
 }
 
 impl Server {
-    /// Starts a server.
+    /// Starts a server. `answer` returns the response to each request.
     pub async fn start<A, F>(tls: Option<Arc<ServerConfig>>, answer: A) -> Self
     where
         A: Fn(Incoming) -> F + Send + Sync + 'static,
         F: Future<Output = Answer> + Send + 'static,
     {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let port = listener.local_addr().expect("its address").port();
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let port = listener.local_addr().expect("the listener's address").port();
         let connections = Arc::new(AtomicUsize::new(0));
         let counted = connections.clone();
         let answer: Arc<dyn Fn(Incoming) -> Answering + Send + Sync> =
@@ -106,7 +106,7 @@ impl Server {
         Self { port, connections }
     }
 
-    /// How many connections were opened to it so far.
+    /// The number of connections opened so far.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }
@@ -133,7 +133,7 @@ async fn connection(
     });
     let mut http = http1::Builder::new();
     http.pipeline_flush(true);
-    // A client that goes away in between is none of the server's business.
+    // The server ignores a client that closes its connection early.
     let _ = match tls {
         None => http.serve_connection(TokioIo::new(stream), service).await,
         Some(tls) => match tls.accept(stream).await {

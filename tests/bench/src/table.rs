@@ -1,10 +1,10 @@
-//! A table of measurements, in Markdown.
+//! Tables of measurements in Markdown.
 
 use std::fmt;
 
 use harness::{TestDb, trips};
 
-/// What one read cost.
+/// The cost of one read.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     trips: usize,
@@ -12,7 +12,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Of the calls made since the last look.
+    /// The cost of the calls that the database recorded.
     pub fn of_calls(db: &TestDb) -> Self {
         let calls = db.calls();
         Self { trips: trips(&calls), read_units: calls.iter().map(|call| call.read_units).sum() }
@@ -25,21 +25,21 @@ impl fmt::Display for Cost {
     }
 }
 
-/// Reads by name, each measured under several conditions.
+/// A table of reads, each measured under several conditions.
 pub struct Table {
     title: &'static str,
-    /// The name of each read, and behind it what it cost in each column.
+    /// The name of each read, followed by its cost in each column.
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table whose first column holds these names.
+    /// A table with these names in its first column.
     pub fn new(title: &'static str, head: &str, names: impl IntoIterator<Item = String>) -> Self {
         let first = std::iter::once(head.to_owned()).chain(names);
         Self { title, rows: first.map(|name| vec![name]).collect() }
     }
 
-    /// One condition more: its name, and what each read cost under it.
+    /// Adds a condition as a column: its name and the cost of each read under it.
     pub fn column(&mut self, head: impl Into<String>, costs: impl IntoIterator<Item = impl fmt::Display>) {
         let cells = std::iter::once(head.into()).chain(costs.into_iter().map(|cost| cost.to_string()));
         for (row, cell) in self.rows.iter_mut().zip(cells) {

@@ -1,9 +1,9 @@
-//! What is under way at each moment: calls of the store and posts to receivers.
+//! Counts the calls of the store and the posts to receivers that are in progress.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Counts what is under way, and for how long it was what.
+/// Counts calls and posts in progress, and measures for how long only calls were in progress.
 #[derive(Clone, Default)]
 pub struct Traffic(Arc<Mutex<State>>);
 
@@ -15,24 +15,24 @@ struct State {
     only_calls: Duration,
 }
 
-/// Something that is under way until this is dropped.
+/// A call or a post in progress. It ends when this value is dropped.
 pub struct UnderWay {
     traffic: Traffic,
     is_post: bool,
 }
 
 impl Traffic {
-    /// A call of the store begins.
+    /// Starts a call of the store.
     pub fn call(&self) -> UnderWay {
         self.begin(false)
     }
 
-    /// A post begins.
+    /// Starts a post.
     pub fn post(&self) -> UnderWay {
         self.begin(true)
     }
 
-    /// For how long calls of the store were under way and no post, since the last time this was asked.
+    /// For how long calls of the store and no posts were in progress, since the last `take_waited`.
     pub fn take_waited(&self) -> Duration {
         let mut state = self.state();
         state.pass();

@@ -1,5 +1,5 @@
-//! A store that answers what the engine asks from memory and forgets what it is told: the same lanes can be visited over
-//! and over, and nothing but the engine is slow.
+//! A store that answers the engine from memory and discards writes. So the same lanes can be visited repeatedly, and
+//! only the engine takes time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use store::Table;
 
 type Rows = BTreeMap<(String, String), Value>;
 
-/// The rows that are there now. Every lane bears so many posts at the same time whenever it is leased.
+/// Snapshots the current rows. Every lane has the given width each time it is leased.
 pub(crate) fn database(world: &World, width: u16) -> Database {
     let mut rows = Rows::new();
     for table in [Table::Webhooks, Table::Workspaces, Table::Secrets] {
@@ -38,32 +38,33 @@ fn answer(rows: &Rows, operation: &str, body: &Value) -> Value {
         }
         "BatchWriteItem" => json!({ "UnprocessedItems": {} }),
         "UpdateItem" => updated(rows, body),
-        other => panic!("the engine asks for {other}: {body}"),
+        other => panic!("unexpected call of the engine: {other} {body}"),
     }
 }
 
-/// The rows between two sort keys, a page of them.
+/// The rows between two sort keys, limited to one page.
 fn range(rows: &Rows, body: &Value) -> Value {
     let value = |name: &str| text(&body["ExpressionAttributeValues"][name]);
     let (pk, limit) = (value(":pk"), usize::try_from(body["Limit"].as_u64().unwrap()).unwrap());
     let all = rows.range((pk.clone(), value(":from"))..=(pk, value(":to")));
     let page: Vec<&Value> = all.map(|(_, row)| row).take(limit).collect();
     let mut answer = json!({ "Items": page, "Count": page.len(), "ScannedCount": page.len() });
-    // As DynamoDB does, also where nothing more follows.
+    // DynamoDB also returns a last key if nothing follows.
     if let Some(last) = page.last().filter(|_| page.len() == limit) {
         answer["LastEvaluatedKey"] = json!({ "pk": last["pk"], "sk": last["sk"] });
     }
     answer
 }
 
-/// A lease is always given: the lane as it stands, with what its visitor looks for. A release has no answer.
+/// Grants every lease and returns the lane's row with the attributes that its visitor reads. A release gets an empty
+/// response.
 fn updated(rows: &Rows, body: &Value) -> Value {
     if body["ReturnValues"] != "ALL_NEW" {
         return json!({});
     }
-    let Some(mut lane) = row(rows, &body["Key"]) else { panic!("no row for {body}") };
+    let Some(mut lane) = row(rows, &body["Key"]) else { panic!("the snapshot has no row for {body}") };
     let values = &body["ExpressionAttributeValues"];
-    assert!(values[":lease"]["S"].is_string(), "the engine writes {body}");
+    assert!(values[":lease"]["S"].is_string(), "unexpected write of the engine: {body}");
     lane["lease"] = values[":lease"].clone();
     lane["leaseUntil"] = values[":leaseUntil"].clone();
     lane["begun"] = number(1);

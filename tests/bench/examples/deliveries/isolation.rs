@@ -1,4 +1,5 @@
-//! What dead receivers cost the healthy ones: two queues, as many processes as the template lets run at the same time.
+//! The effect of dead receivers on healthy ones, with two queues and as many concurrent processes as the template
+//! allows.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -12,10 +13,11 @@ use harness::{World, queue_fixture};
 
 use crate::scene::{Arrivals, Lane, add, endpoint, lane, message, origin, receiver, set_clock, world};
 
-/// Who waits for deliveries, and how many each.
+/// The number of healthy endpoints, and of deliveries to each.
 const HEALTHY: (usize, usize) = (10, 100);
 const ALL: usize = HEALTHY.0 * HEALTHY.1;
-/// Beside whom. Neighbours that answer show what the same load costs on this machine, where all processes share a core.
+/// The other endpoints of each run. Healthy neighbours show the cost of the same load on this machine, where all
+/// processes share a core.
 const BESIDE: [Neighbours; 5] = [
     Neighbours { lanes: 0, each: 0, is_dead: false },
     Neighbours { lanes: 12, each: 100, is_dead: false },
@@ -23,21 +25,21 @@ const BESIDE: [Neighbours; 5] = [
     Neighbours { lanes: 1, each: 5_000, is_dead: false },
     Neighbours { lanes: 1, each: 5_000, is_dead: true },
 ];
-/// How long it takes until all deliveries have come, where they come at a pace.
+/// The time over which paced deliveries arrive.
 const PACED: Duration = Duration::from_secs(15);
-/// How many deliveries to one endpoint come together, where they come at a pace.
+/// How many paced deliveries arrive together for one endpoint.
 const TOGETHER: usize = 5;
-/// Each this often, in turn; of each figure the median.
+/// The number of repeats of each run, in turn. The table shows the median of each figure.
 const REPEATS: usize = 3;
-/// The relay queues a message about a lane for each batch of a stream, which brings so many events.
+/// The number of events in a batch of the stream. The relay queues one message for each lane of a batch.
 const TOLD: usize = 100;
-/// `DeliveryConcurrency` and `SlowDeliveryConcurrency`, unless a deployment says otherwise.
+/// The defaults of `DeliveryConcurrency` and `SlowDeliveryConcurrency`.
 const FAST: usize = 50;
 const SLOW: usize = 20;
 const BATCH: usize = 10;
 const LONGEST: Duration = Duration::from_secs(90);
 
-/// Other endpoints, and how many deliveries to each. A dead one takes posts and never answers.
+/// A number of other endpoints and of deliveries to each. A dead endpoint accepts posts and never answers.
 #[derive(Clone, Copy)]
 struct Neighbours {
     lanes: usize,
@@ -53,19 +55,19 @@ struct Seen {
     messages: usize,
 }
 
-/// Messages that wait, and from when on each is handed out.
+/// Queued messages, each with the time from which it is handed out.
 type Queue = Rc<RefCell<VecDeque<(Instant, String)>>>;
 
-/// How deliveries come.
+/// The arrival of deliveries.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Coming {
-    /// All wait, and all messages are queued, at the same moment.
+    /// All deliveries wait and all messages are queued at the same moment.
     AtOnce,
-    /// A few at a time, evenly over [`PACED`], so that the processors of this machine are not what decides.
+    /// Deliveries arrive a few at a time, evenly over [`PACED`], so that the CPU of this machine is not the limit.
     Paced,
 }
 
-/// The healthy alone and beside the dead.
+/// Measures the healthy endpoints alone and beside other endpoints.
 pub(crate) async fn table(coming: Coming) -> Table {
     let mut seen: Vec<Vec<Seen>> = BESIDE.iter().map(|_| vec![]).collect();
     for repeat in 1..=REPEATS {
@@ -172,7 +174,7 @@ async fn beside(neighbours: Neighbours, coming: Coming) -> Seen {
     let serve = futures::future::join(futures::future::join_all(workers), carry);
     let told = match futures::future::select(Box::pin(wait), Box::pin(serve)).await {
         Either::Left((told, _)) => told,
-        Either::Right(_) => unreachable!("the queues are served until the end"),
+        Either::Right(_) => unreachable!("the workers stop only when the run is over"),
     };
     let took = |(event, told): &(String, Instant)| arrivals.of(event).map_or(LONGEST, |at| at - *told);
     let mut times: Vec<Duration> = told.iter().map(took).collect();
@@ -186,7 +188,7 @@ async fn beside(neighbours: Neighbours, coming: Coming) -> Seen {
     }
 }
 
-/// The two queues of webhook lanes.
+/// The queues of webhook lanes: fast and slow.
 struct Queues {
     fast: Queue,
     slow: Queue,
@@ -201,13 +203,13 @@ impl Queues {
     }
 }
 
-/// Endpoints, and what comes for them. Both ways of coming return the events of the healthy ones, each with the moment
-/// from which on it could be delivered.
+/// The endpoints of a run and their deliveries. Both ways of arrival return the events of the healthy endpoints, each
+/// with the time from which it can be delivered.
 struct Scene<'a> {
     world: &'a World,
     healthy: &'a [EndpointId],
     others: &'a [EndpointId],
-    /// How many deliveries come for each of the others.
+    /// The number of deliveries to each of the other endpoints.
     each: usize,
     queues: &'a Queues,
 }
@@ -235,7 +237,7 @@ impl Scene<'_> {
         for (number, (endpoint, count, is_healthy)) in endpoints.iter().enumerate() {
             let times = count / TOGETHER;
             let every = PACED.div_f64(times as f64);
-            // Each begins a little later than the one before.
+            // Each endpoint starts a little later than the previous one.
             let first = every.mul_f64(number as f64 / endpoints.len() as f64);
             coming
                 .extend((0..times).map(|time| (first + every.mul_f64(time as f64), *endpoint, *is_healthy)));
@@ -258,8 +260,8 @@ impl Scene<'_> {
     }
 }
 
-/// The messages as the relay queues them: one about each lane for each batch of the stream, in which the events of all
-/// come evenly mixed.
+/// The messages as the relay queues them: one per lane and batch of the stream. The events of all endpoints are evenly
+/// mixed.
 fn told(healthy: &[Lane], others: &[Lane]) -> Vec<String> {
     let lanes = || healthy.iter().chain(others);
     let all: usize = lanes().map(|lane| lane.events.len()).sum();
@@ -267,7 +269,7 @@ fn told(healthy: &[Lane], others: &[Lane]) -> Vec<String> {
     let mut messages = vec![];
     for batch in 0..batches {
         for lane in lanes() {
-            // How many of its events come up to the end of a batch.
+            // The number of the lane's events up to the end of a batch.
             let until = |batch: usize| lane.events.len() * batch / batches;
             if until(batch + 1) > until(batch) {
                 messages.push(lane.message.clone());
@@ -277,7 +279,7 @@ fn told(healthy: &[Lane], others: &[Lane]) -> Vec<String> {
     messages
 }
 
-/// One place of a function's concurrency: it takes a batch whenever it is free.
+/// One unit of a function's concurrency. It takes the next batch whenever it is idle.
 async fn work(mut function: Function, queues: &Queues, is_slow: bool, handed_out: &Cell<usize>) {
     let queue = queues.of(if is_slow { Track::Slow } else { Track::Fast });
     loop {
@@ -298,7 +300,7 @@ async fn work(mut function: Function, queues: &Queues, is_slow: bool, handed_out
     }
 }
 
-/// The messages of one batch whose time has come.
+/// The messages of one batch that are due.
 fn ready(queue: &Queue) -> Vec<String> {
     let (mut queue, now) = (queue.borrow_mut(), Instant::now());
     let mut bodies = vec![];

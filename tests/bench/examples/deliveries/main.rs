@@ -1,10 +1,10 @@
-//! What the delivery engine costs and how it keeps receivers apart (`make bench`): the function `webhook-delivery` as it is
-//! shipped, fed with batches, posting 2 KiB with both signatures over TLS.
+//! Measures the cost of the delivery engine and the isolation of receivers (`make bench`). It feeds batches to the
+//! release binary of `webhook-delivery`, which posts 2 KiB with both signatures over TLS.
 //!
-//! `deliveries [speed|isolation]` measures only one of the two.
+//! `deliveries [speed|isolation]` runs only one of the two measurements.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)] // tables and progress are all it has to say
-#![allow(clippy::unwrap_used)] // a measurement that cannot go on ends
+#![allow(clippy::print_stdout, clippy::print_stderr)] // the program prints tables and progress
+#![allow(clippy::unwrap_used)] // a measurement that fails stops the program
 
 mod canned;
 mod isolation;

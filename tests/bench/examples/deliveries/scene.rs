@@ -1,4 +1,4 @@
-//! Receivers, and the endpoints and deliveries of a workspace that leads to them.
+//! Receivers, and the endpoints and deliveries of a workspace that lead to them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -15,10 +15,10 @@ use http::StatusCode;
 use store::{FreshKey, NewEvent};
 
 const FIRST_DUE: Duration = Duration::from_secs(120);
-/// The size of a body.
+/// The size of a webhook body.
 const BODY: usize = 2 * 1024;
 
-/// When posts arrived, by the id of their event.
+/// The arrival times of posts, by event id.
 #[derive(Clone, Default)]
 pub(crate) struct Arrivals(Arc<Mutex<HashMap<String, Instant>>>);
 
@@ -32,7 +32,7 @@ impl Arrivals {
     }
 }
 
-/// A receiver that answers 200 after so long; never, if nothing is said.
+/// A receiver that answers 200 after the given time, or never if no time is given.
 pub(crate) async fn receiver(
     authority: &Authority,
     after: Option<Duration>,
@@ -63,16 +63,16 @@ pub(crate) async fn receiver(
     .await
 }
 
-/// A lane in which deliveries wait.
+/// A lane with waiting deliveries.
 #[derive(Clone)]
 pub(crate) struct Lane {
-    /// Their events.
+    /// The events of its deliveries.
     pub(crate) events: Vec<String>,
-    /// The body of a queue message about it.
+    /// The body of a queue message that names the lane.
     pub(crate) message: String,
 }
 
-/// A workspace, at the machine's time.
+/// Creates a workspace whose clock shows the machine's time.
 pub(crate) async fn world() -> World {
     let world = World::start().await;
     set_clock(&world);
@@ -85,7 +85,7 @@ pub(crate) fn set_clock(world: &World) {
     world.db.clock().set(Timestamp::from_millis(i64::try_from(now).unwrap()));
 }
 
-/// Makes an endpoint of that receiver.
+/// Creates an endpoint for a receiver.
 pub(crate) async fn endpoint(world: &World, receiver: &Server) -> EndpointId {
     let store = world.db.store();
     let url = format!("https://127.0.0.1:{}/in", receiver.port);
@@ -110,24 +110,24 @@ pub(crate) async fn endpoint(world: &World, receiver: &Server) -> EndpointId {
     endpoint.id
 }
 
-/// How a deployment names a receiver that it trusts.
+/// The receiver's origin, in the form in which a deployment lists trusted receivers.
 pub(crate) fn origin(receiver: &Server) -> String {
     format!("https://127.0.0.1:{}", receiver.port)
 }
 
-/// Records so many events for an endpoint, and tells its lane.
+/// Records `count` events for an endpoint, and tells its lane.
 pub(crate) async fn lane(world: &World, endpoint: EndpointId, count: usize) -> Lane {
     let (events, _) = add(world, endpoint, count).await;
     Lane { events, message: message(world, endpoint) }
 }
 
-/// The body of a queue message about the lane of an endpoint.
+/// The body of a queue message that names the lane of an endpoint.
 pub(crate) fn message(world: &World, endpoint: EndpointId) -> String {
     format!(r#"{{"lane":"webhook","workspaceId":"{}","endpointId":"{endpoint}","slot":0}}"#, world.workspace)
 }
 
-/// Records so many events for an endpoint, and tells its lane. Returns the events and the queue, if any, that the relay
-/// would send a message to.
+/// Records `count` events for an endpoint, and tells its lane. Returns the events, and the track to which the relay
+/// would send a message, if it would send one.
 pub(crate) async fn add(world: &World, endpoint: EndpointId, count: usize) -> (Vec<String>, Option<Track>) {
     let store = world.db.store();
     let slot = Slot { workspace: world.workspace, endpoint, number: 0 };
@@ -138,7 +138,7 @@ pub(crate) async fn add(world: &World, endpoint: EndpointId, count: usize) -> (V
         NewEvent { event, request: None, body: body.into_bytes(), slots: vec![slot] }
     };
     let new: Vec<NewEvent> = (0..count).map(new).collect();
-    // As many at once as a batch of a stream may bring.
+    // A batch of a stream has at most this many events.
     for new in new.chunks(100) {
         for recorded in store.record_events(new).await {
             recorded.unwrap();

@@ -1,4 +1,4 @@
-//! How fast the engine is on one core, and what a delivery costs it.
+//! The speed of the engine on one core, and the cost of a delivery.
 
 use std::time::{Duration, Instant};
 
@@ -8,12 +8,12 @@ use harness::queue_fixture;
 use crate::canned;
 use crate::scene::{Arrivals, endpoint, lane, origin, receiver, world};
 
-/// How long each is measured, behind a first batch that opens the connections.
+/// The duration of each measurement. A first batch opens the connections before it starts.
 const LASTING: Duration = Duration::from_secs(3);
-/// The width of a lane that nothing is known of, and the greatest.
+/// The width of a new lane, and the maximum.
 const FRESH: u16 = 16;
 const GROWN: u16 = 128;
-/// What the visits of an invocation find: lanes, deliveries in each, and how many posts at once these bear at first.
+/// The work that the visits of an invocation find: lanes, deliveries in each, and the initial width.
 const SCENES: [(usize, usize, u16); 8] = [
     (10, 1, FRESH),
     (1, 25, FRESH),
@@ -24,7 +24,7 @@ const SCENES: [(usize, usize, u16); 8] = [
     (10, 100, FRESH),
     (10, 100, GROWN),
 ];
-/// After how many milliseconds a receiver answers.
+/// The receiver's response times in milliseconds.
 const ANSWERS: [u64; 3] = [0, 20, 200];
 
 struct Run {
@@ -44,7 +44,7 @@ struct Cost {
     connections: usize,
 }
 
-/// The engine under several conditions.
+/// Measures the engine under several conditions.
 pub(crate) async fn table() -> Table {
     let mut runs = vec![];
     for answer in ANSWERS {
@@ -96,7 +96,7 @@ async fn cost(run: &Run) -> Cost {
     deliver(&mut function, &batch).await;
     function.lambda.polled().await;
     let of_a_batch = run.lanes * run.each;
-    assert_eq!(arrivals.count(), of_a_batch, "all of a batch arrive");
+    assert_eq!(arrivals.count(), of_a_batch, "every delivery of the batch arrives");
 
     let (begun, before) = (Instant::now(), function.cpu());
     traffic.take_waited();
@@ -108,7 +108,7 @@ async fn cost(run: &Run) -> Cost {
     }
     function.lambda.polled().await;
     let (took, cpu, waited) = (begun.elapsed(), function.cpu() - before, traffic.take_waited());
-    assert!(aws.take_queued().is_empty(), "nothing is left in the lanes");
+    assert!(aws.take_queued().is_empty(), "the lanes have no work left");
     Cost {
         per_second: made as f64 / took.as_secs_f64(),
         cpu: cpu / u32::try_from(made).unwrap(),

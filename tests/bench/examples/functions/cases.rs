@@ -1,4 +1,4 @@
-//! What is measured: a function, what must be there before, and its events.
+//! The measured cases: a function, the data that it needs, and its events.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,7 +19,7 @@ use crate::measure::EVENTS;
 const LINE: &str = "1045551234567";
 const FIRST_DUE: Duration = Duration::from_secs(120);
 
-/// A function and one thing that it does.
+/// A function and one of its tasks.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) binary: &'static str,
@@ -72,7 +72,7 @@ pub(crate) const ALL: &[Case] = &[
     case!("sweeper: nothing due", "sweeper", Sweep),
 ];
 
-/// A world, and the events that a function is to be given in it.
+/// A workspace and the events for a function.
 pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) events: Vec<String>,
@@ -81,7 +81,7 @@ pub(crate) struct Scene {
 impl Scene {
     pub(crate) async fn start(case: &Case) -> Self {
         let mut world = World::start().await;
-        // The function's clock is the machine's.
+        // The clock of the function is the machine's.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
         world.db.clock().set(Timestamp::from_millis(i64::try_from(now).unwrap()));
         let rate = RateLimit::new(RateLimit::MAX_PER_SECOND, RateLimit::MAX_BURST).unwrap();
@@ -222,7 +222,7 @@ async fn events(world: &World, what: &What) -> Vec<String> {
     }
 }
 
-/// A mobile number of Spain.
+/// A Spanish mobile number.
 fn phone(n: usize) -> String {
     format!("+346001{n:05}")
 }
@@ -237,13 +237,13 @@ async fn someone(world: &World, n: usize) -> domain::ContactId {
     contact.await.id
 }
 
-/// A conversation with somebody who has a number.
+/// Creates a conversation with a contact who has a phone number.
 async fn reached(world: &World, n: usize) -> Conversation {
     let contact = someone(world, n).await;
     world.conversation(|one| one.externals = vec![World::external(contact, LINE)]).await
 }
 
-/// Takes a text into a conversation, as the API does.
+/// Adds a text message to a conversation, as the API does.
 async fn say(world: &World, conversation: &Conversation) {
     let store = world.db.store();
     let draft = Draft {
@@ -260,7 +260,7 @@ async fn say(world: &World, conversation: &Conversation) {
     assert_eq!(store.take_message(&new, FIRST_DUE, &id.to_string()).await.unwrap(), MessageTaken::Done);
 }
 
-/// An endpoint that wants everything.
+/// Creates an endpoint that subscribes to all events.
 async fn endpoint(world: &World) {
     let store = world.db.store();
     let endpoint = WebhookEndpoint {

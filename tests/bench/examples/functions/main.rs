@@ -1,10 +1,10 @@
-//! What each function costs beside the least that a function can be (`make bench`): start, memory, processor, round trips
-//! and units, of the binaries that are shipped, over TLS as on AWS.
+//! Compares the cost of each function with the smallest possible function (`make bench`): start, memory, CPU, round
+//! trips and units. It measures the release binaries over TLS, as on AWS.
 //!
-//! `functions [NAME...]` measures only those whose name contains one of these.
+//! `functions [NAME...]` measures only the functions whose name contains one of these.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)] // tables and progress are all it has to say
-#![allow(clippy::unwrap_used)] // a measurement that cannot go on ends
+#![allow(clippy::print_stdout, clippy::print_stderr)] // the program prints tables and progress
+#![allow(clippy::unwrap_used)] // a measurement that fails stops the program
 
 mod cases;
 mod measure;
@@ -18,7 +18,9 @@ async fn main() {
     let authority = Authority::new();
     let valgrind = measure::valgrind();
     if valgrind.is_none() {
-        eprintln!("valgrind is missing (Debian: apt-get install valgrind): instructions are not counted");
+        eprintln!(
+            "valgrind is missing (Debian: apt-get install valgrind): the table has no instruction counts"
+        );
     }
     let mut costs = vec![];
     for case in cases::ALL {

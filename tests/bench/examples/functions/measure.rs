@@ -1,4 +1,4 @@
-//! One case, measured.
+//! Measures one case.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,31 +8,31 @@ use harness::trips;
 
 use crate::cases::{Case, Scene};
 
-/// So many processes are started for the time that a start takes.
+/// The number of processes started to measure the start.
 const STARTS: usize = 21;
-/// So many of them answer a first request.
+/// The number of those processes that also answer a first request.
 const FIRSTS: usize = 7;
-/// Requests before the first that is measured, and those that are.
+/// The number of requests before the measured ones, and of the measured ones.
 const WARM: usize = 20;
 const MEASURED: usize = 200;
-/// Requests under valgrind: their difference is what is counted.
+/// The numbers of requests under valgrind. The difference of the two runs is counted.
 const FEW: usize = 3;
 const MORE: usize = 23;
 
-/// All events that a case needs.
+/// The number of events that a case needs.
 pub(crate) const EVENTS: usize = FIRSTS + 2 * (WARM + MEASURED) + FEW + MORE;
 
-/// What one case cost.
+/// The cost of one case.
 pub(crate) struct Cost {
     pub(crate) name: &'static str,
-    /// From the start of the process to its first poll.
+    /// The time from the start of the process to its first poll.
     pub(crate) start: Duration,
-    /// The first request after a start, connections to the store opened within it, and the part of it that the stand-in of
-    /// the store took.
+    /// The duration of the first request after a start, including the connections to the store that it opens, and the
+    /// part of it that the stand-in for the store took.
     pub(crate) first: Duration,
     pub(crate) first_store: Duration,
     pub(crate) peak_memory: u64,
-    /// Of one request more, of a process that has answered others.
+    /// The CPU time of one request of a warm process.
     pub(crate) cpu: Duration,
     pub(crate) plain_cpu: Duration,
     pub(crate) instructions: Option<u64>,
@@ -42,7 +42,7 @@ pub(crate) struct Cost {
     pub(crate) size: u64,
 }
 
-/// The command by which instructions are counted.
+/// The path of valgrind, which counts the instructions.
 pub(crate) fn valgrind() -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join("valgrind")).find(|path| path.exists())
@@ -130,7 +130,7 @@ pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&P
     }
 }
 
-/// How long a request took that must be answered well.
+/// The duration of a request. Panics if the request fails.
 async fn answered(function: &mut Function, event: &str) -> Duration {
     let end = function.lambda.invoke(event.to_owned()).await;
     let answer: serde_json::Value = serde_json::from_slice(&end.answer).unwrap_or_default();
@@ -140,7 +140,7 @@ async fn answered(function: &mut Function, event: &str) -> Duration {
     end.took
 }
 
-/// The instructions of a whole life with these requests.
+/// The number of instructions of a process that answers these requests and ends.
 async fn counted(valgrind: &Path, path: &Path, env: &[(String, String)], events: &[&str]) -> u64 {
     let out = scratch("bench-callgrind.out");
     let under = [

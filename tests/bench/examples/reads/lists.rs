@@ -1,4 +1,4 @@
-//! Lists of conversations, in a workspace that has a hundred and in one that has a hundred thousand.
+//! Lists of conversations, in workspaces with one hundred and with one hundred thousand of them.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use store::ConversationQuery;
 
 const SIZES: [(&str, usize); 2] = [("100", 100), ("100,000", 100_000)];
 const SHARDS: [(&str, u8); 2] = [("one shard", 1), ("four shards", 4)];
-/// So many conversations are put into the database at once.
+/// How many conversations are imported at a time.
 const AT_ONCE: usize = 500;
 
-/// One read: its name, the page size, whether it is the page in the middle, and which filters it has.
+/// One read: its name, page size, whether it reads the page in the middle, and its filters.
 struct Read {
     name: &'static str,
     page_size: usize,
@@ -48,7 +48,7 @@ const READS: &[Read] = &[
     Read { name: "20 of an external with an internal", external: Some(Naming::Id), internal: true, ..FIRST },
 ];
 
-/// What endpoint 2 reads in its own name; who calls, and how often, is looked at beside it.
+/// The reads of endpoint 2 itself, without authentication and rate limit, which run beside them.
 pub(crate) async fn of_conversations() -> Table {
     let names = READS.iter().map(|read| read.name.to_owned());
     let mut table = Table::new("Lists of conversations: round trips / read units", "page", names);
@@ -67,8 +67,8 @@ pub(crate) async fn of_conversations() -> Table {
     table
 }
 
-/// A workspace of so many conversations. A contact takes part in every other of them, a user in every other of these
-/// and of those, and so with those that are active.
+/// A workspace with a given number of conversations. One contact is in every second conversation. One user is in every
+/// second conversation of that contact and in every second of the others, and the same holds for the active ones.
 struct Office {
     world: World,
     size: usize,
@@ -121,7 +121,7 @@ impl Office {
         Self { world, size, contact, user }
     }
 
-    /// What a read costs a process that has answered another before.
+    /// The cost of a read in a process that has answered another one before.
     async fn cost(&self, read: &Read) -> Cost {
         let external = read.external.map(|named| match (named, &self.contact.cellphone) {
             (Naming::Phone, Some(cellphone)) => ContactRef::Cellphone(cellphone.clone()),
@@ -138,11 +138,11 @@ impl Office {
         self.page(query.clone()).await;
         self.world.db.forget_calls();
         let shown = self.page(ConversationQuery { after, ..query }).await.items.len();
-        assert_eq!(shown, read.page_size, "{}: a page that is not full tells little", read.name);
+        assert_eq!(shown, read.page_size, "{}: the page must be full", read.name);
         Cost::of_calls(&self.world.db)
     }
 
-    /// The position behind half of the conversations.
+    /// The cursor after half of the conversations.
     async fn middle(&self, query: &ConversationQuery) -> Option<String> {
         let (mut query, mut seen) = (ConversationQuery { page_size: 50, ..query.clone() }, 0);
         while seen < self.size / 2 {
@@ -156,18 +156,20 @@ impl Office {
     async fn page(&self, query: ConversationQuery) -> store::Page<Conversation> {
         match self.world.db.store().conversations_page(self.world.workspace, query).await {
             Ok(page) => page,
-            Err(error) => panic!("a page cannot be read: {error}"),
+            Err(error) => panic!("cannot read a page: {error}"),
         }
     }
 }
 
-/// Spreads the workspace's lists over so many shards.
+/// Spreads the lists of the workspace over this number of shards.
 async fn spread(world: &World, shards: u8) {
     let store = world.db.store();
-    let Ok(Some(seen)) = store.workspace(world.workspace).await else { panic!("the world has no workspace") };
+    let Ok(Some(seen)) = store.workspace(world.workspace).await else {
+        panic!("the workspace does not exist")
+    };
     let next =
         Workspace { list_shards_read: shards, list_shards_write: shards, version: seen.version + 1, ..seen };
     assert!(store.replace_workspace(&next).await.is_ok_and(|replaced| replaced));
-    // By then no process remembers how it was before.
+    // After this time no process has the old setting cached.
     world.db.clock().advance(Duration::from_secs(60));
 }

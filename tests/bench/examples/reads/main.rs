@@ -1,7 +1,8 @@
-//! What reads cost where there is little and where there is much (`make bench`): a table for each kind of read, of round
-//! trips and of read units, against the embedded database. Times would be those of the emulator, and are not shown.
+//! Compares the cost of reads in small and large workspaces (`make bench`). It prints a table for each kind of read
+//! with round trips and read units of the embedded database. It prints no times, because they would be those of the
+//! emulator.
 
-#![allow(clippy::print_stdout, clippy::print_stderr)] // tables and progress are all it has to say
+#![allow(clippy::print_stdout, clippy::print_stderr)] // the program prints tables and progress
 
 mod lists;
 
