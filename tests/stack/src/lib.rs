@@ -1,1 +1,2 @@
-//! Nothing but tests: of the whole stack (`tests/whole`) and of who imports whom (`tests/floors.rs`).
+//! This crate has only tests: of the whole stack (`tests/whole`) and of the dependencies between packages
+//! (`tests/floors.rs`).

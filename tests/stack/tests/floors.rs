@@ -1,13 +1,13 @@
-//! Who may import whom. The list below is the house's plan: a new edge shows as a diff of this file.
+//! Which package may depend on which. A new dependency between packages shows as a diff of the list below.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
-/// Each package and the packages of the workspace it is built from (tests aside), floor by floor: a package
-/// may only import from the floors below its own.
+/// Each package and the workspace packages that it depends on (except for tests), floor by floor. A package may depend
+/// only on packages of lower floors.
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("domain", &[])],
     &[("outbound", &["domain"])],
@@ -43,25 +43,25 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("bench", &["domain", "harness", "store"])],
 ];
 
-/// What the functions' and rooms' own tests may be built from besides.
+/// Packages on which the tests of any package may also depend.
 const FOR_TESTS: &[&str] = &["harness", "local"];
 
 #[test]
-fn every_package_imports_only_from_the_floors_below_as_listed() {
+fn every_package_depends_only_on_the_listed_packages_of_lower_floors() {
     let (built_from, tested_with) = edges();
     let listed: BTreeMap<String, BTreeSet<String>> = FLOORS
         .iter()
         .flat_map(|floor| floor.iter())
         .map(|(name, below)| ((*name).to_owned(), below.iter().map(|&name| name.to_owned()).collect()))
         .collect();
-    assert_eq!(built_from, listed, "left: what the manifests say, right: the list of floors");
+    assert_eq!(built_from, listed, "left: the manifests, right: the list of floors");
 
     for (height, floor) in FLOORS.iter().enumerate() {
         let below: BTreeSet<&str> =
             FLOORS[..height].iter().flat_map(|floor| floor.iter()).map(|(name, _)| *name).collect();
         for (name, imports) in *floor {
             for import in *imports {
-                assert!(below.contains(import), "{name} imports {import}, which is not below it");
+                assert!(below.contains(import), "{name} depends on {import}, which is not on a lower floor");
             }
         }
     }
@@ -69,14 +69,14 @@ fn every_package_imports_only_from_the_floors_below_as_listed() {
     for (name, imports) in tested_with.iter().filter(|(name, _)| *name != "stack-tests") {
         for import in imports {
             let known = FOR_TESTS.contains(&import.as_str()) || listed[name].contains(import);
-            assert!(known, "the tests of {name} import {import}");
+            assert!(known, "the tests of {name} may not depend on {import}");
         }
     }
 }
 
 type Edges = BTreeMap<String, BTreeSet<String>>;
 
-/// What each package of the workspace is built from, and what its tests are.
+/// The workspace packages that each package depends on, and those that only its tests depend on.
 fn edges() -> (Edges, Edges) {
     let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
     let ours: BTreeSet<String> = metadata.packages.iter().map(|package| package.name.to_string()).collect();
@@ -96,7 +96,7 @@ fn edges() -> (Edges, Edges) {
     edges
 }
 
-/// The page's table of scenarios names tests; each must be there.
+/// Every test named in the scenario table of docs/ARCHITECTURE.md exists.
 #[test]
 fn the_scenarios_of_the_webhooks_engine_are_tests() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -109,7 +109,10 @@ fn the_scenarios_of_the_webhooks_engine_are_tests() {
     let named: Vec<&str> = table.split('`').filter(|part| part.len() > 20 && !part.contains(' ')).collect();
     assert!(named.len() >= 30, "{}", named.len());
     for name in named {
-        assert!(sources.contains(&format!("fn {name}()")), "no test is called {name}");
+        assert!(
+            sources.contains(&format!("fn {name}()")),
+            "docs/ARCHITECTURE.md names a test that does not exist: {name}"
+        );
     }
 }
 

@@ -1,4 +1,4 @@
-//! From a change to the customer's endpoint, whatever is killed or lost on the way.
+//! From a change to the customer's endpoint, also if a process is killed or a message is lost.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::stack::{QUICK_RETRIES, Received, Stack, kill, root};
 
 #[tokio::test]
-async fn a_change_reaches_the_endpoint_signed_as_others_libraries_verify_it() {
+async fn a_change_reaches_the_endpoint_with_signatures_that_third_party_libraries_verify() {
     let stack = Stack::start("signed", &[]).await;
     let workspace = stack.workspace("Signed");
     let webhook = stack.webhook(&workspace, "/ok/signed", &[]);
@@ -21,7 +21,7 @@ async fn a_change_reaches_the_endpoint_signed_as_others_libraries_verify_it() {
     assert_eq!(types, ["contact.created", "contact.updated"]);
     let updated = &received[1];
     let api = stack.api(reqwest::Method::GET, &workspace, &format!("/contacts/{contact}"), None).await;
-    assert_eq!(updated.json["payload"], api.json, "the payload is the contact as the API shows it");
+    assert_eq!(updated.json["payload"], api.json, "the payload equals the API's view of the contact");
     assert_eq!(updated.json["payload"]["firstName"], "Zoë");
     assert_eq!(updated.json["entity"], "contact_updates");
     assert_eq!(updated.json["workspaceId"], workspace.id.as_str());
@@ -43,7 +43,7 @@ async fn a_change_reaches_the_endpoint_signed_as_others_libraries_verify_it() {
     assert!(deliveries.iter().all(|delivery| delivery["attempts"] == 1), "{deliveries:?}");
 }
 
-/// Verifies a request with PyPI's `standardwebhooks` and, for the legacy header, Python's own hmac.
+/// Verifies a request with `standardwebhooks` from PyPI and, for the legacy header, with Python's hmac module.
 fn verified(request: &Received, secret: &str) -> String {
     const SCRIPT: &str = r#"
 import base64, hashlib, hmac, json, sys
@@ -68,15 +68,20 @@ print("both signatures verify")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("the verifier runs");
-    python.stdin.take().expect("its input").write_all(given.to_string().as_bytes()).expect("it reads");
-    let output = python.wait_with_output().expect("it ends");
+        .expect("the verifier starts");
+    python
+        .stdin
+        .take()
+        .expect("the verifier's input")
+        .write_all(given.to_string().as_bytes())
+        .expect("the verifier reads its input");
+    let output = python.wait_with_output().expect("the verifier's output");
     let said = if output.status.success() { output.stdout } else { output.stderr };
     String::from_utf8_lossy(&said).trim().to_owned()
 }
 
 #[tokio::test]
-async fn an_endpoint_that_fails_twice_gets_the_same_event_again_signed_anew() {
+async fn after_two_failures_the_endpoint_gets_the_same_event_with_a_new_signature() {
     let stack = Stack::start("fails-twice", &[QUICK_RETRIES]).await;
     let workspace = stack.workspace("Fails twice");
     let contact = stack.contact(&workspace, "Ana", "ana@example.com", "+12025550101");
@@ -92,7 +97,7 @@ async fn an_endpoint_that_fails_twice_gets_the_same_event_again_signed_anew() {
     }
     let stamps: Vec<&Value> =
         received.iter().map(|request| &request.headers["x-service-timestamp"]).collect();
-    assert_ne!(stamps[0], stamps[2], "each attempt has its own time");
+    assert_ne!(stamps[0], stamps[2], "each attempt has its own timestamp");
     let secret = webhook["secret"].as_str().unwrap();
     assert_eq!(verified(&received[2], secret), "both signatures verify");
 
@@ -118,14 +123,14 @@ async fn a_delivery_killed_between_the_post_and_its_record_is_delivered_again_wi
     stack.webhook(&workspace, "/slow/2/here", &["contact.updated"]);
     stack.rename(&workspace, &contact, "Bea").await;
 
-    // The receiver writes its ledger before it answers, two seconds later: in between nothing is recorded yet.
+    // The receiver writes its ledger two seconds before it responds. In this time the delivery is not recorded yet.
     let first = stack.wait_for("/slow/2/here", 1).await.remove(0);
     let delivering = stack.processes_of("webhook-delivery");
-    assert!(!delivering.is_empty(), "a process of webhook-delivery");
+    assert!(!delivering.is_empty(), "a process of webhook-delivery must be running");
     delivering.into_iter().for_each(kill);
 
     let again = stack
-        .wait_until("the delivery to be made again", async || {
+        .wait_until("the redelivery", async || {
             stack.sweep();
             stack.received("/slow/2/here").await.into_iter().nth(1)
         })
@@ -168,10 +173,10 @@ async fn deliveries_whose_queue_messages_are_lost_are_made_by_the_sweeper() {
         .await;
     stack.aws(&["sqs", "purge-queue", "--queue-url", &queue]);
     stack.aws(&["lambda", "update-event-source-mapping", "--uuid", &mapping, "--enabled"]);
-    assert!(stack.received("/ok/lost").await.is_empty(), "nothing was delivered");
+    assert!(stack.received("/ok/lost").await.is_empty(), "no delivery may arrive before the sweep");
 
     stack
-        .wait_until("the sweeper to queue it again", async || {
+        .wait_until("the delivery that the sweeper queued", async || {
             stack.sweep();
             (!stack.received("/ok/lost").await.is_empty()).then_some(())
         })

@@ -1,4 +1,5 @@
-//! Files: what endpoint 10 answers can be uploaded as it stands, by whatever client, and nothing else can.
+//! Files: any client can use the upload that endpoint 10 returns without changes, and the bucket refuses every other
+//! request.
 
 use std::process::Command;
 
@@ -12,7 +13,7 @@ use crate::stack::{Answer, Stack, Workspace, root};
 
 const ORIGIN: &str = "https://app.example.com";
 
-/// A file, ready for upload.
+/// A file that is ready for upload.
 struct Upload {
     media_id: String,
     url: String,
@@ -20,14 +21,14 @@ struct Upload {
 }
 
 impl Upload {
-    /// The bucket and the key that the URL leads to; the emulator serves buckets by path.
+    /// The bucket and the key of the URL. The emulator has path-style URLs.
     fn place(&self) -> (String, String) {
         let url = reqwest::Url::parse(&self.url).expect("a URL");
         let (bucket, key) = url.path()[1..].split_once('/').expect("a bucket and a key");
         (bucket.to_owned(), key.to_owned())
     }
 
-    /// The headers with another value for one of them, or without it.
+    /// The headers with one value replaced or removed.
     fn headers_but(&self, name: &str, value: Option<&str>) -> Vec<(String, String)> {
         let others = self.headers.iter().filter(|(known, _)| known != name).cloned();
         others.chain(value.map(|value| (name.to_owned(), value.to_owned()))).collect()
@@ -38,7 +39,7 @@ fn digest(bytes: &[u8]) -> String {
     STANDARD.encode(Sha256::digest(bytes))
 }
 
-/// Makes files ready for upload: name, type, MIME type, bytes, and whether their size is declared.
+/// Makes files ready for upload. Each is given as name, type, MIME type, bytes, and whether its size is declared.
 async fn ready(
     stack: &Stack,
     workspace: &Workspace,
@@ -67,20 +68,20 @@ async fn ready(
     uploads.collect()
 }
 
-/// Sends bytes anywhere.
+/// Sends bytes to any URL.
 async fn send(method: Method, url: &str, headers: &[(String, String)], bytes: &[u8]) -> Answer {
     let request = reqwest::Client::new().request(method, url).body(bytes.to_vec());
     let request = headers.iter().fold(request, |request, (name, value)| request.header(name, value));
     Stack::answer(request).await
 }
 
-/// What the bucket holds in the place of a file.
+/// The bucket's description of the object of a file.
 fn held(stack: &Stack, upload: &Upload) -> Value {
     let (bucket, key) = upload.place();
     stack.aws(&["s3api", "head-object", "--bucket", &bucket, "--key", &key, "--checksum-mode", "ENABLED"])
 }
 
-/// The keys of all that the bucket holds.
+/// The keys of all objects in the bucket.
 fn all_keys(stack: &Stack, bucket: &str) -> Vec<String> {
     let list = stack.aws(&["s3api", "list-objects-v2", "--bucket", bucket]);
     let objects = list["Contents"].as_array().cloned().unwrap_or_default();
@@ -106,13 +107,14 @@ fn with_python(upload: &Upload, file: &str) -> String {
 }
 
 fn printed(command: &mut Command) -> String {
-    let output = command.output().expect("the program runs");
+    let output = command.output().expect("the program starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// As a page's `fetch` does it: the browser asks first, as method and headers are not simple ones, then sends what
-/// it was allowed to and looks whether the page may see the answer. `Content-Length` is the browser's own to set.
+/// Uploads like `fetch` on a page. The browser sends a preflight, because method and headers are not simple, then sends
+/// what the preflight allowed, and checks that the page may read the response. The browser itself sets
+/// `Content-Length`.
 async fn with_fetch(upload: &Upload, bytes: &[u8]) {
     let mut named: Vec<String> = upload.headers.iter().map(|(name, _)| name.to_lowercase()).collect();
     named.retain(|name| name != "content-length");
@@ -170,7 +172,7 @@ async fn files_are_uploaded_as_answered_with_curl_with_python_and_by_a_browser()
 }
 
 #[tokio::test]
-async fn the_bucket_refuses_what_was_not_signed() {
+async fn the_bucket_refuses_every_request_that_differs_from_the_signed_one() {
     let stack = Stack::start("refused", &["UploadOrigins=https://app.example.com"]).await;
     let workspace = stack.workspace("Refused");
     let bytes = &b"From Lisbon with love"[..];
@@ -187,8 +189,8 @@ async fn the_bucket_refuses_what_was_not_signed() {
         assert!(upload.url.contains(from), "{from} in {}", upload.url);
         upload.url.replacen(from, to, 1)
     };
-    // An independent signature, to have one that is over.
-    let place = upload.url.split('?').next().expect("a place").to_owned();
+    // A signature by an independent implementation, to create an expired one.
+    let place = upload.url.split('?').next().expect("a URL without a query").to_owned();
     let signed_ago = |seconds: &str| {
         let mut command = Command::new("python3");
         command.arg(root().join("tests/stack/presign.py"));
@@ -200,7 +202,7 @@ async fn the_bucket_refuses_what_was_not_signed() {
     const MISMATCH: (u16, &str) = (403, "SignatureDoesNotMatch");
     const DENIED: (u16, &str) = (403, "AccessDenied");
     let own_url = || upload.url.clone();
-    // Requests without a body have no size that could be signed.
+    // A request without a body has no size to sign.
     let (sizeless_url, sizeless) = (|| another.url.clone(), || another.headers.clone());
     let longer = [bytes, b"!"].concat();
     let (text, digest_header) = ("Content-Type", "x-amz-checksum-sha256");
@@ -213,7 +215,7 @@ async fn the_bucket_refuses_what_was_not_signed() {
         ("another content type", put(), own_url(), with(text, "text/html"), bytes, MISMATCH),
         ("no content type", put(), own_url(), without(text), bytes, MISMATCH),
         ("more bytes", put(), own_url(), with("Content-Length", "22"), &longer, MISMATCH),
-        // Here the rights of the function that signed are looked at first, and they do not reach so far.
+        // Here the emulator first checks the rights of the function that signed. They do not allow the action.
         ("fetching", Method::GET, sizeless_url(), sizeless(), b"", DENIED),
         ("deleting", Method::DELETE, sizeless_url(), sizeless(), b"", DENIED),
         ("posting", Method::POST, own_url(), own(), bytes, MISMATCH),
@@ -238,7 +240,7 @@ async fn the_bucket_refuses_what_was_not_signed() {
     ];
     assert_eq!(stack.request(Method::OPTIONS, &upload.url, &preflight).await.status, 403, "another origin");
 
-    // The same algorithm within its time, and the URL as it was answered, are taken.
+    // The bucket accepts the same algorithm before the expiry, and the URL as it was returned.
     for url in [signed_ago("590"), own_url()] {
         let answer = send(put(), &url, &own(), bytes).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
@@ -247,7 +249,7 @@ async fn the_bucket_refuses_what_was_not_signed() {
 }
 
 #[tokio::test]
-async fn the_bytes_of_a_file_go_with_its_row() {
+async fn the_bytes_of_a_file_are_deleted_after_its_row() {
     let stack = Stack::start("forgotten", &[]).await;
     let workspace = stack.workspace("Forgotten");
     let bytes = &b"Never sent"[..];
@@ -265,12 +267,16 @@ async fn the_bytes_of_a_file_go_with_its_row() {
     let kept = stack.aws(&["dynamodb", "get-item", "--table-name", &table, "--key", &row(&uploads[1])]);
     let until: u64 =
         kept["Item"]["expiresAt"]["N"].as_str().expect("a time to live").parse().expect("seconds");
-    let now = std::time::UNIX_EPOCH.elapsed().expect("a time after 1970").as_secs();
-    assert!((86_400..=87_000).contains(&(until - now)), "a day and ten minutes: {}", until - now);
-    // As its time to live does it.
+    let now = std::time::UNIX_EPOCH.elapsed().expect("the clock is after 1970").as_secs();
+    assert!(
+        (86_400..=87_000).contains(&(until - now)),
+        "expected a day and ten minutes, but the row expires in {} seconds",
+        until - now
+    );
+    // Deletes the row, as its time to live does.
     stack.aws(&["dynamodb", "delete-item", "--table-name", &table, "--key", &row(&uploads[0])]);
     stack
-        .wait_until("the bytes to go", async || {
+        .wait_until("the deletion of the bytes", async || {
             (all_keys(&stack, &bucket) == [uploads[1].place().1]).then_some(())
         })
         .await;

@@ -1,11 +1,11 @@
-//! Nobody gets in, nobody learns, and nothing personal is logged.
+//! Workspaces are isolated, responses reveal nothing about others, and logs contain no personal data.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::stack::{Answer, Stack, Workspace};
 
-/// An answer without what differs from request to request.
+/// A response without the parts that differ from request to request.
 fn comparable(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
     let mut headers = answer.headers.clone();
     headers.retain(|(name, _)| {
@@ -16,11 +16,11 @@ fn comparable(answer: &Answer) -> (u16, String, Vec<(String, String)>) {
     (answer.status, answer.text.clone(), headers)
 }
 
-/// A place where an id can stand: what it is, the method, path and body with a foreign id and with one that nobody
-/// has, and the status of both answers.
+/// A place where a request may have an id: its name, the method, path and body with a foreign id and with an unknown
+/// one, and the status of both responses.
 type Row = (&'static str, Method, String, String, Option<Value>, Option<Value>, u16);
 
-/// Sends each row's two requests. The answers name the id that was sent; but for that they are the same bytes.
+/// Sends the two requests of each row. The responses must be the same bytes, except for the id that was sent.
 async fn all_answer_alike(stack: &Stack, mine: &Workspace, rows: Vec<Row>, named: &[&str]) {
     for (what, method, foreign_path, unknown_path, foreign_body, unknown_body, status) in rows {
         let foreign = stack.api(method.clone(), mine, &foreign_path, foreign_body).await;
@@ -38,7 +38,7 @@ async fn all_answer_alike(stack: &Stack, mine: &Workspace, rows: Vec<Row>, named
 }
 
 #[tokio::test]
-async fn ids_of_another_workspace_answer_like_unknown_ones_for_conversations_files_and_messages() {
+async fn foreign_and_unknown_ids_get_the_same_response_for_conversations_files_and_messages() {
     let stack = Stack::start("matrix-talk", &[]).await;
     let (mine, theirs) = (stack.workspace("Mine"), stack.workspace("Theirs"));
     let mut made_of = vec![];
@@ -122,7 +122,7 @@ async fn ids_of_another_workspace_answer_like_unknown_ones_for_conversations_fil
     let (conversation, message, media, contact, user, team, template, brand, agent, channel) = made;
     let (my_conversation, my_contact) = (&mine_made.0, &mine_made.3);
     let random = "7a1c1f6e-6f0e-4d55-9a5e-6d1d8d3d2c11";
-    // As long as the agent's, so that the answers are.
+    // These have the length of the agent's, so that the responses have the same length.
     let (nobody, no_channel) = ("agent.xyz@example.com", "1066600009");
 
     let post = |what: &'static str, path: &str, foreign: Value, unknown: Value, status: u16| -> Row {
@@ -303,13 +303,16 @@ async fn ids_of_another_workspace_answer_like_unknown_ones_for_conversations_fil
     all_answer_alike(&stack, &mine, rows, &named).await;
 
     let theirs_now = stack.api(Method::GET, &theirs, &format!("/conversations/{conversation}"), None).await;
-    assert_eq!(theirs_now.json["updatedAt"], theirs_now.json["createdAt"], "nothing of theirs changed");
+    assert_eq!(
+        theirs_now.json["updatedAt"], theirs_now.json["createdAt"],
+        "the other workspace must not change"
+    );
     let mine_now = stack.api(Method::GET, &mine, "/conversations", None).await;
-    assert_eq!(mine_now.json["conversations"].as_array().unwrap().len(), 1, "nothing was left behind");
+    assert_eq!(mine_now.json["conversations"].as_array().unwrap().len(), 1, "no conversation may be added");
 }
 
 #[tokio::test]
-async fn ids_of_another_workspace_answer_like_unknown_ones_for_contacts_users_and_attributes() {
+async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_attributes() {
     let stack = Stack::start("matrix", &[]).await;
     let (mine, theirs) = (stack.workspace("Mine"), stack.workspace("Theirs"));
     let my_contact = stack.contact(&mine, "Ana", "ana@example.com", "+12025550101");
@@ -350,7 +353,7 @@ async fn ids_of_another_workspace_answer_like_unknown_ones_for_contacts_users_an
     let my_closed = stack.console(&my_closed);
     let random = "7a1c1f6e-6f0e-4d55-9a5e-6d1d8d3d2c11".to_owned();
 
-    // One row a place where an id can stand: what is sent with the foreign id and with one that nobody has.
+    // One row for each place where a request may have an id: the request with the foreign id and with an unknown one.
     let closed_id = closed["id"].as_str().unwrap().to_owned();
     let value_id = closed["values"][0]["id"].as_str().unwrap().to_owned();
     let my_closed_id = my_closed["id"].as_str().unwrap().to_owned();
@@ -397,7 +400,7 @@ async fn ids_of_another_workspace_answer_like_unknown_ones_for_contacts_users_an
     let contacts = stack.api(Method::GET, &mine, "/contacts", None).await;
     assert_eq!(contacts.json["contacts"].as_array().unwrap().len(), 1);
     let theirs_now = stack.api(Method::GET, &theirs, &format!("/contacts/{contact}"), None).await;
-    assert_eq!(theirs_now.json["firstName"], "Eve", "nothing of theirs changed");
+    assert_eq!(theirs_now.json["firstName"], "Eve", "the other workspace must not change");
 
     wrong_keys_are_answered_alike(&stack, &mine, &theirs, &random).await;
 }
@@ -450,7 +453,7 @@ async fn personal_data_and_secrets_never_reach_a_log() {
     let search = stack.api(Method::GET, &workspace, "/contacts?search=canaryfirst", None).await;
     assert_eq!(search.json["contacts"].as_array().unwrap().len(), 1);
     stack.deliveries_in(&workspace, "DELIVERED").await;
-    // A row from a newer release: its error names the row, whose key holds an address.
+    // A row of a newer release. The error names the row, and the row's key contains an address.
     let agent = "canaryagent@example.com";
     stack.console(&["user", "create", "--workspace", &workspace.id, "--email", agent]);
     let key = json!({"pk": {"S": format!("{}#UE#{agent}", workspace.id)}, "sk": {"S": "U"}}).to_string();
@@ -466,13 +469,16 @@ async fn personal_data_and_secrets_never_reach_a_log() {
     assert_eq!((failed.status, &failed.json["code"]), (500, &json!("SERVICE_CORE_0500")));
 
     let logs = stack.logs();
-    assert!(logs.contains("answered") && logs.contains("cannot be read"), "the functions' logs are here");
+    assert!(
+        logs.contains("answered") && logs.contains("cannot be read"),
+        "the logs of the functions are missing"
+    );
     let secret = webhook["secret"].as_str().unwrap();
     for canary in
         ["canary", "Canary", "2025550177", "other@example.com", "customer-key", secret, &workspace.key]
     {
         if let Some(line) = logs.lines().find(|line| line.contains(canary)) {
-            panic!("{canary:?} is in a log: {line}");
+            panic!("a log contains {canary:?}: {line}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From a landing page to the first WhatsApp message and the customer's endpoint.
+//! From a landing page to the first WhatsApp message and to the customer's endpoint.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,7 +14,7 @@ const PAGE: &str = "https://www.shop.example";
 const ACCOUNT: &str = "2077000001";
 const PATH: &str = "/api/v1/leadscout/campaign-leads";
 
-/// A workspace whose page captures leads.
+/// A workspace with lead capture for its page.
 struct Capturing {
     workspace: Workspace,
     key: String,
@@ -58,12 +58,12 @@ impl Capturing {
         format!("{}{PATH}?workspaceId={}", stack.text("captureUrl"), self.workspace.id)
     }
 
-    /// Posts a lead as a page of that origin does.
+    /// Posts a lead as a page with these `Origin` headers does.
     async fn post(&self, stack: &Stack, origins: &[&str], body: &Value) -> Answer {
         Stack::answer(request(&self.url(stack), origins, body)).await
     }
 
-    /// Posts the lead of a number and returns the id that is answered.
+    /// Posts a lead with this phone number. Returns the id in the response.
     async fn lead(&self, stack: &Stack, phone: &str) -> String {
         let answer = self.post(stack, &[PAGE], &self.body(phone, &format!("pass-{phone}"))).await;
         assert_eq!(answer.status, 202, "{}", answer.text);
@@ -93,7 +93,7 @@ fn request(url: &str, origins: &[&str], body: &Value) -> reqwest::RequestBuilder
     request.header("content-type", "application/json").body(body.to_string())
 }
 
-/// What the provider was asked to send, by number.
+/// The requests that the provider got, by phone number.
 async fn asked(stack: &Stack) -> BTreeMap<String, Vec<Value>> {
     let ledger = stack.request(Method::GET, &format!("{}/ledger", stack.text("providerUrl")), &[]).await;
     let mut by_number: BTreeMap<String, Vec<Value>> = BTreeMap::new();
@@ -105,7 +105,7 @@ async fn asked(stack: &Stack) -> BTreeMap<String, Vec<Value>> {
 }
 
 #[tokio::test]
-async fn a_lead_is_written_to_once_and_its_events_reach_the_receiver() {
+async fn a_lead_gets_one_message_and_its_events_reach_the_receiver() {
     let stack = Stack::start("lead", &[]).await;
     let capturing = Capturing::start(&stack, "Lead", "1077000001");
     stack.webhook(&capturing.workspace, "/ok/lead", &[]);
@@ -124,7 +124,7 @@ async fn a_lead_is_written_to_once_and_its_events_reach_the_receiver() {
     assert_eq!(answer.json, json!({"requestId": lead}));
     let shown = capturing.ends(&stack, &lead, "SENT").await;
 
-    // The same number within a day, its answer lost or sent anew.
+    // The same number within a day: a repeat after a lost response, and a new request.
     for token in ["pass-1", "pass-2"] {
         let again = capturing.post(&stack, &[PAGE], &capturing.body(phone, token)).await;
         assert_eq!((again.status, &again.json["requestId"]), (202, &json!(lead)), "{}", again.text);
@@ -150,12 +150,12 @@ async fn a_lead_is_written_to_once_and_its_events_reach_the_receiver() {
     assert_eq!(events["message.updated"]["status"], "SENT");
 
     let calls = &asked(&stack).await[phone];
-    assert_eq!(calls.len(), 1, "one message");
+    assert_eq!(calls.len(), 1, "the provider gets one message");
     assert_eq!(calls[0]["body"]["template"]["name"], "lead_welcome");
     assert_eq!(calls[0]["body"]["template"]["components"][0]["parameters"][0]["text"], "Ana");
     assert_eq!(calls[0]["headers"]["authorization"], "Bearer line-token");
 
-    // The API shows what the lead opened, and an agent's answer comes after it.
+    // The API shows the conversation of the lead, and the message of an agent comes after the lead's message.
     let path = format!("/conversations/{}", sent["conversationId"].as_str().unwrap());
     let conversation = stack.api(Method::GET, &capturing.workspace, &path, None).await;
     assert_eq!(conversation.json["status"], "NOT_ASSIGNED_TO_HUMAN");
@@ -171,14 +171,14 @@ async fn a_lead_is_written_to_once_and_its_events_reach_the_receiver() {
         .await;
     assert_eq!(texts[1]["body"]["text"]["body"], "How may I help?");
 
-    // Nothing of the visitor is logged.
+    // The logs contain no data of the person.
     for personal in [phone, "Ana Sample", "utm_source", "pass-1", &capturing.key] {
-        assert!(!stack.logs().contains(personal), "{personal} is in a log");
+        assert!(!stack.logs().contains(personal), "a log contains {personal}");
     }
 }
 
 #[tokio::test]
-async fn who_may_not_send_leads_is_told_nothing_and_changes_nothing() {
+async fn a_request_that_may_not_send_leads_learns_nothing_and_changes_nothing() {
     let stack = Stack::start("strangers", &[]).await;
     let (mine, theirs) =
         (Capturing::start(&stack, "Mine", "1077000002"), Capturing::start(&stack, "Theirs", "1077000003"));
@@ -219,7 +219,11 @@ async fn who_may_not_send_leads_is_told_nothing_and_changes_nothing() {
     stack.console(&["capture", "disable", "--workspace", &mine.workspace.id]);
     let disabled = mine.post(&stack, &[PAGE], &body("pass-g")).await;
     assert_eq!((disabled.status, disabled.text.as_str()), (403, refused));
-    assert_eq!(disabled.header("access-control-allow-origin"), PAGE, "its own page may read even that");
+    assert_eq!(
+        disabled.header("access-control-allow-origin"),
+        PAGE,
+        "the configured page may read even this response"
+    );
 
     let unavailable = theirs.post(&stack, &[PAGE], &theirs.body("+34600111888", "status-503-h")).await;
     assert_eq!(unavailable.status, 422, "{}", unavailable.text);
@@ -233,7 +237,7 @@ async fn who_may_not_send_leads_is_told_nothing_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_changed_since_a_lead_was_accepted_counts_when_it_is_sent() {
+async fn each_kind_of_failed_lead_reaches_its_state_and_only_an_operator_retries_it() {
     let stack = Stack::start("suppressed", &["SendRetrySchedule=1", "SendTimeoutSeconds=2"]).await;
     let capturing = Capturing::start(&stack, "Suppressed", "1077000004");
     stack.webhook(&capturing.workspace, "/ok/suppressed", &["lead.failed", "lead.sent"]);
@@ -250,7 +254,7 @@ async fn what_changed_since_a_lead_was_accepted_counts_when_it_is_sent() {
     let put_off = capturing.lead(&stack, "+34600110004").await;
     capturing.ends(&stack, &put_off, "SENT").await;
 
-    // Whoever looks after it has the unknown one tried once more; nothing else does.
+    // An operator retries the unknown lead. Nothing else retries it.
     stack.sweep();
     assert_eq!(asked(&stack).await["+34600110005"].len(), 1);
     let retry = ["lead", "retry", "--workspace", &id, "--lead", &silent, "--may-send-twice"];
@@ -260,7 +264,7 @@ async fn what_changed_since_a_lead_was_accepted_counts_when_it_is_sent() {
             (asked(&stack).await["+34600110005"].len() == 2).then_some(())
         })
         .await;
-    assert!(!asked(&stack).await.contains_key("+34600112999"), "who opted out is not written to");
+    assert!(!asked(&stack).await.contains_key("+34600112999"), "a person who opted out gets no message");
 
     let mut told: Vec<(String, String)> = stack
         .wait_until("four failures and a success", async || {
@@ -285,8 +289,8 @@ async fn what_changed_since_a_lead_was_accepted_counts_when_it_is_sent() {
     assert_eq!(told, expected);
 }
 
-/// Many leads while everything that may go wrong does: each number is written to at most once, and each lead that was
-/// accepted comes to an end. `SOAK_LEADS` says how many (`make soak`: 1,000).
+/// Sends many leads while senders are killed and tasks are lost and repeated. Each number gets at most one message, and
+/// each accepted lead reaches a final state. `SOAK_LEADS` is the number of leads (`make soak`: 1,000).
 #[tokio::test]
 async fn leads_outlive_killed_senders_lost_and_repeated_tasks() {
     let many: usize = std::env::var("SOAK_LEADS").ok().and_then(|many| many.parse().ok()).unwrap_or(200);
@@ -303,7 +307,7 @@ async fn leads_outlive_killed_senders_lost_and_repeated_tasks() {
     let queue = ["sqs", "get-queue-url", "--queue-name", &format!("{}-lead-sends", stack.stack_name())];
     let queue = stack.aws(&queue)["QueueUrl"].as_str().unwrap().to_owned();
 
-    // The last four digits make the provider behave: 0001 to 0006 are the ways in which a call can end.
+    // The last four digits select the provider's behaviour: 0001 to 0006 are the possible outcomes of a call.
     let phones: Vec<String> = (0..many).map(|n| format!("+3460{:07}", 1_110_000 + n)).collect();
     let mut accepted: BTreeMap<String, String> = BTreeMap::new();
     for (round, some) in phones.chunks(many.div_ceil(8)).enumerate() {
@@ -316,7 +320,7 @@ async fn leads_outlive_killed_senders_lost_and_repeated_tasks() {
         }
     }
     assert_eq!(accepted.len(), many);
-    assert_eq!(accepted.values().collect::<BTreeSet<_>>().len(), many, "each has an id of its own");
+    assert_eq!(accepted.values().collect::<BTreeSet<_>>().len(), many, "the ids of the leads are different");
 
     let states = stack
         .wait_until("all leads to have ended", async || {
@@ -343,17 +347,17 @@ async fn leads_outlive_killed_senders_lost_and_repeated_tasks() {
     for (phone, lead) in &accepted {
         let calls = asked.get(phone).map(Vec::as_slice).unwrap_or_default();
         let taken = calls.iter().filter(|call| call["answer"]["status"] == 200).count();
-        assert!(taken <= 1, "{phone} was written to {taken} times");
+        assert!(taken <= 1, "{phone} got {taken} messages");
         let state = states[lead].as_str();
-        // Of a call that was killed nobody knows whether it was taken.
-        assert!(state != "SENT" || taken == 1, "{phone} is SENT and was not");
-        assert!(taken == 0 || ["SENT", "UNKNOWN"].contains(&state), "{phone} was written to and is {state}");
+        // If a sender was killed during a call, the provider may have accepted the call or not.
+        assert!(state != "SENT" || taken == 1, "{phone} is SENT but got no message");
+        assert!(taken == 0 || ["SENT", "UNKNOWN"].contains(&state), "{phone} got a message but is {state}");
         sent += usize::from(state == "SENT");
     }
     assert!(sent > many / 2, "{sent} of {many} were sent: {states:?}");
 }
 
-/// Posts leads, some at the same time; their ids by their numbers.
+/// Posts leads, some of them concurrently. Returns their ids by phone number.
 async fn post_all(stack: &Stack, capturing: &Capturing, phones: &[String]) -> BTreeMap<String, String> {
     let (mut under_way, mut accepted) = (JoinSet::new(), BTreeMap::new());
     let url = capturing.url(stack);
@@ -372,7 +376,7 @@ async fn post_all(stack: &Stack, capturing: &Capturing, phones: &[String]) -> BT
     accepted
 }
 
-/// Queues leads once more, as if each task had come twice.
+/// Queues leads again, as if each task were delivered twice.
 fn repeat_tasks<'a>(
     stack: &Stack,
     capturing: &Capturing,

@@ -1,6 +1,6 @@
-//! The whole stack: the real template in the emulator, real binaries, real HTTPS, driven from outside.
+//! Tests of the whole stack: the real template in the emulator, real binaries and real HTTPS, used from outside.
 //!
-//! Each test starts a stack of its own on free ports in a folder of its own, and all of it ends with the test.
+//! Each test starts its own stack on free ports in its own folder. The stack ends with the test.
 
 mod deliveries;
 mod files;

@@ -1,4 +1,5 @@
-//! What Lambda left in the failure bucket is relayed by the console, which finds the stack's buckets and queues itself.
+//! The console relays the records that Lambda left in the failure bucket. It finds the stack's buckets and queues by
+//! itself.
 
 use serde_json::{Value, json};
 
@@ -8,7 +9,7 @@ use crate::stack::{Stack, Workspace, root};
 const WORKSPACE: &str = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
 
 #[tokio::test]
-async fn a_change_that_the_relay_gave_up_reaches_the_endpoint_when_an_operator_drives_it_again() {
+async fn a_change_that_the_relay_gave_up_on_reaches_the_endpoint_after_an_operator_redrives_it() {
     let stack = Stack::start("redrive", &[]).await;
     stack.console(&["workspace", "create", "--name", "Redrive", "--id", WORKSPACE]);
     let workspace = Workspace { id: WORKSPACE.to_owned(), key: stack.key(WORKSPACE, "*") };
@@ -33,7 +34,7 @@ async fn a_change_that_the_relay_gave_up_reaches_the_endpoint_when_an_operator_d
     assert_eq!(stack.console(&redrive)[0]["relayed"], true);
     let received = stack.wait_for("/ok/redrive", 1).await.remove(0);
     assert_eq!(received.json["eventType"], "contact.created");
-    assert_eq!(stack.console(&redrive), json!([]), "it is done with");
+    assert_eq!(stack.console(&redrive), json!([]), "no record may be left");
 }
 
 fn failure_bucket(stack: &Stack) -> String {

@@ -1,4 +1,4 @@
-//! A signing secret is rotated under a receiver that goes on verifying, by others' libraries, in Python and JavaScript.
+//! A signing secret is rotated while a receiver verifies requests with third-party libraries in Python and JavaScript.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::stack::{Received, Stack, root};
 
 #[tokio::test]
-async fn whoever_has_the_old_or_the_new_secret_verifies_while_one_takes_the_others_place() {
+async fn receivers_with_the_old_or_the_new_secret_verify_during_a_rotation() {
     let stack = Stack::start("rotation", &[]).await;
     let workspace = stack.workspace("Rotation");
     let contact = stack.contact(&workspace, "Ana", "ana@example.com", "+12025550101");
@@ -36,31 +36,39 @@ async fn whoever_has_the_old_or_the_new_secret_verifies_while_one_takes_the_othe
     let second = text(&verb("rotate", &[])["secret"]);
     let request = next_delivery("Cleo").await;
     let secrets = [first.as_str(), &second];
-    assert_eq!(who_verifies(&request, &secrets), verdicts(&[true, true], &[true, false]), "given out");
+    assert_eq!(
+        who_verifies(&request, &secrets),
+        verdicts(&[true, true], &[true, false]),
+        "after the rotation started"
+    );
 
     assert_eq!(verb("activate", &[])["activated"], true);
     let request = next_delivery("Dora").await;
-    assert_eq!(who_verifies(&request, &secrets), verdicts(&[true, true], &[false, true]), "activated");
-    assert_eq!(verb("activate", &[])["activated"], false, "once is enough");
+    assert_eq!(
+        who_verifies(&request, &secrets),
+        verdicts(&[true, true], &[false, true]),
+        "after the activation"
+    );
+    assert_eq!(verb("activate", &[])["activated"], false, "a second activation changes nothing");
 
     let third = text(&verb("rotate", &[])["secret"]);
     let request = next_delivery("Emma").await;
     let secrets = [first.as_str(), &second, &third];
     let three = verdicts(&[true, true, true], &[false, true, false]);
-    assert_eq!(who_verifies(&request, &secrets), three, "the first overlaps the second still");
+    assert_eq!(who_verifies(&request, &secrets), three, "the first secret still overlaps with the second");
 
     let fourth = text(&verb("rotate", &["--replace"])["secret"]);
     let request = next_delivery("Fay").await;
     let secrets = [first.as_str(), &second, &third, &fourth];
     let given_up = verdicts(&[true, true, false, true], &[false, true, false, false]);
-    assert_eq!(who_verifies(&request, &secrets), given_up, "a next secret that was given up signs no more");
+    assert_eq!(who_verifies(&request, &secrets), given_up, "a replaced next secret does not sign");
 }
 
 fn verdicts(standard: &[bool], legacy: &[bool]) -> Value {
     json!({ "standard": standard, "legacy": legacy })
 }
 
-/// For each secret, whether it verifies the request: the libraries of both languages agree.
+/// Whether each secret verifies the request. The libraries of both languages must agree.
 fn who_verifies(request: &Received, secrets: &[&str]) -> Value {
     let given = json!({
         "body": STANDARD.encode(&request.body),
@@ -80,8 +88,13 @@ fn said_by(program: PathBuf, script: &PathBuf, given: &Value) -> Value {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .expect("the verifier runs");
-    verifier.stdin.take().expect("its input").write_all(given.to_string().as_bytes()).expect("it reads");
-    let output = verifier.wait_with_output().expect("it ends");
-    serde_json::from_slice(&output.stdout).expect("its verdicts")
+        .expect("the verifier starts");
+    verifier
+        .stdin
+        .take()
+        .expect("the verifier's input")
+        .write_all(given.to_string().as_bytes())
+        .expect("the verifier reads its input");
+    let output = verifier.wait_with_output().expect("the verifier's output");
+    serde_json::from_slice(&output.stdout).expect("the verdicts as JSON")
 }

@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use crate::stack::{Stack, Workspace, kill};
 
-/// Waits short enough for a test that sees several.
+/// Schedules with short waits, so that a test sees several attempts.
 const QUICK_SENDS: [&str; 3] = ["SendRetrySchedule=1", "SendThrottleSchedule=1", "SendTimeoutSeconds=2"];
 
-/// A workspace that can send: a brand, a line, an account.
+/// A workspace that can send: it has a brand, a line and an account.
 struct Sending {
     workspace: Workspace,
     channel: String,
@@ -81,14 +81,14 @@ impl Sending {
     }
 }
 
-/// What the provider was asked to send to this number, oldest first.
+/// The requests that the provider got for this number, oldest first.
 async fn sent_to(stack: &Stack, phone: &str) -> Vec<Value> {
     let ledger = stack.request(Method::GET, &format!("{}/ledger", stack.text("providerUrl")), &[]).await;
     let entries = ledger.json.as_array().expect("a list").clone();
     entries.into_iter().filter(|entry| entry["body"]["to"] == phone).collect()
 }
 
-/// The last status that the receiver heard of a message, and its parts.
+/// The last status that the receiver got for a message, and the message's parts.
 async fn heard(stack: &Stack, path: &str, message: &str) -> Option<(String, Value)> {
     let received = stack.received(path).await;
     let of_it: Vec<&Value> = received
@@ -110,7 +110,7 @@ async fn ends(stack: &Stack, path: &str, message: &str, wanted: &str) -> Value {
 }
 
 #[tokio::test]
-async fn onboarding_reaches_the_provider_in_order_and_its_events_the_receiver() {
+async fn onboarding_reaches_the_provider_in_order_and_its_events_reach_the_receiver() {
     let stack = Stack::start("onboarding", &[]).await;
     let sending = Sending::start(&stack, "Onboarding", "1055500001");
     stack.webhook(&sending.workspace, "/ok/onboarding", &[]);
@@ -166,7 +166,7 @@ async fn onboarding_reaches_the_provider_in_order_and_its_events_the_receiver() 
 
     ends(&stack, "/ok/onboarding", &said, "SENT").await;
     let types: Vec<String> = stack
-        .wait_until("an end of each message", async || {
+        .wait_until("a final status of each message", async || {
             let received = stack.received("/ok/onboarding").await;
             let ended = received.iter().filter(|request| request.json["payload"]["status"] == "SENT").count();
             (ended == 4).then(|| {
@@ -204,7 +204,7 @@ async fn a_file_is_uploaded_as_a_browser_does_and_the_provider_can_fetch_it() {
     let presigned = &made.json[0]["presignUrl"];
     let url = presigned["url"].as_str().unwrap();
 
-    // A browser asks first, then puts with its origin.
+    // A browser sends a preflight, and then the `PUT` with its origin.
     let http = reqwest::Client::new();
     let preflight = http
         .request(Method::OPTIONS, url)
@@ -234,11 +234,11 @@ async fn a_file_is_uploaded_as_a_browser_does_and_the_provider_can_fetch_it() {
     let document = &sent["body"]["document"];
     assert_eq!((&document["filename"], &document["caption"]), (&json!("offer.pdf"), &json!("Our offer")));
     let fetched = http.get(document["link"].as_str().unwrap()).send().await.unwrap().bytes().await.unwrap();
-    assert_eq!(fetched, bytes, "the provider fetches what was uploaded");
+    assert_eq!(fetched, bytes, "the provider must be able to fetch the uploaded bytes");
 }
 
 #[tokio::test]
-async fn every_ending_of_a_call_has_its_own_consequence_and_holds_nobody_else_up() {
+async fn every_call_outcome_has_its_consequence_and_does_not_delay_other_conversations() {
     let stack = Stack::start("endings", &QUICK_SENDS).await;
     let sending = Sending::start(&stack, "Endings", "1055500003");
     stack.webhook(&sending.workspace, "/ok/endings", &["message.created", "message.updated"]);
@@ -269,7 +269,7 @@ async fn every_ending_of_a_call_has_its_own_consequence_and_holds_nobody_else_up
             assert_eq!(parts[0]["providerMessageId"].is_string(), *status == "SENT", "{phone}");
         }
     }
-    // In order, whatever became of the first.
+    // Each conversation keeps its order, whatever the outcome of its first message.
     for (phone, ..) in rows {
         let texts: Vec<Value> =
             sent_to(&stack, phone).await.iter().map(|entry| entry["body"]["text"]["body"].clone()).collect();
@@ -282,7 +282,7 @@ async fn every_ending_of_a_call_has_its_own_consequence_and_holds_nobody_else_up
 }
 
 #[tokio::test]
-async fn a_sender_killed_while_it_asks_leaves_an_unknown_and_never_asks_again() {
+async fn a_sender_killed_during_a_call_leaves_an_unknown_message_that_is_not_sent_again() {
     let parameters =
         ["SendTimeoutSeconds=10", "SenderTimeoutSeconds=20", "SendLeaseSeconds=30", "FirstDueSeconds=1"];
     let stack = Stack::start("killed-sender", &parameters).await;
@@ -306,14 +306,14 @@ async fn a_sender_killed_while_it_asks_leaves_an_unknown_and_never_asks_again() 
     assert_eq!(parts[0]["error"], "INTERRUPTED");
     assert_eq!(sent_to(&stack, phone).await.len(), 1);
 
-    // What comes later goes on.
+    // A later message to another number is sent.
     let other = sending.converse(&stack, "+346002229999", json!({})).await;
     let message = sending.say(&stack, &other, "still there").await;
     ends(&stack, "/ok/killed", &message, "SENT").await;
 }
 
 #[tokio::test]
-async fn messages_whose_wakes_are_all_lost_are_found_by_the_sweeper() {
+async fn messages_whose_queue_messages_are_lost_are_sent_after_the_sweeper_finds_them() {
     let stack = Stack::start("lost-wakes", &["FirstDueSeconds=1"]).await;
     let sending = Sending::start(&stack, "Lost", "1055500005");
     stack.webhook(&sending.workspace, "/ok/lost", &["message.created", "message.updated"]);
@@ -337,7 +337,7 @@ async fn messages_whose_wakes_are_all_lost_are_found_by_the_sweeper() {
     let message = sending.say(&stack, &conversation, "lost and found").await;
     stack.wait_for("/ok/lost", 1).await;
     stack
-        .wait_until("the wake, to be lost", async || {
+        .wait_until("the queue message that the test removes", async || {
             let counts = stack.aws(&[
                 "sqs",
                 "get-queue-attributes",

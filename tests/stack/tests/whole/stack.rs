@@ -1,4 +1,4 @@
-//! A stack for one test, and hands to drive it with.
+//! A stack for one test, and functions to use it.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,28 +10,28 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// How long a condition may take to come true on a busy machine before the test gives up.
+/// How long a test waits for a condition on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Short waits between attempts, so that a test sees several.
+/// A schedule with short waits, so that a test sees several attempts.
 pub(crate) const QUICK_RETRIES: &str = "RetrySchedule=1,1,1,1";
 
 /// A running local stack.
 pub(crate) struct Stack {
     process: Child,
-    /// What `stack.json` says.
+    /// The content of `stack.json`.
     pub(crate) file: Value,
     folder: PathBuf,
     http: reqwest::Client,
 }
 
-/// A workspace made for a test.
+/// A workspace that a test created.
 pub(crate) struct Workspace {
     pub(crate) id: String,
     pub(crate) key: String,
 }
 
-/// An HTTP answer.
+/// An HTTP response.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -40,7 +40,7 @@ pub(crate) struct Answer {
     pub(crate) json: Value,
 }
 
-/// One request that the receiver got.
+/// A request that the receiver got.
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
     pub(crate) headers: Value,
@@ -49,7 +49,7 @@ pub(crate) struct Received {
 }
 
 impl Stack {
-    /// Starts a stack without a demo, with these parameters of the template.
+    /// Starts a stack without a demo and with these template parameters.
     pub(crate) async fn start(name: &str, parameters: &[&str]) -> Self {
         let mut arguments = vec!["--no-demo"];
         for parameter in parameters {
@@ -61,9 +61,13 @@ impl Stack {
     /// Starts a stack with these arguments of `local run`.
     pub(crate) async fn start_with(name: &str, arguments: &[&str]) -> Self {
         let folder = target().join("stacks").join(name);
-        std::fs::create_dir_all(&folder).expect("a folder for the stack");
+        std::fs::create_dir_all(&folder).expect("the stack's folder");
         let binary = target().join("debug/local");
-        assert!(binary.exists(), "{} is missing: build the workspace's binaries first", binary.display());
+        assert!(
+            binary.exists(),
+            "{} is missing: build the binaries of the workspace first",
+            binary.display()
+        );
         let mut process = Command::new(binary)
             .args(["run", "--no-build", "--port", "0", "--stack-name", name, "--state-dir"])
             .arg(&folder)
@@ -81,13 +85,13 @@ impl Stack {
             }
         }
         let file = std::fs::read_to_string(folder.join("stack.json"))
-            .unwrap_or_else(|error| panic!("the stack is not up ({error}); it said:\n{said}"));
+            .unwrap_or_else(|error| panic!("the stack did not start ({error}). Its output:\n{said}"));
         let file = serde_json::from_str(&file).expect("stack.json is JSON");
         let _ = rustls::crypto::ring::default_provider().install_default();
         Self { process, file, folder, http: reqwest::Client::new() }
     }
 
-    /// The process that everything else of the stack ends with.
+    /// The process that ends the rest of the stack when it ends.
     pub(crate) fn process_id(&self) -> u32 {
         self.process.id()
     }
@@ -102,29 +106,29 @@ impl Stack {
         descendants(self.process_id()).into_iter().filter(runs_it).collect()
     }
 
-    /// A text of `stack.json`.
+    /// A string in `stack.json`.
     pub(crate) fn text(&self, field: &str) -> &str {
         self.file[field].as_str().unwrap_or_else(|| panic!("stack.json has no {field}"))
     }
 
-    /// Writes a file of that name into the folder of this stack; its path.
+    /// Writes a file into the folder of this stack. Returns its path.
     pub(crate) fn file_with(&self, name: &str, bytes: &[u8]) -> String {
         let path = self.folder.join(name);
-        std::fs::write(&path, bytes).expect("a file");
+        std::fs::write(&path, bytes).expect("the file can be written");
         path.to_string_lossy().into_owned()
     }
 
-    /// Everything the functions and the emulator logged so far.
+    /// The logs of the functions and of the emulator so far.
     pub(crate) fn logs(&self) -> String {
         let mut text = String::new();
-        for entry in std::fs::read_dir(self.folder.join("logs")).expect("the folder of the logs") {
-            let bytes = std::fs::read(entry.expect("a log").path()).expect("a log can be read");
+        for entry in std::fs::read_dir(self.folder.join("logs")).expect("the folder of logs") {
+            let bytes = std::fs::read(entry.expect("a log").path()).expect("the log can be read");
             text.push_str(&String::from_utf8_lossy(&bytes));
         }
         text
     }
 
-    /// Runs the console and reads its one JSON value.
+    /// The same number within a day: a repeat after a lost response, and a new request.
     pub(crate) fn console(&self, arguments: &[&str]) -> Value {
         let output = self.console_output(arguments);
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -133,7 +137,7 @@ impl Stack {
             .unwrap_or_else(|error| panic!("console {arguments:?} printed {out:?}: {error}"))
     }
 
-    /// Runs the console with `--json`, whatever comes of it.
+    /// Runs the console with `--json`, whether it succeeds or not.
     pub(crate) fn console_output(&self, arguments: &[&str]) -> std::process::Output {
         let script = format!("{} --json \"$@\"", self.text("console"));
         Command::new("sh")
@@ -143,7 +147,7 @@ impl Stack {
             .expect("the console runs")
     }
 
-    /// Makes a workspace with a key that may do everything.
+    /// Creates a workspace with a key that has every scope.
     pub(crate) fn workspace(&self, name: &str) -> Workspace {
         let made = self.console(&["workspace", "create", "--name", name]);
         let id = made["workspaceId"].as_str().expect("workspaceId").to_owned();
@@ -151,7 +155,7 @@ impl Stack {
         Workspace { id, key }
     }
 
-    /// Makes a key with one scope.
+    /// Creates a key with one scope.
     pub(crate) fn key(&self, workspace: &str, scope: &str) -> String {
         let made =
             self.console(&["key", "create", "--workspace", workspace, "--name", "test", "--scope", scope]);
@@ -177,7 +181,7 @@ impl Stack {
         found.expect("the contact was imported")["id"].as_str().expect("its id").to_owned()
     }
 
-    /// Makes a webhook endpoint at a path of the receiver and returns what the console answers.
+    /// Creates a webhook endpoint at a path of the receiver. Returns the console's output.
     pub(crate) fn webhook(&self, workspace: &Workspace, path: &str, events: &[&str]) -> Value {
         let url = format!("{}{path}", self.text("receiverUrl"));
         let mut arguments = vec![
@@ -196,7 +200,7 @@ impl Stack {
         self.console(&arguments)
     }
 
-    /// Sends a request to the Integrations API; `path` follows the workspace's id.
+    /// Sends a request to the Integrations API. `path` is the part after the workspace id.
     pub(crate) async fn api(
         &self,
         method: Method,
@@ -213,14 +217,14 @@ impl Stack {
         .await
     }
 
-    /// Sends any request.
+    /// Sends a request to any URL.
     pub(crate) async fn request(&self, method: Method, url: &str, headers: &[(&str, &str)]) -> Answer {
         let request = self.http.request(method, url);
         Self::answer(headers.iter().fold(request, |request, (name, value)| request.header(*name, *value)))
             .await
     }
 
-    /// Sends a request that was made ready.
+    /// Sends a prepared request.
     pub(crate) async fn answer(request: reqwest::RequestBuilder) -> Answer {
         let response = request.send().await.expect("an answer");
         let status = response.status().as_u16();
@@ -233,7 +237,7 @@ impl Stack {
         Answer { status, headers, text, json }
     }
 
-    /// Changes a contact's first name.
+    /// Changes the first name of a contact.
     pub(crate) async fn rename(&self, workspace: &Workspace, contact: &str, first_name: &str) {
         let answer = self
             .api(
@@ -246,7 +250,7 @@ impl Stack {
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
 
-    /// What the receiver got at paths that begin so, oldest first.
+    /// The requests that the receiver got at paths that start with `path`, oldest first.
     pub(crate) async fn received(&self, path: &str) -> Vec<Received> {
         let ledger =
             self.request(Method::GET, &format!("{}/ledger", self.text("receiverLedgerUrl")), &[]).await;
@@ -265,7 +269,7 @@ impl Stack {
             .collect()
     }
 
-    /// Waits until the receiver got so many requests at that path.
+    /// Waits until the receiver got `count` requests at a path.
     pub(crate) async fn wait_for(&self, path: &str, count: usize) -> Vec<Received> {
         self.wait_until(&format!("{count} requests at {path}"), async || {
             let received = self.received(path).await;
@@ -274,7 +278,7 @@ impl Stack {
         .await
     }
 
-    /// Waits until a look finds what it looks for.
+    /// Repeats `look` until it returns a value.
     pub(crate) async fn wait_until<T>(&self, what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -283,14 +287,14 @@ impl Stack {
             }
             assert!(
                 Instant::now() < deadline,
-                "waited in vain for {what}; the logs end with:\n{}",
+                "timed out waiting for {what}. The end of the logs:\n{}",
                 tail(&self.logs())
             );
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
-    /// Waits until a workspace's deliveries are all in that state, and returns them.
+    /// Waits until all deliveries of a workspace are in one state. Returns them.
     pub(crate) async fn deliveries_in(&self, workspace: &Workspace, state: &str) -> Vec<Value> {
         self.wait_until(&format!("all deliveries to be {state}"), async || {
             let list = self.console(&["delivery", "list", "--workspace", &workspace.id]);
@@ -300,7 +304,7 @@ impl Stack {
         .await
     }
 
-    /// Calls the AWS API of the emulator by the command line interface.
+    /// Calls the emulator with the AWS command line interface.
     pub(crate) fn aws(&self, arguments: &[&str]) -> Value {
         let output = Command::new(root().join(".local/venv/bin/aws"))
             .args([
@@ -321,7 +325,7 @@ impl Stack {
         serde_json::from_slice(&output.stdout).unwrap_or(Value::Null)
     }
 
-    /// Invokes the sweeper, as the schedule does each minute.
+    /// Invokes the sweeper, as its schedule does every minute.
     pub(crate) fn sweep(&self) {
         let name = format!("{}-sweeper", self.stack_name());
         let event = root().join("events/sweeper.json");
@@ -331,7 +335,7 @@ impl Stack {
         assert!(done["FunctionError"].is_null(), "{done}");
     }
 
-    /// The name of the CloudFormation stack: the folder's.
+    /// The name of the CloudFormation stack, which is the name of the folder.
     pub(crate) fn stack_name(&self) -> String {
         self.folder.file_name().expect("a name").to_string_lossy().into_owned()
     }
@@ -345,7 +349,7 @@ impl Drop for Stack {
 }
 
 impl Answer {
-    /// The one header of that name.
+    /// The value of a header that occurs once.
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut values = self.headers.iter().filter(|(known, _)| known == name);
         match (values.next(), values.next()) {
@@ -355,12 +359,12 @@ impl Answer {
     }
 }
 
-/// Asks a process to end (SIGTERM).
+/// Sends SIGTERM to a process.
 pub(crate) fn terminate(process: u32) {
     signal("TERM", process);
 }
 
-/// Ends a process at once (SIGKILL).
+/// Sends SIGKILL to a process.
 pub(crate) fn kill(process: u32) {
     signal("KILL", process);
 }
@@ -370,7 +374,7 @@ fn signal(name: &str, process: u32) {
         Command::new("sh").args(["-c", &format!("kill -{name} {process}")]).stderr(Stdio::null()).status();
 }
 
-/// All processes below this one.
+/// The children of a process and all their descendants.
 pub(crate) fn descendants(of: u32) -> Vec<u32> {
     let all: Vec<(u32, u32)> = std::fs::read_dir("/proc")
         .expect("the list of processes")
@@ -387,25 +391,29 @@ pub(crate) fn descendants(of: u32) -> Vec<u32> {
     found
 }
 
-/// The parent of a process that runs: state and parent follow the name, which may hold anything.
+/// The parent of a running process. The name in `/proc/<id>/stat` may contain any character; state and parent follow
+/// it.
 fn parent(process: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let mut rest = stat.rsplit(')').next()?.split_whitespace();
-    // A zombie has ended and is only not collected yet.
+    // A zombie has ended, but its parent has not collected it yet.
     (rest.next()? != "Z").then(|| rest.next()?.parse().ok())?
 }
 
-/// Whether a process runs.
+/// Whether a process is running.
 pub(crate) fn runs(process: u32) -> bool {
     parent(process).is_some()
 }
 
-/// The checkout.
+/// The root folder of the repository.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout")
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the root folder of the repository")
 }
 
-/// Where this test was built.
+/// The target folder in which this test was built.
 fn target() -> PathBuf {
     let test = std::env::current_exe().expect("this test's file");
     test.ancestors().nth(3).expect("target/debug/deps").to_owned()

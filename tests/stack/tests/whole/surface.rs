@@ -1,4 +1,5 @@
-//! What `make run` promises: the file that tells everything, the gateway's own answers, an end that leaves nothing.
+//! The promises of `make run`: `stack.json` describes the stack, the gateway's own responses have the documented
+//! shapes, and the end leaves no process.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use crate::stack::{Stack, Workspace, descendants, runs, terminate};
 
 #[tokio::test]
-async fn the_demo_is_as_stack_json_says() {
+async fn the_demo_matches_stack_json() {
     let stack = Stack::start_with("demo", &[]).await;
     let workspaces = stack.file["workspaces"].as_array().unwrap();
     assert!(workspaces.len() >= 3);
@@ -53,13 +54,13 @@ async fn the_demo_is_as_stack_json_says() {
         let contact = text(&contacts[0]["id"]);
         let refused =
             stack.api(Method::PATCH, &reading, &format!("/contacts/{contact}"), Some(json!({}))).await;
-        assert_eq!(refused.status, 403, "a read-only key");
+        assert_eq!(refused.status, 403, "a read-only key may not write");
         stack.rename(&workspace, &contact, "Renamed").await;
         let url = text(&demo["webhook"]["url"]);
         let path =
             url.strip_prefix(stack.text("receiverUrl")).expect("the endpoint is at the receiver").to_owned();
         let received = stack.wait_for(&path, 1).await;
-        assert_eq!(received.len(), 1, "the import before the endpoint was made sent nothing");
+        assert_eq!(received.len(), 1, "only changes after the creation of the endpoint may be sent");
         assert_eq!(received[0].headers["x-service-api-key"], demo["webhook"]["apiKey"]);
         assert_eq!(received[0].json["payload"]["id"], contacts[0]["id"]);
     }
@@ -69,7 +70,7 @@ async fn the_demo_is_as_stack_json_says() {
     }
 }
 
-/// What a workspace of the demo sends from and may send is as the console tells.
+/// The console shows the lines, templates and settings of the workspace as in `stack.json`.
 fn can_send(stack: &Stack, demo: &Value) {
     let within = |noun: &str, verb: &str| {
         stack.console(&[noun, verb, "--workspace", demo["workspaceId"].as_str().expect("an id")])
@@ -93,14 +94,15 @@ fn can_send(stack: &Stack, demo: &Value) {
     let platforms = stack.console(&["template", "list", "--platform"]);
     templates.extend(picked(&platforms, &["templateId", "scope", "approved", "callerParameters"]));
     let mut told = picked(&demo["templates"], &["id", "scope", "approved", "callerParameters"]);
-    // The platform's were made at the same time.
+    // The platform's templates were created at the same time, so the test sorts them.
     for list in [&mut templates, &mut told] {
         list.sort_by_key(Value::to_string);
     }
     assert_eq!(told, templates);
 }
 
-/// All of the demo's workspaces are set up to take leads, the first from the landing page, and the third does not yet.
+/// All demo workspaces have lead capture. The first one accepts leads from the landing page, and the third one's is
+/// disabled.
 async fn takes_leads(stack: &Stack) {
     let workspaces = stack.file["workspaces"].as_array().expect("a list");
     for demo in workspaces {
@@ -133,7 +135,7 @@ async fn takes_leads(stack: &Stack) {
 }
 
 #[tokio::test]
-async fn the_gateways_own_answers_have_the_specifications_shapes() {
+async fn the_responses_of_the_gateway_itself_have_the_specified_shapes() {
     let stack = Stack::start("gateway", &[]).await;
     let no_route =
         stack.request(Method::GET, &format!("{}/service/api/v1/nothing", stack.text("baseUrl")), &[]).await;
@@ -156,12 +158,12 @@ async fn the_gateways_own_answers_have_the_specifications_shapes() {
 }
 
 #[tokio::test]
-async fn an_end_leaves_no_process_behind() {
+async fn the_end_of_a_stack_leaves_no_process() {
     let stack = Stack::start("ending", &[]).await;
     let workspace = stack.workspace("Ending");
     assert_eq!(stack.api(Method::GET, &workspace, "/contacts", None).await.status, 200);
     let before = descendants(stack.process_id());
-    assert!(before.len() >= 2, "the emulator and a function: {before:?}");
+    assert!(before.len() >= 2, "expected the emulator and a function, found {before:?}");
     terminate(stack.process_id());
     stack.wait_until("every process to end", async || before.iter().all(|id| !runs(*id)).then_some(())).await;
 }
