@@ -1,4 +1,4 @@
-// The landing page against the lead capture API, as a visitor's browser lets it happen.
+// The landing page and the lead capture API in a real browser, with its CORS rules.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -12,7 +12,7 @@ let browser;
 before(async () => (browser = await launch()));
 after(() => browser?.close());
 
-// The same number is the same lead for a day, so each test takes one of its own.
+// The same number is the same lead for a day, so each test uses its own.
 let numbers = 100;
 const nextPhone = () => `+34600200${(numbers += 1)}`;
 
@@ -31,7 +31,7 @@ async function fill(page, phone) {
   await consent.check();
 }
 
-/** Every request to the lead capture API with its answer, preflights too, as the browser's network layer has them. */
+/** Records the requests to the lead capture API with their responses. The browser's network layer shows preflights too. */
 async function recorded(page) {
   const requests = [];
   const session = await page.context().newCDPSession(page);
@@ -54,7 +54,7 @@ async function recorded(page) {
   return requests;
 }
 
-/** Until the page shows what became of the lead. */
+/** Waits until the page shows this outcome. */
 async function outcome(page, title) {
   await parts(page).status.getByRole('heading', { name: title }).waitFor();
 }
@@ -102,10 +102,10 @@ test('a lead from the allowed origin passes the preflight and is accepted', asyn
   assert.match(await status.innerText(), new RegExp(`We will write to \\${phone} on WhatsApp`));
   const reference = await status.getByText('Reference: ').innerText();
   assert.match(reference.replace('Reference: ', ''), UUID);
-  assert.equal(await parts(page).button.count(), 0, 'the form is gone');
+  assert.equal(await parts(page).button.count(), 0, 'the form must disappear');
 });
 
-test('from the form to one WhatsApp message, and to the webhooks that tell of it', async () => {
+test('a submitted form leads to one WhatsApp message and to the webhooks about it', async () => {
   const page = await open(browser, stack.landingUrl);
   const phone = nextPhone();
   const answered = page.waitForResponse((response) => response.url().startsWith(LEADS) && response.status() === 202);
@@ -124,7 +124,7 @@ test('from the form to one WhatsApp message, and to the webhooks that tell of it
   assert.equal(sent.payload.state, 'SENT');
 
   const [message, ...more] = await sentTo(phone);
-  assert.deepEqual(more, [], 'one message');
+  assert.deepEqual(more, [], 'the provider must get one message');
   const template = workspace.templates.find(({ id }) => id === workspace.capture.leadTemplateId);
   assert.deepEqual([message.type, message.template.name], ['template', template.name]);
   await page.context().close();
@@ -145,11 +145,11 @@ test('from a foreign origin the browser sends nothing, and the page says so', as
   const preflight = requests.find(({ method }) => method === 'OPTIONS');
   assert.equal(preflight.status, 204);
   const post = requests.find(({ method }) => method === 'POST');
-  assert.equal(post?.status, undefined, 'it got an answer');
-  assert.deepEqual(await tokensSeen(), seen, 'it came as far as the captcha');
+  assert.equal(post?.status, undefined, 'the POST must get no response');
+  assert.deepEqual(await tokensSeen(), seen, 'the lead must not reach the captcha');
 });
 
-test('a lead that the captcha takes for a machine is rejected', async () => {
+test('a lead with a low captcha score is rejected', async () => {
   const page = await open(browser, `${stack.landingUrl}/?captcha=score-0.1`);
   const requests = await recorded(page);
   await fill(page, nextPhone());
@@ -158,7 +158,7 @@ test('a lead that the captcha takes for a machine is rejected', async () => {
   await look(page, 'rejected');
   assert.equal(requests.find(({ method }) => method === 'POST').status, 403);
 
-  // The form stays as it was filled, at the field that the visitor can do something about.
+  // The form keeps its content, and the focus is on the field that the visitor can correct.
   const { button, name, phone, consent } = parts(page);
   assert.equal(await name.inputValue(), 'Ana García');
   assert.ok(await consent.isChecked());
@@ -167,7 +167,7 @@ test('a lead that the captcha takes for a machine is rejected', async () => {
   assert.ok(await hasFocus(phone));
 });
 
-test('while the captcha provider is away a lead can be tried again, with a new token each time', async () => {
+test('while the captcha provider is unavailable, a lead can be sent again with a new token', async () => {
   const page = await open(browser, `${stack.landingUrl}/?captcha=status-500`);
   const requests = await recorded(page);
   await fill(page, nextPhone());
@@ -190,8 +190,8 @@ test('while the captcha provider is away a lead can be tried again, with a new t
   assert.deepEqual(constant(first), constant(second));
 });
 
-test('while a lead is being sent, the button waits with it', async () => {
-  // The captcha provider says nothing, until the API has waited long enough.
+test('while a lead is being sent, the button is disabled', async () => {
+  // The captcha provider does not answer, so the API times out.
   const page = await open(browser, `${stack.landingUrl}/?captcha=hang`);
   await fill(page, nextPhone());
   const { button } = parts(page);
@@ -203,7 +203,7 @@ test('while a lead is being sent, the button waits with it', async () => {
   assert.ok(await button.isEnabled());
 });
 
-test('a number without its country code is asked for again, and nothing is sent', async () => {
+test('a number without a country code causes an error message, and nothing is sent', async () => {
   const page = await open(browser, stack.landingUrl);
   const requests = await recorded(page);
   const { phone, consent, button } = parts(page);
@@ -219,11 +219,11 @@ test('a number without its country code is asked for again, and nothing is sent'
   await look(page, 'wrong-number');
 
   await phone.fill(nextPhone());
-  assert.equal(await phone.getAttribute('aria-invalid'), null, 'it complains no longer than there is reason');
+  assert.equal(await phone.getAttribute('aria-invalid'), null, 'the error must disappear when the number is correct');
   assert.deepEqual(requests, []);
 });
 
-test('a number in no numbering plan is rejected by the API', async () => {
+test('the API rejects a number that is in no numbering plan', async () => {
   const page = await open(browser, stack.landingUrl);
   const requests = await recorded(page);
   await fill(page, '+34 100 000 000');
@@ -244,7 +244,7 @@ test('without consent nothing is sent', async () => {
   assert.deepEqual(requests, []);
 });
 
-test('consent is given anew whenever the page is loaded', async () => {
+test('a page load clears the consent', async () => {
   const page = await open(browser, stack.landingUrl);
   await fill(page, nextPhone());
   await page.goto(stack.foreignLandingUrl);
@@ -252,7 +252,7 @@ test('consent is given anew whenever the page is loaded', async () => {
   assert.ok(!(await parts(page).consent.isChecked()));
 });
 
-test('the keyboard is enough', async () => {
+test('the form can be used with the keyboard alone', async () => {
   const page = await open(browser, stack.landingUrl);
   const { name, phone, consent, button, status } = parts(page);
   const press = (key) => page.keyboard.press(key);
@@ -265,7 +265,7 @@ test('the keyboard is enough', async () => {
   await page.keyboard.type(nextPhone());
   await press('Tab');
   assert.ok(await hasFocus(consent));
-  assert.match(await consent.evaluate((field) => getComputedStyle(field).outline), /3px/, 'the focus is seen');
+  assert.match(await consent.evaluate((field) => getComputedStyle(field).outline), /3px/, 'the focus must be visible');
   await look(page, 'focus');
   await press('Space');
   assert.ok(await consent.isChecked());
@@ -276,7 +276,7 @@ test('the keyboard is enough', async () => {
   assert.ok(await hasFocus(status.getByRole('heading')));
 });
 
-test('assistive technology finds the page in order', async () => {
+test('the accessibility tree of the page is complete and in order', async () => {
   const page = await open(browser, stack.landingUrl);
   assert.equal(await page.locator('html').getAttribute('lang'), 'en');
   assert.equal(
@@ -298,7 +298,7 @@ test('assistive technology finds the page in order', async () => {
   assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1);
 });
 
-test('a page whose settings are not there says that it is closed', async () => {
+test('a page without its settings says that it is closed', async () => {
   const page = await open(browser, stack.landingUrl);
   await page.route('**/settings.json', (route) => route.fulfill({ status: 503, body: '' }));
   await fill(page, nextPhone());
@@ -311,7 +311,7 @@ async function hasFocus(element) {
   return element.evaluate((field) => field === document.activeElement);
 }
 
-/** What is read out after the field's name. */
+/** The description that a screen reader reads after the field's name. */
 async function described(field) {
   return field.evaluate((element) =>
     element

@@ -1,5 +1,5 @@
-"""Starts a stack as `make run` does, on free ports and with what was built last, runs the browser's tests against it,
-and ends it.
+"""Starts a stack as `make run` does, on free ports and with the last build. Runs the browser tests against it and stops
+it.
 
     run.py [argument of node --test]...
 """
@@ -24,8 +24,8 @@ def main(arguments):
             if line.startswith("The stack is up."):
                 break
         else:
-            return "The stack did not come up."
-        # What it says from now on is nobody's business, but must not fill the pipe.
+            return "The stack did not start."
+        # Read the rest of the output, so that the pipe does not fill up.
         threading.Thread(target=stack.stdout.read, daemon=True).start()
         environment = os.environ | {"STACK_FILE": str(STATE / "stack.json")}
         return subprocess.run([*NODE, *arguments], cwd=HERE, env=environment).returncode

@@ -1,4 +1,4 @@
-// lead-capture.js by itself, in a page of its own origin whose API is made up: what tenants may rely on.
+// lead-capture.js by itself, on a page of its own origin with a simulated API: the behaviour that tenants can rely on.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -10,8 +10,8 @@ before(async () => (browser = await launch()));
 after(() => browser?.close());
 
 /**
- * Sends a lead to an API that answers `reply` (a status, 'hang' or 'cut'); returns the outcome and what was sent.
- * `given` is a function that runs in the page before, and may return settings.
+ * Sends a lead to an API that answers `reply` (a response, a status, 'hang' or 'cut'). Returns the outcome and the body
+ * that was sent. `given` is a function that runs in the page first and may return settings.
  */
 async function sent(reply, { query = '', settings = {}, lead = {}, given = () => ({}) } = {}) {
   const page = await open(browser, `${stack.landingUrl}/${query}`);
@@ -44,7 +44,7 @@ async function sent(reply, { query = '', settings = {}, lead = {}, given = () =>
   return { outcome, body };
 }
 
-test('each answer has its outcome', async () => {
+test('each response has its outcome', async () => {
   const json = { status: 202, contentType: 'application/json', body: '{"requestId":"r-1"}' };
   assert.deepEqual((await sent(json)).outcome, { outcome: 'accepted', requestId: 'r-1' });
   for (const [reply, outcome] of [
@@ -56,21 +56,21 @@ test('each answer has its outcome', async () => {
     [500, { outcome: 'try-again' }],
     [504, { outcome: 'try-again' }],
     ['cut', { outcome: 'try-again' }],
-    // The lead stands, whatever became of the rest of the answer.
+    // The status alone says that the lead is accepted.
     [202, { outcome: 'accepted', requestId: null }],
   ]) {
     assert.deepEqual((await sent(reply)).outcome, outcome, String(reply));
   }
 });
 
-test('neither an API nor a captcha that says nothing is waited for longer than allowed', async () => {
+test('a silent API or captcha is waited for no longer than allowed', async () => {
   assert.deepEqual((await sent('hang', { settings: { timeoutMs: 200 } })).outcome, { outcome: 'try-again' });
   const given = () => ({ token: () => new Promise(() => {}) });
   const { outcome, body } = await sent(202, { settings: { timeoutMs: 200 }, given });
   assert.deepEqual([outcome, body], [{ outcome: 'try-again' }, null]);
 });
 
-test('the token is made by reCAPTCHA v3 for the action of leads', async () => {
+test('reCAPTCHA v3 makes the token for the action campaign_lead', async () => {
   const given = ({ recaptchaV3 }) => {
     window.grecaptcha = {
       ready: (then) => setTimeout(then, 10),
@@ -82,7 +82,7 @@ test('the token is made by reCAPTCHA v3 for the action of leads', async () => {
   assert.deepEqual(JSON.parse(body.recaptchaToken), ['site-key', { action: 'campaign_lead' }]);
 });
 
-test('a captcha that is kept out is no reason to throw', async () => {
+test('a captcha that does not load causes no exception', async () => {
   for (const given of [
     ({ recaptchaV3 }) => ({ token: recaptchaV3('site-key') }),
     () => ({ token: () => Promise.reject(new Error('no network')) }),
@@ -100,13 +100,13 @@ test('a captcha that is kept out is no reason to throw', async () => {
   }
 });
 
-test('a setting that is missing is a mistake of the page, and is named', async () => {
+test('a missing setting causes an error that names it', async () => {
   for (const name of ['captureUrl', 'workspaceId', 'captureKey', 'token']) {
     await assert.rejects(sent(202, { given: `() => ({ ${name}: '' })` }), new RegExp(`settings\\.${name} is missing`));
   }
 });
 
-test('what the visitor left out is null', async () => {
+test('fields that the visitor left out are null', async () => {
   for (const name of [undefined, null, '', '  ']) {
     const { body } = await sent(202, { lead: { name, consentedAt: null } });
     assert.deepEqual(body, {
@@ -123,12 +123,12 @@ test('what the visitor left out is null', async () => {
   }
 });
 
-test('the campaign comes from the address: its own keys, as they come, and no more than the API takes', async () => {
+test('the campaign is taken from the utm parameters of the URL, within the limits of the API', async () => {
   const one = await sent(202, { query: '?utm_source=a%20b&utm_source=second&utm_x-Y=%F0%9F%8C%8D&utm_=x&utm_term=&source=c' });
   assert.deepEqual(one.body.utm, { utm_source: 'a b', 'utm_x-Y': '🌍' });
 
   const broken = await sent(202, { query: '?utm_source=a%0D%0Ab&utm_%07campaign=%00spring', lead: { name: 'Ana\u0007 García' } });
-  assert.deepEqual(broken.body.utm, { utm_source: 'ab', utm_campaign: 'spring' }, 'what the API does not take is left out');
+  assert.deepEqual(broken.body.utm, { utm_source: 'ab', utm_campaign: 'spring' }, 'characters that the API refuses are removed');
   assert.equal(broken.body.name, 'Ana García');
   const long = await sent(202, { lead: { name: 'é'.repeat(200) } });
   assert.equal(long.body.name, 'é'.repeat(100));
@@ -137,10 +137,10 @@ test('the campaign comes from the address: its own keys, as they come, and no mo
   const { utm, landingUri } = (await sent(202, { query: `?${many.join('&')}` })).body;
   assert.equal(Object.keys(utm).length, 20);
   assert.equal(utm.utm_0, '🌍'.repeat(256));
-  assert.equal(landingUri, `${stack.landingUrl}/`, 'an address that is too long goes without its query');
+  assert.equal(landingUri, `${stack.landingUrl}/`, 'a URL that is too long is sent without its query');
 });
 
-test('a number is understood as people write it', async () => {
+test('phone numbers are understood in the forms that people write', async () => {
   const page = await open(browser, stack.landingUrl);
   const phoneFrom = (text) => page.evaluate(async (text) => (await import('/lead-capture.js')).phoneFrom(text), text);
   for (const [text, number] of [

@@ -1,4 +1,4 @@
-// The running stack that the tests drive, and a browser that sees it as visitors do.
+// The running stack under test, and a browser that opens it as visitors do.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -11,18 +11,18 @@ import { chromium } from './chromium.js';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PICTURES = `${ROOT}.local/screenshots`;
 
-// A small phone, a desktop.
+// A small phone and a desktop.
 const SIZES = { phone: { width: 360, height: 740 }, desktop: { width: 1280, height: 800 } };
 
 export const stack = JSON.parse(readFileSync(process.env.STACK_FILE ?? `${ROOT}.local/stack.json`, 'utf8'));
 export const workspace = stack.workspaces[0];
 
-/** Without a window, a sandbox (containers have none) or traffic of its own: Playwright's defaults. */
+/** Launches the browser as Playwright does by default: no window, no sandbox (containers have none), no own traffic. */
 export function launch() {
   return playwright.launch({ executablePath: chromium() });
 }
 
-/** A page of a browser that knows nothing yet: no preflight is remembered. */
+/** Opens a page in a new browser context, which has no cached preflight. */
 export async function open(browser, url) {
   const context = await browser.newContext({ viewport: SIZES.desktop, locale: 'en-GB' });
   const page = await context.newPage();
@@ -30,7 +30,7 @@ export async function open(browser, url) {
   return page;
 }
 
-/** Looks at a state of the page as a phone and as a desktop show it; the pictures are for people to look at. */
+/** Checks that a state of the page fits a phone and a desktop, and saves screenshots for people. */
 export async function look(page, state) {
   mkdirSync(PICTURES, { recursive: true });
   for (const [device, size] of Object.entries(SIZES)) {
@@ -39,36 +39,36 @@ export async function look(page, state) {
       const { scrollWidth, clientWidth } = document.documentElement;
       return scrollWidth - clientWidth;
     });
-    assert.equal(beyond, 0, `${state} on a ${device} is so many pixels too wide`);
+    assert.equal(beyond, 0, `${state} on a ${device}: the page is too wide by this many pixels`);
     await page.screenshot({ path: `${PICTURES}/${state}-${device}.png`, fullPage: true });
   }
 }
 
-/** What the WhatsApp provider was asked to send to a number. */
+/** The messages to a phone number that the WhatsApp provider got. */
 export async function sentTo(phone) {
   const ledger = await (await fetch(`${stack.providerUrl}/ledger`)).json();
   return ledger.map(({ body }) => body).filter(({ to }) => to === phone);
 }
 
-/** The events of a lead that the workspace's webhook endpoint received. */
+/** The events of a lead that the workspace's webhook endpoint got. */
 export async function eventsOf(requestId) {
   const ledger = await (await fetch(`${stack.receiverLedgerUrl}/ledger`)).json();
   const bodies = ledger.map(({ body }) => JSON.parse(Buffer.from(body, 'base64').toString()));
   return bodies.filter(({ payload }) => payload.requestId === requestId);
 }
 
-/** Looks again and again until there is something to see. */
+/** Calls `look` repeatedly until it returns a value. */
 export async function until(what, look) {
   const deadline = Date.now() + 60_000;
   for (;;) {
     const seen = await look();
     if (seen) return seen;
-    assert.ok(Date.now() < deadline, `waited in vain for ${what}`);
+    assert.ok(Date.now() < deadline, `timed out waiting for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
 
-/** The tokens that the captcha provider was asked about so far. */
+/** The tokens that the captcha provider has verified so far. */
 export async function tokensSeen() {
   const ledger = await (await fetch(`${stack.captchaUrl}/ledger`)).json();
   return ledger.map(({ body }) => new URLSearchParams(Buffer.from(body, 'base64').toString()).get('response'));

@@ -1,4 +1,4 @@
-// What endpoint 10 answers can be uploaded by a page: the browser asks the bucket first, and may.
+// A page can upload a file with the response of endpoint 10: the bucket allows the browser's preflight.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -12,7 +12,7 @@ let browser;
 before(async () => (browser = await launch()));
 after(() => browser?.close());
 
-/** Asks for an upload as a tenant's own server does: the API key never comes into a page. */
+/** Requests an upload as a tenant's own server does. The API key never reaches a page. */
 async function prepared(text, rest = {}) {
   const answer = await fetch(`${stack.baseUrl}/service/api/v1/workspaces/${workspace.workspaceId}/files`, {
     method: 'POST',
@@ -38,16 +38,16 @@ async function uploaded(page, { url, method, headers }, body) {
   );
 }
 
-test('a page uploads a file with what it was given', async () => {
+test('a page uploads a file with the URL and headers that it was given', async () => {
   const page = await open(browser, stack.landingUrl);
   assert.equal(await uploaded(page, await prepared(TEXT), TEXT), 200);
-  // A declared size is signed as well; a browser says it by itself, and lets no page say it.
+  // A declared size is signed too. The browser itself sends `Content-Length`; a page cannot set it.
   const measured = await prepared(TEXT, { contentLength: Buffer.byteLength(TEXT) });
   assert.equal(await uploaded(page, measured, TEXT), 200);
 });
 
-test('a page cannot upload another file in its place', async () => {
+test('a page cannot upload a different file with the same URL', async () => {
   const page = await open(browser, stack.landingUrl);
   const place = await prepared(TEXT);
-  assert.equal(await uploaded(page, place, TEXT.toUpperCase()).catch(() => 'refused unread'), 400);
+  assert.equal(await uploaded(page, place, TEXT.toUpperCase()).catch(() => 'no response'), 400);
 });
