@@ -1,4 +1,4 @@
-// Prints what verify.js makes of each vector of the file it is given.
+// Prints the verdict of verify.js on each vector in the given file.
 'use strict';
 
 const { readFileSync } = require('node:fs');

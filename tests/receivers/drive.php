@@ -1,5 +1,5 @@
 <?php
-// Prints what verify.php makes of each vector of the file it is given.
+// Prints the verdict of verify.php on each vector in the given file.
 declare(strict_types=1);
 
 require __DIR__ . '/verify.php';

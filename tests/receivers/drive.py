@@ -1,4 +1,4 @@
-"""Prints what verify.py makes of each vector of the file it is given."""
+"""Prints the verdict of verify.py on each vector in the given file."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-# Prints what verify.rb makes of each vector of the file it is given.
+# Prints the verdict of verify.rb on each vector in the given file.
 # frozen_string_literal: true
 
 require "json"

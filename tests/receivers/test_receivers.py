@@ -1,5 +1,5 @@
-"""The programs of docs/webhooks.md, in four languages, over the test vectors that the code makes; and the Python library
-of Standard Webhooks, which was written by others."""
+"""Runs the programs of docs/webhooks.md, in four languages, on the test vectors that the service's code generates; also the
+Python library of Standard Webhooks, which is third-party code."""
 
 import datetime
 import functools
@@ -21,7 +21,7 @@ LANGUAGES = {
     "Ruby": ["ruby", "drive.rb"],
 }
 
-# The library reads numbers and base64 with more patience. What it takes here was signed all the same.
+# The library parses numbers and base64 more leniently. It accepts these vectors, and they were signed.
 LENIENT = {"a timestamp with a sign", "the signature with something behind it"}
 
 each_vector = pytest.mark.parametrize("number", range(len(VECTORS)), ids=[vector["name"] for vector in VECTORS])
@@ -29,14 +29,14 @@ each_vector = pytest.mark.parametrize("number", range(len(VECTORS)), ids=[vector
 
 @functools.cache
 def verdicts(language):
-    """What a language's program makes of each vector: the Standard Webhooks headers, the legacy one."""
+    """The verdicts of a language's program on each vector: one for the Standard Webhooks headers, one for the legacy one."""
     driven = subprocess.run([*LANGUAGES[language], FILE], cwd=HERE, stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(driven.stdout)
 
 
 @each_vector
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_program_of_the_page_takes_what_is_genuine_and_nothing_else(language, number):
+def test_a_program_of_the_page_accepts_exactly_the_genuine_requests(language, number):
     vector = VECTORS[number]
     assert len(verdicts(language)) == len(VECTORS)
     assert verdicts(language)[number] == [vector["standard"], vector["legacy"]]
@@ -52,7 +52,7 @@ def test_the_library_of_standard_webhooks_agrees(number, monkeypatch):
 
 
 def takes(secret, headers, body):
-    # It says no in several ways: signatures without a version it cannot split, for one.
+    # The library refuses in several ways. For example, it cannot split a signature without a version.
     try:
         standardwebhooks.Webhook(secret).verify(body, headers)
     except (standardwebhooks.webhooks.WebhookVerificationError, ValueError):
@@ -69,7 +69,7 @@ def clock(monkeypatch, seconds):
     monkeypatch.setattr(standardwebhooks.webhooks, "datetime", Clock)
 
 
-def test_the_vectors_hold_good_and_bad_of_both_kinds():
+def test_the_vectors_contain_valid_and_invalid_requests_of_both_kinds():
     kinds = [(vector["standard"], vector["legacy"]) for vector in VECTORS]
     assert all(kinds.count(kind) >= 3 for kind in [(True, True), (True, False), (False, True), (False, False)])
     assert len({vector["name"] for vector in VECTORS}) == len(VECTORS)

@@ -1,7 +1,8 @@
-// Which of some secrets verify a delivery, by others' libraries.
+// Checks which secrets verify a delivery, with third-party libraries.
 //
-// Standard input: {body (base64), headers, secrets}. Standard output: {standard: [...], legacy: [...]}, for each secret
-// whether it verifies webhook-signature (npm `standardwebhooks`) and X-Service-Signature (npm `@octokit/webhooks-methods`).
+// Standard input: {body (base64), headers, secrets}. Standard output: {standard: [...], legacy: [...]}. The lists say of
+// each secret whether it verifies webhook-signature (npm `standardwebhooks`) and X-Service-Signature (npm
+// `@octokit/webhooks-methods`).
 
 import { text } from 'node:stream/consumers'
 import { verify } from '@octokit/webhooks-methods'

@@ -1,4 +1,4 @@
-"""Which of some secrets verify a delivery, by PyPI's `standardwebhooks` and, for the legacy header, Python's own hmac.
+"""Checks which secrets verify a delivery, with `standardwebhooks` from PyPI and, for the legacy header, Python's hmac.
 
 Standard input: {body (base64), headers, secrets}. Standard output: {standard: [...], legacy: [...]}.
 """
