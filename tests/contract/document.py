@@ -1,4 +1,4 @@
-"""openapi.yaml, read."""
+"""Reads openapi.yaml."""
 
 import functools
 import pathlib
@@ -15,7 +15,7 @@ def document():
 
 
 def deref(node):
-    """What a `$ref` names, or the node itself."""
+    """The target of a `$ref`, or the node itself."""
     if "$ref" not in node:
         return node
     found = document()
@@ -34,7 +34,7 @@ def operations(part="paths"):
 
 
 def fields(schema):
-    """The properties of an object, those of all it may be made of included."""
+    """The properties of an object, including those of its allOf and anyOf parts."""
     schema = deref(schema)
     found = {}
     for part in [*schema.get("allOf", []), *schema.get("anyOf", [])]:
@@ -43,12 +43,12 @@ def fields(schema):
 
 
 def items(schema):
-    """What an array is of, or None."""
+    """The schema of an array's items, or None."""
     schema = deref(schema)
     return schema.get("items")
 
 
 def body(operation):
-    """The schema of a request's JSON, or None."""
+    """The schema of a request's JSON body, or None."""
     media = operation.get("requestBody", {}).get("content", {}).get("application/json")
     return media and media["schema"]

@@ -1,6 +1,6 @@
-"""What Schemathesis cannot know of this API: which ids there are, and what our own answers promise.
+"""Tells Schemathesis what it cannot know of this API: which ids exist, and what the API's own responses promise.
 
-The stack's file, and what run.py made for the run, come in the environment.
+The environment names the stack's file and the objects that run.py created for the run.
 """
 
 import json
@@ -13,7 +13,7 @@ import schemathesis
 STACK = json.loads(open(os.environ["STACK_FILE"], encoding="utf-8").read())
 WORKSPACE = STACK["workspaces"][0]
 MADE = json.loads(os.environ["CONTRACT_MADE"])
-# What no text may hold.
+# Characters that no text may contain.
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 NOT_HTTP = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
@@ -27,7 +27,7 @@ def template(parameters):
     return next(found for found in WORKSPACE["templates"] if found["approved"] and found["callerParameters"] == parameters)
 
 
-# What openapi.yaml's examples speak of, as it is in the stack: they must be carried out.
+# Ids in the examples of openapi.yaml -> ids in the stack, because the examples must succeed.
 OF_EXAMPLES = {
     "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90": WORKSPACE["workspaceId"],
     "0d5fb9d1-2f0e-4f52-9d57-0c1c5f8f6f10": MADE["conversationId"],
@@ -45,7 +45,7 @@ OF_EXAMPLES = {
     "https://www.example.com": WORKSPACE["capture"]["origins"][0],
 }
 
-# What a field may name, that there is.
+# Field -> existing values for it.
 REAL = {
     "workspaceId": [WORKSPACE["workspaceId"]],
     "conversationId": [MADE["conversationId"]],
@@ -63,22 +63,22 @@ THERE = {*OF_EXAMPLES.values(), *(value for values in REAL.values() for value in
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Most well-formed ids become ones that there are. What is ill-formed stays, and so does every third."""
+    """Replaces most well-formed ids by existing ones. Ill-formed values stay, and so does every third id."""
     for parameters in (case.path_parameters, case.query, case.headers):
         for name, value in list((parameters or {}).items()):
             parameters[name] = real(name, value)
-    # A control character in a header is no HTTP (RFC 9110), and no gateway's to let in; the emulator does, and the function's
-    # library then reads no event at all. Something else that fits as little stands for it.
+    # A control character in a header is not valid HTTP (RFC 9110), and a gateway refuses it. The emulator accepts it, and
+    # then the function's library cannot read the event. So another invalid character replaces it.
     for name, value in list((case.headers or {}).items()):
         if isinstance(value, str):
             case.headers[name] = NOT_HTTP.sub("\xff", value)
-    # Without the workspace there is nothing to be seen but 403.
+    # With another workspace every response is 403.
     path = case.path_parameters or {}
     if is_uuid(path.get("workspaceId")):
         path["workspaceId"] = WORKSPACE["workspaceId"]
     if isinstance(case.body, dict | list):
         case.body = real("body", case.body)
-        # One key for each body.
+        # Each body has its own idempotency key.
         if (case.headers or {}).get("Idempotency-Key") == "order-4711":
             case.headers["Idempotency-Key"] = f"order-{uuid.uuid5(uuid.NAMESPACE_OID, json.dumps(case.body))}"
         if case.operation.label.endswith("campaign-leads"):
@@ -92,7 +92,7 @@ def real(name, value):
         case dict():
             return {key: real(key, item) for key, item in value.items()}
         case list():
-            # uniqueItems stays what it was.
+            # Keep unique items unique.
             items = [real(name, item) for item in value]
             return items if len(set(map(str, items))) == len(set(map(str, value))) else value
         case str() if value in OF_EXAMPLES:
@@ -103,7 +103,7 @@ def real(name, value):
 
 
 def lead(body):
-    """A lead's secrets, where some were sent: else nothing would ever come further than to them."""
+    """Replaces the secrets of a lead by valid ones, if it has some. Otherwise every lead would be refused because of them."""
     if not isinstance(body, dict):
         return body
     token = body.get("recaptchaToken")
@@ -115,7 +115,7 @@ def lead(body):
     return body
 
 
-# An extension and a content type that belong to each type of file.
+# File type -> a matching extension and content type.
 FITTING = {
     "IMAGE": (".png", "image/png"),
     "VIDEO": (".mp4", "video/mp4"),
@@ -127,8 +127,8 @@ FITTING = {
 
 
 def file(item):
-    """A file whose extension and content type belong together, where both could be: by chance they never would. Not of
-    every third."""
+    """Makes the extension and the content type of a file match, if they may, because random ones never match. Leaves every
+    third file unchanged."""
     if not isinstance(item, dict) or not all(isinstance(item.get(name), str) for name in ("name", "fileType", "contentType")):
         return item
     name, fits = item["name"], FITTING.get(item["fileType"])
@@ -149,52 +149,52 @@ def error_of(response):
     return body if isinstance(body, dict) else {}
 
 
-# Rules that a schema cannot say: a place and a kind of failure each.
+# Rules that a schema cannot express: patterns for the location and the type of the failure.
 BEYOND_SCHEMAS = [
-    # An identifier and its type go together.
+    # An identifier requires its type, and the type requires the identifier.
     (r"query\.(internal|external)(User)?Identifier(Type)?", r".*"),
-    # A cursor is one that we sealed.
+    # A cursor must be one that the service sealed.
     (r"query\.cursor", "value_error"),
-    # A search needs a letter or digit of its own, and at most five words.
+    # A search needs at least one letter or digit, and has at most five words.
     (r"query\.search", "value_error|string_too_short"),
-    # The limit depends on the file's type; and what does not belong together.
+    # The size limit depends on the file's type. Name and content type must match the type.
     (r"body\.\d+\.contentLength", "less_than_equal"),
     (r"body\.\d+\.(name|contentType)", "value_error"),
-    # An attribute is named once, over both lists.
+    # An attribute occurs at most once in both lists together.
     (r"body\.customAttributes\.(open|closed)Attributes\.\d+\.customAttributeId", "value_error"),
     (r"body\.customAttributes", "too_long"),
-    # Who would be there after the change.
+    # The limit applies to the participants after the change.
     (r"body\.participants\.(externals|internals)\.add", "too_long"),
 ]
 
 
 @schemathesis.check
-def well_formed_requests_are_never_called_ill_formed(ctx, response, case):
-    """A request that the schema allows is refused for what it asks, not for its shape; an example is carried out."""
+def well_formed_requests_are_not_refused_as_ill_formed(ctx, response, case):
+    """A request that the schema allows may be refused for its content, but not for its shape."""
     meta = case.meta
     if meta is None or not meta.generation.mode.is_positive or is_odd(case):
         return
     if "campaign-leads" in case.path or case.path == "/health":
         return
     error = error_of(response) if response.status_code >= 400 else {}
-    assert response.status_code not in (400, 413, 415), f"well-formed, and answered {response.status_code}"
+    assert response.status_code not in (400, 413, 415), f"the response to a well-formed request is {response.status_code}"
     if error.get("code") == "SERVICE_CORE_0422":
         for failure in error["detail"]:
             place = ".".join(failure["loc"])
             known = any(re.fullmatch(at, place) and re.fullmatch(kind, failure["type"]) for at, kind in BEYOND_SCHEMAS)
-            assert known, f"the schema allows what is {failure['type']} at {place}: {failure['input']!r}"
+            assert known, f"the schema allows a value that the API refuses with {failure['type']} at {place}: {failure['input']!r}"
 
 
 @schemathesis.check
-def examples_are_carried_out(ctx, response, case):
+def examples_succeed(ctx, response, case):
     if case.meta is not None and case.meta.phase.name.name == "EXAMPLES":
-        assert response.status_code < 300, f"an example was answered {response.status_code}"
+        assert response.status_code < 300, f"the response to an example is {response.status_code}"
 
 
 @schemathesis.check
-def a_method_that_is_not_there_is_not_found(ctx, response, case):
+def an_unknown_method_gets_404(ctx, response, case):
     if is_odd(case):
-        assert response.status_code == 404, f"{case.method} was answered {response.status_code}"
+        assert response.status_code == 404, f"the response to {case.method} is {response.status_code}"
 
 
 def is_odd(case):

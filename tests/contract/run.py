@@ -1,10 +1,10 @@
-"""Starts a stack as `make run` does, on free ports and with what was built last, holds it against openapi.yaml, and ends it.
+"""Starts a stack as `make run` does, on free ports and with the last build, compares it with openapi.yaml, and stops it.
 
-    run.py              what `make test` runs: the same requests each time, about two minutes
-    run.py fuzz [MINUTES] [SEED]    other requests each time, for 15 minutes if nothing is said
+    run.py                          what `make test` runs: the same requests each time, about two minutes
+    run.py fuzz [MINUTES] [SEED]    different requests each time, 15 minutes by default
 
-First what a request is read from is compared with the document (test_requests.py), then Schemathesis makes requests of it:
-the examples, the edges of every schema, random ones both fit and unfit, and chains of them.
+First, test_requests.py compares the document with what the stack reads from requests. Then Schemathesis generates requests
+from the document: its examples, the boundaries of every schema, random valid and invalid requests, and chains of requests.
 """
 
 import base64
@@ -23,7 +23,7 @@ HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parents[1]
 STATE = ROOT / "target" / "stacks" / "contract"
 BIN = ROOT / ".venv" / "bin"
-# Where each is in stack.json, its paths, and what is done with it: chains need something that is made and then asked for.
+# Field of stack.json -> paths of the API and phases of Schemathesis. Chains need something that is created and then read.
 SURFACES = {
     "baseUrl": ("^/service/", "examples,coverage,fuzzing,stateful"),
     "captureUrl": ("^/(api/|health$)", "examples,coverage,fuzzing"),
@@ -40,7 +40,7 @@ def main(arguments):
         command = [BIN / "python", "-m", "pytest", "--quiet", "-p", "no:cacheprovider", HERE / "test_requests.py"]
         status = subprocess.run(command, cwd=ROOT, env=environment).returncode
         for surface, (paths, phases) in SURFACES.items():
-            # Most of the time goes to the surface with most to it.
+            # The larger API gets most of the time.
             seconds = minutes * 60 * 5 // 6 if surface == "baseUrl" else minutes * 60 // 6
             bound = ["--max-time", str(seconds)] if arguments else ["--max-examples", "60"]
             print(f"\n{surface}: seed {seed}", flush=True)
@@ -49,7 +49,7 @@ def main(arguments):
                 *("--url", stack[surface], "--include-path-regex", paths, "--phases", phases),
                 *("--seed", str(seed), *bound),
             ]
-            # Its own files, of no use to anybody later, go where the stack's are.
+            # Schemathesis writes its own temporary files beside those of the stack.
             status = subprocess.run(command, cwd=STATE, env=environment).returncode or status
         return status
 
@@ -60,8 +60,8 @@ def running():
     stack = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     try:
         if not any(line.startswith("The stack is up.") for line in stack.stdout):
-            sys.exit("The stack did not come up.")
-        # What it says from now on is nobody's business, but must not fill the pipe.
+            sys.exit("The stack did not start.")
+        # Read the rest of the output, so that the pipe does not fill up.
         threading.Thread(target=stack.stdout.read, daemon=True).start()
         yield json.loads((STATE / "stack.json").read_text())
     finally:
@@ -70,7 +70,7 @@ def running():
 
 
 def made(stack):
-    """A key that is not slowed down, and with it what requests are about: a conversation, an uploaded file."""
+    """Creates an API key with a high rate limit, a conversation and an uploaded file."""
     workspace = stack["workspaces"][0]
     command = [stack["console"], "--json", "key", "create", "--workspace", workspace["workspaceId"]]
     options = ["--name", "contract", "--scope", "*", "--rate", "500", "--burst", "30000"]

@@ -1,4 +1,4 @@
-"""openapi.yaml is OpenAPI 3.1, its examples are what its schemas say, and its routes are the template's."""
+"""openapi.yaml is valid OpenAPI 3.1, its examples match its schemas, and its routes are those of the template."""
 
 import re
 
@@ -44,22 +44,22 @@ def examples():
 
 
 @pytest.mark.parametrize("where, schema, value", [pytest.param(*found, id=found[0]) for found in examples()])
-def test_examples_are_what_the_schemas_say(where, schema, value):
+def test_examples_match_their_schemas(where, schema, value):
     whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "components": document()["components"]}
     validator = jsonschema.Draft202012Validator(whole, format_checker=jsonschema.FormatChecker())
     assert [error.message for error in validator.iter_errors(value)] == []
 
 
-def test_whatever_has_a_description_of_its_own_is_referred_to():
+def test_every_component_is_used():
     text = (ROOT / "openapi.yaml").read_text()
     for kind, parts in document()["components"].items():
         for name in parts:
             if kind != "securitySchemes":
-                assert f"#/components/{kind}/{name}'" in text, f"{kind}/{name} is of no use"
+                assert f"#/components/{kind}/{name}'" in text, f"nothing uses {kind}/{name}"
 
 
 class Template(yaml.SafeLoader):
-    """CloudFormation's tags are of no matter here."""
+    """Ignores CloudFormation's tags."""
 
 
 Template.add_multi_constructor("!", lambda loader, suffix, node: None)
@@ -72,14 +72,14 @@ def test_routes_are_those_of_the_template():
         for event in (resource.get("Properties", {}).get("Events") or {}).values():
             if event["Type"] == "Api":
                 routes.add((event["Properties"]["Path"], event["Properties"]["Method"].lower()))
-        # What the gateway answers by itself.
+        # The routes that the gateway itself answers.
         definition = resource.get("Properties", {}).get("DefinitionBody") or {}
         for path, item in definition.get("paths", {}).items():
             routes |= {(path, method) for method in item}
     assert {(path, method) for path, method, _, _ in operations()} == routes
 
 
-# Words in the code that reads requests which are no names in a request.
+# Words in the code that reads requests, but that are not names in a request.
 OTHER_WORDS = {
     *("body", "query", "header", "path"),
     *("conversations", "contacts", "files", "messages", "users", "attributes"),  # names of lists and routes
@@ -109,7 +109,7 @@ def names(schema, seen=()):
 
 
 def test_every_field_that_the_code_reads_is_described():
-    """The other direction, that every field described is read, is test_requests.py's."""
+    """test_requests.py checks the opposite: that the code reads every described field."""
     described = {parameter["name"] for _, _, _, parameters in operations() for parameter in parameters}
     for _, _, operation, _ in operations():
         if schema := body(operation):

@@ -1,4 +1,4 @@
-"""What a running stack reads from requests, as it says itself when it refuses them: parameters, fields, words, limits."""
+"""Compares openapi.yaml with a running stack, whose refusals name the parameters, fields, words and limits that it reads."""
 
 import json
 import os
@@ -24,7 +24,7 @@ WITH_BODIES = [found for found in OPERATIONS if body(found.values[2])]
 
 
 def ask(path, method, query="", sent=None):
-    """Status and JSON of an answer."""
+    """The status and the JSON of a response."""
     path = path.replace("{workspaceId}", WORKSPACE)
     for name in ("conversationId", "contactId", "userId"):
         path = path.replace(f"{{{name}}}", SOMEBODY)
@@ -40,7 +40,7 @@ def ask(path, method, query="", sent=None):
 
 
 def failures(path, method, query="", sent=None):
-    """The failures of a validation, by place."""
+    """The failures in a validation error, by location."""
     status, answer = ask(path, method, query, sent)
     assert (status, answer["code"]) == (422, "SERVICE_CORE_0422"), answer
     return {tuple(failure["loc"]): failure for failure in answer["detail"]}
@@ -76,8 +76,8 @@ def test_words_and_limits_of_parameters_are_those_described(path, method, operat
 
 
 def spoiled(schema):
-    """A value of the right build whose leaves are all of a wrong type, and the places of these leaves. An array has one
-    item."""
+    """A value with the right structure whose leaves all have a wrong type, and the locations of these leaves. An array has
+    one item."""
     if properties := fields(schema):
         parts = {name: spoiled(field) for name, field in properties.items()}
         value = {name: part for name, (part, _) in parts.items()}
@@ -97,7 +97,7 @@ def test_every_field_that_is_described_is_read(path, method, operation, paramete
 
 
 @pytest.mark.parametrize("path, method, operation, parameters", WITH_BODIES)
-def test_every_field_that_is_required_is_missed(path, method, operation, parameters):
+def test_every_required_field_is_reported_as_missing(path, method, operation, parameters):
     schema = body(operation)
     if inner := items(schema):
         missed = failures(path, method, sent=[{}])
@@ -108,7 +108,7 @@ def test_every_field_that_is_required_is_missed(path, method, operation, paramet
         if "anyOf" in deref(schema):
             places.add(("body", deref(schema)["anyOf"][0]["required"][0]))
     else:
-        # Whatever is there: nothing is missed, and so nothing found.
+        # No field is required, so the stack looks for the entity and does not find it.
         assert ask(path, method, sent={})[0] == 404
         return
     assert {place for place, failure in missed.items() if failure["type"] == "missing"} == places
