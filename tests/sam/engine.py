@@ -1,10 +1,10 @@
-"""A container engine for `sam local` on a machine without Docker: podman, and a base image made of this machine.
+"""A container engine for `sam local` on a machine without Docker: podman, and a base image made of this machine's files.
 
-    engine.py            starts the engine and keeps it until Ctrl-C; prints how to use it
+    engine.py            starts the engine, prints how to use it, and runs until Ctrl-C
 
-AWS's base images come from a registry and weigh hundreds of megabytes. Our functions are one binary each that needs
-nothing but the C library, so the image made here holds that, a shell and the few tools with which SAM adds its
-runtime emulator: 5 MB, made in a second. Where Docker runs, none of this is needed.
+AWS's base images come from a registry and have hundreds of megabytes. Each function is one binary that needs only the C
+library. So this image has the C library, a shell and the few tools with which SAM adds its runtime emulator: 5 MB, made
+in a second. With Docker, none of this is needed.
 """
 
 import contextlib
@@ -41,12 +41,12 @@ default_ulimits = ["nofile=20000:20000", "nproc=1024:1024"]
 
 
 class NoEngine(Exception):
-    """Why containers cannot run here, and what to do about it."""
+    """The reason why containers cannot run on this machine, and what to do about it."""
 
 
 @contextlib.contextmanager
 def running():
-    """The environment and options for `sam local`, with an engine behind it until the block ends."""
+    """Runs an engine until the block ends. Yields the environment and the options for `sam local`."""
     if docker_answers():
         yield {}, []
         return
@@ -56,9 +56,9 @@ def running():
     conf = folder / "containers.conf"
     conf.write_text(CONTAINERS_CONF)
     image = base_image()
-    # A store for each base image: SAM would go on using what it built upon an earlier one.
+    # Each base image has its own store. Otherwise SAM would keep using images built on an earlier base image.
     store = folder / hashlib.sha256(image).hexdigest()[:12]
-    # Podman wants to find a store's state where it was before, and sockets want short names.
+    # Podman expects a store's state at the same path as before, and paths of sockets must be short.
     run = pathlib.Path("/run") / f"sam-local-{hashlib.sha256(bytes(store)).hexdigest()[:12]}"
     run.mkdir(mode=0o700, exist_ok=True)
     podman = ["podman", "--root", str(store), "--runroot", str(run), "--tmpdir", str(run)]
@@ -72,7 +72,7 @@ def running():
         try:
             wait_for(lambda: os.path.exists(socket) or service.poll() is not None)
             if service.poll() is not None:
-                raise NoEngine(f"`podman system service` ended at once with status {service.returncode}.")
+                raise NoEngine(f"`podman system service` exited immediately with status {service.returncode}.")
             yield {"DOCKER_HOST": f"unix://{socket}"}, ["--skip-pull-image"]
         finally:
             subprocess.run([*podman, "rm", "--all", "--force"], env=environment, stdout=subprocess.DEVNULL)
@@ -98,7 +98,7 @@ def check_podman():
 
 
 def base_image():
-    """The file system of the base image, as a tar that is the same each time."""
+    """The file system of the base image as a reproducible tar archive."""
     files = {}
     for tool in TOOLS:
         files[f"bin/{os.path.basename(tool)}"] = pathlib.Path(tool).read_bytes()
@@ -135,7 +135,7 @@ def main():
     with contextlib.suppress(KeyboardInterrupt):
         with running() as (environment, options):
             if not environment:
-                print("Docker answers: `sam local` works as it is.")
+                print("Docker is running: `sam local` works without this engine.")
                 return
             print("In another terminal:")
             for name, value in environment.items():

@@ -1,7 +1,8 @@
-"""`sam build` for both processors, and its output run by `sam local` with the files of events/.
+"""Tests of `sam build` for both processors, and of `sam local` with its output and the files of events/.
 
-One function stands for all: they differ in nothing that SAM sees. It is built without optimisation, which proves the
-same way from clone to package in a tenth of the time; `make build` builds all of them as they are shipped.
+The tests use one function, because the functions do not differ in anything that SAM sees. They build it without
+optimisation, which tests the same steps from clone to package in a tenth of the time. `make build` builds all functions as
+they are shipped.
 """
 
 import json
@@ -28,7 +29,7 @@ BUILD_SECONDS = 1200
 MACHINES = {"x86_64": 0x3E, "arm64": 0xB7}
 
 SAM = pathlib.Path(sys.executable).with_name("sam")
-# Without credentials: with any, SAM asks AWS whose they are.
+# No credentials: with credentials, SAM asks AWS for their owner.
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | {
     # SAM finds cargo-lambda, and that finds zig, in the environment of the first python3.
     "PATH": f"{SAM.parent}:{os.environ['PATH']}",
@@ -75,7 +76,7 @@ def containers():
 
 @pytest.fixture(scope="module")
 def local(containers):
-    """Runs a `sam local` command upon what was built for this machine."""
+    """Runs a `sam local` command on the build for this machine."""
     environment, options = containers
     template = build(engine.ARCHITECTURE) / "template.yaml"
 
@@ -94,7 +95,7 @@ def test_sam_local_invoke_answers_an_event_of_the_events_folder(local):
     printed, log = process.communicate(timeout=120)
     assert process.returncode == 0, log
     answer = json.loads(printed.strip().splitlines()[-1])
-    # The key of the file is a placeholder: refused before any table is asked.
+    # The key in the file is a placeholder, so the function refuses it before it reads any table.
     assert_forbidden(answer["statusCode"], answer["body"])
     request = json.loads(EVENT.read_text())["requestContext"]["requestId"]
     headers = {name.lower(): values for name, values in answer["multiValueHeaders"].items()}
@@ -125,7 +126,7 @@ def free_port():
 
 
 def get(url, process):
-    """Status and body, once the server listens."""
+    """The status and the body of a response, as soon as the server listens."""
     end = time.monotonic() + 120
     while time.monotonic() < end:
         assert process.poll() is None, process.stderr.read()
