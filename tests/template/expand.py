@@ -1,4 +1,4 @@
-"""The template as CloudFormation sees it: SAM expanded, parameters and conditions applied."""
+"""The template as CloudFormation sees it, with SAM expanded and with parameters and conditions applied."""
 
 import functools
 import json
@@ -23,17 +23,17 @@ ABSENT = object()
 
 @functools.cache
 def _source_text():
-    # JSON in between gives every YAML alias a copy of its own.
+    # The conversion to JSON gives every YAML alias its own copy.
     return json.dumps(yaml_parse(TEMPLATE.read_text()))
 
 
 def source():
-    """A fresh copy of template.yaml, short forms of functions written out."""
+    """A new copy of template.yaml with the short forms of functions written out."""
     return json.loads(_source_text())
 
 
 class _NoNetworkParser(Parser):
-    """SAM's parser without the look-ups that need an account."""
+    """SAM's parser without the lookups that need an AWS account."""
 
     def _validate(self, sam_template, parameter_values):
         pass
@@ -48,7 +48,7 @@ class _Region:
 
 @functools.lru_cache(maxsize=64)
 def _expanded(template, values):
-    """What SAM makes of the resources of a template. It takes its time, and most invariants ask for the same."""
+    """The resources of a template as SAM expands them. Cached, because it is slow and most invariants need the same."""
     local = json.loads(template)
     for resource in local["Resources"].values():
         if resource["Type"] == "AWS::Serverless::Function":
@@ -58,7 +58,7 @@ def _expanded(template, values):
 
 
 class Stack:
-    """One deployment of a template: `resources` are evaluated down to references between resources."""
+    """One deployment of a template. `resources` are evaluated except for references between resources."""
 
     def __init__(self, template, **parameters):
         self.template = template
@@ -80,13 +80,13 @@ class Stack:
         }
 
     def of_type(self, kind):
-        """Logical ids and evaluated properties of all resources of a type."""
+        """The logical ids and the evaluated properties of all resources of a type."""
         return {
             name: resource.get("Properties", {}) for name, resource in self.resources.items() if resource["Type"] == kind
         }
 
     def refused_by(self):
-        """The rules of the template's Rules section that these parameters break."""
+        """The rules in the template's Rules section that these parameters violate."""
         broken = []
         for name, rule in self.template.get("Rules", {}).items():
             if self._evaluate(rule.get("RuleCondition", True)):
@@ -94,7 +94,7 @@ class Stack:
         return broken
 
     def largest(self, value):
-        """The greatest number a property can be given, when it is a parameter's."""
+        """The greatest number that a property can have if its value comes from a parameter."""
         if isinstance(value, dict) and set(value) == {"Ref"}:
             spec = self.template["Parameters"][value["Ref"]]
             return max(map(int, spec["AllowedValues"])) if "AllowedValues" in spec else int(spec["MaxValue"])

@@ -1,4 +1,4 @@
-"""What must hold for the template, beyond what linters know. Each invariant yields a sentence per violation."""
+"""The invariants of the template that linters do not check. Each invariant yields one sentence per violation."""
 
 import itertools
 import json
@@ -17,9 +17,9 @@ def invariant(check):
     return check
 
 
-# --- Names and numbers that the code, the console and the local stack rely on --------------------------------------
+# --- Names and numbers that the code, the console and the local stack depend on ------------------------------------
 
-# function -> (environment beyond the common one, tables it may touch)
+# function -> (environment variables besides the common ones, tables that it may access)
 COMMON_ENVIRONMENT = {"STACK", "LOG_LEVEL", "REVISION", "AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH"}
 FUNCTIONS = {
     "conversations": (
@@ -94,8 +94,8 @@ FUNCTIONS = {
     ),
 }
 
-# (function, table) -> the keys of the partitions it may reach: of secrets for all, of everything for the public function,
-# of settings and leads for who writes to leads, of settings for who calls customers' receivers
+# (function, table) -> the keys of the partitions that it may access. Listed are: secrets, for all functions; all tables,
+# for the public function `leads`; settings and leads, for `lead-sender`; settings, for `webhook-delivery`.
 CURSOR_KEYS = {"00000000-0000-0000-0000-000000000000#X"}
 LEADING_KEYS = {
     ("contacts", "secrets"): CURSOR_KEYS,
@@ -114,7 +114,7 @@ LEADING_KEYS = {
     ("webhook-delivery", "workspaces"): {"*#H"},
 }
 
-# table -> (attribute of time to live, stream view, {index: (keys, projection)})
+# table -> (time-to-live attribute, stream view, {index: (keys, projection)})
 TABLES = {
     "workspaces": (None, None, {}),
     "api-keys": ("expiresAt", None, {"byWorkspace": (["workspaceId S", "createdAt S"], "ALL")}),
@@ -158,14 +158,14 @@ ROUTES = {
     },
 }
 
-# What the gateway answers by itself: response type -> (status, code, title) and (status, type, title).
+# The gateway's own responses: response type -> (status, code, title) and (status, type, title).
 NOT_FOUND = (404, "SERVICE_CORE_0404", "Not Found"), (404, "INVALID_REQUEST", "Not Found")
 BAD_REQUEST = (400, "SERVICE_CORE_0400", "Bad Request"), (400, "INVALID_REQUEST", "Bad Request")
 FORBIDDEN = (403, "SERVICE_CORE_0301", "Forbidden"), (403, "REJECTED", "Forbidden")
 TOO_LARGE = (413, "SERVICE_CORE_0413", "Payload Too Large"), (400, "INVALID_REQUEST", "Bad Request")
 NOT_JSON = (415, "SERVICE_CORE_0415", "Unsupported Media Type"), (400, "INVALID_REQUEST", "Bad Request")
 TOO_MANY = (429, "SERVICE_RATE_LIMIT_0001", "Too Many Requests"), (429, "RATE_LIMITED", "Too Many Requests")
-BLOCKED = FORBIDDEN[0], TOO_MANY[1]  # the web ACL of the capture API blocks too many requests, and nothing else
+BLOCKED = FORBIDDEN[0], TOO_MANY[1]  # the web ACL of the capture API blocks only too many requests
 FAILED = (500, "SERVICE_CORE_0500", "Internal Server Error"), (500, "INTERNAL_ERROR", "Internal Server Error")
 TIMED_OUT = (503, "SERVICE_CORE_0503", "Service Unavailable"), (500, "INTERNAL_ERROR", "Internal Server Error")
 GATEWAY_RESPONSES = {
@@ -210,16 +210,16 @@ RESERVES = {
     "SenderReservedConcurrency": {"message-sender", "lead-sender"},
 }
 
-# May be longer than a version's description; whoever changes nothing else changes Revision.
+# They may be longer than a version's description allows. To change only one of these, also change Revision.
 NOT_TOLD_BY_VERSIONS = {"TrustedReceivers", "TrustedCaPem", "EgressControlUrl"}
 
-# What a function needs besides its longest call: to read what to do, and to record what came of it.
+# The seconds that a function needs besides its longest call: to read its work and to record the result.
 READ_SECONDS = 2
 RECORD_SECONDS = 5
-# By how much a lease outlasts its function: clocks differ, and a last write may still be under way when it is stopped.
+# A lease outlasts its function by this: clocks differ, and a write may be in flight when the function is stopped.
 LEASE_MARGIN_SECONDS = 5
 
-# Of a stream.
+# A stream keeps a record this long.
 FORGOTTEN_AFTER_SECONDS = 86400
 
 OUTPUTS = {
@@ -237,7 +237,7 @@ OUTPUTS = {
     "FailureBucketName",
 }
 
-# table -> which of its stream's records reach the relay
+# table -> filters of the stream records that reach the relay
 RELAYED = {
     "contacts": [{"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}}],
     "conversations": [{"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}}],
@@ -275,7 +275,7 @@ def every_queue_has_a_dead_letter_queue_that_keeps_longer(template):
         dead_letter_queues.add(target["Fn::GetAtt"][0])
         kept = queues[target["Fn::GetAtt"][0]].get("MessageRetentionPeriod", 345600)
         if kept <= queue.get("MessageRetentionPeriod", 345600):
-            yield f"the dead-letter queue of {name} forgets before the queue does"
+            yield f"the dead-letter queue of {name} does not keep messages longer than the queue"
     for name in set(queues) - dead_letter_queues:
         if "RedrivePolicy" not in queues[name]:
             yield f"{name} has no dead-letter queue"
@@ -301,11 +301,11 @@ def webhook_lanes_have_two_queues_of_their_own_width(template):
         "messaging-webhook-deliveries-slow": {"MaximumConcurrency": "3"},
     }
     if queues != wanted:
-        yield f"the queues are {queues}"
+        yield f"the queues of webhook lanes are {queues}, not {wanted}"
     for name in ("DeliveryConcurrency", "SlowDeliveryConcurrency"):
         spec = template["Parameters"][name]
         if (spec.get("MinValue"), spec.get("MaxValue")) != (2, 1000):
-            yield f"{name} may be what Lambda refuses"
+            yield f"{name} allows values that Lambda refuses"
 
 
 @invariant
@@ -326,10 +326,10 @@ def a_record_that_fails_for_good_goes_to_the_failure_bucket(template):
         if mapping.get("BisectBatchOnFunctionError") is not True:
             yield f"{name} does not bisect: one bad record fails its whole batch"
         if not 1 <= mapping.get("MaximumRetryAttempts", -1) <= 50:
-            yield f"{name} tries a record that can never be relayed for too long"
-        # What waits behind a record is younger than it, so that the stream still has it when the record is given up.
+            yield f"{name} retries a record that can never be relayed for too long"
+        # Records behind a failing record are younger, so the stream still has them when the relay gives up on it.
         if not 60 <= mapping.get("MaximumRecordAgeInSeconds", -1) <= FORGOTTEN_AFTER_SECONDS / 2:
-            yield f"{name} holds on to a record until the stream forgets those behind it"
+            yield f"{name} retries a record until the stream drops the records behind it"
 
 
 @invariant
@@ -342,12 +342,12 @@ def the_relay_is_watched_long_before_it_gives_anything_up(template):
         if alarm["MetricName"] in ("IteratorAge", "RelayLag")
     }
     if not any(age <= 60 for age in ages.values()):
-        yield "nobody is told that the relay is late"
+        yield "no alarm reports that the relay is late"
     if not any(given_up / 4 <= age <= given_up / 2 for age in ages.values()):
-        yield f"nobody is told in time that the relay is about to give up what is {given_up} s old"
+        yield f"no alarm reports in time that the relay will give up on records that are {given_up} s old"
     for name, age in ages.items():
         if age > given_up / 2:
-            yield f"{name} rings when it is {age} s behind, which is late"
+            yield f"{name} fires when the relay is {age} s behind, which is too late"
 
 
 @invariant
@@ -356,19 +356,19 @@ def the_relay_names_the_records_that_failed_unless_told_otherwise(template):
         stack = Stack(template, **parameters)
         given = stack.resources["EventRelayFunction"]["Properties"]["Environment"]["Variables"].get("PARTIAL_BATCHES")
         if given != wanted:
-            yield f"with {parameters} the relay is told {given}"
+            yield f"with {parameters} the relay has PARTIAL_BATCHES {given}"
 
 
 @invariant
 def our_own_outages_are_told_by_a_url_of_the_operators_choice(template):
     for parameters, wanted in (
-        ({}, ""), # webhook-delivery takes the queue's
+        ({}, ""), # webhook-delivery uses the URL of its queue
         ({"EgressControlUrl": "https://status.example.com/"}, "https://status.example.com/"),
     ):
         stack = Stack(template, **parameters)
         given = stack.resources["WebhookDeliveryFunction"]["Properties"]["Environment"]["Variables"].get("EGRESS_CONTROL_URL")
         if given != wanted:
-            yield f"with {parameters} webhook-delivery tries {given}"
+            yield f"with {parameters} webhook-delivery has EGRESS_CONTROL_URL {given}"
     pattern = template["Parameters"]["EgressControlUrl"]["AllowedPattern"]
     for value, taken in (
         ("", True),
@@ -393,9 +393,9 @@ def helper_rows_never_wake_the_relay(template):
         patterns = [json.loads(entry["Pattern"]) for entry in (mapping.get("FilterCriteria") or {}).get("Filters", [])]
         relayed.add(table)
         if patterns != RELAYED.get(table):
-            yield f"{name} lets other rows than the entity's through"
+            yield f"{name} passes other rows than those of entities"
     if relayed != set(RELAYED):
-        yield f"the relay follows {sorted(relayed)}"
+        yield f"the relay reads the streams of {sorted(relayed)}"
 
 
 @invariant
@@ -406,7 +406,7 @@ def a_visit_fits_into_its_function_and_that_into_its_lease(template):
     ):
         parameters = template["Parameters"]
         if any("AllowedValues" not in parameters[name] for name in names):
-            yield f"one of {names} is not one of a set, so rules cannot compare it"
+            yield f"one of {names} has no AllowedValues, so rules cannot compare it"
             continue
         accepted, of_each = 0, {name: set() for name in names}
         for values in itertools.product(*(parameters[name]["AllowedValues"] for name in names)):
@@ -418,16 +418,16 @@ def a_visit_fits_into_its_function_and_that_into_its_lease(template):
                 for name, value in zip(names, values):
                     of_each[name].add(value)
                 if not fits:
-                    yield f"{names} are accepted as {values}"
+                    yield f"{names} accept {values}, which do not fit"
             elif fits:
-                yield f"{names} are refused as {values}"
+                yield f"{names} refuse {values}, which fit"
         if accepted < least:
             yield f"only {accepted} combinations of {names} are accepted"
         for name, values in of_each.items():
             if values != set(parameters[name]["AllowedValues"]):
-                yield f"{name} allows {set(parameters[name]['AllowedValues']) - values}, with which nothing is accepted"
+                yield f"{name} allows {set(parameters[name]['AllowedValues']) - values}, which no accepted combination has"
     if Stack(template).refused_by():
-        yield "the defaults are refused"
+        yield "the rules refuse the defaults"
 
 
 @invariant
@@ -436,14 +436,14 @@ def the_sweeper_runs_every_minute_and_is_not_repeated(template):
     rules = [rule for rule in stack.of_type("AWS::Events::Rule").values() if rule["ScheduleExpression"] == "rate(1 minute)"]
     targets = [_called(stack, target["Arn"]) for rule in rules for target in rule["Targets"]]
     if [_name_of(target) for target in targets] != ["sweeper"]:
-        yield "the sweeper is not called each minute"
+        yield "the sweeper is not called every minute"
     attempts = [
         config.get("MaximumRetryAttempts")
         for config in stack.of_type("AWS::Lambda::EventInvokeConfig").values()
         if _called(stack, config["FunctionName"]) in targets and config["Qualifier"] == "live"
     ]
     if attempts != [0]:
-        yield "a failed run of the sweeper is repeated, though the next minute does the same"
+        yield "a failed run of the sweeper is retried, although the next run does the same"
 
 
 # --- Rights --------------------------------------------------------------------------------------------------------
@@ -453,9 +453,9 @@ def the_sweeper_runs_every_minute_and_is_not_repeated(template):
 def no_role_has_a_wildcard(template):
     stack = _with_everything(template)
     for name, role in stack.of_type("AWS::IAM::Role").items():
-        # CodeDeploy's is the only one that is not ours to write.
+        # CodeDeploy's policy is the only managed one.
         if role.get("ManagedPolicyArns", []) != ([ROLLOUT_POLICY] if name == "RolloutRole" else []):
-            yield f"{name} has managed policies, which are wide"
+            yield f"{name} has managed policies, which allow too much"
     policies = stack.of_type("AWS::IAM::Policy")
     for name, statement in (
         *((name, statement) for name, role in stack.of_type("AWS::IAM::Role").items() for statement in _statements(role)),
@@ -463,14 +463,14 @@ def no_role_has_a_wildcard(template):
     ):
         for action in _list(statement["Action"]):
             if "*" in action or action.split(":")[1] == "Scan" or "PartiQL" in action:
-                yield f"{name} may {action}"
+                yield f"{name} allows {action}"
         if set(_list(statement["Action"])) == TRACING_RIGHTS:
             continue
         for resource in _list(statement["Resource"]):
             if isinstance(resource, str) and not re.fullmatch(r"(arn:|\$\{)[^*]*(/\*)?", resource):
-                yield f"{name} reaches {resource}"
+                yield f"{name} allows access to {resource}"
             if resource == "*" or "NotResource" in statement or "NotAction" in statement:
-                yield f"{name} reaches everything"
+                yield f"{name} allows access to everything"
 
 
 @invariant
@@ -481,24 +481,24 @@ def each_function_has_a_role_of_its_own(template):
         yield "two functions share a role"
     trusts = {json.dumps(role["AssumeRolePolicyDocument"]) for role in stack.of_type("AWS::IAM::Role").values()}
     if any("lambda.amazonaws.com" not in trust or '"AWS"' in trust for trust in trusts):
-        yield "another principal than Lambda may take a role"
+        yield "another principal than Lambda may assume a role"
     rollout = Stack(template, Stage="production").of_type("AWS::IAM::Role").get("RolloutRole", {})
     principals = [statement["Principal"] for statement in rollout.get("AssumeRolePolicyDocument", {}).get("Statement", [])]
     if principals != [{"Service": "codedeploy.amazonaws.com"}] or rollout.get("Policies"):
-        yield "another than CodeDeploy rolls out"
+        yield "another principal than CodeDeploy may roll out, or it may do more"
 
 
 @invariant
 def all_roles_may_trace_where_that_is_asked_for(template):
     roles = {function["Role"]["Fn::GetAtt"][0] for function in Stack(template).of_type("AWS::Lambda::Function").values()}
     if Stack(template).of_type("AWS::IAM::Policy"):
-        yield "roles may more than is asked for"
+        yield "roles have the right to trace without being asked for it"
     policies = Stack(template, Tracing="on").of_type("AWS::IAM::Policy").values()
     if [{role["Ref"] for role in policy["Roles"]} for policy in policies] != [roles]:
-        yield "not all roles may trace"
+        yield "some role has no right to trace"
     for policy in policies:
         if [set(_list(statement["Action"])) for statement in policy["PolicyDocument"]["Statement"]] != [TRACING_RIGHTS]:
-            yield "roles may more than to trace"
+            yield "the tracing policy allows more than tracing"
 
 
 @invariant
@@ -515,7 +515,7 @@ def all_roles_may_use_the_key_of_the_data_for_that_data(template):
         for name, role in Stack(template, **parameters).of_type("AWS::IAM::Role").items():
             found = [statement for statement in _statements(role) if "kms:GenerateDataKey" in _list(statement["Action"])]
             if found != expected:
-                yield f"with {parameters} {name} may {found}"
+                yield f"with {parameters} {name} has the statements {found}"
 
 
 @invariant
@@ -533,7 +533,7 @@ def functions_touch_only_their_own_tables(template):
         }
         allowed = FUNCTIONS.get(name, (set(), set()))[1]
         if touched != allowed:
-            yield f"{name} touches {sorted(touched)}, not {sorted(allowed)}"
+            yield f"{name} has access to {sorted(touched)}, not {sorted(allowed)}"
 
 
 @invariant
@@ -555,10 +555,10 @@ def secrets_and_settings_are_reached_by_their_keys_only(template):
                     found.setdefault(place, set()).update(keys or {"any"})
     for place in sorted(set(found) | set(LEADING_KEYS)):
         if found.get(place) != LEADING_KEYS.get(place):
-            yield f"{place[0]} reaches {found.get(place)} of {place[1]}, not {LEADING_KEYS.get(place)}"
+            yield f"{place[0]} has access to {found.get(place)} in {place[1]}, not {LEADING_KEYS.get(place)}"
 
 
-# --- What is kept --------------------------------------------------------------------------------------------------
+# --- Data ----------------------------------------------------------------------------------------------------------
 
 
 @invariant
@@ -571,7 +571,7 @@ def production_data_outlives_the_stack(template):
                 if production.resources[name].get(policy) != "Retain":
                     yield f"{name} has no {policy} Retain in production"
                 if development.resources[name].get(policy) != "Delete":
-                    yield f"{name} stays behind in development ({policy})"
+                    yield f"{name} is not deleted with a development stack ({policy})"
     for name, table in production.of_type("AWS::DynamoDB::Table").items():
         if table.get("DeletionProtectionEnabled") is not True:
             yield f"{name} can be deleted in production"
@@ -595,7 +595,7 @@ def tables_have_the_agreed_shape(template):
         if table.get("BillingMode") != "PAY_PER_REQUEST":
             yield f"{name} is not on demand"
         if keys(table["KeySchema"]) != ["pk S", "sk S"]:
-            yield f"{name} is not keyed by pk and sk"
+            yield f"{name} does not have the keys pk and sk"
         time_to_live = table.get("TimeToLiveSpecification") or {}
         found[table["TableName"]] = (
             time_to_live.get("AttributeName") if time_to_live.get("Enabled") else None,
@@ -617,11 +617,11 @@ def a_key_of_the_operator_encrypts_all_data_or_none(template):
         stack = Stack(template, **({"DataKmsKeyArn": key} if key else {}))
         used = {name: table.get("SSESpecification", {}).get("KMSMasterKeyId") for name, table in stack.of_type("AWS::DynamoDB::Table").items()}
         if used.pop("SecretsTable") is not None:
-            yield "the secrets have a key of their own, and no other"
+            yield "the table of secrets must not use the key of the data"
         for name, queue in stack.of_type("AWS::SQS::Queue").items():
             used[name] = queue.get("KmsMasterKeyId")
             if key and "SqsManagedSseEnabled" in queue:
-                yield f"{name} has two kinds of encryption, which SQS refuses"
+                yield f"{name} has two kinds of encryption, which SQS does not accept"
         for name, bucket in stack.of_type("AWS::S3::Bucket").items():
             (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
             default = rule["ServerSideEncryptionByDefault"]
@@ -668,7 +668,7 @@ def buckets_are_private_encrypted_and_tls_only(template):
             yield f"{name} answers without TLS"
         multipart = [rule for rule in bucket.get("LifecycleConfiguration", {}).get("Rules", []) if "AbortIncompleteMultipartUpload" in rule]
         if not multipart:
-            yield f"{name} keeps the parts of abandoned uploads"
+            yield f"{name} keeps the parts of incomplete uploads"
 
 
 @invariant
@@ -677,10 +677,10 @@ def browsers_may_only_put_to_the_media_bucket(template):
     rules = stack.resources["MediaBucket"]["Properties"].get("CorsConfiguration", {}).get("CorsRules", [])
     expected = {"AllowedMethods": ["PUT"], "AllowedOrigins": ["https://a.example", "https://b.example"]}
     if [{key: rule[key] for key in expected} for rule in rules] != [expected]:
-        yield "the media bucket's CORS is not: PUT from the origins of the parameter"
+        yield "the media bucket's CORS rule does not allow exactly PUT from the origins in the parameter"
     for rule in rules:
         if {"content-type", "content-length", "x-amz-checksum-sha256"} != set(rule["AllowedHeaders"]):
-            yield "an upload's headers are not those that are signed"
+            yield "the allowed headers are not exactly the signed headers of an upload"
 
 
 # --- Functions and routes ------------------------------------------------------------------------------------------
@@ -693,14 +693,14 @@ def functions_and_their_environment_are_the_agreed_ones(template):
     for function in stack.of_type("AWS::Lambda::Function").values():
         found[function["FunctionName"]] = function
         if function["Runtime"] != "provided.al2023" or function["Architectures"] != ["arm64"]:
-            yield f"{function['FunctionName']} does not run as built"
+            yield f"{function['FunctionName']} does not have the runtime and architecture of the build"
     if set(found) != {f"messaging-{name}" for name in FUNCTIONS}:
-        yield f"functions are {sorted(found)}"
+        yield f"the functions are {sorted(found)}"
     for name, function in found.items():
         variables = set(function["Environment"]["Variables"])
         expected = COMMON_ENVIRONMENT | FUNCTIONS.get(name.removeprefix("messaging-"), (set(), set()))[0]
         if variables != expected:
-            yield f"{name} is given {sorted(variables ^ expected)} too much or too little"
+            yield f"the environment of {name} has or lacks {sorted(variables ^ expected)}, unlike the agreed one"
 
 
 @invariant
@@ -714,7 +714,7 @@ def concurrency_is_reserved_where_asked_for(template):
             if "ReservedConcurrentExecutions" in function
         }
         if found != wanted:
-            yield f"{found} is reserved, not {wanted}"
+            yield f"the reserved concurrency is {found}, not {wanted}"
 
 
 @invariant
@@ -724,9 +724,9 @@ def requests_are_traced_where_asked_for(template):
         modes = {function["TracingConfig"]["Mode"] for function in stack.of_type("AWS::Lambda::Function").values()}
         stages = {stage.get("TracingEnabled", False) for stage in stack.of_type("AWS::ApiGateway::Stage").values()}
         if (modes, stages) != ({mode}, {traced}):
-            yield f"with Tracing {choice} functions are {modes} and stages {stages}"
+            yield f"with Tracing {choice} the functions have {modes} and the stages have {stages}"
     if template["Parameters"]["Tracing"]["Default"] != "off":
-        yield "requests are traced without being asked for"
+        yield "tracing is on by default"
 
 
 @invariant
@@ -774,18 +774,18 @@ def new_versions_take_over_gradually_where_it_matters(template):
         if wanted is None:
             kinds = {resource["Type"] for resource in stack.resources.values()}
             if "RolloutRole" in stack.resources or any(kind.startswith("AWS::CodeDeploy::") for kind in kinds):
-                yield f"Rollout {choice} in {stage} has CodeDeploy, which the local stack has not"
+                yield f"Rollout {choice} in {stage} has CodeDeploy, which the local stack does not support"
             continue
         configurations = [group["DeploymentConfigName"] for group in groups.values()]
         if configurations != [f"CodeDeployDefault.Lambda{wanted}"] * len(FUNCTIONS):
-            yield f"Rollout {choice} in {stage} is {configurations}"
+            yield f"Rollout {choice} in {stage} has the configurations {configurations}"
         for alias in stack.of_type("AWS::Lambda::Alias"):
             policy = stack.resources[alias].get("UpdatePolicy", {}).get("CodeDeployLambdaAliasUpdate", {})
             if policy.get("DeploymentGroupName", {}).get("Ref") not in groups:
-                yield f"{alias} is not moved by CodeDeploy"
+                yield f"CodeDeploy does not update {alias}"
     choices = set(template["Parameters"]["Rollout"]["AllowedValues"])
     if choices != set(template["Mappings"]["Rollouts"]):
-        yield "not every rollout is known"
+        yield "the mapping Rollouts does not have exactly the allowed values of Rollout"
 
 
 @invariant
@@ -797,7 +797,7 @@ def a_rollout_that_raises_an_alarm_is_taken_back(template):
             function = name.removesuffix("DeploymentGroup")
             asked = [alarm["Name"].get("Ref") for alarm in group.get("AlarmConfiguration", {}).get("Alarms", [])]
             if len(asked) < 2 or not set(asked) <= set(alarms):
-                yield f"{name} looks at {asked}"
+                yield f"{name} has the alarms {asked}"
                 continue
             version = next(name for name in stack.of_type("AWS::Lambda::Version") if name.startswith(f"{function}Version"))
             dimensions = {
@@ -806,9 +806,9 @@ def a_rollout_that_raises_an_alarm_is_taken_back(template):
                 "ExecutedVersion": {"Fn::GetAtt": [version, "Version"]},
             }
             if not any(_dimensions(alarms[alarm]) == dimensions and alarms[alarm]["MetricName"] == "Errors" for alarm in asked):
-                yield f"{name} does not look at the errors of the new version"
+                yield f"{name} has no alarm for the errors of the new version"
             if group["AutoRollbackConfiguration"]["Enabled"] is not True or "DEPLOYMENT_STOP_ON_ALARM" not in group["AutoRollbackConfiguration"]["Events"]:
-                yield f"{name} is not taken back"
+                yield f"{name} has no automatic rollback"
 
 
 @invariant
@@ -816,7 +816,7 @@ def everything_calls_the_alias(template):
     stack = Stack(template)
     aliases = stack.of_type("AWS::Lambda::Alias")
     if [alias["Name"] for alias in aliases.values()] != ["live"] * len(FUNCTIONS):
-        yield f"aliases are {sorted(aliases)}"
+        yield f"the aliases are {sorted(aliases)}"
     references = {
         **{name: mapping["FunctionName"] for name, mapping in stack.of_type("AWS::Lambda::EventSourceMapping").items()},
         **{name: allowed["FunctionName"] for name, allowed in stack.of_type("AWS::Lambda::Permission").items()},
@@ -828,7 +828,7 @@ def everything_calls_the_alias(template):
     for api, definition in stack.of_type("AWS::ApiGateway::RestApi").items():
         for called in re.findall(r"functions/\$\{(\w+)", json.dumps(definition["Body"])):
             if called not in aliases:
-                yield f"{api} calls {called}"
+                yield f"{api} calls {called}, which is not an alias"
 
 
 @invariant
@@ -839,11 +839,11 @@ def a_changed_parameter_publishes_a_version(template):
             continue
         properties = resource["Properties"]
         if properties.get("AutoPublishAliasAllProperties") is not True:
-            yield f"{name} goes on with its old settings when the template changes"
+            yield f"{name} keeps its old settings when the template changes"
         parts = [part.get(key) for part in (shared, properties) for key in ("Architectures", "Environment", "MemorySize", "Timeout", "Tracing")]
         used = set().union(*(_parameters(template, part) for part in parts))
         told = set(re.findall(r"\$\{(\w+)}", properties.get("VersionDescription", {}).get("Fn::Sub", "")))
-        # One that is told but not used would ask Lambda for a version that it has already, which fails.
+        # A parameter in the description that is not used would request a version that exists already, which fails.
         if told != used - NOT_TOLD_BY_VERSIONS or "Revision" not in told:
             yield f"{name} is published when one of {sorted(told)} changes, but uses {sorted(used)}"
 
@@ -856,7 +856,7 @@ def alarms_exist_where_they_are_wanted(template):
     for stage, choice, rollout, wanted in (
         ("development", "auto", "auto", False),
         ("development", "on", "auto", True),
-        ("development", "off", "Canary10Percent5Minutes", True), # it is judged by them
+        ("development", "off", "Canary10Percent5Minutes", True), # the rollout needs the alarms
         ("staging", "auto", "AllAtOnce", True),
         ("production", "auto", "auto", True),
         ("production", "off", "AllAtOnce", False),
@@ -867,7 +867,7 @@ def alarms_exist_where_they_are_wanted(template):
         if found != [wanted] * 3:
             yield f"Alarms {choice} with Rollout {rollout} in {stage}: {found}"
     if [template["Parameters"][name]["Default"] for name in ("Alarms", "Rollout")] != ["auto", "auto"]:
-        yield "what nobody chose does not go by the stage"
+        yield "the defaults do not depend on the stage"
 
 
 @invariant
@@ -876,13 +876,13 @@ def alarms_tell_the_topic_and_know_what_silence_means(template):
         stack = Stack(template, Stage="production", **({"AlarmTopicArn": topic} if topic else {}))
         names = [alarm["AlarmName"] for alarm in stack.of_type("AWS::CloudWatch::Alarm").values()]
         if len(set(names)) != len(names) or not all(name.startswith("messaging-") for name in names):
-            yield "alarms share a name, or another stack could have theirs"
+            yield "two alarms have the same name, or a name lacks the prefix of the stack"
         for name, alarm in stack.of_type("AWS::CloudWatch::Alarm").items():
             told = [alarm.get("AlarmActions"), alarm.get("OKActions")]
             if told != ([[topic], [topic]] if topic else [None, None]):
-                yield f"{name} tells {told}"
+                yield f"{name} notifies {told}"
             if alarm["TreatMissingData"] != ("breaching" if name == "SweeperSilent" else "notBreaching"):
-                yield f"{name} takes silence for {alarm['TreatMissingData']}"
+                yield f"{name} treats missing data as {alarm['TreatMissingData']}"
             if "Statistic" in alarm and "ExtendedStatistic" in alarm:
                 yield f"{name} has two statistics"
 
@@ -908,7 +908,7 @@ def every_function_queue_and_api_is_watched(template):
     wanted.append(("PutRequests", {"BucketName": {"Ref": "FailureBucket"}, "FilterId": metrics.get("Id")}))
     for metric, dimensions in wanted:
         if (metric, json.dumps(dimensions, sort_keys=True)) not in watched:
-            yield f"nothing watches {metric} of {dimensions}"
+            yield f"no alarm watches {metric} of {dimensions}"
 
 
 @invariant
@@ -928,14 +928,14 @@ def what_alarms_and_dashboard_count_is_counted(template):
                 if namespace == "MessagingIntegrations":
                     named.append((name, metric, dimensions))
                 elif {dimensions.get(key) for key in ("FunctionName", "QueueName")} - {None} - names:
-                    yield f"{name} shows {dimensions}, which the stack has not"
+                    yield f"{name} shows {dimensions}, which the stack does not have"
     for name, metric, dimensions in named:
         by = {key: value for key, value in dimensions.items() if key != "Stack"}
         if dimensions.get("Stack") != "messaging" or by not in counted.get(metric, []):
-            yield f"{name} looks at {metric} by {by}, which nobody counts"
+            yield f"{name} uses {metric} by {by}, which no function emits"
     watched = {metric for _, metric, _ in named}
     for metric in set(counted) - watched:
-        yield f"{metric} is counted, but nobody looks at it"
+        yield f"no alarm and no dashboard uses {metric}, which functions emit"
 
 
 @invariant
@@ -945,16 +945,16 @@ def every_alarm_has_a_runbook_and_every_runbook_an_alarm(template):
     for name, alarm in alarms.items():
         page = re.search(r"Runbook: docs/runbooks/([\w-]+)\.md$", alarm.get("AlarmDescription", "").strip())
         if page is None:
-            yield f"{name} says nothing of its runbook"
+            yield f"the description of {name} names no runbook"
         else:
             pages.setdefault(page.group(1), []).append(alarm["AlarmName"].removeprefix("messaging-"))
     index = (RUNBOOKS / "README.md").read_text()
     written = {path.stem for path in RUNBOOKS.glob("*.md")} - NO_ALARMS_RUNBOOKS
     for page in sorted(written | set(pages)):
         if page not in pages:
-            yield f"no alarm leads to the runbook {page}"
+            yield f"no alarm names the runbook {page}"
         elif page not in written:
-            yield f"there is no runbook {page}"
+            yield f"the runbook {page} does not exist"
         else:
             text = (RUNBOOKS / f"{page}.md").read_text()
             for alarm in pages[page]:
@@ -978,11 +978,11 @@ def no_secret_stands_in_an_environment_variable(template):
         for variable, value in resource["Properties"].get("Environment", {}).get("Variables", {}).items():
             text = json.dumps(value)
             if any(f'"{parameter}"' in text or f"${{{parameter}}}" in text for parameter in hidden):
-                yield f"{name}: {variable} carries a hidden parameter"
+                yield f"{name}: {variable} contains a NoEcho parameter"
     for name, function in stack.of_type("AWS::Lambda::Function").items():
         for variable, value in function["Environment"]["Variables"].items():
             if re.search(r"SECRET|PASSWORD|CREDENTIAL|PRIVATE|API_KEY|TOKEN", variable):
-                yield f"{name}: {variable} sounds like a secret"
+                yield f"{name}: {variable} has the name of a secret"
             if re.search(r"resolve:(secretsmanager|ssm-secure)|msk_|whsec_|PRIVATE KEY", json.dumps(value)):
                 yield f"{name}: the value of {variable} is a secret"
 
@@ -993,7 +993,7 @@ def functions_behind_the_gateway_answer_before_it_gives_up(template):
     for name in {name for routes in _routes(stack).values() for name in routes.values() if name}:
         for raw in _raw_timeouts(template, stack, name):
             if stack.largest(raw) >= 29:
-                yield f"{name} may take {stack.largest(raw)} s, the gateway waits 29"
+                yield f"{name} may take {stack.largest(raw)} s, but the gateway waits 29 s"
 
 
 @invariant
@@ -1003,7 +1003,7 @@ def every_function_logs_to_a_group_with_retention(template):
     for name, function in stack.of_type("AWS::Lambda::Function").items():
         group = groups.get(function.get("LoggingConfig", {}).get("LogGroup", {}).get("Ref"))
         if group is None:
-            yield f"{name} logs to a group that is not the stack's"
+            yield f"{name} logs to a group that is not in the stack"
         elif group["LogGroupName"] != f"/aws/lambda/{function['FunctionName']}":
             yield f"{name} logs to {group['LogGroupName']}"
     for name, group in groups.items():
@@ -1015,7 +1015,7 @@ def every_function_logs_to_a_group_with_retention(template):
 def routes_are_listed_one_by_one(template):
     routes = _routes(Stack(template))
     if routes != ROUTES:
-        yield f"routes are {routes}"
+        yield f"the routes are {routes}"
 
 
 @invariant
@@ -1032,11 +1032,11 @@ def the_gateway_hands_requests_on_whole_and_may_do_so(template):
             continue
         integration = operation["x-amazon-apigateway-integration"]
         if (integration["type"], integration["httpMethod"]) != ("aws_proxy", "POST"):
-            yield f"{api}: {method} {path} does not reach {function} as it was sent"
+            yield f"{api}: {method} {path} does not reach {function} unchanged"
         generic = re.sub(r"\{\w+}", "*", path)
         routed.append((function, f"arn:aws:execute-api:eu-west-1:123456789012:${{{api}}}/*/{method.upper()}{generic}"))
     if allowed != sorted(routed):
-        yield f"the gateway may call {allowed}, but is to call {sorted(routed)}"
+        yield f"the gateway may call {allowed}, but its routes need {sorted(routed)}"
 
 
 @invariant
@@ -1048,13 +1048,13 @@ def preflights_are_answered_by_the_function(template):
             yield f"the preflight of {path} does not reach {function}"
     for (api, method, path), (operation, function) in operations.items():
         if method == "options" and (api != "CaptureApi" or function is None):
-            yield f"{api} answers preflights of {path} by itself"
+            yield f"{api} itself answers preflights of {path}"
         if "access-control-" in json.dumps(operation).lower():
-            yield f"{api}: {method} {path} says by itself who may read its answers"
+            yield f"{api}: {method} {path} sets CORS headers, which the function sets"
     for api in stack.of_type("AWS::ApiGateway::RestApi"):
         responses = stack.resources[api]["Properties"]["Body"].get("x-amazon-apigateway-gateway-responses", {})
         if "access-control-" in json.dumps(responses).lower():
-            yield f"{api} says by itself who may read its errors"
+            yield f"{api}: gateway responses set CORS headers"
 
 
 @invariant
@@ -1068,7 +1068,7 @@ def strangers_cannot_take_the_concurrency_of_all_functions(template):
             for setting in stage.get("MethodSettings", [])
         ]
         if limits != [("*", "/*", "7", "9")]:
-            yield f"the capture API is limited so: {limits}"
+            yield f"the limits of the capture API are {limits}"
 
 
 @invariant
@@ -1085,7 +1085,7 @@ def in_production_one_address_cannot_flood_the_capture_api(template):
         if [len(stack.of_type(kind)) for kind in kinds] != [int(wanted)] * 2:
             yield f"CaptureFirewall {choice} in {stage} gives {'no' if wanted else 'a'} web ACL"
     if template["Parameters"]["CaptureFirewall"]["Default"] != "auto":
-        yield "the web ACL is not there in production, or elsewhere too, unless asked for"
+        yield "by default, the web ACL does not depend on the stage"
 
 
 @invariant
@@ -1098,21 +1098,21 @@ def the_web_acl_counts_the_requests_of_an_address_to_the_capture_api(template):
             for association in stack.of_type("AWS::WAFv2::WebACLAssociation").values()
             if association["WebACLArn"] == {"Fn::GetAtt": [name, "Arn"]}
         ]
-        # A reference to the stage, not its name: without it the association could come before the stage.
+        # It must be a reference to the stage and not its name. Otherwise the association could be created before the stage.
         ours = [
             f"arn:aws:apigateway:eu-west-1::/restapis/${{CaptureApi}}/stages/${{{logical_id}}}"
             for logical_id, stage in stages.items()
             if stage["RestApiId"] == {"Ref": "CaptureApi"}
         ]
         if attached != ours or len(ours) != 1:
-            yield f"{name} guards {attached}"
+            yield f"{name} is attached to {attached}"
         if (acl["Scope"], acl["DefaultAction"]) != ("REGIONAL", {"Allow": {}}):
-            yield f"{name} does not let through what no rule blocks"
+            yield f"{name} does not allow requests that no rule blocks"
         rules = [(rule["Statement"], rule.get("Action")) for rule in acl["Rules"]]
         rate = {"RateBasedStatement": {"AggregateKeyType": "IP", "EvaluationWindowSec": 300, "Limit": "10"}}
-        # Blocked without an answer of its own, so that the gateway's is sent; it speaks of too many requests only.
+        # Block without a custom response, so that the gateway's own is sent. That one fits too many requests only.
         if rules != [(rate, {"Block": {}})]:
-            yield f"{name} has other rules than the one of addresses: {rules}"
+            yield f"{name} has other rules than the limit per address: {rules}"
         seen = [part["VisibilityConfig"] for part in (acl, *acl["Rules"])]
         if not all(config["CloudWatchMetricsEnabled"] for config in seen) or len({config["MetricName"] for config in seen}) != len(seen):
             yield f"{name} has no metrics"
@@ -1145,7 +1145,7 @@ def the_gateway_answers_in_our_shapes(template):
             if response["responseTemplates"].get("application/json") != json.dumps(body, separators=(",", ":")):
                 yield f"{api}: body of {kind}"
         for kind in set(responses) - set(GATEWAY_RESPONSES):
-            yield f"{api}: {kind} is no gateway response we know"
+            yield f"{api}: {kind} is not a known gateway response"
 
 
 @invariant
@@ -1154,13 +1154,13 @@ def one_stage_called_live(template):
     stages = [stage["StageName"] for stage in stack.of_type("AWS::ApiGateway::Stage").values()]
     stages += [made["StageName"] for made in stack.of_type("AWS::ApiGateway::Deployment").values() if "StageName" in made]
     if stages != ["live", "live"]:
-        yield f"stages are {stages}"
+        yield f"the stages are {stages}"
 
 
 @invariant
 def own_host_names_are_optional_and_need_a_certificate(template):
     if Stack(template).of_type("AWS::ApiGateway::DomainName"):
-        yield "a host name without being asked for"
+        yield "a host name exists by default"
     certificate = "arn:aws:acm:eu-west-1:123456789012:certificate/c"
     for parameter, output, address in (
         ("ApiDomainName", "ApiUrl", "https://api.example.com"),
@@ -1170,11 +1170,11 @@ def own_host_names_are_optional_and_need_a_certificate(template):
         domains = list(stack.of_type("AWS::ApiGateway::DomainName").values())
         mappings = list(stack.of_type("AWS::ApiGateway::BasePathMapping").values())
         if [domain["RegionalCertificateArn"] for domain in domains] != [certificate] or len(mappings) != 1:
-            yield f"{parameter} makes no host name"
+            yield f"{parameter} creates no host name"
         if domains and domains[0]["SecurityPolicy"] != "TLS_1_2":
             yield f"{parameter} allows old TLS"
         if stack.outputs[output] != address:
-            yield f"{output} does not tell {parameter}"
+            yield f"{output} does not use {parameter}"
         if not Stack(template, **{parameter: "api.example.com"}).refused_by():
             yield f"{parameter} is accepted without a certificate"
 
@@ -1183,14 +1183,14 @@ def own_host_names_are_optional_and_need_a_certificate(template):
 def outputs_are_the_agreed_ones(template):
     outputs = set(Stack(template).outputs)
     if outputs != OUTPUTS:
-        yield f"outputs are {sorted(outputs)}"
+        yield f"the outputs are {sorted(outputs)}"
 
 
 # --- Reading the expanded template ---------------------------------------------------------------------------------
 
 
 def _with_values(template, values):
-    """Only rules and parameters, without the cost of expanding resources."""
+    """A stack with rules and parameters only, without the cost of expanding resources."""
     stack = Stack.__new__(Stack)
     stack.template = template
     stack.values = {name: values.get(name, spec.get("Default")) for name, spec in template["Parameters"].items()}
@@ -1198,7 +1198,7 @@ def _with_values(template, values):
 
 
 def _with_everything(template):
-    """All conditional parts present."""
+    """A stack in which all conditional parts exist."""
     return Stack(template, Stage="production", SecretsKmsKeyArn=KEY, DataKmsKeyArn=KEY, Tracing="on")
 
 
@@ -1223,7 +1223,7 @@ def _stream_mappings(stack):
 
 
 def _routes(stack):
-    """Per API, (method, path) -> name of the function, or None where the gateway answers by itself."""
+    """Per API, (method, path) -> name of the function, or None if the gateway itself answers."""
     routes = {}
     for api, method, path, _, function in _operations(stack):
         routes.setdefault(api, {})[(method, path)] = function
@@ -1231,7 +1231,7 @@ def _routes(stack):
 
 
 def _operations(stack):
-    """API, method, path, definition, name of the function or None where the gateway answers by itself."""
+    """API, method, path, definition, and name of the function, or None if the gateway itself answers."""
     for api, definition in stack.of_type("AWS::ApiGateway::RestApi").items():
         for path, methods in definition["Body"]["paths"].items():
             for method, operation in methods.items():
@@ -1246,14 +1246,14 @@ def _dimensions(alarm):
 
 
 def _counted():
-    """Metric -> the dimensions, besides the stack, under which the functions put it."""
+    """Metric -> the dimensions, besides the stack, with which the functions emit it."""
     source = METRICS.read_text()
     values = {
         kind: [{name: value} for value in re.findall(r'\w+ = "([\w-]+)"', body)]
         for kind, name, body in re.findall(r'^    (\w+) = "(\w+)" \{(.*?)\}$', source, re.M | re.S)
     }
     families = re.findall(r"^    (\w+) by (\w+|\(\)) \{\n(.*?)^    \}", source, re.M | re.S)
-    assert len(families) >= 6 and len(values) >= 4, "metrics.rs is not as this test reads it"
+    assert len(families) >= 6 and len(values) >= 4, "metrics.rs does not have the form that this test parses"
     return {
         metric: values.get(by, [{}])
         for _, by, body in families
@@ -1262,7 +1262,7 @@ def _counted():
 
 
 def _parameters(template, node):
-    """The parameters that decide what a part of the template becomes."""
+    """The parameters on which a part of the template depends."""
     if isinstance(node, list):
         return set().union(*(_parameters(template, item) for item in node))
     if not isinstance(node, dict):
@@ -1276,7 +1276,7 @@ def _parameters(template, node):
 
 
 def _raw_timeouts(template, stack, name):
-    """The time-out as written in the template (a number or a parameter) of the function called `name`."""
+    """The time-out of the function called `name`, as written in the template (a number or a parameter)."""
     default = template["Globals"]["Function"].get("Timeout", 3)
     for logical_id, resource in template["Resources"].items():
         if resource["Type"] == "AWS::Serverless::Function" and _name_of(stack.resources[logical_id]) == name:
@@ -1295,7 +1295,7 @@ def _statements(role):
 
 
 def _owner(resource):
-    """Logical id of the resource that an ARN belongs to."""
+    """The logical id of the resource that an ARN belongs to."""
     if isinstance(resource, dict):
         return resource["Fn::GetAtt"][0] if "Fn::GetAtt" in resource else None
     match = re.match(r"\$\{(\w+)\.\w+}", resource)

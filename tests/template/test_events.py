@@ -1,4 +1,4 @@
-"""events/ holds one event, or more, of each route and trigger, and each fits the template."""
+"""events/ has at least one event for each route and trigger, and each event matches the template."""
 
 import hashlib
 import json
@@ -68,7 +68,7 @@ def test_the_relays_events_pass_its_filters_and_come_from_its_streams():
 
 
 def passes(record, pattern):
-    """Lambda's filter, as far as the template uses it: exact values and prefixes."""
+    """Applies a Lambda event filter. It supports what the template uses: exact values and prefixes."""
     for key, wanted in pattern.items():
         if isinstance(wanted, dict):
             if not passes(record.get(key, {}), wanted):

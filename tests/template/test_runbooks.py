@@ -1,4 +1,4 @@
-"""What the runbooks say can be done: their links lead somewhere, their commands exist, the log lines are written."""
+"""The runbooks are correct: the links have targets, and the console commands and the log lines exist."""
 
 import itertools
 import re

@@ -1,4 +1,4 @@
-"""template.yaml keeps every invariant, and every invariant notices when it does not."""
+"""template.yaml fulfils every invariant, and every invariant detects a template that violates it."""
 
 import os
 import pathlib
@@ -79,7 +79,7 @@ def any_method(template):
 
 
 def by_hand(**changes):
-    """The capture route written into the API's own definition, with an integration that differs."""
+    """Writes the capture route into the API's own definition, with changes to the integration."""
 
     def change(template):
         function = resource(template, "LeadsFunction")
@@ -116,7 +116,7 @@ def guarding(api, stage):
 
 
 def data_key(role, **changes):
-    """The right of a role to the key of the data, changed."""
+    """Changes the right of a role to use the key of the data."""
 
     def change(template):
         (choice,) = [one["Fn::If"] for one in statements(template, role) if one.get("Fn::If", [None])[0] == "HasDataKey"]
@@ -150,7 +150,7 @@ def called_as_it_is(template):
 
 
 def alarm_like(name, **changes):
-    """Another alarm, like one that is there but for its name and what changes."""
+    """Adds a copy of an existing alarm with another name and with changes."""
 
     def change(template):
         properties = resource(template, name) | {"AlarmName": {"Fn::Sub": "${AWS::StackName}-another"}} | changes
