@@ -1,7 +1,7 @@
-"""What `make check` and `make test` run, step by step: each named, timed and, at the end, counted.
+"""Runs the steps of `make check` and `make test`. It names and times each step, and counts the tests.
 
     run.py check    spelling, format, lints, tests of the crates
-    run.py test     everything: these, the whole stack, a browser, the API's contract, the dependencies, the template, SAM
+    run.py test     also the whole stack, a browser, the API's contract, the pages, the dependencies, the template, SAM
 """
 
 import os
@@ -15,7 +15,7 @@ import time
 ROOT = pathlib.Path(__file__).parents[1]
 PYTHON = ROOT / ".venv" / "bin" / "python"
 
-# A test runner's last words -> how many passed.
+# The last lines of the test runners, with the number of passed tests.
 COUNTS = [
     re.compile(r"Summary \[.*?\]\s+\d+ tests? run: (\d+) passed"),  # nextest
     re.compile(r"test result: ok\. (\d+) passed"),  # cargo test
@@ -85,14 +85,14 @@ def main():
         lines.append(f"{title}: {count} passed, {spent(begun)}" if count else f"{title}: {spent(begun)}")
         print(f"--- {lines[-1]}", flush=True)
         if status != 0:
-            sys.exit(f"\nFAILED in step {number} of {len(steps)}: {title} (after {spent(started)} in all)")
+            sys.exit(f"\nFAILED in step {number} of {len(steps)}: {title} (after {spent(started)} in total)")
         passed += count
     print("\n" + "\n".join(f"  {line}" for line in lines))
     print(f"\nOK: {passed} tests passed in {spent(started)}")
 
 
 def run(command):
-    """Runs a step, shows what it prints and adds up the tests it counts."""
+    """Runs a step and prints its output. Returns its exit status and the number of passed tests."""
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     if sys.stdout.isatty():
         environment |= {"CARGO_TERM_COLOR": "always"}

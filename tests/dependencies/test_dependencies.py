@@ -1,4 +1,4 @@
-"""The dependency graph keeps deny.toml: licences, bans and sources, without the minutes that building cargo-deny takes."""
+"""Checks licences, bans and sources of the dependency graph against deny.toml, without cargo-deny, which builds for minutes."""
 
 import functools
 import json
@@ -19,7 +19,7 @@ def policy():
 
 @functools.cache
 def packages():
-    """Every package of the graph but our own, for all platforms."""
+    """All packages of the graph except those of the workspace, for all platforms."""
     command = ["cargo", "metadata", "--format-version", "1", "--locked"]
     metadata = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     used = {node["id"] for node in metadata["resolve"]["nodes"]} - set(metadata["workspace_members"])
@@ -27,7 +27,7 @@ def packages():
 
 
 def allowed(expression, licences):
-    """Whether an SPDX expression can be satisfied by `licences`. Old manifests write `MIT/Apache-2.0` for OR."""
+    """Whether `licences` satisfy an SPDX expression. Old manifests write `MIT/Apache-2.0` for OR."""
     tokens = re.findall(r"\(|\)|[^\s()]+", expression.replace("/", " OR "))
     joined = []
     for token in tokens:
@@ -36,7 +36,7 @@ def allowed(expression, licences):
         else:
             joined.append(token)
     words = {"AND": "and", "OR": "or", "(": "(", ")": ")"}
-    return eval(" ".join(words.get(token) or str(token in licences) for token in joined))  # only the words above
+    return eval(" ".join(words.get(token) or str(token in licences) for token in joined))  # the expression contains only the words above
 
 
 def banned(package, bans):
@@ -48,7 +48,7 @@ def banned(package, bans):
 
 
 def older(version, requirement):
-    assert requirement.startswith("<"), f"only `<version` is understood here, not {requirement}"
+    assert requirement.startswith("<"), f"this test supports only `<version`, not {requirement}"
     return numbers(version) < numbers(requirement[1:])
 
 

@@ -1,8 +1,8 @@
-"""Signs a URL of a bucket by Signature Version 4, from the published algorithm alone.
+"""Signs an S3 URL with Signature Version 4. It implements the published algorithm without the SDK.
 
     presign.py METHOD URL ACCESS_KEY SECRET_KEY REGION SECONDS_AGO EXPIRES [HEADER=VALUE]...
 
-Prints the URL as it would have been signed so many seconds ago. The headers, and the host, are signed with it.
+Prints the URL as signed SECONDS_AGO seconds ago. The signature covers the headers and the host.
 """
 
 import datetime
