@@ -33,10 +33,10 @@ async fn a_change_reaches_the_endpoint_with_signatures_that_third_party_librarie
 
     let secret = webhook["secret"].as_str().unwrap();
     for request in &received {
-        assert_eq!(verified(request, secret), "both signatures verify");
+        assert_eq!(verify_signatures(request, secret), "both signatures verify");
         let mut forged = request.clone();
         forged.body.push(b' ');
-        assert_ne!(verified(&forged, secret), "both signatures verify");
+        assert_ne!(verify_signatures(&forged, secret), "both signatures verify");
     }
     let deliveries = stack.deliveries_in(&workspace, "DELIVERED").await;
     assert_eq!(deliveries.len(), 2);
@@ -44,7 +44,7 @@ async fn a_change_reaches_the_endpoint_with_signatures_that_third_party_librarie
 }
 
 /// Verifies a request with `standardwebhooks` from PyPI and, for the legacy header, with Python's hmac module.
-fn verified(request: &Received, secret: &str) -> String {
+fn verify_signatures(request: &Received, secret: &str) -> String {
     const SCRIPT: &str = r#"
 import base64, hashlib, hmac, json, sys
 from standardwebhooks import Webhook
@@ -99,7 +99,7 @@ async fn after_two_failures_the_endpoint_gets_the_same_event_with_a_new_signatur
         received.iter().map(|request| &request.headers["x-service-timestamp"]).collect();
     assert_ne!(stamps[0], stamps[2], "each attempt has its own timestamp");
     let secret = webhook["secret"].as_str().unwrap();
-    assert_eq!(verified(&received[2], secret), "both signatures verify");
+    assert_eq!(verify_signatures(&received[2], secret), "both signatures verify");
 
     let id = deliveries[0]["deliveryId"].as_str().unwrap();
     let shown = stack.console(&["delivery", "show", "--workspace", &workspace.id, "--delivery", id]);

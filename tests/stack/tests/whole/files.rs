@@ -22,14 +22,14 @@ struct Upload {
 
 impl Upload {
     /// The bucket and the key of the URL. The emulator has path-style URLs.
-    fn place(&self) -> (String, String) {
+    fn bucket_and_key(&self) -> (String, String) {
         let url = reqwest::Url::parse(&self.url).expect("a URL");
         let (bucket, key) = url.path()[1..].split_once('/').expect("a bucket and a key");
         (bucket.to_owned(), key.to_owned())
     }
 
     /// The headers with one value replaced or removed.
-    fn headers_but(&self, name: &str, value: Option<&str>) -> Vec<(String, String)> {
+    fn headers_with(&self, name: &str, value: Option<&str>) -> Vec<(String, String)> {
         let others = self.headers.iter().filter(|(known, _)| known != name).cloned();
         others.chain(value.map(|value| (name.to_owned(), value.to_owned()))).collect()
     }
@@ -40,7 +40,7 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 /// Makes files ready for upload. Each is given as name, type, MIME type, bytes, and whether its size is declared.
-async fn ready(
+async fn prepare_uploads(
     stack: &Stack,
     workspace: &Workspace,
     files: &[(&str, &str, &str, &[u8], bool)],
@@ -76,8 +76,8 @@ async fn send(method: Method, url: &str, headers: &[(String, String)], bytes: &[
 }
 
 /// The bucket's description of the object of a file.
-fn held(stack: &Stack, upload: &Upload) -> Value {
-    let (bucket, key) = upload.place();
+fn object_head(stack: &Stack, upload: &Upload) -> Value {
+    let (bucket, key) = upload.bucket_and_key();
     stack.aws(&["s3api", "head-object", "--bucket", &bucket, "--key", &key, "--checksum-mode", "ENABLED"])
 }
 
@@ -94,7 +94,7 @@ fn with_curl(upload: &Upload, file: &str) -> String {
     for (name, value) in &upload.headers {
         command.args(["--header", &format!("{name}: {value}")]);
     }
-    printed(command.args(["--output", "/dev/null", "--write-out", "%{http_code}", &upload.url]))
+    stdout_of(command.args(["--output", "/dev/null", "--write-out", "%{http_code}", &upload.url]))
 }
 
 fn with_python(upload: &Upload, file: &str) -> String {
@@ -103,10 +103,10 @@ fn with_python(upload: &Upload, file: &str) -> String {
                   request = urllib.request.Request(url, data=file, headers=headers, method='PUT')\n\
                   print(urllib.request.urlopen(request).status)";
     let headers = json!(upload.headers).to_string();
-    printed(Command::new("python3").args(["-c", script, &upload.url, &headers, file]))
+    stdout_of(Command::new("python3").args(["-c", script, &upload.url, &headers, file]))
 }
 
-fn printed(command: &mut Command) -> String {
+fn stdout_of(command: &mut Command) -> String {
     let output = command.output().expect("the program starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
@@ -132,7 +132,7 @@ async fn with_fetch(upload: &Upload, bytes: &[u8]) {
     let list = allowed.header("access-control-allow-headers").to_lowercase();
     assert!(named.iter().all(|name| list.split(", ").any(|known| known == name)), "{list}");
 
-    let mut headers = upload.headers_but("Content-Length", None);
+    let mut headers = upload.headers_with("Content-Length", None);
     headers.push(pair("Origin", ORIGIN));
     let answer = send(Method::PUT, &upload.url, &headers, bytes).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
@@ -153,7 +153,7 @@ async fn files_are_uploaded_as_answered_with_curl_with_python_and_by_a_browser()
         ("dance.gif", "GIF", "image/gif", &large, false),
         ("dance.gif", "GIF", "image/gif", &large, true),
     ];
-    let uploads = ready(&stack, &workspace, &files).await;
+    let uploads = prepare_uploads(&stack, &workspace, &files).await;
     let (local, local_large) = (stack.file_with("text", text), stack.file_with("large", &large));
     assert_eq!(with_curl(&uploads[0], &local), "200");
     assert_eq!(with_curl(&uploads[5], &local_large), "200");
@@ -163,8 +163,8 @@ async fn files_are_uploaded_as_answered_with_curl_with_python_and_by_a_browser()
     with_fetch(&uploads[3], picture).await;
 
     for (upload, (_, _, content_type, bytes, _)) in uploads.iter().zip(files) {
-        assert_eq!(upload.place().1, format!("{}/{}", workspace.id, upload.media_id));
-        let held = held(&stack, upload);
+        assert_eq!(upload.bucket_and_key().1, format!("{}/{}", workspace.id, upload.media_id));
+        let held = object_head(&stack, upload);
         assert_eq!(held["ContentLength"], bytes.len());
         assert_eq!(held["ContentType"], content_type.to_lowercase());
         assert_eq!(held["ChecksumSHA256"], digest(bytes), "{held}");
@@ -179,12 +179,12 @@ async fn the_bucket_refuses_every_request_that_differs_from_the_signed_one() {
     let other = &b"From Prague with love"[..];
     let files =
         [("a.txt", "DOCUMENT", "text/plain", bytes, true), ("b.txt", "DOCUMENT", "text/plain", bytes, false)];
-    let uploads = ready(&stack, &workspace, &files).await;
+    let uploads = prepare_uploads(&stack, &workspace, &files).await;
     let (upload, another) = (&uploads[0], &uploads[1]);
-    let (bucket, key) = upload.place();
+    let (bucket, key) = upload.bucket_and_key();
     let own = || upload.headers.clone();
-    let with = |name: &str, value: &str| upload.headers_but(name, Some(value));
-    let without = |name: &str| upload.headers_but(name, None);
+    let with = |name: &str, value: &str| upload.headers_with(name, Some(value));
+    let without = |name: &str| upload.headers_with(name, None);
     let url = |from: &str, to: &str| {
         assert!(upload.url.contains(from), "{from} in {}", upload.url);
         upload.url.replacen(from, to, 1)
@@ -196,7 +196,7 @@ async fn the_bucket_refuses_every_request_that_differs_from_the_signed_one() {
         command.arg(root().join("tests/stack/presign.py"));
         command.args(["PUT", &place, "test", "test", stack.text("region"), seconds, "600"]);
         command.args(upload.headers.iter().map(|(name, value)| format!("{name}={value}")));
-        printed(&mut command)
+        stdout_of(&mut command)
     };
 
     const MISMATCH: (u16, &str) = (403, "SignatureDoesNotMatch");
@@ -254,11 +254,11 @@ async fn the_bytes_of_a_file_are_deleted_after_its_row() {
     let workspace = stack.workspace("Forgotten");
     let bytes = &b"Never sent"[..];
     let file = ("a.txt", "DOCUMENT", "text/plain", bytes, false);
-    let uploads = ready(&stack, &workspace, &[file, file]).await;
+    let uploads = prepare_uploads(&stack, &workspace, &[file, file]).await;
     for upload in &uploads {
         assert_eq!(send(Method::PUT, &upload.url, &upload.headers, bytes).await.status, 200);
     }
-    let (bucket, _) = uploads[0].place();
+    let (bucket, _) = uploads[0].bucket_and_key();
     let table = format!("{}-media", stack.stack_name());
     let row = |upload: &Upload| {
         let pk = format!("{}#M#{}", workspace.id, upload.media_id);
@@ -277,7 +277,7 @@ async fn the_bytes_of_a_file_are_deleted_after_its_row() {
     stack.aws(&["dynamodb", "delete-item", "--table-name", &table, "--key", &row(&uploads[0])]);
     stack
         .wait_until("the deletion of the bytes", async || {
-            (all_keys(&stack, &bucket) == [uploads[1].place().1]).then_some(())
+            (all_keys(&stack, &bucket) == [uploads[1].bucket_and_key().1]).then_some(())
         })
         .await;
 }

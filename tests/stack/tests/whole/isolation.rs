@@ -46,7 +46,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_conversations_files_a
         [(&mine, "1066600001", "ana@example.com"), (&theirs, "1066600002", "eve@example.com")]
     {
         let id = workspace.id.as_str();
-        let brand = made(&stack, &["brand", "create", "--workspace", id, "--name", "Brand"], "brandId");
+        let brand = create(&stack, &["brand", "create", "--workspace", id, "--name", "Brand"], "brandId");
         stack.console(&[
             "line",
             "create",
@@ -61,7 +61,7 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_conversations_files_a
             "--token",
             "token",
         ]);
-        let template = made(
+        let template = create(
             &stack,
             &[
                 "template",
@@ -78,9 +78,12 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_conversations_files_a
             "templateId",
         );
         let agent = format!("agent.{email}");
-        let user = made(&stack, &["user", "create", "--workspace", id, "--email", &agent], "id");
-        let team =
-            made(&stack, &["team", "create", "--workspace", id, "--name", "Team", "--user", &user], "teamId");
+        let user = create(&stack, &["user", "create", "--workspace", id, "--email", &agent], "id");
+        let team = create(
+            &stack,
+            &["team", "create", "--workspace", id, "--name", "Team", "--user", &user],
+            "teamId",
+        );
         let contact = stack.contact(workspace, "Ana", email, &format!("+3460077{}", &channel[6..]));
         let external = json!([{"identifier": contact, "identifierType": "ID"}]);
         let body = json!({"participants": {"externals": external, "internals": [{"identifier": user, "identifierType": "ID"}]}});
@@ -317,14 +320,14 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_contacts_users_and_at
     let (mine, theirs) = (stack.workspace("Mine"), stack.workspace("Theirs"));
     let my_contact = stack.contact(&mine, "Ana", "ana@example.com", "+12025550101");
     let contact = stack.contact(&theirs, "Eve", "eve@example.com", "+12025550102");
-    let user = made(
+    let user = create(
         &stack,
         &["user", "create", "--workspace", &theirs.id, "--email", "eve.agent@example.com"],
         "id",
     );
     let open =
         ["attribute", "create", "--workspace", &theirs.id, "--key-name", "secret", "--category", "OPEN"];
-    let attribute = made(&stack, &open, "id");
+    let attribute = create(&stack, &open, "id");
     let closed = [
         "attribute",
         "create",
@@ -425,7 +428,7 @@ async fn wrong_keys_are_answered_alike(stack: &Stack, mine: &Workspace, theirs: 
     assert_eq!(answers[0].1, r#"{"title":"Forbidden","status":403,"code":"SERVICE_CORE_0301"}"#);
 }
 
-fn made(stack: &Stack, arguments: &[&str], field: &str) -> String {
+fn create(stack: &Stack, arguments: &[&str], field: &str) -> String {
     stack.console(arguments)[field].as_str().expect("an id").to_owned()
 }
 
@@ -435,7 +438,7 @@ async fn personal_data_and_secrets_never_reach_a_log() {
     let workspace = stack.workspace("Canary");
     let contact = stack.contact(&workspace, "Canaryfirst", "canarymail@example.com", "+12025550177");
     let webhook = stack.webhook(&workspace, "/fail-first/1/canarypath?token=canarytoken", &[]);
-    let tier = made(
+    let tier = create(
         &stack,
         &["attribute", "create", "--workspace", &workspace.id, "--key-name", "tier", "--category", "OPEN"],
         "id",

@@ -74,7 +74,7 @@ impl Capturing {
         stack.console(&["lead", "show", "--workspace", &self.workspace.id, "--lead", lead])
     }
 
-    async fn ends(&self, stack: &Stack, lead: &str, state: &str) -> Value {
+    async fn wait_for_state(&self, stack: &Stack, lead: &str, state: &str) -> Value {
         stack
             .wait_until(&format!("lead {lead} to be {state}"), async || {
                 let shown = self.shown(stack, lead);
@@ -94,7 +94,7 @@ fn request(url: &str, origins: &[&str], body: &Value) -> reqwest::RequestBuilder
 }
 
 /// The requests that the provider got, by phone number.
-async fn asked(stack: &Stack) -> BTreeMap<String, Vec<Value>> {
+async fn provider_requests(stack: &Stack) -> BTreeMap<String, Vec<Value>> {
     let ledger = stack.request(Method::GET, &format!("{}/ledger", stack.text("providerUrl")), &[]).await;
     let mut by_number: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for entry in ledger.json.as_array().expect("a list") {
@@ -122,7 +122,7 @@ async fn a_lead_gets_one_message_and_its_events_reach_the_receiver() {
     assert_eq!(answer.header("access-control-allow-origin"), PAGE);
     let lead = answer.json["requestId"].as_str().unwrap().to_owned();
     assert_eq!(answer.json, json!({"requestId": lead}));
-    let shown = capturing.ends(&stack, &lead, "SENT").await;
+    let shown = capturing.wait_for_state(&stack, &lead, "SENT").await;
 
     // The same number within a day: a repeat after a lost response, and a new request.
     for token in ["pass-1", "pass-2"] {
@@ -149,7 +149,7 @@ async fn a_lead_gets_one_message_and_its_events_reach_the_receiver() {
     assert_eq!(sent["conversationId"], shown["conversationId"]);
     assert_eq!(events["message.updated"]["status"], "SENT");
 
-    let calls = &asked(&stack).await[phone];
+    let calls = &provider_requests(&stack).await[phone];
     assert_eq!(calls.len(), 1, "the provider gets one message");
     assert_eq!(calls[0]["body"]["template"]["name"], "lead_welcome");
     assert_eq!(calls[0]["body"]["template"]["components"][0]["parameters"][0]["text"], "Ana");
@@ -165,7 +165,7 @@ async fn a_lead_gets_one_message_and_its_events_reach_the_receiver() {
     assert_eq!(said.status, 201, "{}", said.text);
     let texts = stack
         .wait_until("the answer", async || {
-            let calls = asked(&stack).await.remove(phone)?;
+            let calls = provider_requests(&stack).await.remove(phone)?;
             (calls.len() == 2).then_some(calls)
         })
         .await;
@@ -233,7 +233,7 @@ async fn a_request_that_may_not_send_leads_learns_nothing_and_changes_nothing() 
         let leads = stack.console(&["lead", "list", "--workspace", &workspace.id]);
         assert_eq!(leads_in(&leads), Vec::<&Value>::new());
     }
-    assert!(asked(&stack).await.is_empty());
+    assert!(provider_requests(&stack).await.is_empty());
 }
 
 #[tokio::test]
@@ -244,27 +244,30 @@ async fn each_kind_of_failed_lead_reaches_its_state_and_only_an_operator_retries
     let id = capturing.workspace.id.clone();
     stack.console(&["opt-out", "add", "--workspace", &id, "--cellphone", "+34600112999"]);
     let opted_out = capturing.lead(&stack, "+34600112999").await;
-    let shown = capturing.ends(&stack, &opted_out, "SUPPRESSED").await;
+    let shown = capturing.wait_for_state(&stack, &opted_out, "SUPPRESSED").await;
     assert_eq!(shown["error"], "OPTED_OUT");
 
     let unreachable = capturing.lead(&stack, "+34600110001").await;
-    assert_eq!(capturing.ends(&stack, &unreachable, "FAILED").await["error"], "131026");
+    assert_eq!(capturing.wait_for_state(&stack, &unreachable, "FAILED").await["error"], "131026");
     let silent = capturing.lead(&stack, "+34600110005").await;
-    assert_eq!(capturing.ends(&stack, &silent, "UNKNOWN").await["error"], "NO_ANSWER");
+    assert_eq!(capturing.wait_for_state(&stack, &silent, "UNKNOWN").await["error"], "NO_ANSWER");
     let put_off = capturing.lead(&stack, "+34600110004").await;
-    capturing.ends(&stack, &put_off, "SENT").await;
+    capturing.wait_for_state(&stack, &put_off, "SENT").await;
 
     // An operator retries the unknown lead. Nothing else retries it.
     stack.sweep();
-    assert_eq!(asked(&stack).await["+34600110005"].len(), 1);
+    assert_eq!(provider_requests(&stack).await["+34600110005"].len(), 1);
     let retry = ["lead", "retry", "--workspace", &id, "--lead", &silent, "--may-send-twice"];
     stack.console(&retry);
     stack
         .wait_until("the second call", async || {
-            (asked(&stack).await["+34600110005"].len() == 2).then_some(())
+            (provider_requests(&stack).await["+34600110005"].len() == 2).then_some(())
         })
         .await;
-    assert!(!asked(&stack).await.contains_key("+34600112999"), "a person who opted out gets no message");
+    assert!(
+        !provider_requests(&stack).await.contains_key("+34600112999"),
+        "a person who opted out gets no message"
+    );
 
     let mut told: Vec<(String, String)> = stack
         .wait_until("four failures and a success", async || {
@@ -342,7 +345,7 @@ async fn leads_outlive_killed_senders_lost_and_repeated_tasks() {
         .await;
     assert_eq!(states.keys().collect::<BTreeSet<_>>(), accepted.values().collect::<BTreeSet<_>>());
 
-    let asked = asked(&stack).await;
+    let asked = provider_requests(&stack).await;
     let mut sent = 0;
     for (phone, lead) in &accepted {
         let calls = asked.get(phone).map(Vec::as_slice).unwrap_or_default();

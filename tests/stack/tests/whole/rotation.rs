@@ -76,13 +76,13 @@ fn who_verifies(request: &Received, secrets: &[&str]) -> Value {
         "secrets": secrets,
     });
     let folder = root().join("tests/rotation");
-    let python = said_by(root().join(".venv/bin/python"), &folder.join("verify.py"), &given);
-    let javascript = said_by("node".into(), &folder.join("verify.js"), &given);
+    let python = run_verifier(root().join(".venv/bin/python"), &folder.join("verify.py"), &given);
+    let javascript = run_verifier("node".into(), &folder.join("verify.js"), &given);
     assert_eq!(python, javascript);
     python
 }
 
-fn said_by(program: PathBuf, script: &PathBuf, given: &Value) -> Value {
+fn run_verifier(program: PathBuf, script: &PathBuf, given: &Value) -> Value {
     let mut verifier = Command::new(program)
         .arg(script)
         .stdin(Stdio::piped())

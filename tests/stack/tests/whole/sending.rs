@@ -89,7 +89,7 @@ async fn sent_to(stack: &Stack, phone: &str) -> Vec<Value> {
 }
 
 /// The last status that the receiver got for a message, and the message's parts.
-async fn heard(stack: &Stack, path: &str, message: &str) -> Option<(String, Value)> {
+async fn last_status(stack: &Stack, path: &str, message: &str) -> Option<(String, Value)> {
     let received = stack.received(path).await;
     let of_it: Vec<&Value> = received
         .iter()
@@ -100,10 +100,10 @@ async fn heard(stack: &Stack, path: &str, message: &str) -> Option<(String, Valu
     Some((last["status"].as_str()?.to_owned(), last["parts"].clone()))
 }
 
-async fn ends(stack: &Stack, path: &str, message: &str, wanted: &str) -> Value {
+async fn wait_for_status(stack: &Stack, path: &str, message: &str, wanted: &str) -> Value {
     stack
         .wait_until(&format!("message {message} to be {wanted}"), async || {
-            let (status, parts) = heard(stack, path, message).await?;
+            let (status, parts) = last_status(stack, path, message).await?;
             (status == wanted).then_some(parts)
         })
         .await
@@ -164,7 +164,7 @@ async fn onboarding_reaches_the_provider_in_order_and_its_events_reach_the_recei
     assert_eq!(sent[0]["path"].as_str().unwrap().split('/').rev().nth(1), Some(sending.channel.as_str()));
     assert_eq!(sent[0]["headers"]["authorization"], "Bearer line-token");
 
-    ends(&stack, "/ok/onboarding", &said, "SENT").await;
+    wait_for_status(&stack, "/ok/onboarding", &said, "SENT").await;
     let types: Vec<String> = stack
         .wait_until("a final status of each message", async || {
             let received = stack.received("/ok/onboarding").await;
@@ -260,7 +260,7 @@ async fn every_call_outcome_has_its_consequence_and_does_not_delay_other_convers
     }
     for ((phone, status, error, calls), (_, first, second)) in rows.iter().zip(&messages) {
         for (message, text) in [(first, "first"), (second, "second")] {
-            let parts = ends(&stack, "/ok/endings", message, status).await;
+            let parts = wait_for_status(&stack, "/ok/endings", message, status).await;
             assert_eq!(parts[0]["error"], json!(error), "{phone}");
             let of_it = sent_to(&stack, phone).await;
             let of_it: Vec<&Value> =
@@ -299,7 +299,7 @@ async fn a_sender_killed_during_a_call_leaves_an_unknown_message_that_is_not_sen
         .wait_until("the message to be UNKNOWN", async || {
             stack.sweep();
             tokio::time::sleep(Duration::from_millis(500)).await;
-            let (status, parts) = heard(&stack, "/ok/killed", &message).await?;
+            let (status, parts) = last_status(&stack, "/ok/killed", &message).await?;
             (status == "UNKNOWN").then_some(parts)
         })
         .await;
@@ -309,7 +309,7 @@ async fn a_sender_killed_during_a_call_leaves_an_unknown_message_that_is_not_sen
     // A later message to another number is sent.
     let other = sending.converse(&stack, "+346002229999", json!({})).await;
     let message = sending.say(&stack, &other, "still there").await;
-    ends(&stack, "/ok/killed", &message, "SENT").await;
+    wait_for_status(&stack, "/ok/killed", &message, "SENT").await;
 }
 
 #[tokio::test]
@@ -354,7 +354,7 @@ async fn messages_whose_queue_messages_are_lost_are_sent_after_the_sweeper_finds
     stack
         .wait_until("the message to be SENT", async || {
             stack.sweep();
-            let (status, _) = heard(&stack, "/ok/lost", &message).await?;
+            let (status, _) = last_status(&stack, "/ok/lost", &message).await?;
             (status == "SENT").then_some(())
         })
         .await;

@@ -49,7 +49,7 @@ async fn the_demo_matches_stack_json() {
         };
         assert_eq!(ids(&shown.json["customAttributes"]), ids(&demo["attributes"]));
 
-        can_send(&stack, demo);
+        check_senders(&stack, demo);
 
         let contact = text(&contacts[0]["id"]);
         let refused =
@@ -64,14 +64,14 @@ async fn the_demo_matches_stack_json() {
         assert_eq!(received[0].headers["x-service-api-key"], demo["webhook"]["apiKey"]);
         assert_eq!(received[0].json["payload"]["id"], contacts[0]["id"]);
     }
-    takes_leads(&stack).await;
+    check_lead_capture(&stack).await;
     for field in ["captchaUrl", "providerUrl", "receiverCaFile", "emulatorUrl", "captureUrl", "region"] {
         assert!(!stack.text(field).is_empty(), "{field}");
     }
 }
 
 /// The console shows the lines, templates and settings of the workspace as in `stack.json`.
-fn can_send(stack: &Stack, demo: &Value) {
+fn check_senders(stack: &Stack, demo: &Value) {
     let within = |noun: &str, verb: &str| {
         stack.console(&[noun, verb, "--workspace", demo["workspaceId"].as_str().expect("an id")])
     };
@@ -103,7 +103,7 @@ fn can_send(stack: &Stack, demo: &Value) {
 
 /// All demo workspaces have lead capture. The first one accepts leads from the landing page, and the third one's is
 /// disabled.
-async fn takes_leads(stack: &Stack) {
+async fn check_lead_capture(stack: &Stack) {
     let workspaces = stack.file["workspaces"].as_array().expect("a list");
     for demo in workspaces {
         let id = demo["workspaceId"].as_str().expect("an id");
