@@ -7,7 +7,7 @@ const TOLERANCE = 5 * 60; // seconds, either way
 
 // Whether a request was signed with one of your secrets, at most five minutes ago.
 //
-// headers: by name in lower case (`request.headers`); body: the bytes as they came, a Buffer; secrets: as displayed,
+// headers: by name in lower case (`request.headers`); body: the raw bytes of the body, a Buffer; secrets: as displayed,
 // during a rotation the old one and the new one; now: Unix seconds, `Math.floor(Date.now() / 1000)`.
 function verify(headers, body, secrets, now) {
   const { 'webhook-id': id = '', 'webhook-timestamp': timestamp = '', 'webhook-signature': signature = '' } = headers;
@@ -21,7 +21,7 @@ function verify(headers, body, secrets, now) {
   return given.some((one) => expected.some((other) => same(one, other)));
 }
 
-// Whether the body was signed with one of your secrets: it does not say when.
+// Returns whether the body was signed with one of your secrets, without a check of the time.
 function verifyLegacy(headers, body, secrets) {
   const given = headers['x-service-signature'] ?? '';
   const expected = secrets.map((secret) => 'sha256=' + hmacSha256(secret, body).toString('hex'));
@@ -32,7 +32,7 @@ function hmacSha256(key, data) {
   return createHmac('sha256', key).update(data).digest();
 }
 
-// Compares in a time that does not tell how much is the same.
+// Compares in constant time.
 function same(one, other) {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -1,12 +1,12 @@
 <?php
-// Verifies webhooks. PHP 8.0 or later, no extension but those that are always there.
+// Verifies webhooks. PHP 8.0 or later, no extra extensions.
 declare(strict_types=1);
 
 const TOLERANCE = 5 * 60; // seconds, either way
 
 // Whether a request was signed with one of your secrets, at most five minutes ago.
 //
-// $headers: by name in lower case, array_change_key_case(getallheaders()); $body: the bytes as they came,
+// $headers: by name in lower case, array_change_key_case(getallheaders()); $body: the raw bytes of the body,
 // file_get_contents('php://input'); $secrets: as displayed, during a rotation the old one and the new one;
 // $now: Unix seconds, time().
 function verify(array $headers, string $body, array $secrets, int $now): bool
@@ -29,7 +29,7 @@ function verify(array $headers, string $body, array $secrets, int $now): bool
     return false;
 }
 
-// Whether the body was signed with one of your secrets: it does not say when.
+// Returns whether the body was signed with one of your secrets, without a check of the time.
 function verify_legacy(array $headers, string $body, array $secrets): bool
 {
     foreach ($secrets as $secret) {

@@ -11,7 +11,7 @@ TOLERANCE = 5 * 60  # seconds, either way
 def verify(headers, body, secrets, now):
     """Whether a request was signed with one of your secrets, at most five minutes ago.
 
-    headers: by name in lower case; body: the bytes as they came; secrets: as displayed, during a rotation the old one
+    headers: by name in lower case; body: the raw bytes of the body; secrets: as displayed, during a rotation the old one
     and the new one; now: Unix seconds, `int(time.time())`.
     """
     event_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
@@ -25,7 +25,7 @@ def verify(headers, body, secrets, now):
 
 
 def verify_legacy(headers, body, secrets):
-    """Whether the body was signed with one of your secrets: it does not say when."""
+    """Returns whether the body was signed with one of your secrets, without a check of the time."""
     given = headers.get("x-service-signature", "")
     expected = ["sha256=" + hmac_sha256(secret.encode(), body).hex() for secret in secrets]
     return any(same(given, one) for one in expected)
@@ -36,5 +36,5 @@ def hmac_sha256(key, data):
 
 
 def same(one, other):
-    """Compares in a time that does not tell how much is the same."""
+    """Compares in constant time."""
     return hmac.compare_digest(one.encode(), other.encode())

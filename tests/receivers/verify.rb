@@ -10,7 +10,7 @@ module Webhook
 
   # Whether a request was signed with one of your secrets, at most five minutes ago.
   #
-  # headers: by name in lower case; body: the bytes as they came (Rack: `request.body.read`); secrets: as displayed,
+  # headers: by name in lower case; body: the raw bytes of the body (Rack: `request.body.read`); secrets: as displayed,
   # during a rotation the old one and the new one; now: Unix seconds, `Time.now.to_i`.
   def verify(headers, body, secrets, now)
     id, timestamp = headers.fetch("webhook-id", ""), headers.fetch("webhook-timestamp", "")
@@ -24,7 +24,7 @@ module Webhook
     given.product(expected).any? { |one, other| OpenSSL.secure_compare(one, other) }
   end
 
-  # Whether the body was signed with one of your secrets: it does not say when.
+  # Returns whether the body was signed with one of your secrets, without a check of the time.
   def verify_legacy(headers, body, secrets)
     given = headers.fetch("x-service-signature", "")
     expected = secrets.map { |secret| "sha256=#{OpenSSL::HMAC.hexdigest("SHA256", secret, body)}" }
