@@ -1,5 +1,5 @@
 use domain::Email;
-use domain::search::SearchQuery;
+use domain::contact::search::SearchQuery;
 use edge::form::Form;
 use edge::{ApiError, Call, Reply, view};
 use futures::future::try_join3;

@@ -2,9 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use domain::conversation::{ConversationCreate, Known, Opening, People};
-use domain::onboarding::Requested;
-use domain::template::{ParameterValue, Parameters};
+use domain::conversation::{ConversationCreate, KnownPeople, Opening, People};
+use domain::settings::template::{ParameterValue, Parameters, Requested};
 use domain::{
     ContactRef, Conversation, ConversationId, ConversationName, ConversationStatus, Lines, Onboarding, Team,
     TeamId, Template, TemplateId, User, UserRef, Workspace,
@@ -50,7 +49,7 @@ struct Found {
     answered: Option<Answered>,
     workspace: Workspace,
     lines: Lines,
-    known: Known,
+    known: KnownPeople,
     team: Option<Team>,
     templates: Templates,
 }

@@ -1,6 +1,6 @@
 //! Who is to join a conversation: what requests say of them, and what of that is known.
 
-use domain::conversation::{ExternalInput, Known};
+use domain::conversation::{ExternalInput, KnownPeople};
 use domain::{BrandId, ChannelId, ContactRef, Provider, UserRef};
 use edge::form::{Form, Node};
 use edge::{ApiError, Call, people};
@@ -11,11 +11,11 @@ pub(crate) async fn known(
     call: &Call<'_>,
     contacts: &[ContactRef],
     users: &[UserRef],
-) -> Result<Known, ApiError> {
+) -> Result<KnownPeople, ApiError> {
     let (store, workspace) = (call.store(), call.workspace());
     let named = try_join(store.contacts_named(workspace, contacts), store.users_named(workspace, users));
     let (contacts, users) = named.await?;
-    Ok(Known { contacts, users })
+    Ok(KnownPeople { contacts, users })
 }
 
 /// The entries of an array of `min..=max`, each read alike.

@@ -9,10 +9,9 @@ use queue::Wake;
 use runtime::metrics::Relayed;
 use store::{FreshKey, NewEvent, StoreError};
 
-use crate::Relay;
 use crate::body::{NoBody, body};
 use crate::change::Change;
-use crate::relay::AT_ONCE;
+use crate::relay::{AT_ONCE, Relay};
 use crate::settings::{WorkspaceSettings, settings_of};
 
 /// Events that could not be relayed. Why was logged.

@@ -16,42 +16,22 @@
 //! batch is refused. Order between records does not matter: each event carries its change's whole outcome, and
 //! deliveries may overtake each other anyway.
 
+mod batch;
 mod body;
 mod change;
 mod events;
 mod relay;
 mod settings;
 
-use std::time::Duration;
-
 use aws_lambda_events::dynamodb::Event as StreamEvent;
 use aws_lambda_events::streams::DynamoDbEventResponse;
-use queue::Queues;
-use runtime::Metrics;
-use store::{Bucket, Store};
 
-pub use relay::NotRelayed;
-
-/// Everything this function works with.
-pub struct Relay {
-    /// The tables.
-    pub store: Store,
-    /// Where lanes are queued, of all kinds.
-    pub queues: Queues,
-    /// Where the bytes of files are.
-    pub bucket: Bucket,
-    /// How long after it was told the sweeper looks after a webhook lane whose message was lost.
-    pub rescue: Duration,
-    /// Whether the answer names the records that failed. Otherwise an error brings the whole batch again: the local
-    /// emulator ignores what an answer names, and the console has nobody to name it to.
-    pub partial: bool,
-    /// What became of changes is counted here.
-    pub metrics: Metrics,
-}
+pub use batch::NotRelayed;
+pub use relay::Relay;
 
 impl Relay {
     /// Relays a batch of stream records. Whatever comes again does no harm.
     pub async fn handle(&self, event: StreamEvent) -> Result<DynamoDbEventResponse, NotRelayed> {
-        relay::relay(self, &event.records).await
+        batch::relay(self, &event.records).await
     }
 }

@@ -8,17 +8,20 @@
 //! its lease ends. A call that was begun under a lease that is over is never made again: its lead is UNKNOWN.
 
 mod ready;
+mod run;
 mod send;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use domain::LaneKind;
 use lambda_runtime::{Error, LambdaEvent};
 use provider::Provider;
-use queue::{Queues, Time};
+use queue::Queues;
 use runtime::metrics::{Sender, Sends};
 use runtime::{Metrics, SendRules};
 use store::{Leased, LeasedLead, Store, StoreError};
 use worker::{Left, Shift, Visitor};
+
+use run::Run;
 
 /// Everything this function works with.
 pub struct Engine<P> {
@@ -32,15 +35,6 @@ pub struct Engine<P> {
     pub rules: SendRules,
     /// What became of leads is counted here.
     pub metrics: Metrics,
-}
-
-/// One invocation.
-struct Run<'a, P> {
-    store: &'a Store,
-    provider: P,
-    rules: &'a SendRules,
-    time: Time,
-    counted: Sends,
 }
 
 impl<P: Provider> Engine<P> {

@@ -3,16 +3,15 @@
 use std::error::Error;
 
 use domain::lead::{LeadKnown, LeadOpening, NotSent};
-use domain::message::Content;
+use domain::message::{Content, MessageKnown, Words};
 use domain::retry::Jitter;
-use domain::sending::{Known, Words};
 use domain::{
     ChannelId, Contact, Lead, LineThrottle, Lines, Message, Secret, Template, TemplateId, Timestamp,
 };
 use provider::Outgoing;
 use store::StoreError;
 
-use crate::Run;
+use crate::run::Run;
 
 /// Everything of a call.
 pub(crate) struct Ready {
@@ -118,7 +117,7 @@ pub(crate) async fn prepare<P>(
     opening.conversation = conversation.unwrap_or(opening.conversation);
     let what = outgoing(
         &opening,
-        &Known {
+        &MessageKnown {
             conversation: Some(&opening.conversation),
             contact: Some(&opening.contact),
             line: Some(line),
@@ -137,7 +136,7 @@ fn template_of(message: &Message) -> Option<TemplateId> {
     }
 }
 
-fn outgoing(opening: &LeadOpening, known: &Known<'_>) -> Result<Outgoing, Unready> {
+fn outgoing(opening: &LeadOpening, known: &MessageKnown<'_>) -> Result<Outgoing, Unready> {
     let failed = |error| Unready::Never(NotSent::Failed(error));
     let letter = opening.message.letter(0, known).map_err(failed)?;
     match letter.words {

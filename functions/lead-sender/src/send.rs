@@ -4,17 +4,16 @@ use std::error::Error;
 use std::time::Duration;
 
 use domain::lead::LeadWord;
-use domain::message::PartError;
 use domain::retry::Jitter;
-use domain::sending::{End, Standing};
+use domain::sending::{End, PartError, Standing};
 use domain::{Lead, LeadState, Message, Rest, Timestamp, causes};
 use provider::{Call, Provider};
 use runtime::metrics::Sends;
 use store::{LeadRecorded, LeadStep, LeasedLead, StoreError};
 use worker::Left;
 
-use crate::Run;
 use crate::ready::{Ready, Unready, prepare};
+use crate::run::Run;
 
 /// For how long it is tried to record that a call begins.
 const BEGIN: Duration = Duration::from_secs(2);

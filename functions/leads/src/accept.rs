@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use domain::captcha::{Rejection, Score, Verdict, judge};
 use domain::encoding::sha256_hex;
-use domain::lead::Seen;
+use domain::lead::VisitorSeen;
+use domain::lead::captcha::{CaptchaVerdict, Rejection, Score, judge};
 use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, LeadState, Lines, SentOrigin};
 use edge::capture::{CaptureRequest, LeadProblem};
 use store::{CountedLead, LeadAccepted, LeadTraces, UsedToken};
 
-use crate::Leads;
 use crate::captcha::{Unreachable, Verifier};
+use crate::leads::Leads;
 
 /// A lead that may be accepted, of a sender who may send it.
 struct Candidate<'a> {
@@ -55,11 +55,11 @@ pub(crate) async fn accept<V: Verifier>(
         return candidate.met(used);
     }
     let score = match verdict {
-        Ok(Verdict::Passed { score }) => score,
-        Ok(Verdict::Rejected(rejection)) => return rejected(leads, &candidate, rejection).await,
-        Ok(Verdict::Unavailable(reason)) => return Err(LeadProblem::CaptchaUnavailable(reason)),
+        Ok(CaptchaVerdict::Passed { score }) => score,
+        Ok(CaptchaVerdict::Rejected(rejection)) => return rejected(leads, &candidate, rejection).await,
+        Ok(CaptchaVerdict::Unavailable(reason)) => return Err(LeadProblem::CaptchaUnavailable(reason)),
         Err(unreachable) => return Err(LeadProblem::CaptchaUnavailable(unreachable.as_str())),
-        Ok(Verdict::SecretRefused) => {
+        Ok(CaptchaVerdict::SecretRefused) => {
             leads.store.forget_captcha_secret(capture.workspace_id);
             let reason = "captcha provider refuses the secret of the workspace";
             return Err(LeadProblem::CaptchaMisconfigured(reason));
@@ -82,7 +82,7 @@ pub(crate) async fn accept<V: Verifier>(
 async fn verdict<V: Verifier>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,
-) -> Result<Result<Verdict, Unreachable>, LeadProblem> {
+) -> Result<Result<CaptchaVerdict, Unreachable>, LeadProblem> {
     let Candidate { request, capture, .. } = candidate;
     let secret = leads.store.captcha_secret(capture.workspace_id).await?;
     let secret = secret.ok_or(LeadProblem::CaptchaMisconfigured("the workspace has no captcha secret"))?;
@@ -166,7 +166,8 @@ async fn store<V>(
     counted: &CountedLead,
 ) -> Result<LeadId, LeadProblem> {
     let Candidate { request, brand, token, ended, .. } = candidate;
-    let seen = Seen { brand: brand.clone(), score, address: sent.address(), user_agent: sent.user_agent() };
+    let seen =
+        VisitorSeen { brand: brand.clone(), score, address: sent.address(), user_agent: sent.user_agent() };
     let lead: Lead = (*request).clone().accepted(seen, leads.store.ids(), leads.store.now());
     let stored = leads.store.accept_lead(&lead, token, *ended, leads.first_due).await;
     if !matches!(stored, Ok(LeadAccepted::Done)) {

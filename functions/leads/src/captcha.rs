@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::captcha::Answer;
+use domain::lead::captcha::CaptchaAnswer;
 use domain::{Secret, Timestamp};
 use outbound::ClientError;
 use reqwest::header::CONTENT_TYPE;
@@ -16,7 +16,11 @@ use url::form_urlencoded;
 pub trait Verifier {
     /// Asks once: a token can be shown but once, so that a second time would be answered as a theft. Whether the
     /// provider has seen a token whose answer did not come is not known.
-    fn verify(&self, secret: &Secret, token: &Secret) -> impl Future<Output = Result<Answer, Unreachable>>;
+    fn verify(
+        &self,
+        secret: &Secret,
+        token: &Secret,
+    ) -> impl Future<Output = Result<CaptchaAnswer, Unreachable>>;
 }
 
 /// The provider did not answer, or nothing that can be understood.
@@ -89,7 +93,7 @@ impl Client {
         Ok(Self { http, url, time })
     }
 
-    async fn ask(&self, form: String) -> Result<Answer, Unreachable> {
+    async fn ask(&self, form: String) -> Result<CaptchaAnswer, Unreachable> {
         let request = self
             .http
             .post(self.url.clone())
@@ -108,7 +112,7 @@ impl Client {
 }
 
 impl Verifier for Client {
-    async fn verify(&self, secret: &Secret, token: &Secret) -> Result<Answer, Unreachable> {
+    async fn verify(&self, secret: &Secret, token: &Secret) -> Result<CaptchaAnswer, Unreachable> {
         let until = Instant::now() + self.time;
         let form = form_urlencoded::Serializer::new(String::new())
             .append_pair("secret", secret.expose())
@@ -130,20 +134,20 @@ async fn whole(mut response: Response) -> Result<Vec<u8>, Unreachable> {
     Ok(body)
 }
 
-fn understood(body: &[u8]) -> Result<Answer, Unreachable> {
+fn understood(body: &[u8]) -> Result<CaptchaAnswer, Unreachable> {
     let answer: Value =
         serde_json::from_slice(body).map_err(|_| Unreachable::Unreadable("unreadable_json"))?;
     let text = |name, word| answer[name].as_str().ok_or(Unreachable::Unreadable(word));
     let moment = |text| Timestamp::parse(text).ok_or(Unreachable::Unreadable("unreadable_challenge_ts"));
     match answer["success"].as_bool() {
-        Some(true) => Ok(Answer::Solved {
+        Some(true) => Ok(CaptchaAnswer::Solved {
             score: answer["score"].as_f64().ok_or(Unreachable::Unreadable("unreadable_score"))?,
             action: text("action", "unreadable_action")?.to_owned(),
             hostname: text("hostname", "unreadable_hostname")?.to_owned(),
             at: moment(text("challenge_ts", "unreadable_challenge_ts")?)?,
         }),
         Some(false) => codes(&answer["error-codes"])
-            .map(Answer::Refused)
+            .map(CaptchaAnswer::Refused)
             .ok_or(Unreachable::Unreadable("unreadable_error_codes")),
         None => Err(Unreachable::Unreadable("unreadable_success")),
     }
@@ -180,7 +184,7 @@ mod tests {
     fn an_answer_is_read_whole_or_not_at_all() {
         let solved = |score| {
             let at = Timestamp::from_millis(1_767_323_045_000);
-            Ok(Answer::Solved {
+            Ok(CaptchaAnswer::Solved {
                 score,
                 action: "campaign_lead".to_owned(),
                 hostname: "h.example".to_owned(),
@@ -194,7 +198,7 @@ mod tests {
         };
         let without = |name: &str| with("0.9").replace(&format!("\"{name}\":"), "\"other\":");
         let refused =
-            |codes: &[&str]| Ok(Answer::Refused(codes.iter().map(|&code| code.to_owned()).collect()));
+            |codes: &[&str]| Ok(CaptchaAnswer::Refused(codes.iter().map(|&code| code.to_owned()).collect()));
         let unreadable = |part| Err(Unreachable::Unreadable(part));
         let rows = [
             (with("0.9"), solved(0.9)),

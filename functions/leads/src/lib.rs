@@ -9,37 +9,18 @@
 
 mod accept;
 pub mod captcha;
+mod leads;
 pub mod numbering;
-
-use std::time::Duration;
 
 use domain::{Capture, LeadId, SentOrigin, WorkspaceId, causes};
 use edge::capture::{Asked, CaptureAnswer, CaptureRequest, LeadProblem};
 use futures::future::join;
-use runtime::Metrics;
 use runtime::metrics::Captured;
-use store::Store;
 use tokio::time::timeout;
 
+pub use leads::{LONGEST, Leads};
+
 use crate::captcha::Verifier;
-
-/// Everything this function works with.
-pub struct Leads<V> {
-    /// The tables.
-    pub store: Store,
-    /// Tells people from machines.
-    pub captcha: V,
-    /// How long after it was accepted a lead whose message was lost is taken up by the sweeper.
-    pub first_due: Duration,
-    /// How long a request may take: less than the function's time-out (template.yaml), behind which the gateway could
-    /// only say that something failed.
-    pub longest: Duration,
-    /// What became of leads is counted here.
-    pub metrics: Metrics,
-}
-
-/// What [`Leads::longest`] is where nothing else is said.
-pub const LONGEST: Duration = Duration::from_secs(9);
 
 impl<V: Verifier> Leads<V> {
     /// Answers one request of this function's routes.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use domain::Secret;
-use domain::captcha::{ACTION, Answer};
+use domain::lead::captcha::{ACTION, CaptchaAnswer};
 use leads::captcha::{Client, Unreachable, Verifier};
 use local::simulator::{Captcha, Receiver};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,7 +17,7 @@ const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(300);
 const SOLVED: &str = r#"{"success":true,"challenge_ts":"2026-01-02T03:04:05Z","hostname":"h.example","score":0.7,"action":"a"}"#;
 
-async fn ask(base: &str, time: Duration, token: &str) -> Result<Answer, Unreachable> {
+async fn ask(base: &str, time: Duration, token: &str) -> Result<CaptchaAnswer, Unreachable> {
     let client = Client::new(base, time).unwrap();
     client.verify(&Secret::new("secret-for-www.example.com"), &Secret::new(token)).await
 }
@@ -33,7 +33,7 @@ async fn google_is_asked_as_it_wants_to_be() {
     let (secret, token) =
         (Secret::new("secret-for-a&b=c+d%20 é"), Secret::new("pass-&response=x+y%2B/\r\n=é"));
     let answer = client.verify(&secret, &token).await.unwrap();
-    let Answer::Solved { score, action, hostname, at } = answer else { panic!("{answer:?}") };
+    let CaptchaAnswer::Solved { score, action, hostname, at } = answer else { panic!("{answer:?}") };
     assert_eq!((score, action.as_str(), hostname.as_str()), (0.9, ACTION, "a&b=c+d%20 é"));
     assert_eq!(at.as_millis() % 1000, 0);
 
@@ -51,7 +51,7 @@ async fn google_is_asked_as_it_wants_to_be() {
 #[tokio::test]
 async fn what_the_provider_says_is_told_apart() {
     let captcha = Captcha::start(0).await.unwrap();
-    let refused = |code: &str| Ok(Answer::Refused(vec![code.to_owned()]));
+    let refused = |code: &str| Ok(CaptchaAnswer::Refused(vec![code.to_owned()]));
     for (token, expected) in [
         ("error-invalid-input-secret-1", refused("invalid-input-secret")),
         ("error-browser-error-1", refused("browser-error")),
@@ -62,7 +62,7 @@ async fn what_the_provider_says_is_told_apart() {
     ] {
         assert_eq!(ask(&captcha.url(), LONG, token).await, expected, "{token}");
     }
-    assert!(matches!(ask(&captcha.url(), LONG, "pass-1").await, Ok(Answer::Solved { .. })));
+    assert!(matches!(ask(&captcha.url(), LONG, "pass-1").await, Ok(CaptchaAnswer::Solved { .. })));
     assert_eq!(ask(&captcha.url(), LONG, "pass-1").await, refused("timeout-or-duplicate"));
     assert_eq!(ask(&captcha.url(), SHORT, "hang-1").await, Err(Unreachable::Timeout));
 }

@@ -1,11 +1,12 @@
 //! One conversation: its lane, and what is to be sent in it.
 
-use domain::{MessageId, OnboardingPlan, Rest, Timestamp};
+use domain::{MessageId, OnboardingPlan, Rest};
 use provider::Provider;
 use store::{ConversationLane, Entry, Leased, Open, StoreError};
 use worker::Left;
 
-use crate::{Run, part};
+use crate::part::{self, Stop};
+use crate::run::Run;
 
 /// Works through a conversation's lane until nothing is left or something waits.
 pub(crate) async fn visit<P: Provider>(run: &Run<'_, P>, leased: &mut Leased) -> Result<Left, StoreError> {
@@ -19,18 +20,6 @@ pub(crate) async fn visit<P: Provider>(run: &Run<'_, P>, leased: &mut Leased) ->
         Stop::TimeUp => Left::Rest(Rest::TimeUp),
         Stop::Lost => Left::Lost,
     })
-}
-
-/// Why nothing more is sent in a lane now.
-pub(crate) enum Stop {
-    /// Nothing is left.
-    Empty,
-    /// What comes next is not to be sent before then.
-    Waits(Timestamp),
-    /// Another call could outlast this invocation.
-    TimeUp,
-    /// Somebody else sends in it: this lease must be over.
-    Lost,
 }
 
 /// Sends what stands open in a lane, message by message, and makes the messages of its onboarding plan as their turn

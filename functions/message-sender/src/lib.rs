@@ -10,16 +10,19 @@
 
 mod conversation;
 mod part;
+mod run;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use domain::LaneKind;
 use lambda_runtime::{Error, LambdaEvent};
 use provider::Provider;
-use queue::{Queues, Time};
+use queue::Queues;
 use runtime::metrics::{Sender, Sends};
 use runtime::{Metrics, SendRules};
 use store::{Bucket, Leased, Store, StoreError};
 use worker::{Left, Shift, Visitor};
+
+use run::Run;
 
 /// Everything this function works with.
 pub struct Engine<P> {
@@ -35,16 +38,6 @@ pub struct Engine<P> {
     pub rules: SendRules,
     /// What became of parts is counted here.
     pub metrics: Metrics,
-}
-
-/// One invocation.
-struct Run<'a, P> {
-    store: &'a Store,
-    bucket: &'a Bucket,
-    provider: P,
-    rules: &'a SendRules,
-    time: Time,
-    counted: Sends,
 }
 
 impl<P: Provider> Engine<P> {

@@ -4,9 +4,9 @@ use std::error::Error;
 use std::time::Duration;
 
 use domain::media::SentAs;
-use domain::message::{Content, PartError};
+use domain::message::{Content, Letter, MessageKnown, Turn, Words};
 use domain::retry::Jitter;
-use domain::sending::{End, Known, Letter, Turn, Words};
+use domain::sending::{End, PartError};
 use domain::{
     Cellphone, ChannelId, LineThrottle, Message, MessageStatus, Recipient, Secret, Timestamp, causes,
 };
@@ -14,8 +14,19 @@ use provider::{Call, Outgoing, Provider};
 use runtime::metrics::Sends;
 use store::{ConversationLane, Outbound, StoreError};
 
-use crate::Run;
-use crate::conversation::Stop;
+use crate::run::Run;
+
+/// Why nothing more is sent in a lane now.
+pub(crate) enum Stop {
+    /// Nothing is left.
+    Empty,
+    /// What comes next is not to be sent before then.
+    Waits(Timestamp),
+    /// Another call could outlast this invocation.
+    TimeUp,
+    /// Somebody else sends in it: this lease must be over.
+    Lost,
+}
 
 /// Sends the parts of a message one after another; why the rest of them, if there is one, must wait.
 pub(crate) async fn send_all<P: Provider>(
@@ -166,7 +177,7 @@ async fn prepare<P>(
         answered(),
         async { Ok(store.line_throttle(workspace, channel).await) },
     )?;
-    let known = Known {
+    let known = MessageKnown {
         conversation: conversation.as_ref(),
         contact: person.as_ref(),
         line: line.as_ref(),

@@ -1,4 +1,5 @@
-use domain::message::{Attached, Draft};
+use domain::media::Attached;
+use domain::message::Draft;
 use domain::refused::MediaFault;
 use domain::{ConversationId, Media, MediaId, Message, MessageBody, MessageId, Refused};
 use edge::form::{Fault, Form, Node};
@@ -6,7 +7,7 @@ use edge::{ApiError, Call, Reply, replay, view};
 use futures::future::{try_join_all, try_join5};
 use store::{Answered, Bucket, MessageTaken, NewMessage, Once, StoreError, Table};
 
-use crate::Messages;
+use crate::messages::Messages;
 
 /// POST /messages: two round trips, and between them one to the bucket for files that no message referred to before.
 pub(crate) async fn create(messages: &Messages, call: &Call<'_>) -> Result<Reply, ApiError> {

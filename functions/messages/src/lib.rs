@@ -1,23 +1,13 @@
 //! Endpoint 11: messages into a conversation.
 
 mod create;
-
-use std::time::Duration;
+mod messages;
 
 use domain::Scope;
-use edge::{Api, ApiRequest, Call};
+use edge::{ApiRequest, Call};
 use lambda_http::{Body, Response};
-use store::Bucket;
 
-/// What a process of this function holds.
-pub struct Messages {
-    /// The frame of the API.
-    pub api: Api,
-    /// Where files are uploaded.
-    pub bucket: Bucket,
-    /// When the sweeper looks after a message whose sending nobody began.
-    pub first_due: Duration,
-}
+pub use messages::Messages;
 
 /// Answers one request of this function's routes.
 pub async fn handle(messages: &Messages, request: &ApiRequest) -> Response<Body> {

@@ -4,14 +4,16 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use domain::delivery::{EVENT_LOST, EVENT_MISSING};
 use domain::retry::parse_retry_after;
-use domain::{Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, Timestamp, signature};
+use domain::webhook::delivery::{EVENT_LOST, EVENT_MISSING};
+use domain::webhook::signature;
+use domain::{Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, Timestamp};
 use futures::FutureExt;
 use store::{Pointer, Record, StoreError};
 
 use crate::feed::{Needed, Source};
-use crate::{Answer, Post, Run, Transport, Unanswered};
+use crate::run::Run;
+use crate::transport::{Answer, Post, Transport, Unanswered};
 
 /// A delivery that is to be attempted.
 #[derive(Debug)]

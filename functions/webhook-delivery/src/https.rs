@@ -3,13 +3,13 @@
 mod connections;
 mod control;
 mod dial;
+pub(crate) mod resolver;
 
 use std::error::Error;
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Attempt, AttemptError, EndpointUrl, Secret, TrustedReceivers};
+use domain::{Attempt, AttemptError, TrustedReceivers};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
@@ -21,53 +21,11 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use url::Position;
 
-use crate::resolver::{Lookup, Names, SystemLookup};
-use connections::{Connection, Connections, Room};
+use crate::transport::{Answer, Post, Transport, Unanswered};
+use connections::{Connection, Connections, Room, is_tls};
 use control::Control;
 use dial::Dial;
-pub(crate) use dial::is_too_many_files;
-
-/// One POST. The body is sent as it is, byte for byte.
-pub struct Post<'a> {
-    /// Where to.
-    pub url: &'a EndpointUrl,
-    /// What proves where it comes from.
-    pub headers: [(&'static str, Secret); 6],
-    /// The event.
-    pub body: &'a [u8],
-}
-
-/// What came back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The HTTP status.
-    pub status: u16,
-    /// `Retry-After` as sent, if it was text.
-    pub retry_after: Option<String>,
-    /// The beginning of the body, at most [`Attempt::MAX_ANSWER`] bytes.
-    pub body: Vec<u8>,
-}
-
-/// Why there is no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unanswered {
-    /// The attempt failed.
-    Failed(AttemptError),
-    /// There was none: our own network let nothing out, which is not the receiver's failure.
-    NotSent,
-}
-
-impl From<AttemptError> for Unanswered {
-    fn from(error: AttemptError) -> Self {
-        Self::Failed(error)
-    }
-}
-
-/// Posts to receivers. The one place where this function leaves our own network, so tests stand in for it.
-pub trait Transport {
-    /// Posts once: no retries, no redirects.
-    fn post(&self, post: Post<'_>) -> impl Future<Output = Result<Answer, Unanswered>>;
-}
+use resolver::{Lookup, Names, SystemLookup};
 
 /// HTTPS to public addresses, each checked after its name was resolved; and to receivers that the deployment
 /// trusts. One is made for a process and serves all invocations, so that its limits hold for the process.
@@ -249,12 +207,6 @@ fn code(error: &hyper::Error) -> AttemptError {
         true => AttemptError::TlsFailed,
         false => AttemptError::AnswerBroken,
     }
-}
-
-/// Whether an error is TLS's. An I/O error does not name the error it wraps as its source.
-fn is_tls(error: &(dyn Error + 'static)) -> bool {
-    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-    error.is::<rustls::Error>() || wrapped.is_some_and(|wrapped| is_tls(wrapped))
 }
 
 fn certificates(pem: &str) -> Result<RootCertStore, HttpsError> {

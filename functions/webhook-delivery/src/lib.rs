@@ -11,21 +11,25 @@
 mod attempt;
 mod feed;
 mod https;
-mod resolver;
+mod run;
 mod settings;
+mod transport;
 mod visit;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use domain::{LaneKind, Track};
 use lambda_runtime::{Error, LambdaEvent};
-use queue::{Queues, Time};
+use queue::Queues;
 use runtime::metrics::{self, Metrics};
 use store::{Leased, Store, StoreError};
 use worker::{Left, Shift, Visitor};
 
-pub use https::{Answer, Https, HttpsError, Post, Transport, Unanswered};
-pub use resolver::{Addresses, Lookup, SystemLookup};
+pub use https::resolver::{Addresses, Lookup, SystemLookup};
+pub use https::{Https, HttpsError};
 pub use settings::Rules;
+pub use transport::{Answer, Post, Transport, Unanswered};
+
+use run::Run;
 
 /// Everything this function works with.
 pub struct Engine<T> {
@@ -39,15 +43,6 @@ pub struct Engine<T> {
     pub rules: Rules,
     /// What became of deliveries.
     pub metrics: Metrics,
-}
-
-/// One invocation.
-struct Run<'a, T> {
-    store: &'a Store,
-    transport: &'a T,
-    rules: &'a Rules,
-    time: Time,
-    counted: metrics::Deliveries,
 }
 
 impl<T: Transport> Engine<T> {

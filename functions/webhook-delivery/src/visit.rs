@@ -11,14 +11,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::delivery::Next;
-use domain::job::Job;
-use domain::pace::Allowance;
 use domain::retry::Jitter;
 use domain::webhook::DisabledReason;
+use domain::webhook::delivery::Next;
+use domain::webhook::job::Job;
+use domain::webhook::pace::Allowance;
 use domain::{
-    Attempt, AttemptOutcome, Caps, Delivery, DeliveryState, EventId, JobId, JobKind, JobState, LaneId, Rest,
-    Slot, Timestamp, WebhookEndpoint, causes,
+    Attempt, AttemptOutcome, Delivery, DeliveryState, EndpointCaps, EventId, JobId, JobKind, JobState,
+    LaneId, Rest, Slot, Timestamp, WebhookEndpoint, causes,
 };
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -29,7 +29,8 @@ use worker::Left;
 
 use crate::attempt::{Ended, Work, attempt, told, without_event};
 use crate::feed::{MOST, Needed, Page, Read, Source, read_page};
-use crate::{Run, Transport};
+use crate::run::Run;
+use crate::transport::Transport;
 
 /// When a lane is visited again from which nothing left our own network.
 const OUTAGE: Duration = Duration::from_secs(30);
@@ -61,7 +62,7 @@ struct Visit<'a, T> {
     deaths: u64,
     is_careful: bool,
     lane: WebhookLane,
-    caps: Caps,
+    caps: EndpointCaps,
     fresh: Range<FreshKey>,
     waiting: Range<Pointer>,
     /// The pointers that were read.
@@ -144,7 +145,7 @@ impl<'a, T: Transport> Visit<'a, T> {
             deaths,
             is_careful: deaths >= CAREFUL_AFTER,
             lane,
-            caps: Caps::default(),
+            caps: EndpointCaps::default(),
             fresh: Range::from(base, false),
             waiting: Range::from(waited, !is_waiting),
             looked_at: BTreeSet::new(),

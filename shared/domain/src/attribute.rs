@@ -328,8 +328,9 @@ impl Definitions {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use uuid::Uuid;
+
+    use super::*;
 
     struct OneId;
 

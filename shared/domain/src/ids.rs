@@ -1,9 +1,52 @@
 //! Identifiers. Each is a UUID of its own type, so that a contact's id cannot stand where a user's belongs.
 
 use std::fmt;
+
 use uuid::Uuid;
 
-use crate::text::Unfit;
+use crate::text::{Unfit, within};
+
+macro_rules! names_of_others {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The greatest number of characters.
+            pub const MAX: usize = 128;
+
+            /// Reads a name that somebody else gave: 1 to 128 characters, not blank.
+            pub fn parse(text: &str) -> Result<Self, Unfit> {
+                within(text, 1, Self::MAX)?;
+                if text.trim().is_empty() || text.chars().any(char::is_control) {
+                    return Err(Unfit::Value { reason: "an id cannot be blank or contain control characters" });
+                }
+                Ok(Self(text.to_owned()))
+            }
+
+            /// The text as it was given.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    )*};
+}
+
+names_of_others! {
+    /// A line's id at the provider: WhatsApp's phone number id. `providerChannelId` of the API.
+    ChannelId;
+    /// A brand of a workspace. `brandId` of the API.
+    BrandId;
+    /// The account at the provider that a line belongs to and that templates are approved for.
+    BusinessAccountId;
+}
 
 /// Makes UUIDs. Production draws version 4 from the operating system; tests count.
 pub trait Ids: Send + Sync {

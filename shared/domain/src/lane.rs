@@ -128,7 +128,7 @@ pub enum Rest {
 
 /// What brings the next visitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct DuePlan {
     /// When the sweeper looks after the lane.
     pub due_at: Timestamp,
     /// Whether the sweeper itself is the plan, and not only there for when the queue message is lost.
@@ -142,7 +142,7 @@ impl Rest {
     pub const LONGEST_DELAY: Duration = Duration::from_secs(900);
 
     /// What brings the next visitor, if one is to come; `rescue` is how long after its message the sweeper comes.
-    pub fn plan(self, rescue: Duration, now: Timestamp) -> Option<Plan> {
+    pub fn plan(self, rescue: Duration, now: Timestamp) -> Option<DuePlan> {
         let at = match self {
             Self::Done => return None,
             Self::Waits(at) | Self::Closed(at) => at,
@@ -150,9 +150,9 @@ impl Rest {
         };
         let after = at.since(now);
         Some(if after <= Self::LONGEST_DELAY {
-            Plan { due_at: at.max(now).plus(rescue), is_planned: false, wake_after: Some(after) }
+            DuePlan { due_at: at.max(now).plus(rescue), is_planned: false, wake_after: Some(after) }
         } else {
-            Plan { due_at: at, is_planned: true, wake_after: None }
+            DuePlan { due_at: at, is_planned: true, wake_after: None }
         })
     }
 
@@ -171,7 +171,7 @@ mod tests {
         let now = Timestamp::from_millis(1_767_323_045_678);
         let rescue = Duration::from_secs(120);
         let later = |seconds| now.plus(Duration::from_secs(seconds));
-        let by_queue = |seconds, due| Plan {
+        let by_queue = |seconds, due| DuePlan {
             due_at: later(due),
             is_planned: false,
             wake_after: Some(Duration::from_secs(seconds)),
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(Rest::Waits(now.minus(rescue)).plan(rescue, now), Some(by_queue(0, 120)));
         for rest in [Rest::Waits, Rest::Closed] {
             assert_eq!(rest(later(900)).plan(rescue, now), Some(by_queue(900, 1_020)));
-            let by_sweeper = Plan { due_at: later(901), is_planned: true, wake_after: None };
+            let by_sweeper = DuePlan { due_at: later(901), is_planned: true, wake_after: None };
             assert_eq!(rest(later(901)).plan(rescue, now), Some(by_sweeper));
         }
     }

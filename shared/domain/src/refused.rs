@@ -1,8 +1,9 @@
 //! What the rules refuse, said as values. The edge gives each its status, code and title in one closed table.
 
 use crate::attribute::AttributeType;
-use crate::ids::{AttributeId, ClosedValueId, ContactId, MediaId, MessageId, TeamId, TemplateId};
-use crate::line::{BrandId, ChannelId};
+use crate::ids::{
+    AttributeId, BrandId, ChannelId, ClosedValueId, ContactId, MediaId, MessageId, TeamId, TemplateId,
+};
 
 /// A request that was read without fault and may still not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -121,8 +121,9 @@ pub fn parse_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
     const NONE: Jitter = Jitter::NONE;

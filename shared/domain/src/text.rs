@@ -181,6 +181,15 @@ impl Language {
     }
 }
 
+/// Reads a name shown to operators (a workspace's, a team's, an API key's): 1 to 256 characters, not blank.
+pub fn operator_name(text: &str) -> Result<String, Unfit> {
+    within(text, 1, 256)?;
+    if text.trim().is_empty() || text.chars().any(char::is_control) {
+        return Err(Unfit::Value { reason: "a name cannot be blank or contain control characters" });
+    }
+    Ok(text.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,8 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use base64::Engine;
-use domain::capture::SentOrigin;
-use domain::lead::{ConsentStatus, LandingUri, LeadName, LeadRequest, Utm};
+use domain::lead::{ConsentStatus, LandingUri, LeadName, LeadRequest, SentOrigin, Utm};
 use domain::text::within;
 use domain::{BrandId, Cellphone, LeadId, Secret, Timestamp, Unfit, WorkspaceId, causes};
 use serde::{Deserialize, Serialize};

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use store::StoreError;
 
-use crate::form::Failure;
+use crate::failure::FieldFailure;
 use crate::json::NotJson;
 
 /// One row of the table of codes.
@@ -139,11 +139,11 @@ pub enum ApiError {
     NotJsonType,
     /// The request does not have the shape of the endpoint; all failures.
     #[error("{} validation failures", .0.len())]
-    Invalid(Vec<Failure>),
+    Invalid(Vec<FieldFailure>),
     /// Every item of a files request has the right shape, but name, content type and file type of some do not
     /// belong together; all of those.
     #[error("{} files whose type does not fit", .0.len())]
-    FilesUnfit(Vec<Failure>),
+    FilesUnfit(Vec<FieldFailure>),
     /// The `Idempotency-Key` was used for another body within the last 24 hours.
     #[error("the idempotency key was used for another body")]
     KeyReused,
@@ -354,7 +354,7 @@ fn about_template(template: TemplateId, origin: Origin, more: Value) -> Value {
     extra
 }
 
-fn entry(failure: &Failure) -> Value {
+fn entry(failure: &FieldFailure) -> Value {
     json!({
         "loc": failure.loc,
         "msg": failure.msg,

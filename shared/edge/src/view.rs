@@ -450,9 +450,10 @@ pub fn event_body(event: &Event, payload: &impl Serialize) -> Result<Vec<u8>, se
 
 #[cfg(test)]
 mod tests {
-    use domain::media::FileName;
-    use domain::message::{Attached, Draft, PartError};
-    use domain::onboarding::Requested;
+    use domain::media::{Attached, FileName};
+    use domain::message::Draft;
+    use domain::sending::PartError;
+    use domain::settings::template::Requested;
     use domain::{
         BrandId, ChannelId, ContactId, ContactRef, ConversationId, ConversationStatus, FileType, MediaId,
         MessageBody, MessageStatus, TemplateId, WorkspaceId,

@@ -7,21 +7,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::attribute::AttributeDefinition;
-use domain::captcha::Score;
+use domain::contact::search::SearchQuery;
 use domain::contact::{AttributeContent, OpenContent, Owner};
-use domain::lead::{ConsentStatus, LandingUri, LeadName, Seen, Utm};
-use domain::media::{Declared, FileName, RULES};
-use domain::message::{Attached, Draft, PartError};
-use domain::search::SearchQuery;
-use domain::summary::Tally;
-use domain::template::ParameterValue;
+use domain::lead::captcha::Score;
+use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm, VisitorSeen};
+use domain::media::{Attached, Declared, FileName, RULES};
+use domain::message::Draft;
+use domain::message::summary::Tally;
+use domain::sending::PartError;
+use domain::settings::template::ParameterValue;
+use domain::webhook::signature;
 use domain::{
     AttributeCategory, AttributeId, AttributeType, BrandId, Cellphone, ChannelId, ClosedValue, ClosedValueId,
     Contact, ContactId, ContactRef, ContactType, Conversation, ConversationId, ConversationName,
     ConversationStatus, Definitions, Email, Event, EventId, EventType, External, FileType, Ids, Internal,
     Language, Lead, LeadRequest, LeadState, Media, MediaDigest, MediaId, Message, MessageBody, MessageId,
     MessageStatus, Onboarding, PersonName, Provider, Scope, SentOrigin, Summary, Template, Timestamp, Unfit,
-    User, UserId, UserRef, UserStatus, WorkspaceId, signature,
+    User, UserId, UserRef, UserStatus, WorkspaceId,
 };
 use edge::capture::{CaptureAnswer, LeadProblem, PROBLEMS};
 use edge::form::{Fault, Form, Node};
@@ -481,7 +483,7 @@ fn lead() -> Lead {
     };
     let brand = BrandId::parse("brand").unwrap();
     let score = Score::from_hundredths(90).unwrap();
-    let seen = Seen { brand, score, address: "192.0.2.1", user_agent: None };
+    let seen = VisitorSeen { brand, score, address: "192.0.2.1", user_agent: None };
     Lead { opened: true, ..request.accepted(seen, &Counting(0.into()), moment()) }
 }
 

@@ -10,8 +10,7 @@ mod meaning;
 
 use std::future::Future;
 
-use domain::message::PartError;
-use domain::sending::End;
+use domain::sending::{End, PartError};
 use domain::{Cellphone, ChannelId, LineThrottle, Secret};
 
 pub use body::Outgoing;

@@ -11,14 +11,13 @@
 //! units. The type after `by` is the family's one dimension besides `Stack`. An unlisted name, unit or
 //! dimension does not compile.
 
-use std::fmt::{self, Write as _};
-use std::io::Write as _;
+use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::Clock;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// The namespace of all metrics.
 pub const NAMESPACE: &str = "MessagingIntegrations";
@@ -237,7 +236,7 @@ pub struct Values(Vec<u64>);
 /// Writes the metrics of a function.
 #[derive(Clone)]
 pub struct Metrics {
-    /// The stack's name as a JSON string.
+    /// The name of the stack.
     stack: String,
     clock: Arc<dyn Clock>,
     sink: Sink,
@@ -252,8 +251,7 @@ enum Sink {
 impl Metrics {
     /// Metrics of a stack, written to standard output.
     pub(crate) fn new(stack: &str, clock: Arc<dyn Clock>) -> Self {
-        let stack = serde_json::Value::from(stack).to_string();
-        Self { stack, clock, sink: Sink::StandardOutput }
+        Self { stack: stack.to_owned(), clock, sink: Sink::StandardOutput }
     }
 
     /// Metrics of the stack `test` that are kept in memory, for tests.
@@ -266,7 +264,7 @@ impl Metrics {
     pub fn put<F: Family>(&self, by: F::By, counted: &F) {
         let values = counted.values();
         if values.iter().any(|values| !values.0.is_empty()) {
-            self.write::<F>(by, values, "INFO", "counted", "");
+            self.write::<F, ()>(by, values, "INFO", "counted", None);
         }
     }
 
@@ -280,76 +278,124 @@ impl Metrics {
         message: &'static str,
         fields: &impl Serialize,
     ) {
-        let fields = serde_json::to_string(fields).unwrap_or_default();
-        let fields = fields.strip_prefix('{').and_then(|fields| fields.strip_suffix('}')).unwrap_or_default();
-        self.write::<F>(by, counted.values(), level, message, fields);
+        self.write::<F, _>(by, counted.values(), level, message, Some(fields));
     }
 
     /// Writes values, split into lines of at most [`MOST_VALUES`] values. The first line has the fields.
-    fn write<F: Family>(
+    fn write<F: Family, S: Serialize>(
         &self,
         by: F::By,
         mut values: Vec<Values>,
         level: &'static str,
         message: &'static str,
-        mut fields: &str,
+        mut fields: Option<&S>,
     ) {
         loop {
             let rest =
                 values.iter_mut().map(|values| Values(values.0.split_off(values.0.len().min(MOST_VALUES))));
             let rest: Vec<Values> = rest.collect();
-            self.sink.write(&self.line::<F>(by, &values, level, message, fields));
+            self.sink.write(&self.line::<F, S>(by, &values, level, message, fields));
             if rest.iter().all(|values| values.0.is_empty()) {
                 return;
             }
-            (values, fields) = (rest, "");
+            (values, fields) = (rest, None);
         }
     }
 
-    /// Formats one line. Names of metrics, levels and messages are constants without characters that need
-    /// escapes.
-    fn line<F: Family>(
+    /// Formats one line.
+    fn line<F: Family, S: Serialize>(
         &self,
         by: F::By,
         values: &[Values],
         level: &'static str,
         message: &'static str,
-        fields: &str,
+        fields: Option<&S>,
     ) -> String {
         let now = self.clock.now();
         let counted = || F::METRICS.iter().zip(values).filter(|(_, values)| !values.0.is_empty());
-        let mut line = String::with_capacity(768);
-        let written = (|| {
-            write!(line, r#"{{"timestamp":"{now}","level":"{level}","message":"{message}","#)?;
-            if !fields.is_empty() {
-                write!(line, "{fields},")?;
-            }
-            write!(line, r#""_aws":{{"Timestamp":{},"CloudWatchMetrics":[{{"#, now.as_millis())?;
-            write!(line, r#""Namespace":"{NAMESPACE}","Dimensions":[["Stack""#)?;
-            if let Some(name) = F::By::NAME {
-                write!(line, r#","{name}""#)?;
-            }
-            line.write_str(r#"]],"Metrics":["#)?;
-            for (number, (Metric { name, unit, .. }, _)) in counted().enumerate() {
-                let comma = if number == 0 { "" } else { "," };
-                write!(line, r#"{comma}{{"Name":"{name}","Unit":"{unit}"}}"#)?;
-            }
-            write!(line, r#"]}}]}},"Stack":{}"#, self.stack)?;
-            if let Some(name) = F::By::NAME {
-                write!(line, r#","{name}":"{}""#, by.value())?;
-            }
-            for (metric, values) in counted() {
-                match values.0.as_slice() {
-                    [value] => write!(line, r#","{}":{value}"#, metric.name)?,
-                    // The debug format of a list of numbers is JSON.
-                    values => write!(line, r#","{}":{values:?}"#, metric.name)?,
-                }
-            }
-            line.write_str("}\n")
-        })();
-        // Writing to a string does not fail.
-        debug_assert_eq!(written, fmt::Result::Ok(()));
+        let dimension = F::By::NAME.map(|name| (name, MetricValue::Text(by.value())));
+        let directive = MetricDirective {
+            namespace: NAMESPACE,
+            dimensions: [std::iter::once("Stack").chain(F::By::NAME).collect()],
+            metrics: counted().map(|(Metric { name, unit, .. }, _)| MetricName { name, unit }).collect(),
+        };
+        let line = MetricLine {
+            timestamp: now.to_string(),
+            level,
+            message,
+            fields,
+            aws: MetricMetadata { timestamp: now.as_millis(), directives: [directive] },
+            stack: &self.stack,
+            values: MetricValues(dimension.into_iter().chain(counted().map(MetricValue::of)).collect()),
+        };
+        let mut line = serde_json::to_string(&line).unwrap_or_default();
+        line.push('\n');
         line
+    }
+}
+
+/// A line of the embedded metric format.
+#[derive(Serialize)]
+struct MetricLine<'a, S> {
+    timestamp: String,
+    level: &'static str,
+    message: &'static str,
+    #[serde(flatten)]
+    fields: Option<&'a S>,
+    #[serde(rename = "_aws")]
+    aws: MetricMetadata,
+    #[serde(rename = "Stack")]
+    stack: &'a str,
+    #[serde(flatten)]
+    values: MetricValues<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct MetricMetadata {
+    timestamp: i64,
+    #[serde(rename = "CloudWatchMetrics")]
+    directives: [MetricDirective; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct MetricDirective {
+    namespace: &'static str,
+    dimensions: [Vec<&'static str>; 1],
+    metrics: Vec<MetricName>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct MetricName {
+    name: &'static str,
+    unit: &'static str,
+}
+
+/// The dimension and the metrics of a line, by name.
+struct MetricValues<'a>(Vec<(&'static str, MetricValue<'a>)>);
+
+impl Serialize for MetricValues<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum MetricValue<'a> {
+    Text(&'static str),
+    One(u64),
+    Many(&'a [u64]),
+}
+
+impl<'a> MetricValue<'a> {
+    fn of((metric, values): (&Metric, &'a Values)) -> (&'static str, Self) {
+        match values.0.as_slice() {
+            [value] => (metric.name, Self::One(*value)),
+            values => (metric.name, Self::Many(values)),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod api_keys;
 pub(crate) mod bucket;
+pub(crate) mod cursor_key;
 pub(crate) mod cursor_keys;
 pub(crate) mod idempotency;
 pub(crate) mod limiter;

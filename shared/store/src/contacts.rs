@@ -5,22 +5,19 @@ pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod row;
 pub(crate) mod search;
+pub(crate) mod shards;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use domain::refused::IdentityField;
-use domain::{Cellphone, Contact, ContactId, ContactRef, Email, Workspace, WorkspaceId};
+use domain::{Cellphone, Contact, ContactId, ContactRef, Email, WorkspaceId};
 
-use crate::contacts::plan::{Plan, Role};
+use crate::contacts::plan::{ContactPlan, Role};
 use crate::contacts::row::ContactRow;
+use crate::contacts::shards::Shards;
 use crate::dynamodb::item::{Item, PK, check_schema, key, text};
 use crate::dynamodb::write::{Transacted, Wrote, is_written_by};
 use crate::{Store, StoreError, Table, keys};
-
-/// How long a process remembers the number of shards of a workspace's lists. It is shorter than the minute
-/// that an operator waits between raising the number of shards to read and the number to write.
-pub(crate) const SHARD_MEMORY: Duration = Duration::from_secs(30);
 
 /// The result of creating a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,20 +47,6 @@ pub enum Replaced {
         /// The contact that has it.
         contact: ContactId,
     },
-}
-
-/// The numbers of shards of a workspace's lists: for reading and for writing.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shards {
-    pub(crate) read: u8,
-    pub(crate) write: u8,
-}
-
-impl Shards {
-    /// The numbers of a workspace that was just read.
-    pub(crate) fn of(workspace: &Workspace) -> Self {
-        Self { read: workspace.list_shards_read, write: workspace.list_shards_write }
-    }
 }
 
 impl Store {
@@ -130,7 +113,7 @@ impl Store {
     /// Returns an error if another request stored a contact with this id before.
     pub async fn create_contact(&self, contact: &Contact, request_id: &str) -> Result<Created, StoreError> {
         let shards = self.shards(contact.workspace_id).await?.write;
-        let plan = Plan::create(contact, shards, request_id)?;
+        let plan = ContactPlan::create(contact, shards, request_id)?;
         let refusals = match self.transact(plan.writes).await? {
             Transacted::Done => return Ok(Created::Done),
             Transacted::Refused(refusals) => refusals,
@@ -154,7 +137,7 @@ impl Store {
         new: &Contact,
         request_id: &str,
     ) -> Result<Replaced, StoreError> {
-        let mut plan = Plan::replace(old, new, request_id)?;
+        let mut plan = ContactPlan::replace(old, new, request_id)?;
         if plan.writes.len() == 1 {
             let wrote = self.write(plan.writes.remove(0)).await?;
             return Ok(match wrote {

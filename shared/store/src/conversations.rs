@@ -6,7 +6,7 @@ pub(crate) mod row;
 
 use std::time::Duration;
 
-use domain::conversation::{Change, Opening};
+use domain::conversation::{ConversationChange, Opening};
 use domain::{Conversation, ConversationId, WorkspaceId};
 
 use crate::access::idempotency::stored_answer;
@@ -92,7 +92,7 @@ impl Store {
     pub async fn change_conversation(
         &self,
         old: &Conversation,
-        change: &Change,
+        change: &ConversationChange,
         request_id: &str,
     ) -> Result<Changed, StoreError> {
         let shards = if change.strangers.is_empty() { 1 } else { self.shards(old.workspace_id).await?.write };

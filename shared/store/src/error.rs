@@ -4,6 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use aws_sdk_dynamodb::types::error::ResourceNotFoundException;
 
 /// A call failed. Refusals because of the data (a stale version, a taken e-mail address) are not errors but
 /// results of each call.
@@ -32,7 +33,7 @@ impl StoreError {
     pub fn is_missing_table(&self) -> bool {
         let mut cause: Option<&(dyn Error + 'static)> = self.source();
         while let Some(error) = cause {
-            if error.to_string().starts_with("ResourceNotFoundException") {
+            if error.is::<ResourceNotFoundException>() {
                 return true;
             }
             cause = error.source();

@@ -6,7 +6,7 @@
 //! - the `due` index by shard, which the sweeper reads for all workspaces;
 //! - rows of the platform (the cursor key, its templates), under the nil UUID ([`PLATFORM`]).
 
-use domain::search::PHONE_PREFIX;
+use domain::contact::search::PHONE_PREFIX;
 use domain::{
     AttributeId, BrandId, Cellphone, ChannelId, ContactId, ConversationId, ConversationStatus, Email,
     EndpointId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId, Slot, TeamId,

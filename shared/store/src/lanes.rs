@@ -17,7 +17,7 @@ pub(crate) mod summary;
 
 use std::time::Duration;
 
-use domain::lane::Plan;
+use domain::lane::DuePlan;
 use domain::{LaneId, LaneKind, Lead, Rest, Timestamp, Track};
 use uuid::Uuid;
 
@@ -312,11 +312,11 @@ impl Leased {
 }
 
 /// The change of a lane's row that releases the lane and sets its next due time.
-pub(crate) fn release_change(plan: Option<Plan>, lane: &LaneId) -> Change {
+pub(crate) fn release_change(plan: Option<DuePlan>, lane: &LaneId) -> Change {
     let change = Change::default().remove("lease").remove("leaseUntil").remove("begun");
     match plan {
         None => change.remove("dueAt").remove("dueShard").remove("planned"),
-        Some(Plan { due_at, is_planned, .. }) => {
+        Some(DuePlan { due_at, is_planned, .. }) => {
             let due_at = n(due_at.as_millis());
             let planned = is_planned.then(|| due_at.clone());
             change

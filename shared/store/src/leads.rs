@@ -8,7 +8,7 @@ pub(crate) mod sending;
 
 use std::time::Duration;
 
-use domain::capture::Caps;
+use domain::lead::capture::LeadCaps;
 use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, LeadState, Timestamp, WorkspaceId, causes};
 use serde::{Deserialize, Serialize};
 
@@ -197,7 +197,7 @@ impl Store {
         &self,
         workspace: WorkspaceId,
         cellphone: &Cellphone,
-        caps: Caps,
+        caps: LeadCaps,
     ) -> Result<Option<CountedLead>, StoreError> {
         if [caps.daily, caps.per_phone].contains(&Some(0)) {
             return Ok(None);

@@ -25,7 +25,7 @@ mod webhooks;
 
 pub use access::api_keys::Revoked;
 pub use access::bucket::Bucket;
-pub use access::cursor_keys::{CursorKey, CursorKeys};
+pub use access::cursor_key::{CursorKey, CursorKeys};
 pub use access::idempotency::{Answered, Once};
 pub use access::limiter::{Admission, Limiter};
 pub use contacts::page::ContactQuery;

@@ -86,7 +86,8 @@ impl Store {
         let mut message = new.message.clone();
         let mut found_lane = None;
         for _ in 0..TRIES {
-            let plan = Plan::of(&message, new, found_lane.as_ref(), first_due, request_id, self.now())?;
+            let plan =
+                MessagePlan::of(&message, new, found_lane.as_ref(), first_due, request_id, self.now())?;
             let refusals = match self.transact(plan.writes).await? {
                 Transacted::Done => return Ok(MessageTaken::Done),
                 Transacted::Refused(refusals) => refusals,
@@ -114,7 +115,7 @@ impl Store {
 }
 
 /// The writes of a new message, in the order in which their refusals decide.
-struct Plan {
+struct MessagePlan {
     writes: Vec<Write>,
     /// The purpose of each write, in the same order.
     roles: Vec<Role>,
@@ -132,7 +133,7 @@ enum Role {
     Lane,
 }
 
-impl Plan {
+impl MessagePlan {
     fn of(
         message: &Message,
         new: &NewMessage<'_>,
@@ -282,7 +283,7 @@ mod tests {
             conversation: active.as_ref().map(|active| (conversation, active)),
             kept: key.then_some((&once, "answer")),
         };
-        Plan::of(&message, &new, None, Duration::ZERO, "r", at()).unwrap().writes.len()
+        MessagePlan::of(&message, &new, None, Duration::ZERO, "r", at()).unwrap().writes.len()
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! The store: one client, the tables of a deployment, and the process's memory of rows that seldom change.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::{Clock, Ids};
 
-use crate::access::cursor_keys::{self, CursorKeys};
-use crate::contacts;
-use crate::leads::captures;
+use crate::access::cursor_key::CursorKeys;
+use crate::contacts::shards::Shards;
 use crate::memory::Memory;
-use crate::settings::{lines, workspaces};
 use crate::tables::Tables;
 
 /// The tables of one deployment. It is cheap to clone; one client serves the whole process.
@@ -21,13 +20,25 @@ pub struct Store {
     pub(crate) memories: Arc<Memories>,
 }
 
+/// How long a process remembers a captcha secret.
+const CAPTCHA_SECRET_MEMORY: Duration = Duration::from_secs(300);
+/// How long a process remembers the keys of cursors.
+pub(crate) const CURSOR_KEY_MEMORY: Duration = Duration::from_secs(300);
+/// How long a process remembers a line's token.
+const LINE_TOKEN_MEMORY: Duration = Duration::from_secs(300);
+/// How long a process remembers a workspace's onboarding.
+const ONBOARDING_MEMORY: Duration = Duration::from_secs(60 * 60);
+/// How long a process remembers the number of shards of a workspace's lists. It is shorter than the minute
+/// that an operator waits between raising the number of shards to read and the number to write.
+const SHARD_MEMORY: Duration = Duration::from_secs(30);
+
 /// The process's memory of rows that seldom change.
 pub(crate) struct Memories {
     pub(crate) captcha_secrets: Memory<domain::WorkspaceId, domain::Secret>,
     pub(crate) cursor_keys: Memory<(), Arc<CursorKeys>>,
     pub(crate) line_tokens: Memory<(domain::WorkspaceId, domain::ChannelId), domain::Secret>,
     pub(crate) onboardings: Memory<domain::WorkspaceId, domain::Onboarding>,
-    pub(crate) shards: Memory<domain::WorkspaceId, contacts::Shards>,
+    pub(crate) shards: Memory<domain::WorkspaceId, Shards>,
 }
 
 impl Store {
@@ -39,11 +50,11 @@ impl Store {
         ids: Arc<dyn Ids>,
     ) -> Self {
         let memories = Memories {
-            captcha_secrets: Memory::new(captures::CAPTCHA_SECRET_MEMORY),
-            cursor_keys: Memory::new(cursor_keys::CURSOR_KEY_MEMORY),
-            line_tokens: Memory::new(lines::LINE_TOKEN_MEMORY),
-            onboardings: Memory::new(workspaces::ONBOARDING_MEMORY),
-            shards: Memory::new(contacts::SHARD_MEMORY),
+            captcha_secrets: Memory::new(CAPTCHA_SECRET_MEMORY),
+            cursor_keys: Memory::new(CURSOR_KEY_MEMORY),
+            line_tokens: Memory::new(LINE_TOKEN_MEMORY),
+            onboardings: Memory::new(ONBOARDING_MEMORY),
+            shards: Memory::new(SHARD_MEMORY),
         };
         Self { db, tables, clock, ids, memories: Arc::new(memories) }
     }

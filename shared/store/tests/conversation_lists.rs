@@ -9,8 +9,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use domain::conversation::{Change, Opening};
-use domain::workspace::list_shard;
+use domain::conversation::{ConversationChange, Opening};
+use domain::settings::workspace::list_shard;
 use domain::{
     BrandId, ChannelId, Contact, ContactId, ContactRef, Conversation, ConversationId, ConversationName,
     ConversationStatus, Email, External, Internal, Timestamp, User, UserId, UserRef,
@@ -128,7 +128,7 @@ impl Office {
     }
 
     async fn change(&self, old: &Conversation, new: &Conversation) {
-        let change = Change { conversation: new.clone(), strangers: vec![] };
+        let change = ConversationChange { conversation: new.clone(), strangers: vec![] };
         let request = format!("change {} {}", new.id, new.version);
         assert_eq!(self.db.store().change_conversation(old, &change, &request).await.unwrap(), Changed::Done);
     }

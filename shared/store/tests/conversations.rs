@@ -8,7 +8,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use domain::conversation::{Change, Opening};
+use domain::conversation::{ConversationChange, Opening};
 use domain::{
     BrandId, Cellphone, ChannelId, Contact, ContactId, ContactRef, Conversation, ConversationId,
     ConversationName, ConversationStatus, Email, External, Internal, TeamId, User, UserId, UserRef,
@@ -67,13 +67,13 @@ async fn stored(db: &TestDb, conversation: &Conversation) -> Option<Conversation
     db.store().conversation(conversation.workspace_id, conversation.id).await.unwrap()
 }
 
-fn next(conversation: &Conversation, change: impl FnOnce(&mut Conversation)) -> Change {
+fn next(conversation: &Conversation, change: impl FnOnce(&mut Conversation)) -> ConversationChange {
     let mut next = Conversation { version: conversation.version + 1, ..conversation.clone() };
     change(&mut next);
-    Change { conversation: next, strangers: vec![] }
+    ConversationChange { conversation: next, strangers: vec![] }
 }
 
-async fn change(db: &TestDb, old: &Conversation, new: &Change, request: &str) -> Changed {
+async fn change(db: &TestDb, old: &Conversation, new: &ConversationChange, request: &str) -> Changed {
     db.store().change_conversation(old, new, request).await.unwrap()
 }
 
@@ -276,7 +276,7 @@ async fn one_of_several_concurrent_changes_wins_and_writes_all_copies() {
     let db = TestDb::start().await;
     let first = conversation(&db);
     opened(&db, &first).await;
-    let changes: Vec<Change> = (0..8)
+    let changes: Vec<ConversationChange> = (0..8)
         .map(|n| next(&first, |next| next.name = ConversationName::parse(&format!("{n}")).ok()))
         .collect();
     let requests: Vec<String> = (0..8).map(|n| format!("r{n}")).collect();

@@ -5,9 +5,8 @@
 use std::time::Duration;
 
 use domain::message::Draft;
-use domain::onboarding::Requested;
-use domain::summary::{Direction, Tally};
-use domain::template::Parameters;
+use domain::message::summary::{Direction, Tally};
+use domain::settings::template::{Parameters, Requested};
 use domain::{
     Cellphone, Conversation, ConversationId, LaneId, Message, MessageBody, MessageId, Rest, TemplateId,
     Timestamp,

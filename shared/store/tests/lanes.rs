@@ -5,11 +5,10 @@
 use std::time::Duration;
 
 use domain::conversation::Opening;
-use domain::message::{Draft, PartError};
-use domain::onboarding::Requested;
+use domain::message::Draft;
 use domain::retry::Jitter;
-use domain::sending::{End, SendSchedule};
-use domain::template::Parameters;
+use domain::sending::{End, PartError, SendSchedule};
+use domain::settings::template::{Parameters, Requested};
 use domain::{
     Cellphone, Conversation, ConversationId, ConversationStatus, LaneId, LaneKind, Message, MessageBody,
     MessageId, MessageStatus, OnboardingPlan, Recipient, Rest, RetrySchedule, TemplateId, WorkspaceId,

@@ -4,10 +4,10 @@
 
 use std::time::Duration;
 
-use domain::captcha::{Score, Threshold};
-use domain::capture::Caps;
-use domain::lead::{LandingUri, LeadName, NotSent, Seen, Utm};
-use domain::message::PartError;
+use domain::lead::captcha::{Score, Threshold};
+use domain::lead::capture::LeadCaps;
+use domain::lead::{LandingUri, LeadName, NotSent, Utm, VisitorSeen};
+use domain::sending::PartError;
 use domain::{
     BrandId, Capture, CaptureKey, Cellphone, LaneId, Lead, LeadId, LeadRequest, LeadState, Secret,
     TemplateId, Timestamp, WebOrigin,
@@ -48,7 +48,7 @@ fn lead(db: &TestDb) -> Lead {
         consented_at: Timestamp::parse("2026-01-02T03:04:00.5Z"),
         captcha: Secret::new("token"),
     };
-    let seen = Seen {
+    let seen = VisitorSeen {
         brand: brand("brand"),
         score: Score::from_hundredths(71).unwrap(),
         address: "203.0.113.7",
@@ -257,7 +257,7 @@ async fn a_transaction_whose_answer_was_lost_is_recognised() {
 async fn leads_are_counted_up_to_their_caps_by_day_and_number() {
     let db = TestDb::start().await;
     let count = async |number: &str, daily, per_phone| {
-        let caps = Caps { daily, per_phone };
+        let caps = LeadCaps { daily, per_phone };
         store(&db).count_lead(WORKSPACE, &phone(number), caps).await.unwrap().is_some()
     };
     let (one, other) = (PHONE, "+34600111223");
@@ -281,7 +281,7 @@ async fn leads_are_counted_up_to_their_caps_by_day_and_number() {
     ] {
         assert_eq!(count(number, daily, per_phone).await, expected, "{number} {daily:?} {per_phone:?}");
     }
-    let theirs = Caps { daily: Some(1), per_phone: Some(1) };
+    let theirs = LeadCaps { daily: Some(1), per_phone: Some(1) };
     assert!(store(&db).count_lead(OTHER, &phone(one), theirs).await.unwrap().is_some());
     let gone = TestClock::START.plus(2 * DAY).as_seconds().to_string();
     let rows = db.rows(Table::Leads);
@@ -292,7 +292,7 @@ async fn leads_are_counted_up_to_their_caps_by_day_and_number() {
 #[tokio::test]
 async fn a_count_can_be_taken_back_even_on_the_next_day() {
     let db = TestDb::start().await;
-    let caps = Caps { daily: Some(1), per_phone: Some(1) };
+    let caps = LeadCaps { daily: Some(1), per_phone: Some(1) };
     let count = async || store(&db).count_lead(WORKSPACE, &phone(PHONE), caps).await.unwrap();
     db.clock().set(Timestamp::parse("2026-01-02T23:59:59.999Z").unwrap());
     let counted = count().await.unwrap();
@@ -307,7 +307,7 @@ async fn a_count_can_be_taken_back_even_on_the_next_day() {
 #[tokio::test]
 async fn a_new_count_starts_at_midnight_utc() {
     let db = TestDb::start().await;
-    let caps = Caps { daily: Some(1), per_phone: Some(1) };
+    let caps = LeadCaps { daily: Some(1), per_phone: Some(1) };
     let count = async || store(&db).count_lead(WORKSPACE, &phone(PHONE), caps).await.unwrap().is_some();
     for (at, expected) in [
         ("2026-01-02T00:00:00.000Z", true),
@@ -379,7 +379,7 @@ async fn lead_capture_settings_are_replaced_only_by_their_next_version() {
         brand: Some(brand("brand")),
         template: Some(TemplateId::generate(&**db.ids())),
         threshold: Threshold::parse("0.07").unwrap(),
-        caps: Caps { daily: Some(1_000_000), per_phone: Some(3) },
+        caps: LeadCaps { daily: Some(1_000_000), per_phone: Some(3) },
         updated_at: store.now().plus(SECOND),
         version: 2,
         ..bare.clone()

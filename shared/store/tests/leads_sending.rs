@@ -4,11 +4,10 @@
 
 use std::time::Duration;
 
+use domain::contact::search::SearchQuery;
 use domain::lead::{LeadOpening, NotSent};
-use domain::message::PartError;
 use domain::retry::Jitter;
-use domain::search::SearchQuery;
-use domain::sending::{End, SendSchedule};
+use domain::sending::{End, PartError, SendSchedule};
 use domain::{
     Cellphone, Contact, Conversation, LaneId, LaneKind, Lead, LeadId, LeadState, Message, MessageStatus,
     PersonName, Rest, TemplateId, Timestamp, WorkspaceId,

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use domain::api_key::RateLimit;
+use domain::access::api_key::RateLimit;
 use domain::{KeyId, WorkspaceId};
 use futures::future::join_all;
 use harness::{Fault, TestDb};

@@ -8,7 +8,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use domain::contact::Owner;
-use domain::search::{SearchQuery, normalise};
+use domain::contact::search::{SearchQuery, normalise};
 use domain::{Cellphone, Contact, ContactId, Email, PersonName, UserId};
 use futures::future::join_all;
 use harness::{TestDb, trips};

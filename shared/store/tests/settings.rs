@@ -2,16 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use domain::api_key::{Grant, RateLimit};
+use domain::access::api_key::{Grant, RateLimit};
 use domain::attribute::NewAttribute;
-use domain::line::Provider;
-use domain::template::{ContactField, NewTemplate, ParameterValue, Source, Variable};
+use domain::settings::line::Provider;
+use domain::settings::template::{ContactField, NewTemplate, ParameterValue, Source, Variable};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Brand, BrandId, BusinessAccountId, Caps,
-    ChannelId, Email, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, Ids, KeyId, Line,
-    Lines, Onboarding, Override, Scopes, Secret, Slot, Team, TeamId, Template, TemplateId, TemplateScope,
-    TrustedReceivers, User, UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
+    ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Brand, BrandId, BusinessAccountId,
+    ChannelId, Email, EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter,
+    Ids, KeyId, Line, Lines, Onboarding, Override, Scopes, Secret, Slot, Team, TeamId, Template, TemplateId,
+    TemplateScope, TrustedReceivers, User, UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
 };
 use harness::{Fault, TestClock, TestDb, trips};
 use store::{Store, StoreError, Table, Tables, UserCreated};
@@ -35,7 +35,7 @@ fn endpoint(workspace: &Workspace, ids: &dyn Ids) -> (WebhookEndpoint, EndpointS
         url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
         state: EndpointState::Enabled,
         filter: EventFilter::parse(["contact.updated"]).unwrap(),
-        caps: Caps { concurrency: Some(4), per_second: None },
+        caps: EndpointCaps { concurrency: Some(4), per_second: None },
         slots: 2,
         forgets_before: None,
         created_at: TestClock::START,

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
-use domain::lane::Plan;
+use domain::lane::DuePlan;
 use domain::{LaneId, LaneKind, Rest, Timestamp, Track, causes};
 use lambda_runtime::Context;
 use queue::{Outcome, Queues, Time, Wake, WrongTime};
@@ -35,7 +35,7 @@ pub enum Left {
     /// The visitor still has the lease. The loop releases the lane with this rest.
     Rest(Rest),
     /// The visitor's last write also released the lane, with this plan for the next visit.
-    Given(Option<Plan>),
+    Given(Option<DuePlan>),
     /// Another visitor holds the lane, so the lease must have expired.
     Lost,
 }
@@ -179,7 +179,7 @@ impl<'a> Shift<'a> {
 
     /// Queues the next visit, if the plan includes a queue message. If the queue does not accept it, the sweeper
     /// queues the lane.
-    async fn queue_next_visit(&self, leased: &Leased, plan: Option<Plan>) {
+    async fn queue_next_visit(&self, leased: &Leased, plan: Option<DuePlan>) {
         let Some(after) = plan.and_then(|plan| plan.wake_after) else { return };
         let track = match &leased.state {
             LaneState::Webhook(lane) => lane.pace.track(self.store.now()),

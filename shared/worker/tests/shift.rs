@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use aws_lambda_events::sqs::{SqsEvent, SqsMessage};
-use domain::lane::Plan;
+use domain::lane::DuePlan;
 use domain::{
     AttemptError, AttemptOutcome, ConversationId, EndpointId, EventId, LaneId, LaneKind, Rest, RetrySchedule,
     Slot, Timestamp, WorkspaceId,
@@ -305,7 +305,7 @@ async fn a_lane_that_waits_longer_than_15_minutes_is_left_to_the_sweeper() {
 async fn a_lane_released_with_the_last_record_is_queued_as_planned() {
     let scene = Scene::start(1).await;
     let due = scene.due_and_leased().0;
-    let plan = |wake_after| Plan { due_at: scene.now(), is_planned: false, wake_after };
+    let plan = |wake_after| DuePlan { due_at: scene.now(), is_planned: false, wake_after };
     for (plan, message) in
         [(None, vec![]), (Some(plan(None)), vec![]), (Some(plan(Some(seconds(7)))), fast(7))]
     {

@@ -44,11 +44,11 @@ pub struct Queued {
 pub struct Aws {
     /// The server.
     pub server: Server,
-    seen: Seen,
+    seen: SeenCalls,
 }
 
 #[derive(Clone, Default)]
-struct Seen(Arc<Mutex<State>>);
+struct SeenCalls(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -61,7 +61,7 @@ struct State {
     idle: Vec<SendRequest<Full<Bytes>>>,
 }
 
-impl Seen {
+impl SeenCalls {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -77,7 +77,7 @@ impl Aws {
     /// Starts the stand-in in front of a database, with TLS if an authority is given. `traffic` counts each call of the
     /// database.
     pub async fn start(database: Database, authority: Option<&Authority>, traffic: Traffic) -> Self {
-        let seen = Seen::default();
+        let seen = SeenCalls::default();
         let calls = seen.clone();
         let tls = authority.map(|authority| authority.server.clone());
         let answer = move |request| answer(database.clone(), calls.clone(), traffic.clone(), request);
@@ -97,7 +97,7 @@ impl Aws {
     }
 }
 
-async fn answer(database: Database, seen: Seen, traffic: Traffic, request: Incoming) -> Answer {
+async fn answer(database: Database, seen: SeenCalls, traffic: Traffic, request: Incoming) -> Answer {
     let target =
         request.headers.get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
     let (service, operation) = target.split_once('.').unwrap_or(("", request.path.as_str()));
@@ -144,7 +144,7 @@ fn reads(operation: &str) -> bool {
 }
 
 /// Forwards a call. Returns the database's response and the units that it counted.
-async fn forward(database: &str, seen: &Seen, asked: &Incoming) -> (Answer, f64) {
+async fn forward(database: &str, seen: &SeenCalls, asked: &Incoming) -> (Answer, f64) {
     // Ask DynamoDB for the cost of the call. The functions do not ask for it.
     let mut body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
     body["ReturnConsumedCapacity"] = json!("TOTAL");
@@ -180,7 +180,7 @@ async fn connected(database: &str) -> SendRequest<Full<Bytes>> {
     sender
 }
 
-fn queued(seen: &Seen, body: &Bytes) -> Value {
+fn queued(seen: &SeenCalls, body: &Bytes) -> Value {
     let asked: Value = serde_json::from_slice(body).unwrap_or_default();
     let queue = asked["QueueUrl"].as_str().and_then(|url| url.rsplit('/').next()).unwrap_or_default();
     let mut taken = vec![];
@@ -204,7 +204,7 @@ fn solved() -> Value {
         "challenge_ts": at.to_string(),
         "hostname": "www.example.com",
         "score": 0.9,
-        "action": domain::captcha::ACTION,
+        "action": domain::lead::captcha::ACTION,
     })
 }
 

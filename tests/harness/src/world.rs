@@ -3,13 +3,12 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use domain::api_key::RateLimit;
-use domain::captcha::Score;
+use domain::access::api_key::RateLimit;
 use domain::conversation::{ContactRef, Opening};
-use domain::lead::{LandingUri, LeadName, Seen, Utm};
+use domain::lead::captcha::Score;
+use domain::lead::{LandingUri, LeadName, Utm, VisitorSeen};
 use domain::media::{Declared, FileName};
-use domain::onboarding::Requested;
-use domain::template::NewTemplate;
+use domain::settings::template::{NewTemplate, Requested};
 use domain::{
     ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand, BrandId,
     BusinessAccountId, Capture, CaptureKey, Cellphone, ChannelId, ClosedValue, ClosedValueId, Contact,
@@ -398,7 +397,7 @@ impl World {
             consented_at: None,
             captcha: Secret::new("token"),
         };
-        let seen = Seen {
+        let seen = VisitorSeen {
             brand: done(BrandId::parse(Self::BRAND)),
             score: done(Score::from_hundredths(90).ok_or("no score")),
             address: "203.0.113.7",

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use domain::captcha::Threshold;
-use domain::capture::{CaptureChange, CaptureKnown};
-use domain::template::{ContactField, Source, Variable};
+use domain::lead::captcha::Threshold;
+use domain::lead::capture::{CaptureChange, CaptureKnown};
+use domain::settings::template::{ContactField, Source, Variable};
 use domain::{
     BrandId, Capture, CaptureKey, Lines, Patch, Secret, Template, TemplateId, WebOrigin, WorkspaceId,
 };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use domain::delivery::KEPT;
+use domain::webhook::delivery::KEPT;
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, EventType, Slot,
     Timestamp, WebhookEndpoint, WorkspaceId,

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
-use domain::event::replay_of;
+use domain::webhook::event::replay_of;
 use domain::{Delivery, DeliveryId, Job, JobId, JobKind, JobState, LaneId, Slot, Timestamp, WebhookEndpoint};
 use futures::future::try_join_all;
 use queue::Wake;

@@ -1,7 +1,7 @@
 //! `console key ...`
 
 use clap::{Args, Subcommand};
-use domain::api_key::{Grant, RateLimit};
+use domain::access::api_key::{Grant, RateLimit};
 use domain::{ApiKey, ApiKeyToken, KeyId, Scope, Scopes, Timestamp};
 use serde::Serialize;
 use store::Revoked;

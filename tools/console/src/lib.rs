@@ -10,9 +10,11 @@
 
 mod arguments;
 mod attribute;
+mod beside;
 mod brand;
 mod capture;
 mod connect;
+mod console;
 mod contacts;
 mod conversation;
 mod cursor_key;
@@ -35,33 +37,17 @@ mod workspace;
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::sync::Arc;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use domain::secret::Randomness;
-use domain::{EndpointId, TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId};
-use store::Store;
 
-pub use connect::{Beside, Known, to_stack};
+pub use beside::{Beside, KnownStack};
+pub use connect::to_stack;
+pub use console::Console;
 pub use output::Terminal;
 pub use refusal::Refusal;
 
+use console::TRIES;
 use output::Output;
-
-/// What the verbs work with.
-pub struct Console {
-    /// The tables of the stack.
-    pub store: Store,
-    /// Its queues and buckets.
-    pub beside: Beside,
-    /// Where keys and secrets come from.
-    pub random: Arc<dyn Randomness>,
-    /// Receivers that may be endpoints although they are not public.
-    pub trusted: TrustedReceivers,
-}
-
-/// How often a change is tried again when others change the same thing at the same time.
-const TRIES: usize = 20;
 
 /// Operate the workspaces of the messaging service: keys, users, contacts, lines, templates, leads, webhooks.
 #[derive(Parser)]
@@ -201,23 +187,5 @@ impl Console {
             Noun::Events(verb) => verb.run(self, output).await,
             Noun::CursorKey(verb) => verb.run(self, output).await,
         }
-    }
-
-    /// An endpoint that is enabled, to be called now.
-    async fn endpoint_to_call(
-        &self,
-        workspace: WorkspaceId,
-        id: EndpointId,
-    ) -> Result<WebhookEndpoint, Refusal> {
-        let endpoint = self.store.endpoint(workspace, id).await?.ok_or(Refusal::UnknownEndpoint(id))?;
-        if !endpoint.is_enabled() {
-            return Err(Refusal::EndpointDisabled(id));
-        }
-        Ok(endpoint)
-    }
-
-    /// The workspace a verb is about.
-    async fn workspace(&self, id: WorkspaceId) -> Result<Workspace, Refusal> {
-        self.store.workspace(id).await?.ok_or(Refusal::UnknownWorkspace(id))
     }
 }

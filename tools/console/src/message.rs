@@ -1,7 +1,8 @@
 //! `console message ...`
 
 use clap::Subcommand;
-use domain::message::{Content, Progress};
+use domain::message::Content;
+use domain::sending::Progress;
 use domain::{Message, MessageId, Part};
 use serde::Serialize;
 

@@ -3,12 +3,12 @@
 use std::error::Error;
 
 use domain::attribute::{DefinitionRefused, DefinitionUnfit};
-use domain::capture::{Lack, TooManyOrigins};
-use domain::line::LinesRefused;
-use domain::onboarding::SequenceTooLong;
-use domain::template::TemplateUnfit;
+use domain::lead::capture::{Lack, TooManyOrigins};
+use domain::settings::line::LinesRefused;
+use domain::settings::onboarding::SequenceTooLong;
+use domain::settings::template::TemplateUnfit;
+use domain::settings::workspace::TeamFull;
 use domain::webhook::{RotationRefused, UrlRefused};
-use domain::workspace::TeamFull;
 use domain::{
     AttributeId, BrandId, ChannelId, ConversationId, DeliveryId, EndpointId, JobId, KeyId, LeadId, LeadState,
     MessageId, TeamId, TemplateId, Unfit, UserRef, WebhookEndpoint, WorkspaceId,

@@ -2,7 +2,9 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use domain::template::{ContactField, NewTemplate, ParameterValue, Source, TemplateUnfit, Variable};
+use domain::settings::template::{
+    ContactField, NewTemplate, ParameterValue, Source, TemplateUnfit, Variable,
+};
 use domain::{BusinessAccountId, Provider, Template, TemplateId, TemplateScope, WorkspaceId};
 use serde::Serialize;
 

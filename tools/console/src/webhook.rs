@@ -4,8 +4,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::webhook::{DisabledReason, ReceiverKey, RotationRefused, SigningSecret, SigningSecrets};
 use domain::{
-    Caps, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointSecrets, EndpointState, EndpointUrl,
-    Event, EventFilter, EventType, JobId, Pace, Slot, Timestamp, WebhookEndpoint, WorkspaceId,
+    Delivery, DeliveryId, DeliveryState, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
+    EndpointUrl, Event, EventFilter, EventType, JobId, Pace, Slot, Timestamp, WebhookEndpoint, WorkspaceId,
 };
 use edge::view;
 use futures::future::try_join_all;
@@ -140,7 +140,7 @@ impl NewCap {
 }
 
 fn cap(text: &str) -> Result<u16, String> {
-    let most = Caps::MOST;
+    let most = EndpointCaps::MOST;
     text.parse().ok().filter(|cap| (1..=most).contains(cap)).ok_or(format!("should be 1 to {most}"))
 }
 
@@ -196,7 +196,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
         .map_err(|reason| Refusal::Unfit { what: "The customer's API key is invalid", reason })?;
     let filter = EventFilter::parse(wanted.events.iter().map(String::as_str))
         .map_err(|reason| Refusal::Unfit { what: "The event is invalid", reason })?;
-    let caps = Caps { concurrency: wanted.max_concurrency, per_second: wanted.max_per_second };
+    let caps = EndpointCaps { concurrency: wanted.max_concurrency, per_second: wanted.max_per_second };
     bearable(caps, wanted.slots)?;
     let workspace_id = console.workspace(wanted.within.workspace).await?.id;
 
@@ -220,7 +220,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
 }
 
 /// Whether so many slots can keep these caps.
-fn bearable(caps: Caps, slots: u8) -> Result<(), Refusal> {
+fn bearable(caps: EndpointCaps, slots: u8) -> Result<(), Refusal> {
     let named = [("--max-concurrency", caps.concurrency), ("--max-per-second", caps.per_second)];
     for (argument, cap) in named {
         if let Some(cap) = cap.filter(|cap| *cap < u16::from(slots)) {
@@ -233,8 +233,8 @@ fn bearable(caps: Caps, slots: u8) -> Result<(), Refusal> {
 impl Limits {
     /// The endpoint with these; `None` if it has them already.
     fn of(&self, endpoint: &WebhookEndpoint) -> Result<Option<WebhookEndpoint>, Refusal> {
-        let Caps { concurrency, per_second } = endpoint.caps;
-        let caps = Caps {
+        let EndpointCaps { concurrency, per_second } = endpoint.caps;
+        let caps = EndpointCaps {
             concurrency: self.max_concurrency.map_or(concurrency, |NewCap(cap)| cap),
             per_second: self.max_per_second.map_or(per_second, |NewCap(cap)| cap),
         };

@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use crate::Problem;
 use crate::checkout::{Checkout, cannot_write};
-use crate::deployment::{ACCESS_KEY, REGION, SECRET_KEY};
+use crate::emulator::{ACCESS_KEY, REGION, SECRET_KEY};
 use crate::group::Group;
 use crate::simulator::Receiver;
 

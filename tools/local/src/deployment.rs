@@ -8,15 +8,11 @@ use tokio::process::Command;
 
 use crate::Problem;
 use crate::checkout::Checkout;
+use crate::emulator::{ACCESS_KEY, REGION, SECRET_KEY};
 use crate::group::Group;
+use crate::options::Options;
 use crate::progress::{Progress, Step};
-use crate::run::Options;
 use crate::simulator::{Captcha, Provider, Receiver};
-
-pub(crate) const REGION: &str = "us-east-1";
-/// The emulator's root credentials; they open nothing else.
-pub(crate) const ACCESS_KEY: &str = "test";
-pub(crate) const SECRET_KEY: &str = "test";
 
 /// What is deployed under which name.
 pub(crate) struct Deployment {

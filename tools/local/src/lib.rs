@@ -12,6 +12,7 @@ mod deployment;
 mod emulator;
 mod group;
 pub mod landing;
+mod options;
 mod ports;
 mod prerequisites;
 mod progress;
@@ -21,8 +22,9 @@ pub mod simulator;
 mod stack_file;
 mod venv;
 
+pub use options::Options;
 pub use ports::Ports;
-pub use run::{Options, run};
+pub use run::run;
 
 /// Why the stack does not stand: one sentence for a person, with what to do about it where that is known.
 #[derive(Debug, thiserror::Error)]

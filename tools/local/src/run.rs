@@ -2,37 +2,20 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
 
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::checkout::Checkout;
 use crate::console::Console;
 use crate::deployment::{self, Deployment};
-use crate::emulator::Emulator;
+use crate::emulator::{self, Emulator};
 use crate::landing::{Landing, Settings};
+use crate::options::Options;
 use crate::ports::Ports;
 use crate::progress::Progress;
 use crate::simulator::{Captcha, Provider, Receiver};
 use crate::stack_file::{StackFile, Workspace};
 use crate::{Problem, build, demo, prerequisites, venv};
-
-/// What can be chosen about a run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// First of the seven ports, see [`Ports`]; 0 takes free ones.
-    pub base_port: u16,
-    /// Where stack.json, logs and everything else about this run are kept.
-    pub state_dir: PathBuf,
-    /// Name of the CloudFormation stack.
-    pub stack_name: String,
-    /// Parameters of the template that win over the local stack's own.
-    pub parameters: Vec<(String, String)>,
-    /// Whether to provision the demo workspaces.
-    pub demo: bool,
-    /// Whether to build the functions and the console first.
-    pub build: bool,
-}
 
 /// Starts the stack, says so, and waits for Ctrl-C or SIGTERM; everything it started has ended when it returns.
 ///
@@ -89,7 +72,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
         base_url: urls.api_url,
         capture_url: urls.capture_url,
         emulator_url: emulator.url().to_owned(),
-        region: deployment::REGION.to_owned(),
+        region: emulator::REGION.to_owned(),
         captcha_url: captcha.url(),
         provider_url: provider.url(),
         receiver_url: receiver.url(),

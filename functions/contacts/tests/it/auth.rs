@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::api_key::RateLimit;
+use domain::access::api_key::RateLimit;
 use domain::{KeyId, WorkspaceId};
 use harness::{Answer, Fault, GatewayEvent, World};
 

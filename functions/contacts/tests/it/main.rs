@@ -5,7 +5,7 @@
 mod auth;
 mod get;
 mod list;
-mod told;
+mod logging;
 mod update;
 
 use edge::{Api, ApiRequest};

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use domain::template::{Source, Variable};
+use domain::settings::template::{Source, Variable};
 use domain::{
     BrandId, BusinessAccountId, Cellphone, Contact, ContactRef, ContactType, Conversation, Email, Override,
     PersonName, Template, TemplateId,

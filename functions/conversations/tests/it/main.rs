@@ -1,9 +1,11 @@
 //! The conversations function in process: real handlers, a real SDK client, an embedded DynamoDB.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
+#![recursion_limit = "256"] // futures of several writers at a time are deep types
 
+mod concurrent_writers;
 mod create;
-mod faults;
+mod database_faults;
 mod get;
 mod idempotency;
 mod list;
@@ -13,7 +15,7 @@ mod update;
 
 use std::time::Duration;
 
-use domain::api_key::RateLimit;
+use domain::access::api_key::RateLimit;
 use domain::{Conversation, ConversationId};
 use edge::{Api, ApiRequest};
 use harness::{Answer, GatewayEvent, World};

@@ -425,7 +425,7 @@ async fn over_the_rate_limit_nothing_is_written_and_no_turn_taken() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let team = f.world.team(&[agent.id]).await.id;
-    let one = domain::api_key::RateLimit::new(1, 1).unwrap();
+    let one = domain::access::api_key::RateLimit::new(1, 1).unwrap();
     let key = f.world.key_with(f.world.workspace, &["*"], |key| key.rate = one).await;
     let event =
         || f.posted(&with("+34600111222", json!({"teamId": team.to_string()}))).header("x-api-key", &key);

@@ -4,19 +4,19 @@
 
 mod contacts;
 mod conversations;
-mod failures;
 mod lanes;
 mod leads;
-mod log;
+mod logging;
 mod messages;
+mod partial_failures;
 
 use std::time::Duration;
 
 use domain::media::Uploaded;
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    Caps, Delivery, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, LaneKind, MediaId,
-    Slot, Timestamp, TrustedReceivers, WebhookEndpoint,
+    Delivery, EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, LaneKind,
+    MediaId, Slot, Timestamp, TrustedReceivers, WebhookEndpoint,
 };
 use event_relay::{NotRelayed, Relay};
 use harness::{TestBucket, TestQueue, World, fixture};
@@ -84,7 +84,7 @@ impl Scene {
             url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
             state: EndpointState::Enabled,
             filter: EventFilter::parse(events.iter().copied()).unwrap(),
-            caps: Caps::default(),
+            caps: EndpointCaps::default(),
             slots,
             forgets_before: None,
             created_at: store.now(),

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use domain::api_key::RateLimit;
+use domain::access::api_key::RateLimit;
 use domain::media::FileName;
 use domain::{FileType, Media, MediaDigest, MediaId, Timestamp};
 use edge::{Api, ApiRequest};

@@ -2,23 +2,22 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
-mod again;
-mod begins;
-mod contacts;
-mod ends;
-mod happy;
-mod kills;
-mod random;
-mod rechecks;
-mod simulated;
-mod throttles;
+mod call_outcomes;
+mod contact_of_lead;
+mod crash_recovery;
+mod eligibility;
+mod first_message;
+mod line_throttling;
+mod operator_retry;
+mod provider_simulator;
+mod random_histories;
+mod uncertain_begin;
 
 use std::time::Duration;
 
 use aws_lambda_events::sqs::SqsEvent;
-use domain::message::PartError;
-use domain::sending::SendSchedule;
-use domain::template::{ContactField, ParameterValue, Source, Variable};
+use domain::sending::{PartError, SendSchedule};
+use domain::settings::template::{ContactField, ParameterValue, Source, Variable};
 use domain::{Capture, LaneId, LaneKind, Lead, LeadId, LeadState, Message, MessageStatus, Template};
 use harness::{TestQueue, World, context, failed_messages, queue_event};
 use lambda_runtime::LambdaEvent;

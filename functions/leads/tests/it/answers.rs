@@ -140,7 +140,7 @@ async fn whatever_a_lead_is_rejected_for_the_answer_is_the_same() {
         ("from the future", 0.9, action, hostname, late),
     ] {
         let (action, hostname) = (action.to_owned(), hostname.to_owned());
-        let solved = domain::captcha::Answer::Solved { score, action, hostname, at };
+        let solved = domain::lead::captcha::CaptchaAnswer::Solved { score, action, hostname, at };
         site.captcha().says.replace(Some(Ok(solved)));
         rejected(cause, site.post(&body).await);
     }

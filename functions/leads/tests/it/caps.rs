@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::Timestamp;
-use domain::capture::Caps;
+use domain::lead::capture::LeadCaps;
 use futures::future::join_all;
 use harness::Fault;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{Site, statuses, with};
 
 async fn site(daily: Option<u32>, per_phone: Option<u32>) -> Site {
-    let site = Site::with(|capture| capture.caps = Caps { daily, per_phone }).await;
+    let site = Site::with(|capture| capture.caps = LeadCaps { daily, per_phone }).await;
     for brand in ["b1", "b2", "b3"] {
         site.world.brand(brand, |_| ()).await;
     }
@@ -133,7 +133,7 @@ async fn each_workspace_counts_for_itself_and_changed_caps_count_at_once() {
     assert_eq!(status(&site, 2, "b1").await, 403);
     site.change(|capture| capture.caps.daily = Some(2)).await;
     assert_eq!(status(&site, 2, "b1").await, 202);
-    site.change(|capture| capture.caps = Caps::default()).await;
+    site.change(|capture| capture.caps = LeadCaps::default()).await;
     assert_eq!(status(&site, 2, "b2").await, 202);
 }
 

@@ -1,6 +1,6 @@
 //! What is kept of a lead, and of the permission to write.
 
-use domain::captcha::Score;
+use domain::lead::captcha::Score;
 use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm};
 use domain::{BrandId, Cellphone, Consent, Lead, LeadState, Timestamp};
 use harness::{TestClock, World};
@@ -107,7 +107,7 @@ async fn a_score_is_kept_as_it_was_rounded_down() {
     for (number, (score, kept)) in [(0.5, 50), (0.709, 70), (0.7, 70), (1.0, 100)].into_iter().enumerate() {
         let (action, hostname) = ("campaign_lead".to_owned(), "www.example.com".to_owned());
         let at = TestClock::START;
-        let solved = domain::captcha::Answer::Solved { score, action, hostname, at };
+        let solved = domain::lead::captcha::CaptchaAnswer::Solved { score, action, hostname, at };
         site.captcha().says.replace(Some(Ok(solved)));
         let id = site.accepted(&site.visitor(number)).await;
         assert_eq!(site.lead(id).await.consent.score.hundredths(), kept, "{score}");

@@ -4,16 +4,16 @@
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
 mod answers;
-mod anything;
+mod any_input;
 mod caps;
+mod captcha_verdicts;
+mod check_order;
 mod consent;
-mod logs;
-mod once;
-mod order;
+mod deduplication;
+mod logging;
 mod origins;
-mod provider;
-mod shape;
-mod trips;
+mod round_trips;
+mod validation;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::captcha::{ACTION, Answer as Solution};
+use domain::lead::captcha::{ACTION, CaptchaAnswer as Solution};
 use domain::{Capture, Clock, Lead, LeadId, Secret, WorkspaceId};
 use edge::capture::CaptureRequest;
 use harness::{Answer, GatewayEvent, TestClock, World};

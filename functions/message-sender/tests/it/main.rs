@@ -2,22 +2,23 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
-mod begins;
-mod ends;
-mod kills;
-mod order;
-mod random;
-mod simulated;
-mod throttles;
-mod words;
+mod call_outcomes;
+mod content;
+mod crash_recovery;
+mod line_throttling;
+mod ordering;
+mod provider_simulator;
+mod random_histories;
+mod uncertain_begin;
 
 use std::time::Duration;
 
 use aws_lambda_events::sqs::SqsEvent;
 use domain::conversation::{ConversationStatus, Opening};
-use domain::message::{Attached, Draft, PartError};
-use domain::onboarding::Requested;
-use domain::sending::SendSchedule;
+use domain::media::Attached;
+use domain::message::Draft;
+use domain::sending::{PartError, SendSchedule};
+use domain::settings::template::Requested;
 use domain::{
     Cellphone, Contact, Conversation, ConversationId, External, LaneId, LaneKind, Message, MessageBody,
     MessageId, MessageStatus, OnboardingPlan, Recipient,

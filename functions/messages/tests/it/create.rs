@@ -1,4 +1,5 @@
-use domain::message::{Content, Progress, SentBy};
+use domain::message::{Content, SentBy};
+use domain::sending::Progress;
 use domain::{
     ChannelId, Conversation, ConversationId, ConversationStatus, MediaId, Message, MessageBody, MessageId,
     MessageStatus, Part, Recipient, Timestamp, UserId, UserRef,

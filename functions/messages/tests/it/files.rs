@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::api_key::RateLimit;
-use domain::media::Uploaded;
-use domain::message::{Attached, Content};
+use domain::access::api_key::RateLimit;
+use domain::media::{Attached, Uploaded};
+use domain::message::Content;
 use domain::{Conversation, FileType, Media, MediaDigest, MediaId, Message};
 use harness::{Answer, Fault, trips};
 use serde_json::{Value, json};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::api_key::RateLimit;
-use domain::conversation::Change;
-use domain::onboarding::Requested;
+use domain::access::api_key::RateLimit;
+use domain::conversation::ConversationChange;
+use domain::settings::template::Requested;
 use domain::{Conversation, ConversationStatus, TemplateId};
 use futures::future::join_all;
 use harness::trips;
@@ -16,7 +16,7 @@ use crate::{FIRST_DUE, Function, operations, text};
 impl Function {
     /// Changes a conversation as somebody else would.
     pub(crate) async fn change(&self, old: &Conversation, conversation: Conversation) {
-        let change = Change { conversation, strangers: vec![] };
+        let change = ConversationChange { conversation, strangers: vec![] };
         let changed = self.world.db.store().change_conversation(old, &change, "another request").await;
         assert_eq!(changed.unwrap(), Changed::Done);
     }

@@ -4,8 +4,8 @@
 
 mod create;
 mod files;
+mod idempotency;
 mod lane;
-mod once;
 
 use std::time::Duration;
 

@@ -6,6 +6,7 @@
 //! posts, keeps any number of them, and does not tell when one has closed.
 
 use std::collections::VecDeque;
+use std::error::Error;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,8 +32,8 @@ use url::Host;
 
 use super::control::Control;
 use super::dial::{self, Dial, Undialled};
-use super::{Unanswered, is_tls};
-use crate::resolver::{Names, Nowhere};
+use super::resolver::{Names, Nowhere};
+use crate::transport::Unanswered;
 
 /// How long name, TCP and TLS may take together.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -265,4 +266,10 @@ impl Wire {
             self.0 = None;
         }
     }
+}
+
+/// Whether an error is TLS's. An I/O error does not name the error it wraps as its source.
+pub(super) fn is_tls(error: &(dyn Error + 'static)) -> bool {
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    error.is::<rustls::Error>() || wrapped.is_some_and(|wrapped| is_tls(wrapped))
 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use url::{Host, Url};
 
 use super::dial::{self, Dial};
-use crate::resolver::Names;
+use super::resolver::Names;
 
 /// How long the control connection may take.
 const CONNECT: Duration = Duration::from_secs(2);

@@ -8,10 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use crate::receiver::{Behaviour, Receiver, response};
-use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
-use domain::{
-    Attempt, AttemptError, EndpointSecrets, EndpointUrl, EventId, Timestamp, TrustedReceivers, signature,
-};
+use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets, signature};
+use domain::{Attempt, AttemptError, EndpointSecrets, EndpointUrl, EventId, Timestamp, TrustedReceivers};
 use futures::future::join_all;
 use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;

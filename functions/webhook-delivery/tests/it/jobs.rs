@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::job::{Job, JobState};
+use domain::webhook::job::{Job, JobState};
 use domain::{AttemptError, DeliveryState, JobKind};
 use harness::{Death, TestClock};
 

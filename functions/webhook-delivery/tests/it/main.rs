@@ -2,17 +2,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod deliver;
-mod history;
+mod cost;
+mod crash_recovery;
+mod delivery_life;
 mod https;
+mod infrastructure_failures;
+mod isolation;
 mod jobs;
-mod kills;
-mod late;
+mod late_arrivals;
 mod pace;
+mod random_histories;
 mod reactions;
 mod receiver;
 mod ssrf;
-mod town;
-mod trouble;
-mod units;
 mod world;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::receiver::{Receiver, response};
-use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets, UrlRefused};
-use domain::{AttemptError, EndpointSecrets, EndpointUrl, EventId, Timestamp, TrustedReceivers, signature};
+use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets, UrlRefused, signature};
+use domain::{AttemptError, EndpointSecrets, EndpointUrl, EventId, Timestamp, TrustedReceivers};
 use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
 use webhook_delivery::{Addresses, Answer, Https, Lookup, Post, Transport, Unanswered};

@@ -7,7 +7,7 @@ use aws_lambda_events::sqs::SqsEvent;
 use domain::lane::LaneKind;
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    Attempt, Caps, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointSecrets, EndpointState,
+    Attempt, Delivery, DeliveryId, DeliveryState, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
     EndpointUrl, Event, EventFilter, EventId, EventType, Job, JobId, JobKind, LaneId, RetrySchedule, Slot,
     Timestamp, Track, TrustedReceivers, WebhookEndpoint, Workspace, WorkspaceId,
 };
@@ -370,7 +370,7 @@ pub(crate) fn webhook() -> WebhookEndpoint {
         url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
         state: EndpointState::Enabled,
         filter: EventFilter::All,
-        caps: Caps::default(),
+        caps: EndpointCaps::default(),
         slots: 1,
         forgets_before: None,
         created_at: TestClock::START,

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::attribute::{AttributeDefinition, NewAttribute};
-use domain::captcha::Score;
 use domain::contact::{AttributeContent, OpenContent, Owner};
+use domain::lead::captcha::Score;
 
 use domain::lead::{ConsentStatus, LandingUri, Utm};
-use domain::media::FileName;
-use domain::message::{Attached, Draft, PartError, Progress};
-use domain::summary::Tally;
+use domain::media::{Attached, FileName};
+use domain::message::Draft;
+use domain::message::summary::Tally;
+use domain::sending::{PartError, Progress};
 use domain::{
     AttributeCategory, AttributeType, BrandId, Cellphone, ChannelId, Consent, Contact, ContactId, ContactRef,
     Conversation, ConversationId, ConversationName, ConversationStatus, Definitions, Email, EndpointId,

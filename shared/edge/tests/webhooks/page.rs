@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::Duration;
 
-use domain::delivery::{DELIVERED_KEPT, KEPT};
 use domain::retry::{Jitter, RetrySchedule};
+use domain::webhook::delivery::{DELIVERED_KEPT, KEPT};
 use domain::webhook::{PARKED_FOR, SigningSecrets};
 use domain::{
     Attempt, AttemptError, AttemptOutcome, DeliveryState, EndpointUrl, Event, EventType, WebhookEndpoint,

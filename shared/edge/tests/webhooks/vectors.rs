@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
-use domain::{EndpointSecrets, Event, EventType, Timestamp, signature};
+use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets, signature};
+use domain::{EndpointSecrets, Event, EventType, Timestamp};
 use edge::view;
 use serde::Serialize;
 

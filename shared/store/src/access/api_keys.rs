@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::api_key::RateLimit;
+use domain::access::api_key::RateLimit;
 use domain::{ApiKey, KeyId, Scopes, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 

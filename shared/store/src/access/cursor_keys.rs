@@ -1,53 +1,16 @@
 //! The keys that encrypt cursors: one row of the platform in the table `secrets`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use domain::Timestamp;
 use domain::encoding::hex;
 use serde::{Deserialize, Serialize};
 
+use crate::access::cursor_key::{CursorKey, CursorKeys};
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, row};
+use crate::store::CURSOR_KEY_MEMORY;
 use crate::{Store, StoreError, Table, keys};
-
-/// How long a process remembers the keys.
-pub(crate) const CURSOR_KEY_MEMORY: Duration = Duration::from_secs(300);
-
-/// One key. `Debug` prints only its id.
-#[derive(Clone, PartialEq, Eq)]
-pub struct CursorKey {
-    id: u32,
-    bytes: [u8; 32],
-}
-
-impl CursorKey {
-    /// The number of the key in this deployment, starting at 1.
-    pub fn id(&self) -> u32 {
-        self.id
-    }
-
-    /// The 32 bytes of the key.
-    pub fn bytes(&self) -> &[u8; 32] {
-        &self.bytes
-    }
-}
-
-impl std::fmt::Debug for CursorKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "CursorKey({})", self.id)
-    }
-}
-
-/// The keys in use.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CursorKeys {
-    /// The key that encrypts and decrypts.
-    pub current: CursorKey,
-    /// A key that only decrypts: the key before a rotation, or, until all processes have read the new key,
-    /// the new one.
-    pub previous: Option<CursorKey>,
-}
 
 impl Store {
     /// The keys in use, remembered for 5 minutes. One round trip if they are not in memory. Returns an error

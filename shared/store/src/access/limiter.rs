@@ -8,8 +8,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use domain::api_key::RateLimit;
-use domain::rate::{Gcra, Verdict};
+use domain::access::api_key::RateLimit;
+use domain::access::rate::{Gcra, RateVerdict};
 use domain::{KeyId, WorkspaceId};
 
 use crate::dynamodb::item::{Item, key, n};
@@ -81,7 +81,7 @@ impl Limiter {
         }
         let mut verdict = gcra.verdict(bucket.tat, now);
         for _ in 0..MAX_WRITES {
-            let write = self.take_token(workspace, key_id, gcra, now, verdict == Verdict::Idle);
+            let write = self.take_token(workspace, key_id, gcra, now, verdict == RateVerdict::Idle);
             match self.store.write(write).await? {
                 Wrote::Done(row) => {
                     self.keep(key_id, |_| Bucket { tat: tat(&row), ..Bucket::default() });
@@ -90,7 +90,7 @@ impl Limiter {
                 Wrote::Refused(row) => {
                     let tat = row.as_ref().map_or(0, tat);
                     verdict = gcra.verdict(tat, now);
-                    if let Verdict::Empty { .. } = verdict {
+                    if let RateVerdict::Empty { .. } = verdict {
                         let kept = self.keep(key_id, |bucket| bucket.found_empty(gcra, now, tat));
                         let retry_after = kept.refused_for(gcra, now).unwrap_or_default();
                         return Ok(Admission::Refused { retry_after });

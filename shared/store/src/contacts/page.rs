@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use domain::search::SearchQuery;
+use domain::contact::search::SearchQuery;
 use domain::{Contact, ContactId, Email, WorkspaceId};
 
 use crate::contacts::row::{ContactRow, LIST_PK, LIST_SK, OWNER_PK, contact_id_of_key};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use domain::Contact;
+use domain::contact::search::{PhoneForm, phone_forms, terms};
 use domain::refused::IdentityField;
-use domain::search::{PhoneForm, phone_forms, terms};
-use domain::workspace::list_shard;
+use domain::settings::workspace::list_shard;
 use serde::Serialize;
 
 use crate::contacts::row::{LIST_PK, LIST_SK, contact_item};
@@ -15,7 +15,7 @@ use crate::dynamodb::write::Write;
 use crate::{StoreError, Table, keys};
 
 /// The writes of one change. The contact's own write is the first.
-pub(crate) struct Plan {
+pub(crate) struct ContactPlan {
     pub(crate) writes: Vec<Write>,
     /// The purpose of each write, in the same order.
     pub(crate) roles: Vec<Role>,
@@ -33,7 +33,7 @@ pub(crate) enum Role {
     Search,
 }
 
-impl Plan {
+impl ContactPlan {
     /// A new contact. `shards` is the number of shards of the list of all contacts.
     pub(crate) fn create(contact: &Contact, shards: u8, request_id: &str) -> Result<Self, StoreError> {
         let mut plan = Self::create_without_hints(contact, shards, request_id)?;
@@ -193,9 +193,9 @@ mod tests {
     #[test]
     fn the_most_writes_of_a_contact_fit_into_a_transaction() {
         let (old, new) = (fullest('a'), fullest('b'));
-        let create = Plan::create(&old, 1, "r").unwrap().writes.len();
+        let create = ContactPlan::create(&old, 1, "r").unwrap().writes.len();
         assert_eq!(create, 1 + 2 + 14 + 3);
-        let replace = Plan::replace(&old, &new, "r").unwrap().writes.len();
+        let replace = ContactPlan::replace(&old, &new, "r").unwrap().writes.len();
         assert_eq!(replace, 1 + 4 + 2 * 14 + 2 * 3);
         assert!(create.max(replace) <= MAX_TRANSACTION_WRITES);
     }
@@ -204,14 +204,14 @@ mod tests {
     fn a_change_without_indexed_values_writes_only_the_contact() {
         let old = fullest('a');
         let spelled_otherwise = Contact { email: Email::parse("A.ap.aq@a.io").ok(), ..old.clone() };
-        let roles = Plan::replace(&old, &spelled_otherwise, "r").unwrap().roles;
+        let roles = ContactPlan::replace(&old, &spelled_otherwise, "r").unwrap().roles;
         assert_eq!(roles, [Role::Entity]);
     }
 
     #[test]
     fn a_contact_with_only_a_number_has_one_claim_and_three_search_rows() {
         let contact = Contact { first_name: None, last_name: None, email: None, ..fullest('a') };
-        let roles = Plan::create(&contact, 1, "r").unwrap().roles;
+        let roles = ContactPlan::create(&contact, 1, "r").unwrap().roles;
         let phone = Role::Claim(IdentityField::Cellphone);
         assert_eq!(roles, [Role::Entity, phone, Role::Search, Role::Search, Role::Search]);
     }

@@ -1,12 +1,12 @@
 //! The hits of a search: search rows of terms or of phone digits, each contact once.
 //!
 //! Terms are sorted in the partition of their first character, digits in the partition of their first three.
-//! A row is a hit if no other row of the same query shows its contact (`domain::search::shows_by_*`). The row
-//! itself contains what this decision needs: all terms of its contact, or the whole number.
+//! A row is a hit if no other row of the same query shows its contact (`domain::contact::search::shows_by_*`). The
+//! row itself contains what this decision needs: all terms of its contact, or the whole number.
 
 use std::collections::VecDeque;
 
-use domain::search::{PhoneForm, SearchQuery, reversed, shows_by_form, shows_by_term};
+use domain::contact::search::{PhoneForm, SearchQuery, reversed, shows_by_form, shows_by_term};
 use domain::{ContactId, WorkspaceId};
 use futures::future::try_join_all;
 

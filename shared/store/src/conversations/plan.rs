@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use domain::conversation::{Change, Opening};
-use domain::summary::Tally;
+use domain::conversation::{ConversationChange, Opening};
+use domain::message::summary::Tally;
 use domain::{Contact, Conversation, Timestamp};
 
 use crate::access::idempotency::keep_answer;
-use crate::contacts::plan::Plan;
+use crate::contacts::plan::ContactPlan;
 use crate::conversations::row::{home_item, listed_item, lists};
 use crate::dynamodb::item::key;
 use crate::dynamodb::versions::diff_write;
@@ -74,7 +74,7 @@ pub(crate) fn first_writes(
 /// returns the number of new contacts that certainly fits.
 pub(crate) fn change_writes(
     old: &Conversation,
-    change: &Change,
+    change: &ConversationChange,
     shards: u8,
     request_id: &str,
 ) -> Result<Result<Vec<Write>, usize>, StoreError> {
@@ -116,14 +116,13 @@ fn new_contacts_writes(
     shards: u8,
     request_id: &str,
 ) -> Result<Vec<Write>, StoreError> {
-    let plans = strangers.iter().map(|stranger| Plan::create(stranger, shards, request_id));
+    let plans = strangers.iter().map(|stranger| ContactPlan::create(stranger, shards, request_id));
     Ok(plans.collect::<Result<Vec<_>, _>>()?.into_iter().flat_map(|plan| plan.writes).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::onboarding::Requested;
-    use domain::template::Parameters;
+    use domain::settings::template::{Parameters, Requested};
     use domain::{
         BrandId, Cellphone, ChannelId, ContactId, ContactRef, ConversationId, ConversationStatus, Email,
         External, Internal, OnboardingPlan, TemplateId, UserId, UserRef, WorkspaceId,
@@ -247,7 +246,7 @@ mod tests {
         for ((customers, agents), (later_customers, later_agents), (by_email, by_phone), expected) in rows {
             let old = between(customers, agents);
             let conversation = Conversation { version: 2, ..between(later_customers, later_agents) };
-            let change = Change { conversation, strangers: strangers(by_email, by_phone) };
+            let change = ConversationChange { conversation, strangers: strangers(by_email, by_phone) };
             let writes = change_writes(&old, &change, 1, "r").unwrap();
             assert_eq!(writes.map(|writes| writes.len()), expected, "{old:?} {change:?}");
         }
@@ -256,7 +255,7 @@ mod tests {
     #[test]
     fn the_reported_number_of_new_contacts_fits() {
         for stranger in strangers(1, 1) {
-            let writes = Plan::create(&stranger, 1, "r").unwrap().writes.len();
+            let writes = ContactPlan::create(&stranger, 1, "r").unwrap().writes.len();
             assert_eq!(writes, if stranger.email.is_some() { MAX_WRITES_OF_NEW_CONTACT } else { 5 });
         }
     }

@@ -4,13 +4,13 @@
 //! If a text does not parse, reading the row fails with [`crate::StoreError::Unreadable`], which names the
 //! row's keys.
 
-use domain::captcha::Threshold;
+use domain::lead::captcha::Threshold;
 use domain::lead::{ConsentStatus, LandingUri, LeadName};
-use domain::line::Provider;
 use domain::media::FileName;
 use domain::message::SentBy;
-use domain::onboarding::Override;
-use domain::template::{ContactField, ParameterValue};
+use domain::settings::line::Provider;
+use domain::settings::onboarding::Override;
+use domain::settings::template::{ContactField, ParameterValue};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
     AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, CaptureKey, Cellphone,

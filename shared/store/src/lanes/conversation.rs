@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use domain::message::Progress;
+use domain::sending::Progress;
 use domain::{ConversationId, LaneId, Message, MessageId, OnboardingPlan, Timestamp, WorkspaceId};
 use uuid::Uuid;
 

@@ -5,7 +5,7 @@
 //! which they became messages. If the counts add up to fewer messages than numbers taken (steps are left, a
 //! sender died or had to stop, the row is older), the messages are read.
 
-use domain::summary::{Direction, Tally};
+use domain::message::summary::{Direction, Tally};
 use domain::{Message, Timestamp};
 
 use crate::dynamodb::item::n;

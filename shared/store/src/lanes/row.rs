@@ -1,7 +1,7 @@
 //! The rows for sending a conversation's messages: its lane and its onboarding plan.
 
-use domain::onboarding::Requested;
-use domain::summary::Tally;
+use domain::message::summary::Tally;
+use domain::settings::template::Requested;
 use domain::{ConversationId, LaneId, OnboardingPlan, Recipient, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -120,7 +120,7 @@ impl PlanRow {
 
 #[cfg(test)]
 mod tests {
-    use domain::template::{ParameterValue, Parameters};
+    use domain::settings::template::{ParameterValue, Parameters};
     use domain::{ChannelId, ContactId, TemplateId};
 
     use super::*;

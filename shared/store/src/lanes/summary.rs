@@ -1,6 +1,6 @@
 //! Counts a conversation's messages for its summary.
 
-use domain::summary::Tally;
+use domain::message::summary::Tally;
 use domain::{ConversationId, Timestamp, WorkspaceId};
 
 use crate::dynamodb::item::{read, s};

@@ -1,9 +1,7 @@
 //! A workspace's lead capture settings, and its captcha secret in the table `secrets`.
 
-use std::time::Duration;
-
-use domain::captcha::Threshold;
-use domain::capture::Caps;
+use domain::lead::captcha::Threshold;
+use domain::lead::capture::LeadCaps;
 use domain::{BrandId, Capture, CaptureKey, Secret, TemplateId, Timestamp, WebOrigin, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
@@ -11,9 +9,6 @@ use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
-
-/// How long a process remembers a captcha secret.
-pub(crate) const CAPTCHA_SECRET_MEMORY: Duration = Duration::from_secs(300);
 
 impl Store {
     /// The workspace's lead capture settings (strongly consistent read). One round trip.
@@ -117,7 +112,7 @@ impl From<CaptureRow> for Capture {
             brand: row.brand_id,
             template: row.template_id,
             threshold: row.threshold,
-            caps: Caps { daily: row.daily_cap, per_phone: row.phone_cap },
+            caps: LeadCaps { daily: row.daily_cap, per_phone: row.phone_cap },
             created_at: row.created_at,
             updated_at: row.updated_at,
             version: row.version,

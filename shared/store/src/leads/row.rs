@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use domain::captcha::Score;
+use domain::lead::captcha::Score;
 use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm};
-use domain::message::PartError;
+use domain::sending::PartError;
 use domain::{BrandId, Cellphone, Consent, ContactId, ConversationId, Lead, LeadState, MessageId, Timestamp};
 use serde::{Deserialize, Serialize};
 

@@ -7,14 +7,14 @@
 
 use std::time::Duration;
 
-use domain::lane::Plan;
+use domain::lane::DuePlan;
 use domain::lead::LeadOpening;
-use domain::summary::Tally;
+use domain::message::summary::Tally;
 use domain::{Contact, LaneId, Lead, Message};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use crate::contacts::plan::{Plan as ContactPlan, search_hints};
+use crate::contacts::plan::{ContactPlan, search_hints};
 use crate::conversations::plan::first_writes;
 use crate::dynamodb::item::{Item, PK, SK, key, s, text};
 use crate::dynamodb::retry::{Patience, retry_while_busy};
@@ -41,7 +41,7 @@ pub enum LeadStep {
     /// The lease stays: a call is being made.
     Goes,
     /// The lease ends, and the next visit is as planned; `None` if there is no next visit.
-    Left(Option<Plan>),
+    Left(Option<DuePlan>),
 }
 
 /// The result of a record of a lead.

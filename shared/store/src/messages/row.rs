@@ -1,10 +1,10 @@
 //! The row of a message, and the entry in its conversation's lane while the message is to be sent.
 
-use domain::media::FileName;
-use domain::message::{Attached, Content, PartError, Progress, SentBy};
-use domain::onboarding::Requested;
-use domain::summary::Direction;
-use domain::template::Parameters;
+use domain::media::{Attached, FileName};
+use domain::message::summary::Direction;
+use domain::message::{Content, SentBy};
+use domain::sending::{PartError, Progress};
+use domain::settings::template::{Parameters, Requested};
 use domain::{
     ChannelId, ContactId, ConversationId, FileType, MediaId, Message, MessageBody, MessageId, MessageStatus,
     Part, Recipient, TemplateId, Timestamp, WorkspaceId,
@@ -331,7 +331,7 @@ impl From<PartField> for Part {
 
 #[cfg(test)]
 mod tests {
-    use domain::template::ParameterValue;
+    use domain::settings::template::ParameterValue;
 
     use super::*;
     use crate::dynamodb::item::text;

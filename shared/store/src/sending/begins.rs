@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use domain::lane::Plan;
+use domain::lane::DuePlan;
 use domain::{LaneId, Message};
 use uuid::Uuid;
 
@@ -40,7 +40,7 @@ impl Store {
     pub async fn undo_lead_begin(
         &self,
         leased: &LeasedLead,
-        plan: Option<Plan>,
+        plan: Option<DuePlan>,
         retry_for: Duration,
     ) -> Result<bool, StoreError> {
         let (request, lead) = (self.ids.next().to_string(), &leased.lead);

@@ -1,7 +1,5 @@
 //! Lines and brands, and the tokens of lines in the table `secrets`.
 
-use std::time::Duration;
-
 use domain::{
     Brand, BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Timestamp, Workspace, WorkspaceId,
 };
@@ -13,9 +11,6 @@ use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
 use crate::settings::workspaces::{bump_version, workspace_row};
 use crate::{Store, StoreError, Table, keys};
-
-/// How long a process remembers a line's token.
-pub(crate) const LINE_TOKEN_MEMORY: Duration = Duration::from_secs(300);
 
 impl Store {
     /// All lines and brands of the workspace, oldest first. The default line is in the workspace's own row

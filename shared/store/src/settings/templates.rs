@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::line::Provider;
-use domain::template::{ContactField, ParameterValue, Source, Variable};
+use domain::settings::line::Provider;
+use domain::settings::template::{ContactField, ParameterValue, Source, Variable};
 use domain::{BusinessAccountId, Template, TemplateId, TemplateScope, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 

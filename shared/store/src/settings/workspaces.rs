@@ -1,18 +1,13 @@
 //! A workspace's own row.
 
-use std::time::Duration;
-
 use domain::{ChannelId, Onboarding, Override, TemplateId, Timestamp, Workspace, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use crate::contacts::Shards;
+use crate::contacts::shards::Shards;
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, n, row};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
-
-/// How long a process remembers a workspace's onboarding.
-pub(crate) const ONBOARDING_MEMORY: Duration = Duration::from_secs(60 * 60);
 
 impl Store {
     /// The workspace with this id. One round trip.

@@ -2,7 +2,7 @@
 
 use domain::webhook::DisabledReason;
 use domain::{
-    Caps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, Slot, Timestamp,
+    EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, Slot, Timestamp,
     WebhookEndpoint, Workspace, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
@@ -158,7 +158,7 @@ impl From<EndpointRow> for WebhookEndpoint {
             url: row.url,
             state,
             filter: row.events,
-            caps: Caps { concurrency: row.max_concurrency, per_second: row.max_per_second },
+            caps: EndpointCaps { concurrency: row.max_concurrency, per_second: row.max_per_second },
             slots: row.slots,
             forgets_before: row.forgets_before,
             created_at: row.created_at,

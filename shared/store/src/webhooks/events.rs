@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use domain::delivery::KEPT;
+use domain::webhook::delivery::KEPT;
 use domain::{Delivery, Event, EventId, EventType, Slot, Timestamp, Track, WorkspaceId};
 use serde::{Deserialize, Serialize};
 

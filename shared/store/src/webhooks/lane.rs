@@ -1,6 +1,6 @@
 //! The attributes of a webhook lane besides lease and due time: the watermarks and the endpoint's pace.
 
-use domain::pace::Failing;
+use domain::webhook::pace::Failing;
 use domain::{Delivery, EventId, Pace, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

@@ -174,7 +174,7 @@ impl OutcomeField {
     }
 
     fn outcome(&self) -> AttemptOutcome {
-        let error = self.error.as_deref().and_then(AttemptError::parse);
+        let error = self.error.as_deref().and_then(|word| AttemptError::parse(word).ok());
         match self.status {
             Some(status) => AttemptOutcome::Answered {
                 status,

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use domain::delivery::Next;
-use domain::job::Job;
+use domain::webhook::delivery::Next;
+use domain::webhook::job::Job;
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, EventId, JobId, JobKind, JobState, LaneId, Rest,
     Timestamp,

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use domain::delivery::Next;
+use domain::webhook::delivery::Next;
 use domain::{
     Attempt, AttemptOutcome, Delivery, EndpointId, Event, EventType, LaneId, Rest, Slot, Timestamp,
     WorkspaceId,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use domain::delivery::KEPT;
-use domain::job::Job;
+use domain::webhook::delivery::KEPT;
+use domain::webhook::job::Job;
 use domain::{AttemptError, AttemptOutcome, EventId, JobId, JobKind, Rest, RetrySchedule, Track};
 use harness::{Death, Fault, trips};
 use store::{NewEvent, Released, StoreError, Told};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::job::Job;
+use domain::webhook::job::Job;
 use domain::{JobId, JobKind, JobState, Rest, Track};
 use harness::Fault;
 use store::{FreshKey, LaneJob, NewEvent, Pointer, Released, Told, WebhookLane};

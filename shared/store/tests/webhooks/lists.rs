@@ -1,6 +1,6 @@
 //! Lists of an endpoint's deliveries, and single deliveries with their attempts.
 
-use domain::delivery::Next;
+use domain::webhook::delivery::Next;
 use domain::{Delivery, DeliveryId, DeliveryState, EventId, Slot, Timestamp, WorkspaceId};
 use store::{DeliveryFilter, FreshKey, NewEvent, WebhookLane};
 use uuid::Uuid;

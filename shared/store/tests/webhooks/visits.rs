@@ -1,7 +1,7 @@
 //! The reads and writes of a visit of a webhook lane.
 
-use domain::delivery::Next;
-use domain::pace::Failing;
+use domain::webhook::delivery::Next;
+use domain::webhook::pace::Failing;
 use domain::{Delivery, DeliveryState, Pace, Rest, Timestamp};
 use harness::{Fault, trips};
 use store::{FreshKey, NewEvent, Pointer, Record, Released, StoreError, WebhookLane};
@@ -215,8 +215,8 @@ async fn a_pointer_is_never_written_before_the_processed_ones() {
 async fn a_page_needs_one_read_of_endpoint_secrets_events_and_home_rows() {
     use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
     use domain::{
-        Caps, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, TrustedReceivers, WebhookEndpoint,
-        Workspace,
+        EndpointCaps, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, TrustedReceivers,
+        WebhookEndpoint, Workspace,
     };
     let hooks = Hooks::start().await;
     let seen = Workspace::new(workspace(), "Aster", hooks.now()).unwrap();
@@ -227,7 +227,7 @@ async fn a_page_needs_one_read_of_endpoint_secrets_events_and_home_rows() {
         url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
         state: EndpointState::Enabled,
         filter: EventFilter::parse(["contact.updated"]).unwrap(),
-        caps: Caps::default(),
+        caps: EndpointCaps::default(),
         slots: 1,
         forgets_before: None,
         created_at: hooks.now(),

@@ -11,7 +11,7 @@ use domain::{EndpointId, Track};
 use futures::future::Either;
 use harness::{World, queue_fixture};
 
-use crate::scene::{Arrivals, Lane, add, endpoint, lane, message, origin, receiver, set_clock, world};
+use crate::scene::{Arrivals, FilledLane, add, endpoint, lane, message, origin, receiver, set_clock, world};
 
 /// The number of healthy endpoints, and of deliveries to each.
 const HEALTHY: (usize, usize) = (10, 100);
@@ -47,7 +47,7 @@ struct Neighbours {
     is_dead: bool,
 }
 
-struct Seen {
+struct SeenBeside {
     median: Duration,
     p99: Duration,
     last: Duration,
@@ -69,7 +69,7 @@ pub(crate) enum Coming {
 
 /// Measures the healthy endpoints alone and beside other endpoints.
 pub(crate) async fn table(coming: Coming) -> Table {
-    let mut seen: Vec<Vec<Seen>> = BESIDE.iter().map(|_| vec![]).collect();
+    let mut seen: Vec<Vec<SeenBeside>> = BESIDE.iter().map(|_| vec![]).collect();
     for repeat in 1..=REPEATS {
         for (neighbours, seen) in BESIDE.iter().zip(&mut seen) {
             eprintln!("{}: {}, {repeat}", coming.title(), neighbours.name());
@@ -78,16 +78,16 @@ pub(crate) async fn table(coming: Coming) -> Table {
     }
     let names = BESIDE.iter().map(Neighbours::name);
     let mut table = Table::new(coming.title(), "run", names);
-    let mut column = |head: &str, cell: &dyn Fn(&Seen) -> Duration| {
-        let cell = |seen: &Vec<Seen>| format!("{:.3}", median(seen.iter().map(cell)).as_secs_f64());
+    let mut column = |head: &str, cell: &dyn Fn(&SeenBeside) -> Duration| {
+        let cell = |seen: &Vec<SeenBeside>| format!("{:.3}", median(seen.iter().map(cell)).as_secs_f64());
         table.column(head, seen.iter().map(cell));
     };
     column("p50, s", &|seen| seen.median);
     column("p99, s", &|seen| seen.p99);
     column("last, s", &|seen| seen.last);
-    let connections = |seen: &Vec<Seen>| median(seen.iter().map(|seen| seen.connections)).to_string();
+    let connections = |seen: &Vec<SeenBeside>| median(seen.iter().map(|seen| seen.connections)).to_string();
     table.column("connections to the others", seen.iter().map(connections));
-    let visits = |seen: &Vec<Seen>| median(seen.iter().map(|seen| seen.messages)).to_string();
+    let visits = |seen: &Vec<SeenBeside>| median(seen.iter().map(|seen| seen.messages)).to_string();
     table.column("messages handed out", seen.iter().map(visits));
     table
 }
@@ -121,7 +121,7 @@ impl Coming {
     }
 }
 
-async fn beside(neighbours: Neighbours, coming: Coming) -> Seen {
+async fn beside(neighbours: Neighbours, coming: Coming) -> SeenBeside {
     let (authority, traffic) = (Authority::new(), Traffic::default());
     let (arrivals, of_neighbours) = (Arrivals::default(), Arrivals::default());
     let well = receiver(&authority, Some(Duration::ZERO), &traffic, &arrivals).await;
@@ -179,7 +179,7 @@ async fn beside(neighbours: Neighbours, coming: Coming) -> Seen {
     let took = |(event, told): &(String, Instant)| arrivals.of(event).map_or(LONGEST, |at| at - *told);
     let mut times: Vec<Duration> = told.iter().map(took).collect();
     times.sort();
-    Seen {
+    SeenBeside {
         median: times[ALL / 2],
         p99: times[ALL * 99 / 100],
         last: times[ALL - 1],
@@ -262,7 +262,7 @@ impl Scene<'_> {
 
 /// The messages as the relay queues them: one per lane and batch of the stream. The events of all endpoints are evenly
 /// mixed.
-fn told(healthy: &[Lane], others: &[Lane]) -> Vec<String> {
+fn told(healthy: &[FilledLane], others: &[FilledLane]) -> Vec<String> {
     let lanes = || healthy.iter().chain(others);
     let all: usize = lanes().map(|lane| lane.events.len()).sum();
     let batches = all.div_ceil(TOLD);

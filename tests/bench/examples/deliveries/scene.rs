@@ -7,11 +7,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use bench::{Answer, Authority, Server, Traffic};
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    Caps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType, Slot,
-    Timestamp, Track, TrustedReceivers, WebhookEndpoint,
+    EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, Event, EventFilter, EventType,
+    Slot, Timestamp, Track, TrustedReceivers, WebhookEndpoint,
 };
 use harness::World;
 use http::StatusCode;
+use serde_json::json;
 use store::{FreshKey, NewEvent};
 
 const FIRST_DUE: Duration = Duration::from_secs(120);
@@ -65,7 +66,7 @@ pub(crate) async fn receiver(
 
 /// A lane with waiting deliveries.
 #[derive(Clone)]
-pub(crate) struct Lane {
+pub(crate) struct FilledLane {
     /// The events of its deliveries.
     pub(crate) events: Vec<String>,
     /// The body of a queue message that names the lane.
@@ -95,7 +96,7 @@ pub(crate) async fn endpoint(world: &World, receiver: &Server) -> EndpointId {
         url: EndpointUrl::parse(&url, &TrustedReceivers::parse(&origin(receiver)).unwrap()).unwrap(),
         state: EndpointState::Enabled,
         filter: EventFilter::parse([]).unwrap(),
-        caps: Caps::default(),
+        caps: EndpointCaps::default(),
         slots: 1,
         forgets_before: None,
         created_at: store.now(),
@@ -116,9 +117,9 @@ pub(crate) fn origin(receiver: &Server) -> String {
 }
 
 /// Records `count` events for an endpoint, and tells its lane.
-pub(crate) async fn lane(world: &World, endpoint: EndpointId, count: usize) -> Lane {
+pub(crate) async fn lane(world: &World, endpoint: EndpointId, count: usize) -> FilledLane {
     let (events, _) = add(world, endpoint, count).await;
-    Lane { events, message: message(world, endpoint) }
+    FilledLane { events, message: message(world, endpoint) }
 }
 
 /// The body of a queue message that names the lane of an endpoint.
@@ -134,7 +135,7 @@ pub(crate) async fn add(world: &World, endpoint: EndpointId, count: usize) -> (V
     let new = |_| {
         let id = store.ids().next();
         let event = Event::of_change(EventType::ContactUpdated, world.workspace, &id, 1, store.now());
-        let body = format!("{{\"eventId\":\"{}\",\"payload\":\"{}\"}}", event.id, "x".repeat(BODY - 70));
+        let body = json!({ "eventId": event.id.to_string(), "payload": "x".repeat(BODY - 70) }).to_string();
         NewEvent { event, request: None, body: body.into_bytes(), slots: vec![slot] }
     };
     let new: Vec<NewEvent> = (0..count).map(new).collect();

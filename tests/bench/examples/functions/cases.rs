@@ -2,11 +2,11 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use domain::api_key::RateLimit;
+use domain::access::api_key::RateLimit;
 use domain::message::Draft;
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
-    AttributeType, Caps, Cellphone, Conversation, Email, EndpointId, EndpointSecrets, EndpointState,
+    AttributeType, Cellphone, Conversation, Email, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
     EndpointUrl, EventFilter, MessageBody, MessageId, PersonName, Timestamp, TrustedReceivers,
     WebhookEndpoint,
 };
@@ -14,7 +14,7 @@ use harness::{GatewayEvent, World, fixture, fixture_text, queue_fixture};
 use serde_json::{Value, json};
 use store::{MessageTaken, NewMessage};
 
-use crate::measure::EVENTS;
+use crate::sample::EVENTS;
 
 const LINE: &str = "1045551234567";
 const FIRST_DUE: Duration = Duration::from_secs(120);
@@ -269,7 +269,7 @@ async fn endpoint(world: &World) {
         url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
         state: EndpointState::Enabled,
         filter: EventFilter::parse([]).unwrap(),
-        caps: Caps::default(),
+        caps: EndpointCaps::default(),
         slots: 1,
         forgets_before: None,
         created_at: store.now(),

@@ -8,6 +8,7 @@
 
 mod cases;
 mod measure;
+mod sample;
 
 use bench::{Authority, Core, Table};
 

@@ -7,20 +7,7 @@ use bench::{Authority, Aws, Database, Function, Traffic, binary, environment, sc
 use harness::trips;
 
 use crate::cases::{Case, Scene};
-
-/// The number of processes started to measure the start.
-const STARTS: usize = 21;
-/// The number of those processes that also answer a first request.
-const FIRSTS: usize = 7;
-/// The number of requests before the measured ones, and of the measured ones.
-const WARM: usize = 20;
-const MEASURED: usize = 200;
-/// The numbers of requests under valgrind. The difference of the two runs is counted.
-const FEW: usize = 3;
-const MORE: usize = 23;
-
-/// The number of events that a case needs.
-pub(crate) const EVENTS: usize = FIRSTS + 2 * (WARM + MEASURED) + FEW + MORE;
+use crate::sample::{FEW, FIRSTS, MEASURED, MORE, STARTS, WARM};
 
 /// The cost of one case.
 pub(crate) struct Cost {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bench::{Cost, Table};
-use domain::workspace::list_shard;
+use domain::settings::workspace::list_shard;
 use domain::{
     Cellphone, Contact, ContactRef, Conversation, ConversationId, ConversationStatus, Internal, User,
     UserRef, Workspace,

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-use domain::message::{Draft, MessageBody, Progress};
-use domain::onboarding::Requested;
-use domain::template::Parameters;
+use domain::message::{Draft, MessageBody};
+use domain::sending::Progress;
+use domain::settings::template::{Parameters, Requested};
 use domain::{Conversation, LaneId, Message, MessageId, TemplateId, UserRef};
 use harness::World;
 use insta::{assert_json_snapshot, assert_snapshot};

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use domain::delivery::Next;
+use domain::webhook::delivery::Next;
 use domain::{AttemptError, AttemptOutcome, Delivery, DeliveryState, EventId, WebhookEndpoint};
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::delivery::Next;
+use domain::webhook::delivery::Next;
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryId, EndpointId, Event, EventType, Job, JobId, LaneId, Rest,
     Slot, WebhookEndpoint, WorkspaceId,

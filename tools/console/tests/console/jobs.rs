@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::delivery::Next;
+use domain::webhook::delivery::Next;
 use domain::{JobKind, JobState, Timestamp};
 use futures::future::join;
 use harness::{Death, Fault};

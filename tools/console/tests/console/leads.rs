@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use domain::message::{PartError, Progress};
+use domain::sending::{PartError, Progress};
 use domain::{Lead, LeadState, Timestamp};
 use harness::World;
 use insta::{assert_json_snapshot, assert_snapshot};

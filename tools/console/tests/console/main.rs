@@ -26,7 +26,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use console::{Beside, Console, Known, Terminal};
+use console::{Beside, Console, KnownStack, Terminal};
 use domain::TrustedReceivers;
 use domain::secret::Randomness;
 use harness::{TestBucket, TestDb, TestFailures, TestQueue};
@@ -83,7 +83,7 @@ impl Desk {
         let connect = async |_stack| {
             let trusted = TrustedReceivers::parse("https://127.0.0.1:9443").unwrap();
             let (fast, slow) = ("http://queue.invalid/fast", "http://queue.invalid/slow");
-            let beside = Beside::Known(Box::new(Known {
+            let beside = Beside::Known(Box::new(KnownStack {
                 queues: Queues::default().with_webhooks(self.queue.client(), fast, slow),
                 media: TestBucket::beside(&self.db).bucket(),
                 failures: self.failures.bucket(),

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use domain::pace::Failing;
+use domain::webhook::pace::Failing;
 use domain::{EndpointId, WorkspaceId};
 use futures::future::join;
 use harness::Fault;

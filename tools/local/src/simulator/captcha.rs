@@ -113,7 +113,7 @@ fn verdict(secret: Option<&str>, token: Option<&str>, read: Option<Token<'_>>, s
         "challenge_ts": Timestamp::parse(&now()).map(Timestamp::to_seconds_string),
         "hostname": secret.strip_prefix("secret-for-").unwrap_or("localhost"),
         "score": 0.9,
-        "action": domain::captcha::ACTION,
+        "action": domain::lead::captcha::ACTION,
     });
     match read {
         Some(Token::Pass) => {}

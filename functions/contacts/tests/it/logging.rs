@@ -1,0 +1,95 @@
+//! The line of each request, and what it counts.
+
+use domain::access::api_key::RateLimit;
+use edge::{Api, ApiRequest};
+use harness::{Answer, Fault, World};
+use runtime::Metrics;
+use runtime::metrics::{ApiFunction, Kept};
+use serde_json::{Value, json};
+use store::Table;
+
+struct Heard {
+    world: World,
+    api: Api,
+    counted: Kept,
+}
+
+impl Heard {
+    async fn start() -> Self {
+        let world = World::start().await;
+        let (metrics, counted) = Metrics::kept(world.db.clock().clone());
+        let api = Api::new(world.db.store_of("contacts"), metrics, ApiFunction::Contacts);
+        Self { world, api, counted }
+    }
+
+    /// Sends a request; the answer and the one line about it.
+    async fn send(&self, event: harness::GatewayEvent) -> (Answer, Value) {
+        let answer = contacts::handle(&self.api, &ApiRequest::new(event.request())).await.into();
+        let lines = self.counted.lines();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        (answer, serde_json::from_str(&lines[0]).unwrap())
+    }
+}
+
+#[tokio::test]
+async fn each_request_is_one_line_with_what_it_takes_to_find_it_and_its_metrics() {
+    let f = Heard::start().await;
+    let contact = f.world.contact(|_| ()).await;
+    let get = || f.world.event("contacts-get.json").path("contactId", contact.id).request_id("r-1");
+    let (_, line) = f.send(get()).await;
+    assert_eq!(
+        [&line["level"], &line["message"], &line["requestId"], &line["workspace"], &line["status"]],
+        [&json!("INFO"), &json!("answered"), &json!("r-1"), &json!(World::WORKSPACE), &json!(200)]
+    );
+    assert_eq!(line["route"], "GET /service/api/v1/workspaces/{workspaceId}/contacts/{contactId}");
+    assert_eq!((&line["Function"], line["RequestTime"].is_u64()), (&json!("contacts"), true));
+    assert!(line.get("Refused4xx").is_none() && line.get("Failed5xx").is_none(), "{line}");
+
+    let (_, line) = f.send(get().header("x-api-key", "msk_nobody")).await;
+    assert_eq!(
+        [&line["message"], &line["code"], &line["Refused4xx"]],
+        [&json!("refused"), &json!("SERVICE_CORE_0301"), &json!(1)]
+    );
+    assert!(
+        line.get("workspace").is_none() && line.get("RateLimited").is_none(),
+        "nobody was proven: {line}"
+    );
+
+    f.world.db.fail("GetItem", Fault::Unreachable, 6);
+    let (answer, line) = f.send(get()).await;
+    assert_eq!(
+        (&line["level"], &line["message"], &line["status"], &line["Failed5xx"]),
+        (&json!("ERROR"), &json!("failed"), &json!(answer.status), &json!(1))
+    );
+    assert!(answer.status >= 500 && line["cause"].is_string(), "{line}");
+}
+
+#[tokio::test]
+async fn a_request_over_the_rate_is_counted_as_such() {
+    let f = Heard::start().await;
+    let rate = RateLimit { per_second: 1, burst: 1 };
+    let key = f.world.key_with(f.world.workspace, &["*"], |key| key.rate = rate).await;
+    let list = || f.world.event("contacts-list.json").query(&[]).header("x-api-key", &key);
+    f.send(list()).await;
+    let (answer, line) = f.send(list()).await;
+    assert_eq!((answer.status, &line["RateLimited"], &line["Refused4xx"]), (429, &json!(1), &json!(1)));
+}
+
+#[tokio::test]
+async fn a_row_names_the_request_that_wrote_it_and_each_write_has_an_id_of_its_own() {
+    let f = Heard::start().await;
+    let contact = f.world.contact(|_| ()).await;
+    let mut writes = vec![];
+    for name in ["Ana", "Eva"] {
+        let event = f.world.event("contacts-update.json").path("contactId", contact.id).request_id("r-7");
+        let (answer, _) = f.send(event.body(&json!({ "firstName": name }))).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let images = f.world.db.stream(Table::Contacts);
+        let records = images["Records"].as_array().unwrap();
+        let written =
+            records.iter().rev().find(|record| record["dynamodb"]["NewImage"]["kind"]["S"] == "contact");
+        writes
+            .push(written.unwrap()["dynamodb"]["NewImage"]["lastRequest"]["S"].as_str().unwrap().to_owned());
+    }
+    assert!(writes.iter().all(|write| write.starts_with("r-7/")) && writes[0] != writes[1], "{writes:?}");
+}

@@ -1,0 +1,275 @@
+//! Records that fail, beside others that do not.
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use harness::{Fault, World, fixture};
+use serde_json::{Value, json};
+use store::Table;
+
+use crate::logging::Log;
+use crate::{ENDPOINT, OTHER, Scene, from_the_future, number, record, record_of, stream_event};
+
+/// The schema of a release later than any that is known.
+fn later() -> AttributeValue {
+    AttributeValue::N("99".to_owned())
+}
+
+impl Scene {
+    /// Sets the schema's version of a row.
+    async fn set_schema(&self, table: Table, pk: &str, sk: &str, version: AttributeValue) {
+        let db = &self.world.db;
+        let update = db.client().update_item().table_name(db.table(table)).update_expression("SET sv = :sv");
+        let s = |text: &str| AttributeValue::S(text.to_owned());
+        update
+            .key("pk", s(pk))
+            .key("sk", s(sk))
+            .expression_attribute_values(":sv", version)
+            .send()
+            .await
+            .unwrap();
+    }
+
+    /// Another workspace whose settings cannot be read, and the record of a new contact in it.
+    async fn foreign(&self, n: u16) -> Value {
+        let (other, _) = self.world.second_workspace().await;
+        self.set_schema(Table::Workspaces, &format!("{other}#H"), OTHER, later()).await;
+        let record = record_of(n).to_string().replace(World::WORKSPACE, &other.to_string());
+        serde_json::from_str(&record).unwrap()
+    }
+
+    /// The contacts, by the number of [`record_of`], that deliveries of an endpoint's slot are about, in order.
+    async fn delivered(&self, endpoint: &str, slot: u8) -> Vec<u16> {
+        let mut contacts = vec![];
+        for delivery in self.deliveries_in(self.slot(endpoint, slot)).await {
+            let body: Value = serde_json::from_str(&self.body(&delivery).await).unwrap();
+            contacts.push(body["payload"]["id"].as_str().unwrap()[32..].parse().unwrap());
+        }
+        contacts.sort_unstable();
+        contacts
+    }
+}
+
+#[tokio::test]
+async fn the_answer_names_exactly_the_records_that_failed_whatever_they_failed_of() {
+    let scene = Scene::with_endpoint().await;
+    let foreign = scene.foreign(5).await;
+    let mut forgotten = record("event-relay-media-forgotten.json");
+    forgotten["dynamodb"]["SequenceNumber"] = json!(number(7));
+    scene.world.db.fail("DeleteObject", Fault::Unreachable, 9);
+    let batch = [
+        record_of(1),
+        from_the_future(2),
+        record_of(3),
+        record_of(4),
+        foreign.clone(),
+        record_of(6),
+        forgotten,
+        from_the_future(8),
+    ];
+    let failed = scene.named(&stream_event(&batch)).await.unwrap();
+    assert_eq!(failed, [2, 5, 7, 8].map(number));
+    assert_eq!(scene.delivered(ENDPOINT, 0).await, [1, 3, 4, 6]);
+    assert_eq!(scene.sqs.take().len(), 1);
+    assert_eq!(scene.counted.told()["RecordsNotRelayed"], [4]);
+
+    // Lambda goes on from the first of them.
+    scene.world.db.heal();
+    let failed = scene.named(&stream_event(&batch[1..])).await.unwrap();
+    assert_eq!(failed, [2, 5, 8].map(number));
+    assert_eq!(scene.delivered(ENDPOINT, 0).await, [1, 3, 4, 6]);
+}
+
+#[tokio::test]
+async fn without_partial_answers_a_batch_is_refused_after_all_that_could_be_done_was_done() {
+    let mut scene = Scene::with_endpoint().await;
+    scene.relay.partial = false;
+    let batch = stream_event(&[record_of(1), from_the_future(2), record_of(3)]);
+    assert_eq!(scene.named(&batch).await.unwrap_err().records, 1);
+    assert_eq!((scene.delivered(ENDPOINT, 0).await, scene.sqs.take().len()), (vec![1, 3], 1));
+    // Halved by the stream, the good half passes.
+    assert_eq!(scene.named(&stream_event(&[record_of(1)])).await.unwrap(), [""; 0]);
+    assert_eq!(scene.delivered(ENDPOINT, 0).await, [1, 3]);
+}
+
+#[tokio::test]
+async fn a_failed_record_that_has_no_number_brings_the_whole_batch_again() {
+    let scene = Scene::with_endpoint().await;
+    for none in [json!(null), json!("")] {
+        let mut nameless = from_the_future(2);
+        nameless["dynamodb"]["SequenceNumber"] = none;
+        let batch = stream_event(&[record_of(1), nameless, from_the_future(3)]);
+        assert_eq!(scene.named(&batch).await.unwrap_err().records, 2);
+        assert_eq!(scene.delivered(ENDPOINT, 0).await, [1]);
+    }
+    let mut nameless = record_of(4);
+    nameless["dynamodb"]["SequenceNumber"] = json!(null);
+    assert!(scene.relayed(&stream_event(&[nameless])).await, "what is relayed need not be named");
+}
+
+#[tokio::test]
+async fn a_record_that_cannot_be_read_fails_alone_and_is_logged_once() {
+    let scene = Scene::with_endpoint().await;
+    let mut broken = record_of(3);
+    broken["dynamodb"]["NewImage"]["updatedAt"] = json!({ "S": "yesterday" });
+    let mut keyless = record("event-relay-onboarding-planned.json");
+    keyless["dynamodb"]["NewImage"]["pk"] = json!({ "S": "nobody" });
+    keyless["dynamodb"]["SequenceNumber"] = json!(number(5));
+    let batch = stream_event(&[record_of(1), from_the_future(2), broken, record_of(4), keyless]);
+    let log = Log::default();
+    let listening = log.listen();
+    assert_eq!(scene.named(&batch).await.unwrap(), [2, 3, 5].map(number));
+    drop(listening);
+    let logged: Vec<Value> =
+        log.lines("stream record cannot be read").iter().map(|line| line["sequence"].clone()).collect();
+    assert_eq!(logged, [2, 3, 5].map(number));
+    assert_eq!(scene.delivered(ENDPOINT, 0).await, [1, 4]);
+}
+
+#[tokio::test]
+async fn a_record_that_comes_twice_in_a_batch_is_recorded_once_and_fails_in_both_places() {
+    let scene = Scene::with_endpoint().await;
+    let mut again = record_of(1);
+    again["dynamodb"]["SequenceNumber"] = json!(number(2));
+    let batch = stream_event(&[record_of(1), again]);
+    scene.world.db.fail("BatchGetItem", Fault::Throttled, 3);
+    assert_eq!(scene.named(&batch).await.unwrap(), [1, 2].map(number));
+    scene.world.db.forget_calls();
+    assert!(scene.relayed(&batch).await);
+    let writes = scene.world.db.calls();
+    let writes =
+        writes.iter().filter(|call| call.operation == "BatchWriteItem" || call.operation == "PutItem");
+    assert_eq!(writes.map(|call| call.write_units).collect::<Vec<_>>(), [1.0, 1.0]);
+    assert_eq!(scene.delivered(ENDPOINT, 0).await, [1]);
+    assert_eq!(scene.counted.told()["EventsRecorded"], [1]);
+}
+
+#[tokio::test]
+async fn a_recorded_event_that_cannot_be_read_fails_its_record_alone() {
+    let scene = Scene::with_endpoint().await;
+    assert!(scene.relayed(&stream_event(&[record_of(1), record_of(2)])).await);
+    let delivery = scene.deliveries(ENDPOINT).await.pop().unwrap();
+    let about: Value = serde_json::from_str(&scene.body(&delivery).await).unwrap();
+    let broken: u16 = about["payload"]["id"].as_str().unwrap()[32..].parse().unwrap();
+    let pk = format!("{}#V#{}", World::WORKSPACE, delivery.event);
+    scene.set_schema(Table::Webhooks, &pk, "V", later()).await;
+
+    let batch = stream_event(&(1..=30).map(record_of).collect::<Vec<_>>());
+    assert_eq!(scene.named(&batch).await.unwrap(), [number(broken)]);
+    scene.set_schema(Table::Webhooks, &pk, "V", AttributeValue::N("1".to_owned())).await;
+    assert_eq!(scene.delivered(ENDPOINT, 0).await, (1..=30).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_lane_that_cannot_be_told_fails_the_records_whose_events_stand_in_it_and_no_others() {
+    let scene = Scene::start().await;
+    scene.endpoint_with_slots(ENDPOINT, &[], 4).await;
+    scene.endpoint(OTHER, &["conversation.created"]).await;
+    let broken = scene.slot(ENDPOINT, 2);
+    let pk = format!("{}#E#{ENDPOINT}#2", World::WORKSPACE);
+    scene.set_schema(Table::Webhooks, &pk, "L", later()).await;
+    let mut batch: Vec<Value> = (1..=20).map(record_of).collect();
+    let mut conversation = record("event-relay-conversation-created.json");
+    conversation["dynamodb"]["SequenceNumber"] = json!(number(21));
+    batch.push(conversation);
+    let batch = stream_event(&batch);
+    let failed = scene.named(&batch).await.unwrap();
+    assert!((1..20).contains(&failed.len()), "{failed:?}");
+    let mut told: Vec<String> = scene.sqs.take().into_iter().map(|message| message.body).collect();
+    told.sort();
+    assert!(!told.contains(&crate::visit(ENDPOINT, 2)) && told.contains(&crate::visit(OTHER, 0)), "{told:?}");
+
+    scene.set_schema(Table::Webhooks, &pk, "L", AttributeValue::N("1".to_owned())).await;
+    let mut of_the_lane = vec![];
+    for delivery in scene.deliveries_in(broken).await {
+        let body: Value = serde_json::from_str(&scene.body(&delivery).await).unwrap();
+        match body["eventType"].as_str() {
+            Some("contact.created") => {
+                of_the_lane.push(number(body["payload"]["id"].as_str().unwrap()[32..].parse().unwrap()));
+            }
+            _ => of_the_lane.push(number(21)),
+        }
+    }
+    of_the_lane.sort();
+    assert_eq!(failed, of_the_lane);
+    assert!(scene.relayed(&batch).await);
+    assert!(scene.sqs.take().iter().any(|message| message.body == crate::visit(ENDPOINT, 2)));
+}
+
+#[tokio::test]
+async fn a_batch_that_met_a_busy_table_fails_whole_and_is_whole_when_it_comes_again() {
+    let scene = Scene::with_endpoint().await;
+    let batch = stream_event(&(1..=30).map(record_of).collect::<Vec<_>>());
+    let all: Vec<String> = (1..=30).map(number).collect();
+    // The SDK tries three times.
+    scene.world.db.fail("BatchGetItem", Fault::Throttled, 3);
+    assert_eq!(scene.named(&batch).await.unwrap(), all);
+    assert!(scene.nothing_happened().await);
+
+    scene.world.db.fail("BatchWriteItem", Fault::Throttled, 100_000);
+    assert_eq!(scene.named(&batch).await.unwrap(), all);
+    assert!(scene.nothing_happened().await);
+    scene.world.db.heal();
+
+    // Endpoints and definitions are read at the same time; what fails first ends the batch.
+    scene.world.db.fail("Query", Fault::Unreachable, 6);
+    let mut runs = 0;
+    while !scene.relayed(&batch).await {
+        assert!(scene.nothing_happened().await);
+        runs += 1;
+        assert!(runs < 10);
+    }
+    assert!(runs > 0);
+    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (30, 1));
+}
+
+#[tokio::test]
+async fn rows_that_a_busy_table_did_not_come_to_are_put_again_and_lost_answers_change_nothing() {
+    let scene = Scene::with_endpoint().await;
+    let db = &scene.world.db;
+    for (n, fault) in [(0, Fault::HalfProcessed), (1, Fault::Unprocessed), (2, Fault::AnswerLost)] {
+        let batch = stream_event(&(1..=20).map(|m| record_of(20 * n + m)).collect::<Vec<_>>());
+        db.fail("BatchGetItem", Fault::HalfProcessed, 1);
+        db.fail("BatchWriteItem", fault, 3);
+        assert!(scene.relayed(&batch).await, "{fault:?}");
+        db.heal();
+        assert_eq!(scene.delivered(ENDPOINT, 0).await.len(), usize::from(20 * (n + 1)), "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_tell_that_fails_brings_all_records_of_its_lane_again() {
+    let scene = Scene::with_endpoint().await;
+    let batch = stream_event(&[record_of(1), record_of(2)]);
+    scene.world.db.fail("UpdateItem", Fault::Unreachable, 3);
+    assert_eq!(scene.named(&batch).await.unwrap(), [1, 2].map(number));
+    assert_eq!((scene.due_at(ENDPOINT), scene.sqs.take().len()), (None, 0), "nobody was told");
+    assert!(scene.relayed(&batch).await);
+    assert!(scene.due_at(ENDPOINT).is_some());
+    assert_eq!(scene.sqs.take().len(), 1);
+}
+
+#[tokio::test]
+async fn a_workspace_whose_settings_cannot_be_read_holds_up_its_own_records_alone() {
+    let scene = Scene::with_endpoint().await;
+    let foreign = scene.foreign(2).await;
+    let mut second = foreign.clone();
+    second["dynamodb"]["SequenceNumber"] = json!(number(3));
+    let batch = stream_event(&[record_of(1), foreign, second, record_of(4)]);
+    let log = Log::default();
+    let listening = log.listen();
+    assert_eq!(scene.named(&batch).await.unwrap(), [2, 3].map(number));
+    drop(listening);
+    assert_eq!(log.lines("settings cannot be read").len(), 1);
+    assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (2, 1));
+}
+
+#[tokio::test]
+async fn a_summary_that_cannot_be_made_fails_its_record_and_the_change_itself_is_told() {
+    let scene = Scene::with_endpoint().await;
+    let mut message = record("event-relay-message-created.json")["dynamodb"]["NewImage"].clone();
+    message["sentBy"] = json!({ "S": "NOBODY" });
+    scene.put(Table::Messages, &message).await;
+    let released = fixture("event-relay-conversation-released.json");
+    let failed = scene.named(&released).await.unwrap();
+    assert_eq!(json!(failed), json!([released["Records"][0]["dynamodb"]["SequenceNumber"]]));
+    assert_eq!(scene.bodies(ENDPOINT).await[0]["eventType"], "conversation.updated");
+}

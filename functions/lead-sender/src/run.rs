@@ -1,0 +1,15 @@
+//! What the steps of one invocation share.
+
+use queue::Time;
+use runtime::SendRules;
+use runtime::metrics::Sends;
+use store::Store;
+
+/// One invocation.
+pub(crate) struct Run<'a, P> {
+    pub(crate) store: &'a Store,
+    pub(crate) provider: P,
+    pub(crate) rules: &'a SendRules,
+    pub(crate) time: Time,
+    pub(crate) counted: Sends,
+}

@@ -1,0 +1,361 @@
+//! How calls end, and what follows.
+
+use std::sync::Arc;
+
+use domain::sending::Progress;
+use domain::{LeadState, MessageStatus, Timestamp};
+use harness::{Fault, TestClock};
+use provider::Ending;
+
+use crate::{FIRST_DUE, INTERRUPTED, LEASE, SENT, Sender, failed, said, secs, task, unknown};
+use harness::{ACCEPTED, NO_ANSWER, Reaction, answered};
+
+const THROTTLED: Ending = Ending::Answered { status: 429, code: Some(130_429) };
+const NOT_TAKEN: Ending = Ending::NeverConnected;
+
+fn after(seconds: u64) -> Timestamp {
+    TestClock::START.plus(secs(seconds))
+}
+
+#[tokio::test]
+async fn each_ending_leaves_lead_and_message_as_decided() {
+    for (ending, expected) in [
+        (ACCEPTED, SENT),
+        (answered(400, 131_026), failed("131026")),
+        (answered(404, 132_001), failed("132001")),
+        (Ending::Answered { status: 401, code: None }, failed("HTTP_401")),
+        (Ending::Answered { status: 302, code: None }, failed("HTTP_302")),
+        (NO_ANSWER, unknown("NO_ANSWER")),
+        (answered(500, 99), unknown("NO_ANSWER")),
+        (Ending::Answered { status: 502, code: None }, unknown("NO_ANSWER")),
+    ] {
+        let sender = Sender::start().await;
+        let id = sender.lead().await;
+        sender.provider.ends(ending);
+        sender.wake(id).await;
+        assert_eq!(sender.state(id).await, expected, "{ending:?}");
+        assert_eq!(sender.part(id).await, said(expected), "{ending:?}");
+        let name = match sender.stored(id).await.state {
+            LeadState::Sent => "SendsAccepted lead-sender",
+            LeadState::Failed => "SendsFailed lead-sender",
+            _ => "SendsUnknown lead-sender",
+        };
+        let told: Vec<_> = sender.counted.told().into_iter().collect();
+        assert_eq!(told, [(name.to_owned(), vec![1])], "{ending:?}");
+        let lead = sender.stored(id).await;
+        assert_eq!((lead.version, sender.message(id).await.unwrap().version), (3, 2), "{ending:?}");
+        sender.assert_idle(id);
+        sender.wake(id).await;
+        assert_eq!(sender.provider.calls().len(), 1, "{ending:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_acceptance_that_names_no_message_is_unknown() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    sender.provider.then(Reaction::AcceptsNamelessly);
+    sender.wake(id).await;
+    assert_eq!(sender.state(id).await, unknown("NO_ANSWER"));
+}
+
+#[tokio::test]
+async fn what_was_not_taken_waits_and_is_then_sent() {
+    for ending in [NOT_TAKEN, answered(500, 1), answered(503, 131_016)] {
+        let sender = Sender::start().await;
+        let id = sender.lead().await;
+        sender.provider.ends(ending);
+        sender.wake(id).await;
+        let waiting = sender.stored(id).await;
+        assert_eq!((waiting.state, waiting.opened, waiting.version), (LeadState::Sending, true, 2));
+        let since = Some(TestClock::START);
+        let expected = Progress { failures: 1, since, next_at: Some(after(30)), ..Progress::default() };
+        assert_eq!(waiting.progress, expected);
+        assert_eq!(sender.part(id).await, Some((MessageStatus::Sending, None)));
+        assert_eq!(sender.message(id).await.unwrap().version, 1);
+        let queued = sender.sqs.take();
+        assert_eq!((queued.len(), queued[0].delay, &queued[0].body), (1, 30, &task(id)));
+        assert_eq!(queued[0].group, harness::World::WORKSPACE);
+        assert_eq!(sender.row(id)["dueAt"]["N"], after(150).as_millis().to_string());
+        assert!(sender.row(id).get("lease").is_none());
+
+        // A wake too early calls nobody, and waits for the rest.
+        sender.world.db.clock().set(after(20));
+        sender.wake(id).await;
+        assert_eq!((sender.provider.calls().len(), sender.sqs.take()[0].delay), (1, 10));
+        assert_eq!(sender.stored(id).await.progress, expected);
+
+        sender.world.db.clock().set(after(30));
+        sender.world.db.forget_calls();
+        sender.wake(id).await;
+        assert_eq!(harness::trips(&sender.world.db.calls()), 6, "its message is read as well");
+        assert_eq!((sender.state(id).await, sender.provider.calls().len()), (SENT, 2));
+        let (lead, message) = (sender.stored(id).await, sender.message(id).await.unwrap());
+        assert_eq!((lead.version, message.version), (3, 2));
+        assert_eq!(message.parts[0].provider_message_id.as_deref(), Some("wamid.2"));
+        let calls = sender.provider.calls();
+        assert_eq!(calls[0], calls[1], "word for word the same");
+        sender.assert_idle(id);
+    }
+}
+
+#[tokio::test]
+async fn what_is_never_taken_follows_the_whole_schedule_and_is_given_up_after_a_day() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    let mut at = 0;
+    for wait in [30, 120, 600, 3_600, 14_400, 14_400, 14_400, 14_400, 14_400, 10_050_u64] {
+        sender.provider.ends(NOT_TAKEN);
+        sender.wake(id).await;
+        at += wait;
+        assert_eq!(sender.stored(id).await.progress.next_at, Some(after(at)), "after {at} s");
+        let queued: Vec<u64> = sender.sqs.take().iter().map(|queued| queued.delay).collect();
+        assert_eq!(queued, if wait <= 900 { vec![wait] } else { vec![] }, "later ones come by the sweeper");
+        // What the queue brings the sweeper brings later, should the message be lost.
+        let due_at = if wait <= 900 { after(at).plus(FIRST_DUE) } else { after(at) };
+        sender.world.db.clock().set(Timestamp::from_millis(due_at.as_millis() - 1));
+        assert_eq!(sender.due().await, []);
+        sender.world.db.clock().set(due_at);
+        assert_eq!(sender.due().await, [id]);
+        sender.world.db.clock().set(after(at));
+    }
+    assert_eq!(at, 86_400);
+    assert_eq!(sender.part(id).await, Some((MessageStatus::Sending, None)));
+    sender.provider.ends(NOT_TAKEN);
+    sender.wake(id).await;
+    assert_eq!(sender.state(id).await, failed("GIVEN_UP"));
+    assert_eq!(sender.part(id).await, said(failed("GIVEN_UP")));
+    assert_eq!(sender.provider.calls().len(), 11);
+    sender.assert_idle(id);
+}
+
+#[tokio::test]
+async fn throttling_waits_without_counting_and_the_waits_grow_to_the_last_which_repeats() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    let mut at = sender.store().now();
+    for (wait, ending) in [
+        (5, THROTTLED),
+        (10, answered(400, 4)),
+        (30, answered(400, 80_007)),
+        (60, Ending::Answered { status: 429, code: None }),
+        (300, THROTTLED),
+        (300_u64, THROTTLED),
+    ] {
+        sender.provider.ends(ending);
+        sender.wake(id).await;
+        let progress = sender.stored(id).await.progress;
+        let next_at = progress.next_at.unwrap();
+        // Random, so that those who were put off together do not come back together.
+        let waits = next_at.since(at);
+        assert!(waits >= secs(wait) && waits <= secs(wait) * 6 / 5, "{waits:?} for {wait}");
+        assert_eq!(progress.failures, 0);
+        assert_eq!(sender.sqs.take()[0].delay, u64::try_from(waits.as_millis().div_ceil(1_000)).unwrap());
+        at = next_at;
+        sender.world.db.clock().set(at);
+    }
+    sender.provider.ends(NOT_TAKEN);
+    sender.wake(id).await;
+    assert_eq!(sender.stored(id).await.progress.next_at, Some(at.plus(secs(30))), "the first failure");
+    sender.world.db.clock().set(at.plus(secs(30)));
+    sender.sqs.take();
+    sender.wake(id).await;
+    assert_eq!(sender.state(id).await, SENT);
+    sender.assert_idle(id);
+}
+
+#[tokio::test]
+async fn a_queue_that_takes_nothing_leaves_the_rest_to_the_sweeper() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    sender.sqs.close(true);
+    sender.provider.ends(NOT_TAKEN);
+    sender.wake(id).await;
+    assert_eq!(sender.sqs.take(), []);
+    sender.world.db.clock().set(after(30));
+    assert_eq!(sender.rescued().await, [id]);
+    sender.wake(id).await;
+    assert_eq!(sender.state(id).await, SENT);
+}
+
+#[tokio::test]
+async fn an_end_whose_record_is_held_up_is_recorded_and_the_call_not_repeated() {
+    for fault in
+        [Fault::Throttled, Fault::AnswerLost, Fault::Unreachable, Fault::Conflict, Fault::ItemThrottled]
+    {
+        let sender = Sender::start().await;
+        let id = sender.lead().await;
+        let barrier = Arc::new(tokio::sync::Barrier::new(2));
+        sender.provider.then(Reaction::Meets(barrier.clone(), ACCEPTED));
+        let trouble = async {
+            barrier.wait().await;
+            sender.world.db.fail("TransactWriteItems", fault, 5);
+            barrier.wait().await;
+        };
+        tokio::join!(sender.wake(id), trouble);
+        assert_eq!((sender.state(id).await, sender.part(id).await), (SENT, said(SENT)), "{fault:?}");
+        assert_eq!(sender.provider.calls().len(), 1, "{fault:?}");
+        sender.assert_idle(id);
+    }
+}
+
+#[tokio::test]
+async fn a_beginning_that_is_held_up_or_whose_answer_is_lost_is_made_and_called_once() {
+    for fault in
+        [Fault::Throttled, Fault::AnswerLost, Fault::Unreachable, Fault::Conflict, Fault::ItemThrottled]
+    {
+        let sender = Sender::start().await;
+        let id = sender.lead().await;
+        sender.world.db.fail("TransactWriteItems", fault, 4);
+        sender.wake(id).await;
+        assert_eq!((sender.state(id).await, sender.part(id).await), (SENT, said(SENT)), "{fault:?}");
+        assert_eq!(sender.provider.calls().len(), 1, "{fault:?}");
+        sender.assert_idle(id);
+    }
+}
+
+#[tokio::test]
+async fn another_try_whose_beginning_is_held_up_is_called_once() {
+    for fault in [Fault::Throttled, Fault::AnswerLost, Fault::Unreachable, Fault::Conflict] {
+        let sender = Sender::start().await;
+        let id = sender.lead().await;
+        sender.provider.ends(NOT_TAKEN);
+        sender.wake(id).await;
+        sender.world.db.clock().set(after(30));
+        let trouble = async {
+            // The lease is the first update; the beginning of the call is the next.
+            sender.world.db.begun("GetItem", 1).await;
+            sender.world.db.fail("UpdateItem", fault, 4);
+        };
+        sender.sqs.take();
+        sender.world.db.forget_calls();
+        tokio::join!(sender.wake(id), trouble);
+        assert_eq!((sender.state(id).await, sender.provider.calls().len()), (SENT, 2), "{fault:?}");
+        sender.assert_idle(id);
+    }
+}
+
+#[tokio::test]
+async fn an_end_that_cannot_be_recorded_is_unknown_to_whoever_comes_next() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    // The call takes all of the time but a little: nothing is tried for long.
+    let (clock, barrier) = (sender.world.db.clock().clone(), Arc::new(tokio::sync::Barrier::new(2)));
+    sender.provider.then(Reaction::Meets(barrier.clone(), ACCEPTED));
+    let trouble = async {
+        barrier.wait().await;
+        clock.advance(secs(59));
+        sender.world.db.fail("TransactWriteItems", Fault::Throttled, 3);
+        barrier.wait().await;
+    };
+    let tasks = [task(id)];
+    let (again, ()) = tokio::join!(sender.run(&tasks), trouble);
+    assert_eq!(again, ["0"]);
+    assert_eq!(sender.state(id).await, (LeadState::Sending, None));
+
+    assert_eq!(sender.rescued().await, [id], "nobody is lost");
+    sender.wake(id).await;
+    assert_eq!(sender.state(id).await, unknown(INTERRUPTED));
+    assert_eq!(sender.part(id).await, said(unknown(INTERRUPTED)));
+    assert_eq!(sender.provider.calls().len(), 1);
+    sender.assert_idle(id);
+}
+
+#[tokio::test]
+async fn no_call_is_begun_that_could_outlast_the_function() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    let lease = sender.world.db.hold("UpdateItem");
+    let slow = async {
+        sender.world.db.begun("UpdateItem", 1).await;
+        sender.world.db.clock().advance(secs(26));
+        drop(lease);
+    };
+    sender.world.db.forget_calls();
+    tokio::join!(sender.wake(id), slow);
+    assert_eq!(sender.provider.calls(), []);
+    let lead = sender.stored(id).await;
+    assert_eq!((lead.state, lead.opened, lead.progress), (LeadState::Queued, false, Progress::default()));
+    let queued = sender.sqs.take();
+    assert_eq!((queued.len(), queued[0].delay), (1, 0), "somebody else goes on at once");
+    assert_eq!(sender.rescued().await, [id]);
+    sender.wake(id).await;
+    assert_eq!(sender.state(id).await, SENT);
+    sender.assert_idle(id);
+}
+
+#[tokio::test]
+async fn a_call_is_not_made_when_its_beginning_took_the_time_it_needs() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    let beginning = sender.world.db.hold("TransactWriteItems");
+    let slow = async {
+        sender.world.db.begun("TransactWriteItems", 1).await;
+        sender.world.db.clock().advance(secs(50));
+        drop(beginning);
+    };
+    sender.world.db.forget_calls();
+    tokio::join!(sender.wake(id), slow);
+    assert_eq!(sender.provider.calls(), []);
+    let lead = sender.stored(id).await;
+    assert_eq!((lead.state, lead.opened, lead.progress.calling), (LeadState::Sending, true, None));
+    assert_eq!(lead.progress.failures, 0);
+    let queued = sender.sqs.take();
+    assert_eq!((queued.len(), queued[0].delay, sender.rescued().await.len()), (1, 0, 1));
+    sender.wake(id).await;
+    assert_eq!((sender.state(id).await, sender.provider.calls().len()), (SENT, 1));
+    sender.assert_idle(id);
+}
+
+#[tokio::test]
+async fn a_function_whose_times_cannot_work_together_does_nothing() {
+    let mut sender = Sender::start().await;
+    let id = sender.lead().await;
+    for (call, lease, said) in [
+        (60, 90, "the time-out of a call is too long for the time-out of the function"),
+        (10, 59, "the lease is shorter than the time-out of the function"),
+    ] {
+        (sender.engine.rules.call, sender.engine.rules.lease) = (secs(call), secs(lease));
+        let error = sender.engine.handle(sender.event(&[task(id)])).await.unwrap_err();
+        assert_eq!(error.to_string(), said);
+    }
+    assert_eq!((sender.provider.calls(), sender.provider.beginnings()), (vec![], 0));
+}
+
+#[tokio::test]
+async fn a_sender_that_stood_still_beyond_its_lease_neither_repeats_nor_overwrites() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    let barrier = Arc::new(tokio::sync::Barrier::new(2));
+    sender.provider.then(Reaction::Meets(barrier.clone(), ACCEPTED));
+    let other = async {
+        barrier.wait().await;
+        sender.world.db.clock().advance(LEASE + secs(1));
+        sender.wake(id).await;
+        assert_eq!(sender.state(id).await, unknown(INTERRUPTED));
+        barrier.wait().await;
+    };
+    tokio::join!(sender.wake(id), other);
+    assert_eq!(sender.state(id).await, unknown(INTERRUPTED));
+    assert_eq!(sender.part(id).await, said(unknown(INTERRUPTED)));
+    assert_eq!(sender.provider.calls().len(), 1);
+    sender.assert_idle(id);
+}
+
+#[tokio::test]
+async fn a_sender_whose_lease_was_over_before_it_began_calls_nobody() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    let beginning = sender.world.db.hold("TransactWriteItems");
+    let other = async {
+        sender.world.db.begun("TransactWriteItems", 1).await;
+        sender.world.db.clock().advance(LEASE + secs(1));
+        sender.wake(id).await;
+        assert_eq!(sender.state(id).await, SENT);
+        drop(beginning);
+    };
+    sender.world.db.forget_calls();
+    tokio::join!(sender.wake(id), other);
+    assert_eq!((sender.state(id).await, sender.provider.calls().len()), (SENT, 1));
+    sender.assert_idle(id);
+}

@@ -1,0 +1,221 @@
+//! What is looked at again at each try: whether the lead may be written to, and by what.
+
+use domain::conversation::ConversationChange;
+use domain::settings::template::{Source, Variable};
+use domain::{Conversation, ConversationStatus, LeadState, Secret, TemplateId};
+use harness::World;
+use provider::{Ending, Outgoing};
+use store::{Changed, OptOut, Table};
+
+use crate::{LINE, PHONE, SENT, Sender, failed, of_contact, said, secs, suppressed};
+
+type Ended = (LeadState, Option<String>);
+
+/// What may have changed since a lead was accepted, and what that makes of it.
+#[derive(Clone, Copy, Debug)]
+enum Meanwhile {
+    Disabled,
+    SetUpGone,
+    OptedOut,
+    LineGone,
+    TemplateUnset,
+    TemplateGone,
+    Revoked,
+    NeedsCaller,
+    NeedsName,
+}
+
+use Meanwhile::*;
+
+const ALL: [Meanwhile; 9] =
+    [Disabled, SetUpGone, OptedOut, LineGone, TemplateUnset, TemplateGone, Revoked, NeedsCaller, NeedsName];
+
+impl Meanwhile {
+    async fn happens(self, sender: &Sender) {
+        let (workspace, template) = (World::WORKSPACE, sender.template.clone());
+        match self {
+            Self::Disabled => sender.change_capture(|capture| capture.enabled = false).await,
+            Self::SetUpGone => sender.remove(Table::Workspaces, &format!("{workspace}#K"), "K").await,
+            Self::OptedOut => {
+                let cellphone = domain::Cellphone::parse(PHONE).unwrap();
+                let opt_out = OptOut { cellphone, since: sender.store().now() };
+                assert!(sender.store().opt_out(sender.world.workspace, &opt_out).await.unwrap());
+            }
+            Self::LineGone => {
+                sender.remove(Table::Workspaces, &format!("{workspace}#L"), &format!("L#{LINE}")).await;
+            }
+            Self::TemplateUnset => sender.change_capture(|capture| capture.template = None).await,
+            Self::TemplateGone => {
+                let id = template.id.to_string();
+                sender.remove(Table::Workspaces, &format!("{workspace}#M"), &id).await;
+            }
+            Self::Revoked => sender.change_template(|template| template.approved_by.clear()).await,
+            Self::NeedsCaller => {
+                let variable = Variable { name: "code".to_owned(), source: Source::Caller };
+                sender.change_template(|template| template.variables.push(variable)).await;
+            }
+            Self::NeedsName => {
+                let email = of_contact("email", domain::settings::template::ContactField::Email, None);
+                sender.change_template(|template| template.variables.push(email)).await;
+            }
+        }
+    }
+
+    /// What becomes of a lead that was not tried yet.
+    fn at_first(self) -> Ended {
+        match self {
+            Self::Disabled | Self::SetUpGone => suppressed("CAPTURE_DISABLED"),
+            Self::OptedOut => suppressed("OPTED_OUT"),
+            Self::LineGone => failed("NO_LINE"),
+            Self::TemplateUnset | Self::TemplateGone => failed("NO_TEMPLATE"),
+            Self::Revoked => failed("NOT_APPROVED"),
+            Self::NeedsCaller | Self::NeedsName => failed("MISSING_VALUE"),
+        }
+    }
+
+    /// What becomes of one that has its message already: that is of the template it was made of.
+    fn later(self) -> Ended {
+        match self {
+            Self::TemplateUnset => SENT,
+            _ => self.at_first(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_changed_since_a_lead_was_accepted_counts_and_nothing_is_made_of_it() {
+    for meanwhile in ALL {
+        let sender = Sender::start().await;
+        let id = sender.lead().await;
+        meanwhile.happens(&sender).await;
+        sender.wake(id).await;
+        assert_eq!(sender.state(id).await, meanwhile.at_first(), "{meanwhile:?}");
+        assert_eq!(sender.provider.calls(), [], "{meanwhile:?}");
+        let lead = sender.stored(id).await;
+        assert_eq!((lead.opened, lead.version), (false, 2), "{meanwhile:?}");
+        for table in [Table::Contacts, Table::Conversations, Table::Messages] {
+            assert_eq!(sender.world.db.rows(table).len(), 0, "{meanwhile:?}");
+        }
+        sender.assert_idle(id);
+    }
+}
+
+#[tokio::test]
+async fn what_changed_between_two_tries_counts_and_the_message_says_so() {
+    for meanwhile in ALL {
+        let sender = Sender::start().await;
+        let id = sender.lead().await;
+        sender.provider.ends(Ending::NeverConnected);
+        sender.wake(id).await;
+        sender.sqs.take();
+        meanwhile.happens(&sender).await;
+        sender.world.db.clock().advance(secs(30));
+        sender.wake(id).await;
+        let expected = meanwhile.later();
+        assert_eq!(sender.state(id).await, expected, "{meanwhile:?}");
+        assert_eq!(sender.part(id).await, said(expected.clone()), "{meanwhile:?}");
+        let calls = if expected == SENT { 2 } else { 1 };
+        assert_eq!(sender.provider.calls().len(), calls, "{meanwhile:?}");
+        sender.assert_idle(id);
+    }
+}
+
+#[tokio::test]
+async fn what_forbids_a_lead_comes_before_what_stands_in_its_way() {
+    let sender = Sender::start().await;
+    let ids = [sender.lead().await, sender.lead_of("+12025550102").await];
+    for meanwhile in [Revoked, OptedOut, LineGone] {
+        meanwhile.happens(&sender).await;
+    }
+    sender.wake(ids[0]).await;
+    assert_eq!(sender.state(ids[0]).await, suppressed("OPTED_OUT"));
+    sender.wake(ids[1]).await;
+    assert_eq!(sender.state(ids[1]).await, failed("NO_LINE"), "the other's number is not meant");
+    Disabled.happens(&sender).await;
+    let third = sender.lead_of("+12025550103").await;
+    sender.wake(third).await;
+    assert_eq!(sender.state(third).await, suppressed("CAPTURE_DISABLED"));
+}
+
+#[tokio::test]
+async fn another_workspaces_template_is_none() {
+    let sender = Sender::start().await;
+    let (other, _) = sender.world.second_workspace().await;
+    let theirs = sender.world.template_of(domain::TemplateScope::Workspace(other), |_| ()).await;
+    let nobodys = TemplateId::from_uuid(uuid::Uuid::from_u128(1));
+    for (template, phone) in [(theirs.id, PHONE), (nobodys, "+12025550102")] {
+        sender.change_capture(|capture| capture.template = Some(template)).await;
+        let id = sender.lead_of(phone).await;
+        sender.wake(id).await;
+        assert_eq!(sender.state(id).await, failed("NO_TEMPLATE"));
+    }
+}
+
+#[tokio::test]
+async fn a_message_keeps_its_template_and_its_line_when_others_are_set() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    sender.provider.ends(Ending::NeverConnected);
+    sender.wake(id).await;
+    let other = sender.world.template(|template| template.name = "other".to_owned()).await;
+    sender.change_capture(|capture| capture.template = Some(other.id)).await;
+    sender.world.line("2", |_| ()).await;
+    sender.world.db.clock().advance(secs(30));
+    sender.wake(id).await;
+    let calls = sender.provider.calls();
+    assert_eq!((sender.state(id).await, calls.len()), (SENT, 2));
+    assert_eq!(calls[0], calls[1]);
+    assert!(matches!(&calls[1].what, Outgoing::Template { name, .. } if name == "lead_hello"));
+}
+
+#[tokio::test]
+async fn a_conversation_that_was_blocked_between_two_tries_is_sent_nothing() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    sender.provider.ends(Ending::NeverConnected);
+    sender.wake(id).await;
+    sender.sqs.take();
+    let lead = sender.stored(id).await;
+    let conversation = sender.store().conversation(lead.workspace_id, lead.conversation).await;
+    let conversation = conversation.unwrap().unwrap();
+    let blocked = Conversation { version: 2, status: ConversationStatus::Blocked, ..conversation.clone() };
+    let change = ConversationChange { conversation: blocked, strangers: vec![] };
+    let changed = sender.store().change_conversation(&conversation, &change, "block").await;
+    assert_eq!(changed.unwrap(), Changed::Done);
+    sender.world.db.clock().advance(secs(30));
+    sender.wake(id).await;
+    assert_eq!((sender.state(id).await, sender.provider.calls().len()), (failed("BLOCKED"), 1));
+    assert_eq!(sender.part(id).await, said(failed("BLOCKED")));
+    sender.assert_idle(id);
+}
+
+#[tokio::test]
+async fn a_line_without_a_token_is_waited_for() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    sender.remove(Table::Secrets, &format!("{}#L#{LINE}", World::WORKSPACE), "S").await;
+    sender.wake(id).await;
+    let lead = sender.stored(id).await;
+    assert_eq!((lead.state, lead.opened, lead.progress.failures), (LeadState::Queued, false, 1));
+    assert_eq!(lead.version, 1);
+    assert_eq!((sender.provider.calls(), sender.sqs.take()[0].delay), (vec![], 30));
+
+    let (line, token) = (domain::ChannelId::parse(LINE).unwrap(), Secret::new("another"));
+    sender.store().set_line_token(sender.world.workspace, &line, &token).await.unwrap();
+    sender.world.db.clock().advance(secs(30));
+    sender.wake(id).await;
+    assert_eq!((sender.state(id).await, sender.provider.calls()[0].token.as_str()), (SENT, "another"));
+}
+
+#[tokio::test]
+async fn a_lead_whose_line_never_gets_a_token_is_given_up_and_opens_nothing() {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    sender.remove(Table::Secrets, &format!("{}#L#{LINE}", World::WORKSPACE), "S").await;
+    for _ in 0..12 {
+        sender.wake(id).await;
+        sender.world.db.clock().advance(secs(14_400));
+    }
+    assert_eq!((sender.state(id).await, sender.part(id).await), (failed("GIVEN_UP"), None));
+    assert_eq!(sender.world.db.rows(Table::Conversations).len(), 0);
+}

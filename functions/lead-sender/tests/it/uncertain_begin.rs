@@ -1,0 +1,182 @@
+//! Beginnings of calls of which the sender does not know whether they were recorded.
+
+use std::time::Duration;
+
+use domain::sending::Progress;
+use domain::{LeadId, LeadState};
+use futures::future::join_all;
+use harness::{Death, Fault, World};
+use provider::Ending;
+use store::Table;
+
+use crate::{FIRST_DUE, INTERRUPTED, LEASE, SENT, Sender, said, secs, task, unknown};
+
+/// Longer than it is tried to record that a call begins.
+const BEGIN: Duration = Duration::from_secs(5);
+
+const FAULTS: [Fault; 5] =
+    [Fault::AnswerLost, Fault::Throttled, Fault::Unreachable, Fault::Conflict, Fault::ItemThrottled];
+
+/// A lead that is to be called for the first time or once more, and the operation by which that begins.
+async fn scene(first: bool) -> (Sender, LeadId, &'static str) {
+    let sender = Sender::start().await;
+    let id = sender.lead().await;
+    if first {
+        sender.world.db.forget_calls();
+        return (sender, id, "TransactWriteItems");
+    }
+    sender.provider.ends(Ending::NeverConnected);
+    sender.wake(id).await;
+    sender.world.db.clock().advance(secs(30));
+    sender.sqs.take();
+    sender.world.db.forget_calls();
+    (sender, id, "UpdateItem")
+}
+
+/// Runs the function while every beginning fails so; `first` comes when one was tried, `then` when it is given up
+/// to record it.
+async fn run(
+    (sender, id, operation): &(Sender, LeadId, &str),
+    fault: Fault,
+    first: impl FnOnce(),
+    then: impl FnOnce(),
+) -> Vec<String> {
+    let trouble = async {
+        // The lease is the first update.
+        sender.world.db.begun("GetItem", 1).await;
+        sender.world.db.fail(operation, fault, 100_000);
+        sender.world.db.begun(operation, if *operation == "UpdateItem" { 2 } else { 1 }).await;
+        first();
+        tokio::time::sleep(BEGIN).await;
+        then();
+    };
+    let tasks = [task(*id)];
+    tokio::join!(sender.run(&tasks), trouble).0
+}
+
+#[tokio::test]
+async fn a_first_beginning_that_is_not_known_to_be_recorded_is_taken_back_and_the_call_made_once() {
+    join_all(FAULTS.map(async |fault| {
+        let scene = scene(true).await;
+        let (sender, id, _) = &scene;
+        assert_eq!(run(&scene, fault, || (), || ()).await, Vec::<String>::new(), "{fault:?}");
+        sender.world.db.heal();
+        assert_eq!(sender.provider.calls(), [], "{fault:?}");
+        let lead = sender.stored(*id).await;
+        let begun = fault == Fault::AnswerLost;
+        let state = if begun { LeadState::Sending } else { LeadState::Queued };
+        assert_eq!((lead.state, lead.opened, lead.progress.calling), (state, begun, None), "{fault:?}");
+        assert_eq!((lead.progress.failures, lead.progress.next_at), (0, None), "it counts as no try");
+        let queued = sender.sqs.take();
+        assert_eq!((queued.len(), queued[0].delay, sender.rescued().await), (1, 0, vec![*id]), "{fault:?}");
+        assert_eq!(sender.kinds(Table::Contacts, "contact"), usize::from(begun), "all of it or nothing");
+
+        sender.wake(*id).await;
+        assert_eq!((sender.state(*id).await, sender.provider.calls().len()), (SENT, 1), "{fault:?}");
+        assert_eq!(sender.part(*id).await, said(SENT), "{fault:?}");
+        sender.assert_idle(*id);
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn a_later_beginning_that_is_not_known_to_be_recorded_is_taken_back_and_the_call_made_once() {
+    join_all(FAULTS[..4].iter().map(async |fault| {
+        let scene = scene(false).await;
+        let (sender, id, _) = &scene;
+        let before = sender.stored(*id).await;
+        let healed = || sender.world.db.heal();
+        assert_eq!(run(&scene, *fault, || (), healed).await, Vec::<String>::new(), "{fault:?}");
+        assert_eq!(sender.provider.calls().len(), 1, "the one before");
+        let progress = sender.stored(*id).await.progress;
+        // That it begins takes the moment off before which it is not to.
+        let next_at = before.progress.next_at.filter(|_| *fault != Fault::AnswerLost);
+        assert_eq!(progress, Progress { next_at, ..before.progress }, "{fault:?}");
+        assert_eq!((sender.sqs.take().len(), sender.rescued().await), (1, vec![*id]), "{fault:?}");
+
+        sender.wake(*id).await;
+        assert_eq!((sender.state(*id).await, sender.provider.calls().len()), (SENT, 2), "{fault:?}");
+        sender.assert_idle(*id);
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn a_beginning_that_cannot_be_taken_back_either_is_decided_by_the_leases_end() {
+    for first in [true, false] {
+        join_all([Fault::AnswerLost, Fault::Throttled, Fault::Unreachable].map(async |fault| {
+            let scene = scene(first).await;
+            let (sender, id, _) = &scene;
+            let (db, called) = (&sender.world.db, sender.provider.calls().len());
+            // While it is begun the function's time comes to its end: nothing more is tried for long.
+            let over = || {
+                db.clock().advance(secs(59));
+                // Nothing of the taking back gets through.
+                if first {
+                    db.fail("UpdateItem", Fault::Unreachable, 100_000);
+                }
+            };
+            assert_eq!(run(&scene, fault, over, || ()).await, ["0"], "{fault:?}");
+            db.heal();
+            // An undoing is one write, which is carried out though its answer is lost.
+            let stands = sender.stored(*id).await.progress.calling.is_some();
+            assert_eq!(stands, first && fault == Fault::AnswerLost, "{fault:?}");
+            db.clock().advance(LEASE + FIRST_DUE);
+            sender.wake(*id).await;
+            let expected = if stands { (unknown(INTERRUPTED), 0) } else { (SENT, 1) };
+            let calls = sender.provider.calls().len() - called;
+            assert_eq!((sender.state(*id).await, calls), expected, "{fault:?}");
+            sender.assert_idle(*id);
+        }))
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn whoever_dies_while_a_beginning_is_taken_back_leaves_it_to_the_leases_end() {
+    join_all([Death::Before, Death::After].map(async |death| {
+        let (sender, id, operation) = scene(true).await;
+        let db = &sender.world.db;
+        let trouble = async {
+            sender.world.db.begun("GetItem", 1).await;
+            db.fail(operation, Fault::AnswerLost, 100_000);
+            db.fail("UpdateItem", Fault::Unreachable, 100_000);
+            tokio::time::sleep(BEGIN).await;
+            db.heal();
+            let _ = db.die_after(0, death).await;
+        };
+        let tasks = [task(id)];
+        tokio::select! {
+            _ = sender.run(&tasks) => panic!("it lives"),
+            () = trouble => {}
+        }
+        db.revive();
+        db.clock().advance(LEASE + FIRST_DUE);
+        sender.wake(id).await;
+        let expected = match death {
+            Death::Before => (unknown(INTERRUPTED), 0),
+            Death::After => (SENT, 1),
+        };
+        assert_eq!((sender.state(id).await, sender.provider.calls().len()), expected, "{death:?}");
+        sender.assert_idle(id);
+    }))
+    .await;
+}
+
+#[tokio::test]
+async fn a_beginning_that_is_refused_for_good_is_taken_back_and_its_task_comes_again() {
+    let (sender, id, _) = scene(true).await;
+    let lead = sender.stored(id).await;
+    let external = World::external(lead.contact, crate::LINE);
+    sender
+        .world
+        .conversation(|conversation| {
+            conversation.id = lead.conversation;
+            conversation.externals = vec![external];
+        })
+        .await;
+    assert_eq!(sender.run(&[task(id)]).await, ["0"]);
+    assert!(sender.row(id).get("lease").is_none());
+    assert_eq!((sender.stored(id).await, sender.rescued().await), (lead, vec![id]));
+    assert_eq!((sender.sqs.take(), sender.provider.calls()), (vec![], vec![]));
+}

@@ -1,0 +1,159 @@
+//! What a lead costs, and what becomes of it when a call fails.
+
+use std::time::Duration;
+
+use harness::{Fault, trips};
+
+use crate::Site;
+
+const FIRST: [&str; 2] = ["GetItem workspaces", "Query workspaces"];
+
+fn called(operations: &[&[&str]]) -> Vec<String> {
+    operations.concat().into_iter().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn a_lead_is_three_trips_of_which_one_is_taken_beside_the_captcha() {
+    let site = Site::start().await;
+    let (secret, traces, store) = ("GetItem secrets", "BatchGetItem leads", "TransactWriteItems leads");
+    site.world.db.forget_calls();
+    site.accepted(&site.body()).await;
+    let cold = site.world.db.calls();
+    assert_eq!(site.operations(), called(&[&FIRST, &[secret, traces, store]]));
+    assert_eq!(trips(&cold), 3);
+
+    site.world.db.forget_calls();
+    site.accepted(&site.visitor(1)).await;
+    let warm = site.world.db.calls();
+    assert_eq!(site.operations(), called(&[&FIRST, &[traces, store]]));
+    assert_eq!(trips(&warm), 3);
+    let units: Vec<(f64, f64)> = warm.iter().map(|call| (call.read_units, call.write_units)).collect();
+    // Set-up, brands, token and repeat are read strongly, one each; three rows are written in a transaction, of which
+    // the lead's stands in two indexes.
+    assert_eq!(units, [(1.0, 0.0), (1.0, 0.0), (2.0, 0.0), (0.0, 8.0)]);
+}
+
+#[tokio::test]
+async fn each_cap_is_one_trip_more() {
+    for (daily, per_phone, caps) in [(Some(9), None, 1), (None, Some(9), 1), (Some(9), Some(9), 2)] {
+        let site =
+            Site::with(|capture| capture.caps = domain::lead::capture::LeadCaps { daily, per_phone }).await;
+        site.accepted(&site.body()).await;
+        site.world.db.forget_calls();
+        site.accepted(&site.visitor(1)).await;
+        let counts = vec!["UpdateItem leads"; caps];
+        let expected = called(&[&FIRST, &["BatchGetItem leads"], &counts, &["TransactWriteItems leads"]]);
+        assert_eq!(site.operations(), expected);
+        assert_eq!(trips(&site.world.db.calls()), 3 + caps);
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_lead_writes_its_token_and_nothing_else() {
+    let site = Site::start().await;
+    let first = site.accepted(&site.body()).await;
+    let rows = site.all_rows();
+    site.world.db.forget_calls();
+    let again = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
+    assert_eq!(site.accepted(&again).await, first);
+    let looked_up = ["BatchGetItem leads", "GetItem leads"];
+    assert_eq!(site.operations(), called(&[&FIRST, &looked_up, &["PutItem leads"]]));
+    assert_eq!((trips(&site.world.db.calls()), site.world.db.calls()[3].read_units), (4, 1.0));
+    assert_eq!(site.all_rows(), rows + 1);
+}
+
+#[tokio::test]
+async fn a_further_try_behind_a_lead_that_came_to_nothing_costs_one_read_more_than_a_lead() {
+    let site = Site::start().await;
+    let first = site.accepted(&site.body()).await;
+    site.comes_to(first, "FAILED");
+    site.world.db.forget_calls();
+    let again = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
+    assert_ne!(site.accepted(&again).await, first);
+    let looked_up = ["BatchGetItem leads", "GetItem leads"];
+    assert_eq!(site.operations(), called(&[&FIRST, &looked_up, &["TransactWriteItems leads"]]));
+    let calls = site.world.db.calls();
+    let units: Vec<(f64, f64)> = calls.iter().map(|call| (call.read_units, call.write_units)).collect();
+    assert_eq!(units[2..], [(2.0, 0.0), (1.0, 0.0), (0.0, 8.0)]);
+    assert_eq!(trips(&calls), 4);
+}
+
+#[tokio::test]
+async fn who_does_not_pass_the_captcha_causes_the_same_calls_whether_or_not_there_is_a_lead() {
+    let site = Site::start().await;
+    let first = site.accepted(&site.body()).await;
+    site.comes_to(first, "FAILED");
+    site.captcha().refuses("invalid-input-response");
+    for (what, body) in [("known", site.body()), ("unknown", site.visitor(1))] {
+        site.world.db.forget_calls();
+        let body = crate::with(&body, "recaptchaToken", serde_json::json!(what));
+        assert_eq!(site.post(&body).await.status, 403);
+        assert_eq!(site.operations(), called(&[&FIRST, &["BatchGetItem leads"]]), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_lead_is_accepted_only_when_it_is_stored() {
+    for fault in [Fault::Throttled, Fault::Unreachable] {
+        let site = Site::start().await;
+        for operation in ["GetItem", "Query", "BatchGetItem", "TransactWriteItems"] {
+            site.world.db.fail(operation, fault, 3);
+            let answer = site.post(&site.body()).await;
+            assert_eq!(answer.status, 500, "{operation} {fault:?}");
+            assert_eq!(site.all_rows(), 0, "{operation} {fault:?}");
+            site.world.db.heal();
+        }
+        site.accepted(&site.body()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_fails_once_or_twice_is_tried_again() {
+    for (operation, fault) in [
+        ("GetItem", Fault::Throttled),
+        ("Query", Fault::Unreachable),
+        ("BatchGetItem", Fault::Throttled),
+        ("BatchGetItem", Fault::Unprocessed),
+        ("TransactWriteItems", Fault::Throttled),
+        ("TransactWriteItems", Fault::Unreachable),
+        ("TransactWriteItems", Fault::Conflict),
+        ("TransactWriteItems", Fault::ItemThrottled),
+        ("TransactWriteItems", Fault::AnswerLost),
+    ] {
+        let site = Site::start().await;
+        site.world.db.fail(operation, fault, 2);
+        site.accepted(&site.body()).await;
+        assert_eq!((site.rows("lead"), site.all_rows()), (1, 3), "{operation} {fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_lead_whose_answer_was_lost_is_accepted_once_and_answered_when_it_is_sent_again() {
+    let site = Site::start().await;
+    site.captcha().once.set(true);
+    site.world.db.fail("TransactWriteItems", Fault::AnswerLost, 3);
+    assert_eq!(site.post(&site.body()).await.status, 500);
+    assert_eq!(site.rows("lead"), 1, "nobody knows, but it is stored");
+    let same_token = site.accepted(&site.body()).await;
+    let new_token = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
+    assert_eq!(site.accepted(&new_token).await, same_token);
+    assert_eq!(site.rows("lead"), 1);
+    assert_eq!(site.lead(same_token).await.id, same_token);
+}
+
+#[tokio::test]
+async fn a_request_that_takes_too_long_is_our_failure() {
+    let mut site = Site::start().await;
+    site.leads.longest = Duration::from_millis(150);
+    for operation in ["GetItem", "Query", "BatchGetItem", "TransactWriteItems"] {
+        let held = site.world.db.hold(operation);
+        let answer = site.post(&site.body()).await;
+        assert_eq!(answer.status, 500, "{operation}");
+        assert_eq!(answer.json["type"], "SERVICE.CAMPAIGN_LEADS.INTERNAL_ERROR");
+        drop(held);
+    }
+    site.captcha().hangs.set(true);
+    assert_eq!(site.post(&site.body()).await.status, 500, "captcha");
+    assert_eq!(site.rows("lead"), 0);
+    assert!(leads::LONGEST < Duration::from_secs(10), "the function's time-out in template.yaml");
+}

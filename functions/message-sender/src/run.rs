@@ -1,0 +1,16 @@
+//! What the steps of one invocation share.
+
+use queue::Time;
+use runtime::SendRules;
+use runtime::metrics::Sends;
+use store::{Bucket, Store};
+
+/// One invocation.
+pub(crate) struct Run<'a, P> {
+    pub(crate) store: &'a Store,
+    pub(crate) bucket: &'a Bucket,
+    pub(crate) provider: P,
+    pub(crate) rules: &'a SendRules,
+    pub(crate) time: Time,
+    pub(crate) counted: Sends,
+}

@@ -1,0 +1,16 @@
+//! What the steps of one invocation share.
+
+use queue::Time;
+use runtime::metrics;
+use store::Store;
+
+use crate::settings::Rules;
+
+/// One invocation.
+pub(crate) struct Run<'a, T> {
+    pub(crate) store: &'a Store,
+    pub(crate) transport: &'a T,
+    pub(crate) rules: &'a Rules,
+    pub(crate) time: Time,
+    pub(crate) counted: metrics::Deliveries,
+}

@@ -1,0 +1,129 @@
+//! How a conversation is made, with what is made together with it.
+
+use crate::contact::Contact;
+use crate::conversation::participant::{External, Internal};
+use crate::conversation::people::{ExternalInput, People};
+use crate::conversation::plan::OnboardingPlan;
+use crate::conversation::{Conversation, ConversationName, ConversationStatus};
+use crate::ids::{ConversationId, TeamId};
+use crate::refused::Refused;
+use crate::settings::line::Lines;
+use crate::settings::onboarding::Reached;
+use crate::settings::template::Requested;
+use crate::settings::user::{User, UserRef};
+use crate::settings::workspace::{Team, Workspace, list_shard};
+use crate::time::Timestamp;
+
+/// What a request to make a conversation asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConversationCreate {
+    /// Customers, 1 to [`Conversation::MAX_EXTERNALS`]; a repeat counts once.
+    pub externals: Vec<ExternalInput>,
+    /// Agents, up to [`Conversation::MAX_INTERNALS`]; a repeat counts once.
+    pub internals: Vec<UserRef>,
+    /// The title.
+    pub name: Option<ConversationName>,
+    /// The status; otherwise the conversation is ACTIVE, or NOT_ASSIGNED_TO_HUMAN where the team has nobody.
+    pub status: Option<ConversationStatus>,
+    /// The team to whose next member it is assigned.
+    pub team: Option<TeamId>,
+    /// Templates in place of the workspace's, up to [`crate::Onboarding::MAX`].
+    pub templates: Option<Vec<Requested>>,
+}
+
+/// Who takes part in a conversation from its beginning, whose turn it is in a team left open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Party {
+    pub(super) externals: Vec<External>,
+    pub(super) internals: Vec<Internal>,
+    pub(super) strangers: Vec<Contact>,
+}
+
+impl Party {
+    /// The lines through which the customers are reached.
+    pub fn reached(&self, lines: &Lines) -> Vec<Reached> {
+        let found = self.externals.iter().filter_map(|external| lines.line(&external.channel));
+        let reached = found.map(|line| Reached {
+            channel: line.channel.clone(),
+            business_account: line.business_account.clone(),
+        });
+        reached.collect()
+    }
+}
+
+/// A conversation that is to be made, with what is made together with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// The conversation.
+    pub conversation: Conversation,
+    /// The contacts of customers who were none.
+    pub strangers: Vec<Contact>,
+    /// What is sent into it first, if anything is.
+    pub plan: Option<OnboardingPlan>,
+}
+
+impl ConversationCreate {
+    /// Who is to take part. `team` is the one that the request names, where the workspace has it.
+    ///
+    /// Refused in this order: a team beside internals (0607); of each customer, an unknown id (0606), then the line
+    /// (0605); an unknown or disabled user (0606); an unknown team (0607).
+    pub fn party(&self, people: &People<'_>, team: Option<&Team>) -> Result<Party, Refused> {
+        if let Some(team) = self.team.filter(|_| !self.internals.is_empty()) {
+            return Err(Refused::TeamWithInternals { team });
+        }
+        let (mut externals, mut internals) = (vec![], vec![]);
+        let strangers = people.join_externals(&mut externals, &self.externals)?;
+        people.join_internals(&mut internals, &self.internals)?;
+        match (self.team, team) {
+            (Some(named), None) => Err(Refused::UnknownTeam { team: named }),
+            _ => Ok(Party { externals, internals, strangers }),
+        }
+    }
+
+    /// The conversation of those who take part, with the templates that are sent into it first, in order. `assignee`
+    /// is whose turn it is in the team.
+    pub fn open(
+        &self,
+        id: ConversationId,
+        workspace: &Workspace,
+        party: Party,
+        assignee: Option<&User>,
+        steps: Vec<Requested>,
+        now: Timestamp,
+    ) -> Opening {
+        let Party { externals, mut internals, strangers } = party;
+        internals.extend(assignee.map(|user| Internal {
+            user: user.id,
+            shown: UserRef::Email(user.email.clone()),
+            joined_at: now,
+            last_seen_at: None,
+        }));
+        let nobody_to_take_it = self.team.is_some() && assignee.is_none();
+        let otherwise = if nobody_to_take_it {
+            ConversationStatus::NotAssignedToHuman
+        } else {
+            ConversationStatus::Active
+        };
+        let conversation = Conversation {
+            id,
+            workspace_id: workspace.id,
+            name: self.name.clone(),
+            status: self.status.unwrap_or(otherwise),
+            externals,
+            internals,
+            created_at: now,
+            updated_at: now,
+            list_shard: list_shard(id.as_uuid(), workspace.list_shards_write),
+            version: 1,
+        };
+        let plan = (!steps.is_empty()).then(|| OnboardingPlan {
+            workspace_id: workspace.id,
+            conversation: id,
+            recipients: conversation.recipients(),
+            steps,
+            done: 0,
+            created_at: now,
+        });
+        Opening { conversation, strangers, plan }
+    }
+}

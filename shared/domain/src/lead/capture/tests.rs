@@ -1,0 +1,347 @@
+use proptest::prelude::*;
+use url::Url;
+use uuid::Uuid;
+
+use super::*;
+use crate::ids::ChannelId;
+use crate::settings::line::{Brand, Line, Provider};
+use crate::settings::template::{Source, TemplateScope, Variable};
+
+const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+
+fn workspace() -> WorkspaceId {
+    WorkspaceId::from_uuid(Uuid::from_u128(1))
+}
+
+fn key() -> CaptureKey {
+    CaptureKey::from_entropy([10, 11, 12, 13, 14, 15])
+}
+
+fn capture() -> Capture {
+    let origins = ["https://www.example.com", "https://shop.example.com:8443"];
+    Capture {
+        enabled: true,
+        origins: origins.map(|origin| WebOrigin::parse(origin).unwrap()).to_vec(),
+        ..Capture::new(workspace(), key(), NOW)
+    }
+}
+
+fn one(origin: &str) -> SentOrigin {
+    SentOrigin::One(origin.to_owned())
+}
+
+#[test]
+fn every_objection_is_found_and_the_first_of_several_is_told() {
+    let (capture, key) = (capture(), key());
+    let disabled = Capture { enabled: false, ..capture.clone() };
+    let good = one("https://www.example.com");
+    let foreign = one("https://evil.example");
+    let rows = [
+        (Some(&capture), key.as_str(), &good, None),
+        (Some(&capture), key.as_str(), &SentOrigin::Absent, None),
+        (None, key.as_str(), &good, Some(Objection::UnknownWorkspace)),
+        (None, "lck_000000000000000000000000", &SentOrigin::Absent, Some(Objection::UnknownWorkspace)),
+        (Some(&disabled), key.as_str(), &good, Some(Objection::Disabled)),
+        (Some(&disabled), "x", &foreign, Some(Objection::Disabled)),
+        (Some(&capture), "", &good, Some(Objection::Key)),
+        (Some(&capture), &key.as_str()[1..], &good, Some(Objection::Key)),
+        (Some(&capture), &key.as_str().to_lowercase(), &foreign, Some(Objection::Key)),
+        (Some(&capture), key.as_str(), &foreign, Some(Objection::Origin)),
+        (Some(&capture), key.as_str(), &SentOrigin::Unclear, Some(Objection::Origin)),
+    ];
+    for (capture, key, origin, expected) in rows {
+        assert_eq!(Capture::admits(capture, key, origin).err(), expected, "{key} {origin:?}");
+    }
+}
+
+#[test]
+fn an_origin_is_allowed_only_as_it_is_written_down() {
+    let capture = capture();
+    assert!(capture.allows(&one("https://www.example.com")));
+    assert!(capture.allows(&one("https://shop.example.com:8443")));
+    for foreign in [
+        "",
+        "null",
+        "*",
+        "https://www.example.com/",
+        "https://www.example.com:443",
+        "https://www.example.com.",
+        "https://WWW.example.com",
+        "HTTPS://www.example.com",
+        "http://www.example.com",
+        "https://www.example.com.evil.example",
+        "https://evil-www.example.com",
+        "https://example.com",
+        "https://shop.example.com",
+        "https://shop.example.com:8444",
+        " https://www.example.com",
+        "https://www.example.com,https://evil.example",
+        "https://www.example.com https://evil.example",
+    ] {
+        assert!(!capture.allows(&one(foreign)), "{foreign}");
+    }
+    assert!(!capture.allows(&SentOrigin::Absent), "an answer to a server names no origin");
+}
+
+#[test]
+fn origins_are_taken_in_the_spelling_of_browsers_alone() {
+    for good in [
+        "https://example.com",
+        "https://www.example.com:8443",
+        "https://xn--bcher-kva.example",
+        "http://localhost:3000",
+        "http://127.0.0.1:8795",
+        "http://[::1]:8795",
+        "https://192.0.2.7",
+    ] {
+        assert_eq!(WebOrigin::parse(good).unwrap().as_str(), good);
+    }
+    for bad in [
+        "",
+        "example.com",
+        "//example.com",
+        "https://",
+        "https://Example.com",
+        "https://example.com/",
+        "https://example.com/path",
+        "https://example.com?x",
+        "https://example.com#x",
+        "https://example.com:443",
+        "https://example.com.",
+        "https://user@example.com",
+        "https://*.example.com",
+        "https://bücher.example",
+        "http://example.com",
+        "http://127.0.0.1.example.com",
+        "file:///x",
+        "null",
+        "*",
+        "chrome-extension://abc",
+    ] {
+        assert!(WebOrigin::parse(bad).is_err(), "{bad}");
+    }
+    assert_eq!(WebOrigin::parse("https://a.example:8443").unwrap().host(), "a.example");
+}
+
+#[test]
+fn the_brand_is_the_leads_own_or_the_set_ups_and_must_be_there() {
+    let brand = |id: &str| BrandId::parse(id).unwrap();
+    let there = Brand::new(brand("aster"), workspace(), "Aster", NOW).unwrap();
+    let lines = Lines { brands: vec![there], ..Lines::default() };
+    let with = |brand| Capture { brand, ..capture() };
+    let rows = [
+        (Some(brand("aster")), Some(brand("gone")), Some(brand("aster"))),
+        (None, Some(brand("aster")), Some(brand("aster"))),
+        (Some(brand("other")), Some(brand("aster")), None),
+        (None, Some(brand("gone")), None),
+        (None, None, None),
+    ];
+    for (named, default, expected) in rows {
+        assert_eq!(with(default).brand_of(named.as_ref(), &lines), expected);
+    }
+}
+
+#[test]
+fn a_capture_key_reads_back_and_nothing_else_is_one() {
+    let key = key();
+    assert_eq!(CaptureKey::parse(key.as_str()), Ok(key.clone()));
+    for bad in
+        ["", "lck_", &key.as_str()[..27], &format!("{}x", key.as_str()), "lck_00000000000000000000000!"]
+    {
+        assert!(CaptureKey::parse(bad).is_err(), "{bad}");
+    }
+    assert_eq!(format!("{key:?}"), "[CaptureKey]");
+}
+
+#[test]
+fn a_change_changes_what_it_says_and_a_repeated_one_nothing() {
+    let origin = |text: &str| WebOrigin::parse(text).unwrap();
+    let later = NOW.plus(Duration::from_secs(1));
+    let capture = capture();
+    assert_eq!(capture.changed(&CaptureChange::default(), later), Ok(None));
+    let change = CaptureChange {
+        enabled: Some(false),
+        add_origins: vec![origin("https://a.example"), origin("https://www.example.com")],
+        remove_origins: vec![origin("https://shop.example.com:8443"), origin("https://gone.example")],
+        brand: Patch::Set(BrandId::parse("aster").unwrap()),
+        template: Some(TemplateId::from_uuid(Uuid::from_u128(7))),
+        threshold: Threshold::from_hundredths(70),
+        daily_cap: Patch::Set(10),
+        phone_cap: Patch::Set(2),
+    };
+    let next = capture.changed(&change, later).unwrap().unwrap();
+    let expected = Capture {
+        enabled: false,
+        origins: vec![origin("https://www.example.com"), origin("https://a.example")],
+        brand: BrandId::parse("aster").ok(),
+        template: Some(TemplateId::from_uuid(Uuid::from_u128(7))),
+        threshold: Threshold::from_hundredths(70).unwrap(),
+        caps: LeadCaps { daily: Some(10), per_phone: Some(2) },
+        updated_at: later,
+        version: 2,
+        ..capture.clone()
+    };
+    assert_eq!(next, expected);
+    assert_eq!(next.changed(&change, later), Ok(None));
+    let cleared = CaptureChange {
+        brand: Patch::Clear,
+        daily_cap: Patch::Clear,
+        phone_cap: Patch::Clear,
+        ..CaptureChange::default()
+    };
+    let next = next.changed(&cleared, NOW).unwrap().unwrap();
+    assert_eq!((next.brand, next.caps, next.version), (None, LeadCaps::default(), 3));
+    assert_eq!(next.updated_at, later.plus(Duration::from_millis(1)), "time never goes back");
+}
+
+#[test]
+fn a_set_up_has_no_more_than_twenty_origins() {
+    let origins = |count: usize| {
+        (0..count).map(|n| WebOrigin::parse(&format!("https://w{n}.example")).unwrap()).collect()
+    };
+    let add = |count| CaptureChange { add_origins: origins(count), ..CaptureChange::default() };
+    let capture = Capture::new(workspace(), key(), NOW);
+    let full = capture.with(&add(20)).unwrap();
+    assert_eq!(capture.with(&add(21)), Err(TooManyOrigins));
+    assert_eq!(full.changed(&add(20), NOW), Ok(None), "each is there once");
+    assert_eq!(full.changed(&add(21), NOW), Err(TooManyOrigins));
+    let swapped = CaptureChange {
+        remove_origins: origins(1),
+        add_origins: vec![WebOrigin::parse("https://new.example").unwrap()],
+        ..CaptureChange::default()
+    };
+    assert_eq!(full.with(&swapped).unwrap().origins.len(), 20);
+}
+
+#[test]
+fn another_key_is_another_version_and_nothing_else() {
+    let (capture, other) = (capture(), CaptureKey::from_entropy([9; 6]));
+    let next = capture.rekeyed(other.clone(), NOW);
+    let updated_at = NOW.plus(Duration::from_millis(1));
+    assert_eq!(next, Capture { key: other, updated_at, version: 2, ..capture });
+}
+
+#[test]
+fn a_captcha_secret_is_of_visible_characters() {
+    for good in ["s", &"x".repeat(512)] {
+        assert_eq!(Capture::secret(good).unwrap(), Secret::new(good));
+    }
+    for bad in ["", "two words", "line\n", "caf\u{e9}", &"x".repeat(513)] {
+        assert!(Capture::secret(bad).is_err(), "{bad}");
+    }
+}
+
+/// A template that is approved for the accounts, with variables that only a caller fills.
+fn template(approved: &[&str], asked: &[&str]) -> Template {
+    let variable = |name: &&str| Variable::new(name, Source::Caller).unwrap();
+    Template {
+        id: TemplateId::from_uuid(Uuid::from_u128(7)),
+        scope: TemplateScope::Platform,
+        provider: Provider::WhatsApp,
+        name: "hello".to_owned(),
+        language: "en".to_owned(),
+        variables: asked.iter().map(variable).collect(),
+        approved_by: approved.iter().map(|id| BusinessAccountId::parse(id).unwrap()).collect(),
+        created_at: NOW,
+        version: 1,
+    }
+}
+
+/// `alpha` writes from an account of its own; `beta`, without a line, from the default one's, which is `alpha`'s.
+fn lines() -> Lines {
+    let brand = |id: &str, line: Option<&str>| Brand {
+        line: line.map(|line| ChannelId::parse(line).unwrap()),
+        ..Brand::new(BrandId::parse(id).unwrap(), workspace(), "A brand", NOW).unwrap()
+    };
+    let line = |id: &str, brand: &str, account: &str| {
+        let (id, brand) = (ChannelId::parse(id).unwrap(), BrandId::parse(brand).unwrap());
+        Line::new(workspace(), id, brand, BusinessAccountId::parse(account).unwrap(), NOW).unwrap()
+    };
+    Lines {
+        lines: vec![line("1", "alpha", "A"), line("2", "gamma", "C")],
+        brands: vec![brand("alpha", Some("1")), brand("beta", None), brand("gamma", Some("2"))],
+        default: ChannelId::parse("1").ok(),
+    }
+}
+
+#[test]
+fn all_that_keeps_a_set_up_from_being_enabled_is_named() {
+    let (lines, nobody) = (lines(), Lines::default());
+    let no_default = Lines { default: None, ..lines.clone() };
+    let brand = |id: &str| BrandId::parse(id).unwrap();
+    let id = template(&[], &[]).id;
+    let complete = |named: Option<&str>| Capture { brand: named.map(brand), template: Some(id), ..capture() };
+    let (good, unapproved) = (template(&["A"], &[]), template(&["B"], &[]));
+    let asking = template(&["A"], &["code"]);
+    let rows = [
+        (complete(Some("alpha")), true, &lines, Some(&good), vec![]),
+        (complete(Some("beta")), true, &lines, Some(&good), vec![]),
+        (complete(None), true, &lines, Some(&good), vec![]),
+        (complete(Some("alpha")), false, &lines, Some(&good), vec![Lack::Secret]),
+        (
+            Capture { origins: vec![], ..complete(Some("alpha")) },
+            true,
+            &lines,
+            Some(&good),
+            vec![Lack::Origins],
+        ),
+        (Capture { template: None, ..complete(Some("alpha")) }, true, &lines, None, vec![Lack::Template]),
+        (complete(Some("alpha")), true, &lines, None, vec![Lack::UnknownTemplate(id)]),
+        (complete(Some("alpha")), true, &lines, Some(&asking), vec![Lack::CallerValues(id)]),
+        (complete(Some("delta")), true, &lines, Some(&good), vec![Lack::UnknownBrand(brand("delta"))]),
+        (complete(Some("beta")), true, &no_default, Some(&good), vec![Lack::Line(brand("beta"))]),
+        (
+            complete(Some("gamma")),
+            true,
+            &lines,
+            Some(&good),
+            vec![Lack::Approval {
+                template: id,
+                brand: brand("gamma"),
+                account: BusinessAccountId::parse("C").unwrap(),
+            }],
+        ),
+        (complete(None), true, &lines, Some(&unapproved), vec![Lack::Brand]),
+        (complete(None), true, &nobody, Some(&good), vec![Lack::Brand]),
+        (
+            Capture::new(workspace(), key(), NOW),
+            false,
+            &nobody,
+            None,
+            vec![Lack::Secret, Lack::Origins, Lack::Template, Lack::Brand],
+        ),
+    ];
+    for (capture, has_secret, lines, template, expected) in rows {
+        let known = CaptureKnown { has_secret, lines, template };
+        assert_eq!(capture.lacks(&known), expected);
+    }
+}
+
+#[test]
+fn brands_whose_leads_could_not_be_written_to_are_told() {
+    let (lines, good) = (lines(), template(&["A"], &[]));
+    let no_default = Lines { default: None, ..lines.clone() };
+    let told = |lines: &Lines, template: Option<&Template>| {
+        let known = CaptureKnown { has_secret: false, lines, template };
+        let brands = capture().unreachable(&known);
+        brands.into_iter().map(|brand| brand.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&lines, Some(&good)), ["gamma"]);
+    assert_eq!(told(&no_default, Some(&good)), ["beta", "gamma"]);
+    assert_eq!(told(&lines, Some(&template(&["A", "C"], &[]))), [""; 0]);
+    assert_eq!(told(&lines, None), [""; 0]);
+}
+
+proptest! {
+    #[test]
+    fn keys_of_any_entropy_have_the_form(entropy: [u64; 6]) {
+        prop_assert!(CaptureKey::parse(CaptureKey::from_entropy(entropy).as_str()).is_ok());
+    }
+
+    #[test]
+    fn an_origin_that_is_taken_is_what_its_url_serializes_to(text in "https?://[a-zA-Z0-9.:/@*-]{0,20}") {
+        if let Ok(origin) = WebOrigin::parse(&text) {
+            prop_assert_eq!(Url::parse(&text).unwrap().origin().ascii_serialization(), origin.as_str());
+        }
+    }
+}

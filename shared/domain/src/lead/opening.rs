@@ -1,0 +1,100 @@
+//! What a lead opens: contact, conversation and message.
+
+use std::time::Duration;
+
+use crate::contact::Contact;
+use crate::conversation::{ContactRef, Conversation, ConversationStatus, External};
+use crate::ids::TemplateId;
+use crate::lead::Lead;
+use crate::lead::visitor::LeadName;
+use crate::message::{Content, Message, MessageStatus, SentBy};
+use crate::sending::Progress;
+use crate::settings::line::Line;
+use crate::settings::template::{Parameters, Requested};
+use crate::settings::workspace::list_shard;
+use crate::time::Timestamp;
+
+/// What a lead opens: written in the transaction in which it begins to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeadOpening {
+    /// The contact that has the number, as it is to stand.
+    pub contact: Contact,
+    /// The conversation.
+    pub conversation: Conversation,
+    /// The message.
+    pub message: Message,
+}
+
+impl Lead {
+    /// What it opens, with its message about to be sent: `found` is the contact that has the number, whose blanks are
+    /// filled and nothing else; conversations stand in lists spread over `shards`.
+    pub fn opening(
+        &self,
+        found: Option<&Contact>,
+        line: &Line,
+        template: TemplateId,
+        shards: u8,
+        now: Timestamp,
+    ) -> LeadOpening {
+        let contact = self.contact_of(found, now);
+        let external = External {
+            contact: contact.id,
+            shown: ContactRef::Cellphone(self.cellphone.clone()),
+            channel: line.channel.clone(),
+            brand: self.brand.clone(),
+            joined_at: now,
+            last_seen_at: None,
+        };
+        let conversation = Conversation {
+            id: self.conversation,
+            workspace_id: self.workspace_id,
+            name: None,
+            status: ConversationStatus::NotAssignedToHuman,
+            externals: vec![external],
+            internals: vec![],
+            created_at: now,
+            updated_at: now,
+            list_shard: list_shard(self.conversation.as_uuid(), shards),
+            version: 1,
+        };
+        let recipients = conversation.recipients();
+        let content = Content::Template(Requested { template, parameters: Parameters::new() });
+        let mut parts = content.parts_for(&recipients);
+        for part in &mut parts {
+            part.status = MessageStatus::Sending;
+        }
+        let message = Message {
+            id: self.message,
+            workspace_id: self.workspace_id,
+            conversation: self.conversation,
+            seq: 1,
+            sent_by: SentBy::Lead,
+            content,
+            reply_to: None,
+            recipients,
+            parts,
+            progress: Progress::default(),
+            created_at: now,
+            updated_at: now,
+            version: 1,
+        };
+        LeadOpening { contact, conversation, message }
+    }
+
+    /// The contact that has the number: the one found, with its name filled in if it had none, or a new one.
+    fn contact_of(&self, found: Option<&Contact>, now: Timestamp) -> Contact {
+        let (first_name, last_name) = self.name.as_ref().map(LeadName::first_and_last).unwrap_or_default();
+        let Some(found) = found else {
+            let cellphone = Some(self.cellphone.clone());
+            let blank = Contact::blank(self.contact, self.workspace_id, now);
+            return Contact { cellphone, first_name, last_name, ..blank };
+        };
+        // A name is one thing: half of another one's is not filled up.
+        let nameless = found.first_name.is_none() && found.last_name.is_none();
+        if !nameless || first_name.is_none() {
+            return found.clone();
+        }
+        let updated_at = now.max(found.updated_at.plus(Duration::from_millis(1)));
+        Contact { first_name, last_name, updated_at, version: found.version + 1, ..found.clone() }
+    }
+}

@@ -1,0 +1,67 @@
+//! Web origins: the pages on which leads are captured.
+
+use url::{Host, Url};
+
+use crate::text::Unfit;
+
+/// What a request says of the page it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SentOrigin {
+    /// Nothing: it comes from a server.
+    Absent,
+    /// One `Origin` header, as it was sent.
+    One(String),
+    /// Several, or one that is no text. No browser sends that.
+    Unclear,
+}
+
+/// The origin of a web page as browsers spell it: scheme, host and, unless it is the scheme's own, port.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WebOrigin {
+    text: String,
+    host: String,
+}
+
+impl WebOrigin {
+    const MAX: usize = 300;
+
+    /// Reads an origin in exactly the spelling that browsers send, as it is compared byte for byte: `https://`, or
+    /// `http://` on the machine itself; a host in lower case (punycode where it is international); no path, no slash.
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
+        let unfit = |reason| Err(Unfit::Value { reason });
+        let Some(url) = Url::parse(text).ok().filter(|_| text.len() <= Self::MAX) else {
+            return unfit("an origin looks like https://www.example.com or https://example.com:8443");
+        };
+        let loopback = match url.host() {
+            Some(Host::Domain(name)) => name == "localhost",
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => return unfit("an origin has a host"),
+        };
+        match url.scheme() {
+            "https" => {}
+            "http" if loopback => {}
+            _ => return unfit("an origin is https://, or http:// on localhost"),
+        }
+        if url.origin().ascii_serialization() != text {
+            return unfit(
+                "an origin is spelled as browsers send it: lower case, no path, no default port, no slash",
+            );
+        }
+        if url.host_str().is_some_and(|host| host.ends_with('.') || host.contains('*')) {
+            return unfit("an origin names one host, without a dot at its end");
+        }
+        let host = url.host_str().unwrap_or_default().to_owned();
+        Ok(Self { text: text.to_owned(), host })
+    }
+
+    /// The origin.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Its host.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+}

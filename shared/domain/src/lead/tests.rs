@@ -1,0 +1,402 @@
+mod sending;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::*;
+use crate::contact::Contact;
+use crate::conversation::{ContactRef, Conversation, ConversationStatus, External};
+use crate::ids::{BusinessAccountId, ChannelId, Ids, TemplateId};
+use crate::lead::captcha::Score;
+use crate::lead::capture::{Capture, CaptureKey};
+use crate::message::{Content, Message, MessageStatus, SentBy};
+use crate::retry::{Jitter, RetrySchedule};
+use crate::secret::Secret;
+use crate::sending::{End, SendSchedule, Standing};
+use crate::settings::line::{Brand, Line, Lines, Provider};
+use crate::settings::template::{Parameters, Requested, Template, TemplateScope};
+use crate::settings::workspace::list_shard;
+use crate::text::{Email, PersonName, Unfit};
+
+const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+const LEASE: Uuid = Uuid::from_u128(9);
+const MOMENT: Duration = Duration::from_millis(1);
+
+#[derive(Default)]
+struct Counting(AtomicU64);
+
+impl Ids for Counting {
+    fn next(&self) -> Uuid {
+        Uuid::from_u128(u128::from(self.0.fetch_add(1, Ordering::Relaxed)) + 1)
+    }
+}
+
+fn workspace() -> WorkspaceId {
+    WorkspaceId::from_uuid(Uuid::from_u128(100))
+}
+
+fn brand() -> BrandId {
+    BrandId::parse("brand").unwrap()
+}
+
+fn phone() -> Cellphone {
+    Cellphone::parse("+12025550101").unwrap()
+}
+
+fn person(name: &str) -> Option<PersonName> {
+    PersonName::parse(name).ok()
+}
+
+fn request(name: &str) -> LeadRequest {
+    LeadRequest {
+        workspace_id: workspace(),
+        capture_key: Secret::new("lck_0"),
+        cellphone: phone(),
+        name: LeadName::read(name).unwrap(),
+        brand: None,
+        landing_uri: LandingUri::parse("https://www.example.com/spring?a=1").unwrap(),
+        utm: Utm::of([("utm_source".to_owned(), "search".to_owned())].into()).unwrap(),
+        consented_at: Some(NOW.plus(MOMENT)),
+        captcha: Secret::new("token"),
+    }
+}
+
+fn seen(address: &str) -> VisitorSeen<'_> {
+    let score = Score::from_hundredths(70).unwrap();
+    VisitorSeen { brand: brand(), score, address, user_agent: Some("Browser/1.0") }
+}
+
+fn lead_of(name: &str) -> Lead {
+    request(name).accepted(seen("203.0.113.7"), &Counting::default(), NOW)
+}
+
+fn lead() -> Lead {
+    lead_of("Ana Pérez")
+}
+
+fn line() -> Line {
+    let account = BusinessAccountId::parse("2055500001").unwrap();
+    Line::new(workspace(), ChannelId::parse("1045551234567").unwrap(), brand(), account, NOW).unwrap()
+}
+
+fn template() -> Template {
+    Template {
+        id: TemplateId::from_uuid(Uuid::from_u128(7)),
+        scope: TemplateScope::Workspace(workspace()),
+        provider: Provider::WhatsApp,
+        name: "hello".to_owned(),
+        language: "es".to_owned(),
+        variables: vec![],
+        approved_by: [line().business_account].into(),
+        created_at: NOW,
+        version: 1,
+    }
+}
+
+fn opening(lead: &Lead, found: Option<&Contact>) -> LeadOpening {
+    lead.opening(found, &line(), template().id, 4, NOW)
+}
+
+fn stranger() -> ContactId {
+    ContactId::from_uuid(Uuid::from_u128(50))
+}
+
+fn ended(lead: &Lead, end: End) -> (Lead, LeadWord) {
+    lead.ended(end, &SendSchedule::decided(), Jitter::NONE, NOW)
+}
+
+fn begun() -> Lead {
+    lead().begun(stranger(), LEASE, NOW)
+}
+
+fn error(word: &str) -> PartError {
+    PartError::of(word)
+}
+
+#[test]
+fn an_accepted_lead_is_queued_with_its_ids_and_its_permission() {
+    let ids = Counting::default();
+    let lead = request("Ana").accepted(seen("203.0.113.7"), &ids, NOW);
+    assert_eq!((lead.state, lead.version, lead.opened), (LeadState::Queued, 1, false));
+    assert_eq!((lead.created_at, lead.updated_at, &lead.progress), (NOW, NOW, &Progress::default()));
+    assert_eq!((lead.error.clone(), lead.brand.clone(), lead.cellphone.clone()), (None, brand(), phone()));
+    let minted =
+        [*lead.id.as_uuid(), *lead.contact.as_uuid(), *lead.conversation.as_uuid(), *lead.message.as_uuid()];
+    assert_eq!(minted, [1, 2, 3, 4].map(Uuid::from_u128), "each its own");
+    let consent = Consent {
+        status: ConsentStatus::Granted,
+        captured_at: Some(NOW.plus(MOMENT)),
+        received_at: NOW,
+        landing_uri: lead.landing_uri.clone(),
+        address_hash: Consent::hash_of(lead.id, "203.0.113.7"),
+        user_agent: Some("Browser/1.0".to_owned()),
+        score: Score::from_hundredths(70).unwrap(),
+    };
+    assert_eq!(lead.consent, consent);
+}
+
+#[test]
+fn of_a_browsers_name_the_beginning_is_kept() {
+    let long = "ñ".repeat(Consent::MAX_USER_AGENT + 1);
+    let seen = VisitorSeen { user_agent: Some(&long), ..seen("") };
+    let kept = request("").accepted(seen.clone(), &Counting::default(), NOW).consent.user_agent.unwrap();
+    assert_eq!((kept.chars().count(), long.starts_with(&kept)), (512, true));
+    let silent = VisitorSeen { user_agent: None, ..seen };
+    assert_eq!(request("").accepted(silent, &Counting::default(), NOW).consent.user_agent, None);
+}
+
+#[test]
+fn an_address_can_be_checked_and_put_together_with_no_other() {
+    let id = |n| LeadId::from_uuid(Uuid::from_u128(n));
+    let hash = Consent::hash_of(id(1), "203.0.113.7");
+    // printf '00000000-0000-0000-0000-000000000001|203.0.113.7' | sha256sum
+    assert_eq!(hash, "d44f806fcf925965b2ac4abfe785b4bbcfabfda230fdfdffd2aef6fec5bfa36e");
+    assert_ne!(hash, Consent::hash_of(id(2), "203.0.113.7"));
+    assert_ne!(hash, Consent::hash_of(id(1), "203.0.113.8"));
+}
+
+#[test]
+fn states_and_permissions_have_their_words() {
+    for (state, word, is_final, came_to_nothing) in [
+        (LeadState::Queued, "QUEUED", false, false),
+        (LeadState::Sending, "SENDING", false, false),
+        (LeadState::Sent, "SENT", true, false),
+        (LeadState::Failed, "FAILED", true, true),
+        (LeadState::Unknown, "UNKNOWN", true, false),
+        (LeadState::Suppressed, "SUPPRESSED", true, true),
+    ] {
+        assert_eq!((state.as_str(), state.is_final()), (word, is_final));
+        assert_eq!(state.came_to_nothing(), came_to_nothing, "{word}");
+        assert_eq!(LeadState::parse(word), Ok(state));
+    }
+    assert_eq!(LeadState::parse("sent"), Err(Unfit::NotOneOf { expected: LeadState::NAMES }));
+    for status in [ConsentStatus::Granted, ConsentStatus::NotProvided] {
+        assert_eq!(ConsentStatus::parse(status.as_str()), Ok(status));
+    }
+    assert_eq!(ConsentStatus::parse("granted"), Err(Unfit::NotOneOf { expected: ConsentStatus::NAMES }));
+}
+
+#[test]
+fn a_name_is_trimmed_and_a_blank_one_is_none() {
+    let name = |text: &str| LeadName::read(text).map(|name| name.map(|name| name.as_str().to_owned()));
+    assert_eq!(name(" Ana \n"), Ok(Some("Ana".to_owned())));
+    assert_eq!((name(""), name(" \t ")), (Ok(None), Ok(None)));
+    assert_eq!(name(&"ñ".repeat(100)), Ok(Some("ñ".repeat(100))));
+    assert_eq!(name(&"ñ".repeat(101)), Err(Unfit::TooLong { max: 100 }));
+    assert_eq!(name(&format!(" {} ", "ñ".repeat(100))), Ok(Some("ñ".repeat(100))));
+    assert_eq!(LeadName::parse(" "), Err(Unfit::TooShort { min: 1 }));
+    assert_eq!(LeadName::parse("Ana").unwrap().as_str(), "Ana");
+}
+
+#[test]
+fn the_first_word_is_the_first_name_and_the_rest_the_last() {
+    for (name, first, last) in [
+        ("Ana", "Ana", ""),
+        ("Ana Pérez", "Ana", "Pérez"),
+        ("  Ana   Pérez  de Ruiz ", "Ana", "Pérez  de Ruiz"),
+        ("Ana\tPérez", "Ana", "Pérez"),
+        ("Ana\u{a0}Pérez", "Ana", "Pérez"),
+    ] {
+        assert_eq!(LeadName::parse(name).unwrap().first_and_last(), (person(first), person(last)), "{name}");
+    }
+}
+
+#[test]
+fn a_landing_page_is_a_web_page_kept_as_it_was_sent() {
+    let longest = format!("https://example.com/{}", "x".repeat(2_048 - 20));
+    for text in
+        ["https://example.com", "HTTP://Example.com/a?b=c#d", "http://localhost:8080/ñ", longest.as_str()]
+    {
+        assert_eq!(LandingUri::parse(text).unwrap().as_str(), text);
+    }
+    assert_eq!(LandingUri::parse(""), Err(Unfit::TooShort { min: 1 }));
+    assert_eq!(LandingUri::parse(&format!("{longest}x")), Err(Unfit::TooLong { max: 2_048 }));
+    for text in [
+        "example.com",
+        "/spring",
+        "ftp://example.com",
+        "javascript:alert(1)",
+        "mailto:a@example.com",
+        "https://",
+        "https:example.com",
+        "https:/example.com",
+        "http:///spring",
+        "https:example.com?from=http://a",
+        "https:// example.com",
+        " https://example.com",
+        "https://example.com/a b",
+        "https://example.com/\n",
+        "https://example.com/\u{0}",
+        "data:text/html,x",
+        "file:///etc/hosts",
+    ] {
+        assert_eq!(LandingUri::parse(text), Err(Unfit::Value { reason: "not a web page" }), "{text}");
+    }
+}
+
+#[test]
+fn a_campaign_has_so_many_keys_of_such_a_length() {
+    let utm = |values: Vec<(String, String)>| Utm::of(values.into_iter().collect());
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let keys = |count: usize| (0..count).map(|n| pair(&format!("k{n}"), "")).collect::<Vec<_>>();
+    assert_eq!(utm(keys(20)).unwrap().values().len(), 20);
+    assert_eq!(utm(keys(21)), Err(Unfit::TooLong { max: 20 }));
+    let (longest, longer) = ("ñ".repeat(256), "ñ".repeat(257));
+    assert!(utm(vec![pair(&longest, &longest)]).is_ok());
+    assert_eq!(utm(vec![pair("", "x")]), Err(Unfit::TooShort { min: 1 }));
+    assert_eq!(utm(vec![pair(&longer, "")]), Err(Unfit::TooLong { max: 256 }));
+    assert_eq!(utm(vec![pair("a", &longer)]), Err(Unfit::TooLong { max: 256 }));
+}
+
+#[test]
+fn what_tells_of_a_visitor_is_printed_nowhere() {
+    let printed = format!("{:?} {:?}", request("Ana Pérez"), lead());
+    for word in ["Ana", "Pérez", "spring", "+12025550101", "Browser", "search", "token"] {
+        assert!(!printed.contains(word), "{word}: {printed}");
+    }
+}
+
+/// A set-up that lets leads be written to.
+fn capture() -> Capture {
+    Capture { enabled: true, ..Capture::new(workspace(), CaptureKey::from_entropy([1; 6]), NOW) }
+}
+
+#[test]
+fn what_forbids_a_lead_comes_before_what_stands_in_its_way() {
+    let (on, line, template) = (capture(), line(), template());
+    let off = Capture { enabled: false, ..on.clone() };
+    let unapproved = Template { approved_by: [].into(), ..template.clone() };
+    let nothing = LeadKnown { capture: None, opted_out: true, line: None, template: None };
+    let not_given = {
+        let mut lead = lead();
+        lead.consent.status = ConsentStatus::NotProvided;
+        lead
+    };
+    let suppressed = |word| Err(NotSent::Suppressed(error(word)));
+    let failed = |word| Err(NotSent::Failed(error(word)));
+    let enabled = LeadKnown { capture: Some(&on), ..nothing };
+    let willing = LeadKnown { opted_out: false, ..enabled };
+    let reached = LeadKnown { line: Some(&line), ..willing };
+    let rows = [
+        (&not_given, nothing, suppressed("NO_CONSENT")),
+        (&lead(), nothing, suppressed("CAPTURE_DISABLED")),
+        (&lead(), LeadKnown { capture: Some(&off), ..nothing }, suppressed("CAPTURE_DISABLED")),
+        (&lead(), enabled, suppressed("OPTED_OUT")),
+        (&lead(), willing, failed("NO_LINE")),
+        (&lead(), LeadKnown { template: Some(&unapproved), ..willing }, failed("NO_LINE")),
+        (&lead(), reached, failed("NO_TEMPLATE")),
+        (&lead(), LeadKnown { template: Some(&unapproved), ..reached }, failed("NOT_APPROVED")),
+        (&lead(), LeadKnown { template: Some(&template), ..reached }, Ok((&line, &template))),
+    ];
+    for (lead, known, expected) in rows {
+        assert_eq!(lead.check(&known), expected, "{known:?}");
+    }
+}
+
+#[test]
+fn a_lead_is_reached_by_its_brands_line_and_then_by_its_messages() {
+    let other = Line { channel: ChannelId::parse("2").unwrap(), ..line() };
+    let of = |line: Option<&Line>| Brand {
+        line: line.map(|line| line.channel.clone()),
+        ..Brand::new(brand(), workspace(), "A brand", NOW).unwrap()
+    };
+    let lines = |brands, default: Option<&Line>| Lines {
+        lines: vec![line(), other.clone()],
+        brands,
+        default: default.map(|line| line.channel.clone()),
+    };
+    let by = |lines: &Lines, message: Option<&Message>| lead().line(message, lines).cloned();
+    let message = opening(&lead(), None).message;
+    for (lines, first, later) in [
+        (lines(vec![of(Some(&other))], None), Some(&other), Some(line())),
+        (lines(vec![of(None)], Some(&other)), Some(&other), Some(line())),
+        (lines(vec![of(None)], None), None, Some(line())),
+        (lines(vec![], Some(&other)), None, Some(line())),
+        (Lines { lines: vec![other.clone()], ..lines(vec![of(Some(&other))], None) }, Some(&other), None),
+    ] {
+        assert_eq!(by(&lines, None).as_ref(), first, "{lines:?}");
+        assert_eq!(by(&lines, Some(&message)), later, "{lines:?}");
+    }
+}
+
+#[test]
+fn a_stranger_becomes_a_contact_with_the_leads_name_and_number() {
+    for (name, first, last) in [("Ana Pérez", "Ana", "Pérez"), ("Ana", "Ana", ""), ("", "", "")] {
+        let lead = lead_of(name);
+        let expected = Contact {
+            first_name: person(first),
+            last_name: person(last),
+            cellphone: Some(phone()),
+            ..Contact::blank(lead.contact, workspace(), NOW)
+        };
+        assert_eq!(opening(&lead, None).contact, expected);
+    }
+}
+
+#[test]
+fn of_a_contact_that_is_there_blanks_are_filled_and_nothing_else() {
+    let later = NOW.plus(MOMENT);
+    let blank = Contact {
+        cellphone: Some(phone()),
+        email: Email::parse("ana@example.com").ok(),
+        version: 3,
+        ..Contact::blank(stranger(), workspace(), NOW)
+    };
+    let named = |first, last| Contact { first_name: person(first), last_name: person(last), ..blank.clone() };
+    let filled = |first, last| Contact { updated_at: later, version: 4, ..named(first, last) };
+    for (name, found, expected) in [
+        ("Ana Pérez", named("", ""), filled("Ana", "Pérez")),
+        ("Ana", named("", ""), filled("Ana", "")),
+        ("", named("", ""), named("", "")),
+        ("Ana Pérez", named("María", "Gil"), named("María", "Gil")),
+        // Half of another name is not filled up: María Pérez is nobody.
+        ("Ana Pérez", named("María", ""), named("María", "")),
+        ("Ana Pérez", named("", "Gil"), named("", "Gil")),
+    ] {
+        let opened = opening(&lead_of(name), Some(&found));
+        assert_eq!(opened.contact, expected, "{name}");
+        assert_eq!(opened.conversation.externals[0].contact, found.id);
+        assert_eq!(opened.message.recipients[0].contact, found.id);
+    }
+    let ahead = Contact { updated_at: later, ..blank };
+    assert_eq!(opening(&lead(), Some(&ahead)).contact.updated_at, later.plus(MOMENT), "time goes on");
+}
+
+#[test]
+fn what_a_lead_opens_is_for_nobody_yet_with_one_message_about_to_be_sent() {
+    let lead = lead();
+    let LeadOpening { conversation, message, .. } = opening(&lead, None);
+    let external = External {
+        contact: lead.contact,
+        shown: ContactRef::Cellphone(phone()),
+        channel: line().channel,
+        brand: brand(),
+        joined_at: NOW,
+        last_seen_at: None,
+    };
+    let expected = Conversation {
+        id: lead.conversation,
+        workspace_id: workspace(),
+        name: None,
+        status: ConversationStatus::NotAssignedToHuman,
+        externals: vec![external],
+        internals: vec![],
+        created_at: NOW,
+        updated_at: NOW,
+        list_shard: list_shard(lead.conversation.as_uuid(), 4),
+        version: 1,
+    };
+    assert_eq!(conversation, expected);
+    assert_eq!((message.id, message.conversation, message.seq), (lead.message, lead.conversation, 1));
+    assert_eq!((message.sent_by, message.reply_to, message.version), (SentBy::Lead, None, 1));
+    let template = Requested { template: template().id, parameters: Parameters::new() };
+    assert_eq!(message.content, Content::Template(template));
+    assert_eq!((message.status(), message.parts.len()), (MessageStatus::Sending, 1));
+    assert_eq!((message.created_at, &message.progress), (NOW, &Progress::default()));
+    let waits = Brand { ..Brand::new(BrandId::parse("other").unwrap(), workspace(), "x", NOW).unwrap() };
+    let of_other = Lead { brand: waits.id.clone(), ..lead };
+    let opened = opening(&of_other, None);
+    assert_eq!(opened.conversation.externals[0].brand, waits.id, "the lead's brand, not the line's");
+}

@@ -1,0 +1,40 @@
+//! The name under which a file is uploaded and shown.
+
+use std::fmt;
+
+use crate::text::{Unfit, within};
+
+/// A file's original name: 1 to 255 characters without path separators. Prints redacted.
+#[derive(Clone, PartialEq, Eq)]
+pub struct FileName(String);
+
+impl FileName {
+    /// The greatest number of characters.
+    pub const MAX: usize = 255;
+
+    /// Reads a name.
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
+        within(text, 1, Self::MAX)?;
+        if text.contains(['/', '\\']) {
+            return Err(Unfit::Value { reason: "a file name cannot contain path separators" });
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The name as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// From the last dot on, in the name's own case; a name that begins with its only dot has none.
+    pub fn extension(&self) -> Option<&str> {
+        let dot = self.0.rfind('.').filter(|dot| *dot > 0)?;
+        Some(&self.0[dot..])
+    }
+}
+
+impl fmt::Debug for FileName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[FileName]")
+    }
+}

@@ -1,0 +1,151 @@
+//! What files are uploaded as, and the formats and sizes of each type.
+
+use crate::media::file_name::FileName;
+use crate::words::words;
+
+pub(super) const KB: u64 = 1_024;
+pub(super) const MB: u64 = 1_024 * KB;
+
+/// What may be uploaded as one type of file.
+#[derive(Debug)]
+pub struct TypeRule {
+    /// The type.
+    pub file_type: FileType,
+    /// The greatest size in bytes.
+    pub max_bytes: u64,
+    /// Extensions in lower case, each with the MIME type that belongs to it.
+    pub formats: &'static [(&'static str, &'static str)],
+}
+
+/// The specification's table, in the order of [`FileType::NAMES`]; what it does not show (the extension of PDF, the
+/// stickers) is decided.
+pub const RULES: &[TypeRule] = &[
+    TypeRule {
+        file_type: FileType::Image,
+        max_bytes: 16 * MB,
+        formats: &[
+            (".jpeg", "image/jpeg"),
+            (".jpg", "image/jpeg"),
+            (".png", "image/png"),
+            (".webp", "image/webp"),
+        ],
+    },
+    TypeRule {
+        file_type: FileType::Video,
+        max_bytes: 64 * MB,
+        formats: &[(".avi", "video/x-msvideo"), (".mov", "video/quicktime"), (".mp4", "video/mp4")],
+    },
+    TypeRule {
+        file_type: FileType::Audio,
+        max_bytes: 16 * MB,
+        formats: &[
+            (".m4a", "audio/mp4"),
+            (".mp3", "audio/mpeg"),
+            (".ogg", "audio/ogg"),
+            (".wav", "audio/wav"),
+        ],
+    },
+    TypeRule {
+        file_type: FileType::Document,
+        max_bytes: 100 * MB,
+        formats: &[
+            (".doc", "application/msword"),
+            (".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
+            (".pdf", "application/pdf"),
+            (".ppt", "application/vnd.ms-powerpoint"),
+            (".pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+            (".txt", "text/plain"),
+            (".xls", "application/vnd.ms-excel"),
+            (".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+        ],
+    },
+    TypeRule { file_type: FileType::Sticker, max_bytes: 500 * KB, formats: &[(".webp", "image/webp")] },
+    TypeRule {
+        file_type: FileType::Gif,
+        max_bytes: 3 * MB,
+        formats: &[(".gif", "image/gif"), (".mp4", "video/mp4")],
+    },
+];
+
+/// What a file is uploaded as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileType {
+    /// A picture.
+    Image,
+    /// A film.
+    Video,
+    /// A sound.
+    Audio,
+    /// Anything to be read.
+    Document,
+    /// A sticker.
+    Sticker,
+    /// A short film without sound.
+    Gif,
+}
+
+words!(
+    /// The words of the API, in the order of the specification.
+    FileType {
+        Image: "IMAGE",
+        Video: "VIDEO",
+        Audio: "AUDIO",
+        Document: "DOCUMENT",
+        Sticker: "STICKER",
+        Gif: "GIF",
+    }
+);
+
+impl FileType {
+    /// The greatest size in bytes.
+    pub fn max_bytes(self) -> u64 {
+        self.rule().max_bytes
+    }
+
+    /// The MIME type, as [`RULES`] spells it, of a file with this name and this MIME type in any case; or what of the
+    /// two does not belong to this type of file.
+    pub fn format(self, name: &FileName, content_type: &str) -> Result<&'static str, Vec<Mismatch>> {
+        let formats = self.rule().formats;
+        let extended =
+            |extension: &str| name.extension().is_some_and(|own| own.eq_ignore_ascii_case(extension));
+        let called = |known: &str| known.eq_ignore_ascii_case(content_type);
+        if let Some((_, known)) =
+            formats.iter().find(|(extension, known)| extended(extension) && called(known))
+        {
+            return Ok(known);
+        }
+        let mut mismatches = vec![];
+        let of_extension: Vec<_> = formats.iter().filter(|(extension, _)| extended(extension)).collect();
+        if of_extension.is_empty() {
+            let expected = formats.iter().map(|(extension, _)| *extension).collect();
+            mismatches.push(Mismatch::Extension { expected });
+        }
+        // An extension that fits says which MIME type is meant; otherwise all of the file's type may be.
+        let meant = if of_extension.is_empty() { formats.iter().collect() } else { of_extension };
+        let mut expected: Vec<_> = meant.iter().map(|(_, content_type)| *content_type).collect();
+        expected.dedup();
+        if !expected.iter().any(|known| called(known)) {
+            mismatches.push(Mismatch::ContentType { expected });
+        }
+        Err(mismatches)
+    }
+
+    fn rule(self) -> &'static TypeRule {
+        RULES.iter().find(|rule| rule.file_type == self).expect("each type has its rule")
+    }
+}
+
+/// What of a file does not belong to its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mismatch {
+    /// The extension of its name.
+    Extension {
+        /// Those that would.
+        expected: Vec<&'static str>,
+    },
+    /// The MIME type.
+    ContentType {
+        /// Those that would.
+        expected: Vec<&'static str>,
+    },
+}

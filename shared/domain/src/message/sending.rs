@@ -1,0 +1,219 @@
+//! How a message comes to its customers: part after part, each by calls of the provider of which none is repeated
+//! blindly.
+//!
+//! ```text
+//! QUEUED --begun--> SENDING --accepted---------------------> SENT
+//!    |                |  ^-----surely not taken, throttled-- (waits, and is tried again)
+//!    |                |------refused, given up-------------> FAILED
+//!    |                '------no answer, sender died--------> UNKNOWN
+//!    '--cannot be sent: no number, no line, ...------------> FAILED
+//! ```
+//!
+//! A part that waits holds up what comes after it; one that is FAILED or UNKNOWN does not.
+
+use std::fmt;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::contact::Contact;
+use crate::conversation::{Conversation, ConversationStatus, OnboardingPlan, Recipient};
+use crate::ids::{ContactId, MessageId};
+use crate::media::Attached;
+use crate::message::{Content, Message, MessageBody, MessageStatus, Piece, SentBy};
+use crate::retry::Jitter;
+use crate::sending::{End, PartError, Progress, SendOutcome, SendSchedule, Standing};
+use crate::settings::line::Line;
+use crate::settings::template::Template;
+use crate::text::Cellphone;
+use crate::time::Timestamp;
+
+/// What is to be done about a message now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Nothing any more: all of its parts are final.
+    Finished,
+    /// A call was begun of which nobody said how it ended. Whoever made it is gone, as a conversation is sent into by
+    /// one at a time.
+    Interrupted,
+    /// Its part at hand waits until then.
+    NotBefore(Timestamp),
+    /// Its part at hand, the one of this number, is to be sent.
+    Due(usize),
+}
+
+/// What must be known to send a part. What is absent was not found.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageKnown<'a> {
+    /// The conversation.
+    pub conversation: Option<&'a Conversation>,
+    /// The recipient.
+    pub contact: Option<&'a Contact>,
+    /// The line.
+    pub line: Option<&'a Line>,
+    /// The template, if the message is one.
+    pub template: Option<&'a Template>,
+}
+
+/// A part as it is to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter<'a> {
+    /// To whom.
+    pub to: &'a Cellphone,
+    /// What.
+    pub words: Words<'a>,
+}
+
+/// What a part says. Prints redacted.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Words<'a> {
+    /// A text.
+    Text(&'a MessageBody),
+    /// A file, with the text below it.
+    Media(&'a Attached, Option<&'a MessageBody>),
+    /// A template, with the values of its variables.
+    Template(&'a Template, Vec<String>),
+}
+
+impl fmt::Debug for Words<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text(_) => "[Text]",
+            Self::Media(..) => "[Media]",
+            Self::Template(..) => "[Template]",
+        })
+    }
+}
+
+impl Message {
+    /// What is to be done about it now.
+    pub fn turn(&self, now: Timestamp) -> Turn {
+        let Some(at) = self.part_at_hand() else { return Turn::Finished };
+        match self.progress.standing(now) {
+            Standing::Interrupted => Turn::Interrupted,
+            Standing::NotBefore(next_at) => Turn::NotBefore(next_at),
+            Standing::Due => Turn::Due(at),
+        }
+    }
+
+    /// To whom a part goes, and by which line.
+    pub fn recipient_of(&self, part: usize) -> Option<&Recipient> {
+        let contact = self.parts.get(part)?.recipient;
+        self.recipients.iter().find(|recipient| recipient.contact == contact)
+    }
+
+    /// A part as it is to be sent; why it cannot be.
+    pub fn letter<'a>(&'a self, part: usize, known: &MessageKnown<'a>) -> Result<Letter<'a>, PartError> {
+        let because = |word| Err(PartError::of(word));
+        if known.conversation.is_none_or(|conversation| conversation.status == ConversationStatus::Blocked) {
+            return because(PartError::BLOCKED);
+        }
+        if known.line.is_none() {
+            return because(PartError::NO_LINE);
+        }
+        let Some((contact, to)) =
+            known.contact.and_then(|contact| Some((contact, contact.cellphone.as_ref()?)))
+        else {
+            return because(PartError::NO_ADDRESS);
+        };
+        let index = self.parts.get(part).map(|part| part.index);
+        let words = match index.and_then(|index| self.content.pieces().get(index).copied()) {
+            None => return because(PartError::NO_CONTENT),
+            Some(Piece::Text(body)) => Words::Text(body),
+            Some(Piece::Media(file, caption)) => Words::Media(file, caption),
+            Some(Piece::Template(requested)) => {
+                let Some(template) = known.template else { return because(PartError::NO_TEMPLATE) };
+                match template.filled_for(contact, &requested.parameters) {
+                    Ok(values) => Words::Template(template, values),
+                    Err(_) => return because(PartError::MISSING_VALUE),
+                }
+            }
+        };
+        Ok(Letter { to, words })
+    }
+
+    /// Whether a part is shown to its recipient as the answer to [`Message::reply_to`]: the first piece is.
+    pub fn answers(&self, part: usize) -> Option<MessageId> {
+        self.reply_to.filter(|_| self.parts.get(part).is_some_and(|part| part.index == 0))
+    }
+
+    /// The provider's id of what this customer got of the message first.
+    pub fn provider_id_for(&self, contact: ContactId) -> Option<&str> {
+        let parts = self.parts.iter().filter(|part| part.recipient == contact);
+        parts.filter_map(|part| part.provider_message_id.as_deref()).next()
+    }
+
+    /// The message with a call begun for its part at hand, under this lease.
+    pub fn begun(&self, lease: Uuid, now: Timestamp) -> Self {
+        self.moved(MessageStatus::Sending, None, None, self.progress.begun(lease, now), now)
+    }
+
+    /// The message of whoever may have recorded that a call begins, and has made none.
+    pub fn not_called(&self) -> Self {
+        Self { progress: Progress { calling: None, ..self.progress.clone() }, ..self.clone() }
+    }
+
+    /// The message with what became of its part at hand, whether a call was begun for it or not.
+    pub fn ended(&self, end: End, schedule: &SendSchedule, jitter: Jitter, now: Timestamp) -> Self {
+        let done = Progress::default();
+        match self.progress.after(end, schedule, jitter, now) {
+            SendOutcome::Sent(id) => self.moved(MessageStatus::Sent, Some(id), None, done, now),
+            SendOutcome::Failed(error) => self.moved(MessageStatus::Failed, None, Some(error), done, now),
+            SendOutcome::Unknown(error) => self.moved(MessageStatus::Unknown, None, Some(error), done, now),
+            SendOutcome::Waits(progress) => self.moved(MessageStatus::Sending, None, None, progress, now),
+        }
+    }
+
+    /// The message with its part at hand, if there is one, in this status, which is not behind the one it has.
+    fn moved(
+        &self,
+        status: MessageStatus,
+        provider_message_id: Option<String>,
+        error: Option<PartError>,
+        progress: Progress,
+        now: Timestamp,
+    ) -> Self {
+        let mut next = self.clone();
+        let Some(part) = self.part_at_hand().and_then(|at| next.parts.get_mut(at)) else { return next };
+        if part.status != status {
+            part.status = status;
+            part.provider_message_id = provider_message_id;
+            part.error = error;
+            next.version += 1;
+            next.updated_at = now.max(self.updated_at.plus(Duration::from_millis(1)));
+        }
+        next.progress = progress;
+        next
+    }
+}
+
+impl OnboardingPlan {
+    /// The numbers in the conversation of the messages that are still to be made of it.
+    pub fn steps_left(&self) -> impl Iterator<Item = u64> {
+        (self.done..self.steps.len()).map(|step| step as u64 + 1)
+    }
+
+    /// The next step as a message, and the plan with that step done; `None` if all are.
+    pub fn next_message(&self, id: MessageId, now: Timestamp) -> Option<(Message, Self)> {
+        let content = Content::Template(self.steps.get(self.done)?.clone());
+        let message = Message {
+            id,
+            workspace_id: self.workspace_id,
+            conversation: self.conversation,
+            seq: self.done as u64 + 1,
+            sent_by: SentBy::Onboarding,
+            parts: content.parts_for(&self.recipients),
+            content,
+            reply_to: None,
+            recipients: self.recipients.clone(),
+            progress: Progress::default(),
+            created_at: now,
+            updated_at: now,
+            version: 1,
+        };
+        Some((message, Self { done: self.done + 1, ..self.clone() }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

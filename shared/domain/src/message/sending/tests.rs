@@ -1,0 +1,463 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::conversation::{ContactRef, External};
+use crate::ids::{BrandId, BusinessAccountId, ChannelId, ConversationId, MediaId, TemplateId, WorkspaceId};
+use crate::media::{FileName, FileType};
+use crate::retry::RetrySchedule;
+use crate::sending::LineThrottle;
+use crate::settings::line::Provider;
+use crate::settings::template::{
+    ContactField, ParameterValue, Parameters, Requested, Source, TemplateScope, Variable,
+};
+use crate::text::PersonName;
+
+const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+const LEASE: Uuid = Uuid::from_u128(9);
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn id<T>(make: fn(Uuid) -> T, n: u128) -> T {
+    make(Uuid::from_u128(n))
+}
+
+fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn schedule() -> SendSchedule {
+    let waits = |waits: &[u64]| RetrySchedule::of(&waits.iter().copied().map(secs).collect::<Vec<_>>());
+    SendSchedule { retries: waits(&[30, 120, 600, 3_600, 14_400]), throttled: waits(&[5, 10]), give_up: DAY }
+}
+
+fn channel() -> ChannelId {
+    ChannelId::parse("1045551234567").unwrap()
+}
+
+fn recipient(n: u128) -> Recipient {
+    Recipient { contact: id(ContactId::from_uuid, n), channel: channel() }
+}
+
+fn written(text: Option<&str>, media: Vec<Attached>) -> Content {
+    let body = text.map(|text| MessageBody::parse(text).unwrap());
+    Content::Written { body, media, broadcast: true }
+}
+
+fn sound() -> Attached {
+    Attached {
+        media: id(MediaId::from_uuid, 5),
+        file_type: FileType::Audio,
+        content_type: "audio/ogg".to_owned(),
+        name: FileName::parse("a.ogg").unwrap(),
+        size: 1_000,
+    }
+}
+
+fn message(content: Content, recipients: Vec<Recipient>) -> Message {
+    Message {
+        id: id(MessageId::from_uuid, 1),
+        workspace_id: id(WorkspaceId::from_uuid, 2),
+        conversation: id(ConversationId::from_uuid, 3),
+        seq: 1,
+        sent_by: SentBy::Api,
+        parts: content.parts_for(&recipients),
+        content,
+        reply_to: None,
+        recipients,
+        progress: Progress::default(),
+        created_at: NOW,
+        updated_at: NOW,
+        version: 1,
+    }
+}
+
+/// A text and a sound, to two customers: four parts.
+fn four_parts() -> Message {
+    message(written(Some("hello"), vec![sound()]), vec![recipient(7), recipient(8)])
+}
+
+fn end(message: &Message, end: End, now: Timestamp) -> Message {
+    message.ended(end, &schedule(), Jitter::NONE, now)
+}
+
+fn error(word: &str) -> PartError {
+    PartError::of(word)
+}
+
+#[test]
+fn a_call_may_be_made_unless_one_is_under_way_or_it_is_too_early() {
+    let at = |millis| Timestamp::from_millis(NOW.as_millis() + millis);
+    let waits = Progress { next_at: Some(at(1)), ..Progress::default() };
+    assert_eq!(Progress::default().standing(NOW), Standing::Due);
+    assert_eq!(waits.standing(NOW), Standing::NotBefore(at(1)));
+    assert_eq!(waits.standing(at(1)), Standing::Due, "from that moment on");
+    let calling = Progress { calling: Some(LEASE), ..waits };
+    assert_eq!(calling.standing(NOW), Standing::Interrupted, "whenever that may be");
+}
+
+#[test]
+fn what_begins_remembers_its_first_call_and_forgets_when_it_was_to_be_made() {
+    let first = Progress::default().begun(LEASE, NOW);
+    assert_eq!(first, Progress { since: Some(NOW), calling: Some(LEASE), ..Progress::default() });
+    let later = Progress { failures: 2, throttled: 1, next_at: Some(NOW), calling: None, ..first };
+    let other = Uuid::from_u128(10);
+    let expected = Progress { next_at: None, calling: Some(other), ..later.clone() };
+    assert_eq!(later.begun(other, NOW.plus(DAY)), expected);
+}
+
+#[test]
+fn each_end_has_its_outcome() {
+    let (begun, error) = (Progress::default().begun(LEASE, NOW), PartError::of("131026"));
+    let after = |end| begun.after(end, &schedule(), Jitter::NONE, NOW);
+    assert_eq!(after(End::Sent("wamid".to_owned())), SendOutcome::Sent("wamid".to_owned()));
+    assert_eq!(after(End::Failed(error.clone())), SendOutcome::Failed(error.clone()));
+    assert_eq!(after(End::Unknown(error.clone())), SendOutcome::Unknown(error));
+    let ended = Progress { calling: None, ..begun.clone() };
+    assert_eq!(after(End::NotCalled), SendOutcome::Waits(ended.clone()));
+    let (soon, later) = (Some(NOW.plus(secs(5))), Some(NOW.plus(secs(30))));
+    let throttled = Progress { throttled: 1, next_at: soon, ..ended.clone() };
+    assert_eq!(after(End::Throttled), SendOutcome::Waits(throttled.clone()));
+    let line = LineThrottle { until: Some(NOW.plus(secs(60))), times: 4 };
+    let with_the_line = Progress { next_at: line.until, ..throttled };
+    assert_eq!(
+        after(End::LineThrottled(line)),
+        SendOutcome::Waits(with_the_line),
+        "as long as the line does"
+    );
+    let not_taken = Progress { failures: 1, next_at: later, ..ended };
+    assert_eq!(after(End::NotTaken), SendOutcome::Waits(not_taken.clone()));
+    // What could not even be begun counts from now on.
+    assert_eq!(
+        Progress::default().after(End::NotTaken, &schedule(), Jitter::NONE, NOW),
+        SendOutcome::Waits(not_taken)
+    );
+    for end in [End::NotTaken, End::Throttled, End::LineThrottled(line)] {
+        let given_up = SendOutcome::Failed(PartError::of(PartError::GIVEN_UP));
+        assert_eq!(begun.after(end, &schedule(), Jitter::NONE, NOW.plus(DAY)), given_up);
+    }
+}
+
+#[test]
+fn a_part_that_was_never_called_is_due_and_a_call_is_begun_under_a_lease() {
+    let message = four_parts();
+    assert_eq!(message.turn(NOW), Turn::Due(0));
+    let later = NOW.plus(secs(1));
+    let begun = message.begun(LEASE, later);
+    assert_eq!((begun.parts[0].status, begun.version, begun.updated_at), (MessageStatus::Sending, 2, later));
+    assert_eq!(begun.progress, Progress { since: Some(later), calling: Some(LEASE), ..Progress::default() });
+    assert_eq!(begun.parts[1..], message.parts[1..], "nothing else is touched");
+    assert_eq!(begun.turn(later), Turn::Interrupted, "whoever finds it so did not make the call");
+}
+
+#[test]
+fn each_end_of_a_call_leaves_the_part_as_decided() {
+    let begun = four_parts().begun(LEASE, NOW);
+    let rows = [
+        (End::Sent("wamid.1".to_owned()), MessageStatus::Sent, Some("wamid.1"), None),
+        (End::Failed(error("131026")), MessageStatus::Failed, None, Some("131026")),
+        (End::Unknown(error("NO_ANSWER")), MessageStatus::Unknown, None, Some("NO_ANSWER")),
+    ];
+    for (what, status, provider_id, word) in rows {
+        let ended = end(&begun, what, NOW);
+        let part = &ended.parts[0];
+        assert_eq!((part.status, ended.version), (status, 3));
+        assert_eq!(part.provider_message_id.as_deref(), provider_id);
+        assert_eq!(part.error.as_ref().map(PartError::as_str), word);
+        assert_eq!(ended.progress, Progress::default(), "the next part begins anew");
+        assert_eq!(ended.turn(NOW), Turn::Due(1), "FAILED and UNKNOWN hold up nobody");
+    }
+}
+
+#[test]
+fn what_was_not_taken_is_tried_by_the_schedule_and_given_up_after_a_day() {
+    let (mut message, mut now, mut calls) = (four_parts(), NOW, vec![]);
+    while message.turn(now) == Turn::Due(0) {
+        calls.push(now.since(NOW).as_secs());
+        message = end(&message.begun(LEASE, now), End::NotTaken, now);
+        if let Some(next_at) = message.progress.next_at {
+            assert_eq!(message.turn(now), Turn::NotBefore(next_at));
+            assert_eq!((message.parts[0].status, message.version), (MessageStatus::Sending, 2));
+            now = next_at;
+        }
+    }
+    let hours = |hours: u64| 4_350 + hours * 3_600;
+    let expected = [0, 30, 150, 750, 4_350, hours(4), hours(8), hours(12), hours(16), hours(20), 24 * 3_600];
+    assert_eq!(calls, expected);
+    assert_eq!(message.parts[0].status, MessageStatus::Failed);
+    assert_eq!(message.parts[0].error, Some(error(PartError::GIVEN_UP)));
+    assert_eq!((message.progress.clone(), message.turn(now)), (Progress::default(), Turn::Due(1)));
+}
+
+#[test]
+fn throttling_waits_by_its_own_schedule_and_counts_no_failure() {
+    let mut message = four_parts();
+    for wait in [5, 10, 10] {
+        message = end(&message.begun(LEASE, NOW), End::Throttled, NOW);
+        assert_eq!(message.turn(NOW), Turn::NotBefore(NOW.plus(secs(wait))));
+    }
+    assert_eq!((message.progress.failures, message.progress.throttled), (0, 3));
+    let jitter = Jitter::of(&Uuid::from_u128(u128::MAX));
+    let begun = four_parts().begun(LEASE, NOW);
+    let lengthened = begun.ended(End::Throttled, &schedule(), jitter, NOW);
+    assert_eq!(lengthened.progress.next_at, Some(NOW.plus(secs(6))));
+    let exact = begun.ended(End::NotTaken, &schedule(), jitter, NOW);
+    assert_eq!(exact.progress.next_at, Some(NOW.plus(secs(30))));
+}
+
+#[test]
+fn what_is_throttled_for_a_day_is_given_up_too() {
+    let throttled = end(&four_parts().begun(LEASE, NOW), End::Throttled, NOW);
+    let last = end(&throttled.begun(LEASE, NOW.plus(DAY)), End::Throttled, NOW.plus(DAY));
+    assert_eq!(last.parts[0].error, Some(error(PartError::GIVEN_UP)));
+    let later = NOW.plus(DAY - secs(2));
+    let shortened = end(&throttled.begun(LEASE, later), End::Throttled, later);
+    assert_eq!(shortened.progress.next_at, Some(NOW.plus(DAY)), "one last time when the day is over");
+}
+
+#[test]
+fn a_call_that_was_not_made_leaves_the_part_due() {
+    let tried = end(&four_parts().begun(LEASE, NOW), End::NotTaken, NOW);
+    let later = NOW.plus(HOUR);
+    let given_back = end(&tried.begun(LEASE, later), End::NotCalled, later);
+    assert_eq!(given_back.turn(later), Turn::Due(0));
+    assert_eq!((given_back.progress.failures, given_back.progress.since), (1, Some(NOW)));
+}
+
+#[test]
+fn what_cannot_be_asked_for_without_a_call_waits_like_what_was_not_taken() {
+    let ended = end(&four_parts(), End::NotTaken, NOW);
+    assert_eq!(ended.turn(NOW), Turn::NotBefore(NOW.plus(secs(30))));
+    assert_eq!((ended.parts[0].status, ended.progress.since), (MessageStatus::Sending, Some(NOW)));
+}
+
+#[test]
+fn after_the_last_part_a_message_is_finished() {
+    let mut message = four_parts();
+    for part in 0..4 {
+        assert_eq!(message.turn(NOW), Turn::Due(part));
+        message = end(&message.begun(LEASE, NOW), End::Sent(format!("wamid.{part}")), NOW);
+    }
+    assert_eq!(
+        (message.turn(NOW), message.status(), message.version),
+        (Turn::Finished, MessageStatus::Sent, 9)
+    );
+    assert_eq!(message.provider_id_for(id(ContactId::from_uuid, 8)), Some("wamid.2"));
+    assert_eq!(message.provider_id_for(id(ContactId::from_uuid, 6)), None);
+}
+
+#[test]
+fn changes_of_one_millisecond_still_follow_each_other() {
+    let begun = four_parts().begun(LEASE, NOW);
+    let ended = end(&begun, End::Failed(error("131026")), NOW);
+    assert!(NOW < begun.updated_at && begun.updated_at < ended.updated_at);
+}
+
+fn conversation(status: ConversationStatus) -> Conversation {
+    let contact = id(ContactId::from_uuid, 7);
+    let external = External {
+        contact,
+        shown: ContactRef::Id(contact),
+        channel: channel(),
+        brand: BrandId::parse("brand").unwrap(),
+        joined_at: NOW,
+        last_seen_at: None,
+    };
+    Conversation {
+        id: id(ConversationId::from_uuid, 3),
+        workspace_id: id(WorkspaceId::from_uuid, 2),
+        name: None,
+        status,
+        externals: vec![external],
+        internals: vec![],
+        created_at: NOW,
+        updated_at: NOW,
+        list_shard: 0,
+        version: 1,
+    }
+}
+
+fn contact() -> Contact {
+    let mut contact = Contact::blank(id(ContactId::from_uuid, 7), id(WorkspaceId::from_uuid, 2), NOW);
+    contact.cellphone = Cellphone::parse("+12025550101").ok();
+    contact
+}
+
+fn line() -> Line {
+    Line {
+        channel: channel(),
+        workspace_id: id(WorkspaceId::from_uuid, 2),
+        brand: BrandId::parse("brand").unwrap(),
+        business_account: BusinessAccountId::parse("waba").unwrap(),
+        created_at: NOW,
+        version: 1,
+    }
+}
+
+/// A template that wants a code of the caller and the first name of the contact.
+fn template() -> Template {
+    let variable = |name: &str, source| Variable { name: name.to_owned(), source };
+    let first_name = Source::Contact { field: ContactField::FirstName, fallback: None };
+    Template {
+        id: id(TemplateId::from_uuid, 4),
+        scope: TemplateScope::Platform,
+        provider: Provider::WhatsApp,
+        name: "welcome".to_owned(),
+        language: "es".to_owned(),
+        variables: vec![variable("name", first_name), variable("code", Source::Caller)],
+        approved_by: BTreeSet::new(),
+        created_at: NOW,
+        version: 1,
+    }
+}
+
+fn requested() -> Requested {
+    let code = ParameterValue::parse("a  1").unwrap();
+    let parameters = Parameters::from([("code".to_owned(), code)]);
+    Requested { template: id(TemplateId::from_uuid, 4), parameters }
+}
+
+#[test]
+fn a_letter_says_what_the_part_says() {
+    let (conversation, contact, line) = (conversation(ConversationStatus::Ghost), contact(), line());
+    let known = MessageKnown {
+        conversation: Some(&conversation),
+        contact: Some(&contact),
+        line: Some(&line),
+        template: None,
+    };
+    let message = four_parts();
+    let letter = message.letter(0, &known).unwrap();
+    assert_eq!(
+        (letter.to.as_str(), letter.words),
+        ("+12025550101", Words::Text(&MessageBody::parse("hello").unwrap()))
+    );
+    assert_eq!(message.letter(1, &known).unwrap().words, Words::Media(&sound(), None));
+    assert_eq!(message.recipient_of(2).map(|to| to.contact), Some(id(ContactId::from_uuid, 8)));
+}
+
+#[test]
+fn a_templates_letter_has_its_values_filled_in() {
+    let (conversation, line, template) = (conversation(ConversationStatus::Active), line(), template());
+    let mut named = contact();
+    named.first_name = PersonName::parse("Ana\nMaría").ok();
+    let known = MessageKnown {
+        conversation: Some(&conversation),
+        contact: Some(&named),
+        line: Some(&line),
+        template: Some(&template),
+    };
+    let message = message(Content::Template(requested()), vec![recipient(7)]);
+    let values = vec!["Ana María".to_owned(), "a 1".to_owned()];
+    assert_eq!(message.letter(0, &known).unwrap().words, Words::Template(&template, values));
+    let unnamed = contact();
+    let because = message.letter(0, &MessageKnown { contact: Some(&unnamed), ..known });
+    assert_eq!(because, Err(error(PartError::MISSING_VALUE)));
+    let because = message.letter(0, &MessageKnown { template: None, ..known });
+    assert_eq!(because, Err(error(PartError::NO_TEMPLATE)));
+}
+
+#[test]
+fn what_cannot_be_sent_says_the_first_thing_that_is_in_the_way() {
+    let (active, blocked) =
+        (conversation(ConversationStatus::Active), conversation(ConversationStatus::Blocked));
+    let (contact, line) = (contact(), line());
+    let silent = Contact { cellphone: None, ..contact.clone() };
+    let all = MessageKnown {
+        conversation: Some(&active),
+        contact: Some(&contact),
+        line: Some(&line),
+        template: None,
+    };
+    let rows = [
+        (
+            MessageKnown { conversation: Some(&blocked), line: None, contact: None, ..all },
+            0,
+            PartError::BLOCKED,
+        ),
+        (MessageKnown { conversation: None, ..all }, 0, PartError::BLOCKED),
+        (MessageKnown { line: None, contact: None, ..all }, 0, PartError::NO_LINE),
+        (MessageKnown { contact: None, ..all }, 0, PartError::NO_ADDRESS),
+        (MessageKnown { contact: Some(&silent), ..all }, 0, PartError::NO_ADDRESS),
+        (all, 4, PartError::NO_CONTENT),
+    ];
+    for (known, part, word) in rows {
+        assert_eq!(four_parts().letter(part, &known), Err(error(word)));
+    }
+}
+
+#[test]
+fn only_the_first_piece_for_each_customer_answers_a_message() {
+    let replied = id(MessageId::from_uuid, 6);
+    let message = Message { reply_to: Some(replied), ..four_parts() };
+    assert_eq!([0, 1, 2, 3].map(|part| message.answers(part)), [Some(replied), None, Some(replied), None]);
+    assert_eq!(four_parts().answers(0), None);
+}
+
+#[test]
+fn a_plan_becomes_messages_one_by_one() {
+    let plan = OnboardingPlan {
+        workspace_id: id(WorkspaceId::from_uuid, 2),
+        conversation: id(ConversationId::from_uuid, 3),
+        recipients: vec![recipient(7), recipient(8)],
+        steps: vec![requested(), Requested { parameters: Parameters::new(), ..requested() }],
+        done: 0,
+        created_at: NOW,
+    };
+    assert_eq!(plan.steps_left().collect::<Vec<_>>(), [1, 2]);
+    let later = NOW.plus(HOUR);
+    let (first, plan) = plan.next_message(id(MessageId::from_uuid, 10), later).unwrap();
+    assert_eq!((first.seq, first.sent_by, first.created_at), (1, SentBy::Onboarding, later));
+    assert_eq!((first.content, first.parts.len()), (Content::Template(requested()), 2));
+    let (second, plan) = plan.next_message(id(MessageId::from_uuid, 11), later).unwrap();
+    assert_eq!((second.seq, plan.steps_left().count()), (2, 0));
+    assert_eq!(plan.next_message(id(MessageId::from_uuid, 12), later), None);
+}
+
+fn any_end() -> impl Strategy<Value = End> {
+    prop_oneof![
+        Just(End::Sent("wamid.1".to_owned())),
+        Just(End::Failed(error("131026"))),
+        Just(End::Unknown(error("NO_ANSWER"))),
+        Just(End::NotTaken),
+        Just(End::Throttled),
+        (0..400_000_u64).prop_map(|wait| {
+            End::LineThrottled(LineThrottle { until: Some(NOW.plus(secs(wait))), times: 1 })
+        }),
+        Just(End::NotCalled),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_status_goes_backwards_and_each_change_of_one_makes_a_version(
+        ends in prop::collection::vec((any_end(), any::<bool>(), 0..200_000_u64), 1..40)
+    ) {
+        let (mut message, mut now) = (four_parts(), NOW);
+        for (end, called, later) in ends {
+            now = now.plus(secs(later));
+            let mut steps = vec![];
+            if called {
+                steps.push(message.begun(LEASE, now));
+            }
+            let last = steps.last().unwrap_or(&message);
+            steps.push(last.ended(end, &schedule(), Jitter::NONE, now));
+            for next in steps {
+                let moved = message.parts.iter().zip(&next.parts).filter(|(a, b)| a.status != b.status).count();
+                prop_assert!(message.parts.iter().zip(&next.parts).all(|(a, b)| a.status <= b.status));
+                prop_assert!(moved <= 1);
+                prop_assert_eq!(next.version, message.version + moved as u64);
+                prop_assert_eq!(next.updated_at > message.updated_at, moved == 1);
+                prop_assert!(next.status() >= message.status());
+                let last = next.progress.since.unwrap_or(now).plus(DAY);
+                prop_assert!(next.progress.next_at.is_none_or(|at| at <= last));
+                message = next;
+            }
+            prop_assert_eq!(message.progress.calling, None);
+            if message.turn(now) == Turn::Finished {
+                prop_assert_eq!(&message.progress, &Progress::default());
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::*;
+
+const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+
+fn workspace() -> WorkspaceId {
+    WorkspaceId::from_uuid(Uuid::nil())
+}
+
+fn channel(id: &str) -> ChannelId {
+    ChannelId::parse(id).unwrap()
+}
+
+fn brand_id(id: &str) -> BrandId {
+    BrandId::parse(id).unwrap()
+}
+
+fn line(id: &str, brand: &str) -> Line {
+    let account = BusinessAccountId::parse("2055500001").unwrap();
+    Line::new(workspace(), channel(id), brand_id(brand), account, NOW).unwrap()
+}
+
+fn brand(id: &str, line: Option<&str>) -> Brand {
+    Brand { line: line.map(channel), ..Brand::new(brand_id(id), workspace(), "A brand", NOW).unwrap() }
+}
+
+fn lines() -> Lines {
+    Lines {
+        lines: vec![line("1", "alpha"), line("2", "beta"), line("3", "beta")],
+        brands: vec![brand("alpha", Some("1")), brand("beta", Some("2")), brand("gamma", None)],
+        default: Some(channel("1")),
+    }
+}
+
+/// What is resolved, as channel and brand.
+fn resolved(lines: &Lines, channel: Option<ChannelId>, brand: Option<BrandId>) -> Option<(String, String)> {
+    match lines.resolve(channel.as_ref(), brand.as_ref()) {
+        Ok((line, brand)) => Some((line.channel.as_str().to_owned(), brand.as_str().to_owned())),
+        Err(refused) => {
+            assert_eq!(refused, Refused::UnknownLine { channel, brand });
+            None
+        }
+    }
+}
+
+#[test]
+fn a_participant_is_reached_on_the_line_named_else_the_brands_else_the_default() {
+    let rows = [
+        (None, None, Some(("1", "alpha"))),
+        (Some("3"), None, Some(("3", "beta"))),
+        (None, Some("beta"), Some(("2", "beta"))),
+        (Some("3"), Some("beta"), Some(("3", "beta"))),
+        // A brand without a line writes from the default one, in its own name; also when both are spelled out.
+        (None, Some("gamma"), Some(("1", "gamma"))),
+        (Some("1"), Some("gamma"), Some(("1", "gamma"))),
+        (Some("2"), Some("gamma"), None),
+        // Lines of other brands.
+        (Some("3"), Some("alpha"), None),
+        (Some("1"), Some("beta"), None),
+        // Nobody's names, whatever stands beside them.
+        (Some("9"), None, None),
+        (Some("9"), Some("beta"), None),
+        (None, Some("delta"), None),
+        (Some("1"), Some("delta"), None),
+    ];
+    for (named, brand, expected) in rows {
+        let expected = expected.map(|(line, brand): (&str, &str)| (line.to_owned(), brand.to_owned()));
+        let found = resolved(&lines(), named.map(channel), brand.map(brand_id));
+        assert_eq!(found, expected, "{named:?} {brand:?}");
+    }
+}
+
+#[test]
+fn without_a_default_line_somebody_has_to_name_one() {
+    let none = Lines { default: None, ..lines() };
+    assert_eq!(resolved(&none, None, None), None);
+    assert_eq!(resolved(&none, None, Some(brand_id("gamma"))), None);
+    assert_eq!(resolved(&none, None, Some(brand_id("beta"))).unwrap().0, "2");
+    assert_eq!(resolved(&none, Some(channel("3")), None).unwrap().0, "3");
+    assert_eq!(resolved(&Lines::default(), None, None), None);
+}
+
+/// Up to four lines of up to three brands; each brand writes from one of its lines or from none.
+fn any_lines() -> impl Strategy<Value = Lines> {
+    let choices = prop::collection::vec(any::<prop::sample::Index>(), 4);
+    let owners = prop::collection::vec(0..3usize, 0..4);
+    (owners, choices).prop_map(|(owners, choices)| {
+        let lines: Vec<Line> = owners
+            .iter()
+            .enumerate()
+            .map(|(at, owner)| line(&at.to_string(), &format!("b{owner}")))
+            .collect();
+        let one_of = |choice: prop::sample::Index, among: Vec<&Line>| {
+            among.get(choice.index(among.len() + 1)).map(|line| line.channel.clone())
+        };
+        let brands = (0..3).map(|at| {
+            let id = brand_id(&format!("b{at}"));
+            let own = lines.iter().filter(|line| line.brand == id).collect();
+            Brand { line: one_of(choices[at], own), ..brand(id.as_str(), None) }
+        });
+        let (brands, default) = (brands.collect(), one_of(choices[3], lines.iter().collect()));
+        Lines { lines, brands, default }
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_was_resolved_keeps_what_was_named_and_means_the_same_when_spelled_out(
+        lines in any_lines(),
+        named in prop::option::of(0..5usize),
+        brand in prop::option::of(0..4usize),
+    ) {
+        let named = named.map(|at| channel(&at.to_string()));
+        let brand = brand.map(|at| brand_id(&format!("b{at}")));
+        match lines.resolve(named.as_ref(), brand.as_ref()) {
+            Ok((line, of)) => {
+                prop_assert_eq!(lines.line(&line.channel), Some(line));
+                prop_assert!(lines.brand(&of).is_some());
+                prop_assert_eq!(named.as_ref().unwrap_or(&line.channel), &line.channel);
+                prop_assert_eq!(brand.as_ref().unwrap_or(&line.brand), &of);
+                prop_assert_eq!(lines.resolve(Some(&line.channel), Some(&of)), Ok((line, of)));
+            }
+            Err(_) => {
+                let nobodys = named.as_ref().is_some_and(|id| lines.line(id).is_none())
+                    || brand.as_ref().is_some_and(|id| lines.brand(id).is_none());
+                let nothing = named.is_none() && lines.default.is_none();
+                let of_another = named.as_ref().and_then(|id| lines.line(id)).map(|line| &line.brand) != brand.as_ref();
+                prop_assert!(nobodys || nothing || (named.is_some() && brand.is_some() && of_another));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_brands_first_line_becomes_its_own_and_later_ones_do_not() {
+    let first = lines().admit_line(&line("4", "gamma")).unwrap().unwrap();
+    assert_eq!(first, Brand { line: Some(channel("4")), version: 2, ..brand("gamma", None) });
+    assert_eq!(lines().admit_line(&line("4", "beta")), Ok(None));
+}
+
+#[test]
+fn a_workspace_takes_50_lines_and_50_brands_each_id_once() {
+    let unknown = LinesRefused::UnknownBrand(brand_id("delta"));
+    assert_eq!(lines().admit_line(&line("4", "delta")), Err(unknown));
+    assert_eq!(lines().admit_line(&line("3", "alpha")), Err(LinesRefused::LineExists(channel("3"))));
+    assert_eq!(lines().admit_brand(&brand_id("beta")), Err(LinesRefused::BrandExists(brand_id("beta"))));
+
+    let mut full = lines();
+    full.lines.extend((3..Lines::MAX).map(|at| line(&format!("l{at}"), "beta")));
+    full.brands.extend((3..Lines::MAX).map(|at| brand(&format!("b{at}"), None)));
+    assert_eq!(full.admit_line(&line("4", "beta")), Err(LinesRefused::TooManyLines));
+    assert_eq!(full.admit_brand(&brand_id("delta")), Err(LinesRefused::TooManyBrands));
+    full.lines.pop();
+    full.brands.pop();
+    assert_eq!(full.admit_line(&line("4", "beta")), Ok(None));
+    assert_eq!(full.admit_brand(&brand_id("delta")), Ok(()));
+}
+
+#[test]
+fn an_id_from_elsewhere_is_1_to_128_characters_and_not_blank() {
+    for good in ["1055500001", "marca de viajes", "é", &"x".repeat(128)] {
+        assert_eq!(BrandId::parse(good).unwrap().as_str(), good);
+    }
+    assert_eq!(ChannelId::parse(""), Err(Unfit::TooShort { min: 1 }));
+    assert_eq!(ChannelId::parse(&"x".repeat(129)), Err(Unfit::TooLong { max: 128 }));
+    for bad in ["  ", "a\u{0}", "a\nb"] {
+        assert!(matches!(BusinessAccountId::parse(bad), Err(Unfit::Value { .. })), "{bad:?}");
+    }
+}
+
+#[test]
+fn a_lines_channel_means_nothing_but_itself_in_a_url() {
+    let made = |id: &str| {
+        let account = BusinessAccountId::parse("1").unwrap();
+        Line::new(workspace(), channel(id), brand_id("alpha"), account, NOW)
+    };
+    for good in ["1055500001", "test_line-A"] {
+        assert_eq!(made(good).unwrap().channel.as_str(), good);
+    }
+    for bad in ["1/2", "..", "1?x=2", "1#2", "1 2", "1%2f", "é"] {
+        assert!(matches!(made(bad), Err(Unfit::Shape { .. })), "{bad}");
+    }
+}
+
+#[test]
+fn a_token_fits_a_header_and_prints_redacted() {
+    let token = Line::token("EAAB-token_1.2|3").unwrap();
+    assert_eq!((token.expose(), format!("{token:?}").as_str()), ("EAAB-token_1.2|3", "[redacted]"));
+    assert!(Line::token(&"x".repeat(4_096)).is_ok());
+    for bad in ["", "a b", "a\n", "é", &"x".repeat(4_097)] {
+        assert!(matches!(Line::token(bad), Err(Unfit::Shape { .. })), "{bad}");
+    }
+}
+
+#[test]
+fn the_providers_words_are_read_back() {
+    assert_eq!(Provider::parse("WHATSAPP"), Ok(Provider::WhatsApp));
+    assert_eq!(Provider::parse("SMS"), Err(Unfit::NotOneOf { expected: &["WHATSAPP"] }));
+}

@@ -1,0 +1,215 @@
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::*;
+use crate::settings::line::Provider;
+use crate::settings::template::{ContactField, ParameterValue, Source, TemplateScope, Variable};
+use crate::text::Unfit;
+use crate::time::Timestamp;
+
+fn id(n: u128) -> TemplateId {
+    TemplateId::from_uuid(Uuid::from_u128(n))
+}
+
+fn account(n: u32) -> BusinessAccountId {
+    BusinessAccountId::parse(&format!("20{n}")).unwrap()
+}
+
+fn line(n: u32, of: u32) -> Reached {
+    Reached { channel: ChannelId::parse(&format!("10{n}")).unwrap(), business_account: account(of) }
+}
+
+fn parameters(names: &[&str]) -> Parameters {
+    names.iter().map(|name| ((*name).to_owned(), ParameterValue::parse("value").unwrap())).collect()
+}
+
+fn request(n: u128, names: &[&str]) -> Requested {
+    Requested { template: id(n), parameters: parameters(names) }
+}
+
+fn template(n: u128, callers: &[&str], approved: &[u32]) -> Template {
+    let own = Source::Contact { field: ContactField::FirstName, fallback: None };
+    let caller = |name: &&str| Variable::new(name, Source::Caller).unwrap();
+    Template {
+        id: id(n),
+        scope: TemplateScope::Platform,
+        provider: Provider::WhatsApp,
+        name: format!("t{n}"),
+        language: "es".to_owned(),
+        variables: [Variable::new("name", own).unwrap()]
+            .into_iter()
+            .chain(callers.iter().map(caller))
+            .collect(),
+        approved_by: approved.iter().map(|n| account(*n)).collect(),
+        created_at: Timestamp::from_millis(0),
+        version: 1,
+    }
+}
+
+/// 1 and 2 can be sent by anybody on either line, 3 needs two values, 4 is approved for one account of two,
+/// 5 needs a value and is approved nowhere.
+fn templates() -> BTreeMap<TemplateId, Template> {
+    let all = [
+        template(1, &[], &[1, 2]),
+        template(2, &[], &[1, 2]),
+        template(3, &["code", "at"], &[1, 2]),
+        template(4, &[], &[1]),
+        template(5, &["code"], &[]),
+    ];
+    all.into_iter().map(|template| (template.id, template)).collect()
+}
+
+fn set_up(overriding: Override, sequence: &[u128]) -> Onboarding {
+    Onboarding::new(overriding, sequence.iter().map(|n| id(*n)).collect()).unwrap()
+}
+
+fn unknown(n: u128, origin: Origin) -> Refused {
+    Refused::UnknownTemplate { template: id(n), origin }
+}
+
+fn not_approved(n: u128, on: u32, origin: Origin) -> Refused {
+    let channel = line(on, 0).channel;
+    Refused::TemplateNotApproved { template: id(n), channel, origin }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn a_callers_templates_replace_the_sequence_or_its_first_and_omitted_ones_nothing() {
+    let one = [request(9, &[])];
+    type Row<'a> = (Override, &'a [u128], Option<&'a [Requested]>, &'a [u128]);
+    let rows: [Row<'_>; 9] = [
+        (Override::Entire, &[1, 2, 3], None, &[1, 2, 3]),
+        (Override::FirstOnly, &[1, 2, 3], None, &[1, 2, 3]),
+        (Override::Entire, &[1, 2, 3], Some(&one), &[]),
+        (Override::FirstOnly, &[1, 2, 3], Some(&one), &[2, 3]),
+        (Override::FirstOnly, &[1], Some(&one), &[]),
+        (Override::FirstOnly, &[], Some(&one), &[]),
+        (Override::Entire, &[1, 2, 3], Some(&[]), &[]),
+        (Override::FirstOnly, &[1, 2, 3], Some(&[]), &[2, 3]),
+        (Override::Entire, &[], None, &[]),
+    ];
+    for (overriding, sequence, requested, expected) in rows {
+        let following = set_up(overriding, sequence).following(requested).to_vec();
+        let expected: Vec<TemplateId> = expected.iter().map(|n| id(*n)).collect();
+        assert_eq!(following, expected, "{overriding:?} {sequence:?} {requested:?}");
+    }
+}
+
+#[test]
+fn the_callers_templates_are_sent_first_with_their_values_and_then_the_configured_ones() {
+    let requested = [request(3, &["code", "at"]), request(1, &[]), request(1, &[])];
+    let plan = set_up(Override::FirstOnly, &[4, 2, 1]).plan(Some(&requested), &templates(), &[line(1, 1)]);
+    let [first, second, third] = requested;
+    assert_eq!(plan, Ok(vec![first, second, third, request(2, &[]), request(1, &[])]));
+}
+
+#[test]
+fn a_template_is_refused_for_the_first_of_its_faults() {
+    let (both, none) = (vec![line(1, 1), line(2, 2)], vec![]);
+    let (by_caller, configured) = (Origin::Request, Origin::WorkspaceConfiguration);
+    let missing = |n, of: &[&str]| Refused::MissingParameters { template: id(n), parameters: names(of) };
+    let foreign = |n, of: &[&str]| Refused::ForeignParameters { template: id(n), parameters: names(of) };
+    let needs_caller = |n| Refused::ConfiguredTemplateNeedsCaller { template: id(n) };
+    type Row<'a> = (Option<Requested>, &'a [u128], &'a [Reached], Refused);
+    let rows: [Row<'_>; 15] = [
+        (Some(request(9, &["x"])), &[], &both, unknown(9, by_caller)),
+        (Some(request(5, &["zoo", "x"])), &[], &both, foreign(5, &["x", "zoo"])),
+        // What comes from the contact is not the caller's to give.
+        (Some(request(1, &["name"])), &[], &both, foreign(1, &["name"])),
+        (Some(request(3, &[])), &[], &both, missing(3, &["code", "at"])),
+        (Some(request(3, &["code"])), &[], &both, missing(3, &["at"])),
+        (Some(request(5, &[])), &[], &both, missing(5, &["code"])),
+        (Some(request(5, &["code"])), &[], &both, not_approved(5, 1, by_caller)),
+        (Some(request(4, &[])), &[], &both, not_approved(4, 2, by_caller)),
+        (None, &[9], &none, unknown(9, configured)),
+        (None, &[3], &none, needs_caller(3)),
+        (None, &[5], &both, needs_caller(5)),
+        (None, &[4], &both, not_approved(4, 2, configured)),
+        // The caller's before the configured ones, and each scope from its first.
+        (Some(request(4, &[])), &[1, 9], &both, not_approved(4, 2, by_caller)),
+        (Some(request(1, &[])), &[9, 3, 9], &both, needs_caller(3)),
+        (Some(request(1, &[])), &[9, 4, 3], &both, not_approved(4, 2, configured)),
+    ];
+    for (requested, sequence, lines, expected) in rows {
+        let requested = requested.map(|request| vec![request]);
+        let onboarding = set_up(Override::FirstOnly, sequence);
+        let plan = onboarding.plan(requested.as_deref(), &templates(), lines);
+        assert_eq!(plan, Err(expected), "{requested:?} {sequence:?}");
+    }
+}
+
+#[test]
+fn what_is_replaced_entirely_is_not_looked_at() {
+    let requested = [request(1, &[])];
+    let plan = set_up(Override::Entire, &[9, 3, 4]).plan(Some(&requested), &templates(), &[line(2, 2)]);
+    assert_eq!(plan, Ok(requested.to_vec()));
+}
+
+proptest! {
+    /// Whatever is asked for: a plan can be sent as it stands, and a refusal names the first template at fault.
+    #[test]
+    fn a_plan_can_be_sent_and_a_refusal_names_the_first_that_cannot(
+        requested in prop::option::of(prop::collection::vec((1..7u128, prop::collection::btree_set(0..3usize, 0..3)), 0..4)),
+        sequence in prop::collection::vec(1..7u128, 0..4),
+        first_only in any::<bool>(),
+        accounts in prop::collection::vec(1..3u32, 1..3),
+    ) {
+        const NAMES: [&str; 3] = ["code", "at", "name"];
+        let named = |names: &BTreeSet<usize>| names.iter().map(|at| NAMES[*at]).collect::<Vec<_>>();
+        let requested: Option<Vec<Requested>> = requested
+            .map(|all| all.iter().map(|(n, names)| request(*n, &named(names))).collect());
+        let overriding = if first_only { Override::FirstOnly } else { Override::Entire };
+        let onboarding = set_up(overriding, &sequence);
+        let lines: Vec<Reached> = (1..).zip(accounts).map(|(n, of)| line(n, of)).collect();
+        let templates = templates();
+
+        let can_be_sent = |step: &Requested| templates.get(&step.template).is_some_and(|template| {
+            let takes: BTreeSet<&str> = template.caller_parameters().collect();
+            let given: BTreeSet<&str> = step.parameters.keys().map(String::as_str).collect();
+            takes == given && lines.iter().all(|line| template.approved_by.contains(&line.business_account))
+        });
+        let follows = |id: &TemplateId| Requested { template: *id, parameters: Parameters::new() };
+        let following = onboarding.following(requested.as_deref()).iter().map(follows);
+        let wanted: Vec<Requested> = requested.iter().flatten().cloned().chain(following).collect();
+        let at_fault = wanted.iter().find(|step| !can_be_sent(step)).map(|step| step.template);
+
+        match onboarding.plan(requested.as_deref(), &templates, &lines) {
+            Ok(steps) => {
+                prop_assert_eq!(at_fault, None);
+                prop_assert_eq!(steps, wanted);
+            }
+            Err(refused) => {
+                let named = match refused {
+                    Refused::UnknownTemplate { template, .. }
+                    | Refused::TemplateNotApproved { template, .. }
+                    | Refused::MissingParameters { template, .. }
+                    | Refused::ForeignParameters { template, .. }
+                    | Refused::ConfiguredTemplateNeedsCaller { template } => template,
+                    other => return Err(TestCaseError::fail(format!("{other:?}"))),
+                };
+                prop_assert_eq!(at_fault, Some(named));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sequence_has_10_templates_at_most() {
+    let all: Vec<TemplateId> = (1..=11).map(id).collect();
+    assert_eq!(Onboarding::new(Override::Entire, all[..10].to_vec()).unwrap().sequence, all[..10]);
+    assert_eq!(Onboarding::new(Override::Entire, all), Err(SequenceTooLong));
+}
+
+#[test]
+fn the_words_for_overriding_are_read_back() {
+    for name in Override::NAMES {
+        assert_eq!(Override::parse(name).unwrap().as_str(), *name);
+    }
+    assert_eq!(Override::parse("FIRST"), Err(Unfit::NotOneOf { expected: Override::NAMES }));
+    assert_eq!(Onboarding::default().overriding, Override::Entire);
+}

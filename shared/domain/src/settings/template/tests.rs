@@ -1,0 +1,212 @@
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::*;
+use crate::contact::Contact;
+use crate::ids::ContactId;
+use crate::text::{Email, PersonName};
+
+const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+
+struct Same;
+
+impl Ids for Same {
+    fn next(&self) -> Uuid {
+        Uuid::from_u128(7)
+    }
+}
+
+fn wanted() -> NewTemplate<'static> {
+    NewTemplate {
+        scope: TemplateScope::Platform,
+        provider: Provider::WhatsApp,
+        name: "welcome_2",
+        language: "es",
+        variables: vec![],
+        approved_by: BTreeSet::new(),
+    }
+}
+
+fn made(wanted: NewTemplate<'_>) -> Result<Template, TemplateUnfit> {
+    Template::new(wanted, &Same, NOW)
+}
+
+fn account(n: usize) -> BusinessAccountId {
+    BusinessAccountId::parse(&n.to_string()).unwrap()
+}
+
+fn caller(name: &str) -> Variable {
+    Variable::new(name, Source::Caller).unwrap()
+}
+
+fn of_contact(name: &str, field: &str, fallback: Option<&str>) -> Variable {
+    let fallback = fallback.map(|text| ParameterValue::parse(text).unwrap());
+    Variable::new(name, Source::Contact { field: ContactField::parse(field).unwrap(), fallback }).unwrap()
+}
+
+fn contact() -> Contact {
+    let id = Uuid::nil();
+    Contact {
+        first_name: PersonName::parse("Ana María").ok(),
+        email: Email::parse("ana@example.com").ok(),
+        ..Contact::blank(ContactId::from_uuid(id), WorkspaceId::from_uuid(id), NOW)
+    }
+}
+
+fn given(parameters: &[(&str, &str)]) -> Parameters {
+    let value = |text| ParameterValue::parse(text).unwrap();
+    parameters.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect()
+}
+
+#[test]
+fn a_template_is_made_as_it_was_asked_for() {
+    let variables = vec![caller("code"), of_contact("name", "firstName", Some("there"))];
+    let template = made(NewTemplate { variables: variables.clone(), ..wanted() }).unwrap();
+    let expected = Template {
+        id: TemplateId::from_uuid(Uuid::from_u128(7)),
+        scope: TemplateScope::Platform,
+        provider: Provider::WhatsApp,
+        name: "welcome_2".to_owned(),
+        language: "es".to_owned(),
+        variables,
+        approved_by: BTreeSet::new(),
+        created_at: NOW,
+        version: 1,
+    };
+    assert_eq!(template, expected);
+}
+
+#[test]
+fn a_templates_name_is_lower_case_letters_digits_and_underscores() {
+    for good in ["a", "order_update_2", "9", &"x".repeat(512)] {
+        assert!(made(NewTemplate { name: good, ..wanted() }).is_ok(), "{good}");
+    }
+    for bad in ["", "Welcome", "a b", "a-b", "á", &"x".repeat(513)] {
+        let refused = made(NewTemplate { name: bad, ..wanted() });
+        assert!(matches!(refused, Err(TemplateUnfit::Name(Unfit::Shape { .. }))), "{bad}");
+    }
+}
+
+#[test]
+fn a_templates_language_is_a_code_of_the_provider() {
+    for good in ["es", "en_US", "fil", "zh_HK"] {
+        assert!(made(NewTemplate { language: good, ..wanted() }).is_ok(), "{good}");
+    }
+    for bad in ["", "e", "ES", "es-ES", "en_us", "en_", "_US", "en_USA", "en_US_x", "spanish", "en_U1"] {
+        let refused = made(NewTemplate { language: bad, ..wanted() });
+        assert!(matches!(refused, Err(TemplateUnfit::Language(Unfit::Shape { .. }))), "{bad}");
+    }
+}
+
+#[test]
+fn a_template_takes_20_variables_each_name_once() {
+    let all: Vec<Variable> = (0..=Template::MAX_VARIABLES).map(|n| caller(&format!("v{n}"))).collect();
+    assert!(made(NewTemplate { variables: all[..20].to_vec(), ..wanted() }).is_ok());
+    let refused = made(NewTemplate { variables: all, ..wanted() });
+    assert_eq!(refused, Err(TemplateUnfit::TooManyVariables));
+
+    let twice = vec![caller("a"), caller("b"), of_contact("a", "email", None)];
+    let refused = made(NewTemplate { variables: twice, ..wanted() });
+    assert_eq!(refused, Err(TemplateUnfit::VariableTwice { name: "a".to_owned() }));
+}
+
+#[test]
+fn a_variables_name_is_1_to_64_letters_digits_and_underscores() {
+    for good in ["1", "first_Name", &"x".repeat(64)] {
+        assert_eq!(Variable::new(good, Source::Caller).unwrap().name, good);
+    }
+    for bad in ["", "a b", "a-b", "é", "a.b", &"x".repeat(65)] {
+        assert!(matches!(Variable::new(bad, Source::Caller), Err(Unfit::Shape { .. })), "{bad}");
+    }
+}
+
+#[test]
+fn a_value_is_1_to_1024_characters_not_blank_and_prints_redacted() {
+    for good in ["x", &"é".repeat(1_024)] {
+        assert_eq!(ParameterValue::parse(good).unwrap().as_str(), good);
+    }
+    assert_eq!(ParameterValue::parse(""), Err(Unfit::TooShort { min: 1 }));
+    assert_eq!(ParameterValue::parse(&"é".repeat(1_025)), Err(Unfit::TooLong { max: 1_024 }));
+    assert!(matches!(ParameterValue::parse(" \n"), Err(Unfit::Value { .. })));
+    assert_eq!(format!("{:?}", ParameterValue::parse("Ana").unwrap()), "[ParameterValue]");
+}
+
+#[test]
+fn an_approval_given_or_taken_twice_changes_nothing() {
+    let template = made(wanted()).unwrap();
+    let approved = template.approved_for(&account(1)).unwrap().unwrap();
+    assert_eq!((approved.approved_by.clone(), approved.version), ([account(1)].into(), 2));
+    assert_eq!(approved.approved_for(&account(1)), Ok(None));
+    assert_eq!(approved.revoked_for(&account(2)), None);
+    assert_eq!(approved.revoked_for(&account(1)), Some(Template { version: 3, ..template }));
+}
+
+#[test]
+fn a_template_is_approved_for_250_accounts_at_most() {
+    let all: BTreeSet<BusinessAccountId> = (0..Template::MAX_APPROVALS).map(account).collect();
+    let full = made(NewTemplate { approved_by: all.clone(), ..wanted() }).unwrap();
+    assert_eq!(full.approved_for(&account(Template::MAX_APPROVALS)), Err(TemplateUnfit::TooManyApprovals));
+    assert_eq!(full.approved_for(&account(Template::MAX_APPROVALS - 1)), Ok(None));
+    let over = all.into_iter().chain([account(Template::MAX_APPROVALS)]).collect();
+    let refused = made(NewTemplate { approved_by: over, ..wanted() });
+    assert_eq!(refused, Err(TemplateUnfit::TooManyApprovals));
+}
+
+#[test]
+fn only_what_the_caller_fills_is_a_parameter() {
+    let variables = vec![caller("b"), of_contact("name", "firstName", None), caller("a")];
+    let template = made(NewTemplate { variables, ..wanted() }).unwrap();
+    assert_eq!(template.caller_parameters().collect::<Vec<_>>(), ["b", "a"]);
+}
+
+#[test]
+fn a_body_is_filled_in_its_order_from_caller_contact_and_fall_back() {
+    let code = given(&[("code", "A 1"), ("name", "not for this")]);
+    type Row = (Vec<Variable>, Result<&'static [&'static str], &'static str>);
+    let rows: [Row; 8] = [
+        (vec![], Ok(&[])),
+        (vec![caller("code")], Ok(&["A 1"])),
+        (vec![of_contact("name", "firstName", None), caller("code")], Ok(&["Ana María", "A 1"])),
+        (vec![of_contact("name", "firstName", Some("there"))], Ok(&["Ana María"])),
+        (vec![of_contact("name", "lastName", Some("there"))], Ok(&["there"])),
+        (vec![of_contact("name", "lastName", None), caller("other")], Err("name")),
+        (vec![of_contact("mail", "email", None), of_contact("to", "cellphone", None)], Err("to")),
+        (vec![caller("other"), of_contact("name", "lastName", None)], Err("other")),
+    ];
+    for (variables, expected) in rows {
+        let template = made(NewTemplate { variables: variables.clone(), ..wanted() }).unwrap();
+        let expected = expected
+            .map(|values| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>())
+            .map_err(str::to_owned);
+        assert_eq!(template.filled_for(&contact(), &code), expected, "{variables:?}");
+    }
+}
+
+#[test]
+fn white_space_is_made_single_spaces_as_the_provider_demands() {
+    let variables = vec![caller("text"), of_contact("name", "lastName", Some(" dear\n friend "))];
+    let template = made(NewTemplate { variables, ..wanted() }).unwrap();
+    let filled = template.filled_for(&contact(), &given(&[("text", "\tone\n\ntwo     three ")]));
+    assert_eq!(filled.unwrap(), ["one two three", "dear friend"]);
+}
+
+proptest! {
+    #[test]
+    fn no_value_that_can_be_given_breaks_the_providers_rules(text in ".{1,40}") {
+        prop_assume!(ParameterValue::parse(&text).is_ok());
+        let template = made(NewTemplate { variables: vec![caller("text")], ..wanted() }).unwrap();
+        let filled = template.filled_for(&contact(), &given(&[("text", &text)])).unwrap();
+        prop_assert_eq!(filled.len(), 1);
+        prop_assert!(!filled[0].is_empty() && !filled[0].contains(['\n', '\t', '\r']) && !filled[0].contains("  "));
+        let visible = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+        prop_assert_eq!(visible(&filled[0]), visible(&text));
+    }
+}
+
+#[test]
+fn the_words_for_contact_fields_are_read_back() {
+    for name in ContactField::NAMES {
+        assert_eq!(ContactField::parse(name).unwrap().as_str(), *name);
+    }
+    assert_eq!(ContactField::parse("ownerId"), Err(Unfit::NotOneOf { expected: ContactField::NAMES }));
+}

@@ -1,0 +1,239 @@
+//! Workspaces and their teams.
+
+use uuid::Uuid;
+
+use crate::ids::{ChannelId, TeamId, UserId, WorkspaceId};
+use crate::settings::onboarding::Onboarding;
+use crate::settings::user::{User, UserStatus};
+use crate::text::{Unfit, operator_name};
+use crate::time::Timestamp;
+
+/// The shard of a newest-first list in which something new of that id stands, where new rows are spread over `shards`
+/// ([`Workspace::list_shards_write`]). (Ids of version 4 are random.)
+pub fn list_shard(id: &Uuid, shards: u8) -> u8 {
+    // Fits, as the number of shards does.
+    (id.as_u128() % u128::from(shards.max(1))) as u8
+}
+
+/// A tenant's workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workspace {
+    /// The workspace's id.
+    pub id: WorkspaceId,
+    /// Name shown to operators, 1 to 256 characters.
+    pub name: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// How many shards the newest-first lists are read from, 1 to 16. Raised before `list_shards_write`.
+    pub list_shards_read: u8,
+    /// Over how many shards new rows of the newest-first lists are spread, at most `list_shards_read`.
+    pub list_shards_write: u8,
+    /// The line it writes from where neither the caller nor the brand says otherwise.
+    pub default_line: Option<ChannelId>,
+    /// What opens its conversations.
+    pub onboarding: Onboarding,
+    /// Grows by one with each change.
+    pub version: u64,
+}
+
+impl Workspace {
+    /// A new workspace, whose lists have one shard.
+    pub fn new(id: WorkspaceId, name: &str, now: Timestamp) -> Result<Self, Unfit> {
+        let name = operator_name(name)?;
+        Ok(Self {
+            id,
+            name,
+            created_at: now,
+            list_shards_read: 1,
+            list_shards_write: 1,
+            default_line: None,
+            onboarding: Onboarding::default(),
+            version: 1,
+        })
+    }
+
+    /// The workspace with one line more: its first one is its default, another if so wanted.
+    pub fn with_line(&self, channel: &ChannelId, as_default: bool) -> Self {
+        let default = self.default_line.as_ref().filter(|_| !as_default).unwrap_or(channel);
+        Self { default_line: Some(default.clone()), version: self.version + 1, ..self.clone() }
+    }
+
+    /// The workspace with that default line; `None` when it has it already.
+    pub fn with_default_line(&self, channel: &ChannelId) -> Option<Self> {
+        (self.default_line.as_ref() != Some(channel)).then(|| self.with_line(channel, true))
+    }
+
+    /// The workspace with that onboarding; `None` when it has it already.
+    pub fn with_onboarding(&self, onboarding: Onboarding) -> Option<Self> {
+        let version = self.version + 1;
+        (self.onboarding != onboarding).then(|| Self { onboarding, version, ..self.clone() })
+    }
+}
+
+/// A team of internal users, for round-robin assignment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Team {
+    /// The team's id.
+    pub id: TeamId,
+    /// The workspace the team belongs to.
+    pub workspace_id: WorkspaceId,
+    /// Name shown to operators, 1 to 256 characters.
+    pub name: String,
+    /// Members in the order they joined, at most [`Team::MAX_MEMBERS`], each once.
+    pub members: Vec<UserId>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Grows by one with each change.
+    pub version: u64,
+}
+
+impl Team {
+    /// The greatest number of members.
+    pub const MAX_MEMBERS: usize = 200;
+
+    /// A new team without members.
+    pub fn new(id: TeamId, workspace_id: WorkspaceId, name: &str, now: Timestamp) -> Result<Self, Unfit> {
+        let name = operator_name(name)?;
+        Ok(Self { id, workspace_id, name, members: vec![], created_at: now, version: 1 })
+    }
+
+    /// The team with these users too, each once; `None` when all of them are members already.
+    pub fn with(&self, users: &[UserId]) -> Result<Option<Self>, TeamFull> {
+        let mut members = self.members.clone();
+        for user in users {
+            if !members.contains(user) {
+                members.push(*user);
+            }
+        }
+        if members.len() > Self::MAX_MEMBERS {
+            return Err(TeamFull);
+        }
+        Ok(self.changed_to(members))
+    }
+
+    /// The team without these users; `None` when none of them is a member.
+    pub fn without(&self, users: &[UserId]) -> Option<Self> {
+        let members = self.members.iter().copied().filter(|member| !users.contains(member)).collect();
+        self.changed_to(members)
+    }
+
+    /// Whose turn it is, of the active members among `users`, in the order they joined; nobody's if none is active.
+    /// Turns count up from 0, each given once; one that was given in vain passes over its user.
+    pub fn whose_turn<'a>(&self, users: &'a [User], turn: u64) -> Option<&'a User> {
+        let member = |id: &UserId| users.iter().find(|user| user.id == *id);
+        let active = self.members.iter().filter_map(member).filter(|user| user.status == UserStatus::Active);
+        let active: Vec<&User> = active.collect();
+        let at = turn.checked_rem(active.len() as u64)?;
+        active.get(usize::try_from(at).ok()?).copied()
+    }
+
+    fn changed_to(&self, members: Vec<UserId>) -> Option<Self> {
+        let version = self.version + 1;
+        (members != self.members).then(|| Self { members, version, ..self.clone() })
+    }
+}
+
+/// The team would have more than [`Team::MAX_MEMBERS`] members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a team has at most {} members", Team::MAX_MEMBERS)]
+pub struct TeamFull;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::onboarding::Override;
+    use crate::text::Email;
+
+    fn user(n: u128) -> UserId {
+        UserId::from_uuid(Uuid::from_u128(n))
+    }
+
+    fn team() -> Team {
+        let id = Uuid::nil();
+        Team::new(TeamId::from_uuid(id), WorkspaceId::from_uuid(id), "Sales", Timestamp::from_millis(0))
+            .unwrap()
+    }
+
+    #[test]
+    fn members_keep_the_order_they_joined_in_and_stand_once() {
+        let three = team().with(&[user(3), user(1), user(3), user(2)]).unwrap().unwrap();
+        assert_eq!(three.members, [user(3), user(1), user(2)]);
+        assert_eq!(three.version, 2);
+        assert_eq!(three.with(&[user(1)]), Ok(None));
+        assert_eq!(three.without(&[user(1)]).unwrap().members, [user(3), user(2)]);
+        assert_eq!(three.without(&[user(9)]), None);
+    }
+
+    #[test]
+    fn a_team_takes_200_members_and_no_more() {
+        let all: Vec<UserId> = (1..=201).map(user).collect();
+        assert_eq!(team().with(&all[..200]).unwrap().unwrap().members.len(), 200);
+        assert_eq!(team().with(&all), Err(TeamFull));
+    }
+
+    #[test]
+    fn turns_go_round_the_active_members_in_the_order_they_joined() {
+        let someone = |n: u128, status: UserStatus| {
+            let email = Email::parse(&format!("u{n}@x.io")).unwrap();
+            User { status, ..User::new(user(n), team().workspace_id, email, Timestamp::from_millis(0)) }
+        };
+        let team = team().with(&[user(3), user(1), user(4), user(2)]).unwrap().unwrap();
+        let mut users = vec![
+            someone(1, UserStatus::Disabled),
+            someone(2, UserStatus::Active),
+            someone(3, UserStatus::Active),
+            someone(4, UserStatus::Active),
+            someone(9, UserStatus::Active),
+        ];
+        let turns = |users: &[User]| {
+            [0, 1, 2, 3, 4, u64::MAX].map(|turn| team.whose_turn(users, turn).map(|user| user.id))
+        };
+        assert_eq!(turns(&users), [3, 4, 2, 3, 4, 3].map(|n| Some(user(n))));
+        // A member who is no user any more is passed over, too.
+        users.remove(3);
+        assert_eq!(turns(&users), [3, 2, 3, 2, 3, 2].map(|n| Some(user(n))));
+        users.truncate(1);
+        assert_eq!(turns(&users), [None; 6]);
+    }
+
+    #[test]
+    fn new_things_are_spread_over_the_shards_that_are_written() {
+        let shards = |shards: u8| [0, 1, 2, 7, u128::MAX].map(|id| list_shard(&Uuid::from_u128(id), shards));
+        assert_eq!(shards(1), [0; 5]);
+        assert_eq!(shards(4), [0, 1, 2, 3, 3]);
+        assert_eq!(shards(0), [0; 5]);
+    }
+
+    #[test]
+    fn the_first_line_is_the_workspaces_default_and_a_later_one_if_so_wanted() {
+        let line = |id: &str| ChannelId::parse(id).unwrap();
+        let id = WorkspaceId::from_uuid(Uuid::nil());
+        let none = Workspace::new(id, "Aster", Timestamp::from_millis(0)).unwrap();
+        let first = none.with_line(&line("1"), false);
+        assert_eq!((first.default_line.clone(), first.version), (Some(line("1")), 2));
+        let second = first.with_line(&line("2"), false);
+        assert_eq!((second.default_line.clone(), second.version), (Some(line("1")), 3));
+        assert_eq!(first.with_line(&line("2"), true).default_line, Some(line("2")));
+        assert_eq!(second.with_default_line(&line("1")), None);
+        let changed = Workspace { default_line: Some(line("2")), version: 4, ..second.clone() };
+        assert_eq!(second.with_default_line(&line("2")), Some(changed));
+    }
+
+    #[test]
+    fn an_onboarding_that_is_set_up_already_changes_nothing() {
+        let id = WorkspaceId::from_uuid(Uuid::nil());
+        let plain = Workspace::new(id, "Aster", Timestamp::from_millis(0)).unwrap();
+        assert_eq!(plain.with_onboarding(Onboarding::default()), None);
+        let onboarding = Onboarding { overriding: Override::FirstOnly, sequence: vec![] };
+        let set_up = plain.with_onboarding(onboarding.clone()).unwrap();
+        assert_eq!(set_up, Workspace { onboarding, version: 2, ..plain });
+    }
+
+    #[test]
+    fn a_name_for_operators_is_neither_blank_nor_over_256_characters() {
+        assert!(operator_name(&"é".repeat(256)).is_ok());
+        for bad in ["", " ", "a\u{7}", &"x".repeat(257)] {
+            assert!(operator_name(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Events: what happened, under an id derived from what happened.
+
+use uuid::Uuid;
+
+use crate::ids::{EndpointId, EventId, WorkspaceId};
+use crate::time::Timestamp;
+use crate::words::words;
+
+/// The namespace of events' ids. Another one would give old changes new ids, and receivers would see repeats as new
+/// events.
+const EVENTS: Uuid = Uuid::from_u128(0x7d6c_1f0a_93b4_4e57_8a21_5c0e_9be4_d316);
+const REPLAYS: Uuid = Uuid::from_u128(0x91d3_5a7e_4c08_4b6f_9e2d_08c7_f51b_6ad4);
+
+/// The name of a replay of what was delivered to an endpoint: whoever asks for the same once more, with the same words,
+/// asks for the same replay. One that is to reach to the present moment has no end of its own.
+pub fn replay_of(endpoint: EndpointId, since: Timestamp, until: Option<Timestamp>) -> Uuid {
+    let until = until.map(|until| until.as_millis().to_string()).unwrap_or_default();
+    Uuid::new_v5(&REPLAYS, format!("{endpoint}|{}|{until}", since.as_millis()).as_bytes())
+}
+
+/// The kinds of events, and the kinds that an endpoint may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EventType {
+    /// A contact was made.
+    ContactCreated,
+    /// A contact changed.
+    ContactUpdated,
+    /// A conversation was made.
+    ConversationCreated,
+    /// A conversation changed.
+    ConversationUpdated,
+    /// A conversation was released and summed up.
+    ConversationSummaryCreated,
+    /// A message was made.
+    MessageCreated,
+    /// A message's status changed.
+    MessageUpdated,
+    /// A lead was accepted.
+    LeadAccepted,
+    /// A lead's first message was sent.
+    LeadSent,
+    /// A lead's first message could not be sent.
+    LeadFailed,
+    /// The operator asked for a trial delivery.
+    WebhookTest,
+}
+
+words!(
+    /// The dotted names, in the order of the README's table.
+    EventType {
+        ContactCreated: "contact.created",
+        ContactUpdated: "contact.updated",
+        ConversationCreated: "conversation.created",
+        ConversationUpdated: "conversation.updated",
+        ConversationSummaryCreated: "conversation_summary.created",
+        MessageCreated: "message.created",
+        MessageUpdated: "message.updated",
+        LeadAccepted: "lead.accepted",
+        LeadSent: "lead.sent",
+        LeadFailed: "lead.failed",
+        WebhookTest: "webhook.test",
+    }
+);
+
+impl EventType {
+    /// The `entity` of the body: the noun and what was done to it, by the pattern the specification shows for
+    /// `contact.updated`.
+    pub fn entity(self) -> &'static str {
+        match self {
+            Self::ContactCreated => "contact_creations",
+            Self::ContactUpdated => "contact_updates",
+            Self::ConversationCreated => "conversation_creations",
+            Self::ConversationUpdated => "conversation_updates",
+            Self::ConversationSummaryCreated => "conversation_summary_creations",
+            Self::MessageCreated => "message_creations",
+            Self::MessageUpdated => "message_updates",
+            Self::LeadAccepted => "lead_acceptances",
+            Self::LeadSent => "lead_sends",
+            Self::LeadFailed => "lead_failures",
+            Self::WebhookTest => "webhook_tests",
+        }
+    }
+}
+
+/// What happened, without its payload: everything of a body but `payload`, in the order of the body's fields
+/// (`eventId`, `eventType`, `entity`, `workspaceId`, `timestamp`, `payload`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Derived from the change; receivers recognise repeats by it.
+    pub id: EventId,
+    /// What kind of change it was.
+    pub event_type: EventType,
+    /// The workspace in which it happened.
+    pub workspace_id: WorkspaceId,
+    /// When it happened, which for a contact is its `updatedAt`. Printed without milliseconds.
+    pub at: Timestamp,
+}
+
+impl Event {
+    /// The greatest size of a body in bytes.
+    pub const MAX_BODY: usize = 256 * 1024;
+
+    /// The event of a change: the same change always makes the same id, so that a repeated stream record
+    /// repeats the event and does not add one. The moment belongs to the change: a table restored to an earlier
+    /// day counts its versions a second time.
+    pub fn of_change(
+        event_type: EventType,
+        workspace_id: WorkspaceId,
+        entity_id: &Uuid,
+        version: u64,
+        at: Timestamp,
+    ) -> Self {
+        let change = format!("{}|{entity_id}|{version}|{}", event_type.as_str(), at.as_millis());
+        let id = EventId::from_uuid(Uuid::new_v5(&EVENTS, change.as_bytes()));
+        Self { id, event_type, workspace_id, at }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+
+    fn event(event_type: EventType, entity: u128, version: u64) -> Event {
+        let workspace = WorkspaceId::from_uuid(Uuid::from_u128(1));
+        Event::of_change(event_type, workspace, &Uuid::from_u128(entity), version, AT)
+    }
+
+    #[test]
+    fn each_type_reads_back_and_its_entity_begins_with_its_noun() {
+        for event_type in EventType::ALL {
+            let (name, entity) = (event_type.as_str(), event_type.entity());
+            assert_eq!(EventType::parse(name), Ok(event_type));
+            assert!(entity.starts_with(&format!("{}_", name.split('.').next().unwrap())), "{entity}");
+        }
+        assert_eq!(EventType::ContactUpdated.entity(), "contact_updates");
+        assert!(EventType::parse("contact.removed").is_err());
+    }
+
+    #[test]
+    fn the_same_change_always_has_the_same_id() {
+        // Fixed values: a change of the derivation would send every event a second time under another id.
+        let updated = event(EventType::ContactUpdated, 2, 7);
+        assert_eq!(updated.id.to_string(), "d22926c3-d7a2-56b2-b2ff-aab1e43fa2cd");
+    }
+
+    #[test]
+    fn the_same_replay_always_has_the_same_name_and_another_one_another() {
+        let endpoint = |n| EndpointId::from_uuid(Uuid::from_u128(n));
+        let later = AT.plus(std::time::Duration::from_millis(1));
+        let replay = replay_of(endpoint(3), AT, None);
+        // A fixed value: a change of the derivation would make a repeated command send everything a second time.
+        assert_eq!(replay.to_string(), "e92c5e1c-f21b-513e-930a-1b6949bd9193");
+        for other in [
+            replay_of(endpoint(4), AT, None),
+            replay_of(endpoint(3), later, None),
+            replay_of(endpoint(3), AT, Some(later)),
+        ] {
+            assert_ne!(other, replay);
+        }
+    }
+
+    #[test]
+    fn other_changes_have_other_ids() {
+        let updated = event(EventType::ContactUpdated, 2, 7);
+        assert_ne!(updated.id, event(EventType::ContactUpdated, 2, 8).id);
+        assert_ne!(updated.id, event(EventType::ContactCreated, 2, 7).id);
+        assert_ne!(updated.id, event(EventType::ContactUpdated, 3, 7).id);
+        // Versions are counted a second time after a table was restored to an earlier moment.
+        let (workspace, contact) = (updated.workspace_id, Uuid::from_u128(2));
+        let later = AT.plus(std::time::Duration::from_millis(1));
+        assert_ne!(updated.id, Event::of_change(EventType::ContactUpdated, workspace, &contact, 7, later).id);
+    }
+}

@@ -1,0 +1,75 @@
+//! What stands beside the tables of a stack: its queues and buckets.
+
+use queue::{NoQueue, Queues};
+use runtime::Process;
+use store::{Bucket, FailureBucket};
+
+use crate::Refusal;
+
+/// What stands beside the tables, looked up only by the verbs that need it.
+pub enum Beside {
+    /// What the stack has.
+    OfStack(Box<Process>),
+    /// What is known.
+    Known(Box<KnownStack>),
+}
+
+/// Queues and buckets that are known.
+#[derive(Clone)]
+pub struct KnownStack {
+    /// The queues of webhook lanes. Lanes of another kind are left to the sweeper.
+    pub queues: Queues,
+    /// The bucket of files.
+    pub media: Bucket,
+    /// The bucket of what the relay could not process.
+    pub failures: FailureBucket,
+}
+
+impl Beside {
+    /// The queues of webhook lanes.
+    pub(crate) async fn queues(&self) -> Result<Queues, NoQueue> {
+        match self {
+            Self::OfStack(process) => Queues::webhooks_of_stack(process.sqs(), &process.stack).await,
+            Self::Known(known) => Ok(known.queues.clone()),
+        }
+    }
+
+    /// Everything that the relay works with. `failures` and `media` name the buckets that cannot be found by the stack's
+    /// name.
+    pub(crate) async fn known(
+        &self,
+        failures: Option<String>,
+        media: Option<String>,
+    ) -> Result<KnownStack, Refusal> {
+        let process = match self {
+            Self::OfStack(process) => process,
+            Self::Known(known) => return Ok(KnownStack::clone(known)),
+        };
+        let s3 = process.s3();
+        let failures = named_or_found(failures, process, FAILURES).await?;
+        let media = named_or_found(media, process, MEDIA).await?;
+        Ok(KnownStack {
+            queues: self.queues().await?,
+            media: Bucket::new(s3.clone(), media, process.clock()),
+            failures: FailureBucket::new(s3, failures),
+        })
+    }
+}
+
+/// A bucket of the template: its logical id, the output that names it, and the argument that does.
+type BucketOfTemplate = (&'static str, &'static str, &'static str);
+
+const FAILURES: BucketOfTemplate = ("FailureBucket", "FailureBucketName", "--bucket");
+const MEDIA: BucketOfTemplate = ("MediaBucket", "MediaBucketName", "--media-bucket");
+
+async fn named_or_found(
+    named: Option<String>,
+    process: &Process,
+    (logical, output, argument): BucketOfTemplate,
+) -> Result<String, Refusal> {
+    if let Some(name) = named {
+        return Ok(name);
+    }
+    let found = store::bucket_of_stack(&process.s3(), &process.stack, logical).await?;
+    found.ok_or(Refusal::BucketNotFound { output, argument })
+}
