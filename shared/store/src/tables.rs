@@ -62,18 +62,18 @@ impl Table {
 /// The tables of one deployment.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    names: Arc<[String; 10]>,
+    names: Arc<[(Table, String); 10]>,
 }
 
 impl Tables {
     /// The tables of the stack with this name.
     pub fn of_stack(stack: &str) -> Self {
-        Self { names: Arc::new(Table::ALL.map(|table| format!("{stack}-{}", table.suffix()))) }
+        Self { names: Arc::new(Table::ALL.map(|table| (table, format!("{stack}-{}", table.suffix())))) }
     }
 
     /// The full name of a table.
     pub fn name(&self, table: Table) -> &str {
-        &self.names[table as usize]
+        self.names.iter().find(|(named, _)| *named == table).map_or("", |(_, name)| name)
     }
 }
 
