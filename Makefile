@@ -1,7 +1,7 @@
-# The commands of this repository; `make help` lists them.
+# The commands of this repository. `make help` lists them.
 
 VENV := .venv
-# SAM finds cargo-lambda and zig in the environment of the first python3.
+# SAM finds cargo-lambda and zig in the environment of the first `python3` on the PATH.
 SAM := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
 ARCHITECTURES ?= x86_64 arm64
 BROWSER := tests/browser
@@ -9,24 +9,24 @@ ROTATION := tests/rotation
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test bench soak fuzz build engine hooks machine-runs machine-tests
-# Every target is a sequence: with -j two of them would install the same programs side by side.
+# Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
-help: ## this list
+help: ## list the targets
 	@echo "make <target>:"
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "  %-8s%s\n", $$1, $$2 }'
 
-run: machine-runs ## the whole service on this machine, until Ctrl-C (PORT=9000 for other ports)
+run: machine-runs ## run the whole service on this machine until Ctrl-C (PORT=9000 selects other ports)
 	@cargo build --locked --workspace --bins
 	@exec target/debug/local run --no-build
 
-check: machine-runs $(VENV)/bin/typos ## spelling, format, lints and the tests of the crates
+check: machine-runs $(VENV)/bin/typos ## check spelling, format and lints, and run the tests of the crates
 	@python3 tests/run.py check
 
-test: machine-tests $(VENV)/installed $(BROWSER)/node_modules/installed $(ROTATION)/node_modules/installed ## everything: also the whole stack, a browser, the template, SAM
+test: machine-tests $(VENV)/installed $(BROWSER)/node_modules/installed $(ROTATION)/node_modules/installed ## run all tests: also the whole stack, a browser, the template and SAM
 	@python3 tests/run.py test
 
-bench: machine-runs ## what functions, reads and deliveries cost, as tables (builds first; then about ten minutes)
+bench: machine-runs ## measure the cost of functions, reads and deliveries, as tables (builds first; then about ten minutes)
 	@for function in floor $(notdir $(wildcard functions/*)); do \
 	  echo "=== $$function, as it is shipped"; \
 	  cargo build --quiet --locked --release --package $$function || exit 1; \
@@ -34,25 +34,25 @@ bench: machine-runs ## what functions, reads and deliveries cost, as tables (bui
 	@cargo build --quiet --locked --profile measuring --package bench --examples
 	@for table in reads functions deliveries; do "$${CARGO_TARGET_DIR:-target}"/measuring/examples/$$table || exit 1; done
 
-soak: $(VENV)/installed ## a thousand leads while senders are killed, and tasks lost and repeated
+soak: $(VENV)/installed ## process a thousand leads while senders are killed and tasks are lost and repeated
 	@cargo build --workspace --all-targets --locked
 	@SOAK_LEADS=1000 cargo test --locked --workspace --test whole leads_outlive
 
-fuzz: $(VENV)/installed ## the API asked at random against openapi.yaml for a while (MINUTES=15, SEED=... for the same again)
+fuzz: $(VENV)/installed ## send random API requests and check them against openapi.yaml (MINUTES=15; SEED=... repeats a run)
 	@cargo build --workspace --bins --locked
 	@$(VENV)/bin/python tests/contract/run.py fuzz $(or $(MINUTES),15) $(SEED)
 
-build: $(VENV)/installed ## all functions as they are shipped, for both processors (ARCHITECTURES=arm64 for one)
+build: $(VENV)/installed ## build all functions as they are shipped, for both processors (ARCHITECTURES=arm64 builds one)
 	@for architecture in $(ARCHITECTURES); do \
 	  echo "=== $$architecture into .aws-sam/$$architecture"; \
 	  $(SAM) build --build-dir .aws-sam/$$architecture --parameter-overrides Architecture=$$architecture || exit 1; \
 	done
 	@echo "Deploy with: sam deploy --guided --template .aws-sam/<processor>/template.yaml --parameter-overrides Architecture=<processor>"
 
-engine: $(VENV)/installed ## containers for sam local where Docker is not (root; until Ctrl-C)
+engine: $(VENV)/installed ## provide containers for `sam local` without Docker (as root, until Ctrl-C)
 	@$(VENV)/bin/python tests/sam/engine.py
 
-hooks: $(VENV)/bin/typos ## a check of format and spelling before each commit (says how to undo it)
+hooks: $(VENV)/bin/typos ## check format and spelling before each commit (prints how to undo it)
 	@sh .githooks/install
 
 $(VENV)/installed: tests/requirements.txt tests/constraints.txt | machine-runs
@@ -61,7 +61,7 @@ $(VENV)/installed: tests/requirements.txt tests/constraints.txt | machine-runs
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/requirements.txt --constraint tests/constraints.txt
 	@touch $@
 
-# The spelling check alone, for `make check`: seconds instead of the minute above.
+# Installs only the spelling check, for `make check`. This takes seconds instead of the minute above.
 $(VENV)/bin/typos: tests/constraints.txt | machine-runs
 	@test -x $(VENV)/bin/python || python3 -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check typos --constraint tests/constraints.txt

@@ -87,7 +87,7 @@ containers() {
   [ "$(id -u)" -eq 0 ] || note='Note: without Docker, `sam local` (the last step of `make test`) runs as root only.'
 }
 
-# A daemon that hangs counts as none.
+# A Docker daemon that hangs counts as missing.
 docker_answers() {
   has docker || return 1
   if has timeout; then timeout 20 docker info; else docker info; fi >/dev/null 2>&1

@@ -1,4 +1,4 @@
-"""tests/machine/check.sh on machines that lack programs: it names everything at once, and as root on Debian it installs it."""
+"""tests/machine/check.sh on machines that lack programs: it names all of them at once. As root on Debian it installs them."""
 
 import pathlib
 import re
@@ -20,12 +20,12 @@ PACKAGES = {
     "node": "nodejs",
     "php": "php-cli",
 }
-# What apt-get installs on this machine, program by program.
+# The program that each package installs on this machine.
 INSTALLS = {PACKAGES.get(program, program).split()[0]: program for program in PROGRAMS["test"]} | {"python3-venv": "venv"}
 
 
 class Machine:
-    """A folder as the whole PATH, with stand-ins for programs that only exit with a status."""
+    """A folder that is the whole PATH. Its programs are stubs that only exit with a status."""
 
     def __init__(self, folder, programs=PROGRAMS["test"], user=1000):
         self.folder = folder
@@ -34,7 +34,7 @@ class Machine:
         for program in programs:
             self.add(program)
         self.add("id", f"echo {user}")
-        # For the stand-in of apt-get.
+        # The stub of apt-get needs it.
         (folder / "chmod").symlink_to(shutil.which("chmod"))
 
     def add(self, program, script="exit 0"):
@@ -44,7 +44,7 @@ class Machine:
         return self
 
     def with_apt_get(self, installs=INSTALLS):
-        """One that writes down how it is called and puts the programs of the packages into the folder."""
+        """Adds a stub of apt-get that records its calls and puts the programs of the packages into the folder."""
         cases = "\n".join(
             f"{package}) printf '#!/bin/sh\\nexit 0\\n' > {self.folder}/{program}; chmod 755 {self.folder}/{program} ;;"
             for package, program in installs.items()
@@ -56,7 +56,7 @@ class Machine:
 
     def check(self, share, **environment):
         environment = {"PATH": str(self.folder), "HOME": str(self.folder.parent)} | environment
-        # Debian keeps runc in /usr/sbin, where this machine may have it.
+        # Debian keeps runc in /usr/sbin, and this machine may have it there.
         script = CHECK.read_text().replace("/usr/sbin", str(self.folder.parent / "sbin"))
         command = ["/bin/sh", "-c", script, "check.sh", share]
         return subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -101,14 +101,14 @@ def test_apt_get_is_not_called_for_cargo(machine):
     assert not bare.installed.exists()
 
 
-def test_a_rustup_that_is_not_on_the_path_yet_is_pointed_out(machine, tmp_path):
+def test_a_rustup_that_is_not_on_the_path_is_reported(machine, tmp_path):
     bare = machine(PROGRAMS["test"] - {"cargo"})
     (tmp_path / ".cargo" / "bin").mkdir(parents=True)
     shutil.copy(bare.folder / "make", tmp_path / ".cargo" / "bin" / "cargo")
     assert ". ~/.cargo/env" in bare.check("run").stderr
 
 
-def test_root_on_debian_reads_what_is_missing_and_gets_it(machine):
+def test_root_on_debian_gets_the_list_and_the_installation(machine):
     bare = machine({"cargo"}, user=0).with_apt_get()
     ran = bare.check("test")
     assert ran.returncode == 0, ran.stderr
@@ -133,7 +133,7 @@ def test_a_failure_of_apt_get_ends_the_check(machine):
     assert ran.stderr.endswith("no network\napt-get failed. The reasons are above.\n")
 
 
-def test_root_without_apt_get_gets_the_line_to_paste(machine):
+def test_root_without_apt_get_gets_the_command_to_paste(machine):
     assert packages(machine(PROGRAMS["test"] - {"ruby"}, user=0).check("test").stderr) == "ruby"
 
 
@@ -174,18 +174,18 @@ def test_docker_replaces_podman(machine):
     assert machine({"docker"}).check("containers").returncode == 0
 
 
-def test_a_docker_that_does_not_answer_counts_as_none(machine):
+def test_a_docker_that_does_not_answer_counts_as_missing(machine):
     docker = machine(set()).add("docker", "exit 1")
     assert packages(docker.check("containers").stderr) == "podman runc"
 
 
-def test_a_user_other_than_root_reads_early_that_sam_local_needs_root_or_docker(machine):
+def test_a_user_other_than_root_gets_an_early_note_that_sam_local_needs_root_or_docker(machine):
     ran = machine(PROGRAMS["test"]).check("test")
     assert ran.returncode == 0
     assert ran.stderr == "Note: without Docker, `sam local` (the last step of `make test`) runs as root only.\n"
 
 
-def test_the_browser_is_found_under_each_of_its_names_or_by_the_variable(machine, tmp_path):
+def test_the_browser_is_found_by_name_or_by_the_variable(machine, tmp_path):
     one = machine({"google-chrome"})
     assert one.check("chromium").stdout == f"{one.folder}/google-chrome\n"
     assert one.check("chromium", CHROMIUM="/opt/browser").stdout == "/opt/browser\n"
@@ -196,7 +196,7 @@ def test_an_unknown_share_is_refused(machine):
 
 
 def packages(message):
-    """The one line to paste."""
+    """The packages of the command to paste."""
     lines = [line for line in message.splitlines() if "apt-get install" in line]
     assert len(lines) == 1 and "On Debian, run as root:" in message, message
     return lines[0].strip().removeprefix("apt-get install ")

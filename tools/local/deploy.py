@@ -2,9 +2,9 @@
 
     deploy.py --template FILE --binaries FOLDER --artifacts FOLDER --endpoint URL --stack NAME [--parameter NAME=VALUE]...
 
-Packs each function's binary (FOLDER/<last part of its CodeUri>), points CodeUri at the packed file, creates the
-stack and then sets the APIs' gateway responses, which the emulator leaves out of SAM's. Says on standard error what
-it does; prints the stack's outputs as one JSON object, with the APIs' URLs as they are at the emulator.
+It packs each function's binary (FOLDER/<last part of its CodeUri>), sets CodeUri to the packed file and creates the
+stack. Then it sets the APIs' gateway responses, because the emulator does not create them from the SAM template. It
+logs its steps on standard error. It prints the stack's outputs as one JSON object, with the APIs' URLs at the emulator.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import botocore.config
 import yaml
 
 BUCKET = "local-artifacts"
-# Earlier builds kept beside the current one, for other stacks of this checkout.
+# The number of packages that are kept for each function. Other stacks of this checkout may use earlier builds.
 KEPT_PACKAGES = 3
 DEPLOY_SECONDS = 120
 
@@ -59,7 +59,7 @@ class Clients:
 
 
 class TemplateLoader(yaml.SafeLoader):
-    """YAML with CloudFormation's short forms: `!Sub x` is `{"Fn::Sub": x}`."""
+    """Loads YAML with CloudFormation's short forms: `!Sub x` becomes `{"Fn::Sub": x}`."""
 
 
 def short_form(loader, name, node):
@@ -100,7 +100,7 @@ def pack_all(functions, binaries, artifacts):
     missing = [name for name in names if not (binaries / name).is_file()]
     if missing:
         sys.exit(f"{binaries} holds no {', '.join(missing)}: build the functions first.")
-    # Stacks of this checkout that start at once would pack the same: the first does, the others wait.
+    # Stacks of this checkout that start at once would pack the same files. The first one packs, and the others wait.
     with open(artifacts / "lock", "w") as lock, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as workers:
         fcntl.flock(lock, fcntl.LOCK_EX)
         packages = workers.map(lambda name: pack(name, binaries / name, artifacts), names)
@@ -108,7 +108,7 @@ def pack_all(functions, binaries, artifacts):
 
 
 def pack(name, binary, artifacts):
-    """The zip of a binary without its symbols, made once for each content."""
+    """Returns the zip of a binary without its symbols. Each content is packed once."""
     digest = hashlib.sha256(binary.read_bytes()).hexdigest()[:32]
     package = artifacts / f"{name}-{digest}.zip"
     if package.exists():
@@ -145,7 +145,7 @@ def upload(aws, template, functions, packages):
 
 
 def create_stack(aws, stack, template, parameters):
-    # CloudFormation refuses a parameter that the template does not have; the emulator would overlook it.
+    # CloudFormation refuses a parameter that the template does not have. The emulator ignores it.
     unknown = [name for name in parameters if name.split("=", 1)[0] not in template["Parameters"]]
     if unknown:
         sys.exit(f"template.yaml has no parameter {unknown[0].split('=', 1)[0]}.")
@@ -209,7 +209,7 @@ def put_arguments(response):
 
 
 def at_emulator(value, endpoint):
-    """https://<api>.execute-api.<region>.<suffix>/<stage>, as the emulator serves it."""
+    """Converts https://<api>.execute-api.<region>.<suffix>/<stage> into the emulator's URL."""
     url = urllib.parse.urlsplit(value)
     api, _, rest = (url.hostname or "").partition(".")
     if not rest.startswith("execute-api."):

@@ -2,12 +2,12 @@
 
     emulator.py --port PORT --logs FOLDER
 
-Everything else comes through ministack's own environment settings. Two of its delays are turned off (a warm
-invocation then takes about 4 ms, not 97), policies are judged as they would be on AWS, and what each function prints
-goes to FOLDER/<function>.log.
+Ministack's own environment variables configure everything else. This launcher removes two of its delays (a warm
+invocation then takes about 4 ms instead of 97), makes it evaluate policies as AWS does, and writes the output of each
+function to FOLDER/<function>.log.
 
-The emulator lives exactly as long as its standard input stays open: when the program that started it ends, by
-whatever means, it and every function process it started end too.
+The emulator runs exactly as long as its standard input is open. When the program that started it ends, for any reason,
+the emulator and all its function processes end too.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def main():
 
 
 def end_with_starter():
-    """Function processes join our process group, so that one signal ends them all."""
+    """Function processes join this process group, so one signal ends them all."""
     if os.getpgid(0) != os.getpid():
         os.setpgid(0, 0)
 
@@ -65,7 +65,7 @@ def end_with_starter():
 
 
 def send_small_packets_at_once():
-    """Headers and body leave in two writes; Nagle's algorithm would hold the second for 40 ms."""
+    """The server writes headers and body separately. Nagle's algorithm would delay the second write by 40 ms."""
     handler = socketserver.StreamRequestHandler
     if not hasattr(handler, "disable_nagle_algorithm"):
         sys.exit(CHANGED.format("socketserver.StreamRequestHandler.disable_nagle_algorithm"))
@@ -73,7 +73,7 @@ def send_small_packets_at_once():
 
 
 def take_only_logs_that_are_there():
-    """After each invocation it waits up to 50 ms for log lines; later ones are in our files anyway."""
+    """Ministack waits up to 50 ms for log lines after each invocation. The log files get later lines in any case."""
     worker = expected(lambda_runtime, "Worker")
     drain = expected(worker, "_drain_stderr_bounded", ["first_line_wait", "idle_confirm"])
 
@@ -84,7 +84,7 @@ def take_only_logs_that_are_there():
 
 
 def count_loopback_as_tls():
-    """The buckets' policies refuse plain HTTP; on AWS nothing comes that way, here everything does."""
+    """The buckets' policies refuse plain HTTP. AWS uses TLS for every call, the emulator for none."""
     resolve = expected(iam_evaluator, "_resolve_condition_key", ["key", "ctx"])
 
     def resolve_behind_tls(key, ctx):
@@ -94,7 +94,7 @@ def count_loopback_as_tls():
 
 
 def allow_batches_like_single_messages():
-    """IAM has no actions for batches of a queue: sqs:SendMessage also covers SendMessageBatch."""
+    """IAM has no separate actions for SQS batches: sqs:SendMessage also allows SendMessageBatch."""
     extract = expected(iam_actions, "extract_iam_action", ["service"])
 
     def extract_without_batch(*arguments, **named_arguments):
@@ -105,7 +105,7 @@ def allow_batches_like_single_messages():
 
 
 def read_concurrency_as_a_number():
-    """What a mapping takes from a parameter of the template stays text."""
+    """Ministack leaves a mapping's value as text if it comes from a template parameter."""
     allowed = expected(lambda_svc, "_sqs_esm_concurrency", ["esm"])
 
     def allowed_by_number(esm, *arguments, **named_arguments):
@@ -127,7 +127,7 @@ def keep_function_logs(folder):
 
 
 class Kept:
-    """A stream whose lines also go to a log."""
+    """A stream that also writes its lines to a log."""
 
     def __init__(self, stream, log):
         self.stream = stream
@@ -143,7 +143,7 @@ class Kept:
 
 
 def expected(owner, name, parameters=()):
-    """What we wrap must still be there and still take what we give it."""
+    """Returns the wrapped item, after a check that it still exists and accepts the expected parameters."""
     found = getattr(owner, name, None)
     if found is None or not set(parameters) <= set(inspect.signature(found).parameters):
         sys.exit(CHANGED.format(f"{owner.__name__}.{name}({', '.join(parameters)})"))

@@ -27,7 +27,7 @@ for request in json.load(sys.stdin):
     print("", base64.b64decode(request["body"]).decode(), "", sep="\n")'
 }
 
-# Prints what the simulated WhatsApp was asked to send, oldest first, one message a line.
+# Prints the messages that the simulated WhatsApp got, oldest first, one message per line.
 sent() {
   curl -s "$(stack "s['providerUrl']")/ledger" | python3 -c 'import json, sys
 for request in json.load(sys.stdin):

@@ -1,4 +1,4 @@
-// The demo's landing page: reads the form, sends the lead and shows what became of it.
+// The demo's landing page: reads the form, sends the lead and shows the outcome.
 
 import { phoneFrom, sendLead } from './lead-capture.js';
 
@@ -52,11 +52,11 @@ form.addEventListener('submit', async (event) => {
   }
   action.textContent = outcome === 'try-again' ? 'Try again' : 'Write to me';
   show(outcome, SAY[outcome].title, SAY[outcome].text);
-  // The focus was lost with the disabled button.
+  // Disabling the button removed the focus.
   (outcome === 'rejected' ? phone : button).focus();
 });
 
-/** Where leads go; a page of your own has this written into it. */
+/** The settings of `sendLead`. Your own page has them as constants. */
 async function settingsOfThisPage() {
   const answer = await fetch('settings.json').catch(() => null);
   if (!answer?.ok) return null;
@@ -64,8 +64,8 @@ async function settingsOfThisPage() {
 }
 
 /**
- * What `recaptchaV3(siteKey)` is to a real page. The local captcha simulator judges a token by how it begins, and the
- * page's `?captcha=` chooses that: `score-0.1`, `status-500`, `hang` and so on.
+ * Replaces `recaptchaV3(siteKey)` of a real page. The local captcha simulator selects its answer by the beginning of
+ * the token. The page's parameter `?captcha=` sets it: `score-0.1`, `status-500`, `hang` and so on.
  */
 async function simulatedToken() {
   const kind = new URLSearchParams(location.search).get('captcha') ?? 'pass';

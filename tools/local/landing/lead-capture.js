@@ -1,54 +1,55 @@
-// Sends a lead from a landing page to the lead capture API. Copy this file as it is; it needs nothing else, and no
-// bundler: `<script type="module">` and `import { sendLead } from './lead-capture.js'` are enough.
+// Sends a lead from a landing page to the lead capture API. Copy this file unchanged. It has no dependencies and
+// needs no bundler: `<script type="module">` and `import { sendLead } from './lead-capture.js'` are enough.
 
-// The API takes tokens of this action only, so that one made for another form of the same site is worth nothing here.
+// The API accepts only tokens of this action, so a token of another form of the same site is refused.
 const ACTION = 'campaign_lead';
 const PATH = '/api/v1/leadscout/campaign-leads';
 
-// The API answers within seconds; a visitor who waits longer than this has a connection that is gone.
+// The API answers within seconds. If a visitor waits longer than this, the connection is lost.
 const TIMEOUT_MS = 20_000;
 
-// More than this the API does not take. All of it comes from the page's address, which whoever made the link chose:
-// no visitor shall be turned away for it, so it is cut.
+// The limits of the API. Longer values are cut, because they come from the page's address, which the author of the
+// link chose. They must not cause the refusal of a visitor's lead.
 const MAX_UTM = 20;
 const MAX_UTM_LENGTH = 256;
 const MAX_ADDRESS = 2048;
 const MAX_NAME = 100;
 
 /**
- * Sends one lead, and says what became of it. It does not throw for whatever the network or the API may answer.
+ * Sends one lead and returns the outcome. It does not throw, whatever the network or the API answers. It throws only
+ * a `TypeError` for a missing setting.
  *
  * @param {object} settings
  * @param {string} settings.captureUrl    where the lead capture API is, as the operator told you
  * @param {string} settings.workspaceId   your workspace
- * @param {string} settings.captureKey    its capture key; made for pages, and no secret
- * @param {string} [settings.brandId]     the brand that writes to the visitor; else the workspace's default
- * @param {() => Promise<string>} settings.token  makes a captcha token: `recaptchaV3(siteKey)`
- * @param {number} [settings.timeoutMs]   how long all of it may take
+ * @param {string} settings.captureKey    its capture key; it is public and not secret
+ * @param {string} [settings.brandId]     the brand that writes to the visitor [default: the workspace's]
+ * @param {() => Promise<string>} settings.token  creates a captcha token: `recaptchaV3(siteKey)`
+ * @param {number} [settings.timeoutMs]   the time limit for the token and the request together
  * @param {object} lead
- * @param {string} lead.cellphone         as `phoneFrom` gives it: `+34600111222`
+ * @param {string} lead.cellphone         as `phoneFrom` returns it: `+34600111222`
  * @param {string} [lead.name]
  * @param {Date | null} lead.consentedAt  when the visitor agreed to be written to; null if they did not
  * @returns {Promise<{outcome: 'accepted', requestId: string | null}
  *                 | {outcome: 'rejected'} | {outcome: 'try-again'}>}
- *   accepted: the visitor will be written to. rejected: the same lead would be refused again.
- *   try-again: nothing is known to be wrong with the lead; it may be sent again, and is never doubled by that.
+ *   accepted: the service will write to the visitor. rejected: the API would refuse the same lead again.
+ *   try-again: the lead is not known to be wrong. You may send it again, and this never creates a second lead.
  */
 export async function sendLead(settings, lead) {
   for (const name of ['captureUrl', 'workspaceId', 'captureKey', 'token']) {
-    // A mistake of the page, not of the visitor: better seen at once.
+    // This is a mistake in the page, not the visitor's. It throws, so that you notice it at once.
     if (!settings[name]) throw new TypeError(`sendLead: settings.${name} is missing`);
   }
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), settings.timeoutMs ?? TIMEOUT_MS);
   try {
-    // A token can be used once and for two minutes only, so each try makes its own, at the last moment.
+    // A token is valid once and for two minutes, so each try creates its own just before the request.
     const token = await orAborted(Promise.resolve(settings.token()), abort.signal);
     const answer = await fetch(urlOf(settings), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(bodyOf(settings, lead, token)),
-      // The API never asks for cookies, and a browser would hide its answers if any were sent.
+      // The API never needs cookies. If the request sent any, the browser would hide the answer.
       credentials: 'omit',
       cache: 'no-store',
       redirect: 'error',
@@ -56,8 +57,8 @@ export async function sendLead(settings, lead) {
     });
     return await outcomeOf(answer);
   } catch {
-    // No connection, an origin that is not allowed (the browser does not tell the two apart), a captcha that does not
-    // load, or no time left.
+    // The cause is a lost connection, an origin that is not allowed (the browser does not tell the two apart), a
+    // captcha that does not load, or the timeout.
     return { outcome: 'try-again' };
   } finally {
     clearTimeout(timer);
@@ -65,7 +66,7 @@ export async function sendLead(settings, lead) {
 }
 
 /**
- * Makes tokens of Google's reCAPTCHA v3, whose script the page loads:
+ * Creates tokens of Google's reCAPTCHA v3. The page loads its script:
  * `<script src="https://www.google.com/recaptcha/api.js?render=SITE_KEY" async defer></script>`.
  *
  * @param {string} siteKey
@@ -75,9 +76,10 @@ export function recaptchaV3(siteKey) {
   return () =>
     new Promise((resolve, reject) => {
       const captcha = globalThis.grecaptcha;
-      // Not loaded yet, or kept out by a blocker.
+      // The script is not loaded yet, or a blocker prevents it.
       if (!captcha) throw new Error('grecaptcha is not there');
-      // What goes wrong in there is nobody's to catch otherwise, such as a site key that is none.
+      // `ready` does not report errors of its callback, such as an invalid site key, so the callback rejects the
+      // promise.
       captcha.ready(async () => {
         try {
           resolve(await captcha.execute(siteKey, { action: ACTION }));
@@ -89,21 +91,22 @@ export function recaptchaV3(siteKey) {
 }
 
 /**
- * A phone number as people write it, in the one form that the API takes; null if it is no number with a country code.
+ * Converts a phone number as people write it into E.164, the only format that the API accepts. Returns null if the
+ * text is not a number with a country code.
  *
  * @param {string} text  for instance `+34 600 11 12 22` or `0034 (600) 111-222`
  * @returns {string | null} for instance `+34600111222`
  */
 export function phoneFrom(text) {
-  // The (0) is dialled within the country only.
+  // The (0) is dialled only within the country.
   const abroad = text.replace(/^(\s*(?:\+|00)[^(]*)\(0\)/, '$1');
   const number = abroad.replace(/[\s().\-/\u2010-\u2015\u200e\u200f\u202a-\u202e]/g, '').replace(/^00/, '+');
   return /^\+[1-9][0-9]{7,14}$/.test(number) ? number : null;
 }
 
 function urlOf({ captureUrl, workspaceId }) {
-  // The workspace must stand in the URL: a preflight has no body, and without it the API could not tell whose list of
-  // allowed origins to look at.
+  // The URL must name the workspace. A preflight request has no body, so the API needs the URL to find the
+  // workspace's allowed origins.
   return `${captureUrl.replace(/\/+$/, '')}${PATH}?workspaceId=${encodeURIComponent(workspaceId)}`;
 }
 
@@ -125,13 +128,13 @@ function bodyOf(settings, lead, token) {
   };
 }
 
-/** Without what follows the #: that never leaves a browser by itself, so it does not here. */
+/** The page's address without the fragment (#), which a browser never sends. */
 function addressOf({ origin, pathname, search }) {
   const fits = [origin + pathname + search, origin + pathname].find((address) => address.length <= MAX_ADDRESS);
   return fits ?? `${origin}/`;
 }
 
-/** The campaign's parameters, under their names; of one that is repeated the first. */
+/** The campaign's parameters by name. If a parameter is repeated, the first one wins. */
 function utmOf(query) {
   const utm = new Map();
   for (const [sentName, sentValue] of query) {
@@ -143,28 +146,28 @@ function utmOf(query) {
   return Object.fromEntries(utm);
 }
 
-/** The beginning of a text, by characters, so that none is cut in half. */
+/** The beginning of a text. It counts code points, so no character is cut in half. */
 function cut(text, most) {
   return Array.from(text).slice(0, most).join('');
 }
 
-/** The API takes no control characters; in a link they are a mistake or an attempt. */
+/** The API refuses control characters. In a link they are a mistake or an attack. */
 function withoutControls(text) {
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '');
 }
 
 async function outcomeOf(answer) {
   if (answer.status === 202) {
-    // It stands, even if the rest of the answer got lost.
+    // The lead is accepted, even if the rest of the answer was lost.
     const body = await answer.json().catch(() => null);
     return { outcome: 'accepted', requestId: body?.requestId ?? null };
   }
-  // 422: the captcha provider cannot be reached. 429: too many at the moment. 5xx: our fault.
+  // 422: the captcha provider cannot be reached. 429: too many requests at the moment. 5xx: an error of the service.
   const passes = answer.status === 422 || answer.status === 429 || answer.status >= 500;
   return { outcome: passes ? 'try-again' : 'rejected' };
 }
 
-/** A promise that nobody waits for any longer once the signal says so. */
+/** Waits for the promise until the signal aborts. */
 function orAborted(promise, signal) {
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason));

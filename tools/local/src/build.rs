@@ -1,4 +1,4 @@
-//! The functions and the console, built as they are during development.
+//! Builds the functions and the console in the development profile.
 
 use std::process::Stdio;
 
@@ -9,8 +9,8 @@ use crate::checkout::Checkout;
 use crate::group::Group;
 use crate::progress::Progress;
 
-/// Builds every program of the workspace: with fewer, dependencies would be built again with fewer features. Cargo
-/// shows its own progress.
+/// Builds every program of the workspace. A build of fewer packages would select fewer features and compile the
+/// dependencies a second time. Cargo shows its own progress.
 pub(crate) async fn functions_and_console(progress: &Progress, checkout: &Checkout) -> Result<(), Problem> {
     let step = progress.talkative_step("Building the functions and the console");
     let mut command = Command::new("cargo");

@@ -1,4 +1,4 @@
-//! Where things lie: the checkout's own files, and the folder of this run.
+//! Paths in the checkout and in the state folder of this run.
 
 use std::fs;
 use std::io;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::Problem;
 
-/// The folders of this run. The virtual environment and the packed functions belong to the checkout and are shared
-/// by all runs in it; everything else lies in the run's own state folder.
+/// The folders of this run. All runs in a checkout share its virtual environment and its packed functions. Everything
+/// else is in the run's own state folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Checkout {
     root: PathBuf,
@@ -16,7 +16,7 @@ pub(crate) struct Checkout {
 }
 
 impl Checkout {
-    /// The checkout this program was built from; a relative `state` is taken from there.
+    /// Finds the checkout that this program was built from. A relative `state` is relative to the checkout.
     pub(crate) fn find(state: &Path) -> Result<Self, Problem> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = root.canonicalize().map_err(|error| {
@@ -33,7 +33,7 @@ impl Checkout {
         Ok(checkout)
     }
 
-    /// A committed file.
+    /// The path of a committed file.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
@@ -42,7 +42,7 @@ impl Checkout {
         &self.root
     }
 
-    /// A file of this run.
+    /// The path of a file of this run.
     pub(crate) fn state(&self, name: &str) -> PathBuf {
         self.state.join(name)
     }
@@ -55,12 +55,12 @@ impl Checkout {
         self.state(name).display().to_string()
     }
 
-    /// A file that all runs in this checkout share.
+    /// The path of a file that all runs in this checkout share.
     pub(crate) fn shared(&self, name: &str) -> PathBuf {
         self.root.join(".local").join(name)
     }
 
-    /// Where cargo put this program and with it all others.
+    /// The folder in which cargo put this program and all others.
     pub(crate) fn binaries(&self) -> &Path {
         &self.binaries
     }
@@ -75,7 +75,7 @@ impl Checkout {
         Ok(path)
     }
 
-    /// Writes a file of this run all at once, so that nobody reads half of it.
+    /// Writes a file of this run atomically, so that a reader never sees half of it.
     pub(crate) fn write(&self, name: &str, content: &str) -> Result<(), Problem> {
         let path = self.state(name);
         let unfinished = self.state(&format!("{name}.new"));
@@ -84,7 +84,7 @@ impl Checkout {
             .map_err(|error| cannot_write(&path, error))
     }
 
-    /// Removes a file of this run, if it is there.
+    /// Removes a file of this run, if it exists.
     pub(crate) fn remove(&self, name: &str) {
         let _ = fs::remove_file(self.state(name));
     }

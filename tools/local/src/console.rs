@@ -1,4 +1,4 @@
-//! The operator's console, pointed at this stack.
+//! The operator's console with the settings of this stack.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use crate::emulator::{ACCESS_KEY, REGION, SECRET_KEY};
 use crate::group::Group;
 use crate::simulator::Receiver;
 
-/// A script that runs the console with this stack's settings, for people and programs alike.
+/// A script that runs the console with this stack's settings. People and programs use the same script.
 pub(crate) struct Console {
     script: PathBuf,
 }
@@ -48,7 +48,7 @@ impl Console {
         Ok(Self { script: path })
     }
 
-    /// What a shell runs.
+    /// The command as you type it in a shell: the script's path, quoted if necessary.
     pub(crate) fn command_line(&self) -> String {
         let path = self.script.display().to_string();
         if path.contains(|c: char| c.is_whitespace() || c == '\'') { quoted(&path) } else { path }
@@ -68,7 +68,7 @@ impl Console {
     }
 }
 
-/// One word of a shell's command line.
+/// Quotes a text as one word of a shell's command line.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quote_inside_a_word_stays_in_it() {
+    fn a_quote_inside_a_word_is_kept() {
         assert_eq!(quoted("it's here"), r"'it'\''s here'");
     }
 }

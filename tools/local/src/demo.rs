@@ -1,4 +1,4 @@
-//! The demo: workspaces with something in them, made through the console as an operator would.
+//! The demo: workspaces with data. The demo creates them through the console, as an operator would.
 
 mod data;
 
@@ -20,11 +20,11 @@ use crate::stack_file::{
 
 use data::{ATTRIBUTES, DEMOS, Definition, Demo, PLATFORM, Person, READ_ONLY};
 
-/// How long the first webhook may take before something is wrong.
+/// The time limit for the first webhook. After that, provisioning fails.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Makes the workspaces, at the same time, and then their webhook endpoints. The first takes leads from the landing
-/// page of that origin.
+/// Creates the workspaces concurrently, and then their webhook endpoints. The first workspace accepts leads from
+/// `landing_page`.
 pub(crate) async fn provision(
     progress: &Progress,
     checkout: &Checkout,
@@ -38,9 +38,9 @@ pub(crate) async fn provision(
     let filled = try_join_all(DEMOS.iter().map(fill)).await?;
     step.done();
 
-    // The receiver is to hear of what is done with the demo, not of its making, and a change goes to the endpoints
-    // that are there when the relay comes to it. It takes changes in their order: once one made now has arrived,
-    // those of the imports are through.
+    // The receiver should get the events of what you do with the demo, not those of its creation. The relay delivers
+    // a change to the endpoints that exist when it processes the change, and it processes changes in order. When a
+    // change made now has arrived, the relay has processed the changes of the imports.
     let step = progress.step("Sending a first webhook");
     send_first_webhook(checkout, console, receiver).await?;
     let workspaces =
@@ -49,14 +49,14 @@ pub(crate) async fn provision(
     Ok(workspaces)
 }
 
-/// A workspace that has everything but its endpoint.
+/// A workspace with everything except its webhook endpoint.
 struct Filled {
     workspace_id: String,
     office: Office,
     sending: Sending,
 }
 
-/// Whom and what it knows.
+/// The workspace's keys, users, attributes and contacts.
 struct Office {
     api_key: String,
     read_only_api_key: String,
@@ -66,7 +66,7 @@ struct Office {
     contacts: Vec<Contact>,
 }
 
-/// What it sends from and what it may send.
+/// The workspace's lines, templates and lead capture.
 struct Sending {
     brands: Vec<Brand>,
     lines: Vec<Line>,
@@ -129,7 +129,7 @@ async fn create_template(
     console.run(&arguments).await
 }
 
-/// From a workspace of its own, which nobody hears of afterwards.
+/// Sends the first webhook from a separate workspace, which `stack.json` does not list.
 async fn send_first_webhook(
     checkout: &Checkout,
     console: &Console,
@@ -155,7 +155,7 @@ async fn create_workspace(console: &Console, name: &str) -> Result<String, Probl
     Ok(made.workspace_id)
 }
 
-/// The console within one workspace.
+/// The console's commands for one workspace.
 struct Operator<'a> {
     console: &'a Console,
     workspace_id: &'a str,
@@ -262,7 +262,7 @@ impl Operator<'_> {
         self.run(["user", "create"], &arguments).await
     }
 
-    /// A team of everybody who is still there.
+    /// Creates a team of all enabled users.
     async fn team(&self, demo: &Demo) -> Result<String, Problem> {
         let mut arguments = vec!["--name", demo.team];
         arguments.extend(demo.users.iter().flat_map(|(email, ..)| ["--user", email]));

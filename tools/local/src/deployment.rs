@@ -1,4 +1,4 @@
-//! The same template as on AWS, deployed into the emulator.
+//! Deploys the template that AWS gets into the emulator.
 
 use std::process::Stdio;
 
@@ -14,13 +14,13 @@ use crate::options::Options;
 use crate::progress::{Progress, Step};
 use crate::simulator::{Captcha, Provider, Receiver};
 
-/// What is deployed under which name.
+/// The stack's name and its parameters.
 pub(crate) struct Deployment {
     stack_name: String,
     parameters: Vec<(String, String)>,
 }
 
-/// Where the APIs are at the emulator.
+/// The URLs of the APIs at the emulator.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct Urls {
@@ -29,13 +29,13 @@ pub(crate) struct Urls {
 }
 
 impl Deployment {
-    /// The local stack's parameters; those of the command line win.
+    /// The local stack's parameters. If the command line gives a parameter, that value wins.
     pub(crate) fn of(options: &Options, provider: &Provider, captcha: &Captcha, receiver: &Receiver) -> Self {
         let mut parameters = vec![
             ("Architecture".to_owned(), architecture().to_owned()),
             ("CaptchaUrl".to_owned(), captcha.url()),
             ("GraphUrl".to_owned(), provider.url()),
-            // The emulator repeats a batch of stream records only as a whole.
+            // The emulator repeats only whole batches of stream records.
             ("PartialBatches".to_owned(), "false".to_owned()),
             ("TrustedReceivers".to_owned(), receiver.url()),
             ("TrustedCaPem".to_owned(), receiver.ca_pem().to_owned()),
@@ -46,7 +46,7 @@ impl Deployment {
     }
 }
 
-/// The functions were built for this machine.
+/// The architecture for which the functions were built: that of this machine.
 const fn architecture() -> &'static str {
     if cfg!(target_arch = "aarch64") { "arm64" } else { "x86_64" }
 }
@@ -98,7 +98,7 @@ fn command(checkout: &Checkout, emulator_url: &str, deployment: &Deployment) -> 
     command
 }
 
-/// Shows what it says while it runs; returns that, and what it printed for us.
+/// Shows the lines of standard error while the program runs. Returns standard error and standard output.
 async fn streams(group: &mut Group, step: &Step) -> (String, String) {
     let Some(child) = group.child() else { return Default::default() };
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());

@@ -1,4 +1,4 @@
-//! The AWS emulator: ministack, through our launcher.
+//! The AWS emulator: ministack, started by `tools/local/emulator.py`.
 
 use std::fs::{self, File};
 use std::process::Stdio;
@@ -14,19 +14,20 @@ use crate::checkout::{Checkout, cannot_write};
 use crate::group::Group;
 
 pub(crate) const REGION: &str = "us-east-1";
-/// The emulator's root credentials; they open nothing else.
+/// The emulator's root credentials. They are valid nowhere else.
 pub(crate) const ACCESS_KEY: &str = "test";
 pub(crate) const SECRET_KEY: &str = "test";
 
-/// It usually takes a third of a second.
+/// The time limit for the start. A start usually takes a third of a second.
 const LONGEST_START: Duration = Duration::from_secs(60);
 
-/// A running emulator, without any state from earlier runs. It ends, with the functions in it, when it is dropped;
-/// should this process be killed, the launcher sees its standard input close and ends by itself.
+/// A running emulator, without any state from earlier runs. Dropping it ends the emulator and the functions in it. If
+/// this process is killed, the launcher's standard input closes and the launcher ends itself.
 #[derive(Debug)]
 pub(crate) struct Emulator {
     group: Group,
-    /// Held open; waiting for a child closes the one it holds itself.
+    /// The launcher's standard input, held open. It is not left in the `Child`, because waiting for a child closes
+    /// its standard input.
     _lifeline: Option<ChildStdin>,
     url: String,
     log: String,
@@ -55,7 +56,7 @@ impl Emulator {
         &self.url
     }
 
-    /// Waits for as long as it runs; it should not end by itself.
+    /// Waits until the emulator ends. It should not end by itself, so the result is always an error.
     pub(crate) async fn ended(&mut self) -> Result<(), Problem> {
         Err(self.unexpected_end().await)
     }
@@ -77,7 +78,7 @@ fn command(checkout: &Checkout, port: u16, url: &str) -> Result<Command, Problem
     command
         .arg(checkout.file("tools/local/emulator.py"))
         .args(["--port", &port.to_string(), "--logs", &checkout.path_text("logs")])
-        // Functions inherit what it is given: nothing of this machine's own settings shall decide how they behave.
+        // Functions inherit this environment. The machine's own settings must not affect their behaviour.
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("LANG", "C.UTF-8")
@@ -94,7 +95,7 @@ fn command(checkout: &Checkout, port: u16, url: &str) -> Result<Command, Problem
         .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
         .env("AUTH", "true")
         .env("IOT_MTLS_ENABLED", "0")
-        // It clears up containers of earlier runs, and not only ours: it shall find no Docker.
+        // The emulator removes containers of earlier runs, and not only its own. It must find no Docker.
         .env("DOCKER_HOST", format!("unix://{}", scratch.join("no-docker").display()))
         .stdin(Stdio::piped())
         .stdout(log)
@@ -107,7 +108,7 @@ fn fresh_folder(checkout: &Checkout, name: &str) -> Result<std::path::PathBuf, P
     checkout.make(name)
 }
 
-/// The logs of one run are of that run only.
+/// Deletes the logs of the previous run, except `pip.log`.
 fn forget_logs(checkout: &Checkout) -> Result<(), Problem> {
     let folder = checkout.make("logs")?;
     let entries = fs::read_dir(&folder).map_err(|error| cannot_write(&folder, error))?;

@@ -1,4 +1,4 @@
-//! Programs that we start, each with all the processes it starts in turn.
+//! Programs that the local stack starts, each in a process group with all the processes that it starts.
 
 use std::io;
 use std::process::{ExitStatus, Output, Stdio};
@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::{Child, Command};
 
-/// Killed processes are gone in milliseconds, but for those that nobody collects: they are not worth more waiting.
+/// The time limit for the group to disappear. Killed processes disappear within milliseconds, except those that no
+/// parent reaps, for which a longer wait does not help.
 const GRACE: Duration = Duration::from_millis(300);
 
-/// A running program in a process group of its own. Dropping it kills the whole group, whatever became of its first
-/// process, and waits until it is gone: nothing that was started here outlives us.
+/// A running program in its own process group. Dropping it kills the whole group, even if the first process has
+/// ended, and waits until the group is gone. No process in the group outlives this one.
 #[derive(Debug)]
 pub(crate) struct Group {
     child: Option<Child>,
@@ -20,14 +21,14 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Starts it; its streams are as the command has them.
+    /// Starts the program. Its streams stay as `command` sets them.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
         let child = command.process_group(0).spawn()?;
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         Ok(Self { child: Some(child), leader })
     }
 
-    /// Runs it to its end, without standard input, and takes what it printed.
+    /// Runs the program to its end, without standard input, and returns its output.
     pub(crate) async fn output(command: &mut Command) -> io::Result<Output> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut group = Self::spawn(command)?;
@@ -37,7 +38,7 @@ impl Group {
         }
     }
 
-    /// Runs it to its end, without standard input.
+    /// Runs the program to its end, without standard input.
     pub(crate) async fn status(command: &mut Command) -> io::Result<ExitStatus> {
         Self::spawn(command.stdin(Stdio::null()))?.wait().await
     }
@@ -58,7 +59,7 @@ impl Drop for Group {
     fn drop(&mut self) {
         let Some(leader) = self.leader else { return };
         let killed = Instant::now();
-        // An error says that nobody is left, be it at once or after a while.
+        // An error means that the group has no process left.
         while kill_process_group(leader, Signal::KILL).is_ok() && killed.elapsed() < GRACE {
             if let Some(child) = &mut self.child {
                 let _ = child.try_wait();
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn dropping_a_group_ends_what_its_program_started() {
+    async fn dropping_a_group_ends_the_processes_that_its_program_started() {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 & echo $!; exec sleep 600"]).stdout(Stdio::piped());
         let mut group = Group::spawn(&mut command).unwrap();
@@ -88,20 +89,20 @@ mod tests {
         assert!(rustix::process::test_kill_process(grandchild).is_ok());
 
         drop(group);
-        assert!(!runs(grandchild));
+        assert!(!is_running(grandchild));
     }
 
     #[tokio::test]
-    async fn what_a_program_left_behind_ends_with_it() {
+    async fn a_background_process_ends_when_its_program_has_ended() {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 >/dev/null 2>&1 & echo $!"]);
         let output = Group::output(&mut command).await.unwrap();
         let left: i32 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
-        assert!(!runs(Pid::from_raw(left).unwrap()));
+        assert!(!is_running(Pid::from_raw(left).unwrap()));
     }
 
-    /// A process that nobody has collected yet (state Z) runs no more.
-    fn runs(process: Pid) -> bool {
+    /// A zombie (state Z) no longer runs.
+    fn is_running(process: Pid) -> bool {
         let status = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
         status.is_ok_and(|status| !status.contains(") Z "))
     }

@@ -1,7 +1,7 @@
-//! A tenant's landing page, at two origins: one from which the demo's first workspace takes leads, and a foreign one. Beside
-//! it the API reference.
+//! A tenant's landing page at two origins: one from which the demo's first workspace accepts leads, and a foreign
+//! one. The same servers serve the API reference.
 //!
-//! The page is an example to copy from (`tools/local/landing`): what it does with the lead capture API is all in
+//! The page is an example to copy (`tools/local/landing`). All its calls of the lead capture API are in
 //! `lead-capture.js`.
 
 use std::io;
@@ -31,7 +31,7 @@ const FILES: [(&str, &str, &str); 6] = [
     ("/openapi.yaml", YAML, reference::OPENAPI),
 ];
 
-/// The running page; it ends when it is dropped.
+/// The running servers of the page. Dropping it ends them.
 #[derive(Debug)]
 pub struct Landing {
     allowed: Server,
@@ -39,28 +39,28 @@ pub struct Landing {
     settings: Arc<OnceLock<Settings>>,
 }
 
-/// What the page asks its own server for: where its leads go, and as whose.
+/// The settings that the page requests from its own server: where it sends leads, and for which workspace.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settings {
-    /// Where the lead capture API is.
+    /// The URL of the lead capture API.
     pub capture_url: String,
-    /// Whose leads these are.
+    /// The workspace that gets the leads.
     pub workspace_id: String,
-    /// The capture key of that workspace; it is no secret.
+    /// The capture key of that workspace. It is not secret.
     pub capture_key: String,
-    /// The brand of the leads; none leaves it to the workspace's default.
+    /// The brand of the leads. `None` means the workspace's default brand.
     pub brand_id: Option<String>,
-    /// `simulated`: the page makes its tokens up, as the captcha simulator takes them.
+    /// `simulated`: the page makes up tokens that the captcha simulator accepts.
     pub captcha: &'static str,
 }
 
 impl Landing {
-    /// Starts it on these ports of 127.0.0.1 (0 takes a free one). Until [`open`](Self::open) its settings are
-    /// answered by 503.
+    /// Starts the servers on these ports of 127.0.0.1 (0 selects a free one). Until [`open`](Self::open) is called,
+    /// the request for the settings gets a 503.
     ///
     /// # Errors
-    /// When a port is taken.
+    /// If a port is taken.
     pub async fn start(port: u16, foreign_port: u16) -> io::Result<Self> {
         let settings = Arc::new(OnceLock::new());
         let allowed = serve(port, &settings).await?;
@@ -68,22 +68,22 @@ impl Landing {
         Ok(Self { allowed, foreign, settings })
     }
 
-    /// The origin from which leads are to be taken, without a slash at its end.
+    /// The origin that may send leads, without a trailing slash.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.allowed.port())
     }
 
-    /// The API reference.
+    /// The URL of the API reference.
     pub fn reference_url(&self) -> String {
         format!("{}/reference", self.url())
     }
 
-    /// An origin of which the workspace knows nothing.
+    /// The origin that the workspace does not allow, without a trailing slash.
     pub fn foreign_url(&self) -> String {
         format!("http://127.0.0.1:{}", self.foreign.port())
     }
 
-    /// Lets the page send leads, from both origins; what was said first holds.
+    /// Lets the page send leads, from both origins. The first call wins.
     pub fn open(&self, settings: Settings) {
         let _ = self.settings.set(settings);
     }
@@ -119,7 +119,7 @@ fn content(asked: &Asked, settings: Option<&Settings>) -> Answer {
     }
 }
 
-/// The page needs nothing but itself and the lead capture API: nothing else is let in.
+/// Sets the security headers. The page may load only its own files and call only the lead capture API.
 fn protect(headers: &mut HeaderMap, settings: Option<&Settings>) {
     let capture = settings.and_then(|settings| Url::parse(&settings.capture_url).ok());
     let capture = capture.map(|url| format!(" {}", url.origin().ascii_serialization())).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! The local stack: what `make run` starts, and the simulators that whole-stack tests drive.
 //!
-//! Nothing here is ever shipped to AWS, and nothing here listens beyond the loopback interface.
+//! Nothing here is ever shipped to AWS. Every server listens on the loopback interface only.
 //!
-//! [`run`] tells the whole story, step by step; the other modules are its steps.
+//! [`run`] is the entry point and shows the order of the steps. The other modules are the steps.
 
 mod build;
 mod checkout;
@@ -26,7 +26,7 @@ pub use options::Options;
 pub use ports::Ports;
 pub use run::run;
 
-/// Why the stack does not stand: one sentence for a person, with what to do about it where that is known.
+/// Why the stack cannot start or continue: one sentence for people, with the solution if it is known.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Problem(String);
@@ -36,7 +36,7 @@ impl Problem {
         Self(sentence.into())
     }
 
-    /// `what` could not be done, because of `cause`.
+    /// Adds the cause to the sentence `what`.
     pub(crate) fn of(what: &str, cause: impl std::fmt::Display) -> Self {
         Self(format!("{what}: {cause}"))
     }

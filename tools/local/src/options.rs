@@ -1,20 +1,20 @@
-//! What can be chosen about a run.
+//! The options of a run.
 
 use std::path::PathBuf;
 
-/// What can be chosen about a run.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// First of the seven ports, see [`crate::Ports`]; 0 takes free ones.
+    /// First of the seven ports, see [`crate::Ports`]. 0 selects free ports.
     pub base_port: u16,
-    /// Where stack.json, logs and everything else about this run are kept.
+    /// The folder of `stack.json`, the logs and all other files of this run.
     pub state_dir: PathBuf,
     /// Name of the CloudFormation stack.
     pub stack_name: String,
-    /// Parameters of the template that win over the local stack's own.
+    /// Template parameters. They override the local stack's own.
     pub parameters: Vec<(String, String)>,
     /// Whether to provision the demo workspaces.
     pub demo: bool,
-    /// Whether to build the functions and the console first.
+    /// Whether to build the functions and the console before the start.
     pub build: bool,
 }

@@ -5,10 +5,11 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use crate::Problem;
 
-/// Seven ports in a row from a base, or free ones. 0 stands for "whichever is free when it is opened".
+/// Seven consecutive ports from a base, or free ones. 0 means that the operating system selects a free port when it
+/// is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ports {
-    /// The emulator and with it both APIs: the base itself.
+    /// The emulator, which serves both APIs. This is the base.
     pub emulator: u16,
     /// The receiver over HTTPS.
     pub receiver: u16,
@@ -20,18 +21,18 @@ pub struct Ports {
     pub provider: u16,
     /// The demo's landing page, at the origin that may send leads.
     pub landing: u16,
-    /// The same page at an origin that may not.
+    /// The same page at an origin that may not send leads.
     pub foreign_landing: u16,
 }
 
 impl Ports {
-    /// The base when none is chosen.
+    /// The default base.
     pub const DEFAULT_BASE: u16 = 8787;
 
-    /// The ports from this base, found free just now; a base of 0 asks for any free ones.
+    /// The ports from this base, after a check that they are free. A base of 0 selects free ones.
     ///
     /// # Errors
-    /// When one of them is taken, in a sentence that says which and what to do.
+    /// If a port is taken. The sentence names the port and the solution.
     pub fn claim(base: u16) -> Result<Self, Problem> {
         if base == 0 {
             return Self::free();
@@ -61,7 +62,8 @@ impl Ports {
         })
     }
 
-    /// The emulator is another process and must be told its port; the others find theirs as they open them.
+    /// The emulator is another process, so its port must be known before it starts. The other servers get a free port
+    /// when they open it.
     fn free() -> Result<Self, Problem> {
         let emulator = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .and_then(|listener| listener.local_addr())
@@ -102,7 +104,7 @@ fn check_free(port: u16, user: &str, base: u16) -> Result<(), Problem> {
     }
 }
 
-/// Far enough to leave this stack's ports and its neighbours'.
+/// A base that differs enough to avoid the ports of this stack and of neighbouring ones.
 const fn another(base: u16) -> u16 {
     if base < 60_000 { base + 100 } else { Ports::DEFAULT_BASE }
 }
@@ -112,13 +114,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_follow_each_other_from_the_base() {
+    fn ports_are_consecutive_from_the_base() {
         let ports = Ports::from_base(9000).unwrap();
         assert_eq!(ports.named().map(|(port, _)| port), [9000, 9001, 9002, 9003, 9004, 9005, 9006]);
     }
 
     #[test]
-    fn a_base_without_room_after_it_is_refused() {
+    fn a_base_without_six_ports_after_it_is_refused() {
         assert!(Ports::from_base(u16::MAX - 6).is_ok());
         assert!(Ports::from_base(u16::MAX - 5).is_err());
     }

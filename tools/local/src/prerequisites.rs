@@ -1,11 +1,11 @@
-//! What must be installed already, each with a sentence that helps.
+//! The programs that must be installed, each with a helpful sentence.
 
 use tokio::process::Command;
 
 use crate::Problem;
 use crate::group::Group;
 
-/// Python finds out about itself; its exit status says what is missing.
+/// Python checks itself. The exit status says what is missing.
 const PYTHON_CHECK: &str = "\
 import sys
 if sys.version_info < (3, 11): sys.exit(3)
@@ -33,7 +33,7 @@ pub(crate) async fn check(builds: bool) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The exit status, or none when the program is not there.
+/// The exit status, or `None` if the program does not exist.
 async fn status(program: &str, arguments: &[&str]) -> Option<i32> {
     let mut command = Command::new(program);
     command.args(arguments);

@@ -1,16 +1,16 @@
-//! What a person sees while the stack starts: one line a step, on standard error.
+//! The progress that people see while the stack starts: one line per step, on standard error.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// The steps of one run.
+/// The progress of one run.
 pub(crate) struct Progress {
     begun: Instant,
 }
 
-/// A step that is under way. On a terminal its line turns until the step is done.
+/// A step in progress. A terminal shows a spinner until the step is done.
 pub(crate) struct Step {
     name: &'static str,
     begun: Instant,
@@ -41,14 +41,14 @@ impl Progress {
         Self::say(&format!("    Ready after {:.1} s\n", self.begun.elapsed().as_secs_f64()));
     }
 
-    /// Anything said here is for people; if nobody listens any more, so be it.
+    /// Prints a line for people. Failure to print is ignored.
     pub(crate) fn say(line: &str) {
         let _ = writeln!(std::io::stderr(), "{line}");
     }
 }
 
 impl Step {
-    /// What the step is at, for as long as nothing newer is noted; only a terminal shows it.
+    /// Shows the current detail of the step until the next note. Only a terminal shows it.
     pub(crate) fn note(&self, detail: &str) {
         self.spinner.set_message(format!("{}: {detail}", self.name));
     }
@@ -60,6 +60,6 @@ impl Step {
 }
 
 fn style() -> ProgressStyle {
-    // The template is a constant: were it wrong, the default would do.
+    // The template is a constant. If it were invalid, the default would be sufficient.
     ProgressStyle::with_template("{spinner}   {msg}").unwrap_or_else(|_| ProgressStyle::default_spinner())
 }

@@ -1,7 +1,7 @@
-//! The API reference: `openapi.yaml` as one page, made when it is first asked for.
+//! The API reference: `openapi.yaml` as one page, rendered at the first request.
 //!
-//! The page is plain HTML, without a script: what is folded is a `<details>`, and every operation, schema and error code
-//! has an address of its own to link to.
+//! The page is plain HTML, without a script. Folded parts are `<details>`, and every operation, schema and error code
+//! has an anchor to link to.
 
 mod document;
 mod markup;
@@ -16,17 +16,17 @@ pub use document::{OPENAPI, as_json};
 use document::{deref, entries, get, list, root, text};
 use markup::{escape, prose};
 
-/// The page.
+/// Returns the page.
 pub fn page() -> &'static str {
     static PAGE: LazyLock<String> = LazyLock::new(render);
     &PAGE
 }
 
-/// What is done under a path, or sent by a webhook.
+/// An operation: a method of a path, or a webhook.
 struct Operation {
     method: &'static str,
     path: &'static str,
-    /// What all operations of the path have.
+    /// The path item, with the members that all operations of the path share.
     shared: Option<&'static Yaml<'static>>,
     node: &'static Yaml<'static>,
     is_webhook: bool,
@@ -34,7 +34,7 @@ struct Operation {
 
 const METHODS: [&str; 5] = ["get", "post", "patch", "options", "put"];
 
-/// All operations, in the order of the file.
+/// All operations, in the order of `openapi.yaml`.
 fn operations() -> Vec<Operation> {
     let mut operations = vec![];
     for (part, is_webhook) in [("paths", false), ("webhooks", true)] {
@@ -68,13 +68,13 @@ impl Operation {
         list(get(self.node, "tags")).iter().any(|of| of.as_str() == Some(tag))
     }
 
-    /// The method as people say it, and where it goes.
+    /// The method in upper case, or `event` for a webhook, and the path.
     fn title(&self) -> String {
         let method = if self.is_webhook { "event".to_owned() } else { self.method.to_uppercase() };
         format!(
             "<span class=\"method {}\">{method}</span> <code class=\"path\">{}</code>",
             if self.is_webhook { "event" } else { self.method },
-            // A path may be broken behind each of its parts, on a phone it must.
+            // A line may break after each part of a path, as it must on a phone.
             escape(self.path).replace('/', "/<wbr>")
         )
     }
@@ -143,7 +143,7 @@ fn navigation(operations: &[Operation]) -> String {
     nav
 }
 
-/// Where the API is, and how one is let in.
+/// The servers and the authentication.
 fn servers() -> String {
     let mut shown = "<h3>Hosts and keys</h3>\n<dl class=\"fields\">\n".to_owned();
     for server in list(get(root(), "servers")) {
@@ -215,7 +215,7 @@ fn parameters(operation: &Operation) -> String {
     }
 }
 
-/// One status: folded, as most are read once.
+/// One status. It is folded, because readers rarely need it.
 fn answer(status: &str, response: &'static Yaml<'static>) -> String {
     let good = status.starts_with('2');
     let mut inside = String::new();
@@ -266,7 +266,7 @@ fn answer(status: &str, response: &'static Yaml<'static>) -> String {
     format!("<details class=\"answer\"><summary>{summary}</summary>\n{codes}{inside}</details>\n")
 }
 
-/// The examples of a body, each folded under what it shows.
+/// The examples of a body, each folded under its summary.
 fn examples(media: &'static Yaml<'static>) -> String {
     let mut shown = String::new();
     let mut put = |summary: &str, value: &Yaml<'_>| {
@@ -290,7 +290,7 @@ fn examples(media: &'static Yaml<'static>) -> String {
     shown
 }
 
-/// Every code of both surfaces: its status, its title, an instance of when it is answered.
+/// Every error code of both APIs, with its status, its title and an example of its cause.
 fn errors() -> String {
     let mut rows: Vec<(&str, i64, &str, &str)> = vec![];
     let all = get(root(), "components").and_then(|components| get(components, "examples"));
@@ -321,7 +321,7 @@ fn errors() -> String {
     shown
 }
 
-/// The objects that bodies are made of.
+/// The named schemas of the bodies.
 fn schemas() -> String {
     let mut shown = "<section id=\"schemas\">\n<h2>Schemas</h2>\n".to_owned();
     let all = get(root(), "components").and_then(|components| get(components, "schemas"));

@@ -1,4 +1,4 @@
-//! The story of `make run`.
+//! The steps of `make run`, in order.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,13 +17,14 @@ use crate::simulator::{Captcha, Provider, Receiver};
 use crate::stack_file::{StackFile, Workspace};
 use crate::{Problem, build, demo, prerequisites, venv};
 
-/// Starts the stack, says so, and waits for Ctrl-C or SIGTERM; everything it started has ended when it returns.
+/// Starts the stack, prints its summary, and waits for Ctrl-C or SIGTERM. When it returns, everything that it started
+/// has ended.
 ///
 /// # Errors
-/// When a step fails or the emulator ends by itself.
+/// If a step fails or the emulator ends by itself.
 pub async fn run(options: &Options) -> Result<(), Problem> {
     let told_to_end = end_signal()?;
-    // Whatever is under way or running is dropped, and so ended, with the branch that loses.
+    // `select!` drops the branch that loses. The drop ends everything that this branch started.
     let outcome = tokio::select! {
         outcome = stand(options) => outcome,
         () = told_to_end => Ok(()),
@@ -38,8 +39,8 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     let progress = Progress::begin();
     let checkout = Checkout::find(&options.state_dir)?;
     let _lock = lock(&checkout)?;
-    let written = Written(checkout.clone());
-    written.forget();
+    let files = StackFiles(checkout.clone());
+    files.remove();
 
     prerequisites::check(options.build).await?;
     let ports = Ports::claim(options.base_port)?;
@@ -53,7 +54,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     let receiver = Receiver::start(ports.receiver, ports.receiver_ledger).await.map_err(no_simulator)?;
     let captcha = Captcha::start(ports.captcha).await.map_err(no_simulator)?;
     let provider = Provider::start(ports.provider).await.map_err(no_simulator)?;
-    // Before the demo, as its address is one of the demo's allowed origins.
+    // The landing page starts before the demo, because its address is one of the demo's allowed origins.
     let landing = Landing::start(ports.landing, ports.foreign_landing).await.map_err(no_simulator)?;
     checkout.write("receiver-ca.pem", receiver.ca_pem())?;
     step.done();
@@ -91,7 +92,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     emulator.ended().await
 }
 
-/// The landing page sends its leads as the first workspace.
+/// Lets the landing page send its leads to the first workspace.
 fn open(landing: &Landing, capture_url: &str, workspaces: &[Workspace]) {
     let Some(workspace) = workspaces.first() else { return };
     let capture = &workspace.capture;
@@ -104,7 +105,7 @@ fn open(landing: &Landing, capture_url: &str, workspaces: &[Workspace]) {
     });
 }
 
-/// Ends at the first Ctrl-C, SIGTERM or closed terminal from now on.
+/// Resolves at the first Ctrl-C, SIGTERM or SIGHUP (closed terminal) from now on.
 fn end_signal() -> Result<impl Future<Output = ()>, Problem> {
     let listen =
         |kind| signal(kind).map_err(|error| Problem::of("The signal handlers cannot be installed", error));
@@ -120,7 +121,7 @@ fn end_signal() -> Result<impl Future<Output = ()>, Problem> {
     })
 }
 
-/// Two runs in one folder would overwrite each other's files.
+/// Locks the state folder, because two runs in it would overwrite each other's files.
 fn lock(checkout: &Checkout) -> Result<File, Problem> {
     let path = checkout.state("lock");
     let file =
@@ -134,11 +135,11 @@ fn lock(checkout: &Checkout) -> Result<File, Problem> {
     Ok(file)
 }
 
-/// What must not outlive the run: it would tell of a stack that is gone.
-struct Written(Checkout);
+/// The files that describe a running stack. They are removed before the start and at the end.
+struct StackFiles(Checkout);
 
-impl Written {
-    fn forget(&self) {
+impl StackFiles {
+    fn remove(&self) {
         self.0.remove("stack.json");
         self.0.remove("receiver-ca.pem");
         self.0.remove("console");
@@ -146,9 +147,9 @@ impl Written {
     }
 }
 
-impl Drop for Written {
+impl Drop for StackFiles {
     fn drop(&mut self) {
-        self.forget();
+        self.remove();
     }
 }
 

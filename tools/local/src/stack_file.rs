@@ -1,11 +1,11 @@
-//! `stack.json`: all that anybody needs to drive the stack from outside.
+//! `stack.json`: everything that a program needs to use the stack from outside.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Problem;
 use crate::checkout::Checkout;
 
-/// Fields may be added; existing ones keep their meaning.
+/// The content of `stack.json`. New fields may be added. Existing fields keep their meaning.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StackFile {
@@ -18,9 +18,9 @@ pub(crate) struct StackFile {
     pub(crate) receiver_url: String,
     pub(crate) receiver_ledger_url: String,
     pub(crate) receiver_ca_file: String,
-    /// The first workspace's landing page; its origin may send leads.
+    /// The first workspace's landing page. Its origin may send leads.
     pub(crate) landing_url: String,
-    /// The same page where it may not.
+    /// The same page at an origin that may not send leads.
     pub(crate) foreign_landing_url: String,
     /// The API reference, for people.
     pub(crate) reference_url: String,
@@ -40,7 +40,7 @@ pub(crate) struct Workspace {
     pub(crate) contacts: Vec<Contact>,
     pub(crate) brands: Vec<Brand>,
     pub(crate) lines: Vec<Line>,
-    /// Its own and the platform's, also those that are not approved.
+    /// The templates of the workspace and of the platform, including unapproved ones.
     pub(crate) templates: Vec<Template>,
     pub(crate) onboarding: Onboarding,
     pub(crate) webhook: Webhook,
@@ -106,7 +106,7 @@ pub(crate) struct Template {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) scope: String,
-    /// Business accounts.
+    /// The business accounts for which the template is approved.
     pub(crate) approved: Vec<String>,
     pub(crate) caller_parameters: Vec<String>,
 }
@@ -126,16 +126,16 @@ pub(crate) struct Webhook {
     pub(crate) secret: String,
 }
 
-/// How a workspace takes leads.
+/// The lead capture of a workspace.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Capture {
     pub(crate) enabled: bool,
     pub(crate) capture_key: String,
     pub(crate) origins: Vec<String>,
-    /// The brand of leads that name none.
+    /// The default brand, for leads that name none.
     pub(crate) brand_id: Option<String>,
-    /// What is sent to a lead first.
+    /// The template of the first message to a lead.
     pub(crate) lead_template_id: Option<String>,
 }
 
@@ -146,7 +146,7 @@ impl StackFile {
         checkout.write("stack.json", &format!("{text}\n"))
     }
 
-    /// What to try first.
+    /// The text that `local run` prints: the URLs, and commands to try first.
     pub(crate) fn summary(&self, checkout: &Checkout) -> String {
         let mut text = format!(
             "The stack is up.\n\

@@ -14,12 +14,12 @@ use crate::progress::{Progress, Step};
 
 const REQUIREMENTS: &str = "tools/local/requirements.txt";
 
-/// Installs what the requirements name, unless it was done for these very requirements already.
+/// Installs the requirements, unless this exact list is already installed.
 pub(crate) async fn ready(progress: &Progress, checkout: &Checkout) -> Result<(), Problem> {
     let wanted = fs::read_to_string(checkout.file(REQUIREMENTS))
         .map_err(|error| Problem::of(&format!("{REQUIREMENTS} cannot be read"), error))?;
     let _lock = lock(checkout)?;
-    // Written last, so that it is there only when everything else is.
+    // `installed.txt` is written last, so it exists only after a complete installation.
     let installed = checkout.shared("venv/installed.txt");
     if fs::read_to_string(&installed).is_ok_and(|installed| installed == wanted) {
         return Ok(());
@@ -33,7 +33,8 @@ pub(crate) async fn ready(progress: &Progress, checkout: &Checkout) -> Result<()
     Ok(())
 }
 
-/// Several stacks may start at once in one checkout; the first installs, the others wait.
+/// Locks the environment. If several stacks of one checkout start at once, the first one installs and the others
+/// wait.
 fn lock(checkout: &Checkout) -> Result<File, Problem> {
     let path = checkout.shared("venv.lock");
     let file = fs::create_dir_all(checkout.shared(""))

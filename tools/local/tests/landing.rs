@@ -1,13 +1,14 @@
-//! The landing page's servers: the page at both origins, its settings once they are known, and what it lets in.
+//! The landing page's servers: the page at both origins, its settings after the call of `open`, and its security
+//! headers.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends by a panic")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 use local::landing::{Landing, Settings};
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
 fn client() -> Client {
-    // Fails when another test of this process was first, which is as good.
+    // The call fails if another test of this process made it first. The provider is then installed too.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder().no_proxy().build().unwrap()
 }
@@ -35,7 +36,7 @@ fn settings() -> Settings {
 }
 
 #[tokio::test]
-async fn the_same_page_stands_at_both_origins() {
+async fn both_origins_serve_the_same_page() {
     let landing = landing().await;
     assert_ne!(landing.url(), landing.foreign_url());
     for origin in [landing.url(), landing.foreign_url()] {
@@ -54,7 +55,7 @@ async fn the_same_page_stands_at_both_origins() {
 }
 
 #[tokio::test]
-async fn the_api_reference_beside_the_page_shows_every_operation_and_every_code() {
+async fn the_api_reference_shows_every_operation_and_every_error_code() {
     let landing = landing().await;
     let response = get(landing.reference_url()).await;
     assert_eq!(header(&response, "content-type"), "text/html; charset=utf-8");
@@ -67,13 +68,13 @@ async fn the_api_reference_beside_the_page_shows_every_operation_and_every_code(
     assert!(ids.len() > 20, "{ids:?}");
     for id in ids {
         assert!(page.contains(&format!("<article id=\"{id}\">")), "{id}");
-        assert!(page.contains(&format!("<a href=\"#{id}\">")), "{id} is not among the contents");
+        assert!(page.contains(&format!("<a href=\"#{id}\">")), "{id} is not in the table of contents");
     }
     for example in api["components"]["examples"].as_object().unwrap().values() {
         let Some(code) = example["value"]["code"].as_str() else { continue };
         assert!(page.contains(&format!("<tr id=\"{code}\">")), "{code}");
     }
-    // What it links to within itself is there.
+    // Every link within the page has its target.
     for link in page.split("href=\"#").skip(1) {
         let target = link.split('"').next().unwrap();
         assert!(page.contains(&format!("id=\"{target}\"")), "{target}");
@@ -86,7 +87,7 @@ async fn the_api_reference_beside_the_page_shows_every_operation_and_every_code(
 }
 
 #[tokio::test]
-async fn settings_are_there_once_the_demo_is() {
+async fn the_settings_are_served_after_open() {
     let landing = landing().await;
     let url = format!("{}/settings.json", landing.url());
     assert_eq!(get(url.clone()).await.status(), 503);
@@ -110,7 +111,7 @@ async fn settings_are_there_once_the_demo_is() {
 }
 
 #[tokio::test]
-async fn the_page_reaches_itself_and_the_lead_capture_api_and_nothing_else() {
+async fn the_policy_allows_only_the_page_itself_and_the_lead_capture_api() {
     let landing = landing().await;
     let response = get(landing.url()).await;
     assert!(header(&response, "content-security-policy").contains("connect-src 'self';"));

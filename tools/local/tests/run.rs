@@ -1,6 +1,6 @@
-//! How `local run` refuses to start.
+//! The errors with which `local run` refuses to start.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends by a panic")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ fn said(output: &Output) -> &str {
 }
 
 #[test]
-fn a_taken_port_is_one_clear_sentence() {
-    // The ledger's port, third in the row.
+fn a_taken_port_is_reported_in_one_sentence() {
+    // The receiver's ledger uses the third port from the base.
     let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = taken.local_addr().unwrap().port();
     let output = local("taken", &["--port", &(port - 2).to_string()]);
@@ -37,7 +37,7 @@ fn a_taken_port_is_one_clear_sentence() {
 }
 
 #[test]
-fn a_missing_python_is_one_clear_sentence() {
+fn a_missing_python_is_reported_in_one_sentence() {
     let output = Command::new(env!("CARGO_BIN_EXE_local"))
         .args(["run", "--no-build", "--state-dir"])
         .arg(state("python"))
@@ -66,7 +66,7 @@ fn a_second_run_in_one_state_folder_is_refused() {
 }
 
 #[test]
-fn a_parameter_without_a_value_is_a_mistake_of_usage() {
+fn a_parameter_without_a_value_is_a_usage_error() {
     let output = local("usage", &["--param", "RetrySchedule"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("expected NAME=VALUE"));

@@ -1,6 +1,6 @@
-//! What whole-stack tests and the people at `make run` may rely on in the simulators.
+//! The behaviour of the simulators on which whole-stack tests and users of `make run` rely.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends by a panic")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ async fn receiver() -> Receiver {
     Receiver::start(0, 0).await.unwrap()
 }
 
-/// A client that trusts this receiver's authority and nothing else, and follows no redirect.
+/// A client that trusts only this receiver's authority and follows no redirects.
 fn client_of(receiver: &Receiver) -> Client {
     let ca = Certificate::from_pem(receiver.ca_pem().as_bytes()).unwrap();
     builder().tls_certs_only([ca]).build().unwrap()
@@ -23,7 +23,7 @@ fn plain_client() -> Client {
 }
 
 fn builder() -> reqwest::ClientBuilder {
-    // Fails when another test of this process was first, which is as good.
+    // The call fails if another test of this process made it first. The provider is then installed too.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder().redirect(redirect::Policy::none()).no_proxy()
 }
@@ -38,7 +38,7 @@ async fn read_ledger(url: &str) -> Vec<Entry> {
 }
 
 #[tokio::test]
-async fn the_receiver_is_only_trusted_under_its_own_authority() {
+async fn the_receiver_is_trusted_only_under_its_own_authority() {
     let receiver = receiver().await;
     let another = Receiver::start(0, 0).await.unwrap();
     let error = client_of(&another).get(receiver.url()).send().await.unwrap_err();
@@ -47,14 +47,14 @@ async fn the_receiver_is_only_trusted_under_its_own_authority() {
 }
 
 #[tokio::test]
-async fn the_certificate_holds_for_localhost_too() {
+async fn the_certificate_is_also_valid_for_localhost() {
     let receiver = receiver().await;
     let url = receiver.url().replace("127.0.0.1", "localhost");
     assert_eq!(status_of(&client_of(&receiver), format!("{url}/ok")).await, 200);
 }
 
 #[tokio::test]
-async fn an_entry_holds_the_request_as_it_came() {
+async fn an_entry_holds_the_request_unchanged() {
     let receiver = receiver().await;
     let body = b"{\"caf\xc3\xa9\": 1}\n\x00";
     client_of(&receiver)
@@ -78,7 +78,7 @@ async fn an_entry_holds_the_request_as_it_came() {
 }
 
 #[tokio::test]
-async fn the_ledger_is_oldest_first_and_delete_empties_it() {
+async fn the_ledger_lists_the_oldest_entry_first_and_delete_empties_it() {
     let receiver = receiver().await;
     let client = client_of(&receiver);
     for path in ["/ok/1", "/status/500/2", "/ok/3"] {
@@ -96,7 +96,7 @@ async fn the_ledger_is_oldest_first_and_delete_empties_it() {
 }
 
 #[tokio::test]
-async fn a_path_chooses_the_status() {
+async fn the_path_selects_the_status() {
     let receiver = receiver().await;
     let client = client_of(&receiver);
     for (path, status) in [
@@ -124,7 +124,7 @@ async fn a_redirect_points_back_to_the_receiver() {
 }
 
 #[tokio::test]
-async fn the_first_requests_to_a_full_path_fail() {
+async fn fail_first_counts_the_requests_of_each_full_path() {
     let receiver = receiver().await;
     let client = client_of(&receiver);
     let mut statuses = Vec::new();
@@ -136,19 +136,19 @@ async fn the_first_requests_to_a_full_path_fail() {
 }
 
 #[tokio::test]
-async fn a_slow_answer_is_on_record_before_it_is_given() {
+async fn a_request_is_recorded_before_its_slow_answer() {
     let receiver = receiver().await;
     let client = client_of(&receiver);
     let asked = client.get(format!("{}/slow/600", receiver.url())).timeout(Duration::from_secs(30)).send();
     let recorded = receiver.ledger().reaches(1);
     tokio::select! {
-        answer = asked => panic!("answered at once: {answer:?}"),
+        answer = asked => panic!("answered immediately: {answer:?}"),
         entries = recorded => assert_eq!(entries[0].path, "/slow/600"),
     }
 }
 
 #[tokio::test]
-async fn a_slow_answer_comes_after_its_time() {
+async fn a_slow_answer_waits_for_the_requested_time() {
     let receiver = receiver().await;
     let begun = Instant::now();
     assert_eq!(status_of(&client_of(&receiver), format!("{}/slow/0.2", receiver.url())).await, 200);
@@ -163,13 +163,13 @@ async fn a_dropped_receiver_frees_its_ports() {
     let client = client_of(&receiver);
     assert_eq!(status_of(&client, url).await, 200);
     drop(receiver);
-    // The listener closes when the runtime next looks at the aborted task.
+    // The listener closes when the runtime next polls the aborted task.
     while Receiver::start(port, 0).await.is_err() {
         tokio::task::yield_now().await;
     }
 }
 
-/// What siteverify answers to this form: status and body.
+/// Sends this form to siteverify and returns the status and the body of the answer.
 async fn siteverify(captcha: &Captcha, form: &str) -> (u16, String) {
     let answer = plain_client()
         .post(format!("{}/recaptcha/api/siteverify", captcha.url()))
@@ -182,7 +182,7 @@ async fn siteverify(captcha: &Captcha, form: &str) -> (u16, String) {
     (status, String::from_utf8(answer.bytes().await.unwrap().to_vec()).unwrap())
 }
 
-/// The verdict on this form, without its moment, which must be the present.
+/// The answer to this form without `challenge_ts`, which must be the current time.
 async fn captchas_verdict(captcha: &Captcha, form: &str) -> Value {
     let (status, body) = siteverify(captcha, form).await;
     assert_eq!(status, 200);
@@ -204,7 +204,7 @@ fn unsolved(codes: &[&str]) -> Value {
 }
 
 #[tokio::test]
-async fn a_token_chooses_what_captcha_says() {
+async fn the_token_selects_the_answer_of_captcha() {
     let captcha = Captcha::start(0).await.unwrap();
     let uuid = "0c8f6dd2-93a1-4a3b-9d5a-2f6a1f0f7c11";
     for (token, expected) in [
@@ -224,7 +224,7 @@ async fn a_token_chooses_what_captcha_says() {
 }
 
 #[tokio::test]
-async fn a_secret_chooses_the_page_that_captcha_names() {
+async fn the_secret_selects_the_hostname_that_captcha_answers() {
     let captcha = Captcha::start(0).await.unwrap();
     for (secret, expected) in [
         ("secret-for-www.example.com", solved(0.9, "campaign_lead", "www.example.com")),
@@ -246,12 +246,12 @@ async fn a_secret_chooses_the_page_that_captcha_names() {
 }
 
 #[tokio::test]
-async fn captcha_solves_a_token_but_once() {
+async fn captcha_solves_a_token_only_once() {
     let captcha = Captcha::start(0).await.unwrap();
     let twice = unsolved(&["timeout-or-duplicate"]);
     for token in ["pass-1", "score-0.1-1", "action-x-1", "host-x-1"] {
         let refused = captchas_verdict(&captcha, &format!("secret=wrong&response={token}")).await;
-        assert_eq!(refused, unsolved(&["invalid-input-secret"]), "a wrong secret uses nothing up");
+        assert_eq!(refused, unsolved(&["invalid-input-secret"]), "a wrong secret must not use up the token");
         let form = format!("secret=s&response={token}");
         assert_eq!(captchas_verdict(&captcha, &form).await["success"], true, "{token}");
         assert_eq!(captchas_verdict(&captcha, &form).await, twice, "{token}");
@@ -265,7 +265,7 @@ async fn captcha_solves_a_token_but_once() {
 }
 
 #[tokio::test]
-async fn captcha_fails_as_asked() {
+async fn a_token_selects_the_failure_of_captcha() {
     let captcha = Captcha::start(0).await.unwrap();
     for _ in 0..2 {
         for (token, status) in
@@ -284,7 +284,7 @@ async fn captcha_fails_as_asked() {
 }
 
 #[tokio::test]
-async fn captchas_ledger_shows_what_was_asked() {
+async fn the_ledger_of_captcha_shows_the_requests() {
     let captcha = Captcha::start(0).await.unwrap();
     for form in ["secret=s&response=pass-1", "secret=&remoteip=1"] {
         siteverify(&captcha, form).await;
@@ -301,7 +301,7 @@ async fn captchas_ledger_shows_what_was_asked() {
     assert_eq!(ledger[0].path, "/recaptcha/api/siteverify");
 }
 
-/// What became of a POST: status and answer, or nothing where the connection was closed.
+/// Sends a message. Returns the status and the answer, or `None` if the connection was closed.
 async fn send(provider: &Provider, token: Option<&str>, message: &Value) -> Option<(u16, Value)> {
     let mut request = plain_client()
         .post(format!("{}/v25.0/106540352242922/messages", provider.url()))
@@ -315,7 +315,7 @@ async fn send(provider: &Provider, token: Option<&str>, message: &Value) -> Opti
     Some((status, serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap()))
 }
 
-/// A text to the recipient whose number ends so.
+/// A text message to the recipient whose number ends with these digits.
 fn text_to(digits: &str, text: &str) -> Value {
     json!({
         "messaging_product": "whatsapp", "recipient_type": "individual", "to": format!("+1202555{digits}"),
@@ -323,7 +323,7 @@ fn text_to(digits: &str, text: &str) -> Value {
     })
 }
 
-/// The codes that a message is answered with, try by try; 0 = accepted.
+/// Sends a message several times and returns the status and the error code of each try. Code 0 means accepted.
 async fn codes(provider: &Provider, tries: usize, message: &Value) -> Vec<(u16, u64)> {
     let mut codes = vec![];
     for _ in 0..tries {
@@ -334,7 +334,7 @@ async fn codes(provider: &Provider, tries: usize, message: &Value) -> Vec<(u16, 
 }
 
 #[tokio::test]
-async fn provider_accepts_messages_under_an_id_of_its_own() {
+async fn provider_accepts_each_message_with_a_new_id() {
     let provider = Provider::start(0).await.unwrap();
     let message = text_to("0101", "hello");
     let (status, accepted) = send(&provider, Some("t"), &message).await.unwrap();
@@ -356,7 +356,7 @@ async fn provider_accepts_messages_under_an_id_of_its_own() {
 }
 
 #[tokio::test]
-async fn providers_ledger_shows_what_was_asked_and_what_was_answered() {
+async fn the_ledger_of_provider_shows_requests_and_answers() {
     let provider = Provider::start(0).await.unwrap();
     let message = text_to("0101", "hello");
     let (_, accepted) = send(&provider, Some("t"), &message).await.unwrap();
@@ -378,7 +378,7 @@ async fn providers_ledger_shows_what_was_asked_and_what_was_answered() {
     assert_eq!((&shown[1]["body"]["to"], &shown[1]["answer"]), (&json!("+12025550005"), &Value::Null));
     assert_eq!(shown[2]["path"], "/v25.0/1/message_templates?limit=1");
     assert_eq!((&shown[2]["body"], &shown[2]["answer"]["status"]), (&Value::Null, &json!(400)));
-    assert_eq!(shown.as_array().unwrap().len(), 3, "the ledger itself leaves no trace");
+    assert_eq!(shown.as_array().unwrap().len(), 3, "reading the ledger must add no entry");
 
     let emptied = plain_client().delete(format!("{}/ledger", provider.url())).send().await.unwrap();
     assert_eq!(emptied.status(), 204);
@@ -386,7 +386,7 @@ async fn providers_ledger_shows_what_was_asked_and_what_was_answered() {
 }
 
 #[tokio::test]
-async fn the_last_digits_of_a_recipient_choose_what_provider_does() {
+async fn the_last_digits_of_the_recipient_select_the_behaviour_of_provider() {
     let provider = Provider::start(0).await.unwrap();
     let rows: [(&str, &[(u16, u64)]); 5] = [
         ("0001", &[(400, 131_026), (400, 131_026)]),
@@ -402,12 +402,12 @@ async fn the_last_digits_of_a_recipient_choose_what_provider_does() {
     assert_eq!(
         send(&provider, None, &text_to("0005", "hello")).await.unwrap().0,
         401,
-        "a wrong call is refused"
+        "an invalid call must be refused"
     );
 }
 
 #[tokio::test]
-async fn provider_counts_the_tries_of_each_message_by_itself() {
+async fn provider_counts_the_tries_of_each_message_separately() {
     let provider = Provider::start(0).await.unwrap();
     let (one, other) = (text_to("0002", "one"), text_to("0002", "other"));
     assert_eq!(codes(&provider, 2, &one).await, [(429, 130_429); 2]);
@@ -423,11 +423,11 @@ async fn provider_counts_the_tries_of_each_message_by_itself() {
         message
     };
     assert_eq!(codes(&provider, 1, &image("1")).await, [(500, 1)]);
-    assert_eq!(codes(&provider, 1, &image("2")).await, [(200, 0)], "a link signed anew is the same message");
+    assert_eq!(codes(&provider, 1, &image("2")).await, [(200, 0)], "a link with a new signature is the same message");
 }
 
 #[tokio::test]
-async fn provider_reads_a_request_that_it_never_answers() {
+async fn provider_records_a_request_that_it_never_answers() {
     let provider = Provider::start(0).await.unwrap();
     let message = text_to("0003", "hello");
     tokio::select! {

@@ -1,24 +1,24 @@
-//! What the demo consists of, as tables.
+//! The demo's content, as tables.
 
 /// A workspace of the demo.
 pub(super) struct Demo {
     pub(super) name: &'static str,
     pub(super) users: [Person; 4],
-    /// Made and then disabled.
+    /// A user that the demo creates and then disables.
     pub(super) former_user: Person,
     pub(super) team: &'static str,
     pub(super) contacts: &'static str,
     pub(super) brands: &'static [Brand],
-    /// Its own; those of the platform come besides.
+    /// The workspace's own templates. The platform's templates come in addition.
     pub(super) templates: &'static [Template],
     pub(super) onboarding: Onboarding,
     pub(super) capture: Capture,
 }
 
-/// E-mail, first and last name.
+/// E-mail address, first name and last name.
 pub(super) type Person = (&'static str, &'static str, &'static str);
 
-/// CLOSED when there are values to choose from, else OPEN.
+/// An attribute: CLOSED if it has `values`, otherwise OPEN.
 pub(super) struct Definition {
     pub(super) key: &'static str,
     pub(super) r#type: &'static str,
@@ -27,19 +27,19 @@ pub(super) struct Definition {
     pub(super) archived: bool,
 }
 
-/// A brand and the lines it writes from.
+/// A brand and the lines from which it sends messages.
 pub(super) struct Brand {
     pub(super) name: &'static str,
     pub(super) lines: &'static [Line],
 }
 
-/// A line; the first of a workspace is its default.
+/// A line. The first line of a workspace is its default.
 pub(super) struct Line {
     pub(super) channel: &'static str,
     pub(super) business_account: &'static str,
 }
 
-/// A template, as the console takes it.
+/// A template, with its values as the console accepts them.
 pub(super) struct Template {
     pub(super) name: &'static str,
     pub(super) language: &'static str,
@@ -47,27 +47,27 @@ pub(super) struct Template {
     pub(super) approved: &'static [&'static str],
 }
 
-/// What opens a workspace's conversations: templates by their names, its own or the platform's.
+/// The templates that open a workspace's conversations, by name: its own or the platform's.
 pub(super) struct Onboarding {
     pub(super) overriding: &'static str,
     pub(super) sequence: &'static [&'static str],
 }
 
-/// How leads are taken: for the workspace's first brand.
+/// The lead capture of the workspace, for its first brand.
 pub(super) struct Capture {
-    /// Whether they are; all else is set up in any case.
+    /// Whether lead capture is enabled. The demo sets up the rest in any case.
     pub(super) enabled: bool,
-    /// Whether the demo's landing page is one of its pages.
+    /// Whether the origin of the demo's landing page is allowed.
     pub(super) landing_page: bool,
-    /// Where its pages are said to be.
+    /// The (invented) origin of the workspace's pages.
     pub(super) origin: &'static str,
-    /// The captcha simulator takes a secret for that of the host that it names.
+    /// The captcha secret. The captcha simulator reads the hostname of its answers from it.
     pub(super) secret: &'static str,
-    /// What is sent to a lead: a template by its name.
+    /// The name of the template that the service sends to a lead.
     pub(super) template: &'static str,
 }
 
-/// Two to work with, and one whose own set-up is at fault and that takes no leads.
+/// Two usable workspaces, and one whose onboarding is misconfigured and whose lead capture is disabled.
 pub(super) const DEMOS: [Demo; 3] = [
     Demo {
         name: "Aster Travel",
@@ -156,7 +156,7 @@ pub(super) const DEMOS: [Demo; 3] = [
             template: "claim_hello",
         },
     },
-    // Its sequence has a later template that only a caller could fill: no conversation can be opened (0608).
+    // A later template of its sequence needs a value from the caller, so no conversation can be opened (0608).
     Demo {
         name: "Cobalt Fitness",
         users: [
@@ -193,7 +193,7 @@ pub(super) const DEMOS: [Demo; 3] = [
     },
 ];
 
-/// The templates of the platform, which every workspace may use where they are approved.
+/// The platform's templates. Every workspace can use them on the accounts for which they are approved.
 pub(super) const PLATFORM: [Template; 3] = [
     Template {
         name: "welcome",
@@ -210,16 +210,17 @@ pub(super) const PLATFORM: [Template; 3] = [
     Template { name: "season_greetings", language: "en", variables: &[], approved: &[] },
 ];
 
-// Accounts at the provider.
+// The business accounts at the provider.
 const ASTER: &str = "205550000000001";
 const ASTER_CRUISES: &str = "205550000000002";
 const BOREALIS: &str = "205550000000003";
 const COBALT: &str = "205550000000004";
 
-/// A variable that everybody has a value for: the contact's first name, or a word in its place.
+/// A variable that always has a value: the contact's first name, or a default word.
 const HELLO: &str = "name=CONTACT.firstName:there";
 
-/// The same in all workspaces; the CSV files have a column for each but the archived one.
+/// The attributes, which are the same in all workspaces. The CSV files have a column for each attribute except the
+/// archived one.
 pub(super) const ATTRIBUTES: [Definition; 8] = [
     Definition { key: "company", r#type: "TEXT", values: &[], required: true, archived: false },
     Definition { key: "customerSince", r#type: "DATE", values: &[], required: false, archived: false },
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_is_of_templates_that_can_be_sent_on_every_line_of_the_workspace() {
+    fn every_template_of_a_sequence_can_be_sent_on_every_line_of_the_workspace() {
         for demo in &DEMOS {
             let accounts = demo.brands.iter().flat_map(|brand| brand.lines).map(|line| line.business_account);
             for name in demo.onboarding.sequence {
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_workspace_alone_asks_in_a_later_template_what_only_callers_know() {
+    fn only_the_last_workspace_has_a_later_template_that_needs_caller_values() {
         for (at, demo) in DEMOS.iter().enumerate() {
             let asking = |name: &&str| asks(templates(demo).find(|template| template.name == *name).unwrap());
             let places: Vec<usize> = demo
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn each_workspace_has_of_its_own_and_of_the_platforms_what_can_be_sent_what_asks_and_what_is_refused() {
+    fn both_scopes_have_a_sendable_template_one_that_needs_caller_values_and_an_unapproved_one() {
         for demo in &DEMOS {
             let account = demo.brands[0].lines[0].business_account;
             for scope in [demo.templates, &PLATFORM] {
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn leads_are_sent_a_template_that_asks_nobody_and_is_approved_for_the_first_brands_line() {
+    fn the_lead_template_needs_no_caller_values_and_is_approved_for_the_first_brands_line() {
         for demo in &DEMOS {
             let template = templates(demo).find(|template| template.name == demo.capture.template).unwrap();
             assert!(!asks(template), "{}", demo.name);
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_captchas_host_is_that_of_a_page_of_the_workspace() {
+    fn the_captcha_secret_names_the_host_of_a_page_of_the_workspace() {
         for demo in &DEMOS {
             let page = if demo.capture.landing_page { "https://127.0.0.1" } else { demo.capture.origin };
             assert_eq!(demo.capture.secret.strip_prefix("secret-for-"), page.strip_prefix("https://"));
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn no_contact_has_a_number_for_which_the_simulated_provider_misbehaves() {
+    fn no_contact_has_a_number_for_which_the_provider_simulator_fails() {
         for demo in &DEMOS {
             let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(demo.contacts);
             let csv = std::fs::read_to_string(path).unwrap();

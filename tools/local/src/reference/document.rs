@@ -1,4 +1,4 @@
-//! `openapi.yaml`, read once and kept in its own order.
+//! `openapi.yaml`, parsed once, in the order of the file.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Value, json};
 
-/// The file as it stands.
+/// The text of the file.
 pub const OPENAPI: &str = include_str!("../../../../openapi.yaml");
 
-/// The file, read.
+/// The parsed file.
 pub(super) fn root() -> &'static Yaml<'static> {
     static ROOT: LazyLock<Yaml<'static>> = LazyLock::new(|| {
         let documents = Yaml::load_from_str(OPENAPI).unwrap_or_default();
@@ -18,7 +18,7 @@ pub(super) fn root() -> &'static Yaml<'static> {
     &ROOT
 }
 
-/// The file as JSON, which knows no order: for tests that compare it with the code.
+/// The file as JSON, without its order. Tests compare it with the code.
 pub fn as_json() -> Value {
     to_json(root())
 }
@@ -42,12 +42,12 @@ pub(super) fn get<'y>(node: &'y Yaml<'static>, name: &str) -> Option<&'y Yaml<'s
     node.as_mapping_get(name)
 }
 
-/// A text, empty where there is none.
+/// The text of a member, or an empty text if the member is absent.
 pub(super) fn text<'y>(node: &'y Yaml<'static>, name: &str) -> &'y str {
     get(node, name).and_then(Yaml::as_str).unwrap_or_default()
 }
 
-/// The members of an object, in their order; none where there is none.
+/// The members of an object, in their order. Empty if the object is absent.
 pub(super) fn entries(
     node: Option<&'static Yaml<'static>>,
 ) -> impl Iterator<Item = (&'static str, &'static Yaml<'static>)> {
@@ -57,26 +57,26 @@ pub(super) fn entries(
         .filter_map(|(key, value)| key.as_str().map(|key| (key, value)))
 }
 
-/// The items of an array; none where there is none.
+/// The items of an array. Empty if the array is absent.
 pub(super) fn list(node: Option<&'static Yaml<'static>>) -> &'static [Yaml<'static>] {
     node.and_then(Yaml::as_sequence).map_or(&[], Vec::as_slice)
 }
 
-/// What a `$ref` names, or the node itself.
+/// The target of a `$ref`, or the node itself.
 pub(super) fn deref(node: &'static Yaml<'static>) -> &'static Yaml<'static> {
     let Some(pointer) = get(node, "$ref").and_then(Yaml::as_str) else { return node };
     let parts = pointer.trim_start_matches("#/").split('/');
     parts.fold(root(), |at, part| get(at, part).unwrap_or(node))
 }
 
-/// The name of what a `$ref` names.
+/// The name of a `$ref`'s target.
 pub(super) fn name_of(node: &Yaml<'static>) -> Option<&'static str> {
     let pointer = get(node, "$ref").and_then(Yaml::as_str)?;
     let all = get(get(root(), "components")?, "schemas");
     entries(all).map(|(name, _)| name).find(|name| pointer.ends_with(&format!("/{name}")))
 }
 
-/// A value as indented JSON in the order of the file; what is short stands in one line.
+/// A value as indented JSON, in the order of the file. A short value is on one line.
 pub(super) fn pretty(node: &Yaml<'_>) -> String {
     let mut out = String::new();
     print(node, 0, &mut out);

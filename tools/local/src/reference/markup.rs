@@ -1,11 +1,11 @@
-//! The little of Markdown that descriptions use: paragraphs, lists, tables, `code` and **bold**.
+//! The subset of Markdown that descriptions use: paragraphs, lists, tables, `code` and **bold**.
 
-/// Text as HTML shows it.
+/// Escapes a text for HTML.
 pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A text of one or more blocks, with blank lines between them.
+/// Renders a text of one or more blocks, separated by blank lines.
 pub(super) fn prose(text: &str) -> String {
     text.trim().split("\n\n").filter(|block| !block.trim().is_empty()).map(block).collect()
 }
@@ -21,7 +21,7 @@ fn block(block: &str) -> String {
     format!("<p>{}</p>\n", line(block))
 }
 
-/// Head, a line that only divides, rows.
+/// Renders a table: the header, a separator line, the rows.
 fn table(block: &str) -> String {
     let cells = |row: &str, cell: &str| -> String {
         let row = row.trim().trim_matches('|');
@@ -33,13 +33,13 @@ fn table(block: &str) -> String {
     format!("<div class=\"wide\"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n")
 }
 
-/// `code` and **bold** in running text.
+/// Renders `code` and **bold** in running text.
 pub(super) fn line(text: &str) -> String {
     let bold = |text: &str| between(text, "**", "strong", escape);
     between(text, "`", "code", bold)
 }
 
-/// Every second piece between these marks in this element, the others as `outside` shows them.
+/// Puts every second piece between these marks into this element. `outside` renders the other pieces.
 fn between(text: &str, mark: &str, element: &str, outside: impl Fn(&str) -> String) -> String {
     let pieces = text.split(mark).enumerate();
     pieces

@@ -1,4 +1,4 @@
-//! Schemas as people read them: one line of what a value is, and a list of an object's fields.
+//! Schemas for people: one line about a value, and a list of an object's fields.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::markup::{escape, prose};
 
 type Node = &'static Yaml<'static>;
 
-/// A body: its fields, or what it is if it is no object.
+/// A body: its fields, or its kind if it is not an object.
 pub(super) fn body(schema: Node) -> String {
     match get(schema, "items") {
         Some(items) => format!("<p>An {}. Each item:</p>\n{}", kind(schema), fields(items)),
@@ -17,12 +17,12 @@ pub(super) fn body(schema: Node) -> String {
     }
 }
 
-/// Whether it is an object with fields of its own.
+/// Whether the schema is an object with its own fields.
 pub(super) fn is_object(schema: Node) -> bool {
     !properties(schema).is_empty()
 }
 
-/// Its fields with what they are; those of an object within it that has no name follow it.
+/// The fields with their kinds. The fields of an unnamed object follow the field that contains it.
 pub(super) fn fields(schema: Node) -> String {
     let (all, needed) = (properties(schema), required(schema));
     if all.is_empty() {
@@ -46,7 +46,7 @@ pub(super) fn fields(schema: Node) -> String {
     shown
 }
 
-/// The fields of an object that has no name: of the field itself, or of an array's items.
+/// The fields of an unnamed object: the field itself, or an array's items.
 fn within(field: Node) -> String {
     match get(field, "items") {
         Some(items) if name_of(items).is_none() => fields(items),
@@ -55,7 +55,7 @@ fn within(field: Node) -> String {
     }
 }
 
-/// The fields of a schema and of all it is made of. What is said last of a field counts.
+/// The fields of a schema and of all its parts. The last definition of a field wins.
 fn properties(schema: Node) -> Vec<(&'static str, Node)> {
     let schema = deref(schema);
     let mut all: Vec<(&str, Node)> = vec![];
@@ -77,14 +77,14 @@ fn required(schema: Node) -> Vec<&'static str> {
     parts.chain(list(get(schema, "required")).iter().filter_map(Yaml::as_str)).collect()
 }
 
-/// The codes that an error's schema lists.
+/// The error codes that an error's schema lists.
 pub(super) fn codes(schema: Option<Node>) -> Vec<&'static str> {
     let all = schema.map(properties).unwrap_or_default();
     let listed = all.into_iter().filter(|(name, _)| matches!(*name, "code" | "type"));
     listed.flat_map(|(_, field)| list(get(field, "enum"))).filter_map(Yaml::as_str).collect()
 }
 
-/// What a value is, in a few words of HTML.
+/// The kind of a value, in a few words of HTML.
 pub(super) fn kind(schema: Node) -> String {
     if let Some(name) = name_of(schema).filter(|_| is_object(schema)) {
         return format!("<a href=\"#schema-{name}\">{name}</a>");
@@ -123,7 +123,7 @@ pub(super) fn kind(schema: Node) -> String {
     [named.join(" or ")].into_iter().chain(limits(schema)).collect::<Vec<_>>().join(", ")
 }
 
-/// The limits of a value, each in a word or two.
+/// The limits of a value, each in one or two words.
 fn limits(schema: Node) -> Vec<String> {
     let number = |name: &str| get(schema, name).and_then(Yaml::as_integer);
     let ranges = [

@@ -1,4 +1,4 @@
-//! Google's reCAPTCHA siteverify, as far as the lead capture needs it.
+//! Google's reCAPTCHA siteverify, as far as lead capture needs it.
 
 use std::collections::HashSet;
 use std::io;
@@ -12,28 +12,29 @@ use serde_json::{Value, json};
 use super::http_server::{Asked, Reaction, Server, json as json_answer, show_ledger, text};
 use super::ledger::{Ledger, now};
 
-/// A running siteverify; it ends when it is dropped.
+/// A running siteverify. Dropping it ends it.
 ///
-/// `POST /recaptcha/api/siteverify` takes the form fields `secret` and `response`. The token says how it is answered:
+/// `POST /recaptcha/api/siteverify` accepts the form fields `secret` and `response`. The token selects the answer:
 ///
 /// | token | answer |
 /// |---|---|
 /// | `pass-<nonce>` | solved: score 0.9, action `campaign_lead`, challenge now |
 /// | `score-<x>-<nonce>` | the same with score x |
-/// | `action-<name>-<nonce>` | the same for another action |
-/// | `host-<name>-<nonce>` | the same from another page |
+/// | `action-<name>-<nonce>` | the same with the action `<name>` |
+/// | `host-<name>-<nonce>` | the same with the hostname `<name>` |
 /// | `error-<code>-<nonce>` | `success: false` and this code |
 /// | `status-<http>-<nonce>` | this HTTP status (200 to 599) and a text |
-/// | `garbage-<nonce>` | 200 and a text that is no JSON |
+/// | `garbage-<nonce>` | 200 and a text that is not JSON |
 /// | `hang-<nonce>` | none: the connection stays open until the client closes it, at most a minute |
 /// | any other | `invalid-input-response` |
 ///
-/// A nonce makes the token another one; it may be a UUID. A name ends at the UUID or, without one, at the last dash;
-/// the error codes that Google documents are known whole. As with Google a token can be solved but once: the second time
-/// it is `timeout-or-duplicate`. The other kinds of tokens are answered alike each time.
+/// A nonce makes the token unique. It may be a UUID. A name ends at the UUID or, without one, at the last dash. The
+/// error codes that Google documents are recognized as a whole. As at Google, a token can be solved only once: a
+/// repetition gets `timeout-or-duplicate`. The other kinds of tokens always get the same answer.
 ///
-/// The secret says of which page the token is: `secret-for-<hostname>` of that one, any other of `localhost`. One that
-/// begins with `wrong` is `invalid-input-secret`, and uses no token up. A missing field is named as Google does.
+/// The secret selects the hostname in the answer: `<hostname>` for `secret-for-<hostname>`, and `localhost` for any
+/// other secret. A secret that begins with `wrong` gets `invalid-input-secret` and does not use up the token. A
+/// missing field gets Google's error code for it.
 #[derive(Debug)]
 pub struct Captcha {
     server: Server,
@@ -41,10 +42,10 @@ pub struct Captcha {
 }
 
 impl Captcha {
-    /// Starts it on this port of 127.0.0.1 (0 takes a free one).
+    /// Starts it on this port of 127.0.0.1 (0 selects a free one).
     ///
     /// # Errors
-    /// When the port is taken.
+    /// If the port is taken.
     pub async fn start(port: u16) -> io::Result<Self> {
         let ledger = Ledger::new();
         let (written, solved) = (ledger.clone(), Arc::new(Solved::default()));
@@ -56,18 +57,18 @@ impl Captcha {
         Ok(Self { server, ledger })
     }
 
-    /// The origin, without a slash at its end; `/ledger` on it shows what was asked.
+    /// The origin, without a trailing slash. `/ledger` on it shows the requests.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.server.port())
     }
 
-    /// What was asked.
+    /// The requests that the simulator got.
     pub const fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 }
 
-/// The longest that a client is left without an answer.
+/// The longest time without an answer.
 const LONGEST_HANG: Duration = Duration::from_secs(60);
 
 async fn respond(asked: &Asked, ledger: &Ledger, solved: &Solved) -> Reaction {
@@ -93,7 +94,7 @@ async fn respond(asked: &Asked, ledger: &Ledger, solved: &Solved) -> Reaction {
     }
 }
 
-/// A field of the form, unless it is missing or empty.
+/// A field of the form. `None` if it is missing or empty.
 fn field(form: &[u8], wanted: &str) -> Option<String> {
     let mut fields = url::form_urlencoded::parse(form);
     fields.find(|(name, value)| name == wanted && !value.is_empty()).map(|(_, value)| value.into_owned())
@@ -142,7 +143,7 @@ impl Solved {
     }
 }
 
-/// What a token asks for.
+/// The answer that a token selects.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Token<'a> {
     Pass,
@@ -186,7 +187,7 @@ const CODES: [&str; 6] = [
     "timeout-or-duplicate",
 ];
 
-/// The code before a nonce.
+/// The code in front of a nonce.
 fn code(rest: &str) -> Option<&str> {
     let known = CODES.into_iter().find(|code| rest.starts_with(code));
     let Some(known) = known else { return name(rest) };
@@ -194,7 +195,7 @@ fn code(rest: &str) -> Option<&str> {
     (!nonce.is_empty()).then_some(known)
 }
 
-/// The name before a nonce.
+/// The name in front of a nonce.
 fn name(rest: &str) -> Option<&str> {
     let uuid = rest.len().checked_sub(36).and_then(|at| rest.get(at..)).filter(|end| is_uuid(end));
     let (name, nonce) = match uuid {
@@ -216,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_says_what_it_asks_for() {
+    fn a_token_selects_the_answer() {
         const UUID: &str = "0c8f6dd2-93a1-4a3b-9d5a-2f6a1f0f7c11";
         let with_uuid = |kind: &str| format!("{kind}-{UUID}");
         let status = |status| Some(Token::Status(StatusCode::from_u16(status).unwrap()));

@@ -1,4 +1,4 @@
-//! A certificate authority made for one run, and the receiver's certificate signed by it.
+//! A certificate authority for one run, and the receiver's certificate, which it signs.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,13 +12,13 @@ use rustls::ServerConfig;
 use rustls_pki_types::PrivateKeyDer;
 use tokio_rustls::TlsAcceptor;
 
-/// What a server needs to speak TLS, and what its clients need to trust it.
+/// The server's TLS configuration, and the authority's certificate that clients must trust.
 pub(super) struct Identity {
     pub(super) tls: TlsAcceptor,
     pub(super) ca_pem: String,
 }
 
-/// A fresh authority and a certificate for `localhost`, 127.0.0.1 and ::1.
+/// Creates an authority and a certificate for `localhost`, 127.0.0.1 and ::1.
 pub(super) fn fresh_identity() -> io::Result<Identity> {
     let authority_key = KeyPair::generate().map_err(io::Error::other)?;
     let authority_params = authority();

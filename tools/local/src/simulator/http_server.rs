@@ -1,4 +1,4 @@
-//! The small HTTP/1.1 server under every simulator and the landing page, with or without TLS.
+//! The HTTP/1.1 server of every simulator and of the landing page, with or without TLS.
 
 use std::future::Future;
 use std::io;
@@ -19,7 +19,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::ledger::{Entry, Ledger};
 
-/// A request, read whole.
+/// A request with its complete body.
 pub(crate) struct Asked {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
@@ -29,10 +29,10 @@ pub(crate) struct Asked {
 
 pub(crate) type Answer = Response<Full<Bytes>>;
 
-/// What is done about a request: an answer, or none and the connection is closed.
+/// The result of a handler: an answer, or `None` to close the connection.
 pub(crate) type Reaction = Option<Answer>;
 
-/// A server that listens until it is dropped; its open connections end with it.
+/// A server that listens until it is dropped. Its open connections end with it.
 #[derive(Debug)]
 pub(crate) struct Server {
     address: SocketAddr,
@@ -40,7 +40,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves plain HTTP on 127.0.0.1; port 0 takes a free one.
+    /// Serves plain HTTP on 127.0.0.1. Port 0 selects a free one.
     pub(crate) async fn plain<H, F>(port: u16, handler: H) -> io::Result<Self>
     where
         H: Fn(Asked) -> F + Send + Sync + 'static,
@@ -49,7 +49,7 @@ impl Server {
         Self::start(port, None, handler).await
     }
 
-    /// Serves HTTPS on 127.0.0.1; port 0 takes a free one.
+    /// Serves HTTPS on 127.0.0.1. Port 0 selects a free one.
     pub(super) async fn tls<H, F>(port: u16, tls: TlsAcceptor, handler: H) -> io::Result<Self>
     where
         H: Fn(Asked) -> F + Send + Sync + 'static,
@@ -85,7 +85,7 @@ where
     H: Fn(Asked) -> F + Send + Sync + 'static,
     F: Future<Output = Reaction> + Send + 'static,
 {
-    // Owned here, so that dropping the server ends the connections as well.
+    // This task owns the connections, so dropping the server also ends them.
     let mut connections = JoinSet::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
@@ -94,7 +94,7 @@ where
     }
 }
 
-/// Serves one client. What goes wrong on its connection is the client's to notice: a simulator goes on.
+/// Serves one client. The simulator ignores failures of the connection, because the client notices them.
 async fn connection<H, F>(stream: TcpStream, tls: Option<TlsAcceptor>, handler: Arc<H>)
 where
     H: Fn(Asked) -> F + Send + Sync + 'static,
@@ -126,7 +126,7 @@ where
             };
             let asked =
                 Asked { method: head.method, uri: head.uri, headers: head.headers, body: body.to_bytes() };
-            // A service that fails has its connection closed.
+            // hyper closes the connection if the service returns an error.
             handler(asked).await.ok_or_else(|| io::Error::other("closed without an answer"))
         }
     });
@@ -138,7 +138,7 @@ impl Asked {
         Entry::now(&self.method, &self.uri, &self.headers, &self.body)
     }
 
-    /// The parts of the path, without the slash in front.
+    /// The segments of the path, without the leading slash.
     pub(super) fn segments(&self) -> Vec<&str> {
         self.uri.path().trim_start_matches('/').split('/').collect()
     }

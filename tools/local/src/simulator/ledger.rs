@@ -1,4 +1,4 @@
-//! What a simulator was sent, oldest first.
+//! The requests that a simulator got, oldest first.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -10,18 +10,18 @@ use http::{HeaderMap, Method, Uri};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-/// One request, as it came in.
+/// One request, as received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// When it had been read whole (UTC, milliseconds).
+    /// The time when the request was read completely (UTC, milliseconds).
     pub at: String,
-    /// The method, in capitals.
+    /// The method, in upper case.
     pub method: String,
-    /// The path, with its query where it has one.
+    /// The path, with its query if it has one.
     pub path: String,
-    /// Names in lower case; a header sent more than once has its values joined by `, `.
+    /// The headers, with names in lower case. The values of a repeated header are joined by `, `.
     pub headers: BTreeMap<String, String>,
-    /// The exact bytes of the body, in base64.
+    /// The exact bytes of the body, in Base64.
     pub body: String,
 }
 
@@ -39,13 +39,13 @@ impl Entry {
     /// The body's bytes.
     ///
     /// # Errors
-    /// When the text is not base64, which no simulator writes.
+    /// If the text is not Base64, which no simulator writes.
     pub fn body_bytes(&self) -> Result<Vec<u8>, base64::DecodeError> {
         STANDARD.decode(&self.body)
     }
 }
 
-/// The entries of one simulator; clones share them.
+/// The entries of one simulator. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Ledger<E = Entry>(watch::Sender<Vec<E>>);
 
@@ -63,15 +63,15 @@ impl<E: Clone> Ledger<E> {
         self.0.borrow().clone()
     }
 
-    /// Forgets all entries.
+    /// Removes all entries.
     pub fn clear(&self) {
         self.0.send_modify(Vec::clear);
     }
 
-    /// Waits until there are `count` entries or more; whoever cannot wait for ever adds a time-out.
+    /// Waits until there are at least `count` entries. It has no timeout: add one if you need it.
     pub async fn reaches(&self, count: usize) -> Vec<E> {
         let mut seen = self.0.subscribe();
-        // The sender lives in `self`, so the wait cannot end for want of one.
+        // `self` holds the sender, so the channel stays open and the wait cannot fail.
         seen.wait_for(|entries| entries.len() >= count)
             .await
             .map(|entries| entries.clone())
@@ -84,7 +84,7 @@ pub(super) fn now() -> String {
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)).to_string()
 }
 
-/// The path, with its query where it has one.
+/// The path, with its query if it has one.
 pub(super) fn path(uri: &Uri) -> String {
     uri.path_and_query().map_or_else(|| uri.path().to_owned(), ToString::to_string)
 }

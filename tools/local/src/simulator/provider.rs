@@ -1,4 +1,4 @@
-//! The WhatsApp Cloud API, as far as the senders need it.
+//! The WhatsApp Cloud API, as far as `message-sender` and `lead-sender` need it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -15,10 +15,10 @@ use super::http_server::{Asked, Reaction, Server, json as json_answer, show_ledg
 use super::ledger::{Ledger, joined, now, path};
 use super::whatsapp::{self, Fault};
 
-/// A running Cloud API; it ends when it is dropped.
+/// A running Cloud API. Dropping it ends it.
 ///
-/// `POST /<version>/<phone-number-id>/messages` with a bearer token takes every message that is as the Cloud API
-/// demands, and answers a message id of its own. The last four digits of the recipient say otherwise:
+/// `POST /<version>/<phone-number-id>/messages` with a bearer token accepts every message that follows the Cloud
+/// API's rules and returns a unique message id. The last four digits of the recipient can select another answer:
 ///
 /// | digits | answer |
 /// |---|---|
@@ -29,45 +29,45 @@ use super::whatsapp::{self, Fault};
 /// | `0005` | none: the request is read, the connection closed |
 /// | `0006` | 404, error 132001: the template does not exist |
 ///
-/// A message is the same again if recipient and body are; of a file's link what follows the `?` does not count, as
-/// it is signed anew for each try. Once accepted it begins anew.
+/// Two requests are tries of the same message if recipient and body are equal. The part of a file's link after the
+/// `?` is ignored, because each try signs the link anew. After acceptance, the count of tries starts again.
 #[derive(Debug)]
 pub struct Provider {
     server: Server,
     ledger: Ledger<Call>,
 }
 
-/// A call, as it came in and as it was answered.
+/// A call, as received, with its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// When it had been read whole (UTC, milliseconds).
+    /// The time when the request was read completely (UTC, milliseconds).
     pub at: String,
-    /// The method, in capitals.
+    /// The method, in upper case.
     pub method: String,
-    /// The path, with its query where it has one.
+    /// The path, with its query if it has one.
     pub path: String,
-    /// Names in lower case; a header sent more than once has its values joined by `, `.
+    /// The headers, with names in lower case. The values of a repeated header are joined by `, `.
     pub headers: BTreeMap<String, String>,
-    /// The body; null if it is not JSON.
+    /// The body. `null` if it is not JSON.
     pub body: Value,
-    /// The answer; null if there was none.
+    /// The answer. `null` if there was none.
     pub answer: Option<Answered>,
 }
 
-/// An answer.
+/// The answer to a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answered {
-    /// Its HTTP status.
+    /// The HTTP status.
     pub status: u16,
-    /// Its body.
+    /// The body.
     pub body: Value,
 }
 
 impl Provider {
-    /// Starts it on this port of 127.0.0.1 (0 takes a free one).
+    /// Starts it on this port of 127.0.0.1 (0 selects a free one).
     ///
     /// # Errors
-    /// When the port is taken.
+    /// If the port is taken.
     pub async fn start(port: u16) -> io::Result<Self> {
         let ledger = Ledger::new();
         let (written, messages) = (ledger.clone(), Arc::new(Messages::default()));
@@ -79,12 +79,12 @@ impl Provider {
         Ok(Self { server, ledger })
     }
 
-    /// The origin, without a slash at its end; `/ledger` on it shows what was sent.
+    /// The origin, without a trailing slash. `/ledger` on it shows the calls.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.server.port())
     }
 
-    /// What was sent.
+    /// The calls that the simulator got.
     pub const fn ledger(&self) -> &Ledger<Call> {
         &self.ledger
     }
@@ -112,7 +112,7 @@ async fn respond(asked: &Asked, ledger: &Ledger<Call>, messages: &Messages) -> R
         React::Answer(Answered { status, body }) => {
             Some(json_answer(StatusCode::from_u16(status).unwrap_or_default(), &body))
         }
-        // Until the caller has had enough.
+        // The call hangs until the client closes the connection.
         React::Hang => std::future::pending().await,
         React::Close => None,
     }
@@ -152,13 +152,13 @@ fn react(asked: &Asked, body: &Value, messages: &Messages) -> React {
 
 enum Behaviour {
     Refuses(Fault),
-    /// The first so many tries of each message.
+    /// Refuses this number of first tries of each message.
     RefusesFirst(u32, Fault),
     Hangs,
     Closes,
 }
 
-/// How the last four digits of a recipient are answered.
+/// The behaviour for the last four digits of a recipient.
 static BEHAVIOURS: [(&str, Behaviour); 6] = [
     ("0001", Behaviour::Refuses(Fault::UNDELIVERABLE)),
     ("0002", Behaviour::RefusesFirst(2, Fault::RATE_LIMIT)),
@@ -168,14 +168,14 @@ static BEHAVIOURS: [(&str, Behaviour); 6] = [
     ("0006", Behaviour::Refuses(Fault::NO_TEMPLATE)),
 ];
 
-/// What must be known of the messages sent so far.
+/// The state of the messages sent so far.
 #[derive(Default)]
 struct Messages(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     accepted: u64,
-    /// The tries of messages that are not accepted yet, by recipient and body.
+    /// The number of tries of messages that are not accepted yet, by recipient and body.
     tries: HashMap<(String, String), u32>,
 }
 
@@ -204,7 +204,7 @@ impl Messages {
     }
 }
 
-/// What makes a message the same again.
+/// The identity of a message: its recipient and its body, without the query of a link.
 fn message(to: &str, body: &Value) -> (String, String) {
     let mut body = body.clone();
     if let Some(Value::String(link)) =

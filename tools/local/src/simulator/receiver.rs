@@ -12,22 +12,22 @@ use super::certificate;
 use super::http_server::{Answer, Asked, Server, show_ledger, text};
 use super::ledger::Ledger;
 
-/// The longest `/slow/<seconds>` waits; far above any time-out under test.
+/// The longest wait of `/slow/<seconds>`, far above any timeout under test.
 const LONGEST_WAIT: f64 = 600.0;
 
-/// A running receiver; it ends when it is dropped.
+/// A running receiver. Dropping it ends it.
 ///
-/// The path says how it answers; whatever stands behind these beginnings is free:
+/// The path selects the answer. Any suffix may follow these prefixes:
 ///
 /// | path | answer |
 /// |---|---|
 /// | `/ok`, or any other | 200 |
 /// | `/status/<code>` | that status |
-/// | `/slow/<seconds>` | 200 after so long |
+/// | `/slow/<seconds>` | 200 after this time |
 /// | `/redirect` | 302 to `/ok/redirected` |
 /// | `/fail-first/<n>` | 500 for the first n requests to this full path, then 200 |
 ///
-/// The ledger stands on a plain HTTP port of its own, so that reading it leaves no trace in it.
+/// The ledger has its own plain HTTP port, so reading it adds no entry.
 #[derive(Debug)]
 pub struct Receiver {
     https: Server,
@@ -37,10 +37,10 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Starts it on these ports of 127.0.0.1 (0 takes a free one), under a certificate authority made now.
+    /// Starts it on these ports of 127.0.0.1 (0 selects a free one), with a new certificate authority.
     ///
     /// # Errors
-    /// When a port is taken or no certificate can be made.
+    /// If a port is taken or no certificate can be created.
     pub async fn start(https_port: u16, ledger_port: u16) -> io::Result<Self> {
         let identity = certificate::fresh_identity()?;
         let ledger = Ledger::new();
@@ -63,28 +63,28 @@ impl Receiver {
         Ok(Self { https, ledger_http, ledger, ca_pem: identity.ca_pem })
     }
 
-    /// The origin to send webhooks to, without a slash at its end.
+    /// The origin of webhook URLs, without a trailing slash.
     pub fn url(&self) -> String {
         format!("https://127.0.0.1:{}", self.https.port())
     }
 
-    /// Where the ledger is read by `GET` and emptied by `DELETE`; every path of it answers, `/ledger` too.
+    /// The origin of the ledger: `GET` reads it and `DELETE` empties it. Every path works, including `/ledger`.
     pub fn ledger_url(&self) -> String {
         format!("http://127.0.0.1:{}", self.ledger_http.port())
     }
 
-    /// The certificate of the authority that a client must trust.
+    /// The authority's certificate, which a client must trust.
     pub fn ca_pem(&self) -> &str {
         &self.ca_pem
     }
 
-    /// What was received.
+    /// The requests that the receiver got.
     pub const fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 }
 
-/// How often each full path was called, counted from 1.
+/// The number of calls of each full path.
 #[derive(Default)]
 struct Calls(Mutex<HashMap<String, u32>>);
 
@@ -124,7 +124,7 @@ async fn respond(asked: &Asked, calls: &Calls) -> Answer {
     }
 }
 
-/// 1xx is no answer in itself.
+/// The status of a final answer. 1xx is not one.
 fn final_status(code: u16) -> Option<StatusCode> {
     StatusCode::from_u16(code).ok().filter(|status| (200..600).contains(&status.as_u16()))
 }

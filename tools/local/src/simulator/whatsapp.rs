@@ -1,4 +1,4 @@
-//! What the Cloud API demands of a message, and how it says that something is wrong.
+//! The Cloud API's rules for a message, and the format of its errors.
 
 use std::borrow::Cow;
 
@@ -57,7 +57,7 @@ impl Fault {
     }
 }
 
-/// The recipient's digits, if the message is as it must be.
+/// Returns the recipient's digits if the message is valid.
 pub(super) fn recipient(message: &Value) -> Result<String, Fault> {
     let Value::Object(members) = message else {
         return Err(Fault::INVALID.because("The body is not a JSON object."));
@@ -176,7 +176,7 @@ fn component(component: &Value) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A text that must be there, and not be longer.
+/// Checks that a text exists and is not longer than `most`.
 fn length(kind: &str, content: &Map<String, Value>, name: &str, most: usize) -> Result<(), Fault> {
     let given = content.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let text =
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_as_the_cloud_api_documents_it_is_taken() {
+    fn documented_messages_are_accepted() {
         let link = "https://files.example/x?signed";
         let parameter = json!({ "type": "text", "text": "Ana" });
         let rows = [
@@ -235,11 +235,11 @@ mod tests {
         let mut plain = message("text", json!({ "body": "x" }));
         plain["to"] = json!("12025550101");
         plain["context"] = json!({ "message_id": "wamid.1" });
-        assert_eq!(code_of(&plain), Ok("12025550101".to_owned()), "to may come without a plus");
+        assert_eq!(code_of(&plain), Ok("12025550101".to_owned()), "`to` may omit the plus");
     }
 
     #[test]
-    fn what_the_cloud_api_refuses_is_refused() {
+    fn messages_that_the_cloud_api_refuses_are_refused() {
         let with = |name: &str, value: Value| {
             let mut message = message("text", json!({ "body": "x" }));
             message[name] = value;
