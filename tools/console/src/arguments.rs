@@ -3,7 +3,7 @@
 use clap::Args;
 use domain::{DeliveryId, Email, Timestamp, Unfit, UserId, UserRef, WorkspaceId};
 
-/// The workspace a verb is about.
+/// The workspace of a verb.
 #[derive(Args)]
 pub(crate) struct InWorkspace {
     /// The workspace's id.
@@ -11,7 +11,7 @@ pub(crate) struct InWorkspace {
     pub(crate) workspace: WorkspaceId,
 }
 
-/// A user, by id or by e-mail address.
+/// Parses a user's id or e-mail address.
 pub(crate) fn user_ref(text: &str) -> Result<UserRef, String> {
     match (UserId::parse(text), Email::parse(text)) {
         (Ok(id), _) => Ok(UserRef::Id(id)),
@@ -20,14 +20,14 @@ pub(crate) fn user_ref(text: &str) -> Result<UserRef, String> {
     }
 }
 
-/// A moment: a date-time with its offset, or a day, which begins at midnight UTC.
+/// Parses a time: a date-time with its offset, or a day, which begins at midnight UTC.
 pub(crate) fn moment(text: &str) -> Result<Timestamp, Unfit> {
     Timestamp::parse(text)
         .or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z")))
         .ok_or(Unfit::Value { reason: "should be a day (2027-01-31) or a date-time (2027-01-31T12:00:00Z)" })
 }
 
-/// A delivery, by the id that `delivery list` prints.
+/// Parses a delivery's id as `delivery list` prints it.
 pub(crate) fn delivery_id(text: &str) -> Result<DeliveryId, &'static str> {
     DeliveryId::parse(text).map_err(|_| {
         "should be <event id>.<endpoint id>, as `delivery list` prints it: \

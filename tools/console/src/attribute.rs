@@ -84,7 +84,7 @@ async fn create(console: &Console, wanted: &Create) -> Result<AttributeDefinitio
     let workspace_id = console.workspace(wanted.within.workspace).await?.id;
     let definition = AttributeDefinition::new(workspace_id, &new, store.ids(), store.now())?;
     for _ in 0..TRIES {
-        // The workspace first: what is added after this read shows in its version.
+        // Read the workspace first: an addition after this read changes its version, and the write fails.
         let workspace = console.workspace(workspace_id).await?;
         store.definitions(workspace_id).await?.admit(&definition, store.now())?;
         if store.create_definition(&workspace, &definition).await? {

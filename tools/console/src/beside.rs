@@ -1,4 +1,4 @@
-//! What stands beside the tables of a stack: its queues and buckets.
+//! The queues and buckets of a stack.
 
 use queue::{NoQueue, Queues};
 use runtime::Process;
@@ -6,22 +6,22 @@ use store::{Bucket, FailureBucket};
 
 use crate::Refusal;
 
-/// What stands beside the tables, looked up only by the verbs that need it.
+/// The stack's queues and buckets. Only the verbs that need them look them up.
 pub enum Beside {
-    /// What the stack has.
+    /// The queues and buckets are looked up in the stack.
     OfStack(Box<Process>),
-    /// What is known.
+    /// The queues and buckets are given.
     Known(Box<KnownStack>),
 }
 
-/// Queues and buckets that are known.
+/// The queues and buckets that the relay needs.
 #[derive(Clone)]
 pub struct KnownStack {
-    /// The queues of webhook lanes. Lanes of another kind are left to the sweeper.
+    /// The queues of webhook lanes. The sweeper processes lanes of other kinds.
     pub queues: Queues,
     /// The bucket of files.
     pub media: Bucket,
-    /// The bucket of what the relay could not process.
+    /// The bucket of the records that the relay could not process.
     pub failures: FailureBucket,
 }
 
@@ -34,8 +34,8 @@ impl Beside {
         }
     }
 
-    /// Everything that the relay works with. `failures` and `media` name the buckets that cannot be found by the stack's
-    /// name.
+    /// Returns everything that the relay needs. `failures` and `media` name the buckets that cannot be found by the
+    /// stack's name.
     pub(crate) async fn known(
         &self,
         failures: Option<String>,
@@ -56,7 +56,7 @@ impl Beside {
     }
 }
 
-/// A bucket of the template: its logical id, the output that names it, and the argument that does.
+/// A bucket of the template: its logical id, the output with its name, and the argument that sets its name.
 type BucketOfTemplate = (&'static str, &'static str, &'static str);
 
 const FAILURES: BucketOfTemplate = ("FailureBucket", "FailureBucketName", "--bucket");

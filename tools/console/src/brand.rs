@@ -50,7 +50,7 @@ async fn create(
     let id = id.map_or_else(|| BrandId::parse(&store.ids().next().to_string()), Ok).map_err(unfit)?;
     let brand = Brand::new(id, within.workspace, name, store.now()).map_err(unfit)?;
     for _ in 0..TRIES {
-        // The workspace first: what is added after this read shows in its version.
+        // Read the workspace first: an addition after this read changes its version, and the write fails.
         let workspace = console.workspace(within.workspace).await?;
         store.lines(workspace.id).await?.admit_brand(&brand.id)?;
         if store.create_brand(&workspace, &brand).await? {
@@ -65,7 +65,7 @@ async fn create(
 struct BrandView {
     brand_id: String,
     name: String,
-    /// The line it writes from.
+    /// The line from which the brand sends messages.
     provider_channel_id: Option<String>,
     created_at: String,
 }

@@ -70,7 +70,7 @@ pub(crate) struct Settings {
     phone_cap: Option<u32>,
 }
 
-/// Processes show their arguments to other users of a machine, files need not.
+/// A file hides the secret. Other users of a machine can see the arguments of a process.
 #[derive(Args)]
 #[group(id = "the_secret", multiple = false)]
 pub(crate) struct CaptchaSecret {
@@ -168,7 +168,7 @@ impl CaptchaSecret {
     }
 }
 
-/// A set-up and what decides whether it would do.
+/// The lead capture settings and everything that their validation needs.
 struct Around {
     workspace: WorkspaceId,
     capture: Option<Capture>,
@@ -201,8 +201,8 @@ impl Around {
     }
 }
 
-/// A change that changes nothing is a success: commands can be repeated. What is enabled must be able to do its work;
-/// anything else need not yet, but a brand and a template that are given must be there.
+/// Writes the changed settings. A change without effect succeeds, so you can repeat a command. Enabled lead capture
+/// must be complete. Disabled lead capture may be incomplete, but a given brand or template must exist.
 async fn change_settings(
     console: &Console,
     id: WorkspaceId,
@@ -222,7 +222,7 @@ async fn change_settings(
         let template = around.template(&next, console).await?;
         let known = around.known(template.as_ref());
         check(change, &next, &known)?;
-        // The secret first: what is enabled never lacks one.
+        // Write the secret first, so that enabled lead capture always has one.
         if let Some(secret) = unwritten.take() {
             store.set_captcha_secret(id, secret).await?;
         }
@@ -256,7 +256,7 @@ fn check(change: &CaptureChange, next: &Capture, known: &CaptureKnown<'_>) -> Re
     }
 }
 
-/// What to know about a template that shows more of a contact than a visitor may have told.
+/// A remark about a template that needs a value of the contact that a visitor may not have given.
 fn asked_of_visitors(template: &Template) -> Option<String> {
     let asked = |variable: &Variable| match variable.source {
         Source::Contact { field: ContactField::Cellphone, .. } | Source::Caller => None,
@@ -313,7 +313,7 @@ impl Console {
     }
 }
 
-/// A set-up, without its captcha secret.
+/// The lead capture settings, without the captcha secret.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CaptureView {
@@ -327,7 +327,8 @@ struct CaptureView {
     daily_cap: Option<u32>,
     phone_cap: Option<u32>,
     has_secret: bool,
-    /// Brands whose leads could not be written to: no line, or none for whose account the template is approved.
+    /// Brands whose leads the service could not write to: the brand has no line, or the template is not approved for
+    /// the line's account.
     unreachable_brands: Vec<String>,
     created_at: String,
     updated_at: String,

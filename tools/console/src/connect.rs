@@ -1,4 +1,4 @@
-//! From the environment to a stack's tables, queues and buckets.
+//! Connects to a stack's tables, queues and buckets with the settings of the environment.
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use store::{Store, Tables};
 use crate::beside::Beside;
 use crate::{Console, Refusal};
 
-/// The console of the stack named on the command line, else by `STACK`. Region, credentials and endpoint come
-/// from the usual variables of AWS; receivers that are not public from `TRUSTED_RECEIVERS`, as the stack has them.
+/// Connects to the stack that the command line names, otherwise to the one in `STACK`. Region, credentials and
+/// endpoint come from the usual AWS variables. `TRUSTED_RECEIVERS` names receivers that are not public, as in the
+/// stack.
 pub async fn to_stack(stack: Option<String>) -> Result<Console, Refusal> {
     let settings = Settings::from_env();
     let stack = stack.or_else(|| settings.optional("STACK")).ok_or(Refusal::NoStack)?;

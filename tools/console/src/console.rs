@@ -1,4 +1,4 @@
-//! What the verbs work with.
+//! The console: the stack on which the verbs act.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use store::Store;
 use crate::beside::Beside;
 use crate::refusal::Refusal;
 
-/// What the verbs work with.
+/// The stack on which the verbs act.
 pub struct Console {
     /// The tables of the stack.
     pub store: Store,
-    /// Its queues and buckets.
+    /// The queues and buckets of the stack.
     pub beside: Beside,
-    /// Where keys and secrets come from.
+    /// The source of randomness for keys and secrets.
     pub random: Arc<dyn Randomness>,
-    /// Receivers that may be endpoints although they are not public.
+    /// The receivers that may be endpoints although they are not public.
     pub trusted: TrustedReceivers,
 }
 
-/// How often a change is tried again when others change the same thing at the same time.
+/// The number of tries of a change if others change the same item at the same time.
 pub(crate) const TRIES: usize = 20;
 
 impl Console {
-    /// An endpoint that is enabled, to be called now.
+    /// Reads an endpoint and refuses it if it is disabled.
     pub(crate) async fn endpoint_to_call(
         &self,
         workspace: WorkspaceId,
@@ -38,7 +38,7 @@ impl Console {
         Ok(endpoint)
     }
 
-    /// The workspace a verb is about.
+    /// Reads the workspace of a verb.
     pub(crate) async fn workspace(&self, id: WorkspaceId) -> Result<Workspace, Refusal> {
         self.store.workspace(id).await?.ok_or(Refusal::UnknownWorkspace(id))
     }

@@ -41,7 +41,7 @@ async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>)
     output.one(&ConversationView::of(&conversation, &lane))
 }
 
-/// A conversation by its ids: names, addresses and texts are looked up where they are needed.
+/// A conversation with ids only. Other commands show names, addresses and texts.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ConversationView {
@@ -71,21 +71,21 @@ struct InternalView {
     joined_at: String,
 }
 
-/// Where the conversation's messages are sent, in the order of their numbers.
+/// The lane that sends the conversation's messages in the order of their numbers.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LaneView {
-    /// The last number that was taken.
+    /// The last number that a message got.
     seq: u64,
     lease: Option<String>,
     lease_until: Option<String>,
-    /// From when on the sweeper looks after it.
+    /// When the sweeper processes the lane.
     due_at: Option<String>,
-    /// Messages that are not finished.
+    /// The unfinished messages.
     open: Vec<EntryView>,
-    /// Whether there are more of them than are shown.
+    /// Whether there are more unfinished messages than `open` lists.
     more: bool,
-    /// Templates that are to become messages before these.
+    /// The templates that become messages before the messages in `open`.
     plan: Option<PlanView>,
 }
 
@@ -98,9 +98,9 @@ struct EntryView {
 
 #[derive(Serialize)]
 struct PlanView {
-    /// All its templates, in order.
+    /// All templates of the plan, in order.
     templates: Vec<String>,
-    /// How many of them have become messages.
+    /// The number of templates that have become messages.
     done: usize,
 }
 

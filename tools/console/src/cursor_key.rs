@@ -1,4 +1,4 @@
-//! The key that seals cursors: one for the whole deployment, made with its first workspace.
+//! The key that seals cursors. There is one for the whole deployment, created with its first workspace.
 
 use clap::Subcommand;
 use serde::Serialize;

@@ -110,15 +110,15 @@ impl Verb {
     }
 }
 
-/// A slot whose deliveries are listed, and its endpoint as it is now (`None`: it was deleted).
+/// A slot whose deliveries are listed, and its current endpoint (`None`: it was deleted).
 type Listed = (Slot, Option<WebhookEndpoint>);
 
 impl List {
-    /// The most rows that are read of a slot at once ...
+    /// The maximum number of rows in one read of a slot.
     const PAGE: usize = 100;
-    /// ... and where some of them are looked for.
+    /// The same if the list filters by state.
     const SEARCHED: usize = 1_000;
-    /// How many slots are read at the same time.
+    /// The number of slots that are read at the same time.
     const AT_ONCE: usize = 16;
 
     async fn find(&self, console: &Console) -> Result<Vec<DeliveryView>, Refusal> {
@@ -148,7 +148,7 @@ impl List {
         self.limit.unwrap_or(usize::MAX)
     }
 
-    /// The slots of the endpoints that exist, and of those deleted since the oldest delivery that is kept.
+    /// The slots of the existing endpoints, and of those deleted since the time of the oldest delivery that is kept.
     async fn slots(&self, console: &Console, workspace: WorkspaceId) -> Result<Vec<Listed>, Refusal> {
         let store = &console.store;
         let mut slots: Vec<Listed> = vec![];
@@ -181,11 +181,11 @@ impl List {
             until: self.until.unwrap_or(Timestamp::from_millis(i64::MAX)),
             states: &states,
         };
-        // Of the same event, the delivery to the endpoint of the greatest id is listed first.
+        // Of the deliveries of one event, the one to the endpoint with the greatest id is listed first.
         let mut before = after.map(|(place, last)| if slot.endpoint < last { place.next() } else { place });
         let mut found = vec![];
         while found.len() < self.limit() {
-            // Rows in other states are read too, and count.
+            // Rows in other states are read too, and count towards the maximum.
             let most = match states.is_empty() {
                 true => Self::PAGE.min(self.limit() - found.len()),
                 false => Self::SEARCHED,
@@ -204,14 +204,14 @@ impl List {
     }
 }
 
-/// The place of a delivery in its slot.
+/// The position of a delivery in its slot.
 async fn place_of(console: &Console, workspace: WorkspaceId, id: DeliveryId) -> Result<FreshKey, Refusal> {
     let event = console.store.recorded_event(workspace, id.event).await?;
     let event = event.filter(|event| event.slots.iter().any(|slot| slot.endpoint == id.endpoint));
     event.map(|event| FreshKey { at: event.at, event: event.id }).ok_or(Refusal::UnknownDelivery(id))
 }
 
-/// The states of rows that are shown as this one.
+/// The stored states that are shown as this state.
 fn states_shown_as(
     shown: DeliveryState,
     slot: Slot,
@@ -247,7 +247,7 @@ async fn show(
 }
 
 impl OneDelivery {
-    /// The delivery, and its endpoint if it was not deleted.
+    /// The delivery, and its endpoint unless it was deleted.
     async fn read(&self, console: &Console) -> Result<(Delivery, Option<WebhookEndpoint>), Refusal> {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let found = console.store.delivery(workspace, self.delivery).await?;
@@ -257,7 +257,7 @@ impl OneDelivery {
     }
 }
 
-/// Why nothing more is attempted, while nothing is: a stable word.
+/// The reason, as a stable word, if no attempt is planned.
 fn because(delivery: &Delivery, endpoint: Option<&WebhookEndpoint>) -> Option<&'static str> {
     match (delivery.state, endpoint) {
         (DeliveryState::Delivered, _) => None,
@@ -302,13 +302,13 @@ struct DeliveryView {
     state: &'static str,
     attempts: u32,
     last_status: Option<LastStatus>,
-    /// When the next attempt may be made, while one is to be made.
+    /// The earliest time of the next attempt, if there will be one.
     due_at: Option<String>,
-    /// When its event happened.
+    /// The time of the event.
     created_at: String,
 }
 
-/// How the last attempt ended: the status of its answer, else why there was none.
+/// The result of the last attempt: the status of the answer, or the error if there was no answer.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum LastStatus {
@@ -382,7 +382,7 @@ impl Shown for DeliveryDetails {
         let mut cells = self.delivery.cells();
         cells.push(self.because.unwrap_or("-").to_owned());
         cells.push(stacked(self.attempt_log.iter().flat_map(AttemptView::lines)));
-        // Asked for with --body alone: without it there is no line.
+        // Only `--body` requests the body. Without it, this line is absent.
         cells.extend(self.body.as_deref().map(printable));
         cells
     }
@@ -396,7 +396,7 @@ struct AttemptView {
     took_ms: u64,
     status: Option<u16>,
     error: Option<&'static str>,
-    /// What the receiver asked to wait.
+    /// The delay that the receiver requested.
     retry_after_ms: Option<u64>,
     answer: String,
 }
@@ -420,7 +420,7 @@ impl From<&Attempt> for AttemptView {
 }
 
 impl AttemptView {
-    /// How much of an answer people are shown.
+    /// The number of characters of an answer that the table shows.
     const SHOWN: usize = 160;
 
     fn lines(&self) -> Vec<String> {
@@ -438,7 +438,7 @@ impl AttemptView {
     }
 }
 
-/// Text of a stranger's as a terminal may print it: what would steer it is spelled out.
+/// Makes text of a third party safe for a terminal: escapes its control characters.
 fn printable(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }

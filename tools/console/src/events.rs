@@ -68,7 +68,8 @@ impl Redrive {
             bucket: beside.media.clone(),
             rescue: FIRST_DUE,
             partial: false,
-            // Standard output is for what the command shows, and alarms are for what happens by itself.
+            // Standard output is only for the command's result, and alarms are only for the deployed functions. The
+            // metrics of this relay are therefore not written.
             metrics: Metrics::kept(Arc::new(SystemClock)).0,
         };
         let relay = (!self.dry_run).then_some(&relay);
@@ -82,7 +83,7 @@ impl Redrive {
     }
 }
 
-/// One object: read, relayed, deleted, in this order. Without a relay it is only read.
+/// Processes one object: reads it, relays its records, then deletes it. Without a relay it only reads it.
 async fn redrive(
     relay: Option<&Relay>,
     bucket: &FailureBucket,
@@ -113,8 +114,8 @@ async fn redrive(
     Ok(view)
 }
 
-/// The batch in what Lambda leaves: `{requestContext, responseContext, DDBStreamBatchInfo, ..., payload}`, of which the
-/// payload is the event that the relay was given, as JSON or as a text of JSON.
+/// Extracts the batch from the object that Lambda writes: `{requestContext, responseContext, DDBStreamBatchInfo, ...,
+/// payload}`. The payload is the relay's event, as JSON or as a string of JSON.
 fn batch_in(bytes: &[u8]) -> Result<StreamEvent, serde_json::Error> {
     match serde_json::from_slice(bytes)? {
         Invocation { payload: Value::String(text) } => serde_json::from_str(&text),
@@ -130,12 +131,12 @@ struct Invocation {
 #[derive(Serialize)]
 struct ObjectView {
     object: String,
-    /// When it was written.
+    /// When the object was written.
     at: String,
     records: usize,
-    /// Whether it is done with, and deleted.
+    /// Whether all its records were relayed and the object was deleted.
     relayed: bool,
-    /// Why it stays.
+    /// Why the object stays in the bucket.
     reason: Option<String>,
 }
 

@@ -1,14 +1,14 @@
-//! What `webhook enable`, `webhook recover`, `delivery retry` and `delivery replay` ask for: jobs. The workers carry them
-//! out; the console asks, tells the lanes, and shows how far they are.
+//! Jobs, which `webhook enable`, `webhook recover`, `delivery retry` and `delivery replay` request. The workers
+//! execute them. The console requests them, wakes the lanes, and shows the progress.
 //!
-//! A job has a row in each slot that it concerns, all under one id, which is derived from what was asked for:
-//! - the same `replay` (endpoint, `--since` and `--until` as they were given) is one job, for good;
-//! - so is an enabling of an endpoint (the endpoint and its version);
-//! - the same `retry` (the delivery) or `recover` (endpoint and `--since`) is one job until it ends. Asked for after that,
-//!   it begins anew: under the same id and with a later `askedAt`.
+//! A job has a row in each of its slots, all under one id, which is derived from the request:
+//! - The same `replay` (endpoint, and `--since` and `--until` as given) is always one job.
+//! - The same `enable` (endpoint and its version) is always one job.
+//! - The same `retry` (delivery) or `recover` (endpoint and `--since`) is one job until it ends. After that, the same
+//!   request starts it again, with the same id and a later `askedAt`.
 //!
-//! The row of the first slot is written last: while it is missing, or older than another slot's, the command was
-//! interrupted, and its repetition goes on with what the first one asked for.
+//! The row of the first slot is written last. If it is missing, or older than another slot's row, the command was
+//! interrupted, and its repetition continues the first request.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,23 +26,23 @@ use uuid::Uuid;
 use crate::output::{Output, Shown, joined};
 use crate::{Console, Refusal};
 
-/// When the sweeper looks after a lane whose queue message was lost.
+/// The delay after which the sweeper processes a lane whose queue message was lost.
 pub(crate) const FIRST_DUE: Duration = Duration::from_secs(120);
 
-/// How far back deliveries are made again.
+/// The maximum age of deliveries that are attempted again.
 const FURTHEST: Duration = Duration::from_secs(14 * 86_400);
 
-/// The namespace of the ids of jobs, but for replays, whose ids the domain derives.
+/// The namespace of job ids, except for replays, whose ids the domain derives.
 const JOBS: Uuid = Uuid::from_u128(0x2b0e_7c64_d1a9_4f38_9c57_3e81_f60a_b2d4);
 
 const BEGINNING: Timestamp = Timestamp::from_millis(0);
 
-/// The furthest moment from which on deliveries are made again.
+/// The earliest time from which deliveries can be attempted again.
 pub(crate) fn furthest(now: Timestamp) -> Timestamp {
     now.minus(FURTHEST)
 }
 
-/// The span of a command that names these moments.
+/// Validates the time range of a command.
 pub(crate) fn span(
     since: Timestamp,
     until: Option<Timestamp>,
@@ -58,33 +58,34 @@ pub(crate) fn span(
     }
 }
 
-/// What a command asks for.
+/// A job that a command requests.
 pub(crate) struct Wanted {
     id: JobId,
     kind: JobKind,
-    /// At least one.
+    /// The slots of the job, at least one.
     slots: Vec<Slot>,
-    /// It is asked for no earlier than that.
+    /// The earliest time that the request may have.
     not_before: Timestamp,
 }
 
 impl Wanted {
-    /// That whatever waits for an endpoint is attempted, as it was enabled.
+    /// A job that attempts all waiting deliveries of an endpoint after it was enabled.
     pub(crate) fn enable(endpoint: &WebhookEndpoint) -> Self {
         let id = named(&format!("enable|{}|{}", endpoint.id, endpoint.version));
         Self::of(endpoint, id, JobKind::Enable)
     }
 
-    /// That one delivery is attempted.
+    /// A job that attempts one delivery.
     pub(crate) fn retry(delivery: &Delivery) -> Self {
         let id = named(&format!("retry|{}", delivery.id()));
         let kind = JobKind::Retry { event: delivery.event, at: delivery.created_at };
-        // A worker passes over what was attempted since the job was asked for, and this console's clock may be behind.
+        // A worker skips deliveries that were attempted since the request. The console's clock may be slow, so the
+        // request is later than the last attempt.
         let not_before = delivery.last.map_or(BEGINNING, |(last, _)| behind(last));
         Self { id, kind, slots: vec![delivery.slot], not_before }
     }
 
-    /// That everything of a span is attempted; `until` as it was given.
+    /// A job that attempts every delivery of a time range. `until` is the value as given.
     pub(crate) fn replay(
         endpoint: &WebhookEndpoint,
         since: Timestamp,
@@ -96,7 +97,7 @@ impl Wanted {
         Ok(Self::of(endpoint, id, JobKind::Replay { since, until }))
     }
 
-    /// That everything is attempted that was given up since then; `since` as it was given.
+    /// A job that attempts every delivery that was given up since then. `since` is the value as given.
     pub(crate) fn recover(
         endpoint: &WebhookEndpoint,
         since: Option<Timestamp>,
@@ -113,7 +114,7 @@ impl Wanted {
         Self { id, kind, slots, not_before: BEGINNING }
     }
 
-    /// Asks for it in all its slots, and tells their lanes.
+    /// Requests the job in all its slots and wakes their lanes.
     pub(crate) async fn ask(&self, console: &Console) -> Result<Asked, Refusal> {
         let store = &console.store;
         let found = jobs_of(console, self.id, &self.slots).await?;
@@ -142,8 +143,7 @@ impl Wanted {
         Ok(Asked { id: self.id, slots: self.slots.clone(), is_new, unqueued })
     }
 
-    /// Whether the job that was asked for last is the one that is wanted: it did not end, or was not asked for in all
-    /// slots, or is never to begin anew.
+    /// Whether the last request of this job continues: it has not ended, is missing in a slot, or never starts again.
     fn goes_on(&self, found: &[LaneJob], last: &Job) -> bool {
         let is_active = found.iter().any(|of| of.job.state == JobState::Active);
         let is_whole = found
@@ -161,7 +161,8 @@ fn named(name: &str) -> JobId {
     JobId::from_uuid(Uuid::new_v5(&JOBS, name.as_bytes()))
 }
 
-/// Queues lanes that were told of something; how many the queue did not take, which the sweeper brings.
+/// Queues the lanes that need a wake-up. Returns the number of messages that the queue did not accept. The sweeper
+/// wakes those lanes later.
 pub(crate) async fn wake(console: &Console, told: &[(Slot, Told)]) -> usize {
     let wakes: Vec<Wake> =
         told.iter().filter_map(|(slot, told)| Some(Wake::now(LaneId::Webhook(*slot), told.wake?))).collect();
@@ -174,18 +175,18 @@ pub(crate) async fn wake(console: &Console, told: &[(Slot, Told)]) -> usize {
     }
 }
 
-/// A job's rows in these slots.
+/// The rows of a job in these slots.
 pub(crate) async fn jobs_of(console: &Console, id: JobId, slots: &[Slot]) -> Result<Vec<LaneJob>, Refusal> {
     let rows = try_join_all(slots.iter().map(|slot| console.store.job(*slot, id))).await?;
     Ok(rows.into_iter().flatten().collect())
 }
 
-/// A job that was asked for.
+/// A requested job.
 pub(crate) struct Asked {
     id: JobId,
     slots: Vec<Slot>,
     is_new: bool,
-    /// Messages that the queue did not take.
+    /// The number of messages that the queue did not accept.
     pub(crate) unqueued: usize,
 }
 
@@ -205,10 +206,10 @@ pub(crate) struct Waiting {
 }
 
 impl Asked {
-    /// The pauses between looks at a job that is waited for: each one twice as long as the one before.
+    /// The first and the longest pause between two reads of a job. Each pause is twice as long as the one before.
     const PAUSES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(4)];
 
-    /// The job as it is now, or at its end if that is to be waited for.
+    /// The current state of the job, or its final state if the command waits for it.
     pub(crate) async fn view(
         &self,
         console: &Console,
@@ -249,25 +250,25 @@ impl Asked {
     }
 }
 
-/// A job that was asked for, over all its slots.
+/// A requested job, over all its slots.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AskedView {
     #[serde(flatten)]
     pub(crate) job: JobView,
-    /// Whether it was asked for by an earlier command.
+    /// Whether an earlier command requested it.
     asked_before: bool,
     #[serde(skip)]
     waited: bool,
 }
 
 impl AskedView {
-    /// As a cell: whether it was asked for before.
+    /// The table cell for `asked_before`.
     pub(crate) fn before(&self) -> &'static str {
         if self.asked_before { "yes" } else { "no" }
     }
 
-    /// How the command ends that shows this.
+    /// The result of the command that shows this.
     pub(crate) fn end(&self) -> Result<(), Refusal> {
         let is_cancelled = self.job.state == JobState::Cancelled.as_str();
         match self.waited && is_cancelled {
@@ -286,18 +287,18 @@ impl Shown for AskedView {
     }
 }
 
-/// A job over all its slots: the sum of its counts.
+/// A job over all its slots, with the sums of their counts.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct JobView {
     job_id: String,
     endpoint_id: String,
     what: &'static str,
-    /// Of a retry.
+    /// Set for a retry.
     delivery_id: Option<String>,
-    /// Of a replay or a recovery.
+    /// Set for a replay or a recovery.
     since: Option<String>,
-    /// Of a replay.
+    /// Set for a replay.
     until: Option<String>,
     pub(crate) state: &'static str,
     attempted: u64,
@@ -308,7 +309,7 @@ pub(crate) struct JobView {
 }
 
 impl JobView {
-    /// A job's rows; `None` if there are none.
+    /// Combines a job's rows. `None` if there are none.
     pub(crate) fn of(rows: &[LaneJob]) -> Option<Self> {
         let first = &rows.first()?.job;
         let sum = |count: fn(&Job) -> u64| rows.iter().map(|of| count(&of.job)).sum();
@@ -337,7 +338,7 @@ impl JobView {
         })
     }
 
-    /// The jobs of an endpoint: those that visits work on, and those that were asked for last, the newest first.
+    /// The jobs of an endpoint: all active ones and the 20 last requested ended ones, newest first.
     pub(crate) async fn all_of(console: &Console, endpoint: &WebhookEndpoint) -> Result<Vec<Self>, Refusal> {
         const ENDED: usize = 20;
         let of_slots = try_join_all(endpoint.all_slots().map(|slot| console.store.jobs(slot))).await?;
@@ -359,7 +360,7 @@ impl JobView {
         self.state == JobState::Active.as_str()
     }
 
-    /// What it concerns.
+    /// The deliveries that the job concerns.
     fn of_what(&self) -> String {
         match (&self.delivery_id, &self.since, &self.until) {
             (Some(delivery), ..) => format!("delivery {delivery}"),
@@ -369,7 +370,7 @@ impl JobView {
         }
     }
 
-    /// As a line.
+    /// The job in one line.
     pub(crate) fn line(&self) -> String {
         let Self { job_id, what, state, attempted, delivered, passed_over, asked_at, moved_at, .. } = self;
         format!(
@@ -414,7 +415,7 @@ fn newest(rows: &[LaneJob], moment: fn(&Job) -> Timestamp) -> Timestamp {
     rows.iter().map(|of| moment(&of.job)).max().unwrap_or(BEGINNING)
 }
 
-/// Takes a job back in all the slots of its endpoint, as far as it was not carried out, and shows how far that was.
+/// Cancels a job in all slots of its endpoint and shows how far it was executed.
 pub(crate) async fn cancel(
     console: &Console,
     endpoint: &WebhookEndpoint,

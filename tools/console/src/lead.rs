@@ -108,7 +108,7 @@ impl OneLead {
     }
 }
 
-/// What the operator allowed holds for the state that the lead is in when it is written.
+/// Retries a lead. The checks apply to the state that the lead has at the time of the write.
 async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result<Lead, Refusal> {
     for _ in 0..TRIES {
         let lead = one.read(console).await?;
@@ -116,7 +116,7 @@ async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result
         if lead.state == LeadState::Unknown && !may_send_twice {
             return Err(Refusal::MaySendTwice);
         }
-        // It would be SUPPRESSED, and that is never tried again.
+        // The lead would become SUPPRESSED, and such a lead is never retried.
         let (workspace, store) = (lead.workspace_id, &console.store);
         let (capture, opted_out) =
             futures::future::try_join(store.capture(workspace), store.opted_out(workspace, &lead.cellphone))
@@ -177,7 +177,7 @@ impl Shown for LeadView {
     }
 }
 
-/// All of a lead. Contact, conversation and message are shown once they stand.
+/// All fields of a lead. Contact, conversation and message are present once they exist.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LeadDetails {
@@ -194,7 +194,7 @@ struct LeadDetails {
     version: u64,
 }
 
-/// The record of the visitor's permission.
+/// The record of the visitor's consent.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ConsentView {

@@ -1,12 +1,12 @@
-//! The operator's command line, for AWS and the local stack alike.
+//! The operator's command line, for AWS and for the local stack.
 //!
 //! ```text
 //! console [--json] [--stack S] <noun> <verb> --workspace <id> [...]
 //! ```
 //!
-//! One file a noun. A verb reads its arguments, asks the rules of `domain`, calls `store`, and shows what came
-//! of it: with `--json` one JSON value on standard output, else a table for people. Exit status 0 is success,
-//! 1 a refusal (one sentence on standard error), 2 a command line that cannot be read.
+//! Each noun has one file. A verb reads its arguments, applies the rules of `domain`, calls `store`, and shows the
+//! result: one JSON value on standard output with `--json`, otherwise a table for people. Exit status 0 means
+//! success, 1 a refusal (one sentence on standard error), and 2 an invalid command line.
 
 mod arguments;
 mod attribute;
@@ -131,7 +131,7 @@ pub fn command() -> clap::Command {
     command
 }
 
-/// Carries out one command line and returns its exit status. `connect` gets the name given with `--stack`.
+/// Executes one command line and returns its exit status. `connect` gets the name given with `--stack`.
 pub async fn run(
     command_line: impl IntoIterator<Item = OsString>,
     connect: impl AsyncFnOnce(Option<String>) -> Result<Console, Refusal>,
@@ -143,21 +143,21 @@ pub async fn run(
     };
     let mut output = Output::new(cli.json, terminal);
     let done = match connect(cli.stack).await {
-        // Boxed: of all verbs' states together the compiler would make one very deep type.
+        // The future is boxed. Otherwise the compiler would build one very deep type from the states of all verbs.
         Ok(console) => Box::pin(console.carry_out(cli.noun, &mut output)).await,
         Err(refusal) => Err(refusal),
     };
     match done {
         Ok(()) => 0,
         Err(refusal) => {
-            // Nothing is left to be told to whoever closed standard error.
+            // If standard error is closed, the sentence cannot be reported elsewhere.
             let _ = writeln!(terminal.err, "{refusal}");
             1
         }
     }
 }
 
-/// Help that was asked for is a success on standard output; anything else is a mistake on standard error.
+/// Prints requested help on standard output (success) and a usage error on standard error.
 fn explain(usage: &clap::Error, terminal: &mut Terminal) -> u8 {
     let to = if usage.use_stderr() { &mut terminal.err } else { &mut terminal.out };
     let _ = write!(to, "{usage}");

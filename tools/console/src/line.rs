@@ -53,7 +53,7 @@ pub(crate) struct OneLine {
     channel: ChannelId,
 }
 
-/// Processes show their arguments to other users of a machine, files need not.
+/// A file hides the token. Other users of a machine can see the arguments of a process.
 #[derive(Args)]
 #[group(id = "the_token", required = true, multiple = false)]
 pub(crate) struct Token {
@@ -86,7 +86,7 @@ impl Verb {
     }
 }
 
-/// The workspace first: what is added after this read shows in its version.
+/// Reads the workspace first: an addition after this read changes its version, and the write fails.
 async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Lines), Refusal> {
     let workspace = console.workspace(id).await?;
     let lines = console.store.lines(id).await?;
@@ -111,7 +111,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     Err(Refusal::Contended)
 }
 
-/// A change that changes nothing is a success: commands can be repeated.
+/// A change without effect succeeds, so you can repeat the command.
 async fn make_default(console: &Console, one: &OneLine, output: &mut Output<'_>) -> Result<(), Refusal> {
     for _ in 0..TRIES {
         let (workspace, lines) = read(console, one.within.workspace).await?;
@@ -132,7 +132,7 @@ impl Token {
         let text = match (&self.token, &self.token_file) {
             (Some(token), _) => token.clone(),
             (None, Some(file)) => output.read(file)?.trim_end_matches(['\r', '\n']).to_owned(),
-            // Not to be had: the command line asks for one of the two.
+            // This does not occur: the command line requires one of the two.
             (None, None) => String::new(),
         };
         Line::token(&text).map_err(|reason| Refusal::Unfit { what: "The token is invalid", reason })

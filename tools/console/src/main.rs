@@ -1,4 +1,4 @@
-//! The console's process: the real terminal, the stack that the environment names.
+//! The console's process, with the real terminal and the stack that the environment names.
 
 use std::process::ExitCode;
 

@@ -34,13 +34,13 @@ impl Verb {
     }
 }
 
-/// A message by its ids, without its text.
+/// A message with ids only, without its text.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MessageView {
     message_id: String,
     conversation_id: String,
-    /// Its number in the conversation.
+    /// The message's number in the conversation.
     seq: u64,
     sent_by: &'static str,
     broadcast: bool,
@@ -65,7 +65,7 @@ struct PartView {
     error: Option<String>,
 }
 
-/// How the first part that is not final stands.
+/// The progress of the first part that is not final.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProgressView {
@@ -73,7 +73,7 @@ pub(crate) struct ProgressView {
     throttled: u32,
     since: Option<String>,
     pub(crate) next_at: Option<String>,
-    /// The lease under which the provider is being called.
+    /// The lease of the current call of the provider.
     calling: Option<String>,
 }
 
@@ -129,7 +129,7 @@ impl From<&Progress> for ProgressView {
 }
 
 impl ProgressView {
-    /// As a cell.
+    /// The table cell for the tries.
     pub(crate) fn tries(&self) -> String {
         format!("{} failed, {} throttled", self.failures, self.throttled)
     }

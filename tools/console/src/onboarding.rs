@@ -41,7 +41,7 @@ impl Verb {
     }
 }
 
-/// A change that changes nothing is a success: commands can be repeated.
+/// A change without effect succeeds, so you can repeat the command.
 async fn set(console: &Console, wanted: Set, output: &mut Output<'_>) -> Result<(), Refusal> {
     let overriding = Override::parse(&wanted.overriding)
         .map_err(|reason| Refusal::Unfit { what: "The onboarding cannot be set up", reason })?;

@@ -49,7 +49,7 @@ impl Verb {
     }
 }
 
-/// A number that is down already stays as it is: when it was first put down counts.
+/// Adds a number. A number that is already present keeps the time of its first addition.
 async fn add(console: &Console, workspace: WorkspaceId, cellphone: Cellphone) -> Result<OptOut, Refusal> {
     let store = &console.store;
     let wanted = OptOut { cellphone, since: store.now() };

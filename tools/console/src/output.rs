@@ -1,4 +1,4 @@
-//! What a command shows: one JSON value for machines, aligned tables for people; and what it is given to read.
+//! The output of a command: one JSON value for programs or aligned tables for people. Also its standard input.
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::Refusal;
 
-/// Where a command writes, and reads what is not to stand among its arguments.
+/// The streams of a command. Standard input is for values that should not be among the arguments.
 pub struct Terminal {
     /// Standard input.
     pub input: Box<dyn Read>,
@@ -16,12 +16,12 @@ pub struct Terminal {
     pub out: Box<dyn Write>,
     /// Standard error.
     pub err: Box<dyn Write>,
-    /// Whether a person looks at standard error, and likes to see progress.
+    /// Whether standard error is a terminal, so that a progress bar is useful.
     pub is_watched: bool,
 }
 
 impl Terminal {
-    /// This process's.
+    /// The streams of this process.
     pub fn real() -> Self {
         let is_watched = std::io::stderr().is_terminal();
         Self {
@@ -33,15 +33,15 @@ impl Terminal {
     }
 }
 
-/// A value that is shown: its fields in JSON, the more telling ones of them as a row of a table.
+/// A value that a command shows: all its fields in JSON, the most important ones in a table.
 pub(crate) trait Shown: Serialize {
     /// The table's columns.
     const HEADINGS: &'static [&'static str];
-    /// One text for each column.
+    /// The cells, one for each column.
     fn cells(&self) -> Vec<String>;
 }
 
-/// The columns of a value that is shown with more of it; `N` is how many there are in all.
+/// Concatenates two lists of columns. `N` is the total number.
 pub(crate) const fn joined<const N: usize>(
     some: &[&'static str],
     more: &[&'static str],
@@ -55,7 +55,7 @@ pub(crate) const fn joined<const N: usize>(
     all
 }
 
-/// The terminal, in the form that was asked for.
+/// The output in the requested format.
 pub(crate) struct Output<'a> {
     json: bool,
     terminal: &'a mut Terminal,
@@ -66,7 +66,7 @@ impl<'a> Output<'a> {
         Self { json, terminal }
     }
 
-    /// Shows one value: for people a line a field.
+    /// Shows one value: in the table, one line per field.
     pub(crate) fn one<T: Shown>(&mut self, value: &T) -> Result<(), Refusal> {
         if self.json {
             return self.json(value);
@@ -79,7 +79,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Shows a list: for people a table.
+    /// Shows a list: as a table with one row per value.
     pub(crate) fn list<T: Shown>(&mut self, values: &[T]) -> Result<(), Refusal> {
         if self.json {
             return self.json(values);
@@ -100,27 +100,27 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Shows a list of values, each as `T` shows it.
+    /// Shows a list of values, each converted to `T`.
     pub(crate) fn list_as<'v, T: Shown + From<&'v V>, V>(&mut self, values: &'v [V]) -> Result<(), Refusal> {
         self.list(&values.iter().map(T::from).collect::<Vec<_>>())
     }
 
-    /// Says something to people alone, beside what is shown.
+    /// Writes a remark on standard error, for people only.
     pub(crate) fn remark(&mut self, sentence: &str) -> Result<(), Refusal> {
         if self.json { Ok(()) } else { self.complain(sentence) }
     }
 
-    /// Says on standard error what is wrong, to people and machines.
+    /// Writes a problem on standard error, for people and programs.
     pub(crate) fn complain(&mut self, sentence: &str) -> Result<(), Refusal> {
         writeln!(self.terminal.err, "{sentence}").map_err(Refusal::Output)
     }
 
-    /// Whether JSON was asked for.
+    /// Whether the command was started with `--json`.
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
 
-    /// The text of a file; `-` is standard input.
+    /// Reads the text of a file. `-` means standard input.
     pub(crate) fn read(&mut self, file: &Path) -> Result<String, Refusal> {
         let text = if file == Path::new("-") {
             std::io::read_to_string(&mut self.terminal.input)
@@ -130,12 +130,12 @@ impl<'a> Output<'a> {
         text.map_err(|error| Refusal::File { path: file.display().to_string(), reason: error.to_string() })
     }
 
-    /// Standard output, for what is neither a value nor a table: a CSV file.
+    /// Standard output, for a CSV file or streamed JSON.
     pub(crate) fn raw(&mut self) -> &mut dyn Write {
         &mut self.terminal.out
     }
 
-    /// A bar on standard error where a person watches, nothing elsewhere.
+    /// A progress bar on standard error, if that is a terminal and `--json` is absent. Otherwise the bar is hidden.
     pub(crate) fn progress(&self, of: usize) -> ProgressBar {
         let target = if self.terminal.is_watched && !self.json {
             ProgressDrawTarget::stderr()
@@ -157,12 +157,12 @@ impl<'a> Output<'a> {
     }
 }
 
-/// A cell for what may be absent.
+/// The cell of an optional value.
 pub(crate) fn or_dash(value: &Option<String>) -> String {
     value.clone().unwrap_or_else(|| "-".to_owned())
 }
 
-/// A cell for a list: one below the other.
+/// The cell of a list: one text per line.
 pub(crate) fn stacked(texts: impl IntoIterator<Item = String>) -> String {
     let texts: Vec<String> = texts.into_iter().collect();
     or_dash(&(!texts.is_empty()).then(|| texts.join("\n")))

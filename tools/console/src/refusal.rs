@@ -1,4 +1,4 @@
-//! Why a command was not carried out: one sentence for each reason.
+//! The reasons why a command was not executed: one sentence for each.
 
 use std::error::Error;
 
@@ -16,198 +16,198 @@ use domain::{
 use queue::NoQueue;
 use store::StoreError;
 
-/// A command that was understood and not carried out.
+/// A valid command that was not executed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// Neither the command line nor the environment says which stack.
+    /// Neither the command line nor the environment names a stack.
     #[error("No stack is named: give --stack NAME or set the environment variable STACK.")]
     NoStack,
     /// A setting of the environment cannot be read.
     #[error("The {0}.")]
     Setting(#[from] runtime::SettingError),
-    /// The stack's tables are not there.
+    /// One of the stack's tables does not exist.
     #[error("There is no such stack in this account and region: one of its tables does not exist.")]
     MissingTable,
-    /// No answer, or "later", for longer than a person likes to wait.
+    /// The stack did not answer, or stayed busy through all tries.
     #[error("The stack cannot be reached ({0}); check AWS_ENDPOINT_URL, AWS_REGION and the credentials.")]
     Unreachable(String),
-    /// The stack answered something else than what was asked for.
+    /// The stack refused the call, or an item cannot be read.
     #[error("The stack refused the call: {0}.")]
     Stack(String),
-    /// No such workspace.
+    /// The workspace does not exist.
     #[error("There is no workspace {0}.")]
     UnknownWorkspace(WorkspaceId),
-    /// The id given for a new workspace is another's.
+    /// Another workspace already has the given id.
     #[error("Workspace {0} already exists.")]
     WorkspaceExists(WorkspaceId),
-    /// There is none, or cursors that still count would be lost with the one before.
+    /// There is no key yet, or a rotation would make valid cursors unreadable.
     #[error(
         "The cursor key cannot be rotated: there is none yet, or it was rotated within the last 10 minutes."
     )]
     CursorKeyTooYoung,
-    /// A value given breaks its rule.
+    /// A given value breaks its rule.
     #[error("{what}: {reason}.")]
     Unfit {
-        /// What does not fit.
+        /// The value that breaks the rule.
         what: &'static str,
         /// The rule.
         reason: Unfit,
     },
-    /// No such key.
+    /// The API key does not exist.
     #[error("The workspace has no API key {0}.")]
     UnknownKey(KeyId),
-    /// No such user.
+    /// The user does not exist.
     #[error("The workspace has no user {}.", named(.0))]
     UnknownUser(UserRef),
-    /// The e-mail address is another user's.
+    /// Another user has the e-mail address.
     #[error("Another user of the workspace already has this e-mail address.")]
     UserEmailTaken,
-    /// No such team.
+    /// The team does not exist.
     #[error("The workspace has no team {0}.")]
     UnknownTeam(TeamId),
-    /// Too many members.
+    /// The team would have too many members.
     #[error("The team is full: {0}.")]
     TeamFull(#[from] TeamFull),
     /// The definition breaks a rule.
     #[error("The attribute cannot be created: {0}.")]
     DefinitionUnfit(#[from] DefinitionUnfit),
-    /// The workspace does not take the definition.
+    /// The workspace refuses the definition.
     #[error("The attribute cannot be created: {0}.")]
     DefinitionRefused(#[from] DefinitionRefused),
-    /// No such attribute.
+    /// The attribute does not exist.
     #[error("The workspace has no attribute {0}.")]
     UnknownAttribute(AttributeId),
-    /// The workspace does not take the line or the brand.
+    /// The workspace refuses the line or the brand.
     #[error("This cannot be created: {0}.")]
     Lines(#[from] LinesRefused),
-    /// No such line.
+    /// The line does not exist.
     #[error("The workspace has no line {0:?}.")]
     UnknownLine(ChannelId),
-    /// No such brand.
+    /// The brand does not exist.
     #[error("The workspace has no brand {0:?}.")]
     UnknownBrand(BrandId),
     /// The template breaks a rule.
     #[error("The template is refused: {0}.")]
     Template(#[from] TemplateUnfit),
-    /// No such template.
+    /// The template does not exist in this scope.
     #[error("There is no template {0} in this scope.")]
     UnknownTemplate(TemplateId),
-    /// More templates than open a conversation.
+    /// The sequence has too many templates.
     #[error("The onboarding cannot be set up: {0}.")]
     Onboarding(#[from] SequenceTooLong),
-    /// No such conversation.
+    /// The conversation does not exist.
     #[error("The workspace has no conversation {0}.")]
     UnknownConversation(ConversationId),
-    /// No such message.
+    /// The message does not exist.
     #[error("The conversation has no message {0}.")]
     UnknownMessage(MessageId),
-    /// Nobody has set capture up.
+    /// Lead capture is not set up.
     #[error("Lead capture is not set up for the workspace: use `capture set` or `capture enable`.")]
     NoCapture,
-    /// More origins than a set-up may have.
+    /// Lead capture would have too many origins.
     #[error("The origin is refused: {0}.")]
     TooManyOrigins(#[from] TooManyOrigins),
-    /// Leads could be taken and not be written to.
+    /// The service could accept leads, but not write to them.
     #[error("Lead capture cannot be enabled: {}.", listed(.0))]
     CannotEnable(Vec<Lack>),
-    /// The same of a set-up that is enabled and would be changed.
+    /// The same for a change of lead capture that is already enabled.
     #[error("Lead capture is enabled and would not work with this change: {}.", listed(.0))]
     CannotStayEnabled(Vec<Lack>),
-    /// No such lead.
+    /// The lead does not exist.
     #[error("The workspace has no lead {0}.")]
     UnknownLead(LeadId),
-    /// It is on its way, has arrived or must not be sent.
+    /// The lead is in progress, was sent, or must not be sent.
     #[error("The lead is {}: only a FAILED or UNKNOWN lead can be retried.", .0.as_str())]
     NotRetried(LeadState),
-    /// Only the operator can decide that.
+    /// A retry may send the message twice, so the operator must allow it.
     #[error(
         "The outcome of the lead's message is unknown, and a retry may send it twice: give --may-send-twice \
         to allow that."
     )]
     MaySendTwice,
-    /// To try the lead once more would only end it for good.
+    /// A retry would end the lead for good.
     #[error("The lead is not retried: it would become SUPPRESSED for good, because {0}.")]
     WouldBeSuppressed(&'static str),
-    /// The URL may not be an endpoint's.
+    /// The URL must not be an endpoint's.
     #[error("The URL is refused: {0}.")]
     Url(#[from] UrlRefused),
-    /// As many endpoints as a workspace may have.
+    /// The workspace has the maximum number of endpoints.
     #[error(
         "The workspace already has {} webhook endpoints, which is the maximum.",
         WebhookEndpoint::MAX_PER_WORKSPACE
     )]
     TooManyEndpoints,
-    /// No such endpoint.
+    /// The endpoint does not exist.
     #[error("The workspace has no webhook endpoint {0}.")]
     UnknownEndpoint(EndpointId),
-    /// The rotation of its signing secret does not go on.
+    /// The signing secret cannot be rotated or activated.
     #[error("The signing secret is unchanged: {0}.")]
     Rotation(#[from] RotationRefused),
-    /// A delivery needs somebody who takes it.
+    /// The endpoint is disabled, so it gets no deliveries.
     #[error("The webhook endpoint {0} is disabled: enable it first.")]
     EndpointDisabled(EndpointId),
-    /// Further back than it may reach, or a range that ends before it begins.
+    /// The range begins too early, or ends before it begins.
     #[error("The range is invalid: {0}.")]
     Range(&'static str),
-    /// Slots hold deliveries, so that none can be taken away.
+    /// The number of slots cannot be reduced, because slots hold deliveries.
     #[error("The endpoint has {has} slots: their number cannot be reduced to {wanted} (--slots).")]
     FewerSlots {
-        /// How many it has.
+        /// The current number of slots.
         has: u8,
-        /// How many are wanted.
+        /// The requested number of slots.
         wanted: u8,
     },
-    /// Each slot posts for itself, so that the cap would not be kept.
+    /// The cap is lower than the number of slots, which send requests independently of each other.
     #[error("The cap of {cap} is too low for {slots} slots ({argument}): each slot needs at least 1.")]
     CapTooLow {
-        /// The argument that names the cap.
+        /// The argument that sets the cap.
         argument: &'static str,
         /// The cap.
         cap: u16,
-        /// How many slots share it.
+        /// The number of slots that share the cap.
         slots: u8,
     },
-    /// No such job, or none any more.
+    /// The job does not exist or is no longer kept.
     #[error("The endpoint has no job {0}; jobs are kept for 30 days, and `webhook show` lists them.")]
     UnknownJob(JobId),
-    /// It is too late to cancel it.
+    /// The job is done and can no longer be cancelled.
     #[error("The job {0} is already done and cannot be cancelled.")]
     JobDone(JobId),
-    /// Somebody cancelled what was waited for.
+    /// Somebody cancelled the job while the command waited for it.
     #[error("The job {0} was cancelled before it was done.")]
     JobCancelled(String),
-    /// It lasts longer than the command waits.
+    /// The job is not done within the waiting time.
     #[error(
         "The job {job} is not done after {seconds} seconds and continues: `webhook show` shows its progress."
     )]
     NotDone {
         /// The job.
         job: JobId,
-        /// For how long it was waited for.
+        /// The waiting time in seconds.
         seconds: u64,
     },
-    /// The bucket is not named as CloudFormation would name it.
+    /// The bucket's name does not follow CloudFormation's pattern.
     #[error(
         "The stack's bucket cannot be found by its name: give {argument} with the stack's output {output}."
     )]
     BucketNotFound {
-        /// The output that names it.
+        /// The stack's output with the bucket's name.
         output: &'static str,
-        /// The argument that does.
+        /// The argument that sets the bucket's name.
         argument: &'static str,
     },
-    /// A queue of the stack is not there.
+    /// A queue of the stack does not exist.
     #[error("The stack cannot be used: {0}.")]
     NoQueue(#[from] NoQueue),
-    /// Objects of the failure bucket that stay there; each was named before.
+    /// Some objects were not relayed and stay in the failure bucket. The command has listed them.
     #[error("{failed} of {of} objects were not relayed and stay in the bucket.")]
     NotRelayed {
-        /// How many.
+        /// The number of failures.
         failed: usize,
-        /// Of how many.
+        /// The total number.
         of: usize,
     },
-    /// No such delivery, or none any more.
+    /// The delivery does not exist or is no longer kept.
     #[error("The workspace has no delivery {0}; deliveries are kept for 30 days.")]
     UnknownDelivery(DeliveryId),
     /// The file cannot be read or written.
@@ -218,18 +218,18 @@ pub enum Refusal {
         /// What is wrong.
         reason: String,
     },
-    /// Rows of an import that were not taken; each was named before.
+    /// Some rows were not imported. The command has listed them.
     #[error("{failed} of {of} rows were not imported.")]
     RowsFailed {
-        /// How many.
+        /// The number of failures.
         failed: usize,
-        /// Of how many.
+        /// The total number.
         of: usize,
     },
-    /// Others kept changing the same thing.
+    /// Others changed the same item during all tries.
     #[error("Somebody else changed this at the same time; try again.")]
     Contended,
-    /// What came of it could not be shown.
+    /// The result could not be written.
     #[error("The output could not be written: {0}.")]
     Output(#[source] std::io::Error),
 }
@@ -244,7 +244,8 @@ impl From<StoreError> for Refusal {
     }
 }
 
-/// The innermost cause, which is the telling one of an SDK's error: its first sentence, as some tell stories.
+/// The innermost cause of an error, which is the most useful one of an SDK's error chain. Only its first sentence,
+/// because some causes have several.
 pub(crate) fn deepest(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {

@@ -81,7 +81,7 @@ async fn create(
     output.one(&TeamView::from(&team))
 }
 
-/// A change that changes nothing is a success: commands can be repeated.
+/// A change without effect succeeds, so you can repeat the command.
 async fn change(
     console: &Console,
     members: Members,

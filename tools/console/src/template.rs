@@ -49,7 +49,7 @@ pub(crate) struct Create {
     approved: Vec<BusinessAccountId>,
 }
 
-/// Whose templates a verb is about.
+/// The scope of a verb: the templates of a workspace or of the platform.
 #[derive(Args)]
 #[group(id = "scope", required = true, multiple = false)]
 pub(crate) struct InScope {
@@ -122,7 +122,7 @@ impl InScope {
 }
 
 impl Approval {
-    /// A change that changes nothing is a success: commands can be repeated.
+    /// A change without effect succeeds, so you can repeat the command.
     async fn change(
         &self,
         console: &Console,
@@ -141,7 +141,7 @@ impl Approval {
     }
 }
 
-/// `NAME=CALLER` or `NAME=CONTACT.field[:fallback]`.
+/// Parses `NAME=CALLER` or `NAME=CONTACT.field[:fallback]`.
 fn variable(text: &str) -> Result<Variable, String> {
     let (name, source) = text.split_once('=').ok_or("should be NAME=CALLER or NAME=CONTACT.field")?;
     Variable::new(name, self::source(source)?).map_err(|reason| format!("the name {reason}"))
@@ -160,7 +160,7 @@ fn source(text: &str) -> Result<Source, String> {
     })
 }
 
-/// The words by which sources are written.
+/// The words for the sources on the command line.
 const CALLER: &str = "CALLER";
 const CONTACT: &str = "CONTACT.";
 
@@ -173,9 +173,9 @@ struct TemplateView {
     name: String,
     language: String,
     variables: Vec<VariableView>,
-    /// Those of the variables that a caller has to fill.
+    /// The variables that need a value from the caller.
     caller_parameters: Vec<String>,
-    /// The accounts.
+    /// The business accounts for which the template is approved.
     approved: Vec<String>,
     created_at: String,
 }
@@ -183,7 +183,7 @@ struct TemplateView {
 #[derive(Serialize)]
 struct VariableView {
     name: String,
-    /// As it is written on the command line, without its fallback.
+    /// The source as on the command line, without its fallback.
     source: String,
     fallback: Option<String>,
 }

@@ -81,7 +81,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     }
 }
 
-/// Disabling a disabled user changes nothing.
+/// Disables a user. A disabled user stays unchanged.
 async fn disable(console: &Console, user: User) -> Result<User, Refusal> {
     match user.disabled(console.store.now()) {
         None => Ok(user),
@@ -103,7 +103,7 @@ fn unfit(what: &'static str) -> impl FnOnce(Unfit) -> Refusal {
 }
 
 impl Console {
-    /// The user so named.
+    /// Finds the user by id or e-mail address.
     pub(crate) async fn user(&self, workspace: domain::WorkspaceId, named: UserRef) -> Result<User, Refusal> {
         self.store.user_by_ref(workspace, &named).await?.ok_or(Refusal::UnknownUser(named))
     }

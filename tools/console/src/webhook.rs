@@ -126,7 +126,7 @@ struct Limits {
     slots: Option<u8>,
 }
 
-/// What an operator makes of a cap.
+/// The new value of a cap: a number or `none`.
 #[derive(Clone, Copy)]
 struct NewCap(Option<u16>);
 
@@ -219,7 +219,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     output.remark("Save the signing secret now: it is not shown again.")
 }
 
-/// Whether so many slots can keep these caps.
+/// Checks that this number of slots can keep these caps.
 fn bearable(caps: EndpointCaps, slots: u8) -> Result<(), Refusal> {
     let named = [("--max-concurrency", caps.concurrency), ("--max-per-second", caps.per_second)];
     for (argument, cap) in named {
@@ -231,7 +231,7 @@ fn bearable(caps: EndpointCaps, slots: u8) -> Result<(), Refusal> {
 }
 
 impl Limits {
-    /// The endpoint with these; `None` if it has them already.
+    /// The endpoint with these limits. `None` if it already has them.
     fn of(&self, endpoint: &WebhookEndpoint) -> Result<Option<WebhookEndpoint>, Refusal> {
         let EndpointCaps { concurrency, per_second } = endpoint.caps;
         let caps = EndpointCaps {
@@ -261,7 +261,7 @@ async fn add(
     secrets: &EndpointSecrets,
 ) -> Result<(), Refusal> {
     for _ in 0..TRIES {
-        // The workspace first: what is added after this read shows in its version.
+        // Read the workspace first: an addition after this read changes its version, and the write fails.
         let workspace = console.workspace(endpoint.workspace_id).await?;
         let present = console.store.endpoints(workspace.id).await?.len();
         if present >= WebhookEndpoint::MAX_PER_WORKSPACE {
@@ -286,7 +286,8 @@ impl OneEndpoint {
         secrets.ok_or(Refusal::UnknownEndpoint(self.endpoint))
     }
 
-    /// Changes the signing secrets by a rule; whoever else changes them at the same time is asked about first.
+    /// Changes the signing secrets with `change`. After a concurrent change, it reads the secrets and applies
+    /// `change` again.
     async fn change_secrets(
         &self,
         console: &Console,
@@ -303,7 +304,7 @@ impl OneEndpoint {
         Err(Refusal::Contended)
     }
 
-    /// A change that changes nothing is a success: commands can be repeated.
+    /// A change without effect succeeds, so you can repeat the command.
     async fn change(
         &self,
         console: &Console,
@@ -329,8 +330,8 @@ async fn show(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     output.one(&EndpointDetails::of(&endpoint, &secrets.signing, &paces, jobs, now))
 }
 
-/// The endpoint first: a worker that comes for the job finds it enabled. A run that was interrupted between the two is
-/// to be repeated.
+/// Enables the endpoint before it requests the job, so that a worker finds the endpoint enabled. If the command is
+/// interrupted between the two steps, repeat it.
 async fn enable(
     console: &Console,
     one: &OneEndpoint,
@@ -359,8 +360,8 @@ async fn delete(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -
     output.one(&DeletedView { endpoint_id: id.to_string(), deleted: true, cancelled })
 }
 
-/// Removes an endpoint as it is now. That it is gone is a success: a command that was interrupted behind the deletion can be
-/// repeated.
+/// Removes an endpoint. If it no longer exists, this is a success, so you can repeat a command that was interrupted
+/// after the deletion.
 async fn remove(console: &Console, workspace: WorkspaceId, id: EndpointId) -> Result<(), Refusal> {
     for _ in 0..TRIES {
         match console.store.endpoint(workspace, id).await? {
@@ -371,7 +372,7 @@ async fn remove(console: &Console, workspace: WorkspaceId, id: EndpointId) -> Re
     Err(Refusal::Contended)
 }
 
-/// The same way as any change of the workspace: the delivery and its event are written, then its lane is told.
+/// Sends a test event like the event of any change: writes the delivery and its event, then wakes the lane.
 async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
     let (store, now) = (&console.store, console.store.now());
     let workspace = console.workspace(one.within.workspace).await?;
@@ -386,7 +387,7 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     let told = store.tell_webhook_lane(slot, FreshKey { at: now, event: id }, FIRST_DUE).await?;
     let mut unqueued = wake(console, &[(slot, told)]).await;
     if store.endpoint_pace(slot).await?.open_until.is_some_and(|until| now < until) {
-        // A silent endpoint is called before its time only if an operator asks for it.
+        // An endpoint whose circuit is open is called early only if an operator requests it.
         let delivery = Delivery::new(slot, id, EventType::WebhookTest, now, now);
         unqueued += Wanted::retry(&delivery).ask(console).await?.unqueued;
     }
@@ -402,7 +403,8 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     })
 }
 
-/// The first phase. A run that was interrupted gave out a secret that nobody saw: `--replace` gives out another.
+/// The first phase of a rotation. An interrupted command created a secret that nobody saw: `--replace` creates
+/// another.
 async fn rotate(
     console: &Console,
     one: &OneEndpoint,
@@ -422,7 +424,7 @@ async fn rotate(
     )
 }
 
-/// The second phase. Once more is a success: the rotation is where it was asked to be.
+/// The second phase of a rotation. A repetition succeeds, because the rotation already has the requested state.
 async fn activate(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
     let activated = one.change_secrets(console, |seen| seen.activated(console.store.now())).await;
     let (activated, until) = match activated {
@@ -455,7 +457,7 @@ async fn recover(
 struct RotatedView {
     endpoint_id: String,
     secret: String,
-    /// How many secrets sign now.
+    /// The number of secrets that sign now.
     signatures: usize,
 }
 
@@ -471,7 +473,7 @@ impl Shown for RotatedView {
 #[serde(rename_all = "camelCase")]
 struct ActivatedView {
     endpoint_id: String,
-    /// Whether this command did it: it may have been so before.
+    /// Whether this command activated the secret. If not, it was already active.
     activated: bool,
     previous_signs_until: Option<String>,
 }
@@ -571,7 +573,7 @@ impl Shown for EndpointView {
     }
 }
 
-/// An endpoint that is enabled, and the job that attempts what waits for it.
+/// An enabled endpoint, and the job that attempts its waiting deliveries.
 #[derive(Serialize)]
 struct EnabledView {
     #[serde(flatten)]
@@ -596,23 +598,23 @@ struct EndpointDetails {
     created_at: String,
     disabled_at: Option<String>,
     disabled_reason: Option<&'static str>,
-    /// Whether a next secret was given out that is not activated yet.
+    /// Whether there is a next secret that is not activated yet.
     next_secret_signs: bool,
-    /// Until when the secret before the active one signs.
+    /// The time until which the previous secret signs.
     previous_signs_until: Option<String>,
-    /// Until when nothing is posted, as it does not answer.
+    /// The time until which the endpoint gets no requests, because it does not answer.
     open_until: Option<String>,
-    /// Until when its messages take the slow queue, as it keeps us waiting.
+    /// The time until which its messages use the slow queue, because it answers slowly.
     slow_until: Option<String>,
-    /// Since when there is nothing but failures.
+    /// The time since which every attempt has failed.
     failing_since: Option<String>,
-    /// How many posts at the same time it bears, as far as is known.
+    /// The number of concurrent requests that the endpoint can handle, as far as is known.
     width: u32,
     jobs: Vec<JobView>,
 }
 
 impl EndpointDetails {
-    /// Of several slots the worst is shown, and what all of them bear together.
+    /// Combines the slots: shows the worst value of each, and the sum of their widths.
     fn of(
         endpoint: &WebhookEndpoint,
         secrets: &SigningSecrets,
@@ -686,7 +688,7 @@ impl Shown for EndpointDetails {
 struct DeletedView {
     endpoint_id: String,
     deleted: bool,
-    /// Deliveries that were still to be attempted.
+    /// The number of deliveries that were pending.
     cancelled: usize,
 }
 

@@ -45,7 +45,7 @@ async fn create(
     let id = id.unwrap_or_else(|| WorkspaceId::generate(store.ids()));
     let workspace = Workspace::new(id, name, store.now())
         .map_err(|reason| Refusal::Unfit { what: "The name is invalid", reason })?;
-    // The first workspace of a deployment needs the key that seals cursors: no workspace without it.
+    // A deployment's first workspace needs the key that seals cursors, so the key must exist before the workspace.
     let mut cursor_key = [0; 32];
     console.random.fill(&mut cursor_key);
     store.ensure_cursor_key(cursor_key).await?;

@@ -1,10 +1,10 @@
-//! Which rows of a file must be taken one after another: those that may be about one contact.
+//! The rows of a file that must be imported one after another, because they may concern the same contact.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Sorts rows into chains. Two rows that share a key, or are joined by others that do, stand in one chain, in the
-/// order of the file; different chains have nothing in common and may be worked on at the same time.
+/// Groups rows into chains. Two rows are in one chain, in the order of the file, if they share a key directly or
+/// through other rows. Different chains share no key, so they can be imported at the same time.
 pub(super) fn chains<R, K: Hash + Eq>(rows: Vec<R>, keys: impl Fn(&R) -> Vec<K>) -> Vec<Vec<R>> {
     let mut joined = Joined((0..rows.len()).collect());
     let mut first_with: HashMap<K, usize> = HashMap::new();
@@ -26,7 +26,7 @@ pub(super) fn chains<R, K: Hash + Eq>(rows: Vec<R>, keys: impl Fn(&R) -> Vec<K>)
     chains
 }
 
-/// Disjoint sets: each element points towards its set's root.
+/// Disjoint sets (union-find). Each element points towards the root of its set.
 struct Joined(Vec<usize>);
 
 impl Joined {
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_that_share_a_key_directly_or_through_others_stand_in_one_chain_in_order() {
+    fn rows_that_share_a_key_directly_or_through_others_form_one_chain_in_order() {
         let rows = vec![vec!["a"], vec!["b"], vec!["c", "d"], vec!["b", "c"], vec!["e"], vec!["d"], vec![]];
         let in_chains = chains(rows, Clone::clone);
         assert_eq!(

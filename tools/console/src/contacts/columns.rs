@@ -1,4 +1,4 @@
-//! The columns of a CSV file of contacts, and what a row's cells mean.
+//! The columns of a CSV file of contacts, and the meaning of a row's cells.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,6 @@ use domain::{
     Definitions, Email, Language, Patch, PersonName, Timestamp, Unfit, User, UserId, UserRef,
 };
 
-/// One column.
 #[derive(Clone, Debug)]
 pub(super) enum Column<'a> {
     Id,
@@ -21,7 +20,7 @@ pub(super) enum Column<'a> {
     Attribute(&'a AttributeDefinition),
 }
 
-/// The columns with a name of their own, in the order of an export.
+/// The columns with a fixed name, in the order of an export.
 const NAMED: [(&str, Column<'static>); 7] = [
     ("id", Column::Id),
     ("firstName", Column::FirstName),
@@ -32,29 +31,29 @@ const NAMED: [(&str, Column<'static>); 7] = [
     ("owner", Column::Owner),
 ];
 
-/// What the columns of attributes begin with.
+/// The prefix of attribute columns.
 const ATTRIBUTE: &str = "attr:";
 
-/// What a row says of a contact.
+/// A row of an import.
 #[derive(Debug, Default)]
 pub(super) struct Row<'a> {
-    /// Which row of the file; the header is 1.
+    /// The number of the row in the file. The header is row 1.
     pub(super) number: usize,
     pub(super) id: Option<ContactId>,
-    /// What its cells set; empty cells change nothing.
+    /// The changes that the cells make. Empty cells change nothing.
     pub(super) update: ContactUpdate,
-    /// The user whom the owner's cell names.
+    /// The user in the owner column.
     pub(super) owner: Option<&'a User>,
 }
 
 impl<'a> Column<'a> {
-    /// All columns of an export: the named ones and the active attributes.
+    /// All columns of an export: the fixed columns and the active attributes.
     pub(super) fn all(definitions: &'a Definitions, now: Timestamp) -> Vec<Self> {
         let named = NAMED.into_iter().map(|(_, column)| column);
         named.chain(definitions.active(now).map(Column::Attribute)).collect()
     }
 
-    /// The columns that a header names, or what is wrong with it.
+    /// Parses the header. The error is a sentence about the first mistake.
     pub(super) fn of_header<'h>(
         header: impl IntoIterator<Item = &'h str>,
         definitions: &'a Definitions,
@@ -89,7 +88,6 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// The column's name.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Attribute(definition) => format!("{ATTRIBUTE}{}", definition.key_name),
@@ -100,7 +98,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// What stands in this column for a contact.
+    /// The content of this column for a contact.
     pub(super) fn cell(&self, contact: &Contact) -> String {
         match self {
             Self::Id => contact.id.to_string(),
@@ -118,7 +116,7 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Takes a cell into a row.
+    /// Reads a cell into a row.
     fn read<'u>(&self, cell: &str, users: &'u Users, row: &mut Row<'u>) -> Result<(), String> {
         fn parsed<T>(result: Result<T, Unfit>) -> Result<Patch<T>, String> {
             result.map(Patch::Set).map_err(|unfit| unfit.to_string())
@@ -142,7 +140,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Reads a row, or says everything that is wrong with it.
+/// Reads a row. The error lists all mistakes in the row.
 pub(super) fn read_row<'u>(
     number: usize,
     cells: &[&str],
@@ -165,7 +163,7 @@ pub(super) fn read_row<'u>(
 }
 
 impl Row<'_> {
-    /// By what the row says which contact it is about.
+    /// The keys that identify the row's contact.
     pub(super) fn identities(&self) -> Vec<String> {
         let id = self.id.map(|id| format!("id {id}"));
         let email = self.update.email.as_set().map(|email| format!("email {}", email.canonical()));
@@ -174,7 +172,7 @@ impl Row<'_> {
     }
 }
 
-/// The users of a workspace by both their names.
+/// The users of a workspace, found by id or e-mail address.
 pub(super) struct Users(HashMap<String, User>);
 
 impl Users {
@@ -217,12 +215,12 @@ fn values_of<'d>(
     ids.iter().filter_map(|id| definition.closed_value(*id)).map(|value| value.value.as_str())
 }
 
-/// Values in one cell, separated by `;`; within a value `\` stands before `;` and `\`.
+/// Joins values into one cell, separated by `;`. `\` escapes `;` and `\` within a value.
 fn join<'v>(values: impl Iterator<Item = &'v str>) -> String {
     values.map(|value| value.replace('\\', "\\\\").replace(';', "\\;")).collect::<Vec<_>>().join(";")
 }
 
-/// Undoes [`join`]; nothing between two separators is no value.
+/// Reverses [`join`]. Empty values are skipped.
 fn split(cell: &str) -> Vec<String> {
     let (mut values, mut value) = (vec![], String::new());
     let mut characters = cell.chars();
@@ -247,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_a_cell_are_split_as_they_were_joined() {
+    fn split_reverses_join() {
         for values in [&["a"][..], &["a", "b"], &["a;b", "c\\", "\\;"], &[]] {
             assert_eq!(split(&join(values.iter().copied())), values);
         }

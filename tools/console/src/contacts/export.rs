@@ -1,4 +1,4 @@
-//! All contacts of a workspace, page by page: as CSV that import takes, or as JSON.
+//! Exports all contacts of a workspace, page by page: as CSV that `contacts import` accepts, or as JSON.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -59,7 +59,7 @@ async fn write_csv(
     Ok(count)
 }
 
-/// One array, written page by page: a workspace may have more contacts than one likes to hold in memory.
+/// Writes one JSON array, page by page, because a workspace may have too many contacts for the memory.
 async fn write_json(
     console: &Console,
     workspace: WorkspaceId,

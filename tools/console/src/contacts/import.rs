@@ -1,4 +1,5 @@
-//! Contacts out of a CSV file, many at a time, each as an update through the API would change it.
+//! Imports contacts from a CSV file, many rows at the same time. Each row changes its contact as an update through
+//! the API does.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,9 +16,10 @@ use crate::output::{Output, Shown};
 use crate::refusal::deepest;
 use crate::{Console, Refusal};
 
-/// Rows that are worked on at the same time: enough to hide the round trips, far from what a table takes.
+/// The number of chains that are imported at the same time: enough to hide the round trips, and far below a table's
+/// capacity.
 const AT_ONCE: usize = 32;
-/// How often a row is tried again, when somebody changes its contact at the same time or the table is busy.
+/// The number of tries of a row if somebody changes its contact at the same time or the table is busy.
 const TRIES: u32 = 6;
 
 pub(super) async fn run(
@@ -58,7 +60,7 @@ pub(super) async fn run(
     report.show(total, output)
 }
 
-/// What a row came to.
+/// The result of a row.
 #[derive(Debug, PartialEq, Eq)]
 enum Taken {
     Created,
@@ -74,7 +76,7 @@ struct Import<'a> {
 }
 
 impl Import<'_> {
-    /// Takes rows that may be about one contact, one after another.
+    /// Imports the rows of a chain one after another.
     async fn chain(
         &self,
         rows: Vec<Row<'_>>,
@@ -88,7 +90,7 @@ impl Import<'_> {
         Ok(taken)
     }
 
-    /// Takes a row; an error where going on with other rows is pointless.
+    /// Imports a row. An error ends the whole import.
     async fn row(&self, row: &Row<'_>) -> Result<Taken, Refusal> {
         for attempt in 0..TRIES {
             let busy = match self.merge(row).await {
@@ -104,12 +106,12 @@ impl Import<'_> {
         ))
     }
 
-    /// One try; nothing when somebody else was faster and the contact must be read again.
+    /// Tries once. `None` means that somebody else changed the contact first, and the row must be tried again.
     async fn merge(&self, row: &Row<'_>) -> Result<Option<Taken>, StoreError> {
         let store = &self.console.store;
         let Some(contact) = self.find(row).await? else { return self.create(row).await };
         let mut update = row.update.clone();
-        // Who owns the contact already may do so even if disabled since.
+        // The current owner may stay the owner even if the user has been disabled since.
         if row.owner.is_some_and(|user| contact.owner.as_ref().is_some_and(|owner| owner.id == user.id)) {
             update.owner = Patch::Keep;
         }
@@ -141,14 +143,14 @@ impl Import<'_> {
         let request = store.ids().next().to_string();
         Ok(match store.create_contact(&contact, &request).await? {
             Created::Done => Some(Taken::Created),
-            // Made by somebody else since it was looked for: the next try finds it, unless an id was asked for.
+            // Somebody else created the contact after the lookup. The next try finds it, unless the row names an id.
             Created::Taken { field, contact } => {
                 row.id.map(|_| Taken::Failed(format!("{} belongs to contact {contact}", field.as_str())))
             }
         })
     }
 
-    /// The contact that the row is about: by its id if it has one, else by its e-mail address, else by its phone
+    /// Finds the contact of the row: by its id if the row has one, otherwise by its e-mail address, then by its phone
     /// number.
     async fn find(&self, row: &Row<'_>) -> Result<Option<Contact>, StoreError> {
         let store = &self.console.store;
@@ -185,7 +187,7 @@ struct CsvFile<'p> {
 impl<'p> CsvFile<'p> {
     fn read(path: &'p Path) -> Result<Self, Refusal> {
         let bytes = std::fs::read(path).map_err(|error| file_refused(path, error.to_string()))?;
-        // Spreadsheets like to begin a file with a byte order mark.
+        // Spreadsheet programs often write a byte order mark first.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
         let header = reader.byte_headers().map_err(|error| file_refused(path, error.to_string()))?.clone();
@@ -197,7 +199,7 @@ impl<'p> CsvFile<'p> {
         texts(&self.header).map_err(|reason| file_refused(self.path, format!("the header {reason}")))
     }
 
-    /// The rows below the header, numbered as a spreadsheet does.
+    /// The rows below the header, with the row numbers of a spreadsheet.
     fn rows(&self) -> impl Iterator<Item = (usize, Result<Vec<&str>, String>)> {
         self.records.iter().enumerate().map(|(at, record)| {
             let cells = record.as_ref().map_err(|error| deepest(error)).and_then(texts);
@@ -214,7 +216,7 @@ fn file_refused(path: &Path, reason: String) -> Refusal {
     Refusal::File { path: path.display().to_string(), reason }
 }
 
-/// What an import came to.
+/// The result of an import.
 #[derive(Debug, Default, Serialize)]
 struct Report {
     created: usize,
@@ -239,7 +241,7 @@ impl Report {
         }
     }
 
-    /// Shows the counts in any case: an import that failed for some rows was carried out for the others.
+    /// Always shows the counts: if some rows failed, the other rows were still imported.
     fn show(mut self, total: usize, output: &mut Output<'_>) -> Result<(), Refusal> {
         self.failed.sort_by_key(|failed| failed.row);
         output.one(&self)?;
