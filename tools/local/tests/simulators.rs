@@ -423,7 +423,11 @@ async fn provider_counts_the_tries_of_each_message_separately() {
         message
     };
     assert_eq!(codes(&provider, 1, &image("1")).await, [(500, 1)]);
-    assert_eq!(codes(&provider, 1, &image("2")).await, [(200, 0)], "a link with a new signature is the same message");
+    assert_eq!(
+        codes(&provider, 1, &image("2")).await,
+        [(200, 0)],
+        "a link with a new signature is the same message"
+    );
 }
 
 #[tokio::test]

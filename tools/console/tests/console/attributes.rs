@@ -3,7 +3,7 @@ use insta::{assert_json_snapshot, assert_snapshot};
 use crate::Desk;
 
 #[tokio::test]
-async fn attributes_are_made_archived_and_listed() {
+async fn attributes_are_created_archived_and_listed() {
     let (desk, workspace) = Desk::with_workspace().await;
     let plan = desk
         .json(&[
@@ -78,7 +78,7 @@ async fn attributes_are_made_archived_and_listed() {
 }
 
 #[tokio::test]
-async fn a_key_name_is_free_again_once_its_attribute_is_archived() {
+async fn archiving_an_attribute_frees_its_key_name() {
     let (desk, workspace) = Desk::with_workspace().await;
     let create =
         ["attribute", "create", "--workspace", &workspace, "--key-name", "plan", "--category", "OPEN"];
@@ -93,7 +93,7 @@ async fn a_key_name_is_free_again_once_its_attribute_is_archived() {
 }
 
 #[tokio::test]
-async fn what_breaks_a_rule_is_refused() {
+async fn an_invalid_definition_is_refused() {
     let (desk, workspace) = Desk::with_workspace().await;
     let create = async |more: &[&str]| {
         desk.refused(&[&["attribute", "create", "--workspace", &workspace], more].concat()).await
@@ -109,7 +109,7 @@ async fn what_breaks_a_rule_is_refused() {
 }
 
 #[tokio::test]
-async fn of_a_hundred_and_ten_attributes_made_at_once_a_hundred_are_taken() {
+async fn concurrent_creations_stop_at_a_hundred_attributes() {
     let (desk, workspace) = Desk::with_workspace().await;
     for round in 0..11 {
         let names: Vec<String> = (0..10).map(|n| format!("key{round}-{n}")).collect();

@@ -7,7 +7,7 @@ use crate::Desk;
 const NOBODY: &str = "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f";
 const PAGE: &str = "https://www.aster.example";
 
-/// A workspace with two brands, `a` on a line of account 1 and `b` on one of account 2.
+/// A workspace with two brands: `a` with a line of account 1, and `b` with a line of account 2.
 struct Pages {
     desk: Desk,
     workspace: String,
@@ -31,7 +31,7 @@ impl Pages {
         made["templateId"].as_str().unwrap().to_owned()
     }
 
-    /// With a template for account 1 alone, and capture enabled for brand `a`.
+    /// A workspace with a template for account 1 only, and with capture enabled for brand `a`.
     async fn enabled() -> (Self, String) {
         let pages = Self::new().await;
         let template = pages.template(&["--approved", "1"]).await;
@@ -66,7 +66,7 @@ impl Pages {
 }
 
 #[tokio::test]
-async fn enabling_makes_the_set_up_with_a_key_and_never_shows_the_secret() {
+async fn enabling_sets_up_capture_with_a_key_and_never_shows_the_secret() {
     let pages = Pages::new().await;
     let template = pages.template(&["--approved", "1", "--variable", "name=CONTACT.firstName:there"]).await;
     let given = ["--origin", PAGE, "--brand", "a", "--template", &template, "--secret", "s-1"];
@@ -110,12 +110,12 @@ async fn enabling_makes_the_set_up_with_a_key_and_never_shows_the_secret() {
     updated             2026-01-02T03:04:05.678Z
     ");
 
-    assert_eq!(pages.json(&enable).await, enabled, "a command can be repeated");
+    assert_eq!(pages.json(&enable).await, enabled, "the repeated command must change nothing");
     assert_eq!(pages.version().await, Some(1));
 }
 
 #[tokio::test]
-async fn what_is_not_given_stays_and_what_is_taken_back_goes() {
+async fn absent_settings_stay_unchanged_and_removed_settings_are_cleared() {
     let (pages, template) = Pages::enabled().await;
     let set = ["capture", "set", "--threshold", "0.75", "--daily-cap", "500", "--phone-cap", "2"];
     let changed = pages.json(&[&set[..], &["--origin", "https://b.example:8443"]].concat()).await;
@@ -158,7 +158,7 @@ async fn what_is_not_given_stays_and_what_is_taken_back_goes() {
 }
 
 #[tokio::test]
-async fn disabling_keeps_the_settings_and_enabling_needs_no_more_than_itself_then() {
+async fn disabling_keeps_the_settings_so_that_enabling_needs_no_arguments() {
     let (pages, _) = Pages::enabled().await;
     let enabled = pages.json(&["capture", "show"]).await;
     let disabled = pages.json(&["capture", "disable"]).await;
@@ -172,7 +172,7 @@ async fn disabling_keeps_the_settings_and_enabling_needs_no_more_than_itself_the
 }
 
 #[tokio::test]
-async fn enabling_is_refused_with_all_that_is_missing_and_writes_nothing() {
+async fn enabling_without_required_settings_lists_them_all_and_writes_nothing() {
     let pages = Pages::new().await;
     assert_snapshot!(pages.refused(&["capture", "enable"]).await, @"Lead capture cannot be enabled: it has no captcha secret; it has no origin; it has no template.");
     let asking = pages.template(&["--approved", "1", "--variable", "code=CALLER"]).await;
@@ -213,7 +213,7 @@ async fn enabling_is_refused_with_all_that_is_missing_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_brand_without_a_line_of_its_own_or_a_default_keeps_capture_from_being_enabled() {
+async fn capture_cannot_be_enabled_for_a_brand_without_a_line_or_a_default_line() {
     let (desk, workspace) = Desk::with_workspace().await;
     let pages = Pages { desk, workspace };
     pages.json(&["brand", "create", "--name", "Aster", "--id", "a"]).await;
@@ -232,14 +232,14 @@ async fn a_brand_without_a_line_of_its_own_or_a_default_keeps_capture_from_being
         ["line", "create", "--channel", "1", "--brand", "a", "--token", "t", "--business-account", "1"];
     pages.json(&line).await;
     assert_eq!(pages.json(&enable).await["enabled"], true);
-    // The workspace's default line does for brands that have none.
+    // A brand without a line uses the workspace's default line.
     pages.json(&["brand", "create", "--name", "Aster Kids", "--id", "b"]).await;
     let kids = pages.json(&["capture", "set", "--brand", "b"]).await;
     assert_eq!((&kids["brandId"], &kids["unreachableBrands"]), (&json!("b"), &json!([])));
 }
 
 #[tokio::test]
-async fn the_platforms_template_will_do_and_brands_that_it_does_not_reach_are_named() {
+async fn a_platform_template_is_accepted_and_unreachable_brands_are_listed() {
     let pages = Pages::new().await;
     let create = ["template", "create", "--platform", "--name", "hi", "--language", "en", "--approved", "2"];
     let template = pages.desk.json(&create).await["templateId"].as_str().unwrap().to_owned();
@@ -252,7 +252,7 @@ async fn the_platforms_template_will_do_and_brands_that_it_does_not_reach_are_na
 }
 
 #[tokio::test]
-async fn a_set_up_that_is_enabled_is_not_changed_into_one_that_could_not_work() {
+async fn enabled_capture_refuses_a_change_that_makes_it_incomplete() {
     let (pages, template) = Pages::enabled().await;
     assert_snapshot!(pages.refused(&["capture", "set", "--remove-origin", PAGE]).await, @"Lead capture is enabled and would not work with this change: it has no origin.");
     assert_eq!(
@@ -264,7 +264,7 @@ async fn a_set_up_that_is_enabled_is_not_changed_into_one_that_could_not_work() 
     );
     assert_eq!(pages.version().await, Some(1));
 
-    // Disabled, it may be unfinished; names that are nobody's are refused all the same.
+    // Disabled capture may be incomplete, but unknown names are refused in any case.
     pages.json(&["capture", "disable"]).await;
     let set = pages.json(&["capture", "set", "--remove-origin", PAGE, "--brand", "b"]).await;
     assert_eq!((&set["enabled"], &set["origins"]), (&json!(false), &json!([])));
@@ -276,7 +276,7 @@ async fn a_set_up_that_is_enabled_is_not_changed_into_one_that_could_not_work() 
 }
 
 #[tokio::test]
-async fn a_set_up_can_be_made_before_it_is_enabled() {
+async fn capture_can_be_set_up_before_it_is_enabled() {
     let pages = Pages::new().await;
     for verb in ["show", "disable", "rotate-key"] {
         assert_eq!(
@@ -292,11 +292,11 @@ async fn a_set_up_can_be_made_before_it_is_enabled() {
     pages.json(&["capture", "set", "--secret", "s"]).await;
     let shown = pages.json(&["capture", "show"]).await;
     assert_eq!((&shown["hasSecret"], &shown["captureKey"]), (&json!(true), &set["captureKey"]));
-    assert_eq!(pages.version().await, Some(1), "the secret is none of its settings");
+    assert_eq!(pages.version().await, Some(1), "the secret must not change the version of the settings");
 }
 
 #[tokio::test]
-async fn a_rotated_key_is_another_one_and_people_are_told_of_their_pages() {
+async fn a_rotation_creates_another_key_and_reminds_people_of_their_pages() {
     let (pages, _) = Pages::enabled().await;
     let before = pages.json(&["capture", "show"]).await;
     let rotated = pages.json(&["capture", "rotate-key"]).await;
@@ -328,7 +328,7 @@ async fn a_captcha_secret_may_come_from_a_file_or_standard_input() {
 }
 
 #[tokio::test]
-async fn more_than_twenty_origins_are_refused_and_each_is_there_once() {
+async fn more_than_twenty_origins_are_refused_and_a_repeated_origin_is_stored_once() {
     let pages = Pages::new().await;
     let origins: Vec<String> = (0..20).map(|n| format!("https://w{n}.example")).collect();
     let mut set = vec!["capture", "set"];
@@ -343,7 +343,7 @@ async fn more_than_twenty_origins_are_refused_and_each_is_there_once() {
 }
 
 #[tokio::test]
-async fn people_are_told_of_a_template_that_shows_what_a_visitor_may_not_have_told() {
+async fn people_are_warned_of_a_template_without_fallback_for_a_visitors_value() {
     let pages = Pages::new().await;
     let variables = [
         ["--variable", "1=CONTACT.firstName"],
@@ -367,10 +367,10 @@ async fn people_are_told_of_a_template_that_shows_what_a_visitor_may_not_have_to
 }
 
 #[tokio::test]
-async fn changes_made_at_the_same_time_all_count() {
+async fn concurrent_changes_are_all_kept() {
     let pages = Pages::new().await;
     let set = async |argument: &str, value: &str| pages.json(&["capture", "set", argument, value]).await;
-    // The first of them makes the set-up, and the others change it.
+    // The first change sets up capture, and the others change it.
     tokio::join!(
         set("--origin", "https://a.example"),
         set("--origin", "https://b.example"),

@@ -6,7 +6,7 @@ use harness::Fault;
 use crate::{Desk, Pipe, terminal};
 
 #[tokio::test]
-async fn what_cannot_be_read_is_a_usage_error_on_standard_error() {
+async fn an_invalid_command_line_is_a_usage_error_on_standard_error() {
     let (desk, workspace) = Desk::with_workspace().await;
     for wrong in [
         &[][..],
@@ -90,7 +90,7 @@ async fn help_is_a_success_on_standard_output() {
 }
 
 #[tokio::test]
-async fn json_may_be_asked_for_before_or_behind_the_verb() {
+async fn json_may_be_given_before_or_after_the_verb() {
     let (desk, workspace) = Desk::with_workspace().await;
     let before = desk.run(&["--json", "workspace", "show", "--workspace", &workspace]).await;
     let behind = desk.run(&["workspace", "show", "--workspace", &workspace, "--json"]).await;
@@ -99,7 +99,7 @@ async fn json_may_be_asked_for_before_or_behind_the_verb() {
 }
 
 #[tokio::test]
-async fn the_stacks_name_reaches_the_connection_and_its_refusal_the_person() {
+async fn connect_gets_the_stack_name_and_its_refusal_is_printed() {
     let err = Pipe::default();
     let mut terminal = terminal("", &Pipe::default(), &err);
     let line = ["console", "workspace", "create", "--name", "n", "--stack", "nowhere"].map(OsString::from);
@@ -112,7 +112,7 @@ async fn the_stacks_name_reaches_the_connection_and_its_refusal_the_person() {
 }
 
 #[tokio::test]
-async fn a_stack_that_cannot_be_reached_or_does_not_exist_is_said_in_a_sentence() {
+async fn an_unreachable_or_missing_stack_is_reported_in_one_sentence() {
     let (desk, workspace) = Desk::with_workspace().await;
     desk.db.fail("GetItem", Fault::Unreachable, 3);
     let unreachable = desk.refused(&["workspace", "show", "--workspace", &workspace]).await;

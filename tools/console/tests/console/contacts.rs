@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::Desk;
 
-/// A workspace with a user and three attributes, and a file to import.
+/// A workspace with a user and three attributes, and a file for the import.
 struct Book {
     desk: Desk,
     workspace: String,
@@ -41,7 +41,8 @@ impl Book {
         Self { desk, workspace, file }
     }
 
-    /// The embedded database takes longer for each record of a stream the more there are.
+    /// Removes the stream, because the embedded database needs more time for each record the more records its stream
+    /// has.
     async fn without_stream(&self) {
         let off = StreamSpecification::builder().stream_enabled(false).build().unwrap();
         let table = self.desk.db.table(store::Table::Contacts);
@@ -49,7 +50,7 @@ impl Book {
         update.send().await.unwrap();
     }
 
-    /// Imports rows; standard output is the report even where rows failed.
+    /// Imports rows. Standard output is the report, even if rows failed.
     async fn import(&self, csv: &str) -> (u8, Value, String) {
         fs::write(&self.file, csv).unwrap();
         let file = self.file.to_str().unwrap();
@@ -90,7 +91,7 @@ Bo,,bo@example.com,,,,,,
 ";
 
 #[tokio::test]
-async fn rows_become_contacts_with_every_column() {
+async fn an_import_creates_contacts_with_every_column() {
     let book = Book::new("every-column").await;
     assert_eq!(book.taken(TWO).await, report(2, 0, 0));
     assert_json_snapshot!(book.export().await, @r#"
@@ -137,7 +138,7 @@ async fn rows_become_contacts_with_every_column() {
 }
 
 #[tokio::test]
-async fn an_import_run_again_changes_nothing() {
+async fn a_repeated_import_changes_nothing() {
     let book = Book::new("again").await;
     book.taken(TWO).await;
     let before = book.export().await;
@@ -146,7 +147,7 @@ async fn an_import_run_again_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_row_whose_address_or_phone_exists_changes_that_contact_and_empty_cells_change_nothing() {
+async fn a_row_with_an_existing_address_or_phone_updates_that_contact_and_empty_cells_change_nothing() {
     let book = Book::new("merge").await;
     book.taken(TWO).await;
     let merged = book
@@ -162,7 +163,7 @@ async fn a_row_whose_address_or_phone_exists_changes_that_contact_and_empty_cell
 }
 
 #[tokio::test]
-async fn an_export_imports_again_unchanged_and_into_an_empty_workspace_whole() {
+async fn an_export_can_be_imported_into_the_same_and_into_an_empty_workspace() {
     let book = Book::new("round-trip").await;
     book.taken(TWO).await;
     let csv = book.export_csv().await;
@@ -178,7 +179,7 @@ async fn an_export_imports_again_unchanged_and_into_an_empty_workspace_whole() {
 }
 
 #[tokio::test]
-async fn rows_that_fail_are_named_and_the_others_taken() {
+async fn failed_rows_are_listed_and_the_others_are_imported() {
     let book = Book::new("failing").await;
     book.taken("email,cellphone\nana@example.com,+14155550101\nbo@example.com,+14155550102\n").await;
     let (status, report, err) = book
@@ -259,7 +260,7 @@ async fn people_see_counts_and_the_rows_that_failed() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_understood_is_refused_whole() {
+async fn an_invalid_file_is_refused_completely() {
     let book = Book::new("header").await;
     for (csv, reason) in [
         ("", "a column id, email or cellphone is needed to identify contacts"),
@@ -281,13 +282,13 @@ async fn a_file_that_cannot_be_understood_is_refused_whole() {
 }
 
 #[tokio::test]
-async fn a_byte_order_mark_and_windows_line_ends_do_no_harm() {
+async fn a_byte_order_mark_and_windows_line_ends_are_accepted() {
     let book = Book::new("bom").await;
     assert_eq!(book.taken("\u{feff}email,firstName\r\nana@example.com,Ana\r\n").await, report(1, 0, 0));
 }
 
 #[tokio::test]
-async fn rows_about_one_contact_are_taken_in_the_order_of_the_file() {
+async fn rows_of_one_contact_are_imported_in_the_order_of_the_file() {
     let book = Book::new("order").await;
     let rows: String = (0..50).map(|n| format!("ana@example.com,{n}\n")).collect();
     assert_eq!(book.taken(&format!("email,firstName\n{rows}")).await, report(1, 49, 0));
@@ -295,7 +296,7 @@ async fn rows_about_one_contact_are_taken_in_the_order_of_the_file() {
 }
 
 #[tokio::test]
-async fn an_owner_disabled_since_does_not_keep_a_contact_from_being_imported_again() {
+async fn a_contact_can_be_imported_again_after_its_owner_was_disabled() {
     let book = Book::new("disabled-owner").await;
     book.taken(TWO).await;
     book.desk.json(&["user", "disable", "--workspace", &book.workspace, "--user", "ada@example.com"]).await;
@@ -306,7 +307,7 @@ async fn an_owner_disabled_since_does_not_keep_a_contact_from_being_imported_aga
 }
 
 #[tokio::test]
-async fn an_import_that_ended_midway_completes_when_run_again() {
+async fn a_repetition_completes_an_interrupted_import() {
     let book = Book::new("midway").await;
     let rows: String = (0..200).map(|n| format!("c{n}@example.com,+1415555{n:04},C{n}\n")).collect();
     let csv = format!("email,cellphone,firstName\n{rows}");
@@ -322,8 +323,8 @@ async fn an_import_that_ended_midway_completes_when_run_again() {
                 tokio::task::yield_now().await;
             }
         };
-        // Whichever ends first ends the other: the import is dropped with calls under way.
-        tokio::select! { _ = import => panic!("the import was to be cut off"), () = some => {} }
+        // The branch that ends first drops the other: the import is dropped while calls are in progress.
+        tokio::select! { _ = import => panic!("the import must not end before it is dropped"), () = some => {} }
     }
     let report = book.taken(&csv).await;
     assert_eq!(report["failed"], json!([]));
@@ -334,14 +335,14 @@ async fn an_import_that_ended_midway_completes_when_run_again() {
 }
 
 #[tokio::test]
-async fn a_busy_table_is_waited_for() {
+async fn an_import_waits_for_a_busy_table() {
     let book = Book::new("busy").await;
     book.desk.db.fail("TransactWriteItems", Fault::Throttled, 4);
     assert_eq!(book.taken("email\nana@example.com\n").await, report(1, 0, 0));
 }
 
 #[tokio::test]
-async fn hundreds_of_rows_are_taken_side_by_side_in_two_trips_each() {
+async fn rows_are_imported_concurrently_in_two_round_trips_each() {
     let book = Book::new("many").await;
     book.without_stream().await;
     let rows: String = (0..400).map(|n| format!("c{n}@example.com,+1415{n:07},Co {n},Team\n")).collect();
@@ -349,10 +350,10 @@ async fn hundreds_of_rows_are_taken_side_by_side_in_two_trips_each() {
     book.desk.db.forget_calls();
     assert_eq!(book.taken(&csv).await, report(400, 0, 0));
     let calls = book.desk.db.calls();
-    // Both look-ups at the same time, then the transaction; the rest is the workspace's own rows, the
-    // first of the many side by side each for itself.
+    // Each row needs both look-ups at the same time, then the transaction. The other calls read the workspace's own
+    // rows, which each of the first concurrent rows reads for itself.
     assert!(calls.len() <= 3 * 400 + 64, "{}", calls.len());
-    assert!(trips(&calls) <= 2 * 400 / 8, "{} trips one after another", trips(&calls));
+    assert!(trips(&calls) <= 2 * 400 / 8, "{} round trips in sequence", trips(&calls));
 
     book.desk.db.forget_calls();
     assert_eq!(book.export().await.as_array().unwrap().len(), 400);
@@ -360,7 +361,7 @@ async fn hundreds_of_rows_are_taken_side_by_side_in_two_trips_each() {
 }
 
 #[tokio::test]
-async fn an_export_goes_to_a_file_too() {
+async fn an_export_can_be_written_to_a_file() {
     let book = Book::new("to-file").await;
     assert_eq!(book.export().await, json!([]));
     book.taken(TWO).await;

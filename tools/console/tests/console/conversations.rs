@@ -11,7 +11,7 @@ use store::{ConversationLane, Lease, MessageTaken, NewMessage};
 
 use crate::Desk;
 
-/// A conversation of two, into which a template and a message are to be sent.
+/// A conversation with two participants, and with a template and a message to send.
 async fn conversation() -> (World, Conversation, Message) {
     let world = World::start().await;
     let agent = world.user("ada@example.com", |_| ()).await;
@@ -41,7 +41,7 @@ async fn conversation() -> (World, Conversation, Message) {
 }
 
 #[tokio::test]
-async fn a_conversation_is_shown_by_ids_with_what_is_to_be_sent_into_it() {
+async fn a_conversation_is_shown_with_ids_and_its_unsent_messages() {
     let (world, conversation, message) = conversation().await;
     let desk = Desk::over(world.db);
     let (workspace, id) = (conversation.workspace_id.to_string(), conversation.id.to_string());
@@ -120,7 +120,7 @@ async fn a_message_is_shown_with_its_parts_and_without_its_text() {
     let store = world.db.store();
     let lane = LaneId::Conversation(conversation.workspace_id, conversation.id);
     let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(90)).await.unwrap() else {
-        panic!("the lane is free")
+        panic!("the lane must be free")
     };
     let outbound =
         store.outbound(&ConversationLane::of(&leased).unwrap(), message.id).await.unwrap().unwrap();
@@ -198,7 +198,7 @@ async fn an_unknown_conversation_and_an_unknown_message_are_refused() {
         let show = ["message", "show", "--workspace", &workspace, "--conversation", of, "--message", nobody];
         assert_eq!(desk.refused(&show).await, format!("The conversation has no message {nobody}."));
     }
-    // Another workspace's is nobody's.
+    // A conversation of another workspace is unknown.
     let other = desk.json(&["workspace", "create", "--name", "Other"]).await;
     let other = other["workspaceId"].as_str().unwrap();
     let show = ["conversation", "show", "--workspace", other, "--conversation", &id];

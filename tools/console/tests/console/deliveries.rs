@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::hooks::{Hooks, in_state};
 
 #[tokio::test]
-async fn a_trial_event_is_recorded_with_its_delivery_and_its_lane_is_queued() {
+async fn a_test_event_is_recorded_with_its_delivery_and_its_lane_is_queued() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let sent = hooks.json(&["webhook", "test", "--endpoint", &endpoint]).await;
@@ -26,11 +26,15 @@ async fn a_trial_event_is_recorded_with_its_delivery_and_its_lane_is_queued() {
     assert_snapshot!(String::from_utf8(recorded.body).unwrap(), @r#"{"eventId":"3240c357-81ee-55ea-9a87-0f2e226d1b03","eventType":"webhook.test","entity":"webhook_tests","workspaceId":"00000000-0000-4000-8000-000000000001","timestamp":"2026-01-02T03:04:05Z","payload":{"endpointId":"00000000-0000-4000-8000-000000000004"}}"#);
     let slot = hooks.slots(&endpoint).await[0];
     let due = hooks.store().webhook_lane_due(slot).await.unwrap();
-    assert_eq!(due, Some(hooks.store().now().plus(Duration::from_secs(120))), "should the message be lost");
+    assert_eq!(
+        due,
+        Some(hooks.store().now().plus(Duration::from_secs(120))),
+        "the sweeper must process the lane if the message is lost"
+    );
 }
 
 #[tokio::test]
-async fn a_trial_event_is_sent_although_the_queue_is_not_there() {
+async fn a_test_event_is_recorded_without_the_queue() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     hooks.desk.queue.close(true);
@@ -42,7 +46,7 @@ async fn a_trial_event_is_sent_although_the_queue_is_not_there() {
 }
 
 #[tokio::test]
-async fn a_trial_event_is_sent_at_once_to_an_endpoint_that_was_silent() {
+async fn a_test_event_is_sent_at_once_to_an_endpoint_with_an_open_circuit() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     hooks.test(&endpoint).await;
@@ -64,7 +68,7 @@ async fn a_trial_event_is_sent_at_once_to_an_endpoint_that_was_silent() {
 }
 
 #[tokio::test]
-async fn a_disabled_endpoint_is_not_tried() {
+async fn a_disabled_endpoint_gets_no_test_event() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     hooks.json(&["webhook", "disable", "--endpoint", &endpoint]).await;
@@ -169,7 +173,7 @@ async fn a_delivery_is_shown_with_its_attempts() {
 }
 
 #[tokio::test]
-async fn a_delivery_that_is_not_attempted_any_more_says_why() {
+async fn a_delivery_without_further_attempts_shows_the_reason() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let because = async |delivery: &str| {
@@ -206,7 +210,7 @@ async fn a_delivery_that_is_not_attempted_any_more_says_why() {
 }
 
 #[tokio::test]
-async fn deliveries_are_listed_by_time_and_nothing_beyond_it_is_read() {
+async fn deliveries_are_listed_by_time_and_no_other_rows_are_read() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let mut made = vec![];
@@ -215,7 +219,7 @@ async fn deliveries_are_listed_by_time_and_nothing_beyond_it_is_read() {
         hooks.pass(3_600);
     }
     let [first, second, third, fourth] = made.try_into().unwrap();
-    // They are made at 03:04, 04:04, 05:04 and 06:04.
+    // The deliveries are created at 03:04, 04:04, 05:04 and 06:04.
     let (since, until) = ("2026-01-02T04:00:00Z", "2026-01-02T07:00:00+01:00");
     assert_eq!(hooks.listed(&["--since", since]).await, in_state("PENDING", &[&fourth, &third, &second]));
     assert_eq!(hooks.listed(&["--until", until]).await, in_state("PENDING", &[&third, &second, &first]));
@@ -246,7 +250,7 @@ async fn a_list_of_many_slots_is_read_in_pages() {
         if number % 5 == 0 {
             hooks.attempted(&id(event.id, &of_one), 500, Next::Exhausted).await;
         }
-        // Several events of the same moment.
+        // Several events at the same time.
         if number % 2 == 0 {
             hooks.desk.db.clock().advance(Duration::from_millis(1));
         }
@@ -284,7 +288,7 @@ async fn a_list_of_many_slots_is_read_in_pages() {
 }
 
 #[tokio::test]
-async fn the_states_that_are_shown_follow_from_the_endpoint_and_so_does_what_is_listed_by_state() {
+async fn the_shown_state_and_the_filter_by_state_depend_on_the_endpoint() {
     let hooks = Hooks::new().await;
     let mut endpoints = vec![];
     for _ in 0..3 {
@@ -320,7 +324,7 @@ async fn the_states_that_are_shown_follow_from_the_endpoint_and_so_does_what_is_
 }
 
 #[tokio::test]
-async fn an_unknown_delivery_is_refused_and_of_a_wrong_id_the_form_is_told() {
+async fn an_unknown_delivery_is_refused_and_an_invalid_id_is_explained() {
     let hooks = Hooks::new().await;
     let nothing = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
     let delivery = format!("{nothing}.{nothing}");
@@ -346,7 +350,7 @@ async fn an_unknown_delivery_is_refused_and_of_a_wrong_id_the_form_is_told() {
     let of_another = format!("{event}.{nothing}");
     let refused = hooks.refused(&["delivery", "show", "--delivery", &of_another]).await;
     assert!(refused.starts_with("The workspace has no delivery"), "{refused}");
-    // Another workspace's is nobody's.
+    // A delivery of another workspace is unknown.
     let other = hooks.desk.json(&["workspace", "create", "--name", "Other"]).await;
     let show =
         ["delivery", "show", "--delivery", &made, "--workspace", other["workspaceId"].as_str().unwrap()];
@@ -367,20 +371,20 @@ async fn pending_deliveries_of_a_deleted_endpoint_are_cancelled_and_still_listed
     let before = rows.await.unwrap().unwrap();
     let delete = ["webhook", "delete", "--endpoint", &one];
     assert_eq!(hooks.json(&delete).await["cancelled"], 11);
-    assert_eq!(hooks.json(&delete).await["cancelled"], 11, "once more");
+    assert_eq!(hooks.json(&delete).await["cancelled"], 11, "the repetition must count the same deliveries");
     let cancelled: Vec<&String> = of_one[1..].iter().collect();
     assert_eq!(hooks.listed(&["--state", "CANCELLED"]).await, in_state("CANCELLED", &cancelled));
     let all = [in_state("DELIVERED", &[&of_one[0]]), in_state("CANCELLED", &cancelled)].concat();
     assert_eq!(hooks.listed(&["--endpoint", &one]).await, all);
     assert_eq!(hooks.listed(&["--state", "PENDING"]).await, in_state("PENDING", &[&kept]));
-    assert_eq!(hooks.delivery(&of_one[1]).await, before, "its row is as it was");
-    // What was deleted before the oldest delivery that is kept has none.
+    assert_eq!(hooks.delivery(&of_one[1]).await, before, "the row must stay unchanged");
+    // An endpoint that was deleted before the oldest kept delivery has no deliveries.
     hooks.pass(31 * 86_400);
     assert_eq!(hooks.listed(&["--endpoint", &one]).await, []);
 }
 
 #[tokio::test]
-async fn a_deletion_that_was_interrupted_is_repeated() {
+async fn an_interrupted_deletion_can_be_repeated() {
     for calls in 0..6 {
         for death in [harness::Death::Before, harness::Death::After] {
             let hooks = Hooks::new().await;
@@ -399,7 +403,7 @@ async fn a_deletion_that_was_interrupted_is_repeated() {
 }
 
 #[tokio::test]
-async fn a_disabled_endpoints_deliveries_stay_as_they_are() {
+async fn a_disabled_endpoints_deliveries_stay_unchanged() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let delivery = hooks.test(&endpoint).await;

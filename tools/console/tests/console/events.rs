@@ -1,4 +1,4 @@
-//! What Lambda left in the failure bucket, by way of the relay's own code.
+//! The records that Lambda left in the failure bucket, relayed by the relay's own code.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::Desk;
 const WORKSPACE: &str = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
 const MAPPING: &str = "aws/lambda/14b0e6f2-7c1d-4f5a-9e3b-8d2c6a4f1e07";
 
-/// An object as Lambda writes it for a batch of a DynamoDB stream that it gave up.
+/// An object as Lambda writes it for a batch of a DynamoDB stream that it stopped retrying.
 fn left_behind(payload: &Value) -> String {
     json!({
         "requestContext": {
@@ -44,7 +44,7 @@ fn key(shard: &str, second: u32) -> String {
     format!("{MAPPING}/shardId-{shard}/2026/01/02/2026-01-02T03.10.{second:02}-5f0c1d2e")
 }
 
-/// A desk with the workspace of the events, an endpoint there that wants everything, and nothing relayed yet.
+/// A desk with the workspace of the events and an endpoint for all event types. Nothing is relayed yet.
 async fn desk() -> (Desk, EndpointId) {
     let desk = Desk::new().await;
     desk.json(&["workspace", "create", "--name", "Aster", "--id", WORKSPACE]).await;
@@ -54,7 +54,7 @@ async fn desk() -> (Desk, EndpointId) {
     (desk, EndpointId::parse(made["endpointId"].as_str().unwrap()).unwrap())
 }
 
-/// The types of the events that are to be delivered, sorted.
+/// The types of the recorded events with deliveries, sorted.
 async fn recorded(desk: &Desk) -> Vec<String> {
     let listed = desk.json(&["delivery", "list", "--workspace", WORKSPACE]).await;
     let types =
@@ -64,7 +64,7 @@ async fn recorded(desk: &Desk) -> Vec<String> {
     types
 }
 
-/// One object of each stream: payload as text, as AWS writes it, or as JSON.
+/// Adds one object for each stream. The payload is a string, as AWS writes it, or JSON.
 fn fill(desk: &Desk) {
     for (second, name) in [
         "contact-created",
@@ -89,7 +89,7 @@ const ALL: [&str; 5] =
     ["contact.created", "contact.updated", "conversation.created", "lead.accepted", "message.created"];
 
 #[tokio::test]
-async fn what_was_left_of_any_stream_is_relayed_in_order_and_deleted() {
+async fn the_objects_of_all_streams_are_relayed_in_order_and_deleted() {
     let (desk, _) = desk().await;
     fill(&desk);
     let seen = desk.json(&["events", "redrive", "--all", "--dry-run"]).await;
@@ -103,19 +103,30 @@ async fn what_was_left_of_any_stream_is_relayed_in_order_and_deleted() {
       "relayed": false
     }
     "#);
-    assert_eq!((desk.failures.keys().len(), recorded(&desk).await), (6, vec![]), "nothing was done");
+    assert_eq!(
+        (desk.failures.keys().len(), recorded(&desk).await),
+        (6, vec![]),
+        "the dry run must change nothing"
+    );
 
     let done = desk.json(&["events", "redrive", "--all"]).await;
     let done = done.as_array().unwrap();
     assert!(done.iter().all(|object| object["relayed"] == true), "{done:?}");
-    assert!(done.is_sorted_by_key(|object| object["at"].as_str().unwrap()), "the oldest first");
+    assert!(
+        done.is_sorted_by_key(|object| object["at"].as_str().unwrap()),
+        "the oldest object must be first"
+    );
     assert_eq!((desk.failures.keys(), recorded(&desk).await), (vec![], ALL.map(str::to_owned).to_vec()));
     assert_eq!(desk.queue.take().len(), ALL.len());
-    assert_eq!(desk.json(&["events", "redrive", "--all"]).await, json!([]), "as often as one likes");
+    assert_eq!(
+        desk.json(&["events", "redrive", "--all"]).await,
+        json!([]),
+        "the repetition must find no objects"
+    );
 }
 
 #[tokio::test]
-async fn a_prefix_names_what_is_relayed() {
+async fn a_prefix_selects_the_objects() {
     let (desk, _) = desk().await;
     fill(&desk);
     let prefix = format!("{MAPPING}/shardId-a/");
@@ -126,7 +137,7 @@ async fn a_prefix_names_what_is_relayed() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_or_relayed_stays_and_holds_nothing_up() {
+async fn unreadable_and_unrelayed_objects_stay_and_do_not_block_the_others() {
     let (desk, _) = desk().await;
     fill(&desk);
     let mut torn = fixture("event-relay-contact-created.json");
@@ -165,7 +176,7 @@ async fn what_cannot_be_read_or_relayed_stays_and_holds_nothing_up() {
 }
 
 #[tokio::test]
-async fn whoever_is_killed_on_the_way_leaves_nothing_out_and_doubles_nothing() {
+async fn a_repetition_after_a_crash_loses_nothing_and_duplicates_nothing() {
     for calls in [0, 1, 2, 4, 6, 9, 12] {
         for death in [Death::Before, Death::After] {
             let (desk, endpoint) = desk().await;
@@ -177,7 +188,8 @@ async fn whoever_is_killed_on_the_way_leaves_nothing_out_and_doubles_nothing() {
             }
             desk.db.revive();
             let workspace = WorkspaceId::parse(WORKSPACE).unwrap();
-            // What is recorded already may have been delivered meanwhile: it is not to be delivered again.
+            // An event that is already recorded may have been delivered in the meantime. The repetition must not
+            // deliver it again.
             let store = desk.db.store();
             let slot = Slot { workspace, endpoint, number: 0 };
             let in_states = async |states: &[DeliveryState]| {
@@ -187,7 +199,7 @@ async fn whoever_is_killed_on_the_way_leaves_nothing_out_and_doubles_nothing() {
             };
             let mut delivered = vec![];
             for delivery in in_states(&[]).await {
-                // A delivery whose event does not stand yet is not attempted.
+                // A delivery whose event does not exist yet is not attempted.
                 if store.recorded_event(workspace, delivery.event).await.unwrap().is_some() {
                     let delivery = delivery.ended(DeliveryState::Delivered);
                     delivered.push(Record { delivery, attempt: None, pointer: None });
@@ -206,7 +218,7 @@ async fn whoever_is_killed_on_the_way_leaves_nothing_out_and_doubles_nothing() {
 }
 
 #[tokio::test]
-async fn an_object_that_cannot_be_deleted_is_relayed_once_more_without_harm() {
+async fn an_object_that_could_not_be_deleted_can_be_relayed_again() {
     let (desk, _) = desk().await;
     fill(&desk);
     desk.failures.keep(true);

@@ -1,4 +1,4 @@
-//! A workspace with endpoints, their deliveries and their jobs.
+//! The fixture of webhook tests: a workspace with endpoints, their deliveries and their jobs.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ impl Hooks {
         self.read(endpoint).await.all_slots().collect()
     }
 
-    /// Sends a trial event and returns its delivery's id. A moment passes, so that deliveries are in order.
+    /// Sends a test event and returns its delivery's id. The clock advances, so the deliveries have an order.
     pub(crate) async fn test(&self, endpoint: &str) -> String {
         self.desk.db.clock().advance(Duration::from_millis(1));
         let sent = self.json(&["webhook", "test", "--endpoint", endpoint]).await;
@@ -88,13 +88,13 @@ impl Hooks {
         self.store().delivery(self.id(), id).await.unwrap().unwrap()
     }
 
-    /// An attempt of a delivery is answered so, and this becomes of it.
+    /// Records an attempt with this status and this resulting state.
     pub(crate) async fn attempted(&self, delivery: &str, status: u16, next: Next) {
         let retry_after = Some(Duration::from_secs(60));
         self.ended(delivery, AttemptOutcome::Answered { status, retry_after }, next).await;
     }
 
-    /// An attempt of a delivery ends so, and this becomes of it.
+    /// Records an attempt with this outcome and this resulting state.
     pub(crate) async fn ended(&self, delivery: &str, outcome: AttemptOutcome, next: Next) {
         let (store, delivery) = (self.store(), self.delivery(delivery).await);
         let attempt = Attempt {
@@ -107,13 +107,13 @@ impl Hooks {
         self.write(delivery.attempted(&attempt, next, store.now()), Some(attempt)).await;
     }
 
-    /// Writes a delivery as it is to stand.
+    /// Overwrites a delivery.
     pub(crate) async fn write(&self, delivery: Delivery, attempt: Option<Attempt>) {
         let record = Record { delivery, attempt, pointer: None };
         self.store().record_deliveries(record.delivery.slot, &[record], Duration::ZERO).await.unwrap();
     }
 
-    /// A visit of a lane leaves this behind.
+    /// Records the pace that a visit of a lane leaves.
     pub(crate) async fn visited(&self, slot: Slot, change: impl FnOnce(&mut WebhookLane)) {
         let (store, lane) = (self.store(), LaneId::Webhook(slot));
         let taken = store.lease_lane(lane, Duration::from_secs(90)).await.unwrap();
@@ -122,7 +122,7 @@ impl Hooks {
         store.release_lane(&leased, Rest::Done, Duration::from_secs(120)).await.unwrap();
     }
 
-    /// The job of that id in each of these slots where it is.
+    /// The rows of this job in the given slots, if they exist.
     pub(crate) async fn rows_of(&self, job: &str, slots: &[Slot]) -> Vec<Job> {
         let (mut rows, id) = (vec![], JobId::parse(job).unwrap());
         for slot in slots {
@@ -131,7 +131,8 @@ impl Hooks {
         rows
     }
 
-    /// A visit carries out some of a job: so many were attempted, acknowledged and passed over, these the last or not.
+    /// Records a visit that executes a part of a job: the numbers of attempted, acknowledged and skipped deliveries,
+    /// and whether these were the last.
     pub(crate) async fn carried_out(&self, slot: Slot, job: &str, counts: [u64; 3], is_last: bool) {
         let id = JobId::parse(job).unwrap();
         let of = self.store().job(slot, id).await.unwrap().unwrap();
@@ -142,8 +143,7 @@ impl Hooks {
         assert!(self.store().advance_job(&of, &page, &progress).await.unwrap().is_some(), "{of:?}");
     }
 
-    /// The slots whose lanes were queued since this was last asked, in their order, each as often as it was, with the
-    /// queue.
+    /// The slots whose lanes were queued since the last call, in their order, once for each message, with the queue.
     pub(crate) fn queued(&self) -> Vec<(String, u64)> {
         let queued = self.desk.queue.take();
         let mut queued: Vec<(String, u64)> = queued
@@ -161,7 +161,7 @@ impl Hooks {
         queued
     }
 
-    /// The slots of the lanes that were told of a job, and when the sweeper looks after them.
+    /// The slots of the lanes that were told of a job, with the time when the sweeper processes them.
     pub(crate) fn told(&self) -> Vec<(String, Duration)> {
         let now = self.store().now();
         let rows = self.desk.db.rows(Table::Webhooks);

@@ -1,4 +1,5 @@
-//! What is asked of the workers: job rows, lanes that are told, messages. The workers carry jobs out elsewhere.
+//! The requests to the workers: job rows, lanes that are told, queue messages. Other tests cover the execution of
+//! jobs.
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::hooks::Hooks;
 
-/// The four commands that ask for a job of this endpoint and delivery.
+/// The four commands that request a job of this endpoint and delivery.
 fn commands<'a>(endpoint: &'a str, delivery: &'a str) -> [Vec<&'a str>; 4] {
     [
         vec!["delivery", "retry", "--delivery", delivery],
@@ -21,7 +22,7 @@ fn commands<'a>(endpoint: &'a str, delivery: &'a str) -> [Vec<&'a str>; 4] {
     ]
 }
 
-/// The job in what a command printed.
+/// The job in the output of a command.
 fn job_in(shown: &Value) -> Value {
     if shown["job"].is_object() { shown["job"].clone() } else { shown.clone() }
 }
@@ -42,7 +43,7 @@ async fn exhausted(hooks: &Hooks, endpoint: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_retry_is_a_job_of_the_deliverys_slot() {
+async fn a_retry_requests_a_job_in_the_deliverys_slot() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint_with(&["--slots", "4"]).await;
     let delivery = exhausted(&hooks, &endpoint).await;
@@ -73,8 +74,8 @@ async fn a_retry_is_a_job_of_the_deliverys_slot() {
     let rows = hooks.rows_of(&id_in(&asked), &slots).await;
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0].kind, JobKind::Retry { event: before.event, at: before.created_at });
-    assert!(rows[0].asks_for(&before), "the last attempt is older than the job");
-    assert_eq!(hooks.delivery(&delivery).await, before, "the delivery is the worker's");
+    assert!(rows[0].asks_for(&before), "the job must be newer than the last attempt");
+    assert_eq!(hooks.delivery(&delivery).await, before, "the command must not change the delivery");
     assert_snapshot!(hooks.desk.run(&hooks.within(&retry)).await.out, @"
     job               6f585191-df57-53bf-8424-7593a0b514cc
     endpoint          00000000-0000-4000-8000-000000000004
@@ -91,7 +92,7 @@ async fn a_retry_is_a_job_of_the_deliverys_slot() {
 }
 
 #[tokio::test]
-async fn a_retry_run_twice_is_one_attempt_until_that_was_made() {
+async fn a_repeated_retry_is_one_job_until_the_attempt_was_made() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let delivery = exhausted(&hooks, &endpoint).await;
@@ -102,12 +103,12 @@ async fn a_retry_run_twice_is_one_attempt_until_that_was_made() {
     assert_eq!(id, id_in(&other));
     assert_ne!(one["askedBefore"], other["askedBefore"], "{one} {other}");
     let rows = hooks.rows_of(&id, &slots).await;
-    // The clock of a command's machine may be behind a worker's.
+    // The clock of the machine with the command may be behind that of a worker.
     hooks.pass(3_600);
     hooks.attempted(&delivery, 500, Next::Exhausted).await;
     let made = hooks.delivery(&delivery).await;
     hooks.write(domain::Delivery { job: Some(rows[0].mark()), ..made }, None).await;
-    assert!(!rows[0].asks_for(&hooks.delivery(&delivery).await), "it was made");
+    assert!(!rows[0].asks_for(&hooks.delivery(&delivery).await), "the job must not request a second attempt");
     hooks.carried_out(slots[0], &id, [1, 0, 0], true).await;
     let again = hooks.json(&retry).await;
     assert_eq!(
@@ -120,7 +121,7 @@ async fn a_retry_run_twice_is_one_attempt_until_that_was_made() {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_late_ends_no_job_that_was_asked_for_anew() {
+async fn a_late_worker_does_not_end_a_job_that_was_requested_again() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let delivery = exhausted(&hooks, &endpoint).await;
@@ -138,7 +139,7 @@ async fn a_worker_that_is_late_ends_no_job_that_was_asked_for_anew() {
 }
 
 #[tokio::test]
-async fn the_answer_to_asking_may_be_lost() {
+async fn a_request_may_lose_the_answer_of_its_write() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let delivery = exhausted(&hooks, &endpoint).await;
@@ -149,7 +150,7 @@ async fn the_answer_to_asking_may_be_lost() {
 }
 
 #[tokio::test]
-async fn what_has_nowhere_to_go_is_not_made_again() {
+async fn no_job_is_requested_for_an_endpoint_that_gets_no_deliveries() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let delivery = exhausted(&hooks, &endpoint).await;
@@ -168,7 +169,7 @@ async fn what_has_nowhere_to_go_is_not_made_again() {
 }
 
 #[tokio::test]
-async fn a_range_reaches_14_days_back_and_ends_behind_its_beginning() {
+async fn a_range_begins_at_most_14_days_ago_and_ends_after_its_beginning() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let replay = async |more: &[&str]| {
@@ -182,7 +183,7 @@ async fn a_range_reaches_14_days_back_and_ends_behind_its_beginning() {
 }
 
 #[tokio::test]
-async fn the_same_replay_is_one_job_however_often_it_is_run() {
+async fn the_same_replay_is_one_job_for_any_number_of_runs() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint_with(&["--slots", "4"]).await;
     let slots = hooks.slots(&endpoint).await;
@@ -214,7 +215,7 @@ async fn the_same_replay_is_one_job_however_often_it_is_run() {
     let due = Duration::from_secs(120);
     assert_eq!(hooks.told(), ["0", "1", "2", "3"].map(|slot| (slot.to_owned(), due)));
 
-    // Once more, later: how far it is, and the lanes are told again.
+    // A later repetition shows the progress and tells the lanes again.
     hooks.pass(60);
     hooks.carried_out(slots[0], &id, [10, 8, 2], true).await;
     hooks.carried_out(slots[3], &id, [5, 5, 0], false).await;
@@ -244,14 +245,14 @@ async fn the_same_replay_is_one_job_however_often_it_is_run() {
     assert_eq!(hooks.json(&replay).await["state"], "DONE");
     assert_eq!(hooks.rows_of(&id, &slots).await.len(), 4);
 
-    // Slots that came later hold nothing of its time.
+    // Slots that were added later have no deliveries of this time.
     hooks.json(&["webhook", "update", "--endpoint", &endpoint, "--slots", "5"]).await;
     let grown = hooks.json(&replay).await;
     assert_eq!((&grown["askedBefore"], &grown["until"]), (&json!(true), &again["until"]));
     let rows = hooks.rows_of(&id, &hooks.slots(&endpoint).await).await;
     assert!(rows.iter().all(|row| row.kind == kind && row.created_at == now), "{rows:?}");
 
-    // Another moment is another replay.
+    // Another time is another replay.
     let other = [&replay[..], &["--until", "2026-01-02T03:00:00Z"]].concat();
     let other = hooks.json(&other).await;
     assert_ne!(id_in(&other), id);
@@ -259,18 +260,18 @@ async fn the_same_replay_is_one_job_however_often_it_is_run() {
 }
 
 #[tokio::test]
-async fn a_command_that_died_before_it_asked_in_all_slots_goes_on_with_the_same_job() {
+async fn the_repetition_of_an_interrupted_request_continues_the_same_job() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint_with(&["--slots", "2"]).await;
     let slots = hooks.slots(&endpoint).await;
     let recover = ["webhook", "recover", "--endpoint", &endpoint];
-    // The first slot is asked last.
+    // The row of the first slot is written last.
     let mut calls = 0;
     let id = loop {
         let within = hooks.within(&recover);
         let dead = hooks.desk.db.die_after(calls, Death::Before);
         tokio::select! {
-            _ = hooks.desk.run(&within) => panic!("it asked in all slots"),
+            _ = hooks.desk.run(&within) => panic!("the command must not finish its request"),
             _ = dead => {}
         }
         hooks.desk.db.revive();
@@ -290,11 +291,15 @@ async fn a_command_that_died_before_it_asked_in_all_slots_goes_on_with_the_same_
     );
     let rows = hooks.rows_of(&id, &slots).await;
     assert_eq!(rows[0].created_at, rows[1].created_at);
-    assert_eq!((rows[0].state, rows[1].state), (JobState::Active, JobState::Done), "nothing is made twice");
+    assert_eq!(
+        (rows[0].state, rows[1].state),
+        (JobState::Active, JobState::Done),
+        "the finished slot must stay done"
+    );
 }
 
 #[tokio::test]
-async fn two_who_ask_for_the_same_at_a_time_ask_for_one_job() {
+async fn concurrent_requests_for_the_same_job_create_one_job() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint_with(&["--slots", "3"]).await;
     let slots = hooks.slots(&endpoint).await;
@@ -311,7 +316,7 @@ async fn two_who_ask_for_the_same_at_a_time_ask_for_one_job() {
 }
 
 #[tokio::test]
-async fn whatever_is_asked_for_and_interrupted_is_whole_once_it_is_repeated() {
+async fn a_repetition_completes_every_interrupted_request() {
     let names = ["retry", "replay", "recover", "enable"];
     for (at, name) in names.iter().enumerate() {
         for calls in 0..18 {
@@ -361,7 +366,7 @@ async fn whatever_is_asked_for_and_interrupted_is_whole_once_it_is_repeated() {
 }
 
 #[tokio::test]
-async fn what_was_given_up_is_recovered_once_more_when_that_is_asked_for_once_more() {
+async fn a_recovery_can_be_requested_again_after_it_ended() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint_with(&["--slots", "3"]).await;
     let slots = hooks.slots(&endpoint).await;
@@ -393,11 +398,11 @@ async fn what_was_given_up_is_recovered_once_more_when_that_is_asked_for_once_mo
         (hooks.rows_of(&id, &slots).await, [&recover[..], &["--since", "2026-01-01"]].concat());
     assert_ne!(id_in(&hooks.json(&since).await), id);
 
-    // Interrupted on the way to another time, of which a slot was carried out meanwhile.
+    // The second request is interrupted. One slot has executed its part in the meantime.
     hooks.pass(60);
     let dead = hooks.desk.db.die_after(7, Death::After);
     tokio::select! {
-        _ = hooks.json(&recover) => panic!("it was to die"),
+        _ = hooks.json(&recover) => panic!("the command must be interrupted"),
         _ = dead => {}
     }
     hooks.desk.db.revive();
@@ -417,7 +422,7 @@ async fn what_was_given_up_is_recovered_once_more_when_that_is_asked_for_once_mo
 }
 
 #[tokio::test]
-async fn an_enabling_is_one_job_and_the_next_one_is_another() {
+async fn each_enabling_requests_its_own_job() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let slots = hooks.slots(&endpoint).await;
@@ -478,7 +483,7 @@ async fn an_enabling_is_one_job_and_the_next_one_is_another() {
 }
 
 #[tokio::test]
-async fn a_job_is_cancelled_in_all_slots_as_far_as_it_was_not_carried_out() {
+async fn a_job_is_cancelled_in_all_slots_that_are_not_done() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint_with(&["--slots", "3"]).await;
     let slots = hooks.slots(&endpoint).await;
@@ -508,7 +513,7 @@ async fn a_job_is_cancelled_in_all_slots_as_far_as_it_was_not_carried_out() {
     "#);
     let states: Vec<JobState> = hooks.rows_of(&id, &slots).await.iter().map(|row| row.state).collect();
     assert_eq!(states, [JobState::Done, JobState::Cancelled, JobState::Cancelled]);
-    // A cancelled job stays so, and the command can be repeated.
+    // A cancelled job stays cancelled, and the command can be repeated.
     hooks.pass(10);
     assert_eq!(hooks.json(&cancel).await, cancelled);
     assert_eq!(hooks.json(&replay).await["state"], "CANCELLED");
@@ -539,7 +544,7 @@ async fn a_job_is_cancelled_in_all_slots_as_far_as_it_was_not_carried_out() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_job_is_shown_what_came_of_it() {
+async fn a_command_that_waits_for_a_job_shows_its_result() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint_with(&["--slots", "2"]).await;
     let delivery = exhausted(&hooks, &endpoint).await;
@@ -573,7 +578,7 @@ async fn who_waits_for_a_job_is_shown_what_came_of_it() {
 }
 
 #[tokio::test]
-async fn what_the_queue_does_not_take_is_left_to_the_sweeper() {
+async fn a_message_that_the_queue_refuses_is_left_to_the_sweeper() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let delivery = exhausted(&hooks, &endpoint).await;
@@ -588,7 +593,7 @@ async fn what_the_queue_does_not_take_is_left_to_the_sweeper() {
 }
 
 #[tokio::test]
-async fn the_jobs_of_an_endpoint_are_shown_the_newest_first_and_of_those_that_ended_the_last_20() {
+async fn an_endpoint_shows_its_active_jobs_and_the_last_20_ended_jobs_newest_first() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let slot = hooks.slots(&endpoint).await[0];
@@ -607,13 +612,13 @@ async fn the_jobs_of_an_endpoint_are_shown_the_newest_first_and_of_those_that_en
         shown.as_array().unwrap().iter().map(|job| job["jobId"].as_str().unwrap()).collect();
     assert_eq!(shown, [&ids[..20], &ids[22..]].concat());
     assert_eq!(hooks.store().jobs(slot).await.unwrap().len(), 24);
-    // A month later they are forgotten, whether their rows are there or not.
+    // A month later the jobs are no longer shown, whether their rows exist or not.
     hooks.pass(31 * 86_400);
     assert_eq!(hooks.json(&["webhook", "show", "--endpoint", &endpoint]).await["jobs"], json!([]));
 }
 
 #[tokio::test]
-async fn the_jobs_of_a_slot_are_read_however_many_there_are() {
+async fn all_jobs_of_a_slot_are_read() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let slot = hooks.slots(&endpoint).await[0];
@@ -632,5 +637,5 @@ async fn the_jobs_of_a_slot_are_read_however_many_there_are() {
     hooks.desk.db.import(store::Table::Webhooks, &copies);
     assert_eq!(hooks.store().jobs(slot).await.unwrap().len(), 1_101);
     let shown = hooks.json(&["webhook", "show", "--endpoint", &endpoint]).await;
-    assert_eq!(shown["jobs"].as_array().unwrap().len(), 1_101, "all of them are active");
+    assert_eq!(shown["jobs"].as_array().unwrap().len(), 1_101, "all active jobs must be shown");
 }

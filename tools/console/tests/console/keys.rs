@@ -4,7 +4,7 @@ use insta::{assert_json_snapshot, assert_snapshot};
 use crate::Desk;
 
 #[tokio::test]
-async fn a_key_is_shown_once_and_then_listed_without_itself() {
+async fn a_key_is_shown_once_and_then_listed_without_its_secret_value() {
     let (desk, workspace) = Desk::with_workspace().await;
     let made = desk
         .json(&[
@@ -69,7 +69,7 @@ async fn a_key_is_shown_once_and_then_listed_without_itself() {
 }
 
 #[tokio::test]
-async fn people_are_told_to_keep_the_key() {
+async fn people_are_told_to_save_the_key() {
     let (desk, workspace) = Desk::with_workspace().await;
     let ran = desk.run(&["key", "create", "--workspace", &workspace, "--name", "CRM", "--scope", "*"]).await;
     assert_eq!(ran.status, 0);
@@ -86,7 +86,7 @@ async fn people_are_told_to_keep_the_key() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_is_refused_by_the_table_at_once_and_may_be_revoked_again() {
+async fn a_key_is_revoked_in_the_table_at_once_and_may_be_revoked_again() {
     let (desk, workspace) = Desk::with_workspace().await;
     let made = desk.json(&["key", "create", "--workspace", &workspace, "--name", "k", "--scope", "*"]).await;
     let token = ApiKeyToken::parse(made["apiKey"].as_str().unwrap()).unwrap();
@@ -105,7 +105,7 @@ async fn a_revoked_key_is_refused_by_the_table_at_once_and_may_be_revoked_again(
 }
 
 #[tokio::test]
-async fn keys_of_another_workspace_are_not_revoked() {
+async fn keys_of_another_workspace_cannot_be_revoked() {
     let (desk, workspace) = Desk::with_workspace().await;
     let made = desk.json(&["key", "create", "--workspace", &workspace, "--name", "k", "--scope", "*"]).await;
     let other = desk.json(&["workspace", "create", "--name", "Other"]).await;

@@ -10,14 +10,14 @@ use crate::Desk;
 
 const NOBODY: &str = "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f";
 
-/// A workspace with leads, made as the test likes.
+/// A workspace with leads that the test defines.
 struct Leads {
     desk: Desk,
     workspace: String,
 }
 
 impl Leads {
-    /// With a lead for each change, the first the oldest.
+    /// Creates one lead for each change. The first lead is the oldest.
     async fn with(changes: &[&dyn Fn(&mut Lead)]) -> (Self, Vec<String>) {
         let world = World::start().await;
         let mut leads = vec![];
@@ -50,7 +50,7 @@ impl Leads {
     }
 }
 
-/// A lead that has come so far, because of that.
+/// Puts a lead into this state with this error.
 fn ended(state: LeadState, error: Option<&'static str>) -> impl Fn(&mut Lead) {
     move |lead| {
         lead.state = state;
@@ -60,7 +60,7 @@ fn ended(state: LeadState, error: Option<&'static str>) -> impl Fn(&mut Lead) {
 }
 
 #[tokio::test]
-async fn leads_are_listed_newest_first_of_one_state_or_of_all_and_so_many() {
+async fn leads_are_listed_newest_first_by_state_and_up_to_a_limit() {
     let unknown = ended(LeadState::Unknown, Some(PartError::NO_ANSWER));
     let sent = ended(LeadState::Sent, None);
     let (leads, ids) = Leads::with(&[&unknown, &|_| (), &sent, &unknown]).await;
@@ -96,7 +96,7 @@ async fn leads_are_listed_newest_first_of_one_state_or_of_all_and_so_many() {
 }
 
 #[tokio::test]
-async fn a_list_may_be_longer_than_a_page_of_the_table() {
+async fn a_list_may_be_longer_than_one_page_of_the_table() {
     let world = World::start().await;
     for at in 0..105 {
         world.lead(&format!("+34600112{at:03}"), |_| ()).await;
@@ -112,7 +112,7 @@ async fn a_list_may_be_longer_than_a_page_of_the_table() {
 }
 
 #[tokio::test]
-async fn a_lead_is_shown_with_its_consent_and_how_it_stands() {
+async fn a_lead_is_shown_with_its_consent_and_its_progress() {
     let waiting = |lead: &mut Lead| {
         lead.state = LeadState::Sending;
         lead.opened = true;
@@ -184,7 +184,7 @@ async fn a_lead_is_shown_with_its_consent_and_how_it_stands() {
 }
 
 #[tokio::test]
-async fn a_lead_that_has_opened_nothing_yet_shows_none_of_the_ids_it_is_to_have() {
+async fn a_lead_without_a_conversation_shows_none_of_its_future_ids() {
     let (leads, ids) = Leads::with(&[&|_| ()]).await;
     let shown = leads.json(&["lead", "show", "--lead", &ids[0]]).await;
     for field in ["contactId", "conversationId", "messageId"] {
@@ -193,7 +193,7 @@ async fn a_lead_that_has_opened_nothing_yet_shows_none_of_the_ids_it_is_to_have(
 }
 
 #[tokio::test]
-async fn a_failed_lead_is_tried_once_more_and_due_at_once() {
+async fn a_failed_lead_is_retried_and_due_at_once() {
     let (leads, ids) = Leads::with(&[&ended(LeadState::Failed, Some(PartError::NO_LINE))]).await;
     let retried = leads.json(&["lead", "retry", "--lead", &ids[0]]).await;
     assert_eq!(
@@ -205,11 +205,11 @@ async fn a_failed_lead_is_tried_once_more_and_due_at_once() {
     let is_it = |row: &&Value| row["sk"]["S"] == "L" && row["pk"]["S"].as_str().unwrap().ends_with(&ids[0]);
     let row = rows.iter().find(is_it).unwrap();
     let now = leads.desk.db.store().now().as_millis().to_string();
-    assert_eq!(row["dueAt"]["N"], now.as_str(), "the sweeper finds it");
+    assert_eq!(row["dueAt"]["N"], now.as_str(), "the lead must be due for the sweeper");
 }
 
 #[tokio::test]
-async fn what_may_be_sent_twice_is_tried_once_more_only_if_the_operator_says_so() {
+async fn an_unknown_lead_is_retried_only_with_may_send_twice() {
     let (leads, ids) = Leads::with(&[&ended(LeadState::Unknown, Some(PartError::NO_ANSWER))]).await;
     let retry = ["lead", "retry", "--lead", &ids[0]];
     let before = leads.json(&["lead", "show", "--lead", &ids[0]]).await;
@@ -220,7 +220,7 @@ async fn what_may_be_sent_twice_is_tried_once_more_only_if_the_operator_says_so(
 }
 
 #[tokio::test]
-async fn a_lead_on_its_way_sent_or_forbidden_is_not_tried_once_more() {
+async fn a_lead_in_progress_sent_or_forbidden_is_not_retried() {
     let states = [LeadState::Queued, LeadState::Sending, LeadState::Sent, LeadState::Suppressed];
     let changes = states.map(|state| ended(state, None));
     let changes = changes.each_ref().map(|change| change as &dyn Fn(&mut Lead));
@@ -238,7 +238,7 @@ async fn a_lead_on_its_way_sent_or_forbidden_is_not_tried_once_more() {
 }
 
 #[tokio::test]
-async fn a_lead_that_would_only_be_suppressed_is_not_tried_once_more() {
+async fn a_lead_that_would_be_suppressed_is_not_retried() {
     let failed = ended(LeadState::Failed, Some("131026"));
     let (leads, ids) = Leads::with(&[&failed]).await;
     let retry = ["lead", "retry", "--lead", &ids[0]];
@@ -247,11 +247,11 @@ async fn a_lead_that_would_only_be_suppressed_is_not_tried_once_more() {
     leads.json(&["opt-out", "remove", "--cellphone", "+34600111200"]).await;
     leads.json(&["capture", "disable"]).await;
     assert_snapshot!(leads.refused(&retry).await, @"The lead is not retried: it would become SUPPRESSED for good, because capture is disabled.");
-    assert_eq!(leads.listed(&["--state", "FAILED"]).await, ids, "nothing has changed");
+    assert_eq!(leads.listed(&["--state", "FAILED"]).await, ids, "a refusal must change nothing");
 }
 
 #[tokio::test]
-async fn of_two_who_want_a_lead_tried_once_more_one_is_told_that_it_is_queued_already() {
+async fn of_two_concurrent_retries_one_is_refused_because_the_lead_is_queued() {
     let (leads, ids) = Leads::with(&[&ended(LeadState::Failed, Some("131026"))]).await;
     let retry = leads.within(&["lead", "retry", "--lead", &ids[0]]);
     let (one, other) = tokio::join!(leads.desk.run(&retry), leads.desk.run(&retry));
@@ -264,7 +264,7 @@ async fn of_two_who_want_a_lead_tried_once_more_one_is_told_that_it_is_queued_al
 }
 
 #[tokio::test]
-async fn unknown_leads_and_those_of_others_are_refused() {
+async fn unknown_leads_and_leads_of_other_workspaces_are_refused() {
     let (leads, ids) = Leads::with(&[&ended(LeadState::Failed, Some("131026"))]).await;
     let other = leads.desk.json(&["workspace", "create", "--name", "Other"]).await;
     let other = other["workspaceId"].as_str().unwrap();

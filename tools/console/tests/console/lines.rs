@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::Desk;
 
-/// Makes a line; the token is the one word that names it.
+/// Creates a line. `more` holds the token and further arguments.
 async fn line(desk: &Desk, workspace: &str, channel: &str, brand: &str, more: &[&str]) -> serde_json::Value {
     let create = ["line", "create", "--workspace", workspace, "--channel", channel, "--brand", brand];
     desk.json(&[&create, ["--business-account", "2055500001"].as_slice(), more].concat()).await
@@ -16,7 +16,7 @@ async fn token(desk: &Desk, workspace: &str, channel: &str) -> Option<Secret> {
 }
 
 #[tokio::test]
-async fn the_first_line_is_its_brands_and_the_default_and_its_token_is_never_shown() {
+async fn the_first_line_becomes_its_brands_line_and_the_default_and_its_token_is_never_shown() {
     let (desk, workspace) = Desk::with_workspace().await;
     let made = desk.json(&["brand", "create", "--workspace", &workspace, "--name", "Aster"]).await;
     assert_json_snapshot!(made, @r#"
@@ -59,7 +59,7 @@ async fn the_first_line_is_its_brands_and_the_default_and_its_token_is_never_sho
 }
 
 #[tokio::test]
-async fn a_token_may_come_from_a_file_or_standard_input_so_that_no_list_of_processes_shows_it() {
+async fn a_token_may_come_from_a_file_or_standard_input() {
     let (mut desk, workspace) = Desk::with_workspace().await;
     desk.json(&["brand", "create", "--workspace", &workspace, "--name", "Aster", "--id", "a"]).await;
     desk.input = "from-input\n".to_owned();
@@ -105,7 +105,7 @@ async fn the_default_line_is_changed_and_a_repeated_command_changes_nothing() {
 }
 
 #[tokio::test]
-async fn lines_and_brands_that_do_not_fit_are_refused() {
+async fn invalid_lines_and_brands_are_refused() {
     let (desk, workspace) = Desk::with_workspace().await;
     let brand = ["brand", "create", "--workspace", &workspace, "--name", "Aster", "--id", "a"];
     desk.json(&brand).await;
@@ -139,7 +139,7 @@ async fn lines_and_brands_that_do_not_fit_are_refused() {
 }
 
 #[tokio::test]
-async fn lines_made_at_the_same_time_are_all_there_and_one_is_the_default() {
+async fn concurrent_creations_keep_all_lines_and_one_is_the_default() {
     let (desk, workspace) = Desk::with_workspace().await;
     desk.json(&["brand", "create", "--workspace", &workspace, "--name", "Aster", "--id", "a"]).await;
     let made = tokio::join!(

@@ -1,6 +1,6 @@
-//! The console in process, over an embedded DynamoDB: what it prints, what it refuses, how it exits.
+//! The console in the test's process, with an embedded DynamoDB: its output, its refusals and its exit status.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 mod attributes;
 mod captures;
@@ -33,18 +33,18 @@ use harness::{TestBucket, TestDb, TestFailures, TestQueue};
 use queue::Queues;
 use serde_json::Value;
 
-/// An operator's desk: a stack of its own with nothing in it, and the console.
+/// An operator's desk: an empty stack and its console.
 struct Desk {
     db: TestDb,
     queue: TestQueue,
     /// The failure bucket.
     failures: TestFailures,
     random: Arc<dyn Randomness>,
-    /// What each command finds on standard input.
+    /// The standard input of each command.
     input: String,
 }
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug)]
 struct Ran {
     status: u8,
@@ -57,7 +57,7 @@ impl Desk {
         Self::over(TestDb::start().await)
     }
 
-    /// Over a database that holds something already.
+    /// A desk with a database that already has data.
     fn over(db: TestDb) -> Self {
         Self {
             db,
@@ -68,7 +68,7 @@ impl Desk {
         }
     }
 
-    /// With a workspace, whose id is returned.
+    /// A desk with a workspace, and the workspace's id.
     async fn with_workspace() -> (Self, String) {
         let desk = Self::new().await;
         let made = desk.json(&["workspace", "create", "--name", "Aster"]).await;
@@ -94,23 +94,23 @@ impl Desk {
         Ran { status, out: out.text(), err: err.text() }
     }
 
-    /// Runs a command with `--json` that must succeed, and reads the one value it prints.
+    /// Runs a command with `--json` that must succeed, and parses the value that it prints.
     async fn json(&self, arguments: &[&str]) -> Value {
         let ran = self.run(&[&["--json"], arguments].concat()).await;
         assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{arguments:?}: {ran:?}");
         serde_json::from_str(&ran.out).unwrap()
     }
 
-    /// Runs a command that must be refused, and returns the reason.
+    /// Runs a command that must be refused, and returns the sentence.
     async fn refused(&self, arguments: &[&str]) -> String {
         let ran = self.run(arguments).await;
         assert_eq!((ran.status, ran.out.as_str()), (1, ""), "{arguments:?}: {ran:?}");
-        assert_eq!(ran.err.lines().count(), 1, "one sentence: {}", ran.err);
+        assert_eq!(ran.err.lines().count(), 1, "the refusal must be one sentence: {}", ran.err);
         ran.err.trim_end().to_owned()
     }
 }
 
-/// A terminal that nobody watches.
+/// The streams of a command that is not on a terminal.
 fn terminal(input: &str, out: &Pipe, err: &Pipe) -> Terminal {
     Terminal {
         input: Box::new(io::Cursor::new(input.to_owned())),
@@ -120,7 +120,7 @@ fn terminal(input: &str, out: &Pipe, err: &Pipe) -> Terminal {
     }
 }
 
-/// Bytes that count, so that keys and secrets can stand in snapshots.
+/// Counting bytes, so that keys and secrets are stable in snapshots.
 #[derive(Default)]
 struct Counting(Mutex<u8>);
 

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::Desk;
 
 #[tokio::test]
-async fn a_number_is_put_down_once_and_struck_off() {
+async fn a_number_is_added_once_and_removed() {
     let (desk, workspace) = Desk::with_workspace().await;
     let add = ["opt-out", "add", "--workspace", &workspace, "--cellphone", "+34600111222"];
     let list = ["opt-out", "list", "--workspace", &workspace];
@@ -14,7 +14,7 @@ async fn a_number_is_put_down_once_and_struck_off() {
     let added = desk.json(&add).await;
     assert_eq!(added, json!({"cellphone": "+34600111222", "since": "2026-01-02T03:04:05.678Z"}));
     desk.db.clock().advance(Duration::from_secs(60));
-    assert_eq!(desk.json(&add).await, added, "when it was first put down counts");
+    assert_eq!(desk.json(&add).await, added, "the time of the first addition must stay");
     desk.json(&["opt-out", "add", "--workspace", &workspace, "--cellphone", "+33600111222"]).await;
     assert_snapshot!(desk.run(&list).await.out, @"
     NUMBER        SINCE
@@ -31,7 +31,7 @@ async fn a_number_is_put_down_once_and_struck_off() {
 }
 
 #[tokio::test]
-async fn numbers_are_the_workspaces_own() {
+async fn each_workspace_has_its_own_numbers() {
     let (desk, workspace) = Desk::with_workspace().await;
     let other = desk.json(&["workspace", "create", "--name", "Other"]).await;
     let other = other["workspaceId"].as_str().unwrap();
@@ -50,7 +50,7 @@ async fn numbers_are_the_workspaces_own() {
 }
 
 #[tokio::test]
-async fn a_number_put_down_by_two_at_the_same_time_is_down_once() {
+async fn concurrent_additions_of_a_number_add_it_once() {
     let (desk, workspace) = Desk::with_workspace().await;
     let add = ["opt-out", "add", "--workspace", &workspace, "--cellphone", "+34600111222"];
     let (one, other) = tokio::join!(desk.json(&add), desk.json(&add));

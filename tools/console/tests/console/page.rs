@@ -1,6 +1,6 @@
-//! `docs/console.md` lists the commands as clap knows them.
+//! `docs/console.md` must list the commands as clap defines them.
 //!
-//! `UPDATE=1 cargo test --manifest-path tools/console/Cargo.toml page` writes the list again.
+//! `UPDATE=1 cargo test --manifest-path tools/console/Cargo.toml page` rewrites the list.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,11 +11,11 @@ const BEGIN: &str = "<!-- commands -->\n";
 const END: &str = "<!-- /commands -->";
 
 #[test]
-fn the_page_lists_every_command_as_the_console_reads_it() {
+fn the_page_lists_every_command_as_clap_defines_it() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/console.md");
     let page = std::fs::read_to_string(&path).unwrap();
-    let (before, rest) = page.split_once(BEGIN).expect("the page marks where the list begins");
-    let (_, after) = rest.split_once(END).expect("the page marks where the list ends");
+    let (before, rest) = page.split_once(BEGIN).expect("the page must mark the beginning of the list");
+    let (_, after) = rest.split_once(END).expect("the page must mark the end of the list");
     let list = list();
     let expected = format!("{before}{BEGIN}{list}{END}{after}");
     if std::env::var_os("UPDATE").is_some() {
@@ -29,7 +29,7 @@ fn the_page_lists_every_command_as_the_console_reads_it() {
     );
 }
 
-/// A table for each noun.
+/// Renders a table for each noun.
 fn list() -> String {
     let mut list = String::new();
     for noun in console::command().get_subcommands().filter(|noun| noun.get_name() != "help") {
@@ -44,7 +44,7 @@ fn list() -> String {
     list
 }
 
-/// A verb with its arguments, but for the `--workspace` that nearly all of them need.
+/// A verb with its arguments, except `--workspace`, which nearly all verbs need.
 fn usage(verb: &Command) -> String {
     let mut words = vec![verb.get_name().to_owned()];
     let mut shown: Vec<&str> = Vec::new();
@@ -70,7 +70,7 @@ fn usage(verb: &Command) -> String {
     words.join(" ")
 }
 
-/// The group of several arguments of which one excludes the others, or at least one is needed.
+/// The argument's group, if its arguments exclude each other or one of them is required.
 fn choice_with<'a>(verb: &'a Command, arg: &Arg) -> Option<&'a ArgGroup> {
     verb.get_groups().find(|group| {
         let is_choice = group.is_required_set() || !is_multiple(group);
@@ -78,12 +78,12 @@ fn choice_with<'a>(verb: &'a Command, arg: &Arg) -> Option<&'a ArgGroup> {
     })
 }
 
-/// Asking a group borrows it mutably.
+/// Clones the group, because clap's `is_multiple` borrows it mutably.
 fn is_multiple(group: &ArgGroup) -> bool {
     group.clone().is_multiple()
 }
 
-/// `--event TYPE...`
+/// An argument as in `--event TYPE...`.
 fn written(arg: &Arg) -> String {
     let value = value(arg);
     let word = match (arg.get_long(), value) {
@@ -102,7 +102,7 @@ fn takes_a_value_only_behind_an_equals_sign(arg: &Arg) -> bool {
     arg.is_require_equals_set() && arg.get_num_args().is_some_and(|count| count.min_values() == 0)
 }
 
-/// What stands for the value: the values themselves where they are few.
+/// The placeholder of the value, or the possible values if there are only a few.
 fn value(arg: &Arg) -> Option<String> {
     if !arg.get_action().takes_values() {
         return None;
@@ -115,7 +115,7 @@ fn value(arg: &Arg) -> Option<String> {
     Some(name.to_uppercase().replace('|', "\\|"))
 }
 
-/// What a verb does, what each argument means, what those are that are not given.
+/// The explanation of a verb: its purpose, its arguments and their defaults.
 fn explanation(verb: &Command) -> String {
     let mut lines = vec![about(verb)];
     let arguments: Vec<&Arg> = own_arguments(verb).collect();
@@ -146,7 +146,7 @@ fn is_the_workspace(arg: &Arg) -> bool {
     arg.get_id() == "workspace" && arg.is_required_set()
 }
 
-/// `--endpoint ID`: there is nothing to explain.
+/// Whether the argument is like `--endpoint ID` and needs no explanation.
 fn is_an_id_alone(arg: &Arg) -> bool {
     let help = help(arg);
     arg.is_required_set() && help.starts_with("The ") && help.ends_with("'s id.")
@@ -162,7 +162,7 @@ fn help(arg: &Arg) -> String {
     sentence(&help.map(ToString::to_string).unwrap_or_default())
 }
 
-/// On one line, with a full stop at its end, as Markdown in a table.
+/// The text on one line, with a full stop at its end, as Markdown for a table.
 fn sentence(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let ends = text.is_empty() || [".", ".)", "/"].iter().any(|end| text.ends_with(end));

@@ -3,7 +3,7 @@ use insta::{assert_json_snapshot, assert_snapshot};
 use crate::Desk;
 
 #[tokio::test]
-async fn a_team_gains_and_loses_members_and_a_repeated_command_changes_nothing() {
+async fn members_are_added_and_removed_and_a_repeated_command_changes_nothing() {
     let (desk, workspace) = Desk::with_workspace().await;
     for email in ["ada@example.com", "bram@example.com"] {
         desk.json(&["user", "create", "--workspace", &workspace, "--email", email]).await;

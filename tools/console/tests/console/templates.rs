@@ -5,7 +5,7 @@ use crate::Desk;
 
 const NOBODY: &str = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
 
-/// Makes a template and returns its id.
+/// Creates a template and returns its id.
 async fn template(desk: &Desk, scope: &[&str], more: &[&str]) -> String {
     let create = ["template", "create", "--name", "welcome", "--language", "es"];
     let made = desk.json(&[&create, scope, more].concat()).await;
@@ -83,7 +83,7 @@ async fn a_template_has_a_scope_variables_and_approvals() {
 }
 
 #[tokio::test]
-async fn an_approval_is_given_and_taken_in_its_scope_and_a_repeated_command_changes_nothing() {
+async fn an_approval_is_added_and_removed_in_its_scope_and_a_repeated_command_changes_nothing() {
     let (desk, workspace) = Desk::with_workspace().await;
     let own = template(&desk, &["--workspace", &workspace], &["--approved", "1"]).await;
     let platforms = template(&desk, &["--platform"], &[]).await;
@@ -107,7 +107,7 @@ async fn an_approval_is_given_and_taken_in_its_scope_and_a_repeated_command_chan
     }
     assert_eq!(changed(change("revoke", &["--platform"], &platforms)).await, json!([]));
 
-    // The platform's is not the workspace's, nor the reverse.
+    // A workspace's scope does not include the platform's templates, nor the reverse.
     for line in [change("approve", &in_workspace, &platforms), change("revoke", &["--platform"], &own)] {
         let line: Vec<&str> = line.iter().map(String::as_str).collect();
         let id = line[3];
@@ -116,7 +116,7 @@ async fn an_approval_is_given_and_taken_in_its_scope_and_a_repeated_command_chan
 }
 
 #[tokio::test]
-async fn approvals_given_at_the_same_time_are_all_kept() {
+async fn concurrent_approvals_are_all_kept() {
     let (desk, _) = Desk::with_workspace().await;
     let id = template(&desk, &["--platform"], &[]).await;
     let approve = async |account: &str| {
@@ -129,7 +129,7 @@ async fn approvals_given_at_the_same_time_are_all_kept() {
 }
 
 #[tokio::test]
-async fn a_template_that_does_not_fit_is_refused() {
+async fn an_invalid_template_is_refused() {
     let (desk, _) = Desk::with_workspace().await;
     let refused = async |name: &str, language: &str, more: &[&str]| {
         let create = ["template", "create", "--platform", "--name", name, "--language", language];
@@ -146,7 +146,7 @@ async fn a_template_that_does_not_fit_is_refused() {
 }
 
 #[tokio::test]
-async fn an_onboarding_is_set_up_of_templates_of_either_scope() {
+async fn an_onboarding_may_use_templates_of_both_scopes() {
     let (desk, workspace) = Desk::with_workspace().await;
     let show = ["onboarding", "show", "--workspace", &workspace];
     assert_eq!(desk.json(&show).await, json!({"override": "ENTIRE", "sequence": []}));
@@ -163,12 +163,12 @@ async fn an_onboarding_is_set_up_of_templates_of_either_scope() {
         format!("override  FIRST_ONLY\nsequence  {platforms}\n          {own}\n          {platforms}\n")
     );
 
-    // Without a sequence there is none.
+    // Without `--sequence` the sequence is empty.
     assert_eq!(desk.json(&set).await, json!({"override": "FIRST_ONLY", "sequence": []}));
 }
 
 #[tokio::test]
-async fn a_sequence_of_templates_that_are_not_there_or_too_many_is_refused() {
+async fn a_sequence_with_unknown_or_too_many_templates_is_refused() {
     let (desk, workspace) = Desk::with_workspace().await;
     let other = desk.json(&["workspace", "create", "--name", "Other"]).await;
     let foreign = template(&desk, &["--workspace", other["workspaceId"].as_str().unwrap()], &[]).await;
@@ -189,7 +189,7 @@ async fn a_sequence_of_templates_that_are_not_there_or_too_many_is_refused() {
 }
 
 #[tokio::test]
-async fn people_are_told_of_a_sequence_that_asks_what_only_a_caller_knows() {
+async fn people_are_warned_of_a_sequence_that_needs_caller_values() {
     let (desk, workspace) = Desk::with_workspace().await;
     let asking = template(&desk, &["--platform"], &["--variable", "code=CALLER"]).await;
     let set = ["onboarding", "set", "--workspace", &workspace, "--override", "ENTIRE", "--sequence", &asking];

@@ -4,7 +4,7 @@ use insta::{assert_json_snapshot, assert_snapshot};
 use crate::Desk;
 
 #[tokio::test]
-async fn a_user_is_made_listed_and_disabled_by_id_or_address() {
+async fn a_user_is_created_listed_and_disabled_by_id_or_address() {
     let (desk, workspace) = Desk::with_workspace().await;
     let made = desk
         .json(&[
@@ -66,7 +66,7 @@ async fn the_rows_by_id_and_by_address_agree_after_each_change() {
 }
 
 #[tokio::test]
-async fn an_address_is_one_users_without_case_even_if_disabled() {
+async fn an_address_is_unique_without_case_even_if_its_user_is_disabled() {
     let (desk, workspace) = Desk::with_workspace().await;
     desk.json(&["user", "create", "--workspace", &workspace, "--email", "ada@example.com"]).await;
     desk.json(&["user", "disable", "--workspace", &workspace, "--user", "ada@example.com"]).await;
@@ -78,7 +78,7 @@ async fn an_address_is_one_users_without_case_even_if_disabled() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_and_who_is_unknown_is_refused() {
+async fn invalid_values_and_unknown_users_are_refused() {
     let (desk, workspace) = Desk::with_workspace().await;
     let create = ["user", "create", "--workspace", &workspace, "--email"];
     assert_snapshot!(desk.refused(&[&create[..], &["ada"]].concat()).await, @r#"The e-mail address is invalid: should match ^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$."#);

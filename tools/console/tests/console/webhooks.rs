@@ -18,7 +18,7 @@ async fn endpoint(desk: &Desk, workspace: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_endpoint_is_made_with_a_secret_that_is_shown_once() {
+async fn an_endpoint_is_created_with_a_secret_that_is_shown_once() {
     let (desk, workspace) = Desk::with_workspace().await;
     let made = desk
         .json(&[
@@ -67,7 +67,7 @@ async fn an_endpoint_is_made_with_a_secret_that_is_shown_once() {
 }
 
 #[tokio::test]
-async fn an_endpoint_is_made_and_changed_with_caps_and_slots() {
+async fn an_endpoint_is_created_and_changed_with_caps_and_slots() {
     let hooks = Hooks::new().await;
     let most = ["--max-concurrency", "1000", "--max-per-second", "16", "--slots", "16"];
     hooks.endpoint_with(&most).await;
@@ -98,7 +98,7 @@ async fn an_endpoint_is_made_and_changed_with_caps_and_slots() {
     is(&update(&["--max-per-second", "none", "--max-concurrency", "4"]).await, json!([4, null, 4]));
     let before = hooks.read(&endpoint).await;
     is(&update(&["--slots", "4"]).await, json!([4, null, 4]));
-    assert_eq!(hooks.read(&endpoint).await, before, "what is so already changes nothing");
+    assert_eq!(hooks.read(&endpoint).await, before, "equal values must change nothing");
 
     let refused = async |more: &[&str]| {
         hooks.refused(&[&["webhook", "update", "--endpoint", &endpoint], more].concat()).await
@@ -145,7 +145,7 @@ async fn caps_and_slots_out_of_range_are_usage_errors_that_name_the_argument() {
 }
 
 #[tokio::test]
-async fn of_two_who_change_an_endpoint_at_a_time_both_do() {
+async fn concurrent_changes_of_an_endpoint_are_both_kept() {
     let hooks = Hooks::new().await;
     let endpoint = hooks.endpoint().await;
     let update = ["webhook", "update", "--endpoint", &endpoint];
@@ -244,7 +244,11 @@ async fn an_endpoint_is_shown_with_the_worst_of_its_slots_and_its_jobs() {
     ");
     hooks.pass(300);
     let later = hooks.json(&show).await;
-    assert_eq!((&later["openUntil"], &later["slowUntil"]), (&Value::Null, &Value::Null), "it is over");
+    assert_eq!(
+        (&later["openUntil"], &later["slowUntil"]),
+        (&Value::Null, &Value::Null),
+        "past times must not be shown"
+    );
 }
 
 #[tokio::test]
@@ -299,7 +303,7 @@ async fn an_endpoint_is_disabled_and_enabled_any_number_of_times() {
 }
 
 #[tokio::test]
-async fn a_deleted_endpoint_is_gone_with_its_secrets() {
+async fn a_deletion_removes_the_endpoint_and_its_secrets() {
     let (desk, workspace) = Desk::with_workspace().await;
     let id = endpoint(&desk, &workspace).await;
     let delete = ["webhook", "delete", "--workspace", &workspace, "--endpoint", &id];
@@ -310,7 +314,7 @@ async fn a_deleted_endpoint_is_gone_with_its_secrets() {
       "endpointId": "00000000-0000-4000-8000-000000000004"
     }
     "#);
-    // As often as an interrupted run needs it, but not for an endpoint that never was.
+    // The command can be repeated after an interruption, but not for an endpoint that never existed.
     assert_eq!(desk.json(&delete).await["deleted"], true);
     let never = ["webhook", "delete", "--workspace", &workspace, "--endpoint", &workspace];
     assert_eq!(desk.refused(&never).await, format!("The workspace has no webhook endpoint {workspace}."));
@@ -341,7 +345,7 @@ async fn urls_that_deliveries_would_refuse_are_refused_here() {
 }
 
 #[tokio::test]
-async fn a_customers_key_that_fits_no_header_is_refused() {
+async fn a_customers_key_that_is_no_valid_header_value_is_refused() {
     let (desk, workspace) = Desk::with_workspace().await;
     let url = "https://hooks.example.com/";
     let create = ["webhook", "create", "--workspace", &workspace, "--url", url, "--api-key", "a b"];
@@ -349,7 +353,7 @@ async fn a_customers_key_that_fits_no_header_is_refused() {
 }
 
 #[tokio::test]
-async fn of_twelve_endpoints_made_at_once_ten_are_taken() {
+async fn concurrent_creations_stop_at_ten_endpoints() {
     let (desk, workspace) = Desk::with_workspace().await;
     let urls: Vec<String> = (0..12).map(|n| format!("https://hooks.example.com/{n}")).collect();
     let made = urls.iter().map(|url| async {
@@ -364,12 +368,12 @@ async fn of_twelve_endpoints_made_at_once_ten_are_taken() {
     assert_eq!(listed.as_array().unwrap().len(), 10);
 }
 
-/// An endpoint whose secret is rotated.
+/// An endpoint for the tests of secret rotation.
 struct Rotating {
     desk: Desk,
     workspace: String,
     endpoint: String,
-    /// The secret it was made with.
+    /// The secret with which the endpoint was created.
     first: String,
 }
 
@@ -450,7 +454,7 @@ async fn a_secret_is_rotated_in_two_phases_and_shown_once() {
     width                        16
     jobs                         -
     ");
-    assert!(!shown.contains("whsec_"), "secrets are shown once");
+    assert!(!shown.contains("whsec_"), "secrets must be shown only once");
 
     desk.db.clock().advance(DAY);
     assert_eq!(rotating.in_force().await, [second]);
@@ -458,7 +462,7 @@ async fn a_secret_is_rotated_in_two_phases_and_shown_once() {
 }
 
 #[tokio::test]
-async fn a_rotation_goes_only_where_nobodys_secret_is_lost() {
+async fn a_rotation_never_drops_a_secret_that_is_in_use() {
     let rotating = Rotating::new().await;
     let (desk, arguments) = (&rotating.desk, |verb| rotating.arguments(verb));
     assert_snapshot!(desk.refused(&arguments("activate")).await, @"The signing secret is unchanged: there is no next secret: rotate first.");
@@ -466,7 +470,11 @@ async fn a_rotation_goes_only_where_nobodys_secret_is_lost() {
     assert_snapshot!(desk.refused(&arguments("rotate")).await, @"The signing secret is unchanged: a next secret already exists: activate it, or replace it with --replace.");
     let replace = [&arguments("rotate")[..], &["--replace"]].concat();
     let third = desk.json(&replace).await["secret"].as_str().unwrap().to_owned();
-    assert_eq!(rotating.in_force().await, [rotating.first.clone(), third.clone()], "{second} was given up");
+    assert_eq!(
+        rotating.in_force().await,
+        [rotating.first.clone(), third.clone()],
+        "{second} must be replaced"
+    );
 
     assert_eq!(desk.json(&arguments("activate")).await["activated"], true);
     let again = desk.json(&arguments("activate")).await;
@@ -474,9 +482,14 @@ async fn a_rotation_goes_only_where_nobodys_secret_is_lost() {
         (&again["activated"], &again["previousSignsUntil"]),
         (&false.into(), &"2026-01-03T03:04:05.678Z".into())
     );
-    assert_eq!(rotating.in_force().await, [third.clone(), rotating.first.clone()], "not a second switch");
+    assert_eq!(
+        rotating.in_force().await,
+        [third.clone(), rotating.first.clone()],
+        "the repetition must not switch again"
+    );
 
-    // While the secret before signs still, a next one may sign too, as the third; it is activated when the day is over.
+    // While the previous secret still signs, a next secret can be the third one that signs. It can be activated only
+    // after the 24 hours.
     let fourth = rotating.rotate().await;
     assert_eq!(rotating.in_force().await, [third.clone(), fourth.clone(), rotating.first.clone()]);
     assert_snapshot!(desk.refused(&arguments("activate")).await, @"The signing secret is unchanged: the previous secret signs until 2026-01-03T03:04:05.678Z: activate the next secret after that.");
@@ -486,7 +499,7 @@ async fn a_rotation_goes_only_where_nobodys_secret_is_lost() {
 }
 
 #[tokio::test]
-async fn of_two_who_rotate_or_activate_at_a_time_one_does_it() {
+async fn of_two_concurrent_rotations_or_activations_one_succeeds() {
     let rotating = Rotating::new().await;
     let (desk, rotate, activate) =
         (&rotating.desk, rotating.arguments("rotate"), rotating.arguments("activate"));
@@ -495,14 +508,14 @@ async fn of_two_who_rotate_or_activate_at_a_time_one_does_it() {
     let second = rotating.in_force().await.pop().unwrap();
     assert!(
         [&one.out, &other.out].iter().any(|out| out.contains(&second)),
-        "who was answered has the one that signs"
+        "the successful command must have shown the secret that signs"
     );
 
     let (one, other) = join(desk.json(&activate), desk.json(&activate)).await;
     assert_ne!(one["activated"], other["activated"]);
     assert_eq!(rotating.in_force().await, [second.clone(), rotating.first.clone()]);
 
-    // The answer to the write was lost: the SDK writes again and finds its own.
+    // The answer to the write was lost: the SDK repeats the write and finds its own result.
     desk.db.clock().advance(DAY);
     desk.db.fail("UpdateItem", Fault::AnswerLost, 1);
     let third = rotating.rotate().await;
@@ -510,7 +523,7 @@ async fn of_two_who_rotate_or_activate_at_a_time_one_does_it() {
 }
 
 #[tokio::test]
-async fn there_is_nothing_to_rotate_of_an_endpoint_that_is_no_more() {
+async fn the_secret_of_a_deleted_endpoint_cannot_be_rotated() {
     let rotating = Rotating::new().await;
     rotating.desk.json(&rotating.arguments("delete")).await;
     let unknown = format!("The workspace has no webhook endpoint {}.", rotating.endpoint);

@@ -3,7 +3,7 @@ use insta::{assert_json_snapshot, assert_snapshot};
 use crate::Desk;
 
 #[tokio::test]
-async fn a_workspace_is_made_and_shown() {
+async fn a_workspace_is_created_and_shown() {
     let desk = Desk::new().await;
     let made = desk.json(&["workspace", "create", "--name", "Aster Travel"]).await;
     assert_json_snapshot!(made, @r#"
@@ -26,7 +26,7 @@ async fn a_workspace_is_made_and_shown() {
 }
 
 #[tokio::test]
-async fn the_first_workspace_brings_the_key_that_seals_cursors_and_the_second_leaves_it() {
+async fn the_first_workspace_creates_the_cursor_key_and_the_second_keeps_it() {
     let desk = Desk::new().await;
     desk.json(&["workspace", "create", "--name", "One"]).await;
     let first = desk.db.store().cursor_keys().await.unwrap();
@@ -36,7 +36,7 @@ async fn the_first_workspace_brings_the_key_that_seals_cursors_and_the_second_le
 }
 
 #[tokio::test]
-async fn a_workspace_takes_the_id_it_is_given_once() {
+async fn a_given_workspace_id_can_be_used_once() {
     let desk = Desk::new().await;
     let id = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
     let create = ["workspace", "create", "--name", "Aster", "--id", id];
@@ -45,7 +45,7 @@ async fn a_workspace_takes_the_id_it_is_given_once() {
 }
 
 #[tokio::test]
-async fn a_name_that_does_not_fit_and_an_unknown_workspace_are_refused() {
+async fn an_invalid_name_and_an_unknown_workspace_are_refused() {
     let desk = Desk::new().await;
     assert_snapshot!(desk.refused(&["workspace", "create", "--name", " "]).await, @"The name is invalid: a name cannot be blank or contain control characters.");
     assert_snapshot!(desk.refused(&["workspace", "create", "--name", ""]).await, @"The name is invalid: should have at least 1 characters.");
@@ -95,7 +95,7 @@ async fn a_name_that_does_not_fit_and_an_unknown_workspace_are_refused() {
 }
 
 #[tokio::test]
-async fn the_cursor_key_is_rotated_once_there_is_one_and_not_twice_in_ten_minutes() {
+async fn the_cursor_key_is_rotated_if_it_exists_and_not_twice_in_ten_minutes() {
     let desk = Desk::new().await;
     let rotate = ["cursor-key", "rotate"];
     let refusal =
