@@ -8,8 +8,8 @@ const PATH = '/api/v1/leadscout/campaign-leads';
 // The API answers within seconds. If a visitor waits longer than this, the connection is lost.
 const TIMEOUT_MS = 20_000;
 
-// The limits of the API. Longer values are cut, because they come from the page's address, which the author of the
-// link chose. They must not cause the refusal of a visitor's lead.
+// The limits of the API. Longer values are cut, so that they do not cause the refusal of a visitor's lead. All but the
+// name come from the page's address, which the author of the link chose.
 const MAX_UTM = 20;
 const MAX_UTM_LENGTH = 256;
 const MAX_ADDRESS = 2048;
