@@ -109,7 +109,7 @@ async fn each_request_is_one_line_that_tells_the_cause_and_nothing_of_the_visito
     told("captcha", "INFO", "status_503");
     site.captcha().refuses("invalid-input-secret");
     site.post(&other).await;
-    told("secret", "ERROR", "refuses the workspace's secret");
+    told("secret", "ERROR", "refuses the secret of the workspace");
     site.captcha().says.replace(None);
     site.world.db.fail("TransactWriteItems", Fault::Throttled, 3);
     site.post(&other).await;
