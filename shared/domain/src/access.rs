@@ -1,4 +1,4 @@
-//! Who may call, and how often: API keys and rate limits.
+//! Access control: API keys and rate limits.
 
 pub mod api_key;
 pub mod rate;

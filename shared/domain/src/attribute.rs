@@ -1,4 +1,4 @@
-//! Custom attribute definitions and what may stand in an attribute of a contact.
+//! Custom attribute definitions, and the content that they allow in a contact.
 
 use crate::ids::{AttributeId, ClosedValueId, Ids, WorkspaceId};
 use crate::text::{Unfit, within};
@@ -11,47 +11,48 @@ pub struct AttributeDefinition {
     pub id: AttributeId,
     /// The workspace it belongs to.
     pub workspace_id: WorkspaceId,
-    /// Free text or a choice.
+    /// Free content or a choice of values.
     pub category: AttributeCategory,
-    /// Whether a contact without it is PARTIAL.
+    /// Whether a contact without the attribute is PARTIAL.
     pub is_required: bool,
-    /// The name by which contacts show it, 1 to 100 characters, unique among the active ones of the workspace.
+    /// The name under which contacts show the attribute, 1 to 100 characters, unique among the workspace's
+    /// active attributes.
     pub key_name: String,
-    /// What OPEN content must look like.
+    /// The type of OPEN content.
     pub attribute_type: AttributeType,
     /// The allowed values of a CLOSED attribute, at most [`AttributeDefinition::MAX_VALUES`]; empty for OPEN.
     pub closed_values: Vec<ClosedValue>,
-    /// When it was made.
+    /// When the definition was created.
     pub created_at: Timestamp,
-    /// In the past: the attribute is archived.
+    /// When the attribute was archived. A time in the past means that it is archived.
     pub deleted_at: Option<Timestamp>,
-    /// Grows by one with each change.
+    /// Increases by one with each change.
     pub version: u64,
 }
 
 /// One allowed value of a CLOSED attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClosedValue {
-    /// The value's id, by which updates name it.
+    /// The value's id. Updates refer to the value by it.
     pub id: ClosedValueId,
     /// The text that contacts show.
     pub value: String,
 }
 
 impl AttributeDefinition {
-    /// The greatest number of active definitions of a workspace.
+    /// The greatest number of active definitions in a workspace.
     pub const MAX_ACTIVE: usize = 100;
     /// The greatest number of values of a CLOSED attribute.
     pub const MAX_VALUES: usize = 50;
-    /// The greatest number of characters of OPEN content.
+    /// The greatest number of characters in OPEN content.
     pub const MAX_CONTENT: usize = 1_024;
-    /// The greatest number of characters of a CLOSED attribute's value: contacts hold its id and show its text, so
-    /// that short texts keep pages and lists of definitions within an answer.
+    /// The greatest number of characters in a value of a CLOSED attribute. Contacts store the value's id and
+    /// show its text, so short texts keep pages and lists of definitions within the size of a response.
     pub const MAX_VALUE: usize = 100;
-    /// The greatest number of characters of a key name.
+    /// The greatest number of characters in a key name.
     pub const MAX_KEY_NAME: usize = 100;
 
-    /// A new definition, or what is wrong with it.
+    /// Creates a definition. Returns an error if a field is invalid.
     pub fn new(
         workspace_id: WorkspaceId,
         wanted: &NewAttribute<'_>,
@@ -74,7 +75,7 @@ impl AttributeDefinition {
         })
     }
 
-    /// The definition once archived; `None` when it is already.
+    /// The archived definition. `None` if it is archived already.
     pub fn archived(&self, now: Timestamp) -> Option<Self> {
         (!self.is_archived(now)).then(|| Self {
             deleted_at: Some(now),
@@ -83,29 +84,29 @@ impl AttributeDefinition {
         })
     }
 
-    /// Archived: `deletedAt` lies in the past.
+    /// Whether the definition is archived: `deletedAt` is not in the future.
     pub fn is_archived(&self, now: Timestamp) -> bool {
         self.deleted_at.is_some_and(|at| at <= now)
     }
 
-    /// The allowed value of that id.
+    /// The allowed value with this id.
     pub fn closed_value(&self, id: ClosedValueId) -> Option<&ClosedValue> {
         self.closed_values.iter().find(|value| value.id == id)
     }
 }
 
-/// What an operator asks a new definition to be.
+/// The input of an operator for a new definition.
 #[derive(Clone, Copy, Debug)]
 pub struct NewAttribute<'a> {
-    /// Free text or a choice.
+    /// Free content or a choice of values.
     pub category: AttributeCategory,
-    /// What content must look like.
+    /// The type of the content.
     pub attribute_type: AttributeType,
-    /// The name by which contacts show it.
+    /// The name under which contacts show the attribute.
     pub key_name: &'a str,
-    /// Whether a contact without it is PARTIAL.
+    /// Whether a contact without the attribute is PARTIAL.
     pub is_required: bool,
-    /// The values of a CLOSED attribute.
+    /// The allowed values of a CLOSED attribute; empty for OPEN.
     pub values: &'a [String],
 }
 
@@ -140,38 +141,38 @@ impl NewAttribute<'_> {
     }
 }
 
-/// Why a definition cannot be made.
+/// Why a definition is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionUnfit {
-    /// The key name does not fit.
+    /// The key name is invalid.
     #[error("the key name is invalid: {0}")]
     KeyName(Unfit),
-    /// OPEN attributes take content, not values.
+    /// An OPEN attribute was given values.
     #[error("an OPEN attribute has no values")]
     OpenWithValues,
-    /// CLOSED attributes need something to choose from, within limits.
+    /// A CLOSED attribute has no values or too many.
     #[error("a CLOSED attribute has 1 to {} values", AttributeDefinition::MAX_VALUES)]
     NumberOfValues,
-    /// One of the values does not fit.
+    /// One of the values is invalid.
     #[error("the value {value:?} {reason}")]
     Value {
-        /// The value.
+        /// The invalid value.
         value: String,
         /// What is wrong with it.
         reason: Unfit,
     },
 }
 
-/// Why a workspace does not take a definition.
+/// Why a workspace cannot add a definition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DefinitionRefused {
-    /// The workspace has as many active attributes as it may.
+    /// The workspace has the greatest number of active attributes.
     #[error("the workspace already has {} active attributes", AttributeDefinition::MAX_ACTIVE)]
     TooMany,
-    /// An active attribute has that key name.
+    /// An active attribute has this key name already.
     #[error("the active attribute {by} already has this key name")]
     KeyNameTaken {
-        /// The attribute that has it.
+        /// The attribute with this key name.
         by: AttributeId,
     },
 }
@@ -181,15 +182,15 @@ pub enum DefinitionRefused {
 pub enum AttributeCategory {
     /// Free content, checked against the attribute's type.
     Open,
-    /// Any number of the definition's values.
+    /// Any number of the definition's values, chosen by id.
     Closed,
 }
 
 impl AttributeCategory {
-    /// The words of the API.
+    /// The values of the API field.
     pub const NAMES: &'static [&'static str] = &["OPEN", "CLOSED"];
 
-    /// Reads the API's word.
+    /// Parses the value of the API field.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         match text {
             "OPEN" => Ok(Self::Open),
@@ -198,7 +199,7 @@ impl AttributeCategory {
         }
     }
 
-    /// The API's word.
+    /// The value of the API field.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "OPEN",
@@ -207,7 +208,7 @@ impl AttributeCategory {
     }
 }
 
-/// What OPEN content must look like.
+/// The type of OPEN content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributeType {
     /// Any text.
@@ -221,10 +222,10 @@ pub enum AttributeType {
 }
 
 impl AttributeType {
-    /// The words of the API.
+    /// The values of the API field.
     pub const NAMES: &'static [&'static str] = &["TEXT", "NUMBER", "BOOLEAN", "DATE"];
 
-    /// Reads the API's word.
+    /// Parses the value of the API field.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         match text {
             "TEXT" => Ok(Self::Text),
@@ -235,7 +236,7 @@ impl AttributeType {
         }
     }
 
-    /// The API's word.
+    /// The value of the API field.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Text => "TEXT",
@@ -245,7 +246,7 @@ impl AttributeType {
         }
     }
 
-    /// Whether content is of this type.
+    /// Whether the content is of this type.
     pub fn takes(self, content: &str) -> bool {
         match self {
             Self::Text => true,
@@ -274,7 +275,7 @@ fn is_json_number(text: &str) -> bool {
 }
 
 fn is_calendar_day(text: &str) -> bool {
-    // The parser alone would take blanks and signs in place of digits.
+    // The parser alone also accepts blanks and signs in place of digits.
     let shaped = text.len() == 10
         && text.bytes().enumerate().all(|(at, byte)| match at {
             4 | 7 => byte == b'-',
@@ -283,33 +284,34 @@ fn is_calendar_day(text: &str) -> bool {
     shaped && jiff::civil::Date::strptime("%Y-%m-%d", text).is_ok()
 }
 
-/// A workspace's definitions, archived ones included, in the order they were made.
+/// The definitions of a workspace, including archived ones, in the order of creation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Definitions(Vec<AttributeDefinition>);
 
 impl Definitions {
-    /// Takes the definitions of one workspace and puts them in order (created, then id).
+    /// Sorts the definitions of one workspace by creation time, then id.
     pub fn new(mut definitions: Vec<AttributeDefinition>) -> Self {
         definitions.sort_by_key(|definition| (definition.created_at, definition.id));
         Self(definitions)
     }
 
-    /// All of them.
+    /// All definitions, including archived ones.
     pub fn iter(&self) -> impl Iterator<Item = &AttributeDefinition> {
         self.0.iter()
     }
 
-    /// Those not archived.
+    /// The definitions that are not archived.
     pub fn active(&self, now: Timestamp) -> impl Iterator<Item = &AttributeDefinition> {
         self.0.iter().filter(move |definition| !definition.is_archived(now))
     }
 
-    /// The active definition of that id.
+    /// The active definition with this id.
     pub fn find_active(&self, id: AttributeId, now: Timestamp) -> Option<&AttributeDefinition> {
         self.active(now).find(|definition| definition.id == id)
     }
 
-    /// Whether the workspace may have this definition too: its number of active ones, and its key name.
+    /// Checks whether the workspace can add this definition: the key name must be free, and the number of
+    /// active definitions below the limit.
     pub fn admit(&self, new: &AttributeDefinition, now: Timestamp) -> Result<(), DefinitionRefused> {
         if let Some(same) = self.active(now).find(|definition| definition.key_name == new.key_name) {
             return Err(DefinitionRefused::KeyNameTaken { by: same.id });
@@ -320,7 +322,8 @@ impl Definitions {
         Ok(())
     }
 
-    /// A number that grows with every change of any definition: definitions are never removed, only archived.
+    /// A number that increases with every change of any definition. Definitions are archived and never
+    /// removed.
     pub fn version(&self) -> u64 {
         self.0.iter().map(|definition| definition.version).sum()
     }
@@ -381,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_takes_100_active_attributes_of_different_key_names() {
+    fn a_workspace_admits_100_active_attributes_with_different_key_names() {
         let open = NewAttribute { category: AttributeCategory::Open, ..closed(&[], AttributeType::Text) };
         let named = |n: usize| make(&NewAttribute { key_name: &format!("key{n}"), ..open }).unwrap();
         let mut all: Vec<AttributeDefinition> = (0..100).map(named).collect();

@@ -1,9 +1,9 @@
-//! Errors in one line.
+//! Error chains as one line of text.
 
 use std::error::Error;
 
-/// An error with everything that led to it, for one log line. Errors of this service name tables, codes and ids,
-/// no personal data.
+/// The message of an error and of all its sources, for one log line. The errors of this service contain table
+/// names, codes and ids, but no personal data.
 pub fn causes(error: &(dyn Error + 'static)) -> String {
     let mut told = error.to_string();
     let mut next = error.source();
@@ -23,7 +23,7 @@ mod tests {
     struct Outer(#[source] std::io::Error);
 
     #[test]
-    fn an_error_is_told_with_its_causes() {
+    fn the_text_contains_the_error_and_its_sources() {
         assert_eq!(causes(&Outer(std::io::Error::other("inner"))), "outer: inner");
     }
 }

@@ -1,4 +1,4 @@
-//! Contacts: the people a workspace talks with.
+//! Contacts: the customers of a workspace.
 
 pub mod search;
 
@@ -13,66 +13,66 @@ use crate::settings::user::{User, UserRef, UserStatus};
 use crate::text::{Cellphone, Email, Language, PersonName, Unfit, within};
 use crate::time::Timestamp;
 
-/// A contact. Whether it is NORMAL or PARTIAL is derived when read ([`Contact::contact_type`]), so that
-/// changing a definition rewrites no contact.
+/// A contact. The service derives NORMAL or PARTIAL when it reads the contact ([`Contact::contact_type`]), so
+/// a change to a definition rewrites no contact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contact {
     /// The contact's id.
     pub id: ContactId,
     /// The workspace it belongs to.
     pub workspace_id: WorkspaceId,
-    /// When it was made; its place in lists, which never changes.
+    /// When the contact was created. Determines its position in lists and never changes.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the contact last changed.
     pub updated_at: Timestamp,
     /// Given name.
     pub first_name: Option<PersonName>,
     /// Family name.
     pub last_name: Option<PersonName>,
-    /// E-mail address, unique within the workspace without case.
+    /// E-mail address, unique within the workspace regardless of case.
     pub email: Option<Email>,
     /// Phone number, unique within the workspace.
     pub cellphone: Option<Cellphone>,
-    /// Language the contact is written to in.
+    /// The contact's preferred language.
     pub language: Option<Language>,
     /// The internal user who owns the contact.
     pub owner: Option<Owner>,
-    /// What the contact holds of each attribute, archived ones included.
+    /// The content of each attribute, including archived ones.
     pub attributes: BTreeMap<AttributeId, AttributeContent>,
-    /// Grows by one with each change.
+    /// Increases by one with each change.
     pub version: u64,
 }
 
-/// The owner of a contact. The e-mail is copied for the owner filter: a user's e-mail never changes.
+/// The owner of a contact. The e-mail address is copied for the owner filter: a user's address never changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// The internal user.
     pub id: UserId,
-    /// The user's address.
+    /// The user's e-mail address.
     pub email: Email,
 }
 
-/// What a contact holds of one attribute; never empty.
+/// The content of one attribute; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttributeContent {
     /// Content of an OPEN attribute.
     Open(OpenContent),
-    /// Chosen values of a CLOSED attribute, in the order given, each once.
+    /// The chosen values of a CLOSED attribute, in the order given, without duplicates.
     Closed(Vec<ClosedValueId>),
 }
 
-/// Content of an OPEN attribute: 1 to 1,024 characters. Prints redacted.
+/// Content of an OPEN attribute: 1 to 1,024 characters. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OpenContent(String);
 
 impl OpenContent {
-    /// Reads content; the empty text, which clears an attribute, is not content.
+    /// Parses content. The empty text, which clears an attribute, is not content.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, AttributeDefinition::MAX_CONTENT)?;
         Ok(Self(text.to_owned()))
     }
 
-    /// The content as it was given.
+    /// The content as given.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -84,17 +84,17 @@ impl std::fmt::Debug for OpenContent {
     }
 }
 
-/// NORMAL when all required identity and custom attribute fields are present, PARTIAL otherwise.
+/// NORMAL if all required identity fields and custom attributes are present, otherwise PARTIAL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContactType {
-    /// Complete.
+    /// All required fields are present.
     Normal,
-    /// Something required is missing.
+    /// At least one required field is missing.
     Partial,
 }
 
 impl ContactType {
-    /// The API's word.
+    /// The value of the API field.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "NORMAL",
@@ -103,12 +103,12 @@ impl ContactType {
     }
 }
 
-/// A partial update: what is not named stays as it is.
+/// A partial update. An absent field stays unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContactUpdate {
-    /// Given name.
+    /// First name.
     pub first_name: Patch<PersonName>,
-    /// Family name.
+    /// Last name.
     pub last_name: Patch<PersonName>,
     /// E-mail address.
     pub email: Patch<Email>,
@@ -116,33 +116,33 @@ pub struct ContactUpdate {
     pub cellphone: Patch<Cellphone>,
     /// Language.
     pub language: Patch<Language>,
-    /// The internal user who is to own the contact.
+    /// The internal user who becomes the owner.
     pub owner: Patch<UserRef>,
-    /// Attributes named in the update, each once.
+    /// Updates of attributes, at most one for each attribute.
     pub attributes: Vec<AttributeUpdate>,
 }
 
-/// What an update says of one attribute.
+/// The update of one attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttributeUpdate {
-    /// An entry of `openAttributes`; no content clears the attribute.
+    /// An entry of `openAttributes`. Absent content clears the attribute.
     Open {
-        /// The attribute named.
+        /// The attribute's id.
         attribute: AttributeId,
-        /// Its new content.
+        /// The new content.
         content: Option<OpenContent>,
     },
-    /// An entry of `closedAttributes`; no values clear the attribute.
+    /// An entry of `closedAttributes`. An empty list clears the attribute.
     Closed {
-        /// The attribute named.
+        /// The attribute's id.
         attribute: AttributeId,
-        /// Its new values, each once.
+        /// The new values, without duplicates.
         values: Vec<ClosedValueId>,
     },
 }
 
 impl AttributeUpdate {
-    /// The attribute this entry is about.
+    /// The id of the attribute that this entry updates.
     pub fn attribute(&self) -> AttributeId {
         match self {
             Self::Open { attribute, .. } | Self::Closed { attribute, .. } => *attribute,
@@ -151,13 +151,15 @@ impl AttributeUpdate {
 }
 
 impl Contact {
-    /// The greatest size of what a contact shows, in bytes of UTF-8 (its texts, and names and texts of its active
-    /// attributes), so that its event stays within 256 KB whatever JSON escapes.
+    /// The greatest size in bytes of UTF-8 of the data that a contact shows (its texts, and the names and
+    /// texts of its active attributes). It keeps the contact's event within 256 KB even if JSON escapes
+    /// characters.
     pub const MAX_BYTES: usize = 128 * 1024;
-    /// The greatest size of what is stored of a contact, archived attributes included: DynamoDB takes 400 KB.
+    /// The greatest size in bytes of the stored contact, including archived attributes. DynamoDB allows 400
+    /// KB.
     pub const MAX_STORED_BYTES: usize = 300 * 1024;
 
-    /// A contact that holds nothing yet.
+    /// A new contact without any data.
     pub fn blank(id: ContactId, workspace_id: WorkspaceId, now: Timestamp) -> Self {
         Self {
             id,
@@ -175,7 +177,8 @@ impl Contact {
         }
     }
 
-    /// NORMAL iff first name, last name, e-mail, cellphone and every active required attribute are present.
+    /// NORMAL if and only if first name, last name, e-mail, cellphone and every active required attribute are
+    /// present.
     pub fn contact_type(&self, definitions: &Definitions, now: Timestamp) -> ContactType {
         let identity = self.first_name.is_some()
             && self.last_name.is_some()
@@ -188,10 +191,10 @@ impl Contact {
         if identity && attributes { ContactType::Normal } else { ContactType::Partial }
     }
 
-    /// The contact after an update: itself with the next version, or `None` when the update changes nothing.
+    /// The contact after an update, with the next version. Returns `None` if the update changes nothing.
     ///
-    /// `owner` is the user that [`ContactUpdate::owner`] names, where the workspace has one. Nothing is
-    /// decided here about uniqueness: only the store can tell.
+    /// `owner` is the user that [`ContactUpdate::owner`] refers to, if the workspace has one. This function
+    /// does not check uniqueness: only the store can.
     pub fn apply(
         &self,
         update: &ContactUpdate,
@@ -220,13 +223,13 @@ impl Contact {
         if next.shown_bytes(definitions, now) > Self::MAX_BYTES || next.bytes() > Self::MAX_STORED_BYTES {
             return Err(Refused::ContactTooLarge { max_bytes: Self::MAX_BYTES });
         }
-        // Receivers order what they get by it: it never stands still nor goes back, whatever the clocks do.
+        // Receivers order events by this time, so it always increases, even if the clock goes back.
         next.updated_at = now.max(self.updated_at.plus(Duration::from_millis(1)));
         next.version = self.version + 1;
         Ok(Some(next))
     }
 
-    /// The size in bytes of UTF-8 of what is stored: of CLOSED attributes the ids, archived ones included.
+    /// The stored size in bytes of UTF-8, including archived attributes. CLOSED attributes count their ids.
     pub fn bytes(&self) -> usize {
         const UUID: usize = 36;
         let attributes = self.attributes.values().map(|content| match content {
@@ -236,7 +239,7 @@ impl Contact {
         self.identity_bytes() + attributes.sum::<usize>()
     }
 
-    /// The size in bytes of UTF-8 of what is shown: of active attributes the names and texts.
+    /// The shown size in bytes of UTF-8. Active attributes count their names and texts.
     fn shown_bytes(&self, definitions: &Definitions, now: Timestamp) -> usize {
         let attributes = definitions.active(now).filter_map(|definition| {
             let texts = match self.attributes.get(&definition.id)? {
@@ -277,7 +280,7 @@ fn owner_after(
     }
 }
 
-/// What the contact is to hold of the attribute the entry names; nothing where the entry clears it.
+/// The new content of the entry's attribute; `None` if the entry clears the attribute.
 fn content_of(
     entry: &AttributeUpdate,
     definitions: &Definitions,

@@ -1,4 +1,4 @@
-//! Conversations: who talks with whom, and how it stands.
+//! Conversations: their participants, status and list position.
 
 mod opening;
 mod participant;
@@ -25,26 +25,26 @@ use crate::words::words;
 /// A conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conversation {
-    /// Its id.
+    /// The conversation's id.
     pub id: ConversationId,
     /// The workspace it belongs to.
     pub workspace_id: WorkspaceId,
-    /// Its title.
+    /// The title.
     pub name: Option<ConversationName>,
-    /// How it stands.
+    /// The present status.
     pub status: ConversationStatus,
-    /// The customers who take part, 1 to [`Conversation::MAX_EXTERNALS`], each once, in the order they joined.
+    /// The customers, 1 to [`Conversation::MAX_EXTERNALS`], without duplicates, in the order they joined.
     pub externals: Vec<External>,
-    /// The agents who take part, up to [`Conversation::MAX_INTERNALS`], each once, in the order they joined.
+    /// The agents, up to [`Conversation::MAX_INTERNALS`], without duplicates, in the order they joined.
     pub internals: Vec<Internal>,
-    /// When it was made; its place in lists, which never changes.
+    /// When the conversation was created. Determines its position in lists and never changes.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the conversation last changed.
     pub updated_at: Timestamp,
-    /// The shard of the newest-first list of all conversations in which it stands; never changes
+    /// The conversation's shard of the newest-first list of all conversations. It never changes
     /// ([`crate::settings::workspace::list_shard`]).
     pub list_shard: u8,
-    /// Grows by one with each change.
+    /// Increases by one with each change.
     pub version: u64,
 }
 
@@ -54,36 +54,37 @@ impl Conversation {
     /// The greatest number of internal participants.
     pub const MAX_INTERNALS: usize = 20;
 
-    /// The customers to whom what is said now goes, each by their line.
+    /// The present customers, each with their line.
     pub fn recipients(&self) -> Vec<Recipient> {
         let to =
             |external: &External| Recipient { contact: external.contact, channel: external.channel.clone() };
         self.externals.iter().map(to).collect()
     }
 
-    /// What the first interaction makes of it, a message from or to a customer: a GHOST turns ACTIVE. Onboarding
-    /// templates and internal notes are none.
+    /// The conversation after its first interaction, which is a message from or to a customer: a GHOST
+    /// becomes ACTIVE. Returns `None` if nothing changes. Onboarding templates and internal notes are not
+    /// interactions.
     pub fn at_interaction(&self, now: Timestamp) -> Option<Self> {
         let visible = Self { status: ConversationStatus::Active, ..self.clone() };
         (self.status == ConversationStatus::Ghost).then(|| visible.next_of(self, now))
     }
 
     fn next_of(self, before: &Self, now: Timestamp) -> Self {
-        // Receivers order what they get by it: it never stands still nor goes back, whatever the clocks do.
+        // Receivers order events by this time, so it always increases, even if the clock goes back.
         let updated_at = now.max(before.updated_at.plus(Duration::from_millis(1)));
         Self { updated_at, version: before.version + 1, ..self }
     }
 }
 
-/// A conversation's title: 1 to 256 characters, not blank. Prints redacted.
+/// A conversation's title: 1 to 256 characters, not blank. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConversationName(String);
 
 impl ConversationName {
-    /// The greatest number of characters.
+    /// The greatest number of characters in a title.
     pub const MAX: usize = 256;
 
-    /// Reads a title.
+    /// Parses a title.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
         if text.trim().is_empty() {
@@ -92,7 +93,7 @@ impl ConversationName {
         Ok(Self(text.to_owned()))
     }
 
-    /// The title as it was given.
+    /// The title as given.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -104,23 +105,23 @@ impl fmt::Debug for ConversationName {
     }
 }
 
-/// How a conversation stands. Any status may follow any other by an update.
+/// The status of a conversation. An update can change any status to any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConversationStatus {
-    /// Visible.
+    /// The conversation is visible.
     Active,
-    /// Invisible until its first interaction, which makes it ACTIVE.
+    /// The conversation is invisible until its first interaction, which makes it ACTIVE.
     Ghost,
-    /// Closed; a summary was made of it.
+    /// The conversation is closed, and the service made a summary of it.
     Released,
-    /// Open for any agent.
+    /// Any agent can take the conversation.
     NotAssignedToHuman,
-    /// Takes no messages.
+    /// The conversation accepts no messages.
     Blocked,
 }
 
 words!(
-    /// The words of the API, in the order of the specification.
+    /// The values of the API field, in the order of the specification.
     ConversationStatus {
         Active: "ACTIVE",
         Ghost: "GHOST",

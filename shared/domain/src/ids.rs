@@ -1,4 +1,4 @@
-//! Identifiers. Each is a UUID of its own type, so that a contact's id cannot stand where a user's belongs.
+//! Identifiers. Each kind of UUID has its own type, so a contact's id cannot be used as a user's.
 
 use std::fmt;
 
@@ -13,10 +13,11 @@ macro_rules! names_of_others {
         pub struct $name(String);
 
         impl $name {
-            /// The greatest number of characters.
+            /// The greatest number of characters in an id.
             pub const MAX: usize = 128;
 
-            /// Reads a name that somebody else gave: 1 to 128 characters, not blank.
+            /// Parses an id that another system assigned: 1 to 128 characters, not blank, without control
+            /// characters.
             pub fn parse(text: &str) -> Result<Self, Unfit> {
                 within(text, 1, Self::MAX)?;
                 if text.trim().is_empty() || text.chars().any(char::is_control) {
@@ -25,7 +26,7 @@ macro_rules! names_of_others {
                 Ok(Self(text.to_owned()))
             }
 
-            /// The text as it was given.
+            /// The id as given.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -40,17 +41,17 @@ macro_rules! names_of_others {
 }
 
 names_of_others! {
-    /// A line's id at the provider: WhatsApp's phone number id. `providerChannelId` of the API.
+    /// A line's id at the provider: WhatsApp's phone number id. `providerChannelId` in the API.
     ChannelId;
-    /// A brand of a workspace. `brandId` of the API.
+    /// A brand of a workspace. `brandId` in the API.
     BrandId;
-    /// The account at the provider that a line belongs to and that templates are approved for.
+    /// The account at the provider that owns a line. The provider approves templates for an account.
     BusinessAccountId;
 }
 
-/// Makes UUIDs. Production draws version 4 from the operating system; tests count.
+/// A source of UUIDs. Production uses random version 4 UUIDs from the operating system; tests use a counter.
 pub trait Ids: Send + Sync {
-    /// A fresh UUID, never given before.
+    /// A new UUID that was never returned before.
     fn next(&self) -> Uuid;
 }
 
@@ -61,22 +62,22 @@ macro_rules! uuid_ids {
         pub struct $name(Uuid);
 
         impl $name {
-            /// Reads the hyphenated spelling of RFC 9562, any version, in lower or upper case.
+            /// Parses the hyphenated form of RFC 9562, any version, in lower or upper case.
             pub fn parse(text: &str) -> Result<Self, Unfit> {
                 parse_uuid(text).map(Self)
             }
 
-            /// Wraps a UUID that is known to name this kind of thing.
+            /// Wraps a UUID that is known to identify an item of this kind.
             pub const fn from_uuid(uuid: Uuid) -> Self {
                 Self(uuid)
             }
 
-            /// A fresh id.
+            /// A new id.
             pub fn generate(ids: &dyn Ids) -> Self {
                 Self(ids.next())
             }
 
-            /// The bare UUID, for deriving other ids from this one.
+            /// The UUID, from which other ids can be derived.
             pub const fn as_uuid(&self) -> &Uuid {
                 &self.0
             }
@@ -97,7 +98,7 @@ macro_rules! uuid_ids {
 }
 
 uuid_ids! {
-    /// A tenant's workspace: the first part of every key of its rows.
+    /// A tenant's workspace. It is the first part of the partition keys of the tenant's rows.
     WorkspaceId;
     /// A contact of a workspace.
     ContactId;
@@ -109,28 +110,28 @@ uuid_ids! {
     AttributeId;
     /// One allowed value of a CLOSED attribute.
     ClosedValueId;
-    /// An API key's public name (never the key itself).
+    /// An API key's public id (never the key itself).
     KeyId;
-    /// A customer's webhook endpoint.
+    /// A tenant's webhook endpoint.
     EndpointId;
-    /// An event, derived from the change that made it.
+    /// An event. The id is derived from the change that caused the event.
     EventId;
-    /// What an operator asked of an endpoint's deliveries.
+    /// A job that an operator started for the deliveries of an endpoint.
     JobId;
     /// A conversation of a workspace.
     ConversationId;
     /// A message of a conversation.
     MessageId;
-    /// A file made ready for upload, and what became of it.
+    /// A file that was prepared for upload.
     MediaId;
-    /// A message template, of a workspace or of the platform.
+    /// A message template of a workspace or of the platform.
     TemplateId;
-    /// A captured lead: the `requestId` that a visitor's browser is answered.
+    /// A captured lead: the `requestId` in the response to the visitor's browser.
     LeadId;
 }
 
 fn parse_uuid(text: &str) -> Result<Uuid, Unfit> {
-    // `Uuid` reads braced, URN and unhyphenated spellings too; the API takes the canonical one alone.
+    // `Uuid` also parses braced, URN and unhyphenated forms; the API accepts only the canonical one.
     match Uuid::try_parse(text) {
         Ok(uuid) if text.len() == 36 => Ok(uuid),
         _ => Err(Unfit::NotAUuid),
@@ -142,13 +143,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_reads_lower_and_upper_case_and_prints_lower() {
+    fn an_id_parses_in_either_case_and_prints_in_lower_case() {
         let id = ContactId::parse("8C2D4E6F-1A3B-4C5D-8E7F-9A0B1C2D3E4F").unwrap();
         assert_eq!(id.to_string(), "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f");
     }
 
     #[test]
-    fn an_id_of_any_version_is_read_as_references_may_come_from_elsewhere() {
+    fn an_id_of_any_version_parses() {
         for text in ["00000000-0000-0000-0000-000000000000", "018f0000-0000-7000-8000-000000000000"] {
             assert!(ContactId::parse(text).is_ok(), "{text}");
         }

@@ -1,7 +1,7 @@
-//! Lanes: the places that work goes to, each worked on by one visitor at a time.
+//! Lanes: units of work that one worker processes at a time.
 //!
-//! What waits is scheduled by its lane, not by itself: the lane stands in a due index, and a queue message names a lane
-//! and nothing else. The work of a lane is found by reading the lane's own partition.
+//! The service schedules lanes, not single pieces of work: a lane has an entry in a due index, and a queue
+//! message contains only the id of a lane. The worker finds the work in the lane's own partition.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::time::Timestamp;
 /// The kinds of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LaneKind {
-    /// A slot of a webhook endpoint: its deliveries, many at the same time.
+    /// A slot of a webhook endpoint: its deliveries, many in parallel.
     Webhook,
-    /// A conversation: its messages, in their order.
+    /// A conversation: its messages, in order.
     Conversation,
     /// A lead: its first message.
     Lead,
 }
 
 impl LaneKind {
-    /// All of them.
+    /// All kinds of lanes.
     pub const ALL: [Self; 3] = [Self::Webhook, Self::Conversation, Self::Lead];
 
-    /// The word that queue messages and logs use.
+    /// The name in queue messages and logs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Webhook => "webhook",
@@ -35,20 +35,20 @@ impl LaneKind {
         }
     }
 
-    /// Reads the word.
+    /// Parses the name.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
 }
 
-/// A slot of a webhook endpoint: one partition of its deliveries.
+/// A slot of a webhook endpoint: one partition of the endpoint's deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot {
     /// The workspace of the endpoint.
     pub workspace: WorkspaceId,
     /// The endpoint.
     pub endpoint: EndpointId,
-    /// Which of the endpoint's slots, from 0.
+    /// The number of the slot, from 0.
     pub number: u8,
 }
 
@@ -64,7 +64,7 @@ pub enum LaneId {
 }
 
 impl LaneId {
-    /// Its kind.
+    /// The lane's kind.
     pub fn kind(&self) -> LaneKind {
         match self {
             Self::Webhook(_) => LaneKind::Webhook,
@@ -73,7 +73,7 @@ impl LaneId {
         }
     }
 
-    /// The workspace that it belongs to.
+    /// The lane's workspace.
     pub fn workspace(&self) -> WorkspaceId {
         match self {
             Self::Webhook(slot) => slot.workspace,
@@ -81,8 +81,9 @@ impl LaneId {
         }
     }
 
-    /// Whose turn its queue messages take: the queue serves groups in turn. An endpoint does not keep other endpoints
-    /// waiting, nor a workspace that writes to thousands the other workspaces.
+    /// The message group of the lane in its queue. The queue serves groups in turn: one endpoint does not
+    /// delay other endpoints, and a workspace with thousands of conversations does not delay other
+    /// workspaces.
     pub fn group(&self) -> Uuid {
         match self {
             Self::Webhook(slot) => *slot.endpoint.as_uuid(),
@@ -91,7 +92,7 @@ impl LaneId {
     }
 }
 
-/// `webhook <endpoint>/<slot>`, `conversation <id>`, `lead <id>`: for logs.
+/// Log format: `webhook <endpoint>/<slot>`, `conversation <id>` or `lead <id>`.
 impl fmt::Display for LaneId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind().as_str();
@@ -103,45 +104,47 @@ impl fmt::Display for LaneId {
     }
 }
 
-/// Which of the two webhook queues a lane's messages go to. Each queue has workers of its own, so that slow and silent
-/// endpoints hold up no others.
+/// The webhook queue of a lane's messages. Each of the two queues has its own workers, so slow endpoints do
+/// not delay other endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Track {
-    /// Endpoints that answer quickly, and those of which nothing is known.
+    /// Endpoints that respond quickly, and endpoints without measurements.
     Fast,
-    /// Endpoints that answer late or not at all.
+    /// Endpoints that respond late or never.
     Slow,
 }
 
-/// How a visit leaves its lane.
+/// The result of a visit to a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
-    /// Nothing is left to be done.
+    /// No work is left.
     Done,
-    /// Nothing is to be done before then, but for what is put in meanwhile.
+    /// No work is due before this time, except for new work.
     Waits(Timestamp),
-    /// Nothing is to be done before then, whatever is put in meanwhile.
+    /// No work is due before this time, including new work.
     Closed(Timestamp),
-    /// Work is left, and no time.
+    /// Work is left, but the worker has no time.
     TimeUp,
 }
 
-/// What brings the next visitor.
+/// How the next worker is called to the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DuePlan {
-    /// When the sweeper looks after the lane.
+    /// When the sweeper checks the lane.
     pub due_at: Timestamp,
-    /// Whether the sweeper itself is the plan, and not only there for when the queue message is lost.
+    /// Whether the sweeper is the intended way. `false` means that the sweeper only covers the loss of the
+    /// queue message.
     pub is_planned: bool,
-    /// For how long a queue message is held back; `None` where the sweeper brings the visitor.
+    /// The delay of the queue message. `None` if the sweeper calls the worker.
     pub wake_after: Option<Duration>,
 }
 
 impl Rest {
-    /// A queue holds a message back for 15 minutes at most.
+    /// The greatest delay of a queue message: 15 minutes.
     pub const LONGEST_DELAY: Duration = Duration::from_secs(900);
 
-    /// What brings the next visitor, if one is to come; `rescue` is how long after its message the sweeper comes.
+    /// How the next worker is called, if work is left. `rescue` is the time between the queue message and the
+    /// sweeper's check.
     pub fn plan(self, rescue: Duration, now: Timestamp) -> Option<DuePlan> {
         let at = match self {
             Self::Done => return None,
@@ -156,7 +159,7 @@ impl Rest {
         })
     }
 
-    /// Whether a lane may be left so although work was put in since the visitor looked.
+    /// Whether the worker may leave the lane even if new work arrived since it looked.
     pub fn holds_whatever_comes(self) -> bool {
         matches!(self, Self::Closed(_) | Self::TimeUp)
     }
@@ -167,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_within_15_minutes_comes_by_the_queue_and_later_by_the_sweeper() {
+    fn work_due_within_15_minutes_uses_the_queue_and_later_work_uses_the_sweeper() {
         let now = Timestamp::from_millis(1_767_323_045_678);
         let rescue = Duration::from_secs(120);
         let later = |seconds| now.plus(Duration::from_secs(seconds));
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_reads_back_and_other_words_are_none() {
+    fn the_name_of_a_kind_parses_and_other_names_do_not() {
         for kind in LaneKind::ALL {
             assert_eq!(LaneKind::parse(kind.as_str()), Some(kind));
         }
@@ -195,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_prints_its_kind_and_ids_and_takes_its_groups_turn() {
+    fn a_lane_prints_its_kind_and_ids_and_has_a_message_group() {
         let (workspace, id) = (WorkspaceId::from_uuid(Uuid::from_u128(1)), Uuid::from_u128(2));
         let slot = Slot { workspace, endpoint: EndpointId::from_uuid(id), number: 3 };
         let lanes = [

@@ -1,9 +1,9 @@
-//! Leads: visitors of a landing page who asked to be written to, and how the first message comes to them.
+//! Leads: visitors of a landing page who asked for contact, and how the service sends them the first message.
 //!
 //! ```text
 //! QUEUED --begun--> SENDING --accepted---------------------> SENT
-//!    |                |  ^-----surely not taken, throttled-- (waits, and is tried again)
-//!    |                |------refused, given up-------------> FAILED  --operator--> QUEUED
+//!    |                |  ^-----not accepted, rate limited--- (waits for a retry)
+//!    |                |------rejected, given up------------> FAILED  --operator--> QUEUED
 //!    |                '------no answer, sender died--------> UNKNOWN --operator--> QUEUED
 //!    |--cannot be sent: no line, no template, ...----------> FAILED
 //!    '--must not be sent: opted out, capture disabled------> SUPPRESSED
@@ -33,66 +33,67 @@ use crate::text::Cellphone;
 use crate::time::Timestamp;
 use crate::words::words;
 
-/// A lead that was accepted.
+/// An accepted lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lead {
-    /// Its id: the `requestId` that was answered.
+    /// The lead's id: the `requestId` of the response.
     pub id: LeadId,
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// The visitor's number.
+    /// The visitor's phone number.
     pub cellphone: Cellphone,
     /// The visitor's name.
     pub name: Option<LeadName>,
-    /// The brand in whose name is written.
+    /// The brand that sends the message.
     pub brand: BrandId,
-    /// The page.
+    /// The landing page.
     pub landing_uri: LandingUri,
-    /// What campaign brought the visitor there.
+    /// The campaign parameters of the landing page.
     pub utm: Utm,
-    /// The permission to write. Never changes.
+    /// The consent record. It never changes.
     pub consent: Consent,
-    /// The contact: the one to be made, until [`Lead::opened`]; then whoever has the number.
+    /// The contact. Before [`Lead::opened`] it is the contact to create, afterwards the contact that has the
+    /// number.
     pub contact: ContactId,
-    /// The conversation that is opened.
+    /// The conversation of the lead.
     pub conversation: ConversationId,
-    /// The message that is sent in it.
+    /// The message that is sent in the conversation.
     pub message: MessageId,
-    /// Whether contact, conversation and message stand.
+    /// Whether contact, conversation and message exist.
     pub opened: bool,
-    /// How far it has come.
+    /// The present state.
     pub state: LeadState,
-    /// Why it is FAILED, UNKNOWN or SUPPRESSED.
+    /// Why the lead is FAILED, UNKNOWN or SUPPRESSED.
     pub error: Option<PartError>,
-    /// How sending stands.
+    /// The progress of sending.
     pub progress: Progress,
-    /// When it was accepted.
+    /// When the service accepted the lead.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the lead last changed.
     pub updated_at: Timestamp,
-    /// Grows by one with each change of its state.
+    /// Increases by one with each change of the state.
     pub version: u64,
 }
 
-/// How far a lead has come.
+/// The state of a lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeadState {
-    /// Accepted; nothing was sent.
+    /// The service accepted the lead and sent nothing.
     Queued,
-    /// A call was begun, or is to be tried again.
+    /// A call was begun, or a retry is due.
     Sending,
     /// The provider accepted the message.
     Sent,
-    /// It is not sent, and not to be any more.
+    /// The message was not sent and will not be sent.
     Failed,
-    /// A call was begun whose outcome nobody knows.
+    /// A call was begun and its outcome is unknown.
     Unknown,
-    /// It must not be sent.
+    /// The message must not be sent.
     Suppressed,
 }
 
 words!(
-    /// The words.
+    /// The names of the states.
     LeadState {
         Queued: "QUEUED",
         Sending: "SENDING",
@@ -104,20 +105,21 @@ words!(
 );
 
 impl LeadState {
-    /// Whether nothing more is done about it by itself.
+    /// Whether the service does nothing more without an operator.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Queued | Self::Sending)
     }
 
-    /// Whether the visitor got no message by it and gets none: their next try is a new lead. An UNKNOWN one may have
-    /// been sent.
+    /// Whether the visitor received no message and will receive none. Their next request is then a new lead.
+    /// The message of an UNKNOWN lead may have been sent.
     pub fn came_to_nothing(self) -> bool {
         matches!(self, Self::Failed | Self::Suppressed)
     }
 }
 
 impl Lead {
-    /// For so long the same number and brand are the same lead, unless it came to nothing.
+    /// The time within which a request with the same number and brand repeats a lead, unless that lead is
+    /// FAILED or SUPPRESSED.
     pub const REPEATS: Duration = Duration::from_secs(24 * 3_600);
 }
 

@@ -1,8 +1,8 @@
-//! The rules of the service: types, decisions, tables as data, names.
+//! The business rules of the service: types, decisions and tables.
 //!
-//! Pure by construction: no I/O, no JSON, no clock, no randomness, no environment. Time comes in as a
-//! [`Timestamp`], ids as values made by an [`Ids`] the caller owns. Whatever decides, names or refuses
-//! something lives here, so that it can be tested row by row without a server.
+//! The crate is pure: it has no I/O, JSON, clock, randomness or environment. The caller passes the time as a
+//! [`Timestamp`] and an [`Ids`] that makes ids. All decisions, names and refusals are here, so tests can
+//! check them row by row without a server.
 
 pub mod access;
 pub mod attribute;
@@ -67,6 +67,6 @@ pub use webhook::{
     TrustedReceivers, WebhookEndpoint,
 };
 
-/// The platform's name, as the specification's placeholder spells it: the first part of every
-/// Integrations API error code and the value of `messagingProduct`.
+/// The platform's name, in the spelling of the specification's placeholder: the first part of every
+/// Integrations API error code, and the value of `messagingProduct`.
 pub const PLATFORM: &str = "SERVICE";

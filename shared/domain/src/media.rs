@@ -1,4 +1,4 @@
-//! Files: which may be uploaded, up to which size, and what is known of one that was.
+//! Files: which ones may be uploaded, their size limits, and their stored data.
 
 mod attached;
 mod file_name;
@@ -20,11 +20,11 @@ use crate::time::Timestamp;
 pub struct MediaDigest(String);
 
 impl MediaDigest {
-    // 32 bytes are 42 whole digits of Base64, one of which only four bits count, and a filling.
+    // 32 bytes have 43 Base64 digits and one padding character. The last digit carries only four bits.
     const PATTERN: &'static str = "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$";
     const LAST_DIGITS: &'static [u8] = b"AEIMQUYcgkosw048";
 
-    /// Reads the one spelling that Base64 (RFC 4648, section 4) has for 32 bytes.
+    /// Parses the canonical Base64 (RFC 4648, section 4) of 32 bytes.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let fits = match text.as_bytes() {
             [digits @ .., last, b'='] => {
@@ -37,71 +37,72 @@ impl MediaDigest {
         if fits { Ok(Self(text.to_owned())) } else { Err(Unfit::Shape { pattern: Self::PATTERN }) }
     }
 
-    /// The Base64 of the digest.
+    /// The Base64 text of the digest.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A file that is to be uploaded.
+/// A file in an upload request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declared {
-    /// Its original name.
+    /// The original name.
     pub name: FileName,
-    /// What it is uploaded as.
+    /// The type of the file.
     pub file_type: FileType,
-    /// Its MIME type, as [`FileType::format`] found it to belong to name and type.
+    /// The MIME type that [`FileType::format`] returned for the name and the type.
     pub content_type: &'static str,
-    /// The digest its bytes must have.
+    /// The required digest of the bytes.
     pub digest: MediaDigest,
-    /// Its size in bytes, if it is known before.
+    /// The size in bytes, if the request gives it.
     pub size: Option<u64>,
 }
 
-/// A file made ready for upload, and what became of it.
+/// A file that was prepared for upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Media {
     /// Its id.
     pub id: MediaId,
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// What it is uploaded as.
+    /// The type of the file.
     pub file_type: FileType,
-    /// Its MIME type.
+    /// The MIME type.
     pub content_type: String,
-    /// Its original name.
+    /// The original name.
     pub name: FileName,
-    /// The digest its bytes must have.
+    /// The required digest of the bytes.
     pub digest: MediaDigest,
-    /// Its size in bytes: as declared, if it was, and once a message referred to it as found.
+    /// The size in bytes: as declared, if it was, and as measured after a message referred to the file.
     pub size: Option<u64>,
-    /// When it was made ready.
+    /// When the file was prepared.
     pub created_at: Timestamp,
-    /// When it goes unless a message refers to it; absent once one has.
+    /// When the file expires unless a message refers to it. `None` after a message referred to it.
     pub expires_at: Option<Timestamp>,
 }
 
-/// What was uploaded, as the bucket knows it.
+/// The bucket's data about an uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uploaded {
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// The digest that the bucket found when it took it.
+    /// The digest that the bucket calculated during the upload.
     pub digest: Option<MediaDigest>,
 }
 
 impl Media {
-    /// The greatest number of files of one request.
+    /// The greatest number of files in one request.
     pub const MAX_AT_ONCE: usize = 20;
-    /// For how long a URL lets a file be uploaded.
+    /// How long an upload URL is valid.
     pub const UPLOAD_VALID: Duration = Duration::from_secs(10 * 60);
-    /// For how long a URL lets the provider fetch a file.
+    /// How long a URL for the provider's download is valid.
     pub const LINK_VALID: Duration = Duration::from_secs(60 * 60);
-    /// How long a file waits for a message: a day, in which a repeated request is answered with URLs signed anew, and
-    /// as long as the last of these is valid, so that nothing is uploaded behind the back of what clears up.
+    /// How long a file waits for a message: one day plus the validity of an upload URL. During the day, a
+    /// repeated request returns newly signed URLs. The additional time covers the last of them, so no upload
+    /// happens after the cleanup.
     pub const KEPT: Duration = Duration::from_secs(24 * 60 * 60 + Self::UPLOAD_VALID.as_secs());
 
-    /// A declared file, ready for upload.
+    /// A file of the request, prepared for upload.
     pub fn ready(file: &Declared, workspace: WorkspaceId, ids: &dyn Ids, now: Timestamp) -> Self {
         Self {
             id: MediaId::generate(ids),
@@ -116,13 +117,13 @@ impl Media {
         }
     }
 
-    /// Whether a message has referred to it: then it was found to be as declared, and stays.
+    /// Whether a message has referred to the file. The file was then checked and does not expire.
     pub fn is_referenced(&self) -> bool {
         self.expires_at.is_none()
     }
 
-    /// Whether what was uploaded, if anything was, is what was declared: its size in bytes. What is too large is to
-    /// be deleted.
+    /// The size in bytes if the uploaded file matches the declaration. If the result is
+    /// [`MediaFault::TooLarge`], the caller must delete the file.
     pub fn check(&self, uploaded: Option<&Uploaded>) -> Result<u64, Refused> {
         let uploaded = uploaded.ok_or(Refused::UnknownMedia { media: self.id })?;
         let max_bytes = self.file_type.max_bytes();
@@ -136,7 +137,7 @@ impl Media {
         Ok(uploaded.size)
     }
 
-    /// The file of a message, at the size found.
+    /// The file as part of a message. `size` is the measured size in bytes.
     pub fn attached(&self, size: u64) -> Attached {
         Attached {
             media: self.id,

@@ -1,4 +1,4 @@
-//! Messages: what is said in a conversation, the parts it is sent in, and how far each has come.
+//! Messages: their content, the parts in which the service sends them, and the status of each part.
 
 mod sending;
 pub mod summary;
@@ -21,129 +21,129 @@ use crate::words::words;
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its id.
+    /// The message's id.
     pub id: MessageId,
     /// The workspace.
     pub workspace_id: WorkspaceId,
     /// The conversation.
     pub conversation: ConversationId,
-    /// Its place in the conversation, from 1: what is sent is sent in this order.
+    /// The position in the conversation, from 1. Messages are sent in this order.
     pub seq: u64,
-    /// Whose word it is.
+    /// The author of the message.
     pub sent_by: SentBy,
-    /// What it says.
+    /// The content.
     pub content: Content,
-    /// The message it answers.
+    /// The message that this one answers.
     pub reply_to: Option<MessageId>,
-    /// To whom it is sent, in order; nobody if it is an internal note.
+    /// The recipients, in order; empty for an internal note.
     pub recipients: Vec<Recipient>,
-    /// What is sent, recipient by recipient, each in the order of [`Content::pieces`].
+    /// The parts: for each recipient, one for each piece, in the order of [`Content::pieces`].
     pub parts: Vec<Part>,
-    /// How the part at hand stands: the first that is not final.
+    /// The sending progress of the current part, which is the first one that is not final.
     pub progress: Progress,
-    /// When it was made.
+    /// When the message was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the message last changed.
     pub updated_at: Timestamp,
-    /// Grows by one with each change of a part's status.
+    /// Increases by one with each change of a part's status.
     pub version: u64,
 }
 
-/// A message as a caller asks for it.
+/// A message in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// Into which conversation.
+    /// The conversation that receives the message.
     pub conversation: ConversationId,
-    /// The text. Without one there are files.
+    /// The text. If it is absent, there are files.
     pub body: Option<MessageBody>,
-    /// The files, up to [`Message::MAX_MEDIA`], each once, in the order they are sent in.
+    /// The files, up to [`Message::MAX_MEDIA`], without duplicates, in sending order.
     pub media: Vec<MediaId>,
-    /// Whether it is sent to the customers; otherwise it is an internal note.
+    /// Whether the message goes to the customers. Otherwise it is an internal note.
     pub broadcast: bool,
-    /// The message it answers.
+    /// The message that this one answers.
     pub reply_to: Option<MessageId>,
 }
 
-/// Whose word a message is.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SentBy {
     /// A caller of the API.
     Api,
-    /// The workspace's or the caller's onboarding.
+    /// The onboarding templates of the workspace or the request.
     Onboarding,
-    /// Lead capture, which sends its message itself.
+    /// Lead capture, which sends the message itself.
     Lead,
     /// The customer.
     Customer,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Text, files, or both.
     Written {
         /// The text.
         body: Option<MessageBody>,
-        /// The files, up to [`Message::MAX_MEDIA`], each once.
+        /// The files, up to [`Message::MAX_MEDIA`], without duplicates.
         media: Vec<Attached>,
-        /// Whether it is sent to the customers; otherwise it is an internal note.
+        /// Whether the message goes to the customers. Otherwise it is an internal note.
         broadcast: bool,
     },
-    /// A template, filled when it is sent.
+    /// A template. The sender fills its variables.
     Template(Requested),
 }
 
-/// One call of the provider that a message asks for.
+/// One call of the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// To whom.
+    /// The recipient.
     pub recipient: ContactId,
-    /// Which piece of the content, from 0.
+    /// The number of the content's piece, from 0.
     pub index: usize,
-    /// How far it has come.
+    /// The present status.
     pub status: MessageStatus,
-    /// The provider's id of what it accepted.
+    /// The provider's id of the accepted message.
     pub provider_message_id: Option<String>,
-    /// Why it is FAILED or UNKNOWN.
+    /// Why the part is FAILED or UNKNOWN.
     pub error: Option<PartError>,
 }
 
-/// How far a part, and by its least advanced part a message, has come. Never goes backwards: the order is that of
-/// the ranks.
+/// The status of a part. The status of a message is that of its least advanced part. A status never goes
+/// back; the order of the variants is the rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MessageStatus {
-    /// Stored.
+    /// The part is stored.
     Queued,
-    /// A call was begun, or is to be tried again.
+    /// A call was begun, or a retry is due.
     Sending,
-    /// A call was begun whose outcome nobody knows; never tried again blindly.
+    /// A call was begun and its outcome is unknown. The service never repeats it blindly.
     Unknown,
-    /// Not sent, and not to be sent any more.
+    /// The part was not sent and will not be sent.
     Failed,
-    /// The provider accepted it.
+    /// The provider accepted the part.
     Sent,
-    /// It reached the customer.
+    /// The part reached the customer.
     Delivered,
-    /// The customer read it.
+    /// The customer read the part.
     Read,
 }
 
-/// A message's text: 1 to 4,096 characters after trimming. Prints redacted.
+/// A message's text: 1 to 4,096 characters after trimming. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct MessageBody(String);
 
 impl MessageBody {
-    /// The greatest number of characters, trimmed.
+    /// The greatest number of characters after trimming.
     pub const MAX: usize = 4_096;
 
-    /// Reads a text and trims it.
+    /// Parses and trims a text.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let trimmed = text.trim();
         within(trimmed, 1, Self::MAX)?;
         Ok(Self(trimmed.to_owned()))
     }
 
-    /// The text, trimmed.
+    /// The trimmed text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -155,23 +155,23 @@ impl fmt::Debug for MessageBody {
     }
 }
 
-/// One call's worth of a message.
+/// The content of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// Text alone.
     Text(&'a MessageBody),
-    /// A file, with the text as its caption where it takes one.
+    /// A file, with the text as caption if it has one.
     Media(&'a Attached, Option<&'a MessageBody>),
     /// A template.
     Template(&'a Requested),
 }
 
 impl Draft {
-    /// The conversation it goes into, of what was found under the ids it names; `replied` only if it is of that
-    /// conversation.
+    /// The conversation of the draft. `conversation` and `replied` are what was found under the draft's ids;
+    /// `replied` only if it belongs to that conversation.
     ///
-    /// Refused, in this order: a conversation that is not there (1002) or blocked (0409), a message replied to that is
-    /// not there (1001).
+    /// Errors, in this order: the conversation does not exist (1002) or is blocked (0409); the answered
+    /// message does not exist (1001).
     pub fn target(
         &self,
         conversation: Option<Conversation>,
@@ -187,7 +187,7 @@ impl Draft {
         }
     }
 
-    /// The message, all of it QUEUED: to all who take part in the conversation at this moment, with these files.
+    /// The message with these files, for all present customers of the conversation. All parts are QUEUED.
     pub fn message(
         &self,
         id: MessageId,
@@ -217,31 +217,31 @@ impl Draft {
 }
 
 impl Message {
-    /// The greatest number of files of a message.
+    /// The greatest number of files in a message.
     pub const MAX_MEDIA: usize = 10;
 
-    /// The least advanced part's status; QUEUED where nothing is sent.
+    /// The status of the least advanced part; QUEUED if nothing is sent.
     pub fn status(&self) -> MessageStatus {
         self.parts.iter().map(|part| part.status).min().unwrap_or(MessageStatus::Queued)
     }
 
-    /// Whether it is sent to customers at all.
+    /// Whether the message goes to customers.
     pub fn is_broadcast(&self) -> bool {
         !matches!(self.content, Content::Written { broadcast: false, .. })
     }
 
-    /// The first part that is not final.
+    /// The index of the first part that is not final.
     pub fn part_at_hand(&self) -> Option<usize> {
         self.parts.iter().position(|part| !part.status.is_final())
     }
 }
 
 impl Content {
-    /// The greatest number of characters of a caption.
+    /// The greatest number of characters in a caption.
     pub const MAX_CAPTION: usize = 1_024;
 
-    /// What is sent to each recipient, in order: a text that fits is the first file's caption, if that file takes
-    /// one; otherwise it goes before the files.
+    /// The pieces for each recipient, in order. The text is the caption of the first file if that file takes
+    /// a caption and the text is short enough. Otherwise the text comes before the files.
     pub fn pieces(&self) -> Vec<Piece<'_>> {
         let (body, media) = match self {
             Self::Template(requested) => return vec![Piece::Template(requested)],
@@ -257,7 +257,7 @@ impl Content {
         text.into_iter().chain(files).collect()
     }
 
-    /// The parts in which it goes to these recipients, all QUEUED.
+    /// The parts of this content for these recipients. All parts are QUEUED.
     pub fn parts_for(&self, recipients: &[Recipient]) -> Vec<Part> {
         let pieces = self.pieces().len();
         let queued = |contact, index| Part {
@@ -272,7 +272,7 @@ impl Content {
 }
 
 words!(
-    /// The words.
+    /// The names of the authors.
     SentBy {
         Api: "API",
         Onboarding: "ONBOARDING",
@@ -282,7 +282,7 @@ words!(
 );
 
 words!(
-    /// The words, in the order of the ranks.
+    /// The names of the statuses, in the order of their ranks.
     MessageStatus {
         Queued: "QUEUED",
         Sending: "SENDING",
@@ -295,7 +295,7 @@ words!(
 );
 
 impl MessageStatus {
-    /// Whether the sender has nothing more to do with the part.
+    /// Whether the sender has finished the part.
     pub fn is_final(self) -> bool {
         self > Self::Sending
     }

@@ -1,19 +1,19 @@
-//! The three things a partial update can say of a field.
+//! A partial update of one field.
 
-/// Omitted, `null` or a value: three states that `Option<Option<T>>` would blur.
+/// An absent field, `null` or a value: three states that are easier to read than `Option<Option<T>>`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Patch<T> {
-    /// The field was not sent: it stays as it is.
+    /// The field is absent. Its value stays.
     #[default]
     Keep,
-    /// The field was sent as `null`: it loses its value.
+    /// The field is `null`. Its value is removed.
     Clear,
-    /// The field was sent with a value.
+    /// The field has a new value.
     Set(T),
 }
 
 impl<T: Clone> Patch<T> {
-    /// What the field holds after this patch.
+    /// The value of the field after this patch.
     pub fn applied_to(&self, current: &Option<T>) -> Option<T> {
         match self {
             Self::Keep => current.clone(),
@@ -24,7 +24,7 @@ impl<T: Clone> Patch<T> {
 }
 
 impl<T> Patch<T> {
-    /// The value to be set, where there is one.
+    /// The new value, if there is one.
     pub fn as_set(&self) -> Option<&T> {
         match self {
             Self::Set(value) => Some(value),

@@ -1,7 +1,7 @@
-//! Where a phone number's country calling code ends.
+//! The country calling codes of phone numbers.
 
-/// Every country calling code assigned under ITU-T E.164, shared and international services included. No code
-/// begins with another, so that a number has one reading; a test holds the table to that.
+/// Every country calling code that ITU-T E.164 assigns, including shared and international services. No code
+/// begins with another one, so each number has one reading. A test checks this.
 const CALLING_CODES: &[&str] = &[
     "1", // North American Numbering Plan
     "7", // Russia, Kazakhstan
@@ -14,7 +14,7 @@ const CALLING_CODES: &[&str] = &[
     "30", "31", "32", "33", "34", "350", "351", "352", "353", "354", "355", "356", "357", "358", "359", "36",
     "370", "371", "372", "373", "374", "375", "376", "377", "378", "379", "380", "381", "382", "383", "385",
     "386", "387", "389", "39", "40", "41", "420", "421", "423", "43", "44", "45", "46", "47", "48", "49",
-    // The Americas outside of the North American plan
+    // The Americas outside the North American plan
     "500", "501", "502", "503", "504", "505", "506", "507", "508", "509", "51", "52", "53", "54", "55", "56",
     "57", "58", "590", "591", "592", "593", "594", "595", "596", "597", "598", "599",
     // South-East Asia and Oceania
@@ -27,9 +27,10 @@ const CALLING_CODES: &[&str] = &[
     "971", "972", "973", "974", "975", "976", "977", "979", "98", "992", "993", "994", "995", "996", "998",
 ];
 
-/// The digits behind the country calling code; `None` where the digits begin with no assigned code.
+/// The digits after the country calling code. `None` if the digits do not begin with an assigned code or
+/// nothing follows the code.
 ///
-/// `digits` are those of an E.164 number, without the `+`.
+/// `digits` are the digits of an E.164 number, without the `+`.
 pub fn national(digits: &str) -> Option<&str> {
     CALLING_CODES.iter().find_map(|code| digits.strip_prefix(code)).filter(|rest| !rest.is_empty())
 }
@@ -39,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_loses_its_country_calling_code() {
+    fn national_removes_the_country_calling_code() {
         for (digits, rest) in [
             ("14155550123", Some("4155550123")),
             ("79161234567", Some("9161234567")),

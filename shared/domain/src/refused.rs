@@ -1,127 +1,127 @@
-//! What the rules refuse, said as values. The edge gives each its status, code and title in one closed table.
+//! Refusals of valid requests. The edge maps each one to its status, code and title in one table.
 
 use crate::attribute::AttributeType;
 use crate::ids::{
     AttributeId, BrandId, ChannelId, ClosedValueId, ContactId, MediaId, MessageId, TeamId, TemplateId,
 };
 
-/// A request that was read without fault and may still not be carried out.
+/// Why the service cannot execute a request that is well-formed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The workspace has no active attribute of that id.
+    /// The workspace has no active attribute with this id.
     #[error("no active attribute {attribute}")]
     UnknownAttribute {
-        /// The id given.
+        /// The id in the request.
         attribute: AttributeId,
     },
-    /// The content is not of the attribute's type, or the attribute is not OPEN.
+    /// The content does not have the attribute's type, or the attribute is not OPEN.
     #[error("the content does not fit attribute {attribute}")]
     ContentUnfit {
         /// The attribute.
         attribute: AttributeId,
-        /// The type its content must have; absent where the attribute takes values, not content.
+        /// The required type; `None` if the attribute takes values instead of content.
         expected: Option<AttributeType>,
     },
-    /// The value is not one of the attribute's, or the attribute is not CLOSED.
+    /// The attribute does not allow this value, or the attribute is not CLOSED.
     #[error("attribute {attribute} has no value {value}")]
     UnknownClosedValue {
         /// The attribute.
         attribute: AttributeId,
-        /// The id given.
+        /// The id in the request.
         value: ClosedValueId,
     },
-    /// The owner named is no active internal user of the workspace.
+    /// The owner in the request is not an active internal user of the workspace.
     #[error("the owner is not an active internal user")]
     UnknownOwner,
     /// The e-mail address or phone number belongs to another contact of the workspace.
     #[error("{} belongs to contact {contact}", field.as_str())]
     IdentityTaken {
-        /// Which of the two.
+        /// The field that is taken.
         field: IdentityField,
-        /// The contact that has it.
+        /// The contact that has the value.
         contact: ContactId,
     },
-    /// With the update the contact would be larger than a row and its event may be.
+    /// After the update, the contact would exceed a size limit of rows or events.
     #[error("the contact would be larger than {max_bytes} bytes")]
     ContactTooLarge {
         /// The limit in bytes of UTF-8.
         max_bytes: usize,
     },
-    /// The conversation takes no messages.
+    /// The conversation accepts no messages.
     #[error("the conversation is blocked")]
     ConversationBlocked,
-    /// No template of that id is to be had in the workspace.
+    /// Neither the workspace nor the platform has a template with this id.
     #[error("no template {template}")]
     UnknownTemplate {
-        /// The id given.
+        /// The id in the request or the configuration.
         template: TemplateId,
-        /// Who asked for it.
+        /// Where the template comes from.
         origin: Origin,
     },
-    /// The provider has not approved the template for the account behind a participant's line.
+    /// The provider has not approved the template for the account of a participant's line.
     #[error("template {template} is not approved for the account behind line {channel:?}")]
     TemplateNotApproved {
         /// The template.
         template: TemplateId,
         /// The line.
         channel: ChannelId,
-        /// Who asked for it.
+        /// Where the template comes from.
         origin: Origin,
     },
-    /// The template has variables that the caller did not fill.
+    /// The request does not give all parameters of the template.
     #[error("template {template} lacks parameters")]
     MissingParameters {
         /// The template.
         template: TemplateId,
-        /// The variables' names, in the order of the body.
+        /// The names of the missing variables, in the order of the body.
         parameters: Vec<String>,
     },
-    /// The template takes no such parameters from a caller.
+    /// The request gives parameters that the template does not take from a caller.
     #[error("template {template} does not take these parameters")]
     ForeignParameters {
         /// The template.
         template: TemplateId,
-        /// The names given, in alphabetical order.
+        /// The names of these parameters, in alphabetical order.
         parameters: Vec<String>,
     },
-    /// Line or brand cannot be resolved.
+    /// The line or brand cannot be resolved.
     #[error("the line or brand cannot be resolved")]
     UnknownLine {
-        /// The line named.
+        /// The line in the request.
         channel: Option<ChannelId>,
-        /// The brand named.
+        /// The brand in the request.
         brand: Option<BrandId>,
     },
     /// A participant cannot be resolved.
     #[error("a participant cannot be resolved")]
     UnknownParticipant {
-        /// As the caller named them.
+        /// The participant's identifier in the request.
         identifier: String,
-        /// `ID` or `EMAIL`.
+        /// The type of the identifier: `ID`, `EMAIL` or `PHONE`.
         identifier_type: &'static str,
     },
-    /// A team together with internal participants.
+    /// The request contains a team and internal participants.
     #[error("a team cannot be combined with internal participants")]
     TeamWithInternals {
         /// The team.
         team: TeamId,
     },
-    /// The workspace has no such team.
+    /// The workspace has no team with this id.
     #[error("no team {team}")]
     UnknownTeam {
-        /// The id given.
+        /// The id in the request.
         team: TeamId,
     },
-    /// A configured template would need values that only the caller can give.
+    /// A configured template has variables that only a caller can fill.
     #[error("configured template {template} needs the caller's values")]
     ConfiguredTemplateNeedsCaller {
         /// The template.
         template: TemplateId,
     },
-    /// Nobody external would be left in the conversation.
+    /// The update would remove the last external participant.
     #[error("a conversation needs an external participant")]
     NoExternalLeft,
-    /// More participants than a conversation takes.
+    /// The conversation would have too many participants.
     #[error("too many participants")]
     TooManyParticipants {
         /// `externals` or `internals`.
@@ -129,59 +129,59 @@ pub enum Refused {
         /// The greatest number.
         max: usize,
     },
-    /// More customers who are no contacts yet than one update can make besides all else it changes.
+    /// The update would create more contacts than fit into one transaction with its other changes.
     #[error("too many new contacts in one update")]
     TooManyStrangers {
-        /// How many it can make.
+        /// The number of contacts that fit.
         max: usize,
     },
-    /// The media is unknown, another workspace's, expired, or was not uploaded.
+    /// The media is unknown, belongs to another workspace, has expired, or was not uploaded.
     #[error("no uploaded media {media}")]
     UnknownMedia {
-        /// The id given.
+        /// The id in the request.
         media: MediaId,
     },
-    /// What was uploaded is over its limit or has another digest than declared.
+    /// The uploaded file exceeds its size limit, or its digest is not the declared one.
     #[error("media {media} is not as declared")]
     MediaUnfit {
         /// The media.
         media: MediaId,
-        /// What is wrong with it.
+        /// The fault.
         reason: MediaFault,
     },
-    /// The message replied to is not of the conversation.
+    /// The answered message is not in the conversation.
     #[error("no message {message} in the conversation")]
     UnknownReply {
-        /// The id given.
+        /// The id in the request.
         message: MessageId,
     },
-    /// The workspace has no such conversation to write into.
+    /// The workspace has no conversation with this id.
     #[error("no such conversation")]
     UnknownConversation,
 }
 
-/// Who asked for a template.
+/// Where a template comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The caller.
+    /// The request.
     Request,
     /// The workspace's onboarding sequence.
     WorkspaceConfiguration,
 }
 
-/// What is wrong with an uploaded file.
+/// The fault of an uploaded file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MediaFault {
-    /// It is larger than its type allows, in bytes; it was deleted.
+    /// The file is larger than its type allows. The service deleted it.
     TooLarge {
         /// The limit in bytes.
         max_bytes: u64,
     },
-    /// Its bytes have another SHA-256 than declared.
+    /// The SHA-256 of the bytes is not the declared one.
     OtherDigest,
 }
 
-/// The fields by which a contact is unique within its workspace.
+/// The fields that are unique among a workspace's contacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdentityField {
     /// The e-mail address, compared without case.
@@ -191,7 +191,7 @@ pub enum IdentityField {
 }
 
 impl IdentityField {
-    /// The API's field name.
+    /// The name of the API field.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Email => "email",

@@ -1,4 +1,4 @@
-//! When a failed delivery is tried again.
+//! Retry schedules and jitter.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::text::Unfit;
 use crate::time::Timestamp;
 
-/// The waits after the first, second, ... failure. A deployment may shorten them (the template's parameters).
+/// The waits after the first, second, ... failure. Parameters of the deployment's template can replace them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RetrySchedule(Vec<Duration>);
 
@@ -17,16 +17,17 @@ impl RetrySchedule {
     const DEFAULT_SECONDS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
     const MAX_WAITS: usize = 30;
     const MAX_SECONDS: u64 = 7 * 86_400;
-    /// A receiver may ask for more patience, but not so much that nobody would look for the delivery any more.
+    /// The limit of a receiver's `Retry-After`: 12 hours. A longer wait would make the delivery useless.
     const MAX_RETRY_AFTER: Duration = Duration::from_secs(12 * 3_600);
 
-    /// The schedule of these waits, for those that a deployment does not name itself.
+    /// A schedule with these waits, for schedules that no deployment parameter sets.
     pub fn of(waits: &[Duration]) -> Self {
         Self(waits.to_vec())
     }
 
-    /// When to try again after the `failures`-th failure (1 for the first); never once the schedule is used up.
-    /// `asked` is what the receiver asked for ([`parse_retry_after`]): it lengthens the wait and never shortens it.
+    /// The time of the next attempt after the `failures`-th failure (1 is the first). `None` if the schedule
+    /// is used up. `asked` is the wait that the receiver requested ([`parse_retry_after`]). It can lengthen
+    /// the wait, up to 12 hours, but never shortens it.
     pub fn next_attempt(
         &self,
         failures: u32,
@@ -40,7 +41,7 @@ impl RetrySchedule {
         Some(now.plus(wait.max(asked)))
     }
 
-    /// When to try again after the `times`-th time (1 for the first); the last wait repeats.
+    /// The time of the next attempt after the `times`-th time (1 is the first). The last wait repeats.
     pub fn repeating(&self, times: u32, jitter: Jitter, now: Timestamp) -> Timestamp {
         let position = usize::try_from(times).unwrap_or(usize::MAX).saturating_sub(1);
         let wait = self.0.get(position).or(self.0.last()).copied().unwrap_or_default();
@@ -57,7 +58,7 @@ impl Default for RetrySchedule {
 impl FromStr for RetrySchedule {
     type Err = Unfit;
 
-    /// Reads comma-separated whole seconds.
+    /// Parses whole seconds, separated by commas.
     fn from_str(text: &str) -> Result<Self, Unfit> {
         const WRONG: Unfit = Unfit::Value {
             reason: "a retry schedule is 1 to 30 waits in whole seconds, at most a week each, separated by commas",
@@ -71,47 +72,46 @@ impl FromStr for RetrySchedule {
     }
 }
 
-/// A random part of 0 to 20 % by which a wait is lengthened, so that the deliveries that failed together do not
-/// come back together.
+/// A random addition of 0 to 20 % to a wait. It spreads the retries of deliveries that failed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter(u32);
 
 impl Jitter {
-    /// No part at all.
+    /// No addition.
     pub const NONE: Self = Self(0);
-    /// The part is wait / 5 x n / 2^32.
+    /// The addition is wait / 5 x n / (2^32 - 1).
     const SHARE: u32 = 5;
 
-    /// Takes its randomness from a random id, such as an attempt's lease. (The first 32 bits of a UUID of
-    /// version 4 are random.)
+    /// Takes the randomness from a random id, such as an attempt's lease. (The first 32 bits of a version 4
+    /// UUID are random.)
     pub fn of(id: &Uuid) -> Self {
         Self((id.as_u128() >> 96) as u32)
     }
 
-    /// The wait and the random part of it.
+    /// The wait plus its random addition.
     pub fn lengthen(self, wait: Duration) -> Duration {
         wait + self.part_of(self.share_of(wait))
     }
 
-    /// By how much a wait is lengthened at most.
+    /// The greatest addition to a wait.
     pub fn share_of(self, wait: Duration) -> Duration {
         wait / Self::SHARE
     }
 
-    /// A random part of a time, from nothing to all of it.
+    /// A random part of a duration, from zero to the whole duration.
     pub fn part_of(self, time: Duration) -> Duration {
         time.mul_f64(f64::from(self.0) / f64::from(u32::MAX))
     }
 }
 
-/// Reads a `Retry-After` header: seconds, or an HTTP date in any of the three forms that HTTP knows. Anything else
-/// is as if it had not been sent.
+/// Parses a `Retry-After` header: seconds, or an HTTP date in one of HTTP's three formats. Returns `None` for
+/// anything else.
 pub fn parse_retry_after(text: &str, now: Timestamp) -> Option<Duration> {
     const HTTP_DATES: [&str; 3] =
         ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
     let text = text.trim();
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
-        // More digits than a number holds is longer than any wait that is kept.
+        // A number that does not fit is greater than any wait that is used.
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::from(u32::MAX))));
     }
     let date = HTTP_DATES.iter().find_map(|form| jiff::civil::DateTime::strptime(form, text).ok())?;
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_receiver_asks_for_lengthens_up_to_12_hours_and_never_shortens() {
+    fn a_receivers_wait_lengthens_up_to_12_hours_and_never_shortens() {
         assert_eq!(wait(1, Some(secs(60)), NONE), Some(secs(60)));
         assert_eq!(wait(2, Some(secs(60)), NONE), Some(secs(300)));
         assert_eq!(wait(1, Some(secs(1_000_000)), NONE), Some(secs(43_200)));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schedule_is_read_from_seconds_with_commas() {
+    fn a_schedule_parses_from_seconds_with_commas() {
         assert_eq!(
             "5,300,1800,7200,18000,36000,50400,72000,86400".parse::<RetrySchedule>(),
             Ok(RetrySchedule::default())
@@ -207,7 +207,7 @@ mod tests {
         }
 
         #[test]
-        fn no_header_breaks_the_reader(text in ".{0,60}") {
+        fn the_retry_after_parser_never_panics(text in ".{0,60}") {
             let _ = parse_retry_after(&text, NOW);
         }
     }

@@ -1,24 +1,25 @@
-//! Values that must not reach a log.
+//! Secret values and their randomness.
 
 use std::fmt;
 
-/// Draws the bytes of keys and secrets. Production asks the operating system; tests repeat themselves.
+/// A source of random bytes for keys and secrets. Production uses the operating system; tests use a
+/// repeatable source.
 pub trait Randomness: Send + Sync {
-    /// Fills the bytes so that nobody can foretell them.
+    /// Fills the buffer with unpredictable bytes.
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// A text that prints as `[redacted]`: keys, signing secrets, tokens.
+/// A text whose debug output is `[redacted]`: keys, signing secrets, tokens.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes the text into custody.
+    /// Wraps a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself. Named so that each use stands out in review.
+    /// The plain text. The method's name makes each use visible in a review.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! What the sending of messages and of leads share: how a call ended, what follows from it, and when it is tried again.
+//! The common rules for sending messages and leads: call outcomes, their consequences, and retries.
 
 mod end;
 mod error;

@@ -1,5 +1,5 @@
-//! What operators set up for a workspace: the workspace itself and its teams, users, lines and brands, templates,
-//! onboarding.
+//! The settings of a workspace that operators manage: the workspace and its teams, users, lines and brands,
+//! templates, onboarding.
 
 pub mod line;
 pub mod onboarding;

@@ -1,4 +1,4 @@
-//! API keys: their form, their scopes, when they are good.
+//! API keys: their format, scopes and validity.
 
 use crate::encoding::{base62, is_base62, random_base62, sha256_hex};
 use crate::ids::{KeyId, WorkspaceId};
@@ -6,9 +6,10 @@ use crate::secret::Secret;
 use crate::text::{Unfit, operator_name};
 use crate::time::Timestamp;
 
-/// The text a client sends in `x-api-key`: `msk_`, 32 random base62 characters and 6 that check them.
+/// The text that a client sends in `x-api-key`: `msk_`, 32 random base62 characters and a checksum of 6
+/// characters.
 ///
-/// The check (CRC-32 in base62) lets a mistyped key be refused without a look into the table.
+/// The checksum (CRC-32 in base62) lets the service reject a mistyped key without a table look-up.
 #[derive(Clone)]
 pub struct ApiKeyToken(Secret);
 
@@ -17,7 +18,7 @@ impl ApiKeyToken {
     const RANDOM: usize = 32;
     const CHECK: usize = 6;
 
-    /// Reads a key as sent; `None` for anything that was never given out.
+    /// Parses a key. Returns `None` if the prefix, the length, the characters or the checksum is wrong.
     pub fn parse(text: &str) -> Option<Self> {
         let body = text.strip_prefix(Self::PREFIX)?;
         let known = is_base62(body);
@@ -28,19 +29,20 @@ impl ApiKeyToken {
         (check == Self::check_of(random)).then(|| Self(Secret::new(text)))
     }
 
-    /// Makes a key from random numbers, one for each four characters.
+    /// Makes a key from random numbers. Each number gives four characters.
     pub fn from_entropy(entropy: [u64; 8]) -> Self {
         let random = random_base62(&entropy);
         let check = Self::check_of(&random);
         Self(Secret::new(format!("{}{random}{check}", Self::PREFIX)))
     }
 
-    /// The key itself, to be shown once.
+    /// The plain text of the key. Operators see it once.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
 
-    /// What is stored: the SHA-256 of the key in lower-case hex. The key has 190 bits, so no salt is needed.
+    /// The value that is stored: the SHA-256 of the key in lower-case hex. The key has 190 random bits, so no
+    /// salt is needed.
     pub fn sha256_hex(&self) -> String {
         sha256_hex(self.expose().as_bytes())
     }
@@ -50,29 +52,29 @@ impl ApiKeyToken {
     }
 }
 
-/// A key as the service knows it: never the key, only its hash, which is where the row stands.
+/// A stored key. The service stores only the hash of the key, which is the key of the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {
-    /// Public name of the key, for lists and revocation.
+    /// The public id of the key, for lists and revocation.
     pub id: KeyId,
-    /// The one workspace the key opens.
+    /// The only workspace that the key gives access to.
     pub workspace_id: WorkspaceId,
-    /// Name shown to operators, 1 to 256 characters.
+    /// The name that operators see, 1 to 256 characters.
     pub name: String,
-    /// What the key may do.
+    /// What the key allows.
     pub scopes: Scopes,
-    /// How fast it may be used.
+    /// The rate limit of the key.
     pub rate: RateLimit,
-    /// When it was made.
+    /// When the key was created.
     pub created_at: Timestamp,
-    /// From then on it is refused.
+    /// When the key expires, if it does.
     pub expires_at: Option<Timestamp>,
-    /// Since then it is refused.
+    /// When the key was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
 }
 
 impl ApiKey {
-    /// A new key. An expiry, where there is one, lies ahead.
+    /// Creates a key. Returns an error if the expiry is not in the future or the name is invalid.
     pub fn new(
         id: KeyId,
         workspace_id: WorkspaceId,
@@ -88,41 +90,42 @@ impl ApiKey {
         Ok(Self { id, workspace_id, name, scopes, rate, created_at: now, expires_at, revoked_at: None })
     }
 
-    /// Whether the key opens its workspace at this moment.
+    /// Whether the key is valid at this time: not revoked and not expired.
     pub fn is_good(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|at| now < at)
     }
 }
 
-/// What a new key is given.
+/// The scopes, the rate limit and the expiry of a new key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// What the key may do.
+    /// What the key allows.
     pub scopes: Scopes,
-    /// How fast it may be used.
+    /// The rate limit of the key.
     pub rate: RateLimit,
-    /// From when on it is refused.
+    /// When the key expires, if it does.
     pub expires_at: Option<Timestamp>,
 }
 
-/// A token bucket: so many requests at once, refilled at so many a second.
+/// A token bucket: its capacity (`burst`) and its refill rate (`per_second`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
-    /// Requests a second in the long run, 1 to [`RateLimit::MAX_PER_SECOND`].
+    /// Sustained requests per second, 1 to [`RateLimit::MAX_PER_SECOND`].
     pub per_second: u32,
-    /// Requests that may come at once after a rest, 1 to [`RateLimit::MAX_BURST`].
+    /// Requests that a full bucket admits at once, 1 to [`RateLimit::MAX_BURST`].
     pub burst: u32,
 }
 
 impl RateLimit {
-    /// One row of the limiter's table takes at most 1,000 writes a second, and a request may need two.
+    /// The greatest rate. One row of the limiter's table takes at most 1,000 writes a second, and a request
+    /// may need two writes.
     pub const MAX_PER_SECOND: u32 = 500;
-    /// A minute's worth at the greatest rate.
+    /// The greatest burst: one minute at the greatest rate.
     pub const MAX_BURST: u32 = 30_000;
-    /// What a key gets when the operator says nothing.
+    /// The limit of a key whose operator gives none.
     pub const DEFAULT: Self = Self { per_second: 50, burst: 100 };
 
-    /// A limit within its bounds.
+    /// Makes a limit. Returns an error if a value is out of bounds.
     pub fn new(per_second: u32, burst: u32) -> Result<Self, Unfit> {
         if !(1..=Self::MAX_PER_SECOND).contains(&per_second) {
             return Err(Unfit::Value { reason: "the rate must be 1 to 500 requests per second" });
@@ -134,7 +137,7 @@ impl RateLimit {
     }
 }
 
-/// One thing a key may do.
+/// One permission of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// Endpoints 2 and 3.
@@ -167,7 +170,7 @@ impl Scope {
         ("messages:write", Self::MessagesWrite),
     ];
 
-    /// The words of scopes, `*` (every scope, future ones too) last.
+    /// The names of the scopes. The last one is `*` (every scope, including future ones).
     pub const NAMES: &'static [&'static str] = &[
         "conversations:read",
         "conversations:write",
@@ -185,17 +188,17 @@ impl Scope {
     }
 }
 
-/// What a key may do: everything, or a list.
+/// The scopes of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scopes {
-    /// `*`: every scope, future ones too.
+    /// `*`: every scope, including future ones.
     All,
-    /// These, each once, in order.
+    /// These scopes, sorted, without duplicates.
     Only(Vec<Scope>),
 }
 
 impl Scopes {
-    /// Reads the words of [`Scope::NAMES`].
+    /// Parses scope names from [`Scope::NAMES`].
     pub fn parse<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, Unfit> {
         let mut scopes = vec![];
         for word in words {
@@ -212,7 +215,7 @@ impl Scopes {
         Ok(Self::Only(scopes))
     }
 
-    /// The words, for rows and lists.
+    /// The names of the scopes, for rows and lists.
     pub fn names(&self) -> Vec<&'static str> {
         match self {
             Self::All => vec!["*"],
@@ -220,7 +223,7 @@ impl Scopes {
         }
     }
 
-    /// Whether a key with these scopes may do that.
+    /// Whether these scopes include `wanted`.
     pub fn allow(&self, wanted: Scope) -> bool {
         match self {
             Self::All => true,
@@ -238,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_a_prefix_32_random_characters_and_a_check_of_6() {
+    fn a_key_has_a_prefix_32_random_characters_and_a_checksum_of_6() {
         let key = token();
         assert_eq!(key.expose().len(), "msk_".len() + 32 + 6);
         assert!(key.expose().starts_with("msk_1000200030"), "{}", key.expose());
@@ -247,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wrong_character_anywhere_is_noticed() {
+    fn the_checksum_detects_one_wrong_character_anywhere() {
         let key = token().expose().to_owned();
         for at in 0..key.len() {
             let other = if &key[at..=at] == "x" { "y" } else { "x" };
@@ -260,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_good_until_it_expires_or_is_revoked() {
+    fn a_key_is_valid_until_it_expires_or_is_revoked() {
         let at = Timestamp::from_millis;
         let key = ApiKey {
             id: KeyId::from_uuid(uuid::Uuid::nil()),
@@ -278,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_expires_in_the_future_and_its_rate_is_within_bounds() {
+    fn a_new_key_must_expire_in_the_future_and_its_rate_must_be_in_bounds() {
         let nil = uuid::Uuid::nil();
         let new = |expires_at: i64| {
             let expires_at = Some(Timestamp::from_millis(expires_at));
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_allow_what_they_name_and_a_star_allows_all() {
+    fn scopes_allow_only_what_they_list_and_a_star_allows_all() {
         let reading = Scopes::parse(["users:read", "contacts:read", "users:read"]).unwrap();
         assert_eq!(reading.names(), ["contacts:read", "users:read"]);
         assert!(reading.allow(Scope::UsersRead));

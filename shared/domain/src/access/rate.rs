@@ -1,59 +1,62 @@
-//! The rate limit of a key: the generic cell rate algorithm (a token bucket held in one number).
+//! The rate limit of a key: the generic cell rate algorithm (a token bucket stored as one number).
 //!
-//! The number is the *theoretical arrival time*: when the bucket will be full again. Each admitted request
-//! moves it by one interval; a request is refused when it lies further ahead than the burst reaches. All in
-//! whole microseconds since 1970.
+//! The number is the *theoretical arrival time*: the time at which the bucket is full again. Each admitted
+//! request moves it forward by one interval. A request is refused if this time is further ahead of the
+//! present than the tolerance, which follows from the burst. All numbers are whole microseconds since 1970.
 
 use std::time::Duration;
 
 use crate::access::api_key::RateLimit;
 use crate::time::Timestamp;
 
-/// The arithmetic of one [`RateLimit`].
+/// The interval and the tolerance of one [`RateLimit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gcra {
     interval: i64,
     tolerance: i64,
 }
 
-/// What a bucket says to a request.
+/// The decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RateVerdict {
-    /// The bucket is full: the theoretical arrival time lies behind and starts anew from the present.
+    /// The request is admitted. The bucket is full: the theoretical arrival time is in the past and restarts
+    /// from the present.
     Idle,
-    /// The bucket has been drawn from and holds more: the theoretical arrival time moves on from where it is.
+    /// The request is admitted. The bucket is partly used: the theoretical arrival time moves on from its
+    /// present value.
     Hot,
-    /// The bucket is empty.
+    /// The request is refused. The bucket is empty.
     Empty {
-        /// When it will hold one request again, if nobody else takes it.
+        /// The time until the bucket holds one request again, if no other request takes it.
         retry_after: Duration,
     },
 }
 
 impl Gcra {
-    /// The arithmetic of that limit. The interval is rounded up, so that never more is admitted than
+    /// The algorithm for this limit. The interval is rounded up, so the limiter never admits more than
     /// `per_second` times the time plus `burst`.
     pub fn of(limit: RateLimit) -> Self {
         let interval = i64::from(1_000_000_u32.div_ceil(limit.per_second.max(1)));
         Self { interval, tolerance: i64::from(limit.burst.max(1) - 1) * interval }
     }
 
-    /// The present as this arithmetic counts it.
+    /// The present in microseconds since 1970.
     pub fn micros(now: Timestamp) -> i64 {
         now.as_millis() * 1_000
     }
 
-    /// By how much one admitted request moves the theoretical arrival time.
+    /// The microseconds by which an admitted request moves the theoretical arrival time.
     pub fn interval(self) -> i64 {
         self.interval
     }
 
-    /// How far ahead of the present the theoretical arrival time may lie for a request to be admitted.
+    /// The greatest number of microseconds by which the theoretical arrival time may be ahead of the present
+    /// for a request to be admitted.
     pub fn tolerance(self) -> i64 {
         self.tolerance
     }
 
-    /// What a bucket whose theoretical arrival time is `tat` says to a request at `now`.
+    /// The decision about a request at `now` if the bucket's theoretical arrival time is `tat`.
     pub fn verdict(self, tat: i64, now: i64) -> RateVerdict {
         if tat < now {
             RateVerdict::Idle
@@ -74,7 +77,7 @@ mod tests {
         Gcra::of(RateLimit { per_second, burst })
     }
 
-    /// How many of the requests at these moments are admitted, by the arithmetic alone.
+    /// The number of requests at these times that the algorithm admits.
     fn admitted(gcra: Gcra, moments: impl IntoIterator<Item = i64>) -> u32 {
         let (mut tat, mut admitted) = (i64::MIN, 0);
         for now in moments {
@@ -89,10 +92,10 @@ mod tests {
     }
 
     #[test]
-    fn a_rested_bucket_gives_its_burst_at_once_and_then_its_rate() {
+    fn a_full_bucket_admits_its_burst_at_once_and_then_its_rate() {
         assert_eq!(admitted(gcra(50, 100), [0; 500]), 100);
         assert_eq!(admitted(gcra(10, 1), [0; 5]), 1);
-        // Ten seconds of a request each millisecond.
+        // Ten seconds with one request each millisecond.
         let flood = || (0..10_000).map(|millis| millis * 1_000);
         assert_eq!(admitted(gcra(50, 100), flood()), 100 + 499);
         assert_eq!(admitted(gcra(10, 1), flood()), 100);
@@ -108,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_bucket_says_when_it_holds_one_again() {
+    fn an_empty_bucket_returns_the_time_until_it_holds_one_request() {
         let gcra = gcra(10, 3);
         let tat = 3 * gcra.interval();
         let RateVerdict::Empty { retry_after } = gcra.verdict(tat, 0) else { panic!("three are gone") };

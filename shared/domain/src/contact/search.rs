@@ -1,8 +1,8 @@
-//! Searching contacts: what a contact is found by, how a query is read, and how each match is shown once.
+//! Contact search: the indexed terms, the parsing of queries, and the rule that shows each match once.
 //!
-//! Decisions, "Contacts": without case and accents; up to five words, each the beginning of a word of a name,
-//! of the e-mail address or of a part of it; or one fragment of a phone number, its beginning with or without
-//! the country code, or its end.
+//! Rules (decisions, "Contacts"): the search ignores case and accents. A query is either up to five words or
+//! one fragment of a phone number. Each word must begin a word of a name, the e-mail address or a part of the
+//! address. A phone fragment must begin the number, with or without the country code, or end it.
 
 use std::fmt;
 
@@ -13,26 +13,27 @@ use crate::contact::Contact;
 use crate::phone::national;
 use crate::text::{Email, PersonName, Unfit, within};
 
-/// How many words of each name are indexed.
+/// The greatest number of words of each name that are indexed.
 const NAME_WORDS: usize = 5;
-/// How many parts of an e-mail address are indexed beside the whole.
+/// The greatest number of parts of an e-mail address that are indexed in addition to the whole address.
 const EMAIL_TAILS: usize = 3;
-/// What the parts of an e-mail address begin behind.
+/// The characters after which a part of an e-mail address begins.
 const EMAIL_SEPARATORS: [char; 5] = ['@', '.', '_', '+', '-'];
-/// Terms and words longer than this are compared by this many characters.
+/// Longer terms and words are truncated to this number of characters.
 const TERM_CHARACTERS: usize = 100;
-/// The least digits of a phone fragment, which is also how many of them name its partition.
+/// The least number of digits in a phone fragment. The same number of digits names its partition.
 pub const PHONE_PREFIX: usize = 3;
-/// The greatest number of terms of a contact.
+/// The greatest number of terms of one contact.
 pub const MAX_TERMS: usize = 2 * NAME_WORDS + 1 + EMAIL_TAILS;
 
-/// Left out wherever they stand: `O'Neil` is found as `oneil`. The bar separates terms in rows.
+/// Characters that are removed everywhere: `oneil` finds `O'Neil`. The bar is removed because it separates
+/// terms in rows.
 const LEFT_OUT: &[char] = &[
     '\'', '`', '\u{b4}', '\u{2b9}', '\u{2bb}', '\u{2bc}', '\u{2018}', '\u{2019}', '\u{201b}', '\u{2032}',
     '\u{ff07}', '|',
 ];
 
-/// Letters that carry their stroke within, so that Unicode does not take it off.
+/// Letters whose stroke Unicode normalisation does not remove.
 const FOLDED: &[(char, &str)] = &[
     ('æ', "ae"),
     ('đ', "d"),
@@ -45,10 +46,11 @@ const FOLDED: &[(char, &str)] = &[
     ('ŧ', "t"),
 ];
 
-/// A text without case, accents and apostrophes.
+/// The text without case, accents and apostrophes.
 pub fn normalise(text: &str) -> String {
     let bare = text.chars().filter(|c| !LEFT_OUT.contains(c)).nfkd().filter(|c| !is_combining_mark(*c));
-    // Through upper case, which folds what lower case alone tells apart: `ß` and `SS`, both small sigmas.
+    // The conversion to upper case first unifies letters that lower case alone keeps apart: `ß` and `SS`,
+    // both small sigmas.
     let cased = bare.flat_map(char::to_uppercase).flat_map(char::to_lowercase);
     let folded = cased.nfkd().filter(|c| !is_combining_mark(*c) && !LEFT_OUT.contains(c));
     let mut out = String::with_capacity(text.len());
@@ -61,9 +63,9 @@ pub fn normalise(text: &str) -> String {
     out
 }
 
-/// What a contact is found by, in order: words of the names, the e-mail address and its parts. A term that
-/// another one begins with is left out, as whatever it matches the longer one matches too. At most
-/// [`MAX_TERMS`], none of them holds `|`.
+/// The search terms of a contact, sorted: words of the names, the e-mail address and its parts. A term that
+/// is the beginning of another term is omitted, because the longer one matches all its queries. Returns at
+/// most [`MAX_TERMS`] terms, none of which contains `|`.
 pub fn terms(contact: &Contact) -> Vec<String> {
     let mut terms: Vec<String> = [&contact.first_name, &contact.last_name]
         .into_iter()
@@ -74,7 +76,7 @@ pub fn terms(contact: &Contact) -> Vec<String> {
         .collect();
     terms.sort_unstable();
     terms.dedup();
-    // In order, whatever begins with a term follows it at once.
+    // In a sorted list, a term that begins with another one follows it directly.
     let kept =
         (0..terms.len()).filter(|at| terms.get(at + 1).is_none_or(|next| !next.starts_with(&terms[*at])));
     kept.map(|at| terms[at].clone()).collect()
@@ -101,29 +103,29 @@ fn cut(term: &str) -> String {
     term.chars().take(TERM_CHARACTERS).collect()
 }
 
-/// A query as it was understood. Prints redacted: it is part of a name or number.
+/// A parsed query. Its debug output is redacted because it contains part of a name or number.
 #[derive(Clone, PartialEq, Eq)]
 pub enum SearchQuery {
-    /// All of these words must begin a term.
+    /// Each of these words must begin a term.
     Words {
-        /// The longest of them, whose terms are read.
+        /// The longest word. The store reads the terms that begin with it.
         lead: String,
-        /// The others, at most four.
+        /// The other words, at most four.
         others: Vec<String>,
     },
-    /// Digits at the beginning or the end of the phone number, at least [`PHONE_PREFIX`].
+    /// Digits at the beginning or end of a phone number, at least [`PHONE_PREFIX`].
     Phone(String),
 }
 
 impl SearchQuery {
-    /// The least number of characters of a query, white space around it not counted.
+    /// The least number of characters in a query, without surrounding white space.
     pub const MIN: usize = 2;
-    /// The greatest number of characters.
+    /// The greatest number of characters in a query.
     pub const MAX: usize = 100;
-    /// The greatest number of words.
+    /// The greatest number of words in a query.
     pub const MAX_WORDS: usize = 5;
 
-    /// Reads a query.
+    /// Parses a query.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let text = text.trim();
         within(text, Self::MIN, Self::MAX)?;
@@ -143,8 +145,8 @@ impl SearchQuery {
         Ok(Self::Words { lead, others: words })
     }
 
-    /// Whether a contact is one that this query finds, as it is now. Rows that were written by other rules, or
-    /// read while the contact changed, cannot show what does not match.
+    /// Whether this query finds the contact in its present state. This check hides contacts whose search rows
+    /// follow older rules or changed during the read.
     pub fn finds(&self, contact: &Contact) -> bool {
         match self {
             Self::Words { lead, others } => {
@@ -160,7 +162,7 @@ impl SearchQuery {
         }
     }
 
-    /// One text for all spellings of the same query, by which a cursor is bound to it.
+    /// The same text for all spellings of a query. A cursor is bound to this text.
     pub fn canonical(&self) -> String {
         match self {
             Self::Words { lead, others } => format!("words {lead} {}", others.join(" ")),
@@ -175,34 +177,34 @@ impl fmt::Debug for SearchQuery {
     }
 }
 
-/// The digits of a query that is made of a phone number's characters alone and has enough of them.
+/// The digits of a query that contains only characters of phone numbers and enough digits.
 fn phone_fragment(text: &str) -> Option<String> {
     let numeric = |c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '+' | '-' | '(' | ')');
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     (text.chars().all(numeric) && digits.len() >= PHONE_PREFIX).then_some(digits)
 }
 
-/// Whether a contact that was found by `term` is to be shown for it: once over all its terms, by the smallest
-/// that begins with the lead word. No state is needed from one page to the next.
+/// Whether a match by `term` shows the contact. Of all terms that begin with the lead word, only the smallest
+/// shows it, so each contact appears once without state between pages.
 pub fn shows_by_term<'a>(term: &str, lead: &str, terms: impl IntoIterator<Item = &'a str>) -> bool {
     terms.into_iter().filter(|other| other.starts_with(lead)).min() == Some(term)
 }
 
-/// The forms in which a phone number is indexed, in the order in which they are searched.
+/// The indexed forms of a phone number, in the order in which they are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhoneForm {
     /// All digits.
     International,
-    /// The digits behind the country calling code.
+    /// The digits after the country calling code.
     National,
-    /// All digits, last one first.
+    /// All digits in reverse order.
     Reversed,
 }
 
-/// The texts under which a number is indexed; `digits` are those of its E.164 form.
+/// The texts under which a number is indexed. `digits` are the digits of its E.164 form.
 pub fn phone_forms(digits: &str) -> Vec<(PhoneForm, String)> {
     let mut forms = vec![(PhoneForm::International, digits.to_owned())];
-    // Shorter ones would not fill a partition's name; no numbering plan has any.
+    // Fewer digits cannot name a partition, and no numbering plan has such numbers.
     if let Some(rest) = national(digits).filter(|rest| rest.len() >= PHONE_PREFIX) {
         forms.push((PhoneForm::National, rest.to_owned()));
     }
@@ -210,13 +212,13 @@ pub fn phone_forms(digits: &str) -> Vec<(PhoneForm, String)> {
     forms
 }
 
-/// The digits, last one first.
+/// The digits in reverse order.
 pub fn reversed(digits: &str) -> String {
     digits.chars().rev().collect()
 }
 
-/// Whether a contact that was found by one form of its number is to be shown for it: once over all forms, by
-/// the first that fits the fragment.
+/// Whether a match by this form of the number shows the contact. Only the first form that fits the fragment
+/// shows it, so each contact appears once.
 pub fn shows_by_form(form: PhoneForm, digits: &str, fragment: &str) -> bool {
     let international = digits.starts_with(fragment);
     let without_code = national(digits).is_some_and(|rest| rest.starts_with(fragment));
@@ -280,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contact_is_found_by_words_of_its_names_and_parts_of_its_address() {
+    fn the_terms_of_a_contact_are_words_of_its_names_and_parts_of_its_address() {
         let rows: &[(&str, &str, &str, &[&str])] = &[
             ("", "", "", &[]),
             ("Ana María", "Ruiz", "", &["ana", "maria", "ruiz"]),
@@ -293,7 +295,7 @@ mod tests {
                 "Ana.Ruiz@Example.com",
                 &["ana.ruiz@example.com", "com", "example.com", "ruiz@example.com"],
             ),
-            // The first three parts only, and no part that is empty.
+            // Only the first three parts, and no empty part.
             ("", "", "a.b_c+d-e@x.io", &["a.b_c+d-e@x.io", "b_c+d-e@x.io", "c+d-e@x.io", "d-e@x.io"]),
             ("", "", "a..b@x.io", &["a..b@x.io", "b@x.io", "io", "x.io"]),
             ("Ana", "", "ana@x.io", &["ana@x.io", "io", "x.io"]),
@@ -354,7 +356,7 @@ mod tests {
         assert!(shows_by_term("ana@x.io", "ana", terms));
         assert!(!shows_by_term("anabel", "ana", terms));
         assert!(shows_by_term("anabel", "anab", terms));
-        // Found by the row's key, where the id follows the term: no term of the contact fits.
+        // The row's key matches because the id follows the term, but no term of the contact fits.
         assert!(!shows_by_term("ruiz", "ruiz#1", terms));
     }
 

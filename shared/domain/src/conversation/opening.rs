@@ -1,4 +1,4 @@
-//! How a conversation is made, with what is made together with it.
+//! The creation of a conversation and of the items that are created with it.
 
 use crate::contact::Contact;
 use crate::conversation::participant::{External, Internal};
@@ -14,24 +14,25 @@ use crate::settings::user::{User, UserRef};
 use crate::settings::workspace::{Team, Workspace, list_shard};
 use crate::time::Timestamp;
 
-/// What a request to make a conversation asks for.
+/// A request to create a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationCreate {
-    /// Customers, 1 to [`Conversation::MAX_EXTERNALS`]; a repeat counts once.
+    /// The customers, 1 to [`Conversation::MAX_EXTERNALS`]. A repeated one counts once.
     pub externals: Vec<ExternalInput>,
-    /// Agents, up to [`Conversation::MAX_INTERNALS`]; a repeat counts once.
+    /// The agents, up to [`Conversation::MAX_INTERNALS`]. A repeated one counts once.
     pub internals: Vec<UserRef>,
     /// The title.
     pub name: Option<ConversationName>,
-    /// The status; otherwise the conversation is ACTIVE, or NOT_ASSIGNED_TO_HUMAN where the team has nobody.
+    /// The status. If it is absent, the conversation is ACTIVE, or NOT_ASSIGNED_TO_HUMAN if the team has no
+    /// member to assign.
     pub status: Option<ConversationStatus>,
-    /// The team to whose next member it is assigned.
+    /// The team whose next member becomes the assignee.
     pub team: Option<TeamId>,
-    /// Templates in place of the workspace's, up to [`crate::Onboarding::MAX`].
+    /// Templates that replace the workspace's, up to [`crate::Onboarding::MAX`].
     pub templates: Option<Vec<Requested>>,
 }
 
-/// Who takes part in a conversation from its beginning, whose turn it is in a team left open.
+/// The first participants of a conversation, before the team's next member is assigned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Party {
     pub(super) externals: Vec<External>,
@@ -40,7 +41,7 @@ pub struct Party {
 }
 
 impl Party {
-    /// The lines through which the customers are reached.
+    /// The lines that reach the customers.
     pub fn reached(&self, lines: &Lines) -> Vec<Reached> {
         let found = self.externals.iter().filter_map(|external| lines.line(&external.channel));
         let reached = found.map(|line| Reached {
@@ -51,22 +52,22 @@ impl Party {
     }
 }
 
-/// A conversation that is to be made, with what is made together with it.
+/// A new conversation and the items that are created with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
     /// The conversation.
     pub conversation: Conversation,
-    /// The contacts of customers who were none.
+    /// New contacts for customers who have none.
     pub strangers: Vec<Contact>,
-    /// What is sent into it first, if anything is.
+    /// The templates that are sent first, if there are any.
     pub plan: Option<OnboardingPlan>,
 }
 
 impl ConversationCreate {
-    /// Who is to take part. `team` is the one that the request names, where the workspace has it.
+    /// The first participants. `team` is the workspace's team with the requested id, if there is one.
     ///
-    /// Refused in this order: a team beside internals (0607); of each customer, an unknown id (0606), then the line
-    /// (0605); an unknown or disabled user (0606); an unknown team (0607).
+    /// Errors, in this order: a team together with internals (0607); for each customer, an unknown id (0606),
+    /// then the line (0605); an unknown or disabled user (0606); an unknown team (0607).
     pub fn party(&self, people: &People<'_>, team: Option<&Team>) -> Result<Party, Refused> {
         if let Some(team) = self.team.filter(|_| !self.internals.is_empty()) {
             return Err(Refused::TeamWithInternals { team });
@@ -80,8 +81,8 @@ impl ConversationCreate {
         }
     }
 
-    /// The conversation of those who take part, with the templates that are sent into it first, in order. `assignee`
-    /// is whose turn it is in the team.
+    /// The conversation of these participants, with the templates that are sent first, in order. `assignee`
+    /// is the team's next member.
     pub fn open(
         &self,
         id: ConversationId,

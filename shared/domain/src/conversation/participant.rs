@@ -1,4 +1,4 @@
-//! Who takes part in a conversation, and how they are named.
+//! The participants of a conversation, and the identifiers that callers use for them.
 
 use crate::contact::Contact;
 use crate::ids::{BrandId, ChannelId, ContactId, UserId};
@@ -6,20 +6,20 @@ use crate::settings::user::UserRef;
 use crate::text::{Cellphone, Email};
 use crate::time::Timestamp;
 
-/// A customer in a conversation. Who they are is the contact; how they were named is only shown.
+/// A customer in a conversation. The contact identifies the customer; `shown` is only displayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct External {
     /// The contact.
     pub contact: ContactId,
-    /// As the caller named them.
+    /// The identifier that the caller used.
     pub shown: ContactRef,
-    /// The line through which they are reached.
+    /// The line that reaches the customer.
     pub channel: ChannelId,
-    /// The brand that writes to them.
+    /// The brand that writes to the customer.
     pub brand: BrandId,
-    /// Since when they take part.
+    /// When the customer joined.
     pub joined_at: Timestamp,
-    /// When they were last seen.
+    /// When the customer was last seen.
     pub last_seen_at: Option<Timestamp>,
 }
 
@@ -28,27 +28,27 @@ pub struct External {
 pub struct Internal {
     /// The user.
     pub user: UserId,
-    /// As the caller named them; by e-mail where a team's turn assigned them.
+    /// The identifier that the caller used. The e-mail address if the team's turn assigned the agent.
     pub shown: UserRef,
-    /// Since when they take part.
+    /// When the agent joined.
     pub joined_at: Timestamp,
-    /// When they were last seen.
+    /// When the agent was last seen.
     pub last_seen_at: Option<Timestamp>,
 }
 
-/// How a caller names a customer.
+/// The identifier that a caller uses for a customer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContactRef {
-    /// By the contact's id.
+    /// The contact's id.
     Id(ContactId),
-    /// By e-mail address.
+    /// The e-mail address.
     Email(Email),
-    /// By phone number.
+    /// The phone number.
     Cellphone(Cellphone),
 }
 
 impl ContactRef {
-    /// The id, address or number in its canonical spelling.
+    /// The id, address or number in its canonical form.
     pub fn identifier(&self) -> String {
         match self {
             Self::Id(id) => id.to_string(),
@@ -57,7 +57,7 @@ impl ContactRef {
         }
     }
 
-    /// The API's word for what the identifier is.
+    /// The value of the API field for the type of the identifier.
     pub fn identifier_type(&self) -> &'static str {
         match self {
             Self::Id(_) => "ID",
@@ -66,7 +66,7 @@ impl ContactRef {
         }
     }
 
-    /// Whether two spellings are one name.
+    /// Whether two identifiers have the same type and the same canonical form.
     pub fn same_as(&self, other: &Self) -> bool {
         (self.identifier_type(), self.identifier()) == (other.identifier_type(), other.identifier())
     }

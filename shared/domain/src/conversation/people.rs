@@ -1,4 +1,4 @@
-//! Whom a request names, and who may join a conversation.
+//! The people that a request refers to, and who may join a conversation.
 
 use crate::contact::Contact;
 use crate::conversation::participant::{ContactRef, External, Internal};
@@ -8,23 +8,23 @@ use crate::settings::line::Lines;
 use crate::settings::user::{User, UserRef, UserStatus};
 use crate::time::Timestamp;
 
-/// A customer as a request names them, and how they are to be reached.
+/// A customer in a request, with the line and the brand to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalInput {
-    /// The customer.
+    /// The customer's identifier.
     pub named: ContactRef,
-    /// The line.
+    /// The line, if the request has one.
     pub channel: Option<ChannelId>,
-    /// The brand.
+    /// The brand, if the request has one.
     pub brand: Option<BrandId>,
 }
 
-/// Whom the workspace has of those that a request names.
+/// The people of the workspace that a request refers to.
 #[derive(Clone, Debug, Default)]
 pub struct KnownPeople {
-    /// The contacts, each as it was named.
+    /// The contacts that were found, each with the identifier in the request.
     pub contacts: Vec<(ContactRef, ContactId)>,
-    /// The users, disabled ones included.
+    /// The users that were found, including disabled ones.
     pub users: Vec<User>,
 }
 
@@ -38,24 +38,24 @@ impl KnownPeople {
     }
 }
 
-/// By what it is decided who may join a conversation, and how.
+/// The data that decides who can join a conversation, and how.
 #[derive(Clone, Copy)]
 pub struct People<'a> {
-    /// The workspace.
+    /// The workspace of the conversation.
     pub workspace: WorkspaceId,
-    /// Whom it has of those that the request names.
+    /// The people that the request refers to and the workspace has.
     pub known: &'a KnownPeople,
-    /// Its lines and brands.
+    /// The workspace's lines and brands.
     pub lines: &'a Lines,
-    /// Where the ids of new contacts come from.
+    /// The source of ids for new contacts.
     pub ids: &'a dyn Ids,
-    /// The present moment.
+    /// The present time.
     pub now: Timestamp,
 }
 
 impl People<'_> {
-    /// Lets in those who do not take part yet. What is answered are the contacts that are to be made, of numbers and
-    /// addresses that are nobody's.
+    /// Adds customers who do not participate yet. Returns the new contacts, one for each number and address
+    /// that belongs to no contact.
     pub(super) fn join_externals(
         &self,
         externals: &mut Vec<External>,
@@ -99,7 +99,7 @@ impl People<'_> {
         }
     }
 
-    /// Lets in those who do not take part yet.
+    /// Adds agents who do not participate yet.
     pub(super) fn join_internals(
         &self,
         internals: &mut Vec<Internal>,

@@ -1,24 +1,24 @@
-//! The templates that open a conversation, until they have become messages.
+//! The templates that start a conversation, before they become messages.
 
 use crate::conversation::recipient::Recipient;
 use crate::ids::{ConversationId, WorkspaceId};
 use crate::settings::template::Requested;
 use crate::time::Timestamp;
 
-/// The templates to be sent into a conversation, in order, to those who took part when it was made. An item of its
-/// own: the sender makes messages of it one by one.
+/// The templates that are sent into a conversation, in order, to the participants at its creation. The plan
+/// is an item of its own: the sender turns its steps into messages one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnboardingPlan {
     /// The workspace.
     pub workspace_id: WorkspaceId,
     /// The conversation.
     pub conversation: ConversationId,
-    /// To whom each template goes.
+    /// The recipients of each template.
     pub recipients: Vec<Recipient>,
-    /// What is sent, in order; the number of a step is its message's number in the conversation, from 1.
+    /// The templates, in order. The number of a step, from 1, is its message's `seq` in the conversation.
     pub steps: Vec<Requested>,
-    /// How many of the steps have become messages.
+    /// The number of steps that have become messages.
     pub done: usize,
-    /// When the conversation was made.
+    /// When the conversation was created.
     pub created_at: Timestamp,
 }

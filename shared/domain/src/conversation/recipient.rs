@@ -1,12 +1,12 @@
-//! To whom a message goes.
+//! The recipient of a message.
 
 use crate::ids::{ChannelId, ContactId};
 
-/// A customer to whom a message goes, and by which line.
+/// A customer who receives a message, and the line that sends it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipient {
-    /// The contact; the number is looked up when the message is sent.
+    /// The contact. The sender looks up the number when it sends the message.
     pub contact: ContactId,
-    /// The line.
+    /// The line that sends the message.
     pub channel: ChannelId,
 }

@@ -1,4 +1,4 @@
-//! What an update makes of a conversation.
+//! The effect of an update on a conversation.
 
 use crate::contact::Contact;
 use crate::conversation::participant::ContactRef;
@@ -10,11 +10,12 @@ use crate::refused::Refused;
 use crate::settings::user::UserRef;
 
 impl Conversation {
-    /// The conversation after an update, with the contacts that are made with it; `None` when the update changes
-    /// nothing. `people` are those whom the update names.
+    /// The conversation after an update, with the contacts that are created with it. Returns `None` if the
+    /// update changes nothing. `people` are the people that the update refers to.
     ///
-    /// People are compared by who they are. To add somebody who takes part and to remove somebody who does not changes
-    /// nothing, whatever else is said of them, so that an update can be repeated; who is named in both lists takes
+    /// The function compares people by contact or user, not by identifier. Adding a present participant or
+    /// removing an absent one changes nothing, even if the line or brand differs, so an update can be
+    /// repeated. A person in both lists participates afterwards.
     /// part afterwards.
     pub fn apply(
         &self,
@@ -47,7 +48,8 @@ impl Conversation {
         Ok(Some(ConversationChange { conversation: next.next_of(self, people.now), strangers }))
     }
 
-    /// The contact so named. A participant shown by an address that is nobody's any more is still found by it.
+    /// The contact with this identifier. If the address now belongs to no contact, it still finds the
+    /// participant that is shown by it.
     fn contact_named(&self, named: &ContactRef, people: &People<'_>) -> Option<ContactId> {
         let shown = || self.externals.iter().find(|external| external.shown.same_as(named));
         people.known.contact(named).or_else(|| shown().map(|external| external.contact))
@@ -69,28 +71,28 @@ impl Conversation {
     }
 }
 
-/// A partial update: what is not named stays as it is.
+/// A partial update. An absent field stays unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConversationUpdate {
     /// The title.
     pub name: Patch<ConversationName>,
     /// The status.
     pub status: Option<ConversationStatus>,
-    /// Customers who are to take part.
+    /// Customers to add.
     pub add_externals: Vec<ExternalInput>,
-    /// Customers who are not.
+    /// Customers to remove.
     pub remove_externals: Vec<ContactRef>,
-    /// Agents who are to take part.
+    /// Agents to add.
     pub add_internals: Vec<UserRef>,
-    /// Agents who are not.
+    /// Agents to remove.
     pub remove_internals: Vec<UserRef>,
 }
 
-/// A conversation after an update, with what is made together with it.
+/// A conversation after an update, with the items that are created with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversationChange {
-    /// Its next version.
+    /// The conversation's next version.
     pub conversation: Conversation,
-    /// The contacts of customers who were none.
+    /// New contacts for customers who have none.
     pub strangers: Vec<Contact>,
 }

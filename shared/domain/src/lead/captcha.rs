@@ -1,4 +1,4 @@
-//! What a captcha's verdict on a visitor means for the lead: Google reCAPTCHA v3.
+//! The decision about a lead from the captcha's answer: Google reCAPTCHA v3.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use crate::text::Unfit;
 use crate::time::Timestamp;
 
-/// The action for which a landing page asks for its token. One made for anything else is no token of a lead.
+/// The action of the token. The service rejects a token for another action.
 pub const ACTION: &str = "campaign_lead";
-/// How long a solved challenge counts.
+/// The greatest age of a solved challenge.
 pub const MAX_AGE: Duration = Duration::from_secs(2 * 60);
-/// By how much the provider's clock may differ from ours.
+/// The greatest tolerated difference between the provider's clock and the service's clock.
 pub const SKEW: Duration = Duration::from_secs(60);
 
 macro_rules! hundredths {
@@ -20,12 +20,12 @@ macro_rules! hundredths {
         pub struct $name(u8);
 
         impl $name {
-            /// From hundredths, 0 to 100.
+            /// Makes it from hundredths, 0 to 100. Returns `None` for a greater number.
             pub fn from_hundredths(hundredths: u8) -> Option<Self> {
                 (hundredths <= 100).then_some(Self(hundredths))
             }
 
-            /// In hundredths, 0 to 100.
+            /// The number in hundredths, 0 to 100.
             pub fn hundredths(self) -> u8 {
                 self.0
             }
@@ -40,21 +40,21 @@ macro_rules! hundredths {
 }
 
 hundredths! {
-    /// How human a visitor seemed, from 0 (a machine) to 1. Printed as `0.9`.
+    /// The probability that a visitor is human, from 0 (a machine) to 1. Printed as `0.9`.
     Score;
-    /// The least score of a visitor whose lead is taken. Printed as `0.5`.
+    /// The least score of an accepted lead. Printed as `0.5`.
     Threshold;
 }
 
 impl Default for Threshold {
-    /// 0.5, Google's own advice to begin with.
+    /// 0.5, the initial value that Google recommends.
     fn default() -> Self {
         Self(50)
     }
 }
 
 impl Threshold {
-    /// Reads `0`, `1` and what lies between, with at most two decimals: `0.5`, `0.75`.
+    /// Parses a number from 0 to 1 with at most two decimals: `0.5`, `0.75`.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         const WRONG: Unfit =
             Unfit::Value { reason: "a score must be 0 to 1 with at most two decimals (0.5)" };
@@ -70,8 +70,8 @@ impl Threshold {
 }
 
 impl Score {
-    /// From the provider's number, rounded down: a score that prints as the threshold reaches it. `None` if it is not
-    /// from 0 to 1.
+    /// The provider's number, rounded down to hundredths, so a score that prints as the threshold reaches it.
+    /// `None` if the number is not from 0 to 1.
     fn of(number: f64) -> Option<Self> {
         (0..=100)
             .rev()
@@ -81,63 +81,65 @@ impl Score {
     }
 }
 
-/// What the provider said of a token.
+/// The provider's answer about a token.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CaptchaAnswer {
-    /// The token is one of its own, and was shown for the first time.
+    /// The token is valid and was not verified before.
     Solved {
-        /// How human the visitor seemed, as the provider wrote it: 0 to 1.
+        /// The score as the provider wrote it, 0 to 1.
         score: f64,
-        /// What the page asked the token for.
+        /// The action for which the page requested the token.
         action: String,
-        /// The host of the page.
+        /// The host name of the page.
         hostname: String,
         /// When the challenge was solved.
         at: Timestamp,
     },
-    /// It did not look at the visitor, for these reasons (its error codes).
+    /// The provider returned these error codes instead of a score.
     Refused(Vec<String>),
 }
 
-/// What follows from a [`CaptchaAnswer`].
+/// The decision that follows from a [`CaptchaAnswer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptchaVerdict {
-    /// A visitor whose lead is taken.
+    /// The lead is accepted.
     Passed {
-        /// How human the visitor seemed.
+        /// The visitor's score.
         score: Score,
     },
-    /// A visitor whose lead is not taken.
+    /// The lead is rejected.
     Rejected(Rejection),
-    /// Nothing is known of the visitor, who may try again. The word is for the log.
+    /// The captcha gave no result. The visitor may try again. The text is for the log.
     Unavailable(&'static str),
-    /// The provider does not know our own secret: the operator's to put right, and no visitor's fault.
+    /// The provider does not accept the workspace's secret. An operator must correct it; the visitor is not
+    /// at fault.
     SecretRefused,
 }
 
-/// Why a lead is not taken.
+/// Why a lead is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// The token is empty.
     TokenMissing,
     /// The provider did not make the token.
     TokenInvalid,
-    /// The token is too old, or was shown before: by whom, only our own table knows.
+    /// The token expired or was verified before. Only the service's table knows whether the same request
+    /// verified it.
     Duplicate,
-    /// Made for a page of a host that is none of the workspace's.
+    /// The token was solved on a host that is none of the workspace's.
     WrongHostname,
-    /// Made for something else than a lead.
+    /// The token was requested for another action.
     WrongAction,
-    /// Solved more than [`MAX_AGE`] ago.
+    /// The challenge was solved more than [`MAX_AGE`] plus [`SKEW`] ago.
     TooOld,
-    /// Solved in the future.
+    /// The challenge was solved more than [`SKEW`] in the future.
     FromTheFuture,
-    /// Not human enough.
+    /// The score is below the threshold.
     LowScore,
 }
 
 impl Rejection {
-    /// The word for the log.
+    /// The name for the log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::TokenMissing => "token_missing",
@@ -152,8 +154,8 @@ impl Rejection {
     }
 }
 
-/// What each of the provider's error codes means, in the order of their weight: of several codes the first one listed
-/// here decides. A secret that is not ours says nothing of the token.
+/// The meaning of the provider's error codes. If the provider returns several codes, the first one in this
+/// list decides. A rejected secret says nothing about the token.
 const CODES: &[(&str, CaptchaVerdict)] = &[
     ("missing-input-secret", CaptchaVerdict::SecretRefused),
     ("invalid-input-secret", CaptchaVerdict::SecretRefused),
@@ -163,8 +165,8 @@ const CODES: &[(&str, CaptchaVerdict)] = &[
     ("bad-request", CaptchaVerdict::Unavailable("bad_request")),
 ];
 
-/// Judges an answer. `hosts` are those of the pages on which the workspace captures leads; they are compared whole and
-/// without case.
+/// Decides about an answer. `hosts` are the hosts of the workspace's pages. The function compares whole host
+/// names, regardless of case.
 pub fn judge(answer: &CaptchaAnswer, threshold: Threshold, hosts: &[&str], now: Timestamp) -> CaptchaVerdict {
     let (score, action, hostname, at) = match answer {
         CaptchaAnswer::Solved { score, action, hostname, at } => (*score, action, hostname, *at),

@@ -1,4 +1,4 @@
-//! Lead capture as a workspace has it set up: whose pages may send leads, and what is sent to those who leave one.
+//! A workspace's lead capture settings: the pages that may send leads, and the template that a lead receives.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,39 +16,39 @@ use crate::settings::template::Template;
 use crate::text::Unfit;
 use crate::time::Timestamp;
 
-/// A workspace's set-up. Its captcha secret is kept apart, among the secrets.
+/// The lead capture settings of a workspace. The captcha secret is stored separately, with the other secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
     /// The workspace.
     pub workspace_id: WorkspaceId,
-    /// Whether leads are taken at all.
+    /// Whether leads are accepted.
     pub enabled: bool,
-    /// What pages send to say that they are the workspace's.
+    /// The key that the workspace's pages send.
     pub key: CaptureKey,
-    /// The pages that may send leads, at most [`Capture::MAX_ORIGINS`], each once.
+    /// The origins of the pages that may send leads, at most [`Capture::MAX_ORIGINS`], without duplicates.
     pub origins: Vec<WebOrigin>,
-    /// The brand of leads that name none.
+    /// The brand of leads that have none.
     pub brand: Option<BrandId>,
-    /// The template that is sent to a lead first.
+    /// The template of the first message.
     pub template: Option<TemplateId>,
-    /// The least captcha score that is let in.
+    /// The least captcha score of an accepted lead.
     pub threshold: Threshold,
-    /// How many leads are taken.
+    /// The greatest numbers of accepted leads.
     pub caps: LeadCaps,
-    /// When it was made.
+    /// When the settings were created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the settings last changed.
     pub updated_at: Timestamp,
-    /// Grows by one with each change.
+    /// Increases by one with each change.
     pub version: u64,
 }
 
-/// How many leads are taken on a day (of UTC); no limit where there is none.
+/// The greatest number of accepted leads per UTC day. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeadCaps {
-    /// Of the workspace.
+    /// The limit of the workspace.
     pub daily: Option<u32>,
-    /// Of one phone number, whatever its brands.
+    /// The limit of one phone number, for all brands together.
     pub per_phone: Option<u32>,
 }
 
@@ -56,7 +56,7 @@ impl Capture {
     /// The greatest number of origins.
     pub const MAX_ORIGINS: usize = 20;
 
-    /// A set-up that takes no leads yet.
+    /// New settings that accept no leads yet.
     pub fn new(workspace_id: WorkspaceId, key: CaptureKey, now: Timestamp) -> Self {
         Self {
             workspace_id,
@@ -73,7 +73,7 @@ impl Capture {
         }
     }
 
-    /// Whether a page of that origin may read answers, whether or not leads are taken.
+    /// Whether a page with this origin may read responses, independent of `enabled`.
     pub fn allows(&self, origin: &SentOrigin) -> bool {
         match origin {
             SentOrigin::One(origin) => self.origins.iter().any(|allowed| allowed.as_str() == origin),
@@ -81,9 +81,9 @@ impl Capture {
         }
     }
 
-    /// The set-up by which a lead is taken from whoever sent it, or why it is not; `capture` is the set-up of the
-    /// workspace that the lead names, if there is one. All of it is looked at, whatever the outcome: how long it takes
-    /// tells nothing.
+    /// The settings under which the lead is accepted, or the reason why it is rejected. `capture` contains
+    /// the settings of the workspace in the request, if there are any. The function always evaluates all
+    /// conditions, so its duration does not reveal the result.
     pub fn admits<'a>(
         capture: Option<&'a Self>,
         key: &str,
@@ -104,25 +104,25 @@ impl Capture {
         }
     }
 
-    /// The brand that a lead is of: the one it names, else the set-up's own; `None` if there is none, or the workspace
-    /// has no such brand.
+    /// The brand of a lead: the requested one, otherwise the settings' default. `None` if there is neither,
+    /// or if the workspace has no such brand.
     pub fn brand_of(&self, named: Option<&BrandId>, lines: &Lines) -> Option<BrandId> {
         let brand = named.or(self.brand.as_ref())?;
         lines.brand(brand).map(|brand| brand.id.clone())
     }
 
-    /// The hosts on which a captcha may have been solved: those of its origins.
+    /// The hosts on which a captcha may be solved: the hosts of the origins.
     pub fn hosts(&self) -> Vec<&str> {
         self.origins.iter().map(WebOrigin::host).collect()
     }
 
-    /// Reads the secret by which the captcha's provider knows the site: 1 to 512 visible characters.
+    /// Parses the secret for the captcha provider: 1 to 512 visible ASCII characters.
     pub fn secret(text: &str) -> Result<Secret, Unfit> {
         let fits = (1..=512).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
         if fits { Ok(Secret::new(text)) } else { Err(Unfit::Shape { pattern: "^[!-~]{1,512}$" }) }
     }
 
-    /// The settings with this changed: origins are taken away before others are added.
+    /// The settings with this change. Origins are removed first and then added.
     pub fn with(&self, change: &CaptureChange) -> Result<Self, TooManyOrigins> {
         let stays = |origin: &&WebOrigin| !change.remove_origins.contains(origin);
         let mut origins: Vec<WebOrigin> = self.origins.iter().filter(stays).cloned().collect();
@@ -148,13 +148,13 @@ impl Capture {
         })
     }
 
-    /// The next version, with this changed; `None` if that changes nothing.
+    /// The next version with this change. `None` if the change has no effect.
     pub fn changed(&self, change: &CaptureChange, now: Timestamp) -> Result<Option<Self>, TooManyOrigins> {
         let next = self.with(change)?;
         Ok((next != *self).then(|| next.succeeding(now)))
     }
 
-    /// The next version, with another key: pages that send the one before are refused.
+    /// The next version with a new key. The service rejects pages that still send the old key.
     pub fn rekeyed(&self, key: CaptureKey, now: Timestamp) -> Self {
         Self { key, ..self.clone() }.succeeding(now)
     }
@@ -164,7 +164,8 @@ impl Capture {
         Self { updated_at, version: self.version + 1, ..self }
     }
 
-    /// All that keeps it from being enabled. Without a brand of its own it must do for at least one of the workspace's.
+    /// All reasons why the settings cannot be enabled. If there is no default brand, at least one brand of
+    /// the workspace must be usable.
     pub fn lacks(&self, known: &CaptureKnown<'_>) -> Vec<Lack> {
         let mut lacks = vec![];
         if !known.has_secret {
@@ -193,7 +194,7 @@ impl Capture {
         lacks
     }
 
-    /// The workspace's brands whose leads could not be written to; none as long as there is no template.
+    /// The brands of the workspace whose leads cannot receive the template. Empty if there is no template.
     pub fn unreachable<'a>(&self, known: &CaptureKnown<'a>) -> Vec<&'a BrandId> {
         let ids = known.lines.brands.iter().map(|brand| &brand.id);
         let unreachable = |brand: &&BrandId| known.stands_in_the_way_of(brand).is_some();
@@ -201,45 +202,45 @@ impl Capture {
     }
 }
 
-/// What an operator changes about a set-up; what is left out stays.
+/// A change to the settings. An absent field stays unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureChange {
-    /// Whether leads are taken.
+    /// Whether leads are accepted.
     pub enabled: Option<bool>,
-    /// Origins that are to be there.
+    /// Origins to add.
     pub add_origins: Vec<WebOrigin>,
-    /// Origins that are not.
+    /// Origins to remove.
     pub remove_origins: Vec<WebOrigin>,
-    /// The brand of leads that name none.
+    /// The brand of leads that have none.
     pub brand: Patch<BrandId>,
-    /// The template that is sent to a lead first.
+    /// The template of the first message.
     pub template: Option<TemplateId>,
-    /// The least captcha score that is let in.
+    /// The least captcha score of an accepted lead.
     pub threshold: Option<Threshold>,
-    /// How many leads a day.
+    /// The daily limit of the workspace.
     pub daily_cap: Patch<u32>,
-    /// How many of one number.
+    /// The daily limit of one phone number.
     pub phone_cap: Patch<u32>,
 }
 
-/// More origins than a set-up may have.
+/// The settings would have more than [`Capture::MAX_ORIGINS`] origins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("lead capture has at most {} origins", Capture::MAX_ORIGINS)]
 pub struct TooManyOrigins;
 
-/// What must be known to tell whether a set-up can be enabled.
+/// The data that decides whether the settings can be enabled.
 #[derive(Clone, Copy, Debug)]
 pub struct CaptureKnown<'a> {
-    /// Whether there is a captcha secret.
+    /// Whether a captcha secret is stored.
     pub has_secret: bool,
     /// The workspace's lines and brands.
     pub lines: &'a Lines,
-    /// The set-up's template, if there is one of that id.
+    /// The settings' template, if it exists.
     pub template: Option<&'a Template>,
 }
 
 impl CaptureKnown<'_> {
-    /// Why a lead of that brand could not be written to by the template.
+    /// Why a lead of this brand cannot receive the template.
     fn stands_in_the_way_of(&self, brand: &BrandId) -> Option<Lack> {
         if self.lines.brand(brand).is_none() {
             return Some(Lack::UnknownBrand(brand.clone()));
@@ -254,60 +255,60 @@ impl CaptureKnown<'_> {
     }
 }
 
-/// What keeps a set-up from being enabled.
+/// A reason why the settings cannot be enabled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Lack {
-    /// No secret for the captcha's provider.
+    /// There is no secret for the captcha provider.
     #[error("it has no captcha secret")]
     Secret,
-    /// No page from which leads could come.
+    /// There is no origin that may send leads.
     #[error("it has no origin")]
     Origins,
-    /// Nothing to be sent.
+    /// There is no template to send.
     #[error("it has no template")]
     Template,
-    /// The template is neither the workspace's nor the platform's.
+    /// The template exists neither in the workspace nor in the platform.
     #[error("there is no template {0} in the workspace or the platform")]
     UnknownTemplate(TemplateId),
-    /// Nobody could fill the template.
+    /// The template has variables that only a caller can fill.
     #[error("template {0} needs values that only a caller has")]
     CallerValues(TemplateId),
-    /// The brand is not there.
+    /// The brand does not exist.
     #[error("the workspace has no brand {0:?}")]
     UnknownBrand(BrandId),
-    /// The brand reaches nobody.
+    /// There is no line for the brand.
     #[error("there is no line for brand {0:?}")]
     Line(BrandId),
-    /// The provider would not send the template.
+    /// The provider has not approved the template for the brand's account.
     #[error("template {template} is not approved for account {account:?}, the account of brand {brand:?}")]
     Approval {
         /// The template.
         template: TemplateId,
         /// The brand.
         brand: BrandId,
-        /// The account behind its line.
+        /// The account that owns the brand's line.
         account: BusinessAccountId,
     },
-    /// There is no default, and no other that would do.
+    /// There is no default brand, and no brand of the workspace is usable.
     #[error("no brand of the workspace has a line with an account for which the template is approved")]
     Brand,
 }
 
-/// Why a lead is not taken from whoever sent it. For logs: callers are told nothing of it.
+/// Why a lead is rejected. Only logs contain the reason; the response does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objection {
-    /// No workspace of that id has capture set up.
+    /// The workspace has no capture settings.
     UnknownWorkspace,
     /// Capture is disabled.
     Disabled,
     /// The capture key is not the workspace's.
     Key,
-    /// The page is not one of the workspace's.
+    /// The origin is not one of the workspace's.
     Origin,
 }
 
 impl Objection {
-    /// The word for logs.
+    /// The name for logs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UnknownWorkspace => "unknown workspace",
@@ -318,8 +319,8 @@ impl Objection {
     }
 }
 
-/// A capture key: `lck_` and 24 base62 characters. It stands in the code of pages, so it is no secret; it tells leads
-/// of the workspace's pages from those of others who know no more than its id.
+/// A capture key: `lck_` and 24 base62 characters. Pages contain it in their code, so it is not secret. It
+/// distinguishes the workspace's pages from senders who know only the workspace's id.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CaptureKey(String);
 
@@ -327,22 +328,22 @@ impl CaptureKey {
     const PREFIX: &'static str = "lck_";
     const LENGTH: usize = 24;
     const PATTERN: &'static str = "^lck_[0-9A-Za-z]{24}$";
-    /// What a key is compared with where there is none.
+    /// The value for the comparison if there are no settings.
     const NOBODYS: &'static str = "lck_000000000000000000000000";
 
-    /// Makes a key from random numbers, one for each four characters.
+    /// Makes a key from random numbers. Each number gives four characters.
     pub fn from_entropy(entropy: [u64; 6]) -> Self {
         Self(format!("{}{}", Self::PREFIX, random_base62(&entropy)))
     }
 
-    /// Reads a key.
+    /// Parses a key.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let body = text.strip_prefix(Self::PREFIX).unwrap_or_default();
         let fits = body.len() == Self::LENGTH && is_base62(body);
         if fits { Ok(Self(text.to_owned())) } else { Err(Unfit::Shape { pattern: Self::PATTERN }) }
     }
 
-    /// The key.
+    /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! The permission to write to a visitor.
+//! The consent record of a lead.
 
 use std::fmt;
 
@@ -9,33 +9,33 @@ use crate::lead::visitor::LandingUri;
 use crate::time::Timestamp;
 use crate::words::words;
 
-/// The immutable record of a permission, as far as the service can know it: the tenant's claim, and what was seen. What
-/// was seen of the visitor prints nowhere.
+/// The immutable record of a visitor's consent: the claim of the tenant and the service's observations. The
+/// debug output contains no data that identifies the visitor.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Consent {
-    /// What the tenant claims.
+    /// The status that the tenant claims.
     pub status: ConsentStatus,
-    /// When the visitor gave it, as the tenant claims.
+    /// When the visitor gave consent, as the tenant claims.
     pub captured_at: Option<Timestamp>,
-    /// When the lead came.
+    /// When the service received the lead.
     pub received_at: Timestamp,
-    /// The page.
+    /// The landing page.
     pub landing_uri: LandingUri,
-    /// The visitor's address, by [`Consent::hash_of`].
+    /// The hash of the visitor's IP address ([`Consent::hash_of`]).
     pub address_hash: String,
-    /// The visitor's browser, its first [`Consent::MAX_USER_AGENT`] characters.
+    /// The first [`Consent::MAX_USER_AGENT`] characters of the browser's `User-Agent`.
     pub user_agent: Option<String>,
-    /// How human the visitor seemed.
+    /// The visitor's captcha score.
     pub score: Score,
 }
 
 impl Consent {
-    /// So much of the browser's name is kept.
+    /// The greatest number of stored characters of the `User-Agent`.
     pub const MAX_USER_AGENT: usize = 512;
 
-    /// A visitor's address as it is kept: SHA-256 of lead and address in lower-case hex. It shows whether an address
-    /// that somebody claims was the one, and equal addresses do not look equal. It hides nothing from whoever reads the
-    /// table and tries all addresses.
+    /// The stored form of a visitor's IP address: the SHA-256 of lead id and address in lower-case hex. The
+    /// hash can confirm a claimed address, and equal addresses of different leads have different hashes. It
+    /// gives no protection against somebody who reads the table and tries all addresses.
     pub fn hash_of(lead: LeadId, address: &str) -> String {
         sha256_hex(format!("{lead}|{address}").as_bytes())
     }
@@ -53,17 +53,17 @@ impl fmt::Debug for Consent {
     }
 }
 
-/// What a tenant says of a visitor's permission to be written to.
+/// The tenant's statement about a visitor's consent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsentStatus {
-    /// It was given.
+    /// The visitor gave consent.
     Granted,
-    /// It was not: such a lead is not accepted.
+    /// The visitor gave no consent. The service does not accept such a lead.
     NotProvided,
 }
 
 words!(
-    /// The words of the API.
+    /// The values of the API field.
     ConsentStatus {
         Granted: "GRANTED",
         NotProvided: "NOT_PROVIDED",

@@ -1,4 +1,4 @@
-//! What a lead opens: contact, conversation and message.
+//! The items that a lead creates: contact, conversation and message.
 
 use std::time::Duration;
 
@@ -14,20 +14,21 @@ use crate::settings::template::{Parameters, Requested};
 use crate::settings::workspace::list_shard;
 use crate::time::Timestamp;
 
-/// What a lead opens: written in the transaction in which it begins to be sent.
+/// The items that a lead creates. The transaction that begins the sending writes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeadOpening {
-    /// The contact that has the number, as it is to stand.
+    /// The contact with the number, as it is stored afterwards.
     pub contact: Contact,
-    /// The conversation.
+    /// The new conversation.
     pub conversation: Conversation,
-    /// The message.
+    /// The new message.
     pub message: Message,
 }
 
 impl Lead {
-    /// What it opens, with its message about to be sent: `found` is the contact that has the number, whose blanks are
-    /// filled and nothing else; conversations stand in lists spread over `shards`.
+    /// The items of this lead, with the message in status SENDING. `found` is the contact that has the
+    /// number, if there is one; the function only adds a missing name to it. `shards` is the number of shards
+    /// of the conversation lists.
     pub fn opening(
         &self,
         found: Option<&Contact>,
@@ -81,7 +82,8 @@ impl Lead {
         LeadOpening { contact, conversation, message }
     }
 
-    /// The contact that has the number: the one found, with its name filled in if it had none, or a new one.
+    /// The contact with the number: the found contact, with the visitor's name if it has none, or a new
+    /// contact.
     fn contact_of(&self, found: Option<&Contact>, now: Timestamp) -> Contact {
         let (first_name, last_name) = self.name.as_ref().map(LeadName::first_and_last).unwrap_or_default();
         let Some(found) = found else {
@@ -89,7 +91,7 @@ impl Lead {
             let blank = Contact::blank(self.contact, self.workspace_id, now);
             return Contact { cellphone, first_name, last_name, ..blank };
         };
-        // A name is one thing: half of another one's is not filled up.
+        // A name is one unit: the function does not complete a name that has only one part.
         let nameless = found.first_name.is_none() && found.last_name.is_none();
         if !nameless || first_name.is_none() {
             return found.clone();

@@ -1,21 +1,21 @@
-//! Web origins: the pages on which leads are captured.
+//! Web origins of the pages that capture leads.
 
 use url::{Host, Url};
 
 use crate::text::Unfit;
 
-/// What a request says of the page it comes from.
+/// The `Origin` header of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SentOrigin {
-    /// Nothing: it comes from a server.
+    /// No header: a server sent the request.
     Absent,
-    /// One `Origin` header, as it was sent.
+    /// One header, as sent.
     One(String),
-    /// Several, or one that is no text. No browser sends that.
+    /// Several headers, or a header that is not text. No browser sends that.
     Unclear,
 }
 
-/// The origin of a web page as browsers spell it: scheme, host and, unless it is the scheme's own, port.
+/// The origin of a web page as browsers send it: scheme, host and, unless it is the scheme's default, port.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WebOrigin {
     text: String,
@@ -25,8 +25,9 @@ pub struct WebOrigin {
 impl WebOrigin {
     const MAX: usize = 300;
 
-    /// Reads an origin in exactly the spelling that browsers send, as it is compared byte for byte: `https://`, or
-    /// `http://` on the machine itself; a host in lower case (punycode where it is international); no path, no slash.
+    /// Parses an origin in the exact form that browsers send, because the service compares origins byte for
+    /// byte. The scheme is `https://`, or `http://` on loopback hosts. The host is in lower case (punycode if
+    /// international). There is no path and no slash at the end.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let unfit = |reason| Err(Unfit::Value { reason });
         let Some(url) = Url::parse(text).ok().filter(|_| text.len() <= Self::MAX) else {
@@ -55,12 +56,12 @@ impl WebOrigin {
         Ok(Self { text: text.to_owned(), host })
     }
 
-    /// The origin.
+    /// The origin as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Its host.
+    /// The origin's host.
     pub fn host(&self) -> &str {
         &self.host
     }

@@ -1,4 +1,4 @@
-//! What a landing page sends, and the lead that is made of it.
+//! The request of a landing page, and the lead that it becomes.
 
 use crate::ids::{BrandId, ContactId, ConversationId, Ids, LeadId, MessageId, WorkspaceId};
 use crate::lead::captcha::Score;
@@ -10,25 +10,25 @@ use crate::sending::Progress;
 use crate::text::Cellphone;
 use crate::time::Timestamp;
 
-/// What a landing page sends.
+/// The request of a landing page.
 #[derive(Clone, Debug)]
 pub struct LeadRequest {
-    /// The workspace it is meant for.
+    /// The workspace that receives the lead.
     pub workspace_id: WorkspaceId,
-    /// What the page says is the workspace's capture key: 1 to [`LeadRequest::MAX_KEY`] characters. That one is no
-    /// secret, but by mistake it may be another key.
+    /// The capture key in the request: 1 to [`LeadRequest::MAX_KEY`] characters. A capture key is not secret,
+    /// but the page may send another, secret key by mistake.
     pub capture_key: Secret,
-    /// The visitor's number.
+    /// The visitor's phone number.
     pub cellphone: Cellphone,
     /// The visitor's name.
     pub name: Option<LeadName>,
-    /// The brand.
+    /// The brand, if the page gives one.
     pub brand: Option<BrandId>,
-    /// The page.
+    /// The landing page.
     pub landing_uri: LandingUri,
-    /// What campaign brought the visitor there.
+    /// The campaign parameters of the landing page.
     pub utm: Utm,
-    /// When the visitor gave permission, as the tenant claims.
+    /// When the visitor gave consent, as the tenant claims.
     pub consented_at: Option<Timestamp>,
     /// The captcha token: 1 to [`LeadRequest::MAX_TOKEN`] characters.
     pub captcha: Secret,
@@ -37,28 +37,28 @@ pub struct LeadRequest {
 impl LeadRequest {
     /// The greatest size of a body in bytes.
     pub const MAX_BODY: usize = 16 * 1024;
-    /// The greatest number of characters of a captcha token.
+    /// The greatest number of characters in a captcha token.
     pub const MAX_TOKEN: usize = 8_192;
-    /// The greatest number of characters of a capture key.
+    /// The greatest number of characters in a capture key.
     pub const MAX_KEY: usize = 128;
 }
 
-/// What is known when a lead is accepted besides what was sent.
+/// The data about a visitor that is not in the request body.
 #[derive(Clone)]
 pub struct VisitorSeen<'a> {
-    /// The brand that it is of.
+    /// The brand of the lead.
     pub brand: BrandId,
-    /// How human the visitor seemed.
+    /// The visitor's captcha score.
     pub score: Score,
-    /// The visitor's address, as the gateway saw it.
+    /// The visitor's IP address as the gateway saw it.
     pub address: &'a str,
-    /// What the visitor's browser calls itself.
+    /// The `User-Agent` of the visitor's browser.
     pub user_agent: Option<&'a str>,
 }
 
 impl LeadRequest {
-    /// The lead that is accepted. Contact, conversation and message get their ids now, so that whoever sends it, and
-    /// however often it is tried, makes each of them once.
+    /// The accepted lead. Contact, conversation and message get their ids here, so that each is created only
+    /// once, by any sender and after any number of retries.
     pub fn accepted(self, seen: VisitorSeen<'_>, ids: &dyn Ids, now: Timestamp) -> Lead {
         let id = LeadId::generate(ids);
         let kept = |agent: &str| agent.chars().take(Consent::MAX_USER_AGENT).collect();

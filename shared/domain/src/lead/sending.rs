@@ -1,4 +1,4 @@
-//! How the first message comes to a lead.
+//! The sending of a lead's first message.
 
 use std::time::Duration;
 
@@ -15,47 +15,47 @@ use crate::settings::line::{Line, Lines};
 use crate::settings::template::Template;
 use crate::time::Timestamp;
 
-/// What must be known to write to a lead. What is absent was not found.
+/// The data that decides whether a lead can be sent. An absent item was not found.
 #[derive(Clone, Copy, Debug)]
 pub struct LeadKnown<'a> {
-    /// The workspace's set-up.
+    /// The workspace's lead capture settings.
     pub capture: Option<&'a Capture>,
-    /// Whether the number's owner asked not to be written to.
+    /// Whether the number is on the opt-out list.
     pub opted_out: bool,
-    /// The line by which it is reached ([`Lead::line`]).
+    /// The line that sends the message ([`Lead::line`]).
     pub line: Option<&'a Line>,
-    /// The template that is sent.
+    /// The template to send.
     pub template: Option<&'a Template>,
 }
 
-/// Why a lead is not written to.
+/// Why a lead is not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotSent {
-    /// It must not be.
+    /// The message must not be sent.
     Suppressed(PartError),
-    /// It cannot be.
+    /// The message cannot be sent.
     Failed(PartError),
 }
 
-/// The words of [`Lead::error`] besides those of messages.
+/// The codes of [`Lead::error`] that messages do not have.
 impl PartError {
-    /// No permission is on record.
+    /// The consent record does not grant consent.
     pub const NO_CONSENT: &'static str = "NO_CONSENT";
     /// Capture was disabled after the lead was accepted.
     pub const CAPTURE_DISABLED: &'static str = "CAPTURE_DISABLED";
-    /// The number's owner asked not to be written to.
+    /// The number is on the opt-out list.
     pub const OPTED_OUT: &'static str = "OPTED_OUT";
-    /// The template is not approved for the account behind the line.
+    /// The template is not approved for the line's account.
     pub const NOT_APPROVED: &'static str = "NOT_APPROVED";
 }
 
 impl Lead {
-    /// Whether it may be sent now; `None` if nothing is to be done any more.
+    /// Whether a call may be made now. `None` if the lead is final.
     pub fn standing(&self, now: Timestamp) -> Option<Standing> {
         (!self.state.is_final()).then(|| self.progress.standing(now))
     }
 
-    /// The line by which it is reached: the one its message has, once that is made; before, its brand's.
+    /// The line that sends the message: the line of the message if it exists, otherwise the brand's line.
     pub fn line<'a>(&self, message: Option<&Message>, lines: &'a Lines) -> Option<&'a Line> {
         match message.and_then(|message| message.recipients.first()) {
             Some(recipient) => lines.line(&recipient.channel),
@@ -63,10 +63,10 @@ impl Lead {
         }
     }
 
-    /// The line and the template by which it is written to, as things stand now; why it is not.
+    /// The present line and template of the lead, or why it is not sent.
     ///
-    /// What forbids it comes before what stands in the way: no permission, capture disabled, opted out; then no line,
-    /// no template, a template that is not approved for the line's account.
+    /// Reasons that forbid sending come first: no consent, capture disabled, opted out. Reasons that prevent
+    /// it follow: no line, no template, a template that is not approved for the line's account.
     pub fn check<'a>(&self, known: &LeadKnown<'a>) -> Result<(&'a Line, &'a Template), NotSent> {
         let suppressed = |word| Err(NotSent::Suppressed(PartError::of(word)));
         let failed = |word| NotSent::Failed(PartError::of(word));
@@ -87,14 +87,14 @@ impl Lead {
         Ok((line, template))
     }
 
-    /// The lead with a call begun under this lease, in the conversation of this contact.
+    /// The lead after a call was begun under this lease. `contact` is the contact of the conversation.
     pub fn begun(&self, contact: ContactId, lease: Uuid, now: Timestamp) -> Self {
         let progress = self.progress.begun(lease, now);
         let opened = Self { contact, opened: true, ..self.clone() };
         opened.moved(LeadState::Sending, None, progress, now)
     }
 
-    /// The lead with what became of it, whether a call was begun or not; and what is then to be said of its message.
+    /// The lead after a send ended, with or without a call, and the update of its message.
     pub fn ended(
         &self,
         end: End,
@@ -115,7 +115,7 @@ impl Lead {
         }
     }
 
-    /// The lead that is not written to; and what is then to be said of its message, should there be one.
+    /// The lead that is not sent, and the update of its message, if it has one.
     pub fn not_sent(&self, why: NotSent, now: Timestamp) -> (Self, LeadWord) {
         let (state, error) = match why {
             NotSent::Suppressed(error) => (LeadState::Suppressed, error),
@@ -124,8 +124,8 @@ impl Lead {
         (self.moved(state, Some(error.clone()), Progress::default(), now), LeadWord::Failed(error))
     }
 
-    /// The lead as an operator wants it tried once more; `None` unless it is UNKNOWN or FAILED. That an UNKNOWN one
-    /// may be sent twice then is the operator's decision, and nobody else's.
+    /// The lead after an operator requested a retry. `None` unless it is UNKNOWN or FAILED. A retry of an
+    /// UNKNOWN lead may send the message twice; only an operator can decide that.
     pub fn retried(&self, now: Timestamp) -> Option<Self> {
         let may = matches!(self.state, LeadState::Unknown | LeadState::Failed);
         may.then(|| self.moved(LeadState::Queued, None, Progress::default(), now))
@@ -141,22 +141,22 @@ impl Lead {
     }
 }
 
-/// What is to be said of a lead's message.
+/// The update of a lead's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeadWord {
-    /// It is accepted, under this id.
+    /// The provider accepted the message under this id.
     Sent(String),
-    /// It is not sent.
+    /// The message was not sent.
     Failed(PartError),
-    /// Nobody knows.
+    /// The outcome is unknown.
     Unknown(PartError),
-    /// Nothing: it is tried again.
+    /// No update: the lead is retried.
     Waits,
 }
 
 impl LeadWord {
-    /// A lead's message once this is said of it; `None` if that changes nothing. Statuses never go back: a message
-    /// whose end was unknown, and that an operator had sent once more, can only become more certain.
+    /// The message after this update. `None` if nothing changes. A status never goes back: after an
+    /// operator's retry, an UNKNOWN message can only get a higher status.
     pub fn of(&self, message: &Message, now: Timestamp) -> Option<Message> {
         let (status, id, error) = match self {
             Self::Sent(id) => (MessageStatus::Sent, Some(id.clone()), None),

@@ -1,4 +1,4 @@
-//! What a landing page says of its visitor: name, page and campaign.
+//! The data that a landing page sends about its visitor: name, page and campaign.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,32 +7,32 @@ use url::Url;
 
 use crate::text::{PersonName, Unfit, within};
 
-/// A visitor's name: 1 to 100 characters after trimming. Prints redacted.
+/// A visitor's name: 1 to 100 characters after trimming. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LeadName(String);
 
 impl LeadName {
-    /// The greatest number of characters.
+    /// The greatest number of characters in a name.
     pub const MAX: usize = PersonName::MAX;
 
-    /// Reads a name; `None` for one that is blank, as an optional field of a form that was left empty.
+    /// Parses a name. Returns `None` for a blank text, which is an optional form field that was left empty.
     pub fn read(text: &str) -> Result<Option<Self>, Unfit> {
         let trimmed = text.trim();
         within(trimmed, 0, Self::MAX)?;
         Ok((!trimmed.is_empty()).then(|| Self(trimmed.to_owned())))
     }
 
-    /// Reads a name that is there.
+    /// Parses a name that must not be blank.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         Self::read(text)?.ok_or(Unfit::TooShort { min: 1 })
     }
 
-    /// The name.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The first word as the first name and the rest, if there is one, as the last.
+    /// The first word as first name and the rest, if there is any, as last name.
     pub fn first_and_last(&self) -> (Option<PersonName>, Option<PersonName>) {
         let (first, rest) = self.0.split_once(char::is_whitespace).unwrap_or((&self.0, ""));
         (PersonName::parse(first).ok(), PersonName::parse(rest.trim()).ok())
@@ -45,18 +45,19 @@ impl fmt::Debug for LeadName {
     }
 }
 
-/// A page's address: `http` or `https`, up to 2,048 characters. Prints redacted, as its query may tell of the visitor.
+/// A page's URL: `http` or `https`, up to 2,048 characters. Its debug output is redacted, because the query
+/// may contain personal data.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LandingUri(String);
 
 impl LandingUri {
-    /// The greatest number of characters.
+    /// The greatest number of characters in a URL.
     pub const MAX: usize = 2_048;
 
-    /// Reads an address, and keeps it as it was sent.
+    /// Parses a URL and keeps it as sent.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
-        // The parser forgives what is no address of a page as pages have it: `https:example.com`, `http:///spring`.
+        // The URL parser also accepts incorrect URLs such as `https:example.com` and `http:///spring`.
         let whole = text.split_once("://").is_some_and(|(scheme, rest)| {
             ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) && !rest.starts_with('/')
         });
@@ -65,7 +66,7 @@ impl LandingUri {
         if page && plain { Ok(Self(text.to_owned())) } else { Err(Unfit::Value { reason: "not a web page" }) }
     }
 
-    /// The address.
+    /// The URL as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -77,18 +78,18 @@ impl fmt::Debug for LandingUri {
     }
 }
 
-/// What campaign brought a visitor: up to 20 keys of 1 to 256 characters, values of up to 256. Prints redacted, as
-/// pages put into it what they like.
+/// The campaign parameters of a visit: up to 20 keys of 1 to 256 characters, with values of up to 256. The
+/// debug output is redacted, because pages can put any text into them.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Utm(BTreeMap<String, String>);
 
 impl Utm {
     /// The greatest number of keys.
     pub const MAX: usize = 20;
-    /// The greatest number of characters of a key and of a value.
+    /// The greatest number of characters in a key or a value.
     pub const MAX_TEXT: usize = 256;
 
-    /// Checks and takes them.
+    /// Checks the parameters. Returns an error if a limit is exceeded.
     pub fn of(values: BTreeMap<String, String>) -> Result<Self, Unfit> {
         if values.len() > Self::MAX {
             return Err(Unfit::TooLong { max: Self::MAX });
@@ -100,7 +101,7 @@ impl Utm {
         Ok(Self(values))
     }
 
-    /// Keys and values, by key.
+    /// The keys and values, sorted by key.
     pub fn values(&self) -> &BTreeMap<String, String> {
         &self.0
     }

@@ -1,25 +1,26 @@
-//! A file of a message, and as what the provider takes it.
+//! A file of a message, and the form in which it is sent.
 
 use crate::ids::MediaId;
 use crate::media::file_name::FileName;
 use crate::media::file_type::{FileType, KB, MB};
 
-/// A file of a message, as it was when the message was made.
+/// A file of a message. The data is copied when the message is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attached {
     /// The file.
     pub media: MediaId,
-    /// What it was uploaded as.
+    /// The type of the file.
     pub file_type: FileType,
-    /// Its MIME type.
+    /// The MIME type.
     pub content_type: String,
-    /// Its original name.
+    /// The original name.
     pub name: FileName,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
 }
 
-/// What WhatsApp takes as what it is, up to which size in bytes. Anything else goes as a document.
+/// The files that WhatsApp accepts as a type other than document, with the size limit in bytes. All other
+/// files are sent as documents.
 const TAKEN_BY_WHATSAPP: &[(FileType, &str, u64, SentAs)] = &[
     (FileType::Image, "image/jpeg", 5 * MB, SentAs::Image),
     (FileType::Image, "image/png", 5 * MB, SentAs::Image),
@@ -31,7 +32,7 @@ const TAKEN_BY_WHATSAPP: &[(FileType, &str, u64, SentAs)] = &[
     (FileType::Gif, "video/mp4", 16 * MB, SentAs::Video),
 ];
 
-/// As what WhatsApp takes a file.
+/// The form in which WhatsApp receives a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SentAs {
     /// `image`
@@ -47,7 +48,8 @@ pub enum SentAs {
 }
 
 impl Attached {
-    /// As what the file is sent: as `document` where WhatsApp does not take its type or size as what it is.
+    /// The form in which the file is sent. It is `document` if WhatsApp does not accept the file's type or
+    /// size in another form.
     pub fn sent_as(&self) -> SentAs {
         let taken = TAKEN_BY_WHATSAPP.iter().find(|(file_type, content_type, max_bytes, _)| {
             *file_type == self.file_type && *content_type == self.content_type && self.size <= *max_bytes
@@ -55,7 +57,7 @@ impl Attached {
         taken.map_or(SentAs::Document, |(_, _, _, sent_as)| *sent_as)
     }
 
-    /// Whether WhatsApp shows a text with it.
+    /// Whether WhatsApp shows a caption with the file.
     pub fn takes_caption(&self) -> bool {
         !matches!(self.sent_as(), SentAs::Audio | SentAs::Sticker)
     }

@@ -1,18 +1,18 @@
-//! The name under which a file is uploaded and shown.
+//! The name of an uploaded file.
 
 use std::fmt;
 
 use crate::text::{Unfit, within};
 
-/// A file's original name: 1 to 255 characters without path separators. Prints redacted.
+/// A file's original name: 1 to 255 characters without path separators. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FileName(String);
 
 impl FileName {
-    /// The greatest number of characters.
+    /// The greatest number of characters in a name.
     pub const MAX: usize = 255;
 
-    /// Reads a name.
+    /// Parses a name.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
         if text.contains(['/', '\\']) {
@@ -21,12 +21,13 @@ impl FileName {
         Ok(Self(text.to_owned()))
     }
 
-    /// The name as it was given.
+    /// The name as given.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// From the last dot on, in the name's own case; a name that begins with its only dot has none.
+    /// The text from the last dot, with unchanged case. `None` if there is no dot or only one at the
+    /// beginning.
     pub fn extension(&self) -> Option<&str> {
         let dot = self.0.rfind('.').filter(|dot| *dot > 0)?;
         Some(&self.0[dot..])

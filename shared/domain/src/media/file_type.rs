@@ -1,4 +1,4 @@
-//! What files are uploaded as, and the formats and sizes of each type.
+//! The types of files, with the formats and the size limit of each.
 
 use crate::media::file_name::FileName;
 use crate::words::words;
@@ -6,19 +6,19 @@ use crate::words::words;
 pub(super) const KB: u64 = 1_024;
 pub(super) const MB: u64 = 1_024 * KB;
 
-/// What may be uploaded as one type of file.
+/// The rule for one type of file.
 #[derive(Debug)]
 pub struct TypeRule {
     /// The type.
     pub file_type: FileType,
     /// The greatest size in bytes.
     pub max_bytes: u64,
-    /// Extensions in lower case, each with the MIME type that belongs to it.
+    /// Extensions in lower case, each with its MIME type.
     pub formats: &'static [(&'static str, &'static str)],
 }
 
-/// The specification's table, in the order of [`FileType::NAMES`]; what it does not show (the extension of PDF, the
-/// stickers) is decided.
+/// The specification's table, in the order of [`FileType::NAMES`]. The extension of PDF and the stickers are
+/// not in the specification's table; the decisions add them.
 pub const RULES: &[TypeRule] = &[
     TypeRule {
         file_type: FileType::Image,
@@ -67,25 +67,25 @@ pub const RULES: &[TypeRule] = &[
     },
 ];
 
-/// What a file is uploaded as.
+/// The type of an uploaded file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileType {
     /// A picture.
     Image,
-    /// A film.
+    /// A video.
     Video,
-    /// A sound.
+    /// An audio recording.
     Audio,
-    /// Anything to be read.
+    /// A document.
     Document,
     /// A sticker.
     Sticker,
-    /// A short film without sound.
+    /// A short video without sound.
     Gif,
 }
 
 words!(
-    /// The words of the API, in the order of the specification.
+    /// The values of the API field, in the order of the specification.
     FileType {
         Image: "IMAGE",
         Video: "VIDEO",
@@ -102,8 +102,8 @@ impl FileType {
         self.rule().max_bytes
     }
 
-    /// The MIME type, as [`RULES`] spells it, of a file with this name and this MIME type in any case; or what of the
-    /// two does not belong to this type of file.
+    /// The MIME type from [`RULES`] of a file with this name and this MIME type, regardless of case. The
+    /// error lists what does not fit this type of file.
     pub fn format(self, name: &FileName, content_type: &str) -> Result<&'static str, Vec<Mismatch>> {
         let formats = self.rule().formats;
         let extended =
@@ -120,7 +120,7 @@ impl FileType {
             let expected = formats.iter().map(|(extension, _)| *extension).collect();
             mismatches.push(Mismatch::Extension { expected });
         }
-        // An extension that fits says which MIME type is meant; otherwise all of the file's type may be.
+        // A valid extension determines the MIME type. Otherwise every MIME type of the file type is possible.
         let meant = if of_extension.is_empty() { formats.iter().collect() } else { of_extension };
         let mut expected: Vec<_> = meant.iter().map(|(_, content_type)| *content_type).collect();
         expected.dedup();
@@ -135,17 +135,17 @@ impl FileType {
     }
 }
 
-/// What of a file does not belong to its type.
+/// A property of a file that does not fit its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mismatch {
-    /// The extension of its name.
+    /// The extension of the name.
     Extension {
-        /// Those that would.
+        /// The valid extensions.
         expected: Vec<&'static str>,
     },
     /// The MIME type.
     ContentType {
-        /// Those that would.
+        /// The valid MIME types.
         expected: Vec<&'static str>,
     },
 }

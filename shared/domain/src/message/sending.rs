@@ -1,15 +1,15 @@
-//! How a message comes to its customers: part after part, each by calls of the provider of which none is repeated
-//! blindly.
+//! How a message reaches its customers: the service sends one part after another, each by calls of the
+//! provider, and never repeats a call blindly.
 //!
 //! ```text
 //! QUEUED --begun--> SENDING --accepted---------------------> SENT
-//!    |                |  ^-----surely not taken, throttled-- (waits, and is tried again)
-//!    |                |------refused, given up-------------> FAILED
+//!    |                |  ^-----not accepted, rate limited--- (waits for a retry)
+//!    |                |------rejected, given up------------> FAILED
 //!    |                '------no answer, sender died--------> UNKNOWN
 //!    '--cannot be sent: no number, no line, ...------------> FAILED
 //! ```
 //!
-//! A part that waits holds up what comes after it; one that is FAILED or UNKNOWN does not.
+//! A waiting part delays the parts after it. A FAILED or UNKNOWN part does not.
 
 use std::fmt;
 use std::time::Duration;
@@ -28,21 +28,21 @@ use crate::settings::template::Template;
 use crate::text::Cellphone;
 use crate::time::Timestamp;
 
-/// What is to be done about a message now.
+/// What the sender must do about a message now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Nothing any more: all of its parts are final.
+    /// Nothing: all parts are final.
     Finished,
-    /// A call was begun of which nobody said how it ended. Whoever made it is gone, as a conversation is sent into by
-    /// one at a time.
+    /// A call was begun and its outcome was not recorded. The sender that made it is dead, because only one
+    /// sender at a time works on a conversation.
     Interrupted,
-    /// Its part at hand waits until then.
+    /// The current part waits until this time.
     NotBefore(Timestamp),
-    /// Its part at hand, the one of this number, is to be sent.
+    /// The current part, which has this index, is due.
     Due(usize),
 }
 
-/// What must be known to send a part. What is absent was not found.
+/// The data that decides whether a part can be sent. An absent item was not found.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageKnown<'a> {
     /// The conversation.
@@ -55,23 +55,23 @@ pub struct MessageKnown<'a> {
     pub template: Option<&'a Template>,
 }
 
-/// A part as it is to be sent.
+/// A part that is ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter<'a> {
-    /// To whom.
+    /// The recipient's number.
     pub to: &'a Cellphone,
-    /// What.
+    /// The content.
     pub words: Words<'a>,
 }
 
-/// What a part says. Prints redacted.
+/// The content of a part. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Words<'a> {
     /// A text.
     Text(&'a MessageBody),
-    /// A file, with the text below it.
+    /// A file with an optional caption.
     Media(&'a Attached, Option<&'a MessageBody>),
-    /// A template, with the values of its variables.
+    /// A template with the values of its variables.
     Template(&'a Template, Vec<String>),
 }
 
@@ -86,7 +86,7 @@ impl fmt::Debug for Words<'_> {
 }
 
 impl Message {
-    /// What is to be done about it now.
+    /// What the sender must do about the message now.
     pub fn turn(&self, now: Timestamp) -> Turn {
         let Some(at) = self.part_at_hand() else { return Turn::Finished };
         match self.progress.standing(now) {
@@ -96,13 +96,13 @@ impl Message {
         }
     }
 
-    /// To whom a part goes, and by which line.
+    /// The recipient of a part, with the line.
     pub fn recipient_of(&self, part: usize) -> Option<&Recipient> {
         let contact = self.parts.get(part)?.recipient;
         self.recipients.iter().find(|recipient| recipient.contact == contact)
     }
 
-    /// A part as it is to be sent; why it cannot be.
+    /// The part, ready to be sent, or why it cannot be sent.
     pub fn letter<'a>(&'a self, part: usize, known: &MessageKnown<'a>) -> Result<Letter<'a>, PartError> {
         let because = |word| Err(PartError::of(word));
         if known.conversation.is_none_or(|conversation| conversation.status == ConversationStatus::Blocked) {
@@ -132,28 +132,28 @@ impl Message {
         Ok(Letter { to, words })
     }
 
-    /// Whether a part is shown to its recipient as the answer to [`Message::reply_to`]: the first piece is.
+    /// The id of the message that this part answers. Only the first piece for each recipient is an answer.
     pub fn answers(&self, part: usize) -> Option<MessageId> {
         self.reply_to.filter(|_| self.parts.get(part).is_some_and(|part| part.index == 0))
     }
 
-    /// The provider's id of what this customer got of the message first.
+    /// The provider's id of the first part of the message that this customer received.
     pub fn provider_id_for(&self, contact: ContactId) -> Option<&str> {
         let parts = self.parts.iter().filter(|part| part.recipient == contact);
         parts.filter_map(|part| part.provider_message_id.as_deref()).next()
     }
 
-    /// The message with a call begun for its part at hand, under this lease.
+    /// The message after a call was begun for its current part under this lease.
     pub fn begun(&self, lease: Uuid, now: Timestamp) -> Self {
         self.moved(MessageStatus::Sending, None, None, self.progress.begun(lease, now), now)
     }
 
-    /// The message of whoever may have recorded that a call begins, and has made none.
+    /// The message of a sender that may have recorded a begun call but made none.
     pub fn not_called(&self) -> Self {
         Self { progress: Progress { calling: None, ..self.progress.clone() }, ..self.clone() }
     }
 
-    /// The message with what became of its part at hand, whether a call was begun for it or not.
+    /// The message after a send of its current part ended, with or without a call.
     pub fn ended(&self, end: End, schedule: &SendSchedule, jitter: Jitter, now: Timestamp) -> Self {
         let done = Progress::default();
         match self.progress.after(end, schedule, jitter, now) {
@@ -164,7 +164,8 @@ impl Message {
         }
     }
 
-    /// The message with its part at hand, if there is one, in this status, which is not behind the one it has.
+    /// The message with its current part, if there is one, in this status. The status is not below the
+    /// present one.
     fn moved(
         &self,
         status: MessageStatus,
@@ -188,12 +189,12 @@ impl Message {
 }
 
 impl OnboardingPlan {
-    /// The numbers in the conversation of the messages that are still to be made of it.
+    /// The numbers (`seq`) of the messages that the plan still has to create.
     pub fn steps_left(&self) -> impl Iterator<Item = u64> {
         (self.done..self.steps.len()).map(|step| step as u64 + 1)
     }
 
-    /// The next step as a message, and the plan with that step done; `None` if all are.
+    /// The next step as a message, and the plan with this step done. `None` if all steps are done.
     pub fn next_message(&self, id: MessageId, now: Timestamp) -> Option<(Message, Self)> {
         let content = Content::Template(self.steps.get(self.done)?.clone());
         let message = Message {

@@ -1,4 +1,4 @@
-//! What a released conversation came to.
+//! The summary of a released conversation.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use crate::conversation::Conversation;
 use crate::message::{Message, SentBy};
 use crate::time::Timestamp;
 
-/// Which way a message went.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From a customer.
     Inbound,
-    /// To customers, onboarding included.
+    /// To customers, including onboarding.
     Outbound,
     /// An internal note.
     Internal,
 }
 
 impl Direction {
-    /// That of a message by whom it was sent, and whether it is for customers.
+    /// The direction from the author and from whether the message goes to customers.
     pub fn of(sent_by: SentBy, broadcast: bool) -> Self {
         match (sent_by, broadcast) {
             (SentBy::Customer, _) => Self::Inbound,
@@ -28,23 +28,23 @@ impl Direction {
     }
 }
 
-/// The messages of a conversation, counted by direction.
+/// The number of messages in a conversation, by direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// From customers.
     pub inbound: usize,
-    /// To customers, onboarding included.
+    /// To customers, including onboarding.
     pub outbound: usize,
     /// Internal notes.
     pub internal: usize,
-    /// When the first message was made.
+    /// When the first message was created.
     pub first: Option<Timestamp>,
-    /// When the last one was.
+    /// When the last message was created.
     pub last: Option<Timestamp>,
 }
 
 impl Tally {
-    /// Counts a message.
+    /// Adds a message to the count.
     pub fn count(&mut self, direction: Direction, at: Timestamp) {
         match direction {
             Direction::Inbound => self.inbound += 1,
@@ -55,14 +55,14 @@ impl Tally {
         self.last = Some(self.last.map_or(at, |last| last.max(at)));
     }
 
-    /// Of one message.
+    /// The tally of one message.
     pub fn of(message: &Message) -> Self {
         let mut tally = Self::default();
         tally.count(message.direction(), message.created_at);
         tally
     }
 
-    /// Of the messages of both.
+    /// The tally of all messages of both.
     pub fn and(self, other: Self) -> Self {
         Self {
             inbound: self.inbound + other.inbound,
@@ -73,30 +73,30 @@ impl Tally {
         }
     }
 
-    /// How many messages it counted.
+    /// The number of all messages.
     pub fn messages(&self) -> usize {
         self.inbound + self.outbound + self.internal
     }
 }
 
 impl Message {
-    /// Which way it went.
+    /// The message's direction.
     pub fn direction(&self) -> Direction {
         Direction::of(self.sent_by, self.is_broadcast())
     }
 }
 
-/// A conversation as it was released, and the messages it had by then.
+/// A released conversation and the count of its messages up to the release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The conversation; its last change is its release.
+    /// The conversation. Its last change is the release.
     pub conversation: Conversation,
-    /// Its messages.
+    /// The count of its messages.
     pub tally: Tally,
 }
 
 impl Summary {
-    /// How long it lasted, from its beginning to its release.
+    /// The time from the conversation's creation to its release.
     pub fn duration(&self) -> Duration {
         self.conversation.updated_at.since(self.conversation.created_at)
     }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn two_tallies_are_one_of_all_their_messages() {
+    fn the_tally_of_two_tallies_counts_all_their_messages() {
         let of = |all: &[(Direction, i64)]| {
             let mut tally = Tally::default();
             all.iter().for_each(|(direction, at)| tally.count(*direction, Timestamp::from_millis(*at)));

@@ -1,12 +1,12 @@
-//! A template, filled for the contact it is sent to.
+//! Templates with the values for one contact.
 
 use crate::contact::Contact;
 use crate::settings::template::{ContactField, ParameterValue, Parameters, Source, Template, Variable};
 use crate::text::{Cellphone, Email, PersonName};
 
 impl Template {
-    /// The values of the body's variables for one contact, in their order, white space made single spaces as the
-    /// provider demands; the name of the first one that has none.
+    /// The values of the variables for one contact, in the order of the body. White space becomes single
+    /// spaces, because the provider requires it. The error is the name of the first variable without a value.
     pub fn filled_for(&self, contact: &Contact, given: &Parameters) -> Result<Vec<String>, String> {
         let value = |variable: &Variable| {
             let value = match &variable.source {

@@ -1,30 +1,30 @@
-//! How a call of the provider ended.
+//! The outcome of a call of the provider.
 
 use crate::sending::error::PartError;
 use crate::sending::throttle::LineThrottle;
 
-/// What became of the part at hand.
+/// The result for the current part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The provider accepted it, under this id.
+    /// The provider accepted the part under this id.
     Sent(String),
-    /// It was refused for good, or cannot be sent.
+    /// The provider rejected the part permanently, or it cannot be sent.
     Failed(PartError),
-    /// It may have been taken.
+    /// The provider may have accepted the part.
     Unknown(PartError),
-    /// It was surely not taken.
+    /// The provider certainly did not accept the part.
     NotTaken,
-    /// The provider asked us to slow down towards this recipient.
+    /// The provider limits the rate for this recipient.
     Throttled,
-    /// It asked us to slow down with all that is sent from the line, which then stands so.
+    /// The provider limits the rate of the line. The value is the line's new throttle state.
     LineThrottled(LineThrottle),
-    /// A call was begun and then, for want of time, not made.
+    /// A call was recorded as begun but was not made, because no time was left.
     NotCalled,
 }
 
 impl LineThrottle {
-    /// What is to be remembered of the line, where the end of a call says something new: `self` is what was known when
-    /// the call was made.
+    /// The new throttle state of the line, if the outcome changes it. `self` is the state when the call was
+    /// made.
     pub fn after(&self, end: &End) -> Option<Self> {
         match end {
             End::LineThrottled(slower) => Some(*slower),

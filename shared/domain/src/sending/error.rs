@@ -1,6 +1,6 @@
-//! Why a part of a message, or a lead, is not sent.
+//! Why a part of a message or a lead is not sent.
 
-/// Why a part is FAILED or UNKNOWN: the provider's code or a word of ours.
+/// Why a part is FAILED or UNKNOWN: the provider's code or one of the codes below.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartError(String);
 
@@ -9,27 +9,27 @@ impl PartError {
     pub const NO_ADDRESS: &'static str = "NO_ADDRESS";
     /// The contact has no value for a variable of the template.
     pub const MISSING_VALUE: &'static str = "MISSING_VALUE";
-    /// The template is no more.
+    /// The template no longer exists.
     pub const NO_TEMPLATE: &'static str = "NO_TEMPLATE";
-    /// What it was made of is cut into other parts by this release.
+    /// This release splits the content into other parts, so the part has no content.
     pub const NO_CONTENT: &'static str = "NO_CONTENT";
-    /// The line is no more.
+    /// The line no longer exists.
     pub const NO_LINE: &'static str = "NO_LINE";
-    /// The conversation was blocked before it could be sent.
+    /// The conversation was blocked before the part was sent.
     pub const BLOCKED: &'static str = "BLOCKED";
-    /// Tried for as long as sends are tried.
+    /// The retry period is over.
     pub const GIVEN_UP: &'static str = "GIVEN_UP";
-    /// The provider was asked and did not answer.
+    /// The provider did not answer a call.
     pub const NO_ANSWER: &'static str = "NO_ANSWER";
-    /// The sender died between asking and recording the answer.
+    /// The sender died between the call and the record of its outcome.
     pub const INTERRUPTED: &'static str = "INTERRUPTED";
 
-    /// One of the words above, or the provider's code.
+    /// Wraps one of the codes above or the provider's code.
     pub fn of(code: impl Into<String>) -> Self {
         Self(code.into())
     }
 
-    /// The word or code.
+    /// The code.
     pub fn as_str(&self) -> &str {
         &self.0
     }

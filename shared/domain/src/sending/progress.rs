@@ -1,4 +1,4 @@
-//! How far a send has come, and what follows from the end of a call.
+//! The progress of a send, and the consequences of call outcomes.
 
 use uuid::Uuid;
 
@@ -8,42 +8,43 @@ use crate::sending::error::PartError;
 use crate::sending::schedule::SendSchedule;
 use crate::time::Timestamp;
 
-/// How the part at hand stands. All of it begins anew with each part.
+/// The progress of the current part. Each part starts with a new progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Calls that were surely not taken.
+    /// Calls that the provider certainly did not accept.
     pub failures: u32,
-    /// Calls the provider put off.
+    /// Calls that the provider rejected because of a rate limit.
     pub throttled: u32,
-    /// When the first call was made.
+    /// When the first call was begun.
     pub since: Option<Timestamp>,
-    /// Not to be called before.
+    /// The earliest time of the next call.
     pub next_at: Option<Timestamp>,
-    /// A call is being made, under this lease. If that lease is over, nobody knows what became of it.
+    /// The lease of a call that is being made. If the lease is over, the outcome of the call is unknown.
     pub calling: Option<Uuid>,
 }
 
-/// Whether a send may be made now.
+/// Whether a call may be made now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// A call was begun of which nobody said how it ended. Whoever made it is gone, as one sends at a time.
+    /// A call was begun and its outcome was not recorded. The sender that made it is dead, because only one
+    /// sends at a time.
     Interrupted,
-    /// Not before then.
+    /// A call may be made at this time.
     NotBefore(Timestamp),
-    /// It may.
+    /// A call may be made.
     Due,
 }
 
-/// What follows from the end of a call.
+/// The consequence of a call's outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendOutcome {
-    /// The provider accepted it, under this id.
+    /// The provider accepted the part under this id.
     Sent(String),
-    /// It is not sent, and not tried any more.
+    /// The part is not sent and not retried.
     Failed(PartError),
-    /// Nobody knows; it is not tried again by itself.
+    /// The outcome is unknown. The service does not retry by itself.
     Unknown(PartError),
-    /// It is tried again.
+    /// The part is retried.
     Waits(Progress),
 }
 
@@ -57,12 +58,12 @@ impl Progress {
         }
     }
 
-    /// With a call begun under this lease.
+    /// The progress after a call was begun under this lease.
     pub fn begun(&self, lease: Uuid, now: Timestamp) -> Self {
         Self { since: self.since.or(Some(now)), next_at: None, calling: Some(lease), ..self.clone() }
     }
 
-    /// What follows from the end of a call, whether one was begun or not.
+    /// The consequence of an outcome, with or without a begun call.
     pub fn after(&self, end: End, schedule: &SendSchedule, jitter: Jitter, now: Timestamp) -> SendOutcome {
         let not_calling = || Self { calling: None, ..self.clone() };
         match end {
@@ -75,7 +76,7 @@ impl Progress {
                 let next = schedule.retries.repeating(failures, Jitter::NONE, now);
                 Self { failures, ..not_calling() }.waiting(next, schedule, now)
             }
-            // What throttles throttles many: they come back at different times.
+            // A throttled recipient has many sends. Jitter spreads their retries.
             End::Throttled => {
                 let throttled = self.throttled + 1;
                 let next = schedule.throttled.repeating(throttled, jitter, now);
@@ -88,7 +89,8 @@ impl Progress {
         }
     }
 
-    /// What is tried again then, but one last time when it has been tried for long enough, and is then given up.
+    /// Schedules a retry, but not after the end of the retry period. If the period is over, the part fails
+    /// with `GIVEN_UP`.
     fn waiting(self, next: Timestamp, schedule: &SendSchedule, now: Timestamp) -> SendOutcome {
         let since = self.since.unwrap_or(now);
         let last = since.plus(schedule.give_up);

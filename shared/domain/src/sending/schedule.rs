@@ -1,22 +1,22 @@
-//! When a send that was not taken is tried again.
+//! The retry schedule of sends.
 
 use std::time::Duration;
 
 use crate::retry::RetrySchedule;
 
-/// When a part that was not taken is tried again.
+/// When a part that the provider did not accept is retried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SendSchedule {
-    /// The waits after each failure, the last one repeating.
+    /// The wait after each failure. The last one repeats.
     pub retries: RetrySchedule,
-    /// The waits each time the provider asked us to slow down, the last one repeating.
+    /// The wait after each rate limit rejection. The last one repeats.
     pub throttled: RetrySchedule,
-    /// Since its first call a part is tried for so long, one last time when that is over.
+    /// The retry period, from the first call. The last attempt happens when it ends.
     pub give_up: Duration,
 }
 
 impl SendSchedule {
-    /// As decided, where a deployment says nothing: given up after a day.
+    /// The defaults for deployments that set no parameters: retries end after one day.
     pub fn decided() -> Self {
         let waits = |waits: &[u64]| {
             RetrySchedule::of(&waits.iter().copied().map(Duration::from_secs).collect::<Vec<_>>())
@@ -25,9 +25,9 @@ impl SendSchedule {
     }
 }
 
-/// Seconds before each further try of a send that was surely not taken, the last wait repeating.
+/// Seconds before each retry of a send that the provider certainly did not accept. The last wait repeats.
 const RETRIES: [u64; 5] = [30, 2 * 60, 10 * 60, 3_600, 4 * 3_600];
-/// Seconds to wait each time the provider asks us to slow down, the last wait repeating.
+/// Seconds to wait after each rate limit rejection. The last wait repeats.
 const THROTTLED: [u64; 5] = [5, 10, 30, 60, 5 * 60];
-/// Since its first call a send is tried for so long.
+/// The retry period, from the first call.
 const GIVE_UP: Duration = Duration::from_secs(24 * 3_600);

@@ -1,7 +1,7 @@
-//! Lines that the provider asks to slow down: remembered once, for all that is sent from them.
+//! Rate limits that the provider sets on lines. The state applies to all sends from the line.
 //!
-//! The wait is the line's, not that of the send that met it: whatever else would be sent from the line waits too, and the
-//! waits grow for as long as nothing is accepted in between.
+//! All sends from the line wait, not only the one that got the rejection. The waits grow until the provider
+//! accepts a send.
 
 use std::time::Duration;
 
@@ -9,29 +9,30 @@ use crate::retry::Jitter;
 use crate::sending::schedule::SendSchedule;
 use crate::time::Timestamp;
 
-/// How a line stands with its provider.
+/// The throttle state of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineThrottle {
-    /// Nothing is sent from it before.
+    /// The earliest time of the next call.
     pub until: Option<Timestamp>,
-    /// How often in a row the provider asked to slow down.
+    /// The number of consecutive rate limit rejections.
     pub times: u32,
 }
 
 impl LineThrottle {
-    /// For so long behind its end a throttling counts as one of several in a row, should nothing be sent meanwhile.
+    /// How long after its end a throttle state is stored. A rejection within this time counts as consecutive
+    /// if nothing was sent in between.
     pub const REMEMBERED: Duration = Duration::from_secs(15 * 60);
-    /// Those who wait come back within this time, if the wait is short.
+    /// The least time over which waiting sends are spread.
     const SPREAD: Duration = Duration::from_secs(5);
 
-    /// When whoever would call now looks again; `None` if they may call. Each of many who wait comes back at a moment of
-    /// their own, a fifth of the wait behind its end at most.
+    /// When a send must check again; `None` if it may call now. Jitter spreads the waiting sends over a fifth
+    /// of the wait, or over 5 seconds if that is more.
     pub fn put_off(&self, jitter: Jitter, now: Timestamp) -> Option<Timestamp> {
         let until = self.until.filter(|until| *until > now)?;
         Some(until.plus(jitter.part_of(jitter.share_of(until.since(now)).max(Self::SPREAD))))
     }
 
-    /// The line when the provider asks once more to slow down.
+    /// The state after another rate limit rejection.
     pub fn slower(&self, schedule: &SendSchedule, jitter: Jitter, now: Timestamp) -> Self {
         let times = self.times.saturating_add(1);
         Self { until: Some(schedule.throttled.repeating(times, jitter, now)), times }
@@ -57,14 +58,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_left_alone_until_its_time_has_come() {
+    fn a_throttled_line_sends_nothing_until_its_time() {
         assert_eq!(LineThrottle::default().put_off(Jitter::NONE, NOW), None);
         assert_eq!(until(5).put_off(Jitter::NONE, NOW), Some(after(5)));
         assert_eq!(until(5).put_off(Jitter::NONE, after(5)), None, "from that moment on");
     }
 
     #[test]
-    fn those_who_wait_come_back_one_after_another() {
+    fn jitter_spreads_waiting_sends() {
         let latest = Jitter::of(&Uuid::from_u128(u128::MAX));
         for (wait, comes_back) in [(1, 6), (25, 30), (100, 120)] {
             assert_eq!(until(wait).put_off(latest, NOW), Some(after(comes_back)), "{wait}");
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_throttles_is_remembered_and_the_next_that_is_accepted_begins_the_schedule_anew() {
+    fn a_throttle_is_stored_and_the_next_accepted_send_resets_the_schedule() {
         let (calm, slow) = (LineThrottle::default(), until(5));
         let sent = End::Sent("wamid".to_owned());
         assert_eq!(calm.after(&End::LineThrottled(slow)), Some(slow));

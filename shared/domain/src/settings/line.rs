@@ -1,4 +1,4 @@
-//! Lines and brands: through which number of the provider a participant is reached, and in whose name.
+//! Lines and brands: the provider's numbers that reach participants, and the senders' identities.
 
 use crate::ids::{BrandId, BusinessAccountId, ChannelId, WorkspaceId};
 use crate::refused::Refused;
@@ -7,7 +7,7 @@ use crate::text::{Unfit, operator_name};
 use crate::time::Timestamp;
 use crate::words::words;
 
-/// A provider of messaging. `messageProviderType` of the API.
+/// A messaging provider. `messageProviderType` in the API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Provider {
     /// WhatsApp.
@@ -16,26 +16,27 @@ pub enum Provider {
 }
 
 words!(
-    /// The words of the API.
+    /// The values of the API field.
     Provider {
         WhatsApp: "WHATSAPP",
     }
 );
 
-/// A line: a number of the provider's from which a workspace writes. Its token is kept apart, among the secrets.
+/// A line: a phone number at the provider that a workspace sends from. Its token is stored separately, with
+/// the other secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Its id at the provider.
+    /// The line's id at the provider.
     pub channel: ChannelId,
-    /// The workspace whose line it is.
+    /// The workspace that owns the line.
     pub workspace_id: WorkspaceId,
-    /// The brand that writes from it.
+    /// The brand that sends from the line.
     pub brand: BrandId,
-    /// The account behind it.
+    /// The account at the provider that owns the line.
     pub business_account: BusinessAccountId,
-    /// When it was made.
+    /// When the line was created.
     pub created_at: Timestamp,
-    /// Grows by one with each change.
+    /// Increases by one with each change.
     pub version: u64,
 }
 
@@ -43,7 +44,8 @@ impl Line {
     const CHANNEL: &'static str = "^[0-9A-Za-z_-]{1,128}$";
     const TOKEN: &'static str = "^[!-~]{1,4096}$";
 
-    /// A new line. Its channel is part of the URL that is called to send, and is of characters that mean nothing there.
+    /// A new line. Its channel becomes a part of the URL of the sending call, so it may only contain letters,
+    /// digits, `_` and `-`.
     pub fn new(
         workspace_id: WorkspaceId,
         channel: ChannelId,
@@ -58,8 +60,8 @@ impl Line {
         Ok(Self { channel, workspace_id, brand, business_account, created_at: now, version: 1 })
     }
 
-    /// Reads the token by which the provider knows the line's owner: 1 to 4,096 visible characters, as it travels in
-    /// a header.
+    /// Parses the line's access token for the provider: 1 to 4,096 visible ASCII characters, because it is
+    /// sent in a header.
     pub fn token(text: &str) -> Result<Secret, Unfit> {
         let fits = (1..=4_096).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
         if fits { Ok(Secret::new(text)) } else { Err(Unfit::Shape { pattern: Self::TOKEN }) }
@@ -69,17 +71,17 @@ impl Line {
 /// A brand of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Brand {
-    /// Its id.
+    /// The brand's id.
     pub id: BrandId,
-    /// The workspace whose brand it is.
+    /// The workspace that owns the brand.
     pub workspace_id: WorkspaceId,
-    /// Name shown to operators, 1 to 256 characters.
+    /// The name that operators see, 1 to 256 characters.
     pub name: String,
-    /// The line from which it writes where the caller names none.
+    /// The default line of the brand.
     pub line: Option<ChannelId>,
-    /// When it was made.
+    /// When the brand was created.
     pub created_at: Timestamp,
-    /// Grows by one with each change.
+    /// Increases by one with each change.
     pub version: u64,
 }
 
@@ -91,26 +93,28 @@ impl Brand {
     }
 }
 
-/// All lines and brands of a workspace, and the line it writes from where nobody says otherwise.
+/// All lines and brands of a workspace, with its default line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
     /// The workspace's lines, at most [`Lines::MAX`].
     pub lines: Vec<Line>,
-    /// Its brands, at most [`Lines::MAX`].
+    /// The workspace's brands, at most [`Lines::MAX`].
     pub brands: Vec<Brand>,
-    /// Its default line.
+    /// The workspace's default line.
     pub default: Option<ChannelId>,
 }
 
 impl Lines {
-    /// The greatest number of lines, and of brands, of a workspace.
+    /// The greatest number of lines, and of brands, in a workspace.
     pub const MAX: usize = 50;
 
-    /// The line that an input's `providerChannelId` and `brandId` mean, and the brand: the line named, else the
-    /// brand's, else the workspace's default; the brand named, else the line's.
+    /// The line and the brand for an input's `providerChannelId` and `brandId`. The line is the given one,
+    /// otherwise the brand's, otherwise the workspace's default. The brand is the given one, otherwise the
+    /// line's.
     ///
-    /// [`Refused::UnknownLine`] when a name is nobody's, when there is no line to fall back to, or when both are named
-    /// and the line is neither the brand's nor what the brand alone would have meant.
+    /// Returns [`Refused::UnknownLine`] if a given id does not exist, if there is no line to fall back to, or
+    /// if both are given and the line neither belongs to the brand nor is the line that the brand alone
+    /// resolves to.
     pub fn resolve(
         &self,
         channel: Option<&ChannelId>,
@@ -130,17 +134,17 @@ impl Lines {
         }
     }
 
-    /// The line of that id.
+    /// The line with this id.
     pub fn line(&self, channel: &ChannelId) -> Option<&Line> {
         self.lines.iter().find(|line| line.channel == *channel)
     }
 
-    /// The brand of that id.
+    /// The brand with this id.
     pub fn brand(&self, id: &BrandId) -> Option<&Brand> {
         self.brands.iter().find(|brand| brand.id == *id)
     }
 
-    /// Whether there is room for a new brand of that id.
+    /// Checks whether the workspace can add a brand with this id.
     pub fn admit_brand(&self, id: &BrandId) -> Result<(), LinesRefused> {
         if self.brand(id).is_some() {
             Err(LinesRefused::BrandExists(id.clone()))
@@ -151,8 +155,8 @@ impl Lines {
         }
     }
 
-    /// Whether there is room for a new line of a brand that is there. `Some` is the brand's next version: its first
-    /// line becomes the one it writes from.
+    /// Checks whether the workspace can add this line of an existing brand. `Some` is the brand's next
+    /// version: a brand's first line becomes its default line.
     pub fn admit_line(&self, line: &Line) -> Result<Option<Brand>, LinesRefused> {
         if self.line(&line.channel).is_some() {
             return Err(LinesRefused::LineExists(line.channel.clone()));
@@ -167,22 +171,22 @@ impl Lines {
     }
 }
 
-/// Why a workspace does not take a brand or a line.
+/// Why a workspace cannot add a brand or a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinesRefused {
-    /// As many lines as it may have.
+    /// The workspace has the greatest number of lines.
     #[error("the workspace already has {} lines, which is the maximum", Lines::MAX)]
     TooManyLines,
-    /// As many brands as it may have.
+    /// The workspace has the greatest number of brands.
     #[error("the workspace already has {} brands, which is the maximum", Lines::MAX)]
     TooManyBrands,
-    /// A line of that id is there.
+    /// A line with this id exists.
     #[error("the workspace already has a line {0:?}")]
     LineExists(ChannelId),
-    /// A brand of that id is there.
+    /// A brand with this id exists.
     #[error("the workspace already has a brand {0:?}")]
     BrandExists(BrandId),
-    /// The line's brand is not there.
+    /// The line's brand does not exist.
     #[error("the workspace has no brand {0:?}")]
     UnknownBrand(BrandId),
 }
