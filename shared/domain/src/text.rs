@@ -1,33 +1,35 @@
-//! Short texts with rules: parsed once at the border, trusted everywhere behind it.
+//! Short texts with rules. The service parses them once at its boundary and then relies on their types.
 
 use std::fmt;
 
-/// Why a value does not fit its field. The edge turns it into one entry of a validation failure's `detail`.
+/// Why a value is invalid for its field. The edge converts it to one entry in the `detail` of a validation
+/// failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// Fewer characters than the field takes.
+    /// The text has too few characters.
     TooShort {
         /// The least number of characters.
         min: usize,
     },
-    /// More characters than the field takes.
+    /// The text has too many characters.
     TooLong {
         /// The greatest number of characters.
         max: usize,
     },
-    /// Not of the field's shape.
+    /// The text does not have the required form.
     Shape {
-        /// The regular expression that a fitting value matches.
+        /// The regular expression that a valid value matches.
         pattern: &'static str,
     },
-    /// Not one of a closed set of words.
+    /// The value is not one of a fixed set.
     NotOneOf {
-        /// The words.
+        /// The valid values.
         expected: &'static [&'static str],
     },
-    /// Not a UUID in its hyphenated spelling.
+    /// The text is not a UUID in hyphenated form.
     NotAUuid,
-    /// Of the right shape, but not to be had for the reason given, a phrase that can follow "Value error, ".
+    /// The value has the right form but is invalid for the given reason, a phrase that can follow "Value
+    /// error, ".
     Value {
         /// The reason.
         reason: &'static str,
@@ -49,7 +51,7 @@ impl fmt::Display for Unfit {
 
 impl std::error::Error for Unfit {}
 
-/// Refuses a text whose number of characters (Unicode scalar values) lies outside `min..=max`.
+/// Returns an error if the number of characters (Unicode scalar values) is outside `min..=max`.
 pub fn within(text: &str, min: usize, max: usize) -> Result<(), Unfit> {
     let length = text.chars().count();
     if length < min {
@@ -68,13 +70,13 @@ macro_rules! texts {
         pub struct $name(String);
 
         impl $name {
-            /// The text as it was given.
+            /// The text as given.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
         }
 
-        // Personal data: a log that prints the struct around it must not print it.
+        // The text is personal data. Logs that print the surrounding struct must not contain it.
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(concat!("[", stringify!($name), "]"))
@@ -86,17 +88,18 @@ macro_rules! texts {
 texts! {
     /// A first or last name: 1 to 100 characters, not blank.
     PersonName;
-    /// An e-mail address of up to 254 characters. Shown as given, compared without case ([`Email::canonical`]).
+    /// An e-mail address of up to 254 characters. It is shown as given and compared regardless of case
+    /// ([`Email::canonical`]).
     Email;
-    /// A phone number in E.164: `+` and 8 to 15 digits, kept as given.
+    /// A phone number in E.164 form: `+` and 8 to 15 digits, stored as given.
     Cellphone;
 }
 
 impl PersonName {
-    /// The greatest number of characters.
+    /// The greatest number of characters in a name.
     pub const MAX: usize = 100;
 
-    /// Reads a name.
+    /// Parses a name.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
         if text.trim().is_empty() {
@@ -111,7 +114,8 @@ impl Email {
     pub const MAX: usize = 254;
     const PATTERN: &'static str = r"^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$";
 
-    /// Reads an address: one `@`, something before it, a dotted domain behind it, no white space.
+    /// Parses an address: one `@`, at least one character before it, a domain with a dot after it, and no
+    /// white space.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
         let shape = Unfit::Shape { pattern: Self::PATTERN };
@@ -121,12 +125,12 @@ impl Email {
         if local.is_empty() || !dotted || !plain { Err(shape) } else { Ok(Self(text.to_owned())) }
     }
 
-    /// The form by which addresses are compared and looked up: lower case.
+    /// The form for comparisons and look-ups: lower case.
     pub fn canonical(&self) -> String {
         self.0.to_lowercase()
     }
 
-    /// Whether two spellings name one mailbox.
+    /// Whether two addresses differ only in case.
     pub fn same_as(&self, other: &Self) -> bool {
         self.canonical() == other.canonical()
     }
@@ -135,7 +139,7 @@ impl Email {
 impl Cellphone {
     const PATTERN: &'static str = r"^\+[1-9][0-9]{7,14}$";
 
-    /// Reads an E.164 number; whether its numbering plan knows it is not looked at here.
+    /// Parses an E.164 number. It does not check the number against its numbering plan.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let digits = text.strip_prefix('+').unwrap_or_default();
         let fits = (8..=15).contains(&digits.len())
@@ -144,13 +148,13 @@ impl Cellphone {
         if fits { Ok(Self(text.to_owned())) } else { Err(Unfit::Shape { pattern: Self::PATTERN }) }
     }
 
-    /// The digits behind the `+`.
+    /// The digits after the `+`.
     pub fn digits(&self) -> &str {
         &self.0[1..]
     }
 }
 
-/// The language a person is written to in.
+/// A person's preferred language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// Spanish.
@@ -160,10 +164,10 @@ pub enum Language {
 }
 
 impl Language {
-    /// The words of the API, in the order of the specification.
+    /// The values of the API field, in the order of the specification.
     pub const NAMES: &'static [&'static str] = &["ES", "EN"];
 
-    /// Reads the API's word.
+    /// Parses the value of the API field.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         match text {
             "ES" => Ok(Self::Es),
@@ -172,7 +176,7 @@ impl Language {
         }
     }
 
-    /// The API's word.
+    /// The value of the API field.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Es => "ES",
@@ -181,7 +185,7 @@ impl Language {
     }
 }
 
-/// Reads a name shown to operators (a workspace's, a team's, an API key's): 1 to 256 characters, not blank.
+/// Parses a name that operators see (of a workspace, a team, an API key): 1 to 256 characters, not blank.
 pub fn operator_name(text: &str) -> Result<String, Unfit> {
     within(text, 1, 256)?;
     if text.trim().is_empty() || text.chars().any(char::is_control) {
@@ -195,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn e_mail_addresses_of_the_usual_shapes_are_read_and_others_refused() {
+    fn e_mail_addresses_of_the_usual_forms_parse_and_others_do_not() {
         for good in ["a@b.co", "Ana.Pérez+x@sub.example.com", "o'neil@example.com"] {
             assert!(Email::parse(good).is_ok(), "{good}");
         }
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn e_mail_addresses_are_compared_without_case_and_shown_as_given() {
+    fn e_mail_addresses_are_compared_regardless_of_case_and_shown_as_given() {
         let (upper, lower) =
             (Email::parse("Ana@Example.COM").unwrap(), Email::parse("ana@example.com").unwrap());
         assert!(upper.same_as(&lower));

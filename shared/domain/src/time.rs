@@ -1,25 +1,26 @@
-//! Moments in UTC, to the millisecond.
+//! Times in UTC with millisecond precision.
 
 use std::fmt;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
-/// Tells the time. Production asks the operating system; tests set it by hand.
+/// A source of the present time. Production uses the operating system's clock; tests set the time.
 pub trait Clock: Send + Sync {
-    /// The present moment.
+    /// The present time.
     fn now(&self) -> Timestamp;
 }
 
-/// A moment in UTC with millisecond precision, printed as `2026-01-02T03:04:05.678Z`.
+/// A time in UTC with millisecond precision, printed as `2026-01-02T03:04:05.678Z`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The last moment that prints in any time zone with a four-digit year: 9999-12-30T22:00:00.000Z.
+    /// The last time that has a four-digit year in every time zone: 9999-12-30T22:00:00.000Z.
     const LAST: i64 = 253_402_207_200_000;
 
-    /// A moment from milliseconds since 1970, held within the years 1970 to 9999.
+    /// Makes a time from milliseconds since 1970. Values outside the years 1970 to 9999 become the nearest
+    /// bound.
     pub const fn from_millis(millis: i64) -> Self {
         let held = if millis < 0 {
             0
@@ -31,7 +32,7 @@ impl Timestamp {
         Self(held)
     }
 
-    /// Reads an RFC 3339 date-time with an offset or `Z`; finer than a millisecond is cut off.
+    /// Parses an RFC 3339 date-time with an offset or `Z`. Digits beyond the millisecond are cut off.
     pub fn parse(text: &str) -> Option<Self> {
         let moment: jiff::Timestamp = text.parse().ok()?;
         Some(Self::from_millis(moment.as_millisecond()))
@@ -47,27 +48,27 @@ impl Timestamp {
         self.0 / 1000
     }
 
-    /// This moment and so much later.
+    /// This time plus a duration.
     pub fn plus(self, later: Duration) -> Self {
         Self::from_millis(self.0.saturating_add(i64::try_from(later.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// So much earlier, 1970 at the earliest.
+    /// This time minus a duration, 1970 at the earliest.
     pub fn minus(self, earlier: Duration) -> Self {
         Self::from_millis(self.0.saturating_sub(i64::try_from(earlier.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// The time from `earlier` to this moment; nothing if it lies ahead.
+    /// The duration from `earlier` to this time; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
 
-    /// Without milliseconds, as webhook bodies print it: `2026-01-02T03:04:05Z`.
+    /// The time without milliseconds, as webhook bodies contain it: `2026-01-02T03:04:05Z`.
     pub fn to_seconds_string(self) -> String {
         self.print("%Y-%m-%dT%H:%M:%SZ")
     }
 
-    /// Its day: `2026-01-02`.
+    /// The day of this time: `2026-01-02`.
     pub fn to_day_string(self) -> String {
         self.print("%Y-%m-%d")
     }
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_printed_timestamp_reads_back() {
+    fn a_printed_timestamp_parses_to_the_same_time() {
         let moment = Timestamp::from_millis(1_767_323_045_678);
         assert_eq!(Timestamp::parse(&moment.to_string()), Some(moment));
         assert_eq!(Timestamp::parse("2026-01-02T04:04:05.678+01:00"), Some(moment));
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_out_of_range_are_held_at_its_ends() {
+    fn times_out_of_range_become_the_nearest_bound() {
         assert_eq!(Timestamp::from_millis(-5).as_millis(), 0);
         assert_eq!(Timestamp::from_millis(i64::MAX).to_string(), "9999-12-30T22:00:00.000Z");
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Webhooks: the endpoints of customers, the events told to them, and how each delivery comes there.
+//! Webhooks: the tenants' endpoints, the events, and the delivery of events to endpoints.
 
 pub mod address;
 mod attempt;

@@ -1,13 +1,14 @@
-//! Enumerations whose values have words: one table each, from which the words are listed, read and shown.
+//! Enumerations with a name for each value. One table lists, parses and shows the names.
 
-/// `words!(Type { Value: "WORD", ... })`. A value without a word does not compile. The attributes are those of `NAMES`.
+/// `words!(Type { Value: "WORD", ... })`. A value without a name does not compile. The attributes apply to
+/// `NAMES`.
 macro_rules! words {
     ($(#[$names:meta])* $type:ident { $($value:ident: $word:literal),+ $(,)? }) => {
         impl $type {
             $(#[$names])*
             pub const NAMES: &'static [&'static str] = &[$($word),+];
 
-            /// Reads a word.
+            /// Parses a name.
             pub fn parse(text: &str) -> Result<Self, $crate::text::Unfit> {
                 match text {
                     $($word => Ok(Self::$value),)+
@@ -15,14 +16,14 @@ macro_rules! words {
                 }
             }
 
-            /// The word.
+            /// The name.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$value => $word,)+
                 }
             }
 
-            /// Each value, in the order of the words.
+            /// All values, in the order of the names.
             #[cfg(test)]
             #[allow(dead_code, reason = "not every table is walked through by a test")]
             pub(crate) const ALL: [Self; Self::NAMES.len()] = [$(Self::$value),+];

@@ -1,4 +1,4 @@
-//! Onboarding: the templates that open a conversation.
+//! Onboarding: the templates that start a conversation.
 
 use std::collections::BTreeMap;
 
@@ -7,53 +7,54 @@ use crate::refused::{Origin, Refused};
 use crate::settings::template::{Parameters, Requested, Template};
 use crate::words::words;
 
-/// A workspace's set-up.
+/// The onboarding settings of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Onboarding {
-    /// What a caller's templates take the place of.
+    /// The part of the sequence that a request's templates replace.
     pub overriding: Override,
-    /// The templates sent where the caller gives none, in order; at most [`Onboarding::MAX`].
+    /// The configured templates, in order; at most [`Onboarding::MAX`]. They are sent if the request gives no
+    /// templates.
     pub sequence: Vec<TemplateId>,
 }
 
-/// What a caller's templates take the place of.
+/// The part of the sequence that a request's templates replace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Override {
     /// The whole sequence.
     #[default]
     Entire,
-    /// The sequence's first template; the rest follows.
+    /// Only the first template of the sequence. The other templates follow.
     FirstOnly,
 }
 
 words!(
-    /// The words by which operators name them.
+    /// The names that operators use.
     Override {
         Entire: "ENTIRE",
         FirstOnly: "FIRST_ONLY",
     }
 );
 
-/// A participant's line, for the question whether a template is approved there.
+/// A participant's line. The template must be approved for its account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
     /// The line.
     pub channel: ChannelId,
-    /// The account behind it.
+    /// The account at the provider that owns the line.
     pub business_account: BusinessAccountId,
 }
 
 impl Onboarding {
-    /// The greatest number of templates of a sequence, and of a request.
+    /// The greatest number of templates in a sequence, and in a request.
     pub const MAX: usize = 10;
 
-    /// A set-up of at most [`Onboarding::MAX`] templates.
+    /// Makes settings. Returns an error for more than [`Onboarding::MAX`] templates.
     pub fn new(overriding: Override, sequence: Vec<TemplateId>) -> Result<Self, SequenceTooLong> {
         if sequence.len() > Self::MAX { Err(SequenceTooLong) } else { Ok(Self { overriding, sequence }) }
     }
 
-    /// The configured templates that are sent besides the caller's: all where the caller says nothing of templates.
-    /// A caller who says "none" (an empty list) replaces the sequence, or its first template, by nothing.
+    /// The configured templates that are sent after the request's templates; all of them if `requested` is
+    /// `None`. An empty list in the request replaces the sequence, or its first template, by nothing.
     pub fn following(&self, requested: Option<&[Requested]>) -> &[TemplateId] {
         match (requested, self.overriding) {
             (None, _) => &self.sequence,
@@ -62,12 +63,13 @@ impl Onboarding {
         }
     }
 
-    /// What is sent, in order: the caller's templates, then the configured ones that follow. `templates` are those
-    /// that the workspace may use, by id.
+    /// The templates to send, in order: the requested ones, then the configured ones that follow. `templates`
+    /// are the templates that the workspace may use, by id.
     ///
-    /// Refused by the first template that is at fault, the caller's before the configured ones, and each for the first
-    /// of: it is not there (0601); it takes no such parameter (0604); it lacks one (0603), or, configured, needs the
-    /// caller (0608); it is not approved on a line (0602).
+    /// The first template at fault decides the error; requested templates are checked before configured ones.
+    /// For each template, the checks have this order: it does not exist (0601); it does not take a given
+    /// parameter (0604); a parameter is missing (0603), or a configured template needs a caller's values
+    /// (0608); it is not approved for a line's account (0602).
     pub fn plan(
         &self,
         requested: Option<&[Requested]>,

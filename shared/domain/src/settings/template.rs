@@ -1,4 +1,4 @@
-//! Message templates: what the provider has approved to be written to somebody who has not written first.
+//! Message templates: messages that the provider has approved for conversations that the business starts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,72 +8,72 @@ use crate::text::{Unfit, within};
 use crate::time::Timestamp;
 use crate::words::words;
 
-/// A template that the caller asks for.
+/// A template in a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requested {
-    /// The template.
+    /// The template's id.
     pub template: TemplateId,
-    /// The caller's values.
+    /// The values that the caller gives.
     pub parameters: Parameters,
 }
 
-/// A template.
+/// A message template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// Its id.
+    /// The template's id.
     pub id: TemplateId,
-    /// Whose it is.
+    /// The owner of the template.
     pub scope: TemplateScope,
-    /// The provider who knows it.
+    /// The provider of the template.
     pub provider: Provider,
-    /// Its name at the provider: lower-case letters, digits and underscores, 1 to 512.
+    /// The name at the provider: 1 to 512 lower-case letters, digits and underscores.
     pub name: String,
-    /// Its language at the provider, such as `es` or `en_US`.
+    /// The language code at the provider, such as `es` or `en_US`.
     pub language: String,
-    /// The variables of its body, in their order; at most [`Template::MAX_VARIABLES`], each name once.
+    /// The variables of the body, in order; at most [`Template::MAX_VARIABLES`], with unique names.
     pub variables: Vec<Variable>,
-    /// The accounts for which the provider approved it.
-    /// At most [`Template::MAX_APPROVALS`].
+    /// The accounts for which the provider approved the template; at most [`Template::MAX_APPROVALS`].
     pub approved_by: BTreeSet<BusinessAccountId>,
-    /// When it was made.
+    /// When the template was created.
     pub created_at: Timestamp,
-    /// Grows by one with each change.
+    /// Increases by one with each change.
     pub version: u64,
 }
 
-/// Whose a template is.
+/// The owner of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplateScope {
-    /// A workspace's own.
+    /// One workspace.
     Workspace(WorkspaceId),
-    /// Every workspace's.
+    /// The platform: every workspace can use the template.
     Platform,
 }
 
 /// A variable of a template's body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// The name by which callers give its value, 1 to 64 letters, digits and underscores.
+    /// The name that callers use for the value, 1 to 64 letters, digits and underscores.
     pub name: String,
-    /// Where its value comes from.
+    /// The source of the value.
     pub source: Source,
 }
 
-/// Where a variable's value comes from.
+/// The source of a variable's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// Only the caller can give it.
+    /// The caller must give the value.
     Caller,
-    /// From the contact who is written to.
+    /// The value comes from the contact who receives the message.
     Contact {
         /// The field.
         field: ContactField,
-        /// What stands there for a contact who has none. Without it such a contact cannot be written to.
+        /// The value for a contact whose field is empty. If it is absent, the template cannot be sent to such
+        /// a contact.
         fallback: Option<ParameterValue>,
     },
 }
 
-/// The fields of a contact that a variable may show.
+/// The contact fields that a variable can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContactField {
     /// `firstName`
@@ -86,15 +86,15 @@ pub enum ContactField {
     Cellphone,
 }
 
-/// A value for a variable: 1 to 1,024 characters, not blank. Prints redacted.
+/// The value of a variable: 1 to 1,024 characters, not blank. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ParameterValue(String);
 
 impl ParameterValue {
-    /// The greatest number of characters.
+    /// The greatest number of characters in a value.
     pub const MAX: usize = 1_024;
 
-    /// Reads a value.
+    /// Parses a value.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
         if text.trim().is_empty() {
@@ -103,7 +103,7 @@ impl ParameterValue {
         Ok(Self(text.to_owned()))
     }
 
-    /// The value as it was given.
+    /// The value as given.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -115,18 +115,18 @@ impl std::fmt::Debug for ParameterValue {
     }
 }
 
-/// What a caller gave for a template, by the names of its variables.
+/// The caller's values, by the names of the template's variables.
 pub type Parameters = BTreeMap<String, ParameterValue>;
 
 impl Template {
-    /// The greatest number of variables, and of parameters in a request.
+    /// The greatest number of variables of a template, and of parameters in a request.
     pub const MAX_VARIABLES: usize = 20;
-    /// The greatest number of accounts for which one is approved, so that its row stays far below 400 KB.
+    /// The greatest number of accounts with an approval. It keeps the template's row far below 400 KB.
     pub const MAX_APPROVALS: usize = 250;
-    /// The greatest number of characters of a name.
+    /// The greatest number of characters in a name.
     pub const MAX_NAME: usize = 512;
 
-    /// A new template, or what is wrong with it.
+    /// Creates a template. Returns an error if a field is invalid.
     pub fn new(wanted: NewTemplate<'_>, ids: &dyn Ids, now: Timestamp) -> Result<Self, TemplateUnfit> {
         wanted.check()?;
         Ok(Self {
@@ -142,7 +142,7 @@ impl Template {
         })
     }
 
-    /// The template once it is approved for the account; `None` when it is already.
+    /// The template with an approval for the account. `None` if it has the approval already.
     pub fn approved_for(&self, account: &BusinessAccountId) -> Result<Option<Self>, TemplateUnfit> {
         let mut approved_by = self.approved_by.clone();
         let changed = approved_by.insert(account.clone());
@@ -150,7 +150,7 @@ impl Template {
         Ok(changed.then(|| self.with_approvals(approved_by)))
     }
 
-    /// The template once it is no longer approved for the account; `None` when it is not.
+    /// The template without an approval for the account. `None` if it has none.
     pub fn revoked_for(&self, account: &BusinessAccountId) -> Option<Self> {
         let mut approved_by = self.approved_by.clone();
         approved_by.remove(account).then(|| self.with_approvals(approved_by))
@@ -160,25 +160,25 @@ impl Template {
         Self { approved_by, version: self.version + 1, ..self.clone() }
     }
 
-    /// The names of the variables that only the caller can fill, in the order of the body.
+    /// The names of the variables that a caller must fill, in the order of the body.
     pub fn caller_parameters(&self) -> impl Iterator<Item = &str> {
         let of_caller = self.variables.iter().filter(|variable| variable.source == Source::Caller);
         of_caller.map(|variable| variable.name.as_str())
     }
 }
 
-/// What an operator asks a new template to be.
+/// The input of an operator for a new template.
 #[derive(Clone, Debug)]
 pub struct NewTemplate<'a> {
-    /// Whose it is to be.
+    /// The owner of the template.
     pub scope: TemplateScope,
-    /// The provider who knows it.
+    /// The provider of the template.
     pub provider: Provider,
-    /// Its name at the provider.
+    /// The name at the provider.
     pub name: &'a str,
-    /// Its language at the provider.
+    /// The language code at the provider.
     pub language: &'a str,
-    /// The variables of its body, in their order.
+    /// The variables of the body, in order.
     pub variables: Vec<Variable>,
     /// The accounts for which the provider approved it.
     pub approved_by: BTreeSet<BusinessAccountId>,
@@ -201,11 +201,11 @@ impl NewTemplate<'_> {
 }
 
 impl Variable {
-    /// The greatest number of characters of a name.
+    /// The greatest number of characters in a name.
     pub const MAX_NAME: usize = 64;
     const PATTERN: &'static str = "^[0-9A-Za-z_]{1,64}$";
 
-    /// A variable of that name.
+    /// Makes a variable with this name. Returns an error if the name is invalid.
     pub fn new(name: &str, source: Source) -> Result<Self, Unfit> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         if (1..=Self::MAX_NAME).contains(&name.len()) && name.bytes().all(fits) {
@@ -225,7 +225,7 @@ fn check_name(name: &str) -> Result<(), Unfit> {
     }
 }
 
-/// A language and, behind an underscore, maybe a region, as the provider spells its codes.
+/// Checks a language code in the provider's form: a language and, optionally, an underscore and a region.
 fn check_language(code: &str) -> Result<(), Unfit> {
     let (language, region) = code.split_once('_').map_or((code, None), |(code, region)| (code, Some(region)));
     let is_language =
@@ -245,31 +245,31 @@ fn check_approvals(approved_by: &BTreeSet<BusinessAccountId>) -> Result<(), Temp
     Ok(())
 }
 
-/// What is wrong with a template that is to be made or approved.
+/// Why a template is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateUnfit {
-    /// Its name.
+    /// The name is invalid.
     #[error("the name {0}")]
     Name(Unfit),
-    /// Its language.
+    /// The language code is invalid.
     #[error("the language {0}")]
     Language(Unfit),
-    /// The number of its variables.
+    /// The template has too many variables.
     #[error("a template has at most {} variables", Template::MAX_VARIABLES)]
     TooManyVariables,
-    /// Two of its variables have one name.
+    /// Two variables have the same name.
     #[error("the variable {name} is repeated")]
     VariableTwice {
-        /// The name.
+        /// The repeated name.
         name: String,
     },
-    /// The number of its approvals.
+    /// The template has too many approvals.
     #[error("a template is approved for at most {} accounts", Template::MAX_APPROVALS)]
     TooManyApprovals,
 }
 
 words!(
-    /// The fields' names in the API.
+    /// The names of the API fields.
     ContactField {
         FirstName: "firstName",
         LastName: "lastName",

@@ -4,16 +4,16 @@ use crate::ids::{UserId, WorkspaceId};
 use crate::text::{Cellphone, Email, Language, PersonName, Unfit};
 use crate::time::Timestamp;
 
-/// A human agent. The e-mail never changes, so that rows may carry it beside the id.
+/// A human agent. The e-mail address never changes, so rows may contain it together with the id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     /// The user's id.
     pub id: UserId,
     /// The workspace the user works in.
     pub workspace_id: WorkspaceId,
-    /// Whether the user is live.
+    /// Whether the user is active.
     pub status: UserStatus,
-    /// When the user was made.
+    /// When the user was created.
     pub created_at: Timestamp,
     /// When the user last changed.
     pub updated_at: Timestamp,
@@ -21,18 +21,18 @@ pub struct User {
     pub first_name: Option<PersonName>,
     /// Family name.
     pub last_name: Option<PersonName>,
-    /// Address by which the user is found; unique within the workspace without case.
+    /// The unique e-mail address that identifies the user within the workspace, regardless of case.
     pub email: Email,
     /// Phone number.
     pub cellphone: Option<Cellphone>,
-    /// Language of the user.
+    /// The user's preferred language.
     pub language: Option<Language>,
-    /// Grows by one with each change.
+    /// Increases by one with each change.
     pub version: u64,
 }
 
 impl User {
-    /// A new active user who has an address and nothing else yet.
+    /// A new active user with only an e-mail address.
     pub fn new(id: UserId, workspace_id: WorkspaceId, email: Email, now: Timestamp) -> Self {
         Self {
             id,
@@ -49,7 +49,7 @@ impl User {
         }
     }
 
-    /// The user after removal; `None` when removed already.
+    /// The disabled user. `None` if the user is disabled already.
     pub fn disabled(&self, now: Timestamp) -> Option<Self> {
         (self.status == UserStatus::Active).then(|| Self {
             status: UserStatus::Disabled,
@@ -60,17 +60,17 @@ impl User {
     }
 }
 
-/// The states of an internal user, in the specification's lower-case words.
+/// The state of an internal user. The names are in lower case, as in the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserStatus {
-    /// The user is live.
+    /// The user is active.
     Active,
-    /// The user has been removed.
+    /// An operator has removed the user.
     Disabled,
 }
 
 impl UserStatus {
-    /// Reads the API's word.
+    /// Parses the value of the API field.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         match text {
             "active" => Ok(Self::Active),
@@ -79,7 +79,7 @@ impl UserStatus {
         }
     }
 
-    /// The API's word.
+    /// The value of the API field.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -88,17 +88,17 @@ impl UserStatus {
     }
 }
 
-/// How a caller names an internal user.
+/// The identifier that a caller uses for an internal user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UserRef {
-    /// By id.
+    /// The user's id.
     Id(UserId),
-    /// By e-mail address.
+    /// The e-mail address.
     Email(Email),
 }
 
 impl UserRef {
-    /// The id or address in its canonical spelling.
+    /// The id or address in its canonical form.
     pub fn identifier(&self) -> String {
         match self {
             Self::Id(id) => id.to_string(),
@@ -106,7 +106,7 @@ impl UserRef {
         }
     }
 
-    /// The API's word for what the identifier is.
+    /// The value of the API field for the type of the identifier.
     pub fn identifier_type(&self) -> &'static str {
         match self {
             Self::Id(_) => "ID",
@@ -114,7 +114,7 @@ impl UserRef {
         }
     }
 
-    /// Whether this is a name of that user.
+    /// Whether this identifier refers to the user.
     pub fn names(&self, user: &User) -> bool {
         match self {
             Self::Id(id) => user.id == *id,

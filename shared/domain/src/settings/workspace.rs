@@ -8,10 +8,10 @@ use crate::settings::user::{User, UserStatus};
 use crate::text::{Unfit, operator_name};
 use crate::time::Timestamp;
 
-/// The shard of a newest-first list in which something new of that id stands, where new rows are spread over `shards`
-/// ([`Workspace::list_shards_write`]). (Ids of version 4 are random.)
+/// The shard of a newest-first list for a new item with this id. `shards` is
+/// [`Workspace::list_shards_write`]. (Version 4 ids are random, so the items spread evenly.)
 pub fn list_shard(id: &Uuid, shards: u8) -> u8 {
-    // Fits, as the number of shards does.
+    // The remainder is smaller than the number of shards, so it fits.
     (id.as_u128() % u128::from(shards.max(1))) as u8
 }
 
@@ -20,24 +20,25 @@ pub fn list_shard(id: &Uuid, shards: u8) -> u8 {
 pub struct Workspace {
     /// The workspace's id.
     pub id: WorkspaceId,
-    /// Name shown to operators, 1 to 256 characters.
+    /// The name that operators see, 1 to 256 characters.
     pub name: String,
-    /// When it was made.
+    /// When the workspace was created.
     pub created_at: Timestamp,
-    /// How many shards the newest-first lists are read from, 1 to 16. Raised before `list_shards_write`.
+    /// The number of shards from which newest-first lists are read, 1 to 16. Operators raise it before
+    /// `list_shards_write`.
     pub list_shards_read: u8,
-    /// Over how many shards new rows of the newest-first lists are spread, at most `list_shards_read`.
+    /// The number of shards over which new rows of newest-first lists are spread, at most `list_shards_read`.
     pub list_shards_write: u8,
-    /// The line it writes from where neither the caller nor the brand says otherwise.
+    /// The line that is used if neither the request nor the brand gives one.
     pub default_line: Option<ChannelId>,
-    /// What opens its conversations.
+    /// The templates that start the workspace's conversations.
     pub onboarding: Onboarding,
-    /// Grows by one with each change.
+    /// Increases by one with each change.
     pub version: u64,
 }
 
 impl Workspace {
-    /// A new workspace, whose lists have one shard.
+    /// A new workspace. Its lists have one shard.
     pub fn new(id: WorkspaceId, name: &str, now: Timestamp) -> Result<Self, Unfit> {
         let name = operator_name(name)?;
         Ok(Self {
@@ -52,18 +53,19 @@ impl Workspace {
         })
     }
 
-    /// The workspace with one line more: its first one is its default, another if so wanted.
+    /// The workspace after a line was added. The line becomes the default if there is none yet or if
+    /// `as_default` is set.
     pub fn with_line(&self, channel: &ChannelId, as_default: bool) -> Self {
         let default = self.default_line.as_ref().filter(|_| !as_default).unwrap_or(channel);
         Self { default_line: Some(default.clone()), version: self.version + 1, ..self.clone() }
     }
 
-    /// The workspace with that default line; `None` when it has it already.
+    /// The workspace with this default line. `None` if it is the default already.
     pub fn with_default_line(&self, channel: &ChannelId) -> Option<Self> {
         (self.default_line.as_ref() != Some(channel)).then(|| self.with_line(channel, true))
     }
 
-    /// The workspace with that onboarding; `None` when it has it already.
+    /// The workspace with this onboarding. `None` if it has the same onboarding already.
     pub fn with_onboarding(&self, onboarding: Onboarding) -> Option<Self> {
         let version = self.version + 1;
         (self.onboarding != onboarding).then(|| Self { onboarding, version, ..self.clone() })
@@ -77,13 +79,13 @@ pub struct Team {
     pub id: TeamId,
     /// The workspace the team belongs to.
     pub workspace_id: WorkspaceId,
-    /// Name shown to operators, 1 to 256 characters.
+    /// The name that operators see, 1 to 256 characters.
     pub name: String,
-    /// Members in the order they joined, at most [`Team::MAX_MEMBERS`], each once.
+    /// The members in the order they joined, at most [`Team::MAX_MEMBERS`], without duplicates.
     pub members: Vec<UserId>,
-    /// When it was made.
+    /// When the team was created.
     pub created_at: Timestamp,
-    /// Grows by one with each change.
+    /// Increases by one with each change.
     pub version: u64,
 }
 
@@ -97,7 +99,7 @@ impl Team {
         Ok(Self { id, workspace_id, name, members: vec![], created_at: now, version: 1 })
     }
 
-    /// The team with these users too, each once; `None` when all of them are members already.
+    /// The team with these users added, without duplicates. `None` if all of them are members already.
     pub fn with(&self, users: &[UserId]) -> Result<Option<Self>, TeamFull> {
         let mut members = self.members.clone();
         for user in users {
@@ -111,14 +113,14 @@ impl Team {
         Ok(self.changed_to(members))
     }
 
-    /// The team without these users; `None` when none of them is a member.
+    /// The team without these users. `None` if none of them is a member.
     pub fn without(&self, users: &[UserId]) -> Option<Self> {
         let members = self.members.iter().copied().filter(|member| !users.contains(member)).collect();
         self.changed_to(members)
     }
 
-    /// Whose turn it is, of the active members among `users`, in the order they joined; nobody's if none is active.
-    /// Turns count up from 0, each given once; one that was given in vain passes over its user.
+    /// The active member among `users` whose turn it is, in the order they joined; `None` if no member is
+    /// active. Turn numbers start at 0 and each is used once. A turn whose request fails skips its user.
     pub fn whose_turn<'a>(&self, users: &'a [User], turn: u64) -> Option<&'a User> {
         let member = |id: &UserId| users.iter().find(|user| user.id == *id);
         let active = self.members.iter().filter_map(member).filter(|user| user.status == UserStatus::Active);
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn members_keep_the_order_they_joined_in_and_stand_once() {
+    fn members_keep_the_order_they_joined_in_and_appear_once() {
         let three = team().with(&[user(3), user(1), user(3), user(2)]).unwrap().unwrap();
         assert_eq!(three.members, [user(3), user(1), user(2)]);
         assert_eq!(three.version, 2);
@@ -172,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_go_round_the_active_members_in_the_order_they_joined() {
+    fn turns_rotate_through_the_active_members_in_the_order_they_joined() {
         let someone = |n: u128, status: UserStatus| {
             let email = Email::parse(&format!("u{n}@x.io")).unwrap();
             User { status, ..User::new(user(n), team().workspace_id, email, Timestamp::from_millis(0)) }
@@ -189,7 +191,7 @@ mod tests {
             [0, 1, 2, 3, 4, u64::MAX].map(|turn| team.whose_turn(users, turn).map(|user| user.id))
         };
         assert_eq!(turns(&users), [3, 4, 2, 3, 4, 3].map(|n| Some(user(n))));
-        // A member who is no user any more is passed over, too.
+        // The rotation also skips a member who is no longer a user.
         users.remove(3);
         assert_eq!(turns(&users), [3, 2, 3, 2, 3, 2].map(|n| Some(user(n))));
         users.truncate(1);
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn new_things_are_spread_over_the_shards_that_are_written() {
+    fn new_items_spread_over_the_shards_that_are_written() {
         let shards = |shards: u8| [0, 1, 2, 7, u128::MAX].map(|id| list_shard(&Uuid::from_u128(id), shards));
         assert_eq!(shards(1), [0; 5]);
         assert_eq!(shards(4), [0, 1, 2, 3, 3]);
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_is_the_workspaces_default_and_a_later_one_if_so_wanted() {
+    fn the_first_line_is_the_workspaces_default_and_a_later_one_only_on_request() {
         let line = |id: &str| ChannelId::parse(id).unwrap();
         let id = WorkspaceId::from_uuid(Uuid::nil());
         let none = Workspace::new(id, "Aster", Timestamp::from_millis(0)).unwrap();
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_onboarding_that_is_set_up_already_changes_nothing() {
+    fn setting_the_same_onboarding_again_changes_nothing() {
         let id = WorkspaceId::from_uuid(Uuid::nil());
         let plain = Workspace::new(id, "Aster", Timestamp::from_millis(0)).unwrap();
         assert_eq!(plain.with_onboarding(Onboarding::default()), None);

@@ -1,12 +1,12 @@
-//! Which addresses a webhook may be sent to: public ones, and nothing else.
+//! The addresses to which webhooks may be sent: only public ones.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A range of addresses that are not the public internet's, and its name in IANA's registries.
+/// A range of addresses outside the public internet, with its name in IANA's registries.
 struct Range<A> {
     first: A,
     prefix: u32,
-    /// What the range is for; kept for whoever reads the table and for the tests.
+    /// The purpose of the range, for readers of the table and for tests.
     #[cfg_attr(not(test), expect(dead_code, reason = "the names explain the table"))]
     name: &'static str,
 }
@@ -20,9 +20,9 @@ const fn v6(segments: [u16; 8], prefix: u32, name: &'static str) -> Range<Ipv6Ad
     Range { first: Ipv6Addr::new(a, b, c, d, e, f, g, h), prefix, name }
 }
 
-/// IANA IPv4 Special-Purpose Address Registry, whole: also the few entries that are globally reachable, since no
-/// customer's receiver stands there. Then multicast, the reserved rest, and one public address that inside its
-/// cloud is a control service.
+/// The complete IANA IPv4 Special-Purpose Address Registry. The few globally reachable entries are included,
+/// because no customer runs a receiver there. The table also contains multicast, the reserved rest, and one
+/// public address that is a control service inside its cloud.
 const REFUSED_V4: &[Range<Ipv4Addr>] = &[
     v4([0, 0, 0, 0], 8, "this network"),
     v4([10, 0, 0, 0], 8, "private use"),
@@ -45,12 +45,12 @@ const REFUSED_V4: &[Range<Ipv4Addr>] = &[
     v4([168, 63, 129, 16], 32, "Azure's platform service"),
 ];
 
-/// The only part of IPv6 from which global unicast addresses are given out (RFC 4291, IANA). Everything outside
-/// it is refused without a row of its own: unspecified, loopback, IPv4-mapped and -compatible, both NAT64
-/// prefixes, discard, segment routing, unique local, link local, site local, multicast.
+/// The only part of IPv6 from which global unicast addresses are assigned (RFC 4291, IANA). The check refuses
+/// everything outside it without rows of its own: unspecified, loopback, IPv4-mapped and -compatible, both
+/// NAT64 prefixes, discard, segment routing, unique local, link local, site local, multicast.
 const GLOBAL_V6: Range<Ipv6Addr> = v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3, "global unicast");
 
-/// What is special within [`GLOBAL_V6`]: the entries of IANA's IPv6 Special-Purpose Address Registry.
+/// The special ranges within [`GLOBAL_V6`]: the entries of IANA's IPv6 Special-Purpose Address Registry.
 const REFUSED_V6: &[Range<Ipv6Addr>] = &[
     v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23, "IETF protocol assignments: Teredo, benchmarking, ORCHID, DRIP"),
     v6([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32, "documentation"),
@@ -60,8 +60,9 @@ const REFUSED_V6: &[Range<Ipv6Addr>] = &[
     v6([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20, "documentation"),
 ];
 
-/// Whether an address belongs to the public internet. Anything special by IANA's registries is not, and neither
-/// is an IPv6 address that stands for an IPv4 one: whatever it stands for can be written plainly.
+/// Whether an address belongs to the public internet. Addresses that are special in IANA's registries do not.
+/// IPv6 addresses that contain an IPv4 address do not either, because a customer can write the IPv4 address
+/// directly.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => !REFUSED_V4.iter().any(|range| range.holds_v4(address)),

@@ -1,65 +1,65 @@
-//! One attempt of a delivery, and how it ended.
+//! One attempt of a delivery, and its outcome.
 
 use std::time::Duration;
 
 use crate::time::Timestamp;
 use crate::words::words;
 
-/// One attempt, as it is logged.
+/// One attempt, as the attempt log contains it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// Which attempt of its delivery, from 1.
+    /// The number of the attempt in its delivery, from 1.
     pub number: u32,
-    /// When it began.
+    /// When the attempt began.
     pub at: Timestamp,
-    /// How long it took.
+    /// The duration of the attempt.
     pub took: Duration,
-    /// How it ended.
+    /// The outcome of the attempt.
     pub outcome: AttemptOutcome,
-    /// The beginning of the answer's body, at most [`Attempt::MAX_ANSWER`] bytes.
+    /// The beginning of the response body, at most [`Attempt::MAX_ANSWER`] bytes.
     pub answer: Vec<u8>,
 }
 
 impl Attempt {
-    /// How much of an answer is kept, in bytes.
+    /// The greatest number of stored bytes of a response body.
     pub const MAX_ANSWER: usize = 4 * 1024;
 }
 
-/// How an attempt ended.
+/// The outcome of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// The receiver answered.
+    /// The receiver responded.
     Answered {
         /// The HTTP status.
         status: u16,
-        /// The wait it asked for, from the moment of the answer.
+        /// The wait that the receiver requested, from the time of the response.
         retry_after: Option<Duration>,
     },
-    /// No answer was had.
+    /// There was no response.
     Failed(AttemptError),
 }
 
-/// Why no answer was had. The words are stable: they stand in the attempt log.
+/// Why there was no response. The names are stable, because the attempt log contains them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptError {
-    /// No status within the time of an attempt.
+    /// The receiver sent no status within the time-out of the attempt.
     Timeout,
-    /// No connection, or not within its time.
+    /// The connection failed or took too long.
     ConnectFailed,
-    /// The certificate or the handshake.
+    /// The certificate is invalid or the handshake failed.
     TlsFailed,
-    /// The host's name has no address.
+    /// The host name has no address.
     DnsFailed,
     /// The URL or an address of its host is not public.
     AddressRefused,
-    /// The connection broke, or what came back was not HTTP.
+    /// The connection broke, or the response was not HTTP.
     AnswerBroken,
     /// The worker died after it began the post.
     WorkerDied,
 }
 
 words!(
-    /// The words of the attempt log.
+    /// The names in the attempt log.
     AttemptError {
         Timeout: "TIMEOUT",
         ConnectFailed: "CONNECT_FAILED",
@@ -72,12 +72,12 @@ words!(
 );
 
 impl AttemptOutcome {
-    /// A status of 200 to 299 acknowledges a delivery.
+    /// Whether the receiver acknowledged the delivery: a status of 200 to 299.
     pub fn is_acknowledged(self) -> bool {
         matches!(self, Self::Answered { status: 200..=299, .. })
     }
 
-    /// The stable word for a failure; nothing for an acknowledgement.
+    /// The stable code of a failure; `None` for an acknowledgement.
     pub fn error_code(self) -> Option<&'static str> {
         match self {
             Self::Answered { status: 200..=299, .. } => None,
@@ -87,7 +87,7 @@ impl AttemptOutcome {
         }
     }
 
-    /// `Retry-After` counts on 429 and 503 alone.
+    /// The requested wait. `Retry-After` counts only with status 429 and 503.
     pub(super) fn asked_wait(self) -> Option<Duration> {
         match self {
             Self::Answered { status: 429 | 503, retry_after } => retry_after,

@@ -1,4 +1,4 @@
-//! The delivery of one event to one endpoint, and what becomes of it after each attempt.
+//! The delivery of one event to one endpoint, and its state after each attempt.
 //!
 //! ```text
 //! PENDING --attempt--2xx--------------------> DELIVERED
@@ -8,8 +8,9 @@
 //!    '--job of an operator-- any state
 //! ```
 //!
-//! An attempt counts if a post was begun and its end was recorded. While its endpoint is disabled a PENDING delivery is
-//! shown as PARKED, and once the endpoint is deleted as CANCELLED ([`Delivery::shown`]): its row does not change.
+//! An attempt counts if a post was begun and its outcome was recorded. A PENDING delivery is shown as PARKED
+//! while its endpoint is disabled, and as CANCELLED after its endpoint was deleted ([`Delivery::shown`]). Its
+//! row does not change.
 
 use std::fmt;
 use std::time::Duration;
@@ -24,17 +25,17 @@ use crate::webhook::endpoint::WebhookEndpoint;
 use crate::webhook::event::EventType;
 use crate::words::words;
 
-/// The delivery of an event to an endpoint: `<event id>.<endpoint id>`.
+/// The id of a delivery: `<event id>.<endpoint id>`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeliveryId {
-    /// What is delivered.
+    /// The event.
     pub event: EventId,
-    /// To whom.
+    /// The endpoint that receives the event.
     pub endpoint: EndpointId,
 }
 
 impl DeliveryId {
-    /// Reads what [`fmt::Display`] prints.
+    /// Parses the form that [`fmt::Display`] prints.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         const FORM: Unfit = Unfit::Value { reason: "a delivery is <event id>.<endpoint id>" };
         let (event, endpoint) = text.split_once('.').ok_or(FORM)?;
@@ -55,39 +56,39 @@ impl fmt::Debug for DeliveryId {
     }
 }
 
-/// A delivery as its row holds it.
+/// A delivery as its row stores it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Where it stands: its endpoint, and which of its slots.
+    /// The endpoint's slot that contains the delivery.
     pub slot: Slot,
-    /// What is delivered.
+    /// The event.
     pub event: EventId,
-    /// Its type, for lists.
+    /// The event's type, for lists.
     pub event_type: EventType,
-    /// When the event happened: its place among the deliveries of its endpoint.
+    /// When the event happened. Determines the position among the deliveries of the endpoint.
     pub created_at: Timestamp,
-    /// What has become of it.
+    /// The stored state.
     pub state: DeliveryState,
-    /// Attempts whose end was recorded.
+    /// The number of attempts whose outcome was recorded.
     pub attempts: u32,
-    /// Failed attempts since the schedule began: the position in the retry schedule.
+    /// The number of failed attempts since the schedule began: the position in the retry schedule.
     pub failures: u32,
-    /// Before this moment no attempt is made; absent until the first one.
+    /// The earliest time of the next attempt. Absent before the first one.
     pub next_at: Option<Timestamp>,
-    /// When a post was begun of which no end is recorded; kept only where workers died before.
+    /// When a post was begun whose outcome is not recorded. It is set only if a worker died before.
     pub begun_at: Option<Timestamp>,
-    /// The first attempt. Later ones have rows of their own.
+    /// The first attempt. Later attempts have their own rows.
     pub first: Option<Attempt>,
-    /// When the last attempt began and how it ended.
+    /// The start time and the outcome of the last attempt.
     pub last: Option<(Timestamp, AttemptOutcome)>,
-    /// The mark of the last job that asked for an attempt ([`crate::Job::mark`]).
+    /// The mark of the last job that requested an attempt ([`crate::Job::mark`]).
     pub job: Option<JobId>,
-    /// When the row goes.
+    /// When the row expires.
     pub expires_at: Timestamp,
 }
 
 impl Delivery {
-    /// A delivery that was not attempted yet, recorded now.
+    /// A new delivery without attempts, recorded at `now`.
     pub fn new(
         slot: Slot,
         event: EventId,
@@ -112,17 +113,17 @@ impl Delivery {
         }
     }
 
-    /// Its id.
+    /// The delivery's id.
     pub fn id(&self) -> DeliveryId {
         DeliveryId { event: self.event, endpoint: self.slot.endpoint }
     }
 
-    /// When its event was recorded; of a delivered one, no earlier than that.
+    /// When the event was recorded. For a delivered event the result is not earlier than that.
     pub fn recorded_at(&self) -> Timestamp {
         self.expires_at.minus(KEPT)
     }
 
-    /// The state that operators are shown, by its endpoint as it is now (`None`: it was deleted).
+    /// The state that operators see. `endpoint` is the endpoint at present; `None` if it was deleted.
     pub fn shown(&self, endpoint: Option<&WebhookEndpoint>) -> DeliveryState {
         match (self.state, endpoint) {
             (DeliveryState::Pending, None) => DeliveryState::Cancelled,
@@ -131,7 +132,7 @@ impl Delivery {
         }
     }
 
-    /// As it is after an attempt.
+    /// The delivery after an attempt.
     pub fn attempted(&self, attempt: &Attempt, next: Next, now: Timestamp) -> Self {
         let mut after = Self { attempts: attempt.number, begun_at: None, ..self.clone() };
         after.last = Some((attempt.at, attempt.outcome));
@@ -148,7 +149,8 @@ impl Delivery {
                 after.failures += 1;
             }
             Next::Again { at } => after = Self { failures: after.failures + 1, ..after.waiting(at) },
-            // The attempt is no failure of the schedule: the delivery goes on when the endpoint is enabled.
+            // This attempt is not a failure in the schedule. The delivery continues when the endpoint is
+            // enabled.
             Next::Gone => after = after.waiting(now),
         }
         if after.state != DeliveryState::Pending {
@@ -157,23 +159,24 @@ impl Delivery {
         after
     }
 
-    /// As it is when it waits until then, without an attempt.
+    /// The delivery after a decision to wait until this time, without an attempt.
     pub fn waiting(&self, until: Timestamp) -> Self {
         Self { state: DeliveryState::Pending, next_at: Some(until), begun_at: None, ..self.clone() }
     }
 
-    /// As it is when nothing more is done about it, without an attempt.
+    /// The delivery in a final state, without an attempt.
     pub fn ended(&self, state: DeliveryState) -> Self {
         Self { state, next_at: None, begun_at: None, ..self.clone() }
     }
 
-    /// As a job wants it attempted again: with the whole schedule ahead, and kept long enough for that.
+    /// The delivery after a job requested another attempt: the schedule starts again, and the row is kept
+    /// long enough for it.
     pub fn afresh(&self, job: JobId, now: Timestamp) -> Self {
         let expires_at = self.expires_at.max(now.plus(DELIVERED_KEPT));
         Self { state: DeliveryState::Pending, failures: 0, job: Some(job), expires_at, ..self.clone() }
     }
 
-    /// The attempt that a worker began and never ended, as its failure; `None` if there is none.
+    /// The attempt that a worker began and did not finish, as a failure; `None` if there is none.
     pub fn died(&self) -> Option<Attempt> {
         let at = self.begun_at?;
         let outcome = AttemptOutcome::Failed(AttemptError::WorkerDied);
@@ -181,23 +184,23 @@ impl Delivery {
     }
 }
 
-/// The states of a delivery.
+/// The state of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DeliveryState {
-    /// An attempt is to be made, or is being made.
+    /// An attempt is due or in progress.
     Pending,
-    /// Acknowledged with a 2xx.
+    /// The receiver acknowledged the delivery with a 2xx status.
     Delivered,
-    /// Every attempt of the schedule failed.
+    /// All attempts of the schedule failed.
     Exhausted,
-    /// Waits for its endpoint to be enabled again, or waited too long for that.
+    /// The delivery waits for its endpoint to be enabled, or waited too long.
     Parked,
-    /// Its endpoint was deleted, or its event is lost.
+    /// The endpoint was deleted, or the event is lost.
     Cancelled,
 }
 
 words!(
-    /// The words, in the order of the states.
+    /// The names, in the order of the states.
     DeliveryState {
         Pending: "PENDING",
         Delivered: "DELIVERED",
@@ -207,24 +210,24 @@ words!(
     }
 );
 
-/// What becomes of a delivery after an attempt.
+/// The consequence of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It is done.
+    /// The delivery is complete.
     Delivered,
-    /// It stays PENDING; the next attempt is made then.
+    /// The delivery stays PENDING until the next attempt.
     Again {
-        /// Not before this moment.
+        /// The earliest time of the next attempt.
         at: Timestamp,
     },
     /// The schedule is used up.
     Exhausted,
-    /// The endpoint says that it wants nothing any more (410): it is to be disabled.
+    /// The endpoint responded with 410. The service disables it.
     Gone,
 }
 
 impl Next {
-    /// The state that a delivery has then.
+    /// The state of the delivery afterwards.
     pub fn state(self) -> DeliveryState {
         match self {
             Self::Delivered => DeliveryState::Delivered,
@@ -233,7 +236,7 @@ impl Next {
         }
     }
 
-    /// What follows from the end of an attempt, when `failures` attempts failed before it.
+    /// The consequence of an attempt's outcome after `failures` earlier failures.
     pub fn after(
         outcome: AttemptOutcome,
         failures: u32,
@@ -250,7 +253,7 @@ impl Next {
         Self::after_failure(outcome.asked_wait(), failures, schedule, jitter, now)
     }
 
-    /// What follows from a failure, whatever it was, of which that wait was asked.
+    /// The consequence of any failure. `asked` is the wait that the receiver requested.
     pub fn after_failure(
         asked: Option<Duration>,
         failures: u32,
@@ -265,13 +268,14 @@ impl Next {
     }
 }
 
-/// How long events and deliveries are kept, from when the event was recorded.
+/// How long events and deliveries are kept after the event was recorded: 30 days.
 pub const KEPT: Duration = Duration::from_secs(30 * 86_400);
-/// How long a delivered one is kept, from then on.
+/// How long a delivered delivery is kept after its acknowledgement: 7 days.
 pub const DELIVERED_KEPT: Duration = Duration::from_secs(7 * 86_400);
-/// How long a delivery waits for its event: what records both writes the event last.
+/// How long a delivery waits for its event. The recorder writes the deliveries first and the event last.
 pub const EVENT_MISSING: Duration = Duration::from_secs(60);
-/// After this time without its event a delivery is given up: the stream's record of it is gone by then.
+/// How long the service waits before it gives up a delivery without an event: 2 days. The stream no longer
+/// has the record by then.
 pub const EVENT_LOST: Duration = Duration::from_secs(2 * 86_400);
 
 #[cfg(test)]
@@ -331,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_reads_back() {
+    fn every_name_parses_to_its_value() {
         for state in DeliveryState::ALL {
             assert_eq!(DeliveryState::parse(state.as_str()), Ok(state));
         }
@@ -356,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_reads_back_and_other_forms_are_refused() {
+    fn an_id_parses_and_other_forms_do_not() {
         let id = delivery().id();
         assert_eq!(DeliveryId::parse(&id.to_string()), Ok(id));
         for wrong in ["", "x", "00000000-0000-0000-0000-000000000003", &format!("{id}.1"), &format!(".{id}")]
@@ -366,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_moves_a_delivery_as_its_end_says() {
+    fn the_outcome_of_an_attempt_decides_the_state_of_the_delivery() {
         let day = Duration::from_secs(86_400);
         let at = NOW.plus(Duration::from_secs(5));
         for (next, state, failures, next_at, kept) in [
@@ -387,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_gives_the_whole_schedule_back_and_is_noted() {
+    fn a_job_restarts_the_schedule_and_is_recorded() {
         let job = JobId::from_uuid(Uuid::from_u128(9));
         let failed = delivery().attempted(&attempt(1, 500), Next::Exhausted, NOW);
         let again = failed.afresh(job, NOW);
@@ -399,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn a_post_whose_worker_died_is_a_failed_attempt_of_the_moment_it_began() {
+    fn a_post_whose_worker_died_is_a_failed_attempt_at_the_time_it_began() {
         assert_eq!(delivery().died(), None);
         let begun = Delivery { begun_at: Some(NOW), attempts: 2, ..delivery() };
         let died = begun.died().unwrap();

@@ -1,4 +1,4 @@
-//! Customers' webhook endpoints: where, whether, which events, under which secrets.
+//! The tenants' webhook endpoints: URL, state, event filter, limits and slots.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,54 +11,56 @@ use crate::webhook::endpoint_url::EndpointUrl;
 use crate::webhook::event::EventType;
 use crate::webhook::pace::EndpointCaps;
 
-/// A customer's webhook endpoint. Its secrets stand apart ([`crate::EndpointSecrets`]).
+/// A tenant's webhook endpoint. Its secrets are stored separately ([`crate::EndpointSecrets`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookEndpoint {
     /// The endpoint's id.
     pub id: EndpointId,
-    /// The workspace whose events it gets.
+    /// The workspace whose events the endpoint receives.
     pub workspace_id: WorkspaceId,
-    /// Where deliveries go.
+    /// The URL that receives the deliveries.
     pub url: EndpointUrl,
-    /// Whether it gets any.
+    /// Whether the endpoint receives deliveries.
     pub state: EndpointState,
-    /// Which events it gets.
+    /// The types of events that the endpoint receives.
     pub filter: EventFilter,
-    /// What the operator allows it at most.
+    /// The operator's limits for the endpoint.
     pub caps: EndpointCaps,
-    /// How many partitions its deliveries are spread over. It only grows.
+    /// The number of partitions of its deliveries. It only increases.
     pub slots: u8,
-    /// Deliveries of events before this moment are not attempted any more: it was disabled too long for them.
+    /// Deliveries of events before this time are no longer attempted, because the endpoint was disabled for
+    /// too long.
     pub forgets_before: Option<Timestamp>,
-    /// When it was made.
+    /// When the endpoint was created.
     pub created_at: Timestamp,
-    /// Grows by one with each change.
+    /// Increases by one with each change.
     pub version: u64,
 }
 
 impl WebhookEndpoint {
-    /// The greatest number of endpoints of a workspace.
+    /// The greatest number of endpoints in a workspace.
     pub const MAX_PER_WORKSPACE: usize = 10;
-    /// The greatest number of slots of an endpoint. One bears about 400 deliveries a second.
+    /// The greatest number of slots of an endpoint. One slot can process about 400 deliveries per second.
     pub const MAX_SLOTS: u8 = 16;
 
-    /// Whether an event of that type is to be delivered here.
+    /// Whether an event of this type is delivered to this endpoint.
     pub fn wants(&self, event_type: EventType) -> bool {
         self.is_enabled() && self.filter.takes(event_type)
     }
 
-    /// Whether deliveries are attempted.
+    /// Whether the service attempts deliveries.
     pub fn is_enabled(&self) -> bool {
         self.state == EndpointState::Enabled
     }
 
-    /// The endpoint once disabled; `None` when it is already, whose first reason stays.
+    /// The disabled endpoint. `None` if it is disabled already; its first reason stays.
     pub fn disabled(&self, reason: DisabledReason, now: Timestamp) -> Option<Self> {
         let state = EndpointState::Disabled { since: now, reason };
         self.is_enabled().then(|| Self { state, version: self.version + 1, ..self.clone() })
     }
 
-    /// The endpoint once enabled; `None` when it is already. What was parked for longer than [`PARKED_FOR`] is left.
+    /// The enabled endpoint. `None` if it is enabled already. If it was disabled for longer than
+    /// [`PARKED_FOR`], its older deliveries are not attempted.
     pub fn enabled(&self, now: Timestamp) -> Option<Self> {
         let EndpointState::Disabled { since, .. } = self.state else { return None };
         let is_too_long = now.since(since) > PARKED_FOR;
@@ -67,13 +69,13 @@ impl WebhookEndpoint {
         Some(Self { state: EndpointState::Enabled, forgets_before, version, ..self.clone() })
     }
 
-    /// The slot that an event's delivery stands in.
+    /// The slot of the event's delivery.
     pub fn slot_of(&self, event: EventId) -> Slot {
         let number = event.as_uuid().as_u128() % u128::from(self.slots.max(1));
         self.slot(u8::try_from(number).unwrap_or_default())
     }
 
-    /// All its slots.
+    /// All slots of the endpoint.
     pub fn all_slots(&self) -> impl Iterator<Item = Slot> {
         (0..self.slots.max(1)).map(|number| self.slot(number))
     }
@@ -82,25 +84,26 @@ impl WebhookEndpoint {
         Slot { workspace: self.workspace_id, endpoint: self.id, number }
     }
 
-    /// Whether a delivery of an event of that moment is still to be attempted.
+    /// Whether a delivery of an event from this time is still attempted.
     pub fn remembers(&self, created_at: Timestamp) -> bool {
         self.forgets_before.is_none_or(|before| before <= created_at)
     }
 }
 
-/// How long deliveries wait for a disabled endpoint to be enabled.
+/// How long deliveries wait for a disabled endpoint: 14 days.
 pub const PARKED_FOR: Duration = Duration::from_secs(14 * 86_400);
 
-/// Whether an endpoint gets deliveries.
+/// Whether an endpoint receives deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointState {
-    /// It does.
+    /// The endpoint receives deliveries.
     Enabled,
-    /// It does not: events that come now pass it by, deliveries under way are parked.
+    /// The endpoint receives no deliveries. New events are not delivered to it; pending deliveries are
+    /// parked.
     Disabled {
-        /// Since when.
+        /// When the endpoint was disabled.
         since: Timestamp,
-        /// Who or what disabled it.
+        /// Who or what disabled the endpoint.
         reason: DisabledReason,
     },
 }
@@ -118,11 +121,11 @@ impl EndpointState {
 /// Why an endpoint is disabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DisabledReason {
-    /// The operator did it.
+    /// An operator disabled the endpoint.
     Operator,
-    /// It answered 410.
+    /// The endpoint responded with 410.
     Gone,
-    /// It did nothing but fail for five days.
+    /// The endpoint only failed for five days.
     Failing,
 }
 
@@ -130,7 +133,7 @@ impl DisabledReason {
     const ALL: &'static [(&'static str, Self)] =
         &[("OPERATOR", Self::Operator), ("GONE", Self::Gone), ("FAILING", Self::Failing)];
 
-    /// Reads a row's word.
+    /// Parses the name in a row.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         Self::ALL
             .iter()
@@ -139,7 +142,7 @@ impl DisabledReason {
             .ok_or(Unfit::NotOneOf { expected: &["OPERATOR", "GONE", "FAILING"] })
     }
 
-    /// The word for rows and lists.
+    /// The name for rows and lists.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Operator => "OPERATOR",
@@ -149,17 +152,17 @@ impl DisabledReason {
     }
 }
 
-/// Which events an endpoint gets.
+/// The types of events that an endpoint receives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventFilter {
-    /// All types, future ones too.
+    /// All types, including future ones.
     All,
-    /// These, at least one.
+    /// Only these types, at least one.
     Only(BTreeSet<EventType>),
 }
 
 impl EventFilter {
-    /// Reads dotted names; none, or `*` among them, means all.
+    /// Parses dotted names. An empty list, or a list with `*`, means all types.
     pub fn parse<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, Unfit> {
         let names: Vec<&str> = names.into_iter().collect();
         if names.is_empty() || names.contains(&"*") {
@@ -176,7 +179,8 @@ impl EventFilter {
         }
     }
 
-    /// Whether an event of that type passes. A trial delivery, which the operator asks for, always does.
+    /// Whether an event of this type passes the filter. A trial delivery always passes, because an operator
+    /// requests it.
     pub fn takes(&self, event_type: EventType) -> bool {
         match self {
             Self::All => true,
@@ -190,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_takes_what_it_names_and_none_named_is_all() {
+    fn a_filter_passes_the_types_it_lists_and_an_empty_list_passes_all() {
         let updates = EventFilter::parse(["contact.updated", "contact.updated"]).unwrap();
         assert_eq!(updates.names(), ["contact.updated"]);
         assert!(updates.takes(EventType::ContactUpdated));

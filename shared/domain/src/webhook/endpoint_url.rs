@@ -1,4 +1,4 @@
-//! An endpoint's URL: which are taken, and where they lead.
+//! An endpoint's URL: which URLs are valid, and how the service may call them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,30 +7,33 @@ use url::{Host, Url};
 
 use crate::webhook::address::is_public;
 
-/// Where deliveries go: an HTTPS URL on port 443 or 8443 of a public host, normalised as the URL standard has it
-/// (which writes `0x7f.1` as `127.0.0.1`).
+/// An endpoint's URL: an HTTPS URL on port 443 or 8443 of a public host, in the normalised form of the URL
+/// standard (which changes `0x7f.1` to `127.0.0.1`).
 #[derive(Clone, PartialEq, Eq)]
 pub struct EndpointUrl(Url);
 
 impl EndpointUrl {
-    /// The greatest number of bytes of a URL once normalised, which may write one letter as three times three.
+    /// The greatest number of bytes in a normalised URL. Normalisation can write one letter as nine
+    /// characters.
     pub const MAX: usize = 2_048;
     const PORTS: [u16; 2] = [443, 8443];
-    /// Names that no public resolver answers for (RFC 6761, RFC 6762, RFC 8375, ICANN's `.internal`).
+    /// Names for which no public resolver has an answer (RFC 6761, RFC 6762, RFC 8375, ICANN's `.internal`).
     const PRIVATE_SUFFIXES: [&'static str; 7] =
         ["localhost", "local", "internal", "home.arpa", "test", "invalid", "onion"];
 
-    /// Reads the URL of a new endpoint. What a host's name resolves to is not known here: each delivery looks.
+    /// Parses the URL of a new endpoint. It does not resolve the host name; each delivery checks the
+    /// addresses.
     pub fn parse(text: &str, trusted: &TrustedReceivers) -> Result<Self, UrlRefused> {
         let url = Self::restore(text)?;
         url.reach(trusted)?;
         Ok(url)
     }
 
-    /// Reads a URL out of a row. Whether it may be called is asked before each delivery ([`EndpointUrl::reach`]):
-    /// a deployment's trusted receivers may have changed since it was written.
+    /// Parses a URL from a row. Each delivery checks whether it may be called ([`EndpointUrl::reach`]),
+    /// because the deployment's trusted receivers may have changed since the row was written.
     pub fn restore(text: &str) -> Result<Self, UrlRefused> {
-        // The URL standard drops tabs, newlines and outer spaces; a customer who typed them made a mistake.
+        // The URL standard ignores tabs, newlines and outer spaces. Such a URL is more likely a customer's
+        // mistake.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(UrlRefused::NotAUrl);
         }
@@ -50,7 +53,7 @@ impl EndpointUrl {
         Ok(Self(url))
     }
 
-    /// Whether the URL may be called, and how: by the rules for public receivers or as one that is trusted.
+    /// Whether the URL may be called, and how: under the rules for public receivers or as a trusted receiver.
     pub fn reach(&self, trusted: &TrustedReceivers) -> Result<Reach, UrlRefused> {
         if trusted.holds(&self.0) {
             return Ok(Reach::Trusted);
@@ -66,24 +69,24 @@ impl EndpointUrl {
         }
     }
 
-    /// The URL, normalised.
+    /// The normalised URL.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The URL, for an HTTP client.
+    /// The URL for an HTTP client.
     pub fn as_url(&self) -> &Url {
         &self.0
     }
 }
 
-/// An empty userinfo (`https://@host`) leaves no trace in the parsed URL.
+/// Whether the text contains userinfo. The parsed URL does not show an empty one (`https://@host`).
 fn text_has_userinfo(text: &str) -> bool {
     let behind_scheme = text.split_once(':').map_or(text, |(_, rest)| rest).trim_start_matches(['/', '\\']);
     behind_scheme.split(['/', '\\', '?', '#']).next().unwrap_or_default().contains('@')
 }
 
-/// A name that public DNS can answer for: dotted, and not under a name kept for private use.
+/// Whether public DNS can resolve the name: it contains a dot and is not under a name for private use.
 fn is_public_name(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     let under = |suffix: &str| {
@@ -92,7 +95,7 @@ fn is_public_name(name: &str) -> bool {
     name.contains('.') && !EndpointUrl::PRIVATE_SUFFIXES.into_iter().any(under)
 }
 
-// A customer may have put a token into the path or the query: logs show the host alone.
+// The path or the query may contain a customer's token, so logs contain only the host.
 impl fmt::Debug for EndpointUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "https://{}/[redacted]", self.0.host_str().unwrap_or_default())
@@ -102,30 +105,30 @@ impl fmt::Debug for EndpointUrl {
 /// How a URL may be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Only at public addresses, each checked after its name was resolved.
+    /// Only at public addresses. Each address is checked after the name was resolved.
     Public,
-    /// Wherever its name leads: the deployment lists this receiver.
+    /// At any address, because the deployment lists this receiver as trusted.
     Trusted,
 }
 
-/// Receivers that the deployment allows although their port or address is not public: exact origins. Empty
-/// unless the deployment says otherwise.
+/// Exact origins of receivers that the deployment allows although their port or address is not public. Empty
+/// by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedReceivers(BTreeSet<String>);
 
 impl TrustedReceivers {
-    /// Nobody: what a deployment has that says nothing.
+    /// No trusted receivers: the default.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Reads comma-separated origins, such as `https://127.0.0.1:9443`.
+    /// Parses comma-separated origins, such as `https://127.0.0.1:9443`.
     pub fn parse(list: &str) -> Result<Self, UrlRefused> {
         let origins = list.split(',').map(str::trim).filter(|origin| !origin.is_empty());
         origins.map(Self::read_origin).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether nobody is trusted.
+    /// Whether there are no trusted receivers.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -143,34 +146,34 @@ impl TrustedReceivers {
     }
 }
 
-/// Why a URL cannot be an endpoint's.
+/// Why a URL is not valid for an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UrlRefused {
-    /// It cannot be read.
+    /// The text is not a URL.
     #[error("this is not a URL")]
     NotAUrl,
-    /// Another scheme.
+    /// The scheme is not `https`.
     #[error("a webhook endpoint must use https")]
     NotHttps,
-    /// User name or password.
+    /// The URL contains a user name or a password.
     #[error("a webhook endpoint's URL must not contain a user name or a password")]
     UserInfo,
-    /// A fragment, which would never be sent.
+    /// The URL contains a fragment, which clients never send.
     #[error("a webhook endpoint's URL must not contain a fragment (#)")]
     Fragment,
-    /// Another port.
+    /// The port is not 443 or 8443.
     #[error("a webhook endpoint must use port 443 or 8443")]
     Port,
-    /// An address or a name that is not the public internet's.
+    /// The host is not an address or name of the public internet.
     #[error("a webhook endpoint must have a public address")]
     Address,
-    /// Too long.
+    /// The URL is too long.
     #[error("a webhook endpoint's URL must have at most {max} bytes")]
     TooLong {
-        /// The limit.
+        /// The greatest number of bytes.
         max: usize,
     },
-    /// A trusted receiver with a path.
+    /// The trusted receiver is not an origin: it has a path or a query.
     #[error("a trusted receiver must be an origin: only scheme, host and port")]
     NotAnOrigin,
 }

@@ -1,4 +1,4 @@
-//! Events: what happened, under an id derived from what happened.
+//! Events and their ids, which are derived from the changes.
 
 use uuid::Uuid;
 
@@ -6,32 +6,32 @@ use crate::ids::{EndpointId, EventId, WorkspaceId};
 use crate::time::Timestamp;
 use crate::words::words;
 
-/// The namespace of events' ids. Another one would give old changes new ids, and receivers would see repeats as new
-/// events.
+/// The namespace of event ids. With another namespace, old changes would get new ids, and receivers would
+/// process redeliveries as new events.
 const EVENTS: Uuid = Uuid::from_u128(0x7d6c_1f0a_93b4_4e57_8a21_5c0e_9be4_d316);
 const REPLAYS: Uuid = Uuid::from_u128(0x91d3_5a7e_4c08_4b6f_9e2d_08c7_f51b_6ad4);
 
-/// The name of a replay of what was delivered to an endpoint: whoever asks for the same once more, with the same words,
-/// asks for the same replay. One that is to reach to the present moment has no end of its own.
+/// The id of a replay of an endpoint's deliveries. The same parameters always give the same id. `until` is
+/// `None` for a replay up to the present.
 pub fn replay_of(endpoint: EndpointId, since: Timestamp, until: Option<Timestamp>) -> Uuid {
     let until = until.map(|until| until.as_millis().to_string()).unwrap_or_default();
     Uuid::new_v5(&REPLAYS, format!("{endpoint}|{}|{until}", since.as_millis()).as_bytes())
 }
 
-/// The kinds of events, and the kinds that an endpoint may ask for.
+/// The types of events, which an endpoint's filter can select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventType {
-    /// A contact was made.
+    /// A contact was created.
     ContactCreated,
     /// A contact changed.
     ContactUpdated,
-    /// A conversation was made.
+    /// A conversation was created.
     ConversationCreated,
     /// A conversation changed.
     ConversationUpdated,
-    /// A conversation was released and summed up.
+    /// A conversation was released, and its summary was created.
     ConversationSummaryCreated,
-    /// A message was made.
+    /// A message was created.
     MessageCreated,
     /// A message's status changed.
     MessageUpdated,
@@ -41,7 +41,7 @@ pub enum EventType {
     LeadSent,
     /// A lead's first message could not be sent.
     LeadFailed,
-    /// The operator asked for a trial delivery.
+    /// An operator requested a trial delivery.
     WebhookTest,
 }
 
@@ -63,8 +63,8 @@ words!(
 );
 
 impl EventType {
-    /// The `entity` of the body: the noun and what was done to it, by the pattern the specification shows for
-    /// `contact.updated`.
+    /// The `entity` field of the body: the noun and the action, in the pattern that the specification shows
+    /// for `contact.updated`.
     pub fn entity(self) -> &'static str {
         match self {
             Self::ContactCreated => "contact_creations",
@@ -82,17 +82,17 @@ impl EventType {
     }
 }
 
-/// What happened, without its payload: everything of a body but `payload`, in the order of the body's fields
-/// (`eventId`, `eventType`, `entity`, `workspaceId`, `timestamp`, `payload`).
+/// An event without its payload: all fields of a body except `payload`, in the order of the body (`eventId`,
+/// `eventType`, `entity`, `workspaceId`, `timestamp`, `payload`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Derived from the change; receivers recognise repeats by it.
+    /// The id, which is derived from the change. Receivers recognise redeliveries by it.
     pub id: EventId,
-    /// What kind of change it was.
+    /// The type of the change.
     pub event_type: EventType,
-    /// The workspace in which it happened.
+    /// The workspace of the change.
     pub workspace_id: WorkspaceId,
-    /// When it happened, which for a contact is its `updatedAt`. Printed without milliseconds.
+    /// When the change happened; for a contact this is its `updatedAt`. Printed without milliseconds.
     pub at: Timestamp,
 }
 
@@ -100,9 +100,9 @@ impl Event {
     /// The greatest size of a body in bytes.
     pub const MAX_BODY: usize = 256 * 1024;
 
-    /// The event of a change: the same change always makes the same id, so that a repeated stream record
-    /// repeats the event and does not add one. The moment belongs to the change: a table restored to an earlier
-    /// day counts its versions a second time.
+    /// The event of a change. The same change always gives the same id, so a repeated stream record repeats
+    /// the event and does not add one. The id includes the time, because versions repeat after a table is
+    /// restored to an earlier state.
     pub fn of_change(
         event_type: EventType,
         workspace_id: WorkspaceId,
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn each_type_reads_back_and_its_entity_begins_with_its_noun() {
+    fn each_type_parses_and_its_entity_begins_with_its_noun() {
         for event_type in EventType::ALL {
             let (name, entity) = (event_type.as_str(), event_type.entity());
             assert_eq!(EventType::parse(name), Ok(event_type));
@@ -146,11 +146,12 @@ mod tests {
     }
 
     #[test]
-    fn the_same_replay_always_has_the_same_name_and_another_one_another() {
+    fn the_same_replay_always_has_the_same_id_and_other_replays_have_others() {
         let endpoint = |n| EndpointId::from_uuid(Uuid::from_u128(n));
         let later = AT.plus(std::time::Duration::from_millis(1));
         let replay = replay_of(endpoint(3), AT, None);
-        // A fixed value: a change of the derivation would make a repeated command send everything a second time.
+        // A fixed value: a change of the derivation would make a repeated command send everything a second
+        // time.
         assert_eq!(replay.to_string(), "e92c5e1c-f21b-513e-930a-1b6949bd9193");
         for other in [
             replay_of(endpoint(4), AT, None),
@@ -167,7 +168,7 @@ mod tests {
         assert_ne!(updated.id, event(EventType::ContactUpdated, 2, 8).id);
         assert_ne!(updated.id, event(EventType::ContactCreated, 2, 7).id);
         assert_ne!(updated.id, event(EventType::ContactUpdated, 3, 7).id);
-        // Versions are counted a second time after a table was restored to an earlier moment.
+        // Versions repeat after a table was restored to an earlier time.
         let (workspace, contact) = (updated.workspace_id, Uuid::from_u128(2));
         let later = AT.plus(std::time::Duration::from_millis(1));
         assert_ne!(updated.id, Event::of_change(EventType::ContactUpdated, workspace, &contact, 7, later).id);

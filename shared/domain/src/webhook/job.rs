@@ -1,5 +1,5 @@
-//! Jobs: what an operator asks of an endpoint's deliveries. The visits of its lanes carry them out, page by page and at
-//! the endpoint's pace; a job survives whoever works on it.
+//! Jobs: an operator's requests about an endpoint's deliveries. The visits of its lanes execute them, page by
+//! page and at the endpoint's pace. A job continues after the death of a worker.
 
 use uuid::Uuid;
 
@@ -12,57 +12,57 @@ use crate::webhook::delivery::{Delivery, DeliveryState};
 /// A job on one slot of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Its id. An endpoint's slots have a job of the same id each.
+    /// The job's id. The jobs of one request have the same id in all slots of the endpoint.
     pub id: JobId,
-    /// Where.
+    /// The slot.
     pub slot: Slot,
-    /// What is asked for.
+    /// The request.
     pub kind: JobKind,
-    /// When it was asked for.
+    /// When the operator requested the job.
     pub created_at: Timestamp,
-    /// How far it is.
+    /// The progress of the job.
     pub state: JobState,
-    /// Deliveries attempted for it.
+    /// The number of deliveries that were attempted for the job.
     pub attempted: u64,
-    /// Of these, acknowledged.
+    /// The number of these deliveries that were acknowledged.
     pub delivered: u64,
-    /// Deliveries passed over: they need no attempt, or had one since the job was asked for.
+    /// The number of skipped deliveries: they need no attempt, or had one for this job already.
     pub passed: u64,
-    /// When it last moved.
+    /// When the job last progressed.
     pub updated_at: Timestamp,
 }
 
-/// What a job attempts.
+/// The deliveries that a job attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobKind {
-    /// Whatever waits for a later attempt: the endpoint was enabled.
+    /// All deliveries that wait for a later attempt, because the endpoint was enabled.
     Enable,
     /// One delivery.
     Retry {
-        /// Its event.
+        /// The delivery's event.
         event: EventId,
-        /// The moment of the event.
+        /// When the event happened.
         at: Timestamp,
     },
-    /// Every delivery of a span of time that was attempted before, whatever came of it.
+    /// Every delivery of a period that was attempted before, with any outcome.
     Replay {
-        /// The first moment.
+        /// The start of the period (inclusive).
         since: Timestamp,
-        /// The first moment behind it.
+        /// The end of the period (exclusive).
         until: Timestamp,
     },
-    /// Every delivery since then that is EXHAUSTED or PARKED.
+    /// Every EXHAUSTED or PARKED delivery since a time.
     Recover {
-        /// The first moment.
+        /// The start of the period (inclusive).
         since: Timestamp,
     },
 }
 
 impl JobKind {
-    /// The words, in the order of the kinds.
+    /// The names, in the order of the kinds.
     pub const NAMES: &'static [&'static str] = &["ENABLE", "RETRY", "REPLAY", "RECOVER"];
 
-    /// The word.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Enable => "ENABLE",
@@ -73,14 +73,14 @@ impl JobKind {
     }
 }
 
-/// How far a job is.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobState {
-    /// Visits work on it.
+    /// Visits execute the job.
     Active,
-    /// All of it is done.
+    /// The job is complete.
     Done,
-    /// An operator took it back.
+    /// An operator cancelled the job.
     Cancelled,
 }
 
@@ -88,7 +88,7 @@ impl JobState {
     const ALL: [(Self, &'static str); 3] =
         [(Self::Active, "ACTIVE"), (Self::Done, "DONE"), (Self::Cancelled, "CANCELLED")];
 
-    /// The word.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "ACTIVE",
@@ -97,7 +97,7 @@ impl JobState {
         }
     }
 
-    /// Reads a word.
+    /// Parses a name.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         Self::ALL
             .into_iter()
@@ -108,7 +108,7 @@ impl JobState {
 }
 
 impl Job {
-    /// A job that nobody has worked on yet.
+    /// A new job without progress.
     pub fn new(id: JobId, slot: Slot, kind: JobKind, now: Timestamp) -> Self {
         Self {
             id,
@@ -123,18 +123,19 @@ impl Job {
         }
     }
 
-    /// What a delivery's row notes of it: a job that was asked for again is another one.
+    /// The mark that the rows of attempted deliveries store. A job that is requested again has another mark.
     pub fn mark(&self) -> JobId {
         let asked_at = u128::from(self.created_at.as_millis().unsigned_abs());
         JobId::from_uuid(Uuid::from_u128(self.id.as_uuid().as_u128() ^ asked_at))
     }
 
-    /// Whether it asks for an attempt of a delivery that it met. What was attempted for it before needs none, so that a
-    /// page that is worked on again repeats nothing that was recorded. (The row says so: clocks are not compared.)
+    /// Whether the job requests an attempt of this delivery. A delivery that was already attempted for the
+    /// job needs none, so a page that is processed again repeats no recorded attempt. (The delivery's row
+    /// contains the mark, so no clocks are compared.)
     pub fn asks_for(&self, delivery: &Delivery) -> bool {
         let is_wanted = match self.kind {
             JobKind::Enable => delivery.state == DeliveryState::Pending,
-            // What was never attempted is attempted without this job.
+            // A delivery without an attempt gets its attempt without this job.
             JobKind::Replay { .. } => delivery.attempts > 0 || delivery.state != DeliveryState::Pending,
             JobKind::Retry { .. } => true,
             JobKind::Recover { .. } => {
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_asks_for_what_it_names_and_for_nothing_twice() {
+    fn a_job_requests_its_deliveries_and_none_of_them_twice() {
         let event = EventId::from_uuid(Uuid::from_u128(3));
         let fresh = Delivery::new(slot(), event, EventType::ContactUpdated, NOW, NOW);
         let last = Some((NOW, AttemptOutcome::Answered { status: 500, retry_after: None }));
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_reads_back() {
+    fn every_name_parses_to_its_value() {
         for (state, word) in JobState::ALL {
             assert_eq!((state.as_str(), JobState::parse(word)), (word, Ok(state)));
         }

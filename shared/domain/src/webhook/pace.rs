@@ -1,4 +1,5 @@
-//! The pace of a webhook lane: how many posts its endpoint bears at the same time, and whether it answers at all.
+//! The pace of a webhook lane: the number of concurrent posts that the endpoint can process, and the circuit
+//! breaker.
 //!
 //! ```text
 //! width: 16 --a width of quick answers--> +8, up to 128
@@ -7,8 +8,8 @@
 //!                                                                                '--any answer--> closes
 //! ```
 //!
-//! Only the lane's visitor writes its pace. What waits behind an open circuit spends no attempt. The pace also keeps
-//! the record by which an endpoint that does nothing but fail is disabled.
+//! Only the lane's worker writes the pace. A delivery behind an open circuit uses no attempt. The pace also
+//! contains the record of failures that decides when the service disables an endpoint.
 
 use std::time::Duration;
 
@@ -17,26 +18,27 @@ use crate::retry::{Jitter, RetrySchedule};
 use crate::time::Timestamp;
 use crate::webhook::attempt::AttemptOutcome;
 
-/// What is known of an endpoint's answers.
+/// The measurements of an endpoint's responses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// How many posts may be under way at the same time.
+    /// The greatest number of concurrent posts.
     pub width: u16,
-    /// Quick answers since the width last changed.
+    /// The number of quick responses since the width last changed.
     pub quick: u16,
-    /// Attempts in a row that had no answer at all.
+    /// The number of consecutive attempts without any response.
     pub silences: u32,
-    /// How often in a row the circuit opened.
+    /// The number of consecutive openings of the circuit.
     pub openings: u32,
-    /// When it opened last.
+    /// When the circuit last opened.
     pub opened_at: Option<Timestamp>,
-    /// Until then nothing is posted.
+    /// The time until which the circuit is open and nothing is posted.
     pub open_until: Option<Timestamp>,
-    /// Until then the lane's messages go to the queue of slow lanes.
+    /// The time until which the lane's messages go to the queue of slow lanes.
     pub slow_until: Option<Timestamp>,
-    /// Since when there was nothing but failures, and how many of late.
+    /// The failures since the last success.
     pub failing: Option<Failing>,
-    /// When the width was last halved: posts begun before do not halve it again. Not kept beyond a visit.
+    /// When the width was last halved. Posts that began before do not halve it again. It is kept only within
+    /// a visit.
     pub halved_at: Option<Timestamp>,
 }
 
@@ -56,67 +58,67 @@ impl Default for Pace {
     }
 }
 
-/// Nothing but failures.
+/// Failures without a success in between.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failing {
-    /// The first one after the last success.
+    /// The first failure after the last success.
     pub since: Timestamp,
-    /// Those of the last day: by hour, the first one and how many. Oldest first.
+    /// The failures of the last day: for each hour, the time of the first one and their number. Oldest first.
     pub hours: Vec<(Timestamp, u32)>,
 }
 
-/// What an operator allows an endpoint at most. Nothing set means no cap.
+/// The operator's limits for an endpoint. `None` means no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndpointCaps {
-    /// Posts at the same time, 1 to [`EndpointCaps::MOST`].
+    /// Concurrent posts, 1 to [`EndpointCaps::MOST`].
     pub concurrency: Option<u16>,
-    /// Posts begun in a second, 1 to [`EndpointCaps::MOST`].
+    /// Posts begun per second, 1 to [`EndpointCaps::MOST`].
     pub per_second: Option<u16>,
 }
 
 impl EndpointCaps {
-    /// The greatest cap that has a meaning: a lane never posts more at the same time.
+    /// The greatest useful limit: a lane never has more concurrent posts.
     pub const MOST: u16 = 1_000;
 
-    /// The share of one slot of so many: caps are an endpoint's, and its slots know nothing of each other.
+    /// The share of one slot. The limits apply to an endpoint, and its slots do not coordinate.
     pub fn of_slot(self, slots: u8) -> Self {
         let share = |cap: u16| (cap / u16::from(slots.max(1))).max(1);
         Self { concurrency: self.concurrency.map(share), per_second: self.per_second.map(share) }
     }
 }
 
-/// How many posts a visitor may have under way now.
+/// The number of posts that a worker may have in progress now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
-    /// None before that moment: the circuit is open.
+    /// No post before this time: the circuit is open.
     Closed(Timestamp),
-    /// One, to see whether the endpoint answers again.
+    /// One post, which checks whether the endpoint responds again.
     Probe,
-    /// So many.
+    /// This number of posts.
     Posts(u16),
 }
 
 impl Pace {
-    /// The width that an endpoint begins with.
+    /// The initial width.
     pub const FIRST_WIDTH: u16 = 16;
-    /// The width that it grows to at most.
+    /// The greatest width.
     pub const MOST_WIDTH: u16 = 128;
-    /// By how much the width grows after a width of quick answers.
+    /// The increase of the width after a width of quick responses.
     const GROWTH: u16 = 8;
-    /// So many attempts in a row without an answer open the circuit.
+    /// The number of consecutive attempts without a response that opens the circuit.
     pub const SILENCES: u32 = 5;
-    /// For how long an endpoint that answered late, or not at all, counts as slow.
+    /// How long an endpoint counts as slow after a late response or none.
     pub const SLOW_FOR: Duration = Duration::from_secs(300);
-    /// Five days of nothing but failures ...
+    /// The endpoint is disabled after five days without a success, ...
     const DAYS: Duration = Duration::from_secs(5 * 86_400);
-    /// ... at least so many of them in the last day ...
+    /// ... with at least this number of failures in the last day, ...
     const IN_THE_LAST_DAY: u32 = 10;
-    /// ... spread over so long.
+    /// ... which extend over at least this time.
     const SPREAD: Duration = Duration::from_secs(12 * 3_600);
     const DAY: Duration = Duration::from_secs(86_400);
     const HOUR: Duration = Duration::from_secs(3_600);
 
-    /// How many posts may be under way now.
+    /// The number of posts that may be in progress now.
     pub fn allowance(&self, caps: EndpointCaps, now: Timestamp) -> Allowance {
         match self.open_until {
             Some(until) if now < until => Allowance::Closed(until),
@@ -125,13 +127,14 @@ impl Pace {
         }
     }
 
-    /// Which queue the lane's messages go to.
+    /// The queue for the lane's messages.
     pub fn track(&self, now: Timestamp) -> Track {
         let is_slow = self.slow_until.is_some_and(|until| now < until) || self.silences >= Self::SILENCES;
         if is_slow { Track::Slow } else { Track::Fast }
     }
 
-    /// Takes in how a post ended that began then and took so long; an answer after `patience` is a slow one.
+    /// Records the outcome of a post that began at `begun_at` and took `took`. A response is slow if it took
+    /// at least `patience`.
     pub fn saw(
         &mut self,
         outcome: AttemptOutcome,
@@ -163,8 +166,7 @@ impl Pace {
         };
     }
 
-    /// Lets one post show whether the endpoint answers again, if an operator asked for something since the circuit
-    /// opened.
+    /// Allows one post as a probe if an operator requested something at or after the time the circuit opened.
     pub fn probe_for(&mut self, asked_at: Timestamp) {
         if self.opened_at.is_some_and(|opened_at| opened_at <= asked_at) {
             self.open_until = None;
@@ -185,7 +187,7 @@ impl Pace {
         }
     }
 
-    /// Posts that were under way when the circuit opened do not open it again.
+    /// Posts that were in progress when the circuit opened do not open it again.
     fn fell_silent(&mut self, schedule: &RetrySchedule, now: Timestamp) {
         self.silences = self.silences.saturating_add(1);
         let is_open = self.open_until.is_some_and(|until| now < until);
@@ -197,8 +199,8 @@ impl Pace {
         }
     }
 
-    /// For how long it opens, as the position in the schedule of deliveries: 5 s, then 5 minutes each time, half an
-    /// hour once it has been dead for half an hour.
+    /// The duration of an opening, as a position in the retry schedule of deliveries: 5 seconds first, then 5
+    /// minutes each time, and 30 minutes after the circuit has been open for about 30 minutes.
     fn cool_down(openings: u32) -> u32 {
         match openings {
             0..=1 => 1,
@@ -207,9 +209,9 @@ impl Pace {
         }
     }
 
-    /// Whether the endpoint is to be disabled: five days of nothing but failures, at least ten of them in the last
-    /// day, spread over twelve hours. Sporadic events to a dead endpoint, or a bad hour of one that is seldom called,
-    /// are no reason.
+    /// Whether the service must disable the endpoint: five days without a success, with at least ten failures
+    /// in the last day that extend over twelve hours. A few events to a dead endpoint, or one bad hour of an
+    /// endpoint with little traffic, are not enough.
     pub fn is_hopeless(&self, now: Timestamp) -> bool {
         let Some(failing) = &self.failing else { return false };
         let late: Vec<_> = failing.hours.iter().filter(|(at, _)| now.since(*at) < Self::DAY).collect();
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_width_grows_by_eight_with_each_width_of_quick_answers_up_to_its_most() {
+    fn the_width_grows_by_eight_with_each_width_of_quick_responses_up_to_its_maximum() {
         let mut pace = Pace::default();
         let mut widths = vec![];
         for _ in 0..2_000 {
@@ -276,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_width_halves_once_per_round_trip_and_never_ends() {
+    fn the_width_halves_once_per_round_trip_and_never_reaches_zero() {
         let schedule = RetrySchedule::default();
         for (outcome, took) in [(BUSY, QUICK), (SILENT, QUICK), (OK, PATIENCE)] {
             let mut pace = Pace { width: 100, ..Pace::default() };
@@ -293,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operators_cap_bounds_the_width_and_is_shared_by_the_slots() {
+    fn an_operators_cap_limits_the_width_and_is_divided_among_the_slots() {
         let pace = Pace { width: 100, ..Pace::default() };
         for (concurrency, slots, posts) in [(10, 1, 10), (200, 1, 100), (10, 4, 2), (1, 4, 1)] {
             let caps = EndpointCaps { concurrency: Some(concurrency), per_second: None };
@@ -303,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endpoint_that_answers_late_is_slow_for_five_minutes() {
+    fn an_endpoint_that_responds_late_is_slow_for_five_minutes() {
         let mut pace = Pace::default();
         pace.saw(OK, NOW, PATIENCE, PATIENCE, &RetrySchedule::default(), NOW);
         assert_eq!((pace.track(later(299)), pace.track(later(300))), (Track::Slow, Track::Fast));
@@ -311,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn five_attempts_without_an_answer_open_the_circuit_and_any_answer_to_the_probe_closes_it() {
+    fn five_attempts_without_a_response_open_the_circuit_and_any_response_to_the_probe_closes_it() {
         let none = EndpointCaps::default();
         let four = [(SILENT, 0); 4];
         assert_eq!(after(&four).open_until, None);
@@ -348,14 +350,15 @@ mod tests {
     }
 
     #[test]
-    fn silences_count_in_a_row_only() {
+    fn only_consecutive_silences_count() {
         assert_eq!(after(&[(SILENT, 0), (SILENT, 1), (OK, 2), (SILENT, 3)]).silences, 1);
         assert_eq!(after(&[(SILENT, 0), (SILENT, 1), (SILENT, 1), (SILENT, 1), (REFUSED, 2)]).silences, 0);
     }
 
-    /// Hours from the first failure at which one happens each, and whether the endpoint is then hopeless.
+    /// Each number is the hour of a failure after the first one. The result is whether the endpoint is then
+    /// hopeless.
     #[test]
-    fn five_days_of_nothing_but_failures_ten_of_them_in_the_last_day_over_twelve_hours() {
+    fn an_endpoint_is_hopeless_after_five_days_of_failures_with_ten_in_the_last_day_over_twelve_hours() {
         let hopeless = |hours: &[f64], ok_at: Option<f64>| {
             let seconds = |hour: f64| (hour * 3_600.0) as u64;
             let mut seen: Vec<_> = hours.iter().map(|hour| (REFUSED, seconds(*hour))).collect();
@@ -382,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_day_of_failures_a_few_numbers_are_kept() {
+    fn the_record_of_a_day_of_failures_has_at_most_24_numbers() {
         let minutely: Vec<_> = (0..10_000).map(|minute| (REFUSED, minute * 60)).collect();
         let failing = after(&minutely).failing.unwrap();
         assert!(failing.hours.len() <= 24, "{}", failing.hours.len());
@@ -391,7 +394,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_seen_the_width_stays_within_its_bounds(steps in prop::collection::vec((0_u8..4, 0_u64..40), 1..300)) {
+        fn the_width_always_stays_within_its_bounds(steps in prop::collection::vec((0_u8..4, 0_u64..40), 1..300)) {
             let mut pace = Pace::default();
             let mut at = 0;
             for (what, wait) in steps {

@@ -1,4 +1,4 @@
-//! The secrets of an endpoint: what deliveries are signed with, and the key they carry.
+//! The secrets of an endpoint: the signing secrets and the customer's API key.
 
 use std::time::Duration;
 
@@ -12,46 +12,47 @@ use crate::time::Timestamp;
 /// The secrets of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointSecrets {
-    /// The customer's own API key, sent along with each delivery.
+    /// The customer's own API key, which each delivery contains.
     pub api_key: ReceiverKey,
-    /// Under which deliveries are signed.
+    /// The secrets that sign the deliveries.
     pub signing: SigningSecrets,
 }
 
-/// The signing secrets of an endpoint in their rotation: the next one signs beside the active one until it is
-/// activated, the previous one beside its successor until its overlap ends. At most these three sign at a time.
+/// The signing secrets of an endpoint, with the state of their rotation. The next secret signs in addition to
+/// the active one until it is activated. The previous secret signs in addition to its successor until its
+/// overlap ends. At most these three sign at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SigningSecrets {
-    /// Makes the legacy signature and the first of the Standard Webhooks ones.
+    /// The secret of the legacy signature and of the first Standard Webhooks signature.
     pub active: SigningSecret,
-    /// Given out and not yet activated.
+    /// A secret that was given out and is not activated yet.
     pub next: Option<SigningSecret>,
-    /// Replaced, and until when it still signs.
+    /// The replaced secret, and the time until which it signs.
     pub previous: Option<(SigningSecret, Timestamp)>,
 }
 
 impl SigningSecrets {
-    /// The secrets of an endpoint that was never rotated.
+    /// The secrets of an endpoint without a rotation.
     pub fn only(active: SigningSecret) -> Self {
         Self { active, next: None, previous: None }
     }
 
-    /// How long a replaced secret signs beside its successor.
+    /// How long a replaced secret continues to sign: 24 hours.
     pub const OVERLAP: Duration = Duration::from_secs(24 * 3_600);
 
-    /// Every secret that signs at this moment, the active one first.
+    /// All secrets that sign at this time, the active one first.
     pub fn in_force(&self, now: Timestamp) -> impl Iterator<Item = &SigningSecret> {
         let previous = self.overlapping(now).map(|(secret, _)| secret);
         std::iter::once(&self.active).chain(&self.next).chain(previous)
     }
 
-    /// The replaced secret that still signs, and until when.
+    /// The replaced secret that still signs, and the time until which it does.
     pub fn overlapping(&self, now: Timestamp) -> Option<&(SigningSecret, Timestamp)> {
         self.previous.as_ref().filter(|(_, until)| now < *until)
     }
 
-    /// The first phase of a rotation: a next secret, which signs beside the active one from now on. One that waits to be
-    /// activated is given up for it only if `replace` says so: somebody may have put it in place already.
+    /// The first phase of a rotation: a next secret, which from now on signs in addition to the active one.
+    /// Another next secret is discarded only if `replace` is set, because a receiver may already use it.
     pub fn rotated(
         &self,
         next: SigningSecret,
@@ -65,8 +66,9 @@ impl SigningSecrets {
         Ok(Self { active: self.active.clone(), next: Some(next), previous })
     }
 
-    /// The second phase: the next secret becomes the active one, and the one before signs beside it until its overlap
-    /// ends. Two may not overlap their successors at a time: nobody's secret stops signing before its day is over.
+    /// The second phase: the next secret becomes the active one, and the replaced one continues to sign until
+    /// its overlap ends. Only one replaced secret can overlap at a time, so every secret signs until the end
+    /// of its overlap.
     pub fn activated(&self, now: Timestamp) -> Result<Self, RotationRefused> {
         match (&self.next, self.overlapping(now)) {
             (None, None) => Err(RotationRefused::NoNext),
@@ -80,22 +82,22 @@ impl SigningSecrets {
     }
 }
 
-/// Why a rotation does not go on.
+/// Why a rotation cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RotationRefused {
-    /// A secret was given out that is not activated yet.
+    /// A next secret exists that is not activated yet.
     #[error("a next secret already exists: activate it, or replace it with --replace")]
     NextWaits,
-    /// There is nothing to activate.
+    /// There is no next secret.
     #[error("there is no next secret: rotate first")]
     NoNext,
-    /// It was activated, and no other was given out since.
+    /// The next secret is already active, and there is no newer one.
     #[error("the next secret is already active, and the previous secret also signs until {until}")]
     Activated {
         /// When the overlap ends.
         until: Timestamp,
     },
-    /// The secret before the active one signs still.
+    /// The secret before the active one still signs.
     #[error("the previous secret signs until {until}: activate the next secret after that")]
     Overlapping {
         /// When the overlap ends.
@@ -103,7 +105,7 @@ pub enum RotationRefused {
     },
 }
 
-/// A signing secret: `whsec_` and the base64 of 32 bytes. Prints redacted.
+/// A signing secret: `whsec_` and the base64 of 32 bytes. Its debug output is redacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SigningSecret(Secret);
 
@@ -116,7 +118,7 @@ impl SigningSecret {
         Self(Secret::new(format!("{}{}", Self::PREFIX, STANDARD.encode(entropy))))
     }
 
-    /// Reads a secret as displayed.
+    /// Parses a secret in its displayed form.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let secret = Self(Secret::new(text));
         match secret.decoded() {
@@ -125,14 +127,14 @@ impl SigningSecret {
         }
     }
 
-    /// The secret as displayed to the customer, whose UTF-8 bytes are the key of the legacy signature.
+    /// The secret in its displayed form. Its UTF-8 bytes are the key of the legacy signature.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
 
-    /// The 32 bytes behind the prefix, the key of the Standard Webhooks signature.
+    /// The 32 bytes after the prefix, which are the key of the Standard Webhooks signature.
     pub fn key_bytes(&self) -> Vec<u8> {
-        // Both constructors made sure that it decodes.
+        // Both constructors make sure that the text decodes.
         self.decoded().unwrap_or_default()
     }
 
@@ -141,22 +143,23 @@ impl SigningSecret {
     }
 }
 
-/// The customer's custom API key, sent as it is in a header: 1 to 256 visible ASCII characters. Prints redacted.
+/// The customer's API key, sent unchanged in a header: 1 to 256 visible ASCII characters. Its debug output is
+/// redacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiverKey(Secret);
 
 impl ReceiverKey {
-    /// The greatest number of characters.
+    /// The greatest number of characters in a key.
     pub const MAX: usize = 256;
     const PATTERN: &'static str = "^[!-~]{1,256}$";
 
-    /// Reads a key.
+    /// Parses a key.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let fits = (1..=Self::MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
         if fits { Ok(Self(Secret::new(text))) } else { Err(Unfit::Shape { pattern: Self::PATTERN }) }
     }
 
-    /// The key itself.
+    /// The plain text of the key.
     pub fn expose(&self) -> &str {
         self.0.expose()
     }
@@ -181,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_key_fits_a_header() {
+    fn a_receiver_key_contains_only_visible_ascii_characters() {
         assert!(ReceiverKey::parse("k-123_~!").is_ok());
         for bad in ["", "a b", "a\r\nX-Evil: 1", "é", &"k".repeat(257)] {
             assert!(ReceiverKey::parse(bad).is_err(), "{bad:?}");
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rotation_has_two_phases_and_each_refuses_what_would_break_a_promise() {
+    fn a_rotation_has_two_phases_and_each_refuses_to_shorten_an_overlap() {
         let (ends, past) = (NOW.plus(Duration::from_secs(1)), NOW);
         let secrets = |next: Option<u8>, previous: Option<Timestamp>| SigningSecrets {
             active: signing(1),
@@ -224,7 +227,7 @@ mod tests {
         use RotationRefused::*;
         for (before, rotated, replaced, activated) in [
             (secrets(None, None), Ok(secrets(Some(9), None)), secrets(Some(9), None), Err(NoNext)),
-            // A secret whose time is over is forgotten by the next change.
+            // The next change discards a secret whose overlap has ended.
             (secrets(None, Some(past)), Ok(secrets(Some(9), None)), secrets(Some(9), None), Err(NoNext)),
             (
                 secrets(None, Some(ends)),
@@ -248,10 +251,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is asked for in whatever order, a secret that was active signs for its whole overlap, and no more
-        /// than three sign.
+        /// After any sequence of requests, a secret that was active signs for its whole overlap, and at most
+        /// three secrets sign.
         #[test]
-        fn no_secret_that_was_active_stops_signing_before_its_time(
+        fn a_secret_that_was_active_signs_until_its_overlap_ends(
             steps in proptest::collection::vec((0u8..3, 0u64..30 * 3_600), 1..40),
         ) {
             let (mut secrets, mut now) = (SigningSecrets::only(signing(0)), NOW);

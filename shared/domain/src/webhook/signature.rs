@@ -1,8 +1,8 @@
-//! How a delivery proves where it comes from.
+//! The headers that prove the origin of a delivery.
 //!
-//! Two ways side by side: the specification's header signs the body alone, and the Standard Webhooks headers sign
-//! id, timestamp and body, because a signature that leaves the timestamp out lets a recorded request be sent
-//! again under a new one.
+//! There are two kinds of signatures. The specification's header signs only the body. The Standard Webhooks
+//! headers sign id, timestamp and body, because without the timestamp in the signature an attacker could send
+//! a recorded request again with a new timestamp.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,20 +17,20 @@ use crate::webhook::secrets::EndpointSecrets;
 
 /// The customer's own API key.
 pub const API_KEY: &str = "x-service-api-key";
-/// `sha256=` and the hex HMAC-SHA256 of the body; key: the UTF-8 bytes of the secret as displayed.
+/// `sha256=` and the hex HMAC-SHA256 of the body. The key is the UTF-8 bytes of the displayed secret.
 pub const SIGNATURE: &str = "x-service-signature";
-/// Unix seconds at which the attempt was made.
+/// The Unix time of the attempt in seconds.
 pub const TIMESTAMP: &str = "x-service-timestamp";
 /// Standard Webhooks: the event's id.
 pub const STANDARD_ID: &str = "webhook-id";
-/// Standard Webhooks: the same Unix seconds.
+/// Standard Webhooks: the same Unix time in seconds.
 pub const STANDARD_TIMESTAMP: &str = "webhook-timestamp";
-/// Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, one for each secret in force, with
-/// spaces between; key: the 32 bytes behind the secret's prefix.
+/// Standard Webhooks: `v1,` and the base64 HMAC-SHA256 of `id.timestamp.body`, one for each secret in force,
+/// separated by spaces. The key is the 32 bytes after the secret's prefix.
 pub const STANDARD_SIGNATURE: &str = "webhook-signature";
 
-/// The headers of one attempt, names in lower case. Made anew for each: the receiver refuses a timestamp older
-/// than five minutes, and the secrets may have been rotated since the last attempt.
+/// The headers of one attempt, with names in lower case. Each attempt needs new headers: receivers reject a
+/// timestamp older than five minutes, and a rotation may have changed the secrets since the last attempt.
 pub fn headers(
     event: EventId,
     body: &[u8],
@@ -59,7 +59,7 @@ pub fn headers(
 }
 
 fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
-    // HMAC takes keys of every length: a longer one is hashed first.
+    // HMAC accepts keys of any length. It hashes a longer key first.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { unreachable!("HMAC takes every key") };
     for part in parts {
         mac.update(part);
@@ -94,8 +94,8 @@ mod tests {
     }
 
     #[test]
-    fn the_signatures_are_those_that_others_compute() {
-        // Computed with Python's hmac and base64 modules, not with this code.
+    fn the_signatures_match_those_of_another_implementation() {
+        // Python's hmac and base64 modules computed these values, not this code.
         let expected = [
             ("x-service-api-key", "customer-key"),
             (
@@ -111,13 +111,13 @@ mod tests {
     }
 
     #[test]
-    fn the_headers_of_the_specification_bear_the_platforms_name() {
+    fn the_specifications_headers_contain_the_platforms_name() {
         let prefix = format!("x-{}-", crate::PLATFORM.to_lowercase());
         assert!([API_KEY, SIGNATURE, TIMESTAMP].iter().all(|name| name.starts_with(&prefix)));
     }
 
     #[test]
-    fn during_a_rotation_every_secret_in_force_signs_and_the_active_one_alone_signs_the_legacy_header() {
+    fn during_a_rotation_every_secret_in_force_signs_and_only_the_active_one_signs_the_legacy_header() {
         let mut rotating = secrets();
         rotating.signing.next = Some(secret(8));
         let (before, during) = (signed(&secrets(), NOW), signed(&rotating, NOW));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn timestamp_and_signatures_are_made_anew_for_each_attempt() {
+    fn each_attempt_has_a_new_timestamp_and_new_signatures() {
         let (first, second) =
             (signed(&secrets(), NOW), signed(&secrets(), NOW.plus(std::time::Duration::from_secs(5))));
         assert_eq!(second[2].1, "1767323050");
