@@ -1,4 +1,5 @@
-//! The frame around every handler: prove the caller, run the handler beside the limiter, answer, log.
+//! The frame around every handler: it authenticates the caller, runs the handler together with the limiter,
+//! responds, and logs.
 
 use std::ops::Deref;
 use std::time::Duration;
@@ -20,11 +21,11 @@ use crate::idempotency;
 use crate::reply::{Reply, respond};
 use crate::request::ApiRequest;
 
-/// How long a request may take: less than the functions' time-out (template.yaml), behind which the gateway could
-/// only say that something failed.
+/// How long a request may take. It is less than the functions' time-out (template.yaml), after which the
+/// gateway returns only a general error.
 const LONGEST: Duration = Duration::from_secs(9);
 
-/// What the API functions of one process share: the store, the memory of keys, the limiter.
+/// The state that all requests of a process share: the store, the cached keys, the limiter.
 pub struct Api {
     store: Store,
     longest: Duration,
@@ -33,30 +34,30 @@ pub struct Api {
     function: ApiFunction,
 }
 
-/// One request whose caller is proven.
+/// A request whose caller is authenticated.
 pub struct Call<'a> {
     api: &'a Api,
-    /// Who calls.
+    /// The caller.
     pub caller: Caller,
-    /// What was sent.
+    /// The request.
     pub request: &'a ApiRequest,
 }
 
 impl Api {
-    /// An API over a store, in that function.
+    /// An API with this store, in this function.
     pub fn new(store: Store, metrics: Metrics, function: ApiFunction) -> Self {
         Self { authenticator: Authenticator::new(store.clone()), store, longest: LONGEST, metrics, function }
     }
 
-    /// The same with another limit to how long a request may take.
+    /// The same API with another limit for the duration of a request.
     pub fn answering_within(self, longest: Duration) -> Self {
         Self { longest, ..self }
     }
 
-    /// Answers one request by `handler`, for callers whose key has `scope`.
+    /// Processes one request with `handler`, for callers whose key has `scope`.
     ///
-    /// The limiter's write runs beside the handler's first read; the handler asks [`Caller::admitted`] before it
-    /// writes, and nothing it found is released before the limiter agreed.
+    /// The limiter's write runs in parallel with the handler's first read. The handler must wait for
+    /// [`Caller::admitted`] before it writes. The response is sent only after the limiter admits the request.
     pub async fn answer(
         &self,
         request: &ApiRequest,
@@ -81,14 +82,14 @@ impl Api {
         respond(request.id(), answer)
     }
 
-    /// Answers a route or method that no function serves; the gateway should have.
+    /// The response to a route or method that no function serves. Normally the gateway rejects these.
     pub fn no_such_route(&self, request: &ApiRequest) -> Response<Body> {
         let answer = Err(ApiError::NoRoute);
         self.tell(request, None, &answer, Duration::ZERO);
         respond(request.id(), answer)
     }
 
-    /// One line a request, which is its metrics as well: told at every `LOG_LEVEL`.
+    /// Logs one line for the request, which also contains its metrics. It is written at every `LOG_LEVEL`.
     fn tell(
         &self,
         request: &ApiRequest,
@@ -126,7 +127,7 @@ impl Api {
     }
 }
 
-/// What is logged of a request, besides how long it took.
+/// The fields of a request's log line, without its duration.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RequestLine<'a> {
@@ -144,7 +145,7 @@ struct RequestLine<'a> {
 }
 
 impl Call<'_> {
-    /// The workspace that the caller's key proved.
+    /// The workspace of the caller's key.
     pub fn workspace(&self) -> WorkspaceId {
         self.caller.workspace()
     }
@@ -154,13 +155,14 @@ impl Call<'_> {
         &self.api.store
     }
 
-    /// An id for a write of this request, by which the write is known again and the request is found.
+    /// An id for a write of this request. The store recognises a repeated write by it, and it contains the
+    /// request's id.
     pub fn write_id(&self) -> String {
         self.store().write_id(self.request.id())
     }
 
-    /// Repeats a whole read and write until it is written: `once` returns `None` if another writer came in between. The
-    /// repeats end after two thirds of the time that the request has, so that the last one can still end.
+    /// Repeats a read and write until the write succeeds. `once` returns `None` if another writer was faster.
+    /// The repeats end after two thirds of the request's time, so the last one can finish.
     pub async fn until_written<T, F>(&self, once: impl Fn() -> F) -> Result<T, ApiError>
     where
         F: Future<Output = Result<Option<T>, ApiError>>,
@@ -174,12 +176,14 @@ impl Call<'_> {
         }
     }
 
-    /// The request's `Idempotency-Key` for this route, if it sent one; one that is no key is noted.
+    /// The request's `Idempotency-Key` for this route, if there is one. An invalid key becomes a failure of
+    /// the form.
     pub fn once(&self, form: &mut Form, route: &'static str) -> Option<Once> {
         idempotency::read(self.request, form, route)
     }
 
-    /// The cursors of one list of the caller's workspace: an endpoint's name and its filters.
+    /// The cursors of one list in the caller's workspace. The list is identified by the endpoint's name and
+    /// its filters.
     pub fn cursors(&self, endpoint: &str, filters: &[(&str, Option<&str>)]) -> Cursors<'_> {
         Cursors { call: self, bounds: Bounds::new(self.workspace(), endpoint, filters) }
     }
@@ -192,7 +196,8 @@ pub struct Cursors<'a> {
 }
 
 impl Cursors<'_> {
-    /// The position in the `cursor` parameter; absent is the first page, a cursor of another list is noted.
+    /// The position in the `cursor` parameter; `None` for the first page. A cursor of another list becomes a
+    /// failure of the form.
     pub async fn open(&self, form: &mut Form) -> Result<Option<String>, ApiError> {
         let query = self.call.request.query();
         if query.sent("cursor").is_none() {
@@ -204,12 +209,13 @@ impl Cursors<'_> {
         Ok(query.text(form, "cursor", opened))
     }
 
-    /// Looks the key up, so that sealing behind a page costs no trip of its own. To be run beside the page's read.
+    /// Loads the key, so that sealing after a page needs no round trip. Run it in parallel with the page's
+    /// read.
     pub async fn warm(&self) -> Result<(), ApiError> {
         self.keys().await.map(drop)
     }
 
-    /// The cursor of the page that begins behind this position.
+    /// The cursor of the page that begins after this position.
     pub async fn seal(&self, position: &str) -> Result<String, ApiError> {
         cursor::seal(&*self.keys().await?, self.call.store().ids(), &self.bounds, position)
             .ok_or_else(|| ApiError::unexpected("a cursor could not be sealed"))

@@ -1,4 +1,4 @@
-//! Who calls: API keys and their rates.
+//! The authentication of callers: API keys and their rate limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,25 +11,26 @@ use store::{Admission, Limiter, Memory, Store, StoreError};
 use crate::error::ApiError;
 use crate::request::ApiRequest;
 
-/// How long a warm function may trust a key it has looked up: the longest a revoked key goes on opening.
+/// How long a warm function caches a key. A revoked key can work for this long.
 const KEY_MEMORY: Duration = Duration::from_secs(30);
-/// How long it may trust that a key is unknown.
+/// How long a warm function remembers that a key is unknown.
 const MISS_MEMORY: Duration = Duration::from_secs(5);
 
-/// A caller whose key opens its workspace for what it asks: the only proof of a workspace there is.
+/// A caller whose key is valid for the workspace and the scope of the request. Only the authenticator makes
+/// this value.
 pub struct Caller {
     workspace: WorkspaceId,
     admission: Shared<BoxFuture<'static, Result<Admission, Arc<StoreError>>>>,
 }
 
 impl Caller {
-    /// The workspace the key is bound to, which is also the one in the path.
+    /// The workspace of the key, which is also the one in the path.
     pub fn workspace(&self) -> WorkspaceId {
         self.workspace
     }
 
-    /// Waits for the rate limiter's word. To be asked before the first write: the limiter's own write runs
-    /// beside the first read, and nothing may be written or released before it agrees.
+    /// Waits for the decision of the rate limiter. Call it before the first write: the limiter's write runs
+    /// in parallel with the first read, and the request may write and respond only after it is admitted.
     pub async fn admitted(&self) -> Result<(), ApiError> {
         match self.admission.clone().await? {
             Admission::Admitted => Ok(()),
@@ -38,7 +39,7 @@ impl Caller {
     }
 }
 
-/// Looks keys up, remembers them, and starts the limiter.
+/// Looks up and caches keys, and starts the limiter.
 pub(crate) struct Authenticator {
     store: Store,
     limiter: Arc<Limiter>,
@@ -52,8 +53,8 @@ impl Authenticator {
         Self { store, limiter, keys: Memory::new(KEY_MEMORY), unknown: Memory::new(MISS_MEMORY) }
     }
 
-    /// Proves the caller. Missing, malformed, unknown, revoked and expired keys, keys of another workspace and
-    /// keys without the scope are all the same [`ApiError::Forbidden`].
+    /// Authenticates the caller. The result is the same [`ApiError::Forbidden`] for missing, malformed,
+    /// unknown, revoked and expired keys, for keys of another workspace, and for keys without the scope.
     pub(crate) async fn authorize(&self, request: &ApiRequest, scope: Scope) -> Result<Caller, ApiError> {
         let token = request.header("x-api-key").and_then(ApiKeyToken::parse).ok_or(ApiError::Forbidden)?;
         let path = request.path("workspaceId").and_then(|id| WorkspaceId::parse(&id).ok());

@@ -1,7 +1,7 @@
-//! The surface of lead capture: a gateway's event read, a lead's answer or problem shown.
+//! The HTTP interface of lead capture: it parses the gateway's event and makes the response.
 //!
-//! Apart from the Integrations API in everything: other errors ([`LeadProblem`]), no request id, and answers that name
-//! the page which may read them.
+//! It is separate from the Integrations API: it has its own errors ([`LeadProblem`]) and no request id, and
+//! its responses name the page that may read them.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -21,8 +21,8 @@ use crate::form::{Fault, Form, Node};
 use crate::json;
 use crate::request::declares_json;
 
-/// One request as the gateway hands it over. Read from the event itself: of a header sent twice, an HTTP request made
-/// of it would hold one.
+/// One request as the gateway sends it. The type is parsed from the event itself, because an HTTP request
+/// made from the event contains only one value of a repeated header.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CaptureRequest {
@@ -46,19 +46,20 @@ struct Identity {
     source_ip: Option<String>,
 }
 
-/// All but the method is the visitor's, or a secret of the page.
+/// All fields except the method contain data of the visitor or a secret of the page.
 impl fmt::Debug for CaptureRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CaptureRequest").field("http_method", &self.http_method).finish_non_exhaustive()
     }
 }
 
-/// What a request asks for.
+/// The content of a request.
 #[derive(Debug)]
 pub struct Asked {
-    /// The workspace whose settings decide: the one on the URL, else the body's, else nobody's.
+    /// The workspace whose settings apply: the one in the URL, otherwise the one in the body, otherwise
+    /// [`NOBODY`].
     pub workspace: WorkspaceId,
-    /// The lead, if all of it has the right shape.
+    /// The lead, or why it is invalid.
     pub lead: Result<LeadRequest, LeadProblem>,
 }
 
@@ -68,7 +69,7 @@ impl CaptureRequest {
         &self.http_method
     }
 
-    /// What it says of the page it comes from.
+    /// The origin of the page that sent the request.
     pub fn origin(&self) -> SentOrigin {
         match self.header("origin").as_slice() {
             [] => SentOrigin::Absent,
@@ -79,27 +80,28 @@ impl CaptureRequest {
         }
     }
 
-    /// The visitor's address; empty if the gateway does not know it.
+    /// The visitor's IP address; empty if the gateway does not know it.
     pub fn address(&self) -> &str {
         self.request_context.identity.source_ip.as_deref().unwrap_or_default()
     }
 
-    /// What the visitor's browser calls itself.
+    /// The `User-Agent` of the visitor's browser.
     pub fn user_agent(&self) -> Option<&str> {
         self.header("user-agent").first().copied()
     }
 
-    /// The workspace on the URL, for a preflight; nobody's if there is none.
+    /// The workspace in the URL, for a preflight request; [`NOBODY`] if there is none.
     pub fn workspace(&self) -> WorkspaceId {
         self.on_url().unwrap_or_default().unwrap_or(NOBODY)
     }
 
-    /// Reads a lead. `valid` says whether a number is one of its numbering plan.
+    /// Parses a lead. `valid` checks a number against its numbering plan.
     pub fn asked(&self, valid: impl Fn(&Cellphone) -> bool) -> Asked {
         let (on_url, body) = (self.on_url(), self.json());
         let in_body = body.as_ref().ok().and_then(|body| body.get("workspaceId")).and_then(Value::as_str);
         let in_body = in_body.and_then(|id| WorkspaceId::parse(id).ok());
-        // Where the URL names one, nobody else's pages may read the answer, though what is named there is none.
+        // If the URL contains a workspace, only that workspace's pages may read the response, even if the id
+        // is invalid.
         let workspace = match &on_url {
             Ok(Some(on_url)) => *on_url,
             Ok(None) => in_body.unwrap_or(NOBODY),
@@ -117,7 +119,7 @@ impl CaptureRequest {
         Asked { workspace, lead }
     }
 
-    /// The workspace on the URL, if one is named there.
+    /// The workspace in the URL, if there is one.
     fn on_url(&self) -> Result<Option<WorkspaceId>, LeadProblem> {
         let query = self.multi_value_query_string_parameters.as_ref();
         match query.and_then(|query| query.get("workspaceId")).map(Vec::as_slice) {
@@ -129,7 +131,8 @@ impl CaptureRequest {
         }
     }
 
-    /// The JSON of the body: within the size, declared as JSON, and JSON.
+    /// The JSON of the body. The body must be within the size limit and have the content type
+    /// `application/json`.
     fn json(&self) -> Result<Value, LeadProblem> {
         let text = self.body.as_deref().unwrap_or_default();
         let body = if self.is_base64_encoded {
@@ -154,10 +157,10 @@ impl CaptureRequest {
     }
 }
 
-/// The workspace that is nobody's.
+/// An id that no workspace has.
 const NOBODY: WorkspaceId = store::keys::PLATFORM;
 
-/// Reads a body. Fields that are not known are ignored.
+/// Parses a body and ignores unknown fields.
 fn read_lead(body: &Value, valid: impl Fn(&Cellphone) -> bool) -> Result<LeadRequest, LeadProblem> {
     let (mut form, body) = (Form::default(), Node::root("body", Some(body)));
     let read = lead(&mut form, &body, valid);
@@ -171,7 +174,7 @@ fn read_lead(body: &Value, valid: impl Fn(&Cellphone) -> bool) -> Result<LeadReq
     })
 }
 
-/// A place without what the sender chose: the keys of `utm` are theirs.
+/// The location of a failure without the keys of `utm`, which the sender chooses.
 fn known(place: &[String]) -> String {
     let known = if place.get(1).is_some_and(|field| field == "utm") { 2 } else { place.len() };
     place[..known].join(".")
@@ -237,14 +240,14 @@ fn utm(form: &mut Form, at: &Node<'_>) -> Option<Utm> {
     Utm::of(values).map_err(|unfit| form.fail(&at, Fault::Unfit(unfit))).ok()
 }
 
-/// When permission was given, as far as the tenant says so; a failure unless it was.
+/// When the visitor gave consent, if the tenant says so. A failure unless the status is `GRANTED`.
 fn consent(form: &mut Form, at: &Node<'_>) -> Option<Option<Timestamp>> {
     let consent = at.clone().required(form)?.object(form)?;
     let granted = |text: &str| match ConsentStatus::parse(text)? {
         ConsentStatus::Granted => Ok(()),
         ConsentStatus::NotProvided => Err(Unfit::Value { reason: "consent is not granted" }),
     };
-    // A moment out of the range of ours would be kept as another one than was claimed.
+    // The service would store a time out of its range as another time than the claimed one.
     let in_range = |moment: &Timestamp| moment.as_millis() > 0;
     let moment = |text: &str| {
         Timestamp::parse(text).filter(in_range).ok_or(Unfit::Value { reason: "not a date-time since 1970" })
@@ -258,23 +261,23 @@ fn invalid(reason: &str) -> LeadProblem {
     LeadProblem::Invalid(reason.to_owned())
 }
 
-/// Why a lead is not accepted. What is said here is for the log: callers are told one of four things.
+/// Why a lead is not accepted. The reasons are for the log. The response contains only the problem type.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LeadProblem {
-    /// The request has not the shape of a lead, its number is none, permission was not given, or no brand is resolved;
-    /// which fields, without their values.
+    /// The request does not have the form of a lead, the number is invalid, there is no consent, or no brand
+    /// can be resolved. The text lists the fields without their values.
     #[error("invalid lead: {0}")]
     Invalid(String),
-    /// Whoever sent it may not, or is no human, or sent too many.
+    /// The sender has no permission, is not human, or has reached a limit.
     #[error("rejected: {0}")]
     Rejected(&'static str),
-    /// The captcha's provider could not be asked.
+    /// The captcha's provider did not give a result.
     #[error("captcha unavailable: {0}")]
     CaptchaUnavailable(&'static str),
-    /// The workspace's captcha is not set up as its provider wants it.
+    /// The workspace's captcha settings are wrong.
     #[error("{0}")]
     CaptchaMisconfigured(&'static str),
-    /// Anything that is ours to mend.
+    /// An internal error.
     #[error("unexpected")]
     Unexpected(#[source] Arc<dyn Error + Send + Sync>),
 }
@@ -285,18 +288,19 @@ impl From<StoreError> for LeadProblem {
     }
 }
 
-/// One kind of problem as callers see it.
+/// One type of problem in responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProblemType {
     /// HTTP status.
     pub status: u16,
     /// `SERVICE.CAMPAIGN_LEADS.<NAME>`.
     pub name: &'static str,
-    /// Short summary for people.
+    /// A short summary for people.
     pub title: &'static str,
 }
 
-/// The table, whole; 429 is the gateway's to say. `docs/errors.md` shows it; a test compares the two.
+/// The complete table. Only the gateway returns 429. `docs/errors.md` contains the table; a test compares the
+/// two.
 pub const PROBLEMS: &[ProblemType] = &[INVALID, REJECTED, CAPTCHA_UNAVAILABLE, RATE_LIMITED, INTERNAL];
 
 const INVALID: ProblemType = problem(400, "SERVICE.CAMPAIGN_LEADS.INVALID_REQUEST", "Bad Request");
@@ -311,12 +315,12 @@ const fn problem(status: u16, name: &'static str, title: &'static str) -> Proble
 }
 
 impl LeadProblem {
-    /// A fault of ours that has no error value of its own.
+    /// An internal error without an error value of its own.
     pub fn unexpected(reason: &'static str) -> Self {
         Self::Unexpected(Arc::from(Box::<dyn Error + Send + Sync>::from(reason)))
     }
 
-    /// What callers are told.
+    /// The problem type for the response.
     pub fn kind(&self) -> ProblemType {
         match self {
             Self::Invalid(_) => INVALID,
@@ -326,7 +330,8 @@ impl LeadProblem {
         }
     }
 
-    /// One line for the log: what callers are not told, and nothing of the visitor.
+    /// Writes one log line with the reason, which the response does not contain. It has no data of the
+    /// visitor.
     pub fn log(&self, workspace: WorkspaceId) {
         let (status, cause) = (self.kind().status, causes(self));
         if status >= 500 {
@@ -337,7 +342,7 @@ impl LeadProblem {
     }
 }
 
-/// An answer as the gateway takes it.
+/// A response in the gateway's format.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CaptureAnswer {
@@ -362,8 +367,8 @@ struct ProblemBody {
 }
 
 impl CaptureAnswer {
-    /// 202 with the lead's id, or the problem; `readable_by` is the page that may read it, if that is one of the
-    /// workspace's.
+    /// 202 with the lead's id, or the problem. `readable_by` is the origin that may read the response, if it
+    /// is one of the workspace's.
     pub fn of(outcome: &Result<LeadId, LeadProblem>, readable_by: &SentOrigin) -> Self {
         let (status, content_type, body) = match outcome {
             Ok(lead) => (202, "application/json", json_text(&AcceptedBody { request_id: lead.to_string() })),
@@ -378,7 +383,7 @@ impl CaptureAnswer {
         answer
     }
 
-    /// The answer to a preflight: 204, whoever asks.
+    /// The response to a preflight request: always 204.
     pub fn preflight(readable_by: &SentOrigin) -> Self {
         let mut answer = Self::bare(204, String::new(), readable_by);
         answer.headers.extend([
@@ -402,7 +407,7 @@ impl CaptureAnswer {
     }
 }
 
-/// JSON of what always is some.
+/// The JSON of a value whose serialization cannot fail.
 fn json_text(body: &impl Serialize) -> String {
     serde_json::to_string(body).unwrap_or_default()
 }
@@ -463,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_may_lack_whatever_the_gateway_leaves_out() {
+    fn an_event_may_omit_fields() {
         for event in [json!({}), json!({"multiValueHeaders": null, "body": null, "requestContext": {}})] {
             let request = request(event);
             assert_eq!((request.method(), request.address(), request.user_agent()), ("", "", None));
@@ -483,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn the_workspace_that_decides_is_the_urls_else_the_bodys_else_nobodys() {
+    fn the_settings_are_those_of_the_urls_workspace_else_the_bodys_else_nobodys() {
         let (ours, theirs) = (WORKSPACE, "11111111-1111-4111-8111-111111111111");
         let rows = [
             (json!(null), json!(ours), ours),
@@ -506,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_wrong_with_a_body_is_told_at_once_without_a_value_or_a_key_of_the_senders() {
+    fn a_refusal_lists_all_invalid_fields_without_values_or_keys_of_the_sender() {
         let bad = json!({
             "workspaceId": "secret",
             "cellphone": "+34600111222",
@@ -537,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_asked_for_in_its_plan_when_it_has_the_shape() {
+    fn a_number_is_checked_against_its_plan_only_if_it_has_the_right_form() {
         let asked = std::cell::Cell::new(0);
         let plan = |number: &Cellphone| {
             asked.set(asked.get() + 1);
@@ -553,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn each_problem_is_one_of_the_table_and_each_of_the_table_is_told_apart() {
+    fn each_problem_is_in_the_table_and_each_row_is_unique() {
         let problems = [
             (LeadProblem::Invalid("x".to_owned()), 400),
             (LeadProblem::Rejected("x"), 403),
@@ -580,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_names_the_page_that_may_read_it_and_no_other() {
+    fn a_response_names_only_the_page_that_may_read_it() {
         for (readable, expected) in [
             (SentOrigin::One("https://a.example".to_owned()), Some("https://a.example")),
             (SentOrigin::Absent, None),

@@ -1,4 +1,4 @@
-//! Cursors: opaque, versioned, sealed, and bound to the workspace, endpoint and filters they came from.
+//! Cursors: opaque, versioned, encrypted, and bound to a workspace, an endpoint and its filters.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,17 +8,18 @@ use domain::{Ids, WorkspaceId};
 use sha2::{Digest, Sha256};
 use store::{CursorKey, CursorKeys};
 
-/// The first byte of every cursor of this form.
+/// The first byte of every cursor in this format.
 const FORM: u8 = 1;
 const NONCE: usize = 24;
 
-/// What a cursor belongs to; opened elsewhere it is no cursor.
+/// The digest of the list to which a cursor is bound. With other bounds the cursor does not open.
 #[derive(Clone, Debug)]
 pub(crate) struct Bounds(Vec<u8>);
 
 impl Bounds {
     /// The bounds of one list: a workspace, an endpoint's name and its filters (not the page size, which may
-    /// change from page to page). Each part is led by its length, so that no two lists share their bounds.
+    /// change between pages). The length precedes each part, so two different lists never have the same
+    /// bounds.
     pub(crate) fn new(workspace: WorkspaceId, endpoint: &str, filters: &[(&str, Option<&str>)]) -> Self {
         let mut digest = Sha256::new();
         let mut part = |text: &str| {
@@ -35,7 +36,7 @@ impl Bounds {
     }
 }
 
-/// Seals a position.
+/// Encrypts a position.
 pub(crate) fn seal(keys: &CursorKeys, ids: &dyn Ids, bounds: &Bounds, position: &str) -> Option<String> {
     let nonce: Vec<u8> =
         ids.next().into_bytes().into_iter().chain(ids.next().into_bytes()).take(NONCE).collect();
@@ -48,8 +49,8 @@ pub(crate) fn seal(keys: &CursorKeys, ids: &dyn Ids, bounds: &Bounds, position: 
     Some(URL_SAFE_NO_PAD.encode([&[FORM], nonce.as_slice(), &sealed].concat()))
 }
 
-/// Opens a cursor with the current key or the previous one; `None` when a bit was changed or it belongs
-/// elsewhere.
+/// Decrypts a cursor with the current key or the previous one. `None` if the cursor was changed or belongs to
+/// another list.
 pub(crate) fn open(keys: &CursorKeys, bounds: &Bounds, cursor: &str) -> Option<String> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
     let (form, rest) = bytes.split_first()?;

@@ -1,4 +1,4 @@
-//! The error surface of the Integrations API: one closed table of codes, one exhaustive match into it.
+//! The errors of the Integrations API: one table of codes, and one exhaustive mapping to it.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct ErrorCode {
     pub status: u16,
     /// `SERVICE_<DOMAIN>_<NNNN>`.
     pub code: &'static str,
-    /// Short summary for people.
+    /// A short summary for people.
     pub title: &'static str,
 }
 
@@ -64,7 +64,7 @@ const RATE_LIMITED: ErrorCode = code(429, "SERVICE_RATE_LIMIT_0001", "Too Many R
 const UNEXPECTED: ErrorCode = code(500, "SERVICE_CORE_0500", "Internal Server Error");
 const BUSY: ErrorCode = code(503, "SERVICE_CORE_0503", "Service Unavailable");
 
-/// The table, whole. `docs/errors.md` shows it; a test compares the two.
+/// The complete table. `docs/errors.md` contains it; a test compares the two.
 pub const CODES: &[ErrorCode] = &[
     MALFORMED,
     FORBIDDEN,
@@ -102,7 +102,7 @@ pub const CODES: &[ErrorCode] = &[
     BUSY,
 ];
 
-/// A resource that a path names.
+/// A type of resource in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// A conversation.
@@ -113,55 +113,56 @@ pub enum Resource {
     User,
 }
 
-/// Why a request of the Integrations API is not answered with success.
+/// Why a request of the Integrations API fails.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ApiError {
     /// The body is not JSON.
     #[error("the body is not JSON: {}", .0.reason)]
     Malformed(NotJson),
-    /// The key does not open this workspace for this. Deliberately without a reason.
+    /// The key gives no access to this workspace, or lacks the scope. The error deliberately has no reason.
     #[error("forbidden")]
     Forbidden,
-    /// No such route or method.
+    /// The route or method does not exist.
     #[error("no such route")]
     NoRoute,
-    /// The caller's workspace has no such resource.
+    /// The caller's workspace does not have the resource.
     #[error("no such {0:?}")]
     NotFound(Resource),
-    /// `If-Match` names another state of the resource.
+    /// `If-Match` does not match the present state of the resource.
     #[error("stale")]
     Stale,
-    /// The body is larger than the limit, in bytes.
+    /// The body exceeds the limit, in bytes.
     #[error("the body is larger than {0} bytes")]
     TooLarge(usize),
-    /// The body is not declared as `application/json`.
+    /// The content type of the body is not `application/json`.
     #[error("the body is not application/json")]
     NotJsonType,
-    /// The request does not have the shape of the endpoint; all failures.
+    /// The request does not have the form that the endpoint requires. The value lists all failures.
     #[error("{} validation failures", .0.len())]
     Invalid(Vec<FieldFailure>),
-    /// Every item of a files request has the right shape, but name, content type and file type of some do not
-    /// belong together; all of those.
+    /// The items of a files request are well-formed, but the name, content type and file type of some do not
+    /// match. The value lists all of them.
     #[error("{} files whose type does not fit", .0.len())]
     FilesUnfit(Vec<FieldFailure>),
     /// The `Idempotency-Key` was used for another body within the last 24 hours.
     #[error("the idempotency key was used for another body")]
     KeyReused,
-    /// A rule of the domain refuses.
+    /// A rule of the domain refuses the request.
     #[error(transparent)]
     Refused(#[from] Refused),
-    /// Over the key's rate; how long to wait.
+    /// The rate limit of the key is exceeded. The value is the time to wait.
     #[error("over the rate limit")]
     RateLimited(Duration),
-    /// A dependency is throttled or does not answer.
+    /// A dependency is throttled or does not respond.
     #[error("a dependency is busy")]
     Busy(#[source] Arc<StoreError>),
-    /// Anything that is ours to mend.
+    /// An internal error.
     #[error("unexpected")]
     Unexpected(#[source] Arc<dyn Error + Send + Sync>),
 }
 
-/// The body of an error, in the order of the specification; `extra` and `detail` where the code has them.
+/// The body of an error, in the field order of the specification. `extra` and `detail` are present if the
+/// code has them.
 #[derive(Debug, Serialize)]
 pub(crate) struct ErrorBody {
     title: &'static str,
@@ -174,12 +175,12 @@ pub(crate) struct ErrorBody {
 }
 
 impl ApiError {
-    /// A fault of ours that has no error value of its own.
+    /// An internal error without an error value of its own.
     pub fn unexpected(reason: &'static str) -> Self {
         Self::Unexpected(Arc::from(Box::<dyn Error + Send + Sync>::from(reason)))
     }
 
-    /// The row of the table.
+    /// The error's row in the table.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Malformed(_) => MALFORMED,
@@ -224,7 +225,7 @@ impl ApiError {
         }
     }
 
-    /// How long to wait before trying again, in whole seconds, where that is known.
+    /// The number of whole seconds to wait before a retry, if it is known.
     pub(crate) fn retry_after(&self) -> Option<u64> {
         match self {
             Self::RateLimited(wait) => {
@@ -235,7 +236,7 @@ impl ApiError {
         }
     }
 
-    /// The body.
+    /// The response body.
     pub(crate) fn body(&self) -> ErrorBody {
         let ErrorCode { status, code, title } = self.code();
         ErrorBody { title, status, code, extra: self.extra(), detail: self.detail() }
@@ -331,7 +332,7 @@ impl ApiError {
     }
 }
 
-/// What is said of an array of those who are to join a conversation.
+/// The `detail` for an array of participants to add.
 fn too_many_added(side: &str, should: &str, max: usize) -> Value {
     json!([{
         "loc": ["body", "participants", side, "add"],
@@ -342,7 +343,8 @@ fn too_many_added(side: &str, should: &str, max: usize) -> Value {
     }])
 }
 
-/// What an error about a template says; where it came from only if that is not the request.
+/// The `extra` of an error about a template. It contains `origin` only if the template does not come from the
+/// request.
 fn about_template(template: TemplateId, origin: Origin, more: Value) -> Value {
     let mut extra = json!({"templateId": template.to_string()});
     if let (Some(extra), Value::Object(more)) = (extra.as_object_mut(), more) {
@@ -391,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn each_code_stands_once_in_the_table() {
+    fn each_code_appears_once_in_the_table() {
         for (index, row) in CODES.iter().enumerate() {
             assert!(row.code.starts_with(&format!("{}_", domain::PLATFORM)), "{}", row.code);
             assert!(CODES[..index].iter().all(|other| other.code != row.code), "{}", row.code);
@@ -399,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_of_the_domain_says_what_it_is_about() {
+    fn the_extra_of_a_refusal_names_its_subject() {
         let id = Uuid::from_u128(7);
         let refused =
             Refused::IdentityTaken { field: IdentityField::Email, contact: ContactId::from_uuid(id) };

@@ -1,17 +1,18 @@
-//! Entity tags: strong, a digest of what the resource shows.
+//! Entity tags: strong tags that are a digest of the shown resource.
 
 use domain::encoding::hex;
 use sha2::{Digest, Sha256};
 
 /// The tag of one state of one resource.
 ///
-/// It covers the representation and, where it depends on them, the version of the attribute definitions, so
-/// that it changes whenever an answer could.
+/// It covers the representation and, if the resource depends on them, the version of the attribute
+/// definitions. So it changes whenever a response could change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ETag(String);
 
 impl ETag {
-    /// The tag of a representation that depends on definitions of this version (0 where it depends on none).
+    /// The tag of a representation. `definitions` is the version of the definitions on which it depends, or
+    /// 0.
     pub fn of(representation: &[u8], definitions: u64) -> Self {
         let mut digest = Sha256::new();
         digest.update(definitions.to_be_bytes());
@@ -20,12 +21,12 @@ impl ETag {
         Self(format!("\"{short}\""))
     }
 
-    /// As the header spells it, in quotes.
+    /// The tag as the header contains it, in quotes.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether an `If-Match` header lets a change of this state through (RFC 9110: `*`, or a list that holds
+    /// Whether an `If-Match` header allows a change of this state (RFC 9110: `*`, or a list that contains
     /// this tag; a weak tag never matches).
     pub fn matches(&self, if_match: &str) -> bool {
         if_match.split(',').map(str::trim).any(|tag| tag == "*" || tag == self.0)
@@ -46,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn if_match_takes_a_star_or_a_list_of_strong_tags() {
+    fn if_match_accepts_a_star_or_a_list_of_strong_tags() {
         let tag = ETag::of(b"{}", 1);
         for good in ["*".to_owned(), tag.as_str().to_owned(), format!("\"x\", {}", tag.as_str())] {
             assert!(tag.matches(&good), "{good}");

@@ -1,18 +1,18 @@
-//! What a validation failure tells its client.
+//! The entries of a validation failure.
 
 use serde_json::{Map, Value};
 
-/// One entry of a validation failure's `detail`, in Pydantic v2's vocabulary.
+/// One entry in the `detail` of a validation failure, in the terms of Pydantic v2.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldFailure {
-    /// Where: `body`, `query` or `path`, then field names and indexes.
+    /// The location: `body`, `query`, `path` or `header`, then field names and indexes.
     pub loc: Vec<String>,
-    /// For people.
+    /// The message for people.
     pub msg: String,
-    /// For programs.
+    /// The type for programs.
     pub kind: &'static str,
-    /// The offending value, cut at 256 characters; null where nothing was sent.
+    /// The invalid value, truncated to 256 characters; `null` if the field is absent.
     pub input: Value,
-    /// The limit or the expected set.
+    /// The limit or the expected values.
     pub ctx: Map<String, Value>,
 }

@@ -1,7 +1,9 @@
-//! Reading a body, a query and path ids with every failure noted, so that a client hears of all at once.
+//! Parsing of bodies, queries and path ids. It collects all failures, so the client gets them in one
+//! response.
 //!
-//! A [`Form`] collects failures; a [`Node`] is a place in the input that may be empty. Readers return what
-//! they could read and note the rest; [`Form::finish`] turns any failure into one 422.
+//! A [`Form`] collects failures. A [`Node`] is a location in the input, which may be empty. Parsers return
+//! the values that they could read and record the other ones as failures. [`Form::finish`] turns any failures
+//! into one 422.
 
 use std::ops::RangeInclusive;
 
@@ -15,12 +17,12 @@ use crate::failure::FieldFailure;
 #[derive(Debug, Default)]
 pub struct Form {
     failures: Vec<FieldFailure>,
-    /// How many of them are [`Fault::Mismatch`].
+    /// The number of failures that are [`Fault::Mismatch`].
     mismatches: usize,
 }
 
 impl Form {
-    /// Notes a failure at a place.
+    /// Records a failure at a location.
     pub fn fail(&mut self, at: &Node<'_>, fault: Fault) {
         self.mismatches += usize::from(matches!(fault, Fault::Mismatch { .. }));
         let (kind, msg, ctx) = fault.said();
@@ -32,8 +34,8 @@ impl Form {
         self.failures.push(FieldFailure { loc: at.loc.clone(), msg, kind, input, ctx });
     }
 
-    /// What was read, or all failures as one error. `None` without a noted failure cannot come from a reader
-    /// of this module; it is answered like a broken rule of ours, not like the client's.
+    /// The parsed value, or all failures as one error. The parsers of this module never return `None` without
+    /// a failure; such a result is an internal error.
     pub fn finish<T>(self, read: Option<T>) -> Result<T, ApiError> {
         match read {
             Some(read) if self.failures.is_empty() => Ok(read),
@@ -46,46 +48,46 @@ impl Form {
     }
 }
 
-/// What can be wrong with a value.
+/// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// A required field was not sent.
+    /// A required field is absent.
     Missing,
-    /// Not a text.
+    /// The value is not a string.
     NotText,
-    /// Not an object.
+    /// The value is not an object.
     NotObject,
-    /// Not an array.
+    /// The value is not an array.
     NotList,
-    /// Fewer items than the array must have.
+    /// The array has fewer items than this minimum.
     TooFewItems(usize),
-    /// More items than the array may have.
+    /// The array or object has more items than this maximum.
     TooManyItems(usize),
-    /// Not a whole number.
+    /// The value is not a whole number.
     NotInteger,
-    /// Below the least value.
+    /// The number is below this minimum.
     Below(i64),
-    /// Above the greatest value.
+    /// The number is above this maximum.
     Above(i64),
-    /// Neither `true` nor `false`.
+    /// The value is neither `true` nor `false`.
     NotBool,
-    /// A query parameter that the endpoint does not have; the ones it has.
+    /// The endpoint does not have this query parameter. The value lists the ones it has.
     Unknown(&'static [&'static str]),
-    /// A text that does not fit its field.
+    /// The text is invalid for its field.
     Unfit(Unfit),
-    /// A value that is refused for a reason of its own.
+    /// The value is refused for this reason.
     Refused(&'static str),
-    /// A value that does not belong to the others of a file; those that would.
+    /// The value does not match the other values of a file.
     Mismatch {
-        /// What does not belong together.
+        /// The reason.
         reason: &'static str,
-        /// The values that would.
+        /// The values that would match.
         expected: Vec<&'static str>,
     },
 }
 
 impl Fault {
-    /// Type, message and context.
+    /// The `type`, the `msg` and the `ctx` of the failure.
     fn said(&self) -> (&'static str, String, Value) {
         match self {
             Self::Missing => ("missing", "Field required".into(), json!({})),
@@ -156,7 +158,7 @@ fn check_control_characters(text: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-/// `input` echoes a value, cut at so many characters.
+/// The greatest number of characters of a value that `input` repeats.
 const ECHO: usize = 256;
 
 fn echoed(value: &Value) -> Value {
@@ -171,7 +173,7 @@ fn echoed(value: &Value) -> Value {
     }
 }
 
-/// A place in the input, which may hold nothing.
+/// A location in the input, which may be empty.
 #[derive(Clone, Debug)]
 pub struct Node<'a> {
     loc: Vec<String>,
@@ -179,17 +181,17 @@ pub struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// The root of one part of the request: `body`, `query` or `path`.
+    /// The root of one part of the request: `body`, `query`, `path` or `header`.
     pub fn root(part: &'static str, value: Option<&'a Value>) -> Self {
         Self { loc: vec![part.to_owned()], value }
     }
 
-    /// The field of that name, empty when this place holds no object or not that field.
+    /// The field with this name. It is empty if this value is not an object or lacks the field.
     pub fn field(&self, name: &str) -> Self {
         self.child(name.to_owned(), self.value.and_then(|value| value.get(name)))
     }
 
-    /// The field of that name for a patch: read when sent with a value.
+    /// The patch from the field with this name. `read` parses the field if it has a value.
     pub fn patch<T>(
         &self,
         form: &mut Form,
@@ -204,22 +206,22 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Whether anything was sent here.
+    /// Whether the field is absent.
     pub fn is_absent(&self) -> bool {
         self.value.is_none()
     }
 
-    /// Whether `null` was sent here.
+    /// Whether the value is `null`.
     pub fn is_null(&self) -> bool {
         matches!(self.value, Some(Value::Null))
     }
 
-    /// Whether an array without items was sent here.
+    /// Whether the value is an empty array.
     pub fn is_empty_list(&self) -> bool {
         matches!(self.value, Some(Value::Array(items)) if items.is_empty())
     }
 
-    /// This place, noted as missing when nothing was sent.
+    /// This node. If it is absent, that is recorded as a failure.
     pub fn required(self, form: &mut Form) -> Option<Self> {
         if self.is_absent() {
             form.fail(&self, Fault::Missing);
@@ -228,12 +230,12 @@ impl<'a> Node<'a> {
         Some(self)
     }
 
-    /// This place if something other than `null` was sent here: for fields that may be left out.
+    /// This node if it has a value other than `null`: for optional fields.
     pub fn given(self) -> Option<Self> {
         Some(self).filter(|at| !at.is_absent() && !at.is_null())
     }
 
-    /// This place if it holds an object.
+    /// This node if its value is an object. Otherwise records a failure.
     pub fn object(self, form: &mut Form) -> Option<Self> {
         match self.value {
             Some(Value::Object(_)) => Some(self),
@@ -244,7 +246,8 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The items of an array of `min..=max`; none, with the failure noted, when it is not one.
+    /// The items of an array with `min..=max` items. If the value is not an array or has too many items, the
+    /// result is empty and a failure is recorded.
     pub fn items(&self, form: &mut Form, min: usize, max: usize) -> Vec<Self> {
         let Some(Value::Array(items)) = self.value else {
             form.fail(self, Fault::NotList);
@@ -260,8 +263,9 @@ impl<'a> Node<'a> {
         items.iter().enumerate().map(|(index, item)| self.child(index.to_string(), Some(item))).collect()
     }
 
-    /// The fields of an object of at most `max`, by name; none, with the failure noted, when it is not one. Their
-    /// names are texts that somebody chose, and hold no more control characters than others.
+    /// The fields of an object with at most `max` fields, by name. If the value is not such an object, the
+    /// result is empty and a failure is recorded. The names come from the sender, so the same control
+    /// characters are refused as in other texts.
     pub fn entries(&self, form: &mut Form, max: usize) -> Vec<(&'a str, Self)> {
         let Some(Value::Object(fields)) = self.value else {
             form.fail(self, Fault::NotObject);
@@ -282,8 +286,8 @@ impl<'a> Node<'a> {
         entries
     }
 
-    /// A text read by a rule of the domain. Control characters other than newline and tab are refused here,
-    /// for every field alike.
+    /// A string, parsed by a rule of the domain. Control characters other than newline and tab are refused in
+    /// every field.
     pub fn text<T>(&self, form: &mut Form, parse: impl FnOnce(&str) -> Result<T, Unfit>) -> Option<T> {
         let Some(Value::String(text)) = self.value else {
             form.fail(self, Fault::NotText);
@@ -293,7 +297,7 @@ impl<'a> Node<'a> {
         read.map_err(|fault| form.fail(self, fault)).ok()
     }
 
-    /// `true` or `false`.
+    /// A boolean. Otherwise records a failure.
     pub fn boolean(&self, form: &mut Form) -> Option<bool> {
         let read = self.value.and_then(Value::as_bool);
         if read.is_none() {
@@ -302,9 +306,9 @@ impl<'a> Node<'a> {
         read
     }
 
-    /// A whole number within `least..=greatest`, however it is spelled: `1.0` and `1e0` are 1.
+    /// A whole number within `least..=greatest` in any JSON form: `1.0` and `1e0` are 1.
     pub fn integer(&self, form: &mut Form, least: i64, greatest: i64) -> Option<i64> {
-        // Beyond all integers a cast gives the nearest one, which is as much out of bounds.
+        // The cast of a larger number gives the nearest integer, which is also out of bounds.
         let whole = |number: f64| (number.fract() == 0.0).then_some(number as i64);
         let sent = self.value.and_then(|value| value.as_i64().or_else(|| value.as_f64().and_then(whole)));
         let fault = match sent {
@@ -327,26 +331,27 @@ impl<'a> Node<'a> {
 const PAGE_SIZE: RangeInclusive<i64> = 1..=100;
 const DEFAULT_PAGE_SIZE: usize = 20;
 
-/// The query of a request: decoded pairs, by name, as the gateway's event has no order of its own.
+/// The query of a request: decoded pairs, sorted by name, because the gateway's event does not keep their
+/// order.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     pairs: Vec<(String, String)>,
-    /// The same as an object; of a name sent twice the first value.
+    /// The same parameters as an object. If a name is repeated, the first value wins.
     object: Value,
 }
 
 impl Query {
-    /// Takes decoded pairs.
+    /// Makes a query from decoded pairs.
     pub fn new(mut pairs: Vec<(String, String)>) -> Self {
-        // Stable: of a name sent twice the values keep their order.
+        // The sort is stable, so the values of a repeated name keep their order.
         pairs.sort_by(|(one, _), (other, _)| one.cmp(other));
         let first = pairs.iter().rev().map(|(name, value)| (name.clone(), Value::String(value.clone())));
         let object = Value::Object(first.collect());
         Self { pairs, object }
     }
 
-    /// Notes every parameter that is not among `allowed` and every one sent twice: a misnamed filter must not
-    /// return everything.
+    /// Records a failure for each parameter that is not in `allowed` and for each repeated one. Otherwise a
+    /// misspelt filter would return everything.
     pub fn only(&self, form: &mut Form, allowed: &'static [&'static str]) -> &Self {
         for (index, (name, value)) in self.pairs.iter().enumerate() {
             let value = Value::String(value.clone());
@@ -360,17 +365,17 @@ impl Query {
         self
     }
 
-    /// A parameter as it was sent.
+    /// The decoded value of a parameter.
     pub fn sent(&self, name: &str) -> Option<&str> {
         self.object.get(name).and_then(Value::as_str)
     }
 
-    /// The place of a parameter, empty when it was not sent.
+    /// The node of a parameter, which is empty if the parameter is absent.
     pub fn field(&self, name: &str) -> Node<'_> {
         Node::root("query", Some(&self.object)).field(name)
     }
 
-    /// A parameter read by a rule; absent is no failure.
+    /// A parameter, parsed by a rule. An absent parameter is not a failure.
     pub fn text<T>(
         &self,
         form: &mut Form,
@@ -380,7 +385,7 @@ impl Query {
         self.read(form, name, |form, at| at.text(form, parse))
     }
 
-    /// A whole number within `least..=greatest`; absent is no failure.
+    /// A whole number within `least..=greatest`. An absent parameter is not a failure.
     pub fn integer(&self, form: &mut Form, name: &str, least: i64, greatest: i64) -> Option<i64> {
         self.read(form, name, |form, at| {
             let text = at.value.and_then(Value::as_str).unwrap_or_default();
@@ -388,7 +393,7 @@ impl Query {
                 Ok(number) if number < least => Fault::Below(least),
                 Ok(number) if number > greatest => Fault::Above(greatest),
                 Ok(number) => return Some(number),
-                // So many digits that no machine word holds them are still a number, only out of range.
+                // A number with too many digits for an `i64` is still a number, but out of range.
                 Err(error) => match error.kind() {
                     std::num::IntErrorKind::PosOverflow => Fault::Above(greatest),
                     std::num::IntErrorKind::NegOverflow => Fault::Below(least),
@@ -400,13 +405,13 @@ impl Query {
         })
     }
 
-    /// The `pageSize` of a list: 1 to 100, and 20 where it was not sent.
+    /// The `pageSize` of a list: 1 to 100, default 20.
     pub fn page_size(&self, form: &mut Form) -> usize {
         let sent = self.integer(form, "pageSize", *PAGE_SIZE.start(), *PAGE_SIZE.end());
         sent.and_then(|size| usize::try_from(size).ok()).unwrap_or(DEFAULT_PAGE_SIZE)
     }
 
-    /// `true` or `false`; absent is no failure.
+    /// A boolean. An absent parameter is not a failure.
     pub fn boolean(&self, form: &mut Form, name: &str) -> Option<bool> {
         self.read(form, name, |form, at| match at.value.and_then(Value::as_str) {
             Some("true") => Some(true),

@@ -1,4 +1,5 @@
-//! `Idempotency-Key`: a request repeated under one key is carried out once and answered alike.
+//! `Idempotency-Key`: the service executes a request once for each key and returns the same response to
+//! repeats.
 
 use domain::Unfit;
 use domain::encoding::sha256_hex;
@@ -13,7 +14,7 @@ const HEADER: &str = "idempotency-key";
 const MAX: usize = 255;
 const PATTERN: &str = "^[ -~]+$";
 
-/// The key of a request and the fingerprint of its body; a key that is no key is noted.
+/// The key of a request and the fingerprint of its body. An invalid key becomes a failure of the form.
 pub(crate) fn read(request: &ApiRequest, form: &mut Form, route: &'static str) -> Option<Once> {
     let sent = request.raw_header(HEADER)?;
     let sent = json!({ "Idempotency-Key": String::from_utf8_lossy(sent) });
@@ -25,7 +26,7 @@ pub(crate) fn read(request: &ApiRequest, form: &mut Form, route: &'static str) -
     Some(Once { route, key_sha256_hex: sha256_hex(key.as_bytes()), fingerprint: sha256_hex(request.body()) })
 }
 
-/// The answer a repeated request gets again. [`ApiError::KeyReused`] if the key was used for another body.
+/// The stored response for a repeated request. [`ApiError::KeyReused`] if the key was used for another body.
 pub fn replay(once: &Once, answered: Answered) -> Result<String, ApiError> {
     if answered.fingerprint == once.fingerprint { Ok(answered.answer) } else { Err(ApiError::KeyReused) }
 }

@@ -1,23 +1,23 @@
-//! JSON, strictly: a key said twice is a fault, not a choice.
+//! Strict JSON: a repeated key is an error.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Where and why a body is not JSON.
+/// Why a body is not JSON, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotJson {
     /// Line, from 1.
     pub line: usize,
-    /// Column, from 1; 0 at a line's very start.
+    /// Column, from 1; 0 at the very start of a line.
     pub column: usize,
-    /// What is wrong there.
+    /// The error at this position.
     pub reason: String,
 }
 
-/// Parses a whole body. Duplicate keys, bytes that are not UTF-8, text behind the value and nesting deeper
-/// than 128 are faults.
+/// Parses a whole body. Duplicate keys, bytes that are not UTF-8, text after the value and nesting deeper
+/// than 128 levels are errors.
 pub(crate) fn parse(body: &[u8]) -> Result<Value, NotJson> {
     serde_json::from_slice::<Strict>(body).map(|strict| strict.0).map_err(|error| {
         let printed = error.to_string();
@@ -98,7 +98,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn json_is_read_whole() {
+    fn a_body_with_all_json_types_parses() {
         let body = br#" {"a": [1, -2, 3.5, true, null, "x\u00e9"], "b": {"c": 18446744073709551615}} "#;
         assert_eq!(
             parse(body).unwrap(),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_placed() {
+    fn an_error_has_a_line_a_column_and_a_reason() {
         let rows: &[(&[u8], usize, usize, &str)] = &[
             (b"", 1, 0, "EOF while parsing a value"),
             (b"{\n \"a\": }", 2, 7, "expected value"),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_too_deep_is_refused() {
+    fn too_deep_nesting_is_refused() {
         let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
         assert!(parse(deep(100).as_bytes()).is_ok());
         assert_eq!(parse(deep(200).as_bytes()).unwrap_err().reason, "recursion limit exceeded");

@@ -1,8 +1,8 @@
-//! HTTP: reading requests, proving callers, showing resources, answering errors.
+//! HTTP: parsing of requests, authentication of callers, representations of resources, and errors.
 //!
-//! The only room that mentions a status, a header, a JSON field or an error code. A handler sees a [`Call`]
-//! (a request whose caller is proven), reads what it needs through a [`form::Form`], and answers a [`Reply`]
-//! or an [`ApiError`].
+//! Only this crate mentions HTTP statuses, headers, JSON fields and error codes. A handler gets a [`Call`] (a
+//! request whose caller is authenticated), parses its input with a [`form::Form`], and returns a [`Reply`] or
+//! an [`ApiError`].
 
 mod api;
 mod auth;

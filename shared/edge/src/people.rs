@@ -1,4 +1,4 @@
-//! How requests name people: an identifier, and beside it the type that says how it is read.
+//! The identifiers of people in requests: an identifier and the type that determines how it is parsed.
 
 use domain::{Cellphone, ContactId, ContactRef, Email, Unfit, UserId, UserRef};
 
@@ -7,7 +7,7 @@ use crate::form::{Fault, Form, Node};
 const USER_TYPES: &[&str] = &["ID", "EMAIL"];
 const CONTACT_TYPES: &[&str] = &["ID", "EMAIL", "PHONE"];
 
-/// An internal user, named by id or e-mail address. Both fields are needed.
+/// An internal user, by id or e-mail address. Both fields are required.
 pub fn user(form: &mut Form, identifier: &Node<'_>, identifier_type: &Node<'_>) -> Option<UserRef> {
     match read_type(form, identifier, identifier_type, USER_TYPES)? {
         "ID" => identifier.text(form, UserId::parse).map(UserRef::Id),
@@ -15,12 +15,12 @@ pub fn user(form: &mut Form, identifier: &Node<'_>, identifier_type: &Node<'_>) 
     }
 }
 
-/// An external user, named by id, e-mail address or phone number. Both fields are needed.
+/// A customer, by id, e-mail address or phone number. Both fields are required.
 pub fn contact(form: &mut Form, identifier: &Node<'_>, identifier_type: &Node<'_>) -> Option<ContactRef> {
     contact_by(form, identifier, identifier_type, Cellphone::parse)
 }
 
-/// The same in a query, where the `+` of a phone number that was not encoded has become a space.
+/// The same in a query. The `+` of a phone number becomes a space there if it was not encoded.
 pub fn contact_in_query(
     form: &mut Form,
     identifier: &Node<'_>,
@@ -45,7 +45,7 @@ fn contact_by(
     }
 }
 
-/// The type of an identifier that is there; what is missing of the two is noted.
+/// The type of the identifier, if the identifier is present. Records a failure for each missing field.
 fn read_type(
     form: &mut Form,
     identifier: &Node<'_>,
@@ -61,7 +61,7 @@ fn read_type(
         return None;
     }
     if read.is_none() {
-        // Its type is unknown, so that only its being a text can be looked at.
+        // The type is unknown, so only the JSON type of the identifier can be checked.
         identifier.text(form, |_| Ok(()));
     }
     read
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_named_by_an_identifier_of_a_type() {
+    fn people_have_an_identifier_and_its_type() {
         let email = Email::parse("Ana@example.com").unwrap();
         let user_id = UserId::parse(ID).unwrap();
         let rows = [
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_wrong_is_noted_at_its_place() {
+    fn missing_and_invalid_fields_are_recorded_at_their_locations() {
         type Row<'a> = (Value, &'a [(&'a str, &'static str)]);
         let rows: &[Row<'_>] = &[
             (json!({}), &[("body.identifierType", "missing"), ("body.identifier", "missing")]),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_query_a_space_before_a_phone_numbers_digits_was_a_plus() {
+    fn in_a_query_a_space_before_the_digits_of_a_phone_number_is_a_plus() {
         let number = ContactRef::Cellphone(Cellphone::parse("+4915112345678").unwrap());
         let refused = || Err(vec![("body.identifier".to_owned(), "string_pattern_mismatch")]);
         let sent = |text: &str| json!({"identifier": text, "identifierType": "PHONE"});

@@ -1,4 +1,4 @@
-//! Answers of the Integrations API.
+//! Responses of the Integrations API.
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::ETag;
 use crate::error::ApiError;
 
-/// A success: a body that is JSON already, and its tag where it is a single resource.
+/// A successful response: the JSON body, and the tag if the body is a single resource.
 #[derive(Debug)]
 pub struct Reply {
     status: StatusCode,
@@ -18,8 +18,8 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// 200 with a single resource, tagged. `definitions` is the version of the attribute definitions that
-    /// the resource depends on, 0 where it depends on none.
+    /// 200 with a single resource and its tag. `definitions` is the version of the attribute definitions on
+    /// which the resource depends, or 0.
     pub fn resource(view: &impl Serialize, definitions: u64) -> Result<Self, ApiError> {
         let body = encode(view)?;
         let etag = ETag::of(&body, definitions);
@@ -31,35 +31,36 @@ impl Reply {
         Ok(Self { status: StatusCode::OK, body: encode(view)?, etag: None, replayed: false })
     }
 
-    /// The same as the answer to a request that made something: 201.
+    /// The same response with 201, for a request that created something.
     pub fn created(self) -> Self {
         Self { status: StatusCode::CREATED, ..self }
     }
 
-    /// The same as an answer given before under this `Idempotency-Key`: marked `Idempotent-Replayed: true`.
+    /// The same response as a repeat under an `Idempotency-Key`: with the header `Idempotent-Replayed: true`.
     pub fn replayed(self) -> Self {
         Self { replayed: true, ..self }
     }
 
-    /// The 200 that [`Reply::resource`] gave for something that depends on no definitions, from the body it had.
+    /// The 200 that [`Reply::resource`] made from this body, for a resource that does not depend on
+    /// definitions.
     pub fn resource_again(body: String) -> Self {
         let body = body.into_bytes();
         let etag = ETag::of(&body, 0);
         Self { status: StatusCode::OK, body, etag: Some(etag), replayed: false }
     }
 
-    /// The body, to be kept for a request repeated under its `Idempotency-Key`.
+    /// The body, which is stored for repeats under the same `Idempotency-Key`.
     pub fn body(&self) -> &str {
         // JSON is UTF-8.
         std::str::from_utf8(&self.body).unwrap_or_default()
     }
 
-    /// The status.
+    /// The HTTP status.
     pub(crate) fn status(&self) -> u16 {
         self.status.as_u16()
     }
 
-    /// The tag of the resource in this answer.
+    /// The tag of the resource in this response.
     pub fn etag(&self) -> Option<&ETag> {
         self.etag.as_ref()
     }
@@ -69,7 +70,7 @@ fn encode(view: &impl Serialize) -> Result<Vec<u8>, ApiError> {
     serde_json::to_vec(view).map_err(|error| ApiError::Unexpected(std::sync::Arc::new(error)))
 }
 
-/// The HTTP response of a success or an error, with the headers that every response carries.
+/// The HTTP response for a success or an error, with the headers of every response.
 pub(crate) fn respond(request_id: &str, answer: Result<Reply, ApiError>) -> Response<Body> {
     let (mut response, etag, replayed, retry_after) = match answer {
         Ok(Reply { status, body, etag, replayed }) => (with_body(status, body), etag, replayed, None),
@@ -104,7 +105,7 @@ pub(crate) fn respond(request_id: &str, answer: Result<Reply, ApiError>) -> Resp
 }
 
 fn with_body(status: StatusCode, body: Vec<u8>) -> Response<Body> {
-    // JSON is UTF-8: as text the gateway passes it on as it is, as binary it would be base64.
+    // JSON is UTF-8. The gateway passes text on unchanged, but would encode binary bodies in base64.
     let text = String::from_utf8(body).unwrap_or_default();
     let mut response = Response::new(Body::Text(text));
     *response.status_mut() = status;

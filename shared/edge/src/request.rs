@@ -1,4 +1,4 @@
-//! A request of the Integrations API as the gateway hands it over.
+//! A request of the Integrations API as the gateway sends it.
 
 use lambda_http::request::RequestContext;
 use lambda_http::{Body, Request, RequestExt};
@@ -23,7 +23,7 @@ impl ApiRequest {
     /// The greatest size of a body in bytes (`SERVICE_CORE_0413`).
     pub const MAX_BODY: usize = 256 * 1024;
 
-    /// Takes the gateway's request.
+    /// Wraps the gateway's request.
     pub fn new(http: Request) -> Self {
         let (id, resource) = match http.request_context_ref() {
             Some(RequestContext::ApiGatewayV1(context)) => {
@@ -35,17 +35,17 @@ impl ApiRequest {
         Self { http, id: id.unwrap_or_default(), route }
     }
 
-    /// The gateway's id of this request: it is answered in `X-Request-Id` and logged.
+    /// The gateway's id of this request. The response contains it in `X-Request-Id`, and logs contain it.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The method and the path as the API names it, with placeholders: nothing of this request alone.
+    /// The method and the path with the placeholders of the API. It contains no values of this request.
     pub(crate) fn route(&self) -> &str {
         &self.route
     }
 
-    /// X-Ray's id of the trace, if there is one.
+    /// The X-Ray trace id, if there is one.
     pub(crate) fn trace_id(&self) -> Option<&str> {
         self.http.lambda_context_ref()?.xray_trace_id.as_deref().and_then(runtime::trace_id)
     }
@@ -60,17 +60,18 @@ impl ApiRequest {
         self.http.path_parameters_ref().and_then(|all| all.first(name)).map(str::to_owned)
     }
 
-    /// A header, when it is text. Of one sent twice the gateway's event and `lambda_http` leave the last.
+    /// A header, if it is text. If a header is repeated, the last one wins, because of the gateway's event
+    /// and `lambda_http`.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.http.headers().get(name)?.to_str().ok()
     }
 
-    /// A header's bytes, which need not be text.
+    /// The bytes of a header, which may not be text.
     pub(crate) fn raw_header(&self, name: &str) -> Option<&[u8]> {
         self.http.headers().get(name).map(|value| value.as_bytes())
     }
 
-    /// The body as it was sent.
+    /// The body as sent.
     pub(crate) fn body(&self) -> &[u8] {
         match self.http.body() {
             Body::Text(text) => text.as_bytes(),
@@ -87,7 +88,7 @@ impl ApiRequest {
         Query::new(pairs.unwrap_or_default())
     }
 
-    /// An id in the path, read by its type's rule.
+    /// An id in the path, parsed by the rule of its type.
     pub fn path_id<T>(
         &self,
         form: &mut Form,
@@ -98,7 +99,8 @@ impl ApiRequest {
         Node::root("path", Some(&parameters)).field(name).text(form, parse)
     }
 
-    /// The JSON of the body: within the size, declared as JSON, and JSON.
+    /// The JSON of the body. The body must be within the size limit and have the content type
+    /// `application/json`.
     pub fn json(&self) -> Result<Value, ApiError> {
         let body = self.body();
         if body.len() > Self::MAX_BODY {
@@ -110,7 +112,7 @@ impl ApiRequest {
         json::parse(body).map_err(ApiError::Malformed)
     }
 
-    /// Refuses when `If-Match` was sent and names another state of the resource than the one `shown`.
+    /// Returns an error if there is an `If-Match` header that does not match the state in `shown`.
     pub fn check_if_match(&self, shown: &Reply) -> Result<(), ApiError> {
         if !self.http.headers().contains_key("if-match") {
             return Ok(());
@@ -120,7 +122,7 @@ impl ApiRequest {
     }
 }
 
-/// `application/json`, in any case, with no charset or UTF-8.
+/// Whether the content type is `application/json` in any case, without a charset or with UTF-8.
 pub(crate) fn declares_json(content_type: &str) -> bool {
     let mut parts = content_type.split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default();
@@ -138,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_declared_by_its_media_type_in_utf_8() {
+    fn a_content_type_declares_json_by_its_media_type_and_utf_8() {
         for good in [
             "application/json",
             "Application/JSON",

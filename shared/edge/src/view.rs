@@ -1,4 +1,5 @@
-//! Resources as the API and the webhooks show them: every documented field is present, no value is `null`.
+//! The representations of resources in the API and the webhooks. Every documented field is present; an absent
+//! value is `null`.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +13,8 @@ use domain::{
 };
 use serde::Serialize;
 
-/// A contact of endpoints 5 to 7 and of the `contact.*` events. The four fields that the specification shows
-/// of `contact.updated` come first.
+/// A contact in endpoints 5 to 7 and in the `contact.*` events. The four fields that the specification shows
+/// for `contact.updated` come first.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContactView<'a> {
@@ -39,8 +40,8 @@ struct ContactAttributeView<'a> {
     values: Vec<&'a str>,
 }
 
-/// A contact against the workspace's definitions at this moment. What it holds of archived attributes is kept
-/// but not shown.
+/// A contact with its attributes by the workspace's definitions at this time. Content of archived attributes
+/// stays stored but is not shown.
 pub fn contact<'a>(contact: &'a Contact, definitions: &'a Definitions, now: Timestamp) -> ContactView<'a> {
     let attributes = definitions.active(now).filter_map(|definition| contact_attribute(contact, definition));
     ContactView {
@@ -60,8 +61,8 @@ pub fn contact<'a>(contact: &'a Contact, definitions: &'a Definitions, now: Time
 }
 
 impl ContactView<'_> {
-    /// The contact without `customAttributes`, for an event that would be larger than events may be: the values
-    /// of CLOSED attributes are held by id and may be thousands of characters when shown.
+    /// The contact without `customAttributes`, for an event that would exceed the size limit. CLOSED
+    /// attributes store the ids of their values, and the shown values can have thousands of characters.
     pub fn without_attributes(self) -> Self {
         Self { custom_attributes: None, ..self }
     }
@@ -82,17 +83,17 @@ fn contact_attribute<'a>(
     Some(ContactAttributeView { key: &definition.key_name, values })
 }
 
-/// Endpoint 5: a page of contacts. The last page's cursor is the empty string, as the specification types it
-/// `string`.
+/// Endpoint 5: a page of contacts. The cursor of the last page is the empty string, because its type in the
+/// specification is `string`.
 #[derive(Debug, Serialize)]
 pub struct ContactsView<'a> {
-    /// The page.
+    /// The contacts of the page.
     pub contacts: Vec<ContactView<'a>>,
-    /// Where the next page begins.
+    /// The cursor of the next page.
     pub cursor: String,
 }
 
-/// A custom attribute definition of endpoint 8.
+/// A custom attribute definition in endpoint 8.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttributeView<'a> {
@@ -112,7 +113,7 @@ struct ClosedValueView<'a> {
     value: &'a str,
 }
 
-/// A definition; an OPEN one has no values.
+/// A definition. The list of values of an OPEN one is empty.
 pub fn attribute(definition: &AttributeDefinition) -> AttributeView<'_> {
     AttributeView {
         id: definition.id.to_string(),
@@ -133,11 +134,11 @@ pub fn attribute(definition: &AttributeDefinition) -> AttributeView<'_> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttributesView<'a> {
-    /// In the order they were made.
+    /// The definitions in the order of their creation.
     pub custom_attributes: Vec<AttributeView<'a>>,
 }
 
-/// An internal user of endpoint 9.
+/// An internal user in endpoint 9.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserView<'a> {
@@ -152,7 +153,7 @@ pub struct UserView<'a> {
     language_code: Option<&'static str>,
 }
 
-/// An internal user.
+/// The representation of an internal user.
 pub fn user(user: &User) -> UserView<'_> {
     UserView {
         id: user.id.to_string(),
@@ -167,7 +168,7 @@ pub fn user(user: &User) -> UserView<'_> {
     }
 }
 
-/// A conversation of endpoints 1 to 4 and of the `conversation.*` events.
+/// A conversation in endpoints 1 to 4 and in the `conversation.*` events.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationView<'a> {
@@ -180,7 +181,7 @@ pub struct ConversationView<'a> {
     status: &'static str,
 }
 
-/// Who takes part in a conversation.
+/// The participants of a conversation.
 #[derive(Debug, Serialize)]
 pub struct ParticipantsView {
     externals: Vec<ParticipantView>,
@@ -197,7 +198,7 @@ struct ParticipantView {
     last_seen_at: Option<String>,
 }
 
-/// A conversation.
+/// The representation of a conversation.
 pub fn conversation(conversation: &Conversation) -> ConversationView<'_> {
     ConversationView {
         id: conversation.id.to_string(),
@@ -210,7 +211,7 @@ pub fn conversation(conversation: &Conversation) -> ConversationView<'_> {
     }
 }
 
-/// Who takes part, each as the caller named them, in the canonical spelling.
+/// The participants, each with the caller's identifier in its canonical form.
 pub fn participants(conversation: &Conversation) -> ParticipantsView {
     ParticipantsView {
         externals: conversation.externals.iter().map(external).collect(),
@@ -238,12 +239,12 @@ fn internal(internal: &Internal) -> ParticipantView {
     }
 }
 
-/// Endpoint 2: a page of conversations. The last page's cursor is null.
+/// Endpoint 2: a page of conversations. The cursor of the last page is `null`.
 #[derive(Debug, Serialize)]
 pub struct ConversationsView<'a> {
-    /// The page.
+    /// The conversations of the page.
     pub conversations: Vec<ConversationView<'a>>,
-    /// Where the next page begins.
+    /// The cursor of the next page.
     pub cursor: Option<String>,
 }
 
@@ -266,7 +267,7 @@ struct TallyView {
     internal: usize,
 }
 
-/// What a released conversation came to.
+/// The summary of a released conversation.
 pub fn summary(summary: &Summary) -> SummaryView {
     let tally = &summary.tally;
     SummaryView {
@@ -279,7 +280,7 @@ pub fn summary(summary: &Summary) -> SummaryView {
     }
 }
 
-/// A lead of the `lead.*` events.
+/// A lead in the `lead.*` events.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LeadView<'a> {
@@ -292,7 +293,7 @@ pub struct LeadView<'a> {
     utm: &'a BTreeMap<String, String>,
 }
 
-/// Shows a lead. Contact and conversation are named once they stand.
+/// The representation of a lead. It contains the ids of contact and conversation once both exist.
 pub fn lead(lead: &Lead) -> LeadView<'_> {
     LeadView {
         request_id: lead.id.to_string(),
@@ -312,12 +313,12 @@ pub struct TrialView {
     endpoint_id: String,
 }
 
-/// What a trial event is about.
+/// The payload of a trial event for this endpoint.
 pub fn trial(endpoint: EndpointId) -> TrialView {
     TrialView { endpoint_id: endpoint.to_string() }
 }
 
-/// A message of the `message.*` events.
+/// A message in the `message.*` events.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageView<'a> {
@@ -344,7 +345,8 @@ struct PartView<'a> {
     error: Option<&'a str>,
 }
 
-/// A message. A template shows neither text nor files: it is filled for each recipient when it is sent.
+/// The representation of a message. A template has neither text nor files, because the sender fills it for
+/// each recipient.
 pub fn message(message: &Message) -> MessageView<'_> {
     let (body, media) = match &message.content {
         Content::Written { body, media, .. } => (body.as_ref(), media.as_slice()),
@@ -375,7 +377,7 @@ fn part(part: &Part) -> PartView<'_> {
     }
 }
 
-/// Endpoint 11: the message that was taken.
+/// Endpoint 11: the accepted message.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageCreatedView {
@@ -383,12 +385,12 @@ pub struct MessageCreatedView {
     messaging_product: &'static str,
 }
 
-/// A message that was taken.
+/// The representation of an accepted message.
 pub fn message_created(id: MessageId) -> MessageCreatedView {
     MessageCreatedView { message_id: id.to_string(), messaging_product: PLATFORM }
 }
 
-/// A file of endpoint 10, ready for upload.
+/// A file in endpoint 10, ready for upload.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UploadView<'a> {
@@ -403,7 +405,7 @@ struct PresignedView<'a> {
     headers: UploadHeadersView<'a>,
 }
 
-/// The headers that an upload must carry: those that its URL is signed for.
+/// The headers that an upload must have. The URL is signed for them.
 #[derive(Debug, Serialize)]
 struct UploadHeadersView<'a> {
     #[serde(rename = "Content-Type")]
@@ -414,7 +416,7 @@ struct UploadHeadersView<'a> {
     content_length: Option<String>,
 }
 
-/// A file that is to be uploaded under a URL signed for it.
+/// A file with the signed URL for its upload.
 pub fn upload(id: MediaId, file: &Declared, url: String) -> UploadView<'_> {
     let headers = UploadHeadersView {
         content_type: file.content_type,
@@ -435,8 +437,8 @@ struct EventView<'a, P> {
     payload: &'a P,
 }
 
-/// The body of a webhook: the event and what it is about, as bytes, which are made once and never change. The
-/// fields stand in this order; the timestamp is printed without milliseconds.
+/// The body of a webhook: the event and its payload. The bytes are made once and never change. The order of
+/// the fields is fixed; the timestamp has no milliseconds.
 pub fn event_body(event: &Event, payload: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
     serde_json::to_vec(&EventView {
         event_id: event.id.to_string(),
@@ -466,7 +468,7 @@ mod tests {
         Uuid::from_u128(n)
     }
 
-    /// A message with a file to one customer, which replies to another.
+    /// A message with a file to one customer, which answers another message.
     fn said() -> Message {
         let at = Timestamp::from_millis(1_767_323_045_678);
         let contact = ContactId::from_uuid(uuid(4));
@@ -511,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_shows_its_parts_and_how_far_the_least_advanced_has_come() {
+    fn a_message_shows_its_parts_and_the_status_of_the_least_advanced_one() {
         let mut said = said();
         said.parts[0].status = MessageStatus::Sent;
         said.parts[0].provider_message_id = Some("wamid.1".to_owned());
@@ -552,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn an_internal_note_shows_that_it_is_none_of_the_customers() {
+    fn an_internal_note_shows_that_it_does_not_go_to_customers() {
         let content = Content::Written { body: None, media: vec![], broadcast: false };
         let note = Message { content, reply_to: None, recipients: vec![], parts: vec![], ..said() };
         insta::assert_snapshot!(shown(&note), @r#"

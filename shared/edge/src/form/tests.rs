@@ -7,7 +7,7 @@ fn failures(form: Form) -> Vec<(String, &'static str, Value, Value)> {
 }
 
 #[test]
-fn every_failure_is_noted_with_its_place_input_and_context() {
+fn every_failure_is_recorded_with_its_location_input_and_context() {
     let body = json!({"a": 7, "b": "", "list": ["x", 1], "long": "x".repeat(300), "bell": "\u{7}"});
     let body = Node::root("body", Some(&body));
     let mut form = Form::default();
@@ -75,7 +75,7 @@ fn whole_numbers_of_a_body_have_bounds_and_no_fraction() {
 }
 
 #[test]
-fn only_where_nothing_else_is_wrong_mismatches_are_an_error_of_their_own() {
+fn mismatches_are_an_error_of_their_own_only_if_there_are_no_other_failures() {
     let body = json!({"name": "a.gif", "size": "x"});
     let body = Node::root("body", Some(&body));
     let mismatch = || Fault::Mismatch { reason: "it does not belong", expected: vec![".jpg", ".png"] };
@@ -95,7 +95,7 @@ fn only_where_nothing_else_is_wrong_mismatches_are_an_error_of_their_own() {
 }
 
 #[test]
-fn an_objects_fields_are_read_by_name_and_their_names_are_texts() {
+fn the_fields_of_an_object_are_read_by_name_and_their_names_are_texts() {
     let body = json!({"a": "x", "b": 1, "c\u{0}": "x"});
     let body = Node::root("body", Some(&body));
     let mut form = Form::default();
@@ -110,7 +110,7 @@ fn an_objects_fields_are_read_by_name_and_their_names_are_texts() {
 }
 
 #[test]
-fn newline_and_tab_are_text() {
+fn newline_and_tab_are_allowed_in_texts() {
     let body = json!("a\n\tb");
     let mut form = Form::default();
     assert!(Node::root("body", Some(&body)).text(&mut form, PersonName::parse).is_some());
@@ -118,7 +118,7 @@ fn newline_and_tab_are_text() {
 }
 
 #[test]
-fn a_patch_tells_omitted_from_null_from_a_value() {
+fn a_patch_distinguishes_absent_null_and_a_value() {
     let body = json!({"null": null, "set": "Ana", "bad": 1});
     let body = Node::root("body", Some(&body));
     let mut form = Form::default();
@@ -131,7 +131,7 @@ fn a_patch_tells_omitted_from_null_from_a_value() {
 }
 
 #[test]
-fn a_field_that_may_be_left_out_is_given_unless_it_is_absent_or_null() {
+fn an_optional_field_is_given_unless_it_is_absent_or_null() {
     let body = json!({"null": null, "empty": "", "false": false});
     let body = Node::root("body", Some(&body));
     for (name, given) in [("absent", false), ("null", false), ("empty", true), ("false", true)] {
@@ -140,7 +140,7 @@ fn a_field_that_may_be_left_out_is_given_unless_it_is_absent_or_null() {
 }
 
 #[test]
-fn an_empty_list_is_told_from_whatever_else_is_empty() {
+fn only_an_array_without_items_is_an_empty_list() {
     for (value, empty) in [(json!([]), true), (json!([null]), false), (json!({}), false), (json!(""), false)]
     {
         assert_eq!(Node::root("body", Some(&value)).is_empty_list(), empty, "{value}");
