@@ -1,6 +1,6 @@
-//! `openapi.yaml` says what the code does: codes, problems, words, fields, limits, events and their headers.
+//! Compares `openapi.yaml` with the code: codes, problems, names, fields, limits, events and their headers.
 //!
-//! Routes, parameters and what requests are read from are compared in `tests/contract`.
+//! `tests/contract` compares routes, parameters and request bodies.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends by a panic")]
 
@@ -35,7 +35,7 @@ fn api() -> Value {
     local::reference::as_json()
 }
 
-/// What a `$ref` names, or the node itself.
+/// The target of a `$ref`, or the node itself.
 fn deref<'a>(api: &'a Value, node: &'a Value) -> &'a Value {
     match node["$ref"].as_str() {
         Some(pointer) => api.pointer(pointer.trim_start_matches('#')).unwrap(),
@@ -57,7 +57,7 @@ fn words(node: &Value) -> Vec<&str> {
     node.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Every answer of every operation, with the name of its operation and its status.
+/// All responses of all operations, each with its operation's name and its status.
 fn answers(api: &Value) -> Vec<(&str, u16, &Value)> {
     let operations = object(&api["paths"]).flat_map(|(_, item)| object(item));
     operations
@@ -68,7 +68,7 @@ fn answers(api: &Value) -> Vec<(&str, u16, &Value)> {
         .collect()
 }
 
-/// The words that an error's schema lists for this field, by operation and status, and the examples beside them.
+/// The values that the schemas of errors list for this field, by operation and status, with the examples.
 fn listed<'a>(api: &'a Value, field: &str) -> Vec<(&'a str, u16, Vec<&'a str>, Vec<&'a Value>)> {
     let mut all = vec![];
     for (id, status, answer) in answers(api) {
@@ -85,7 +85,7 @@ fn listed<'a>(api: &'a Value, field: &str) -> Vec<(&'a str, u16, Vec<&'a str>, V
 }
 
 #[test]
-fn every_code_is_answered_by_an_operation_and_no_other() {
+fn every_code_is_in_a_response_and_every_response_code_exists() {
     let api = api();
     let mut seen = BTreeSet::new();
     for (id, status, codes, examples) in listed(&api, "code") {
@@ -98,7 +98,7 @@ fn every_code_is_answered_by_an_operation_and_no_other() {
 }
 
 #[test]
-fn every_problem_of_lead_capture_is_answered_and_no_other() {
+fn every_problem_of_lead_capture_is_in_a_response_and_every_response_problem_exists() {
     let api = api();
     let mut seen = BTreeSet::new();
     for (id, status, types, examples) in listed(&api, "type") {
@@ -108,7 +108,7 @@ fn every_problem_of_lead_capture_is_answered_and_no_other() {
     }
     let mut known: BTreeSet<(u16, String)> =
         PROBLEMS.iter().map(|row| (row.status, row.name.to_owned())).collect();
-    // Of another path or method, said by the gateway.
+    // The gateway's response for another path or method.
     known.insert((404, "SERVICE.CAMPAIGN_LEADS.INVALID_REQUEST".to_owned()));
     assert_eq!(seen, known, "left: openapi.yaml, right: edge::capture::PROBLEMS");
 }
@@ -129,7 +129,7 @@ fn examples_of_errors_have_the_codes_status_and_title() {
 }
 
 #[test]
-fn words_are_the_domains() {
+fn enumerations_match_the_domain() {
     let api = api();
     let types = [ContactType::Normal, ContactType::Partial].map(ContactType::as_str);
     let statuses = [UserStatus::Active, UserStatus::Disabled].map(UserStatus::as_str);
@@ -173,7 +173,7 @@ fn words_are_the_domains() {
 }
 
 #[test]
-fn kinds_of_validation_failures_are_those_that_a_form_notes() {
+fn the_types_of_validation_failures_match_those_of_the_form() {
     let faults = [
         Fault::Missing,
         Fault::NotText,
@@ -205,7 +205,7 @@ fn kinds_of_validation_failures_are_those_that_a_form_notes() {
 }
 
 #[test]
-fn limits_are_the_domains() {
+fn limits_match_the_domain() {
     let api = api();
     let largest = RULES.iter().map(|rule| rule.max_bytes).max().unwrap();
     let file = "/components/schemas/FileUploadRequestItem/properties";
@@ -280,7 +280,7 @@ fn limits_are_the_domains() {
 }
 
 #[test]
-fn every_event_is_a_webhook_under_its_headers_and_no_other() {
+fn every_event_is_a_webhook_with_its_headers_and_every_webhook_is_an_event() {
     let api = api();
     let described: BTreeSet<&str> = object(&api["webhooks"]).map(|(name, _)| name.as_str()).collect();
     assert_eq!(described, EventType::NAMES.iter().copied().collect());
@@ -306,7 +306,7 @@ fn every_event_is_a_webhook_under_its_headers_and_no_other() {
     }
 }
 
-/// A schema's fields, of all that it is made of; and those that are always there.
+/// All fields of a schema, including those of its parts, and its required fields.
 fn fields<'a>(api: &'a Value, schema: &'a Value) -> (BTreeMap<&'a str, &'a Value>, BTreeSet<&'a str>) {
     let schema = deref(api, schema);
     let (mut all, mut required) = (BTreeMap::new(), BTreeSet::new());
@@ -320,10 +320,10 @@ fn fields<'a>(api: &'a Value, schema: &'a Value) -> (BTreeMap<&'a str, &'a Value
     (all, required)
 }
 
-/// Fields that are documented as not always there.
+/// Documented fields that are not always present.
 const SOMETIMES: [&str; 2] = ["Content-Length", "detail"];
 
-/// What is shown has the fields that are described, all of them and no other, and so have the objects in it.
+/// Checks that an object has exactly the fields of its schema, and that the objects in it have theirs.
 fn assert_shows(api: &Value, at: &str, shown: &Value, schema: &Value) {
     let schema = deref(api, schema);
     let schema =
@@ -488,7 +488,7 @@ fn lead() -> Lead {
 }
 
 #[test]
-fn answers_and_events_show_the_fields_that_are_described() {
+fn responses_and_events_have_exactly_the_documented_fields() {
     let api = api();
     let (contact, definitions, conversation, message) = (contact(), definitions(), conversation(), message());
     let user = User {
@@ -556,7 +556,7 @@ fn answers_and_events_show_the_fields_that_are_described() {
 }
 
 #[test]
-fn answers_of_lead_capture_show_the_fields_that_are_described() {
+fn responses_of_lead_capture_have_exactly_the_documented_fields() {
     let api = api();
     let body = |outcome| {
         let answer = json!(CaptureAnswer::of(&outcome, &SentOrigin::Absent));

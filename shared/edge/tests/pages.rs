@@ -3,7 +3,7 @@
 use edge::CODES;
 use edge::capture::PROBLEMS;
 
-/// Status and name of each row of the page's table between these marks, sorted.
+/// The status and the name in each row of the page's table between these marks, sorted.
 fn listed(beginning: &str, end: &str, name: &str) -> Vec<(String, String)> {
     let page = include_str!("../../../docs/errors.md");
     let (_, rest) = page.split_once(beginning).expect("the table's beginning is marked");
@@ -21,7 +21,7 @@ fn listed(beginning: &str, end: &str, name: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_page_lists_every_code_with_its_status_once_and_no_other() {
+fn the_page_lists_every_code_once_with_its_status() {
     let mut known: Vec<(String, String)> =
         CODES.iter().map(|row| (row.status.to_string(), row.code.to_owned())).collect();
     known.sort();
@@ -30,7 +30,7 @@ fn the_page_lists_every_code_with_its_status_once_and_no_other() {
 }
 
 #[test]
-fn the_page_lists_every_problem_of_lead_capture_with_its_status_once_and_no_other() {
+fn the_page_lists_every_problem_of_lead_capture_once_with_its_status() {
     let mut known: Vec<(String, String)> =
         PROBLEMS.iter().map(|row| (row.status.to_string(), row.name.to_owned())).collect();
     known.sort();

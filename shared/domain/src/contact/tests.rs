@@ -92,7 +92,7 @@ fn with_attributes(attributes: Vec<AttributeUpdate>) -> ContactUpdate {
 }
 
 #[test]
-fn an_update_changes_only_what_it_names() {
+fn an_update_changes_only_the_fields_it_contains() {
     let update = ContactUpdate {
         first_name: Patch::Set(PersonName::parse("Anna").unwrap()),
         cellphone: Patch::Clear,
@@ -110,7 +110,7 @@ fn an_update_changes_only_what_it_names() {
 }
 
 #[test]
-fn an_update_that_changes_nothing_is_no_change() {
+fn an_update_without_effect_returns_no_contact() {
     let same = ContactUpdate {
         first_name: Patch::Set(PersonName::parse("Ana").unwrap()),
         language: Patch::Clear,
@@ -122,7 +122,7 @@ fn an_update_that_changes_nothing_is_no_change() {
 }
 
 #[test]
-fn attributes_not_named_stay_and_empty_ones_clear() {
+fn absent_attributes_stay_and_empty_ones_clear() {
     let first = contact()
         .apply(
             &with_attributes(vec![open(10, "x"), closed(12, &[value(12, 2), value(12, 1)])]),
@@ -141,7 +141,7 @@ fn attributes_not_named_stay_and_empty_ones_clear() {
 }
 
 #[test]
-fn attributes_are_refused_when_unknown_archived_or_unfit() {
+fn unknown_archived_and_invalid_attributes_are_refused() {
     let text = Some(AttributeType::Text);
     let rows = [
         (open(99, "x"), Refused::UnknownAttribute { attribute: attribute(99) }),
@@ -181,7 +181,7 @@ fn the_owner_must_be_an_active_user() {
 }
 
 #[test]
-fn a_contact_is_normal_when_nothing_required_is_missing() {
+fn a_contact_is_normal_if_no_required_field_is_missing() {
     let mut required = definition(10, AttributeCategory::Open, AttributeType::Text);
     required.is_required = true;
     let with_required = Definitions::new(vec![required.clone()]);
@@ -204,7 +204,7 @@ fn a_contact_is_normal_when_nothing_required_is_missing() {
 }
 
 #[test]
-fn a_change_is_later_than_the_one_before_it_whatever_the_clock_says() {
+fn updated_at_always_increases_even_if_the_clock_does_not() {
     let update = |name: &str| ContactUpdate {
         first_name: Patch::Set(PersonName::parse(name).unwrap()),
         ..ContactUpdate::default()
@@ -215,7 +215,7 @@ fn a_change_is_later_than_the_one_before_it_whatever_the_clock_says() {
 }
 
 #[test]
-fn values_count_by_their_texts_and_what_is_archived_by_its_ids() {
+fn active_values_count_their_texts_and_archived_ones_their_ids() {
     let mut choice = definition(12, AttributeCategory::Closed, AttributeType::Text);
     let all: Vec<ClosedValueId> = (1..=3).map(|n| value(12, n)).collect();
     let chosen = |choice: &AttributeDefinition| {
@@ -233,7 +233,7 @@ fn values_count_by_their_texts_and_what_is_archived_by_its_ids() {
 }
 
 #[test]
-fn a_contact_stays_within_its_size() {
+fn a_contact_over_its_size_limit_is_refused() {
     let many = Definitions::new(
         (200..300).map(|n| definition(n, AttributeCategory::Open, AttributeType::Text)).collect(),
     );

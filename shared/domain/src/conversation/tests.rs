@@ -18,7 +18,7 @@ use crate::text::{Cellphone, Email};
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
 
-/// Ids from 1,000 on: those of contacts made during a test.
+/// Ids from 1,000, for the contacts that a test creates.
 struct Counting(AtomicU64);
 
 impl Ids for Counting {
@@ -55,7 +55,8 @@ fn user(n: u128, address: &str, status: UserStatus) -> User {
     User { status, ..User::new(user_id(n), workspace().id, email(address), NOW) }
 }
 
-/// Ann (1) has an address and a number, Ben (2) an address, Cid (3) neither. Users 1 and 2 are active, 3 is not.
+/// Ann (1) has an address and a number, Ben (2) has an address, Cid (3) has neither. Users 1 and 2 are
+/// active, 3 is not.
 fn known() -> KnownPeople {
     KnownPeople {
         contacts: vec![
@@ -82,7 +83,7 @@ fn brand(id: &str) -> BrandId {
     BrandId::parse(id).unwrap()
 }
 
-/// Lines 1 of brand alpha, the default, and 2 of brand beta.
+/// Line 1 of brand alpha is the default; line 2 belongs to brand beta.
 fn lines() -> Lines {
     let line = |id: &str, of: &str| {
         let account = BusinessAccountId::parse(&format!("20{id}")).unwrap();
@@ -134,7 +135,7 @@ fn unknown_participant(identifier: impl ToString, identifier_type: &'static str)
 }
 
 #[test]
-fn who_takes_part_is_counted_once_however_they_are_spelled() {
+fn a_participant_counts_once_under_any_identifier() {
     let request = ConversationCreate {
         internals: vec![
             UserRef::Email(email("ONE@x.io")),
@@ -171,7 +172,7 @@ fn who_takes_part_is_counted_once_however_they_are_spelled() {
 }
 
 #[test]
-fn a_number_or_address_that_is_nobodys_becomes_a_contact_who_has_nothing_else() {
+fn an_unknown_number_or_address_becomes_a_contact_without_other_data() {
     let request = request(&[by_email("New@x.io"), by_phone("+34600000009")]);
     let strangers = party(&request, None).unwrap().strangers;
     let blank = |n| Contact::blank(contact(n), workspace().id, NOW);
@@ -181,7 +182,7 @@ fn a_number_or_address_that_is_nobodys_becomes_a_contact_who_has_nothing_else() 
 }
 
 #[test]
-fn each_customer_is_reached_on_a_line_of_their_own() {
+fn each_customer_has_their_own_line() {
     let on = |named, line: Option<&str>, of: Option<&str>| ExternalInput {
         named,
         channel: line.map(channel),
@@ -205,7 +206,7 @@ fn each_customer_is_reached_on_a_line_of_their_own() {
 }
 
 #[test]
-fn what_a_new_conversation_is_refused_for() {
+fn each_reason_to_refuse_a_new_conversation() {
     let ann = || request(&[ContactRef::Id(contact(1))]);
     let nowhere = ExternalInput { channel: Some(channel("9")), ..input(ContactRef::Id(contact(1))) };
     let nobody = ContactRef::Id(contact(9));
@@ -222,7 +223,7 @@ fn what_a_new_conversation_is_refused_for() {
         (off(UserRef::Id(user_id(3))), unknown_participant(user_id(3), "ID")),
         (off(UserRef::Email(email("off@x.io"))), unknown_participant("off@x.io", "EMAIL")),
         (ConversationCreate { team: Some(five), ..ann() }, Refused::UnknownTeam { team: five }),
-        // The first of several.
+        // The first of several errors.
         (
             ConversationCreate {
                 team: Some(five),
@@ -262,7 +263,7 @@ fn opened(request: &ConversationCreate, team: Option<&Team>, assignee: Option<&U
 }
 
 #[test]
-fn a_conversation_begins_active_unless_its_team_has_nobody_or_the_caller_says_otherwise() {
+fn a_conversation_is_active_unless_its_team_is_empty_or_the_caller_gives_a_status() {
     use ConversationStatus::{Active, Ghost, NotAssignedToHuman};
     let (some, one) = (team(&[1]), user(1, "One@x.io", UserStatus::Active));
     let rows = [
@@ -285,7 +286,7 @@ fn a_conversation_begins_active_unless_its_team_has_nobody_or_the_caller_says_ot
 }
 
 #[test]
-fn whose_turn_it_is_takes_part_and_is_shown_by_e_mail() {
+fn the_assigned_team_member_joins_and_is_shown_by_e_mail() {
     let (some, one) = (team(&[1]), user(1, "One@x.io", UserStatus::Active));
     let request = ConversationCreate { team: Some(some.id), ..request(&[ContactRef::Id(contact(1))]) };
     let internals = opened(&request, Some(&some), Some(&one)).conversation.internals;
@@ -299,7 +300,7 @@ fn whose_turn_it_is_takes_part_and_is_shown_by_e_mail() {
 }
 
 #[test]
-fn what_is_sent_first_goes_to_those_who_take_part_from_the_beginning() {
+fn the_first_templates_go_to_the_initial_participants() {
     let request = request(&[ContactRef::Id(contact(2)), by_phone("+34600000009")]);
     let id = ConversationId::from_uuid(Uuid::from_u128(7));
     let step =
@@ -330,7 +331,7 @@ fn external(n: u128, shown: ContactRef) -> External {
     }
 }
 
-/// Between Ann, by her address, and user 1, by id.
+/// A conversation between Ann, by her address, and user 1, by id.
 fn conversation() -> Conversation {
     Conversation {
         id: ConversationId::from_uuid(Uuid::from_u128(7)),
@@ -352,7 +353,7 @@ fn conversation() -> Conversation {
 }
 
 #[test]
-fn of_all_conversations_only_a_ghost_changes_at_an_interaction() {
+fn only_a_ghost_changes_at_an_interaction() {
     let now = Timestamp::from_millis(NOW.as_millis() + 7);
     for status in ConversationStatus::ALL {
         let before = Conversation { status, ..conversation() };
@@ -368,7 +369,7 @@ fn of_all_conversations_only_a_ghost_changes_at_an_interaction() {
 }
 
 #[test]
-fn names_are_compared_and_shown_by_their_canonical_spelling() {
+fn identifiers_are_compared_and_shown_in_canonical_form() {
     let id = ContactRef::Id(ContactId::parse("8C2D4E6F-1A3B-4C5D-8E7F-9A0B1C2D3E4F").unwrap());
     let rows = [
         (id, "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f", "ID"),

@@ -116,7 +116,7 @@ fn error(word: &str) -> PartError {
 }
 
 #[test]
-fn an_accepted_lead_is_queued_with_its_ids_and_its_permission() {
+fn an_accepted_lead_is_queued_with_its_ids_and_its_consent() {
     let ids = Counting::default();
     let lead = request("Ana").accepted(seen("203.0.113.7"), &ids, NOW);
     assert_eq!((lead.state, lead.version, lead.opened), (LeadState::Queued, 1, false));
@@ -138,7 +138,7 @@ fn an_accepted_lead_is_queued_with_its_ids_and_its_permission() {
 }
 
 #[test]
-fn of_a_browsers_name_the_beginning_is_kept() {
+fn a_user_agent_is_truncated() {
     let long = "ñ".repeat(Consent::MAX_USER_AGENT + 1);
     let seen = VisitorSeen { user_agent: Some(&long), ..seen("") };
     let kept = request("").accepted(seen.clone(), &Counting::default(), NOW).consent.user_agent.unwrap();
@@ -148,7 +148,7 @@ fn of_a_browsers_name_the_beginning_is_kept() {
 }
 
 #[test]
-fn an_address_can_be_checked_and_put_together_with_no_other() {
+fn an_address_hash_confirms_an_address_and_differs_between_leads() {
     let id = |n| LeadId::from_uuid(Uuid::from_u128(n));
     let hash = Consent::hash_of(id(1), "203.0.113.7");
     // printf '00000000-0000-0000-0000-000000000001|203.0.113.7' | sha256sum
@@ -158,7 +158,7 @@ fn an_address_can_be_checked_and_put_together_with_no_other() {
 }
 
 #[test]
-fn states_and_permissions_have_their_words() {
+fn states_and_consents_have_their_names() {
     for (state, word, is_final, came_to_nothing) in [
         (LeadState::Queued, "QUEUED", false, false),
         (LeadState::Sending, "SENDING", false, false),
@@ -179,7 +179,7 @@ fn states_and_permissions_have_their_words() {
 }
 
 #[test]
-fn a_name_is_trimmed_and_a_blank_one_is_none() {
+fn a_name_is_trimmed_and_a_blank_one_is_absent() {
     let name = |text: &str| LeadName::read(text).map(|name| name.map(|name| name.as_str().to_owned()));
     assert_eq!(name(" Ana \n"), Ok(Some("Ana".to_owned())));
     assert_eq!((name(""), name(" \t ")), (Ok(None), Ok(None)));
@@ -204,7 +204,7 @@ fn the_first_word_is_the_first_name_and_the_rest_the_last() {
 }
 
 #[test]
-fn a_landing_page_is_a_web_page_kept_as_it_was_sent() {
+fn a_landing_page_is_a_web_url_stored_as_sent() {
     let longest = format!("https://example.com/{}", "x".repeat(2_048 - 20));
     for text in
         ["https://example.com", "HTTP://Example.com/a?b=c#d", "http://localhost:8080/ñ", longest.as_str()]
@@ -237,7 +237,7 @@ fn a_landing_page_is_a_web_page_kept_as_it_was_sent() {
 }
 
 #[test]
-fn a_campaign_has_so_many_keys_of_such_a_length() {
+fn the_keys_and_values_of_a_campaign_are_limited() {
     let utm = |values: Vec<(String, String)>| Utm::of(values.into_iter().collect());
     let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
     let keys = |count: usize| (0..count).map(|n| pair(&format!("k{n}"), "")).collect::<Vec<_>>();
@@ -251,20 +251,20 @@ fn a_campaign_has_so_many_keys_of_such_a_length() {
 }
 
 #[test]
-fn what_tells_of_a_visitor_is_printed_nowhere() {
+fn personal_data_of_a_visitor_prints_redacted() {
     let printed = format!("{:?} {:?}", request("Ana Pérez"), lead());
     for word in ["Ana", "Pérez", "spring", "+12025550101", "Browser", "search", "token"] {
         assert!(!printed.contains(word), "{word}: {printed}");
     }
 }
 
-/// A set-up that lets leads be written to.
+/// Enabled capture settings.
 fn capture() -> Capture {
     Capture { enabled: true, ..Capture::new(workspace(), CaptureKey::from_entropy([1; 6]), NOW) }
 }
 
 #[test]
-fn what_forbids_a_lead_comes_before_what_stands_in_its_way() {
+fn reasons_that_forbid_a_lead_come_before_reasons_that_prevent_it() {
     let (on, line, template) = (capture(), line(), template());
     let off = Capture { enabled: false, ..on.clone() };
     let unapproved = Template { approved_by: [].into(), ..template.clone() };
@@ -296,7 +296,7 @@ fn what_forbids_a_lead_comes_before_what_stands_in_its_way() {
 }
 
 #[test]
-fn a_lead_is_reached_by_its_brands_line_and_then_by_its_messages() {
+fn a_lead_uses_its_brands_line_and_later_its_messages_line() {
     let other = Line { channel: ChannelId::parse("2").unwrap(), ..line() };
     let of = |line: Option<&Line>| Brand {
         line: line.map(|line| line.channel.clone()),
@@ -322,7 +322,7 @@ fn a_lead_is_reached_by_its_brands_line_and_then_by_its_messages() {
 }
 
 #[test]
-fn a_stranger_becomes_a_contact_with_the_leads_name_and_number() {
+fn an_unknown_number_becomes_a_contact_with_the_leads_name() {
     for (name, first, last) in [("Ana Pérez", "Ana", "Pérez"), ("Ana", "Ana", ""), ("", "", "")] {
         let lead = lead_of(name);
         let expected = Contact {
@@ -336,7 +336,7 @@ fn a_stranger_becomes_a_contact_with_the_leads_name_and_number() {
 }
 
 #[test]
-fn of_a_contact_that_is_there_blanks_are_filled_and_nothing_else() {
+fn only_a_missing_name_of_a_known_contact_is_filled_in() {
     let later = NOW.plus(MOMENT);
     let blank = Contact {
         cellphone: Some(phone()),
@@ -351,7 +351,8 @@ fn of_a_contact_that_is_there_blanks_are_filled_and_nothing_else() {
         ("Ana", named("", ""), filled("Ana", "")),
         ("", named("", ""), named("", "")),
         ("Ana Pérez", named("María", "Gil"), named("María", "Gil")),
-        // Half of another name is not filled up: María Pérez is nobody.
+        // A name with only one part stays as it is. Otherwise the contact would become "María Pérez", who
+        // does not exist.
         ("Ana Pérez", named("María", ""), named("María", "")),
         ("Ana Pérez", named("", "Gil"), named("", "Gil")),
     ] {
@@ -365,7 +366,7 @@ fn of_a_contact_that_is_there_blanks_are_filled_and_nothing_else() {
 }
 
 #[test]
-fn what_a_lead_opens_is_for_nobody_yet_with_one_message_about_to_be_sent() {
+fn a_lead_opens_an_unassigned_conversation_with_one_message_in_status_sending() {
     let lead = lead();
     let LeadOpening { conversation, message, .. } = opening(&lead, None);
     let external = External {

@@ -10,7 +10,7 @@ fn name(text: &str) -> FileName {
 }
 
 #[test]
-fn each_type_finds_its_own_rule() {
+fn each_type_has_its_rule() {
     assert_eq!(RULES.len(), FileType::ALL.len());
     for (rule, file_type) in RULES.iter().zip(FileType::ALL) {
         assert_eq!(rule.file_type, file_type);
@@ -21,7 +21,7 @@ fn each_type_finds_its_own_rule() {
     }
 }
 
-/// The specification's table as it stands there, with the decisions' rows behind it.
+/// The specification's table, followed by the rows that the decisions add.
 const SPECIFIED: &[(FileType, &str, &str, u64)] = &[
     (FileType::Image, ".jpeg", "image/jpeg", 16_777_216),
     (FileType::Image, ".jpg", "image/jpeg", 16_777_216),
@@ -63,7 +63,7 @@ const SPECIFIED: &[(FileType, &str, &str, u64)] = &[
 ];
 
 #[test]
-fn of_all_combinations_exactly_those_of_the_specification_fit() {
+fn only_the_combinations_of_the_specification_are_valid() {
     let formats: usize = RULES.iter().map(|rule| rule.formats.len()).sum();
     assert_eq!(formats, SPECIFIED.len());
     for file_type in FileType::ALL {
@@ -84,7 +84,7 @@ fn of_all_combinations_exactly_those_of_the_specification_fit() {
 }
 
 #[test]
-fn extensions_and_content_types_are_compared_without_case_and_the_latter_without_parameters() {
+fn extensions_and_content_types_are_compared_regardless_of_case_and_types_without_parameters() {
     let jpeg = "image/jpeg";
     for (file, content_type, fits) in [
         ("a.jpg", "image/jpeg", true),
@@ -104,7 +104,7 @@ fn extensions_and_content_types_are_compared_without_case_and_the_latter_without
 }
 
 #[test]
-fn what_does_not_belong_is_said_with_what_would() {
+fn a_mismatch_lists_the_valid_values() {
     let extension = |expected: &[&'static str]| Mismatch::Extension { expected: expected.to_vec() };
     let content_type = |expected: &[&'static str]| Mismatch::ContentType { expected: expected.to_vec() };
     let rows: &[(FileType, &str, &str, Vec<Mismatch>)] = &[
@@ -142,7 +142,7 @@ fn a_file_name_has_1_to_255_characters_and_no_path() {
 }
 
 #[test]
-fn a_digest_is_the_one_base64_of_32_bytes() {
+fn a_digest_is_the_canonical_base64_of_32_bytes() {
     assert_eq!(MediaDigest::parse(DIGEST).unwrap().as_str(), DIGEST);
     let zeros = format!("{}=", "A".repeat(43));
     assert!(MediaDigest::parse(&zeros).is_ok());
@@ -181,7 +181,7 @@ fn media(file_type: FileType) -> Media {
 }
 
 #[test]
-fn what_was_uploaded_must_be_there_within_its_limit_and_with_its_digest() {
+fn an_uploaded_file_must_exist_within_its_limit_and_with_its_digest() {
     let media = media(FileType::Gif);
     let own = Some(media.digest.clone());
     let other = MediaDigest::parse(&format!("{}=", "A".repeat(43))).ok();
@@ -202,7 +202,7 @@ fn what_was_uploaded_must_be_there_within_its_limit_and_with_its_digest() {
 }
 
 #[test]
-fn whatsapp_takes_some_files_as_what_they_are_and_the_rest_as_documents() {
+fn whatsapp_accepts_some_types_and_gets_the_rest_as_documents() {
     use FileType::{Audio, Document, Gif, Image, Sticker, Video};
     let docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
     let rows: &[(FileType, &str, u64, SentAs, bool)] = &[

@@ -84,7 +84,7 @@ fn a_text_is_trimmed_and_has_1_to_4096_characters() {
 }
 
 #[test]
-fn a_text_is_the_first_files_caption_where_it_fits_and_goes_before_the_files_otherwise() {
+fn a_text_is_the_first_files_caption_if_it_fits_and_otherwise_comes_before_the_files() {
     let sticker = file(FileType::Sticker, "image/webp");
     let document = file(FileType::Document, "application/pdf");
     type Row<'a> = (&'a str, Option<MessageBody>, Vec<Attached>, &'a [&'a str]);
@@ -128,7 +128,7 @@ fn a_template_is_one_piece() {
 }
 
 #[test]
-fn each_recipient_gets_every_piece_in_order_and_nothing_is_begun() {
+fn each_recipient_gets_every_piece_in_order_and_all_parts_are_queued() {
     let content = written(body("hello"), &[audio(), image()]);
     let to = |contact, channel| Recipient {
         contact: id(ContactId::from_uuid, contact),
@@ -155,7 +155,7 @@ fn each_recipient_gets_every_piece_in_order_and_nothing_is_begun() {
 }
 
 #[test]
-fn a_draft_goes_into_a_conversation_that_is_there_and_not_blocked_and_replies_to_a_message_of_it() {
+fn a_draft_needs_an_existing_conversation_that_is_not_blocked_and_a_reply_target_in_it() {
     use ConversationStatus::{Active, Blocked, Ghost, NotAssignedToHuman, Released};
     let named = id(MessageId::from_uuid, 9);
     let (plain, reply) = (draft(), Draft { reply_to: Some(named), ..draft() });
@@ -180,7 +180,7 @@ fn a_draft_goes_into_a_conversation_that_is_there_and_not_blocked_and_replies_to
 }
 
 #[test]
-fn a_message_goes_to_all_who_take_part_and_an_internal_note_to_nobody() {
+fn a_message_goes_to_all_customers_and_an_internal_note_to_nobody() {
     let now = Timestamp::from_millis(5);
     let conversation = conversation(ConversationStatus::Active);
     let reply = Draft { reply_to: Some(id(MessageId::from_uuid, 8)), ..draft() };

@@ -1,5 +1,5 @@
-//! An event of each type, as a workspace might have them: a visitor leaves a number, becomes a contact, and is talked
-//! with until the conversation is released.
+//! One example event of each type, from one story: a visitor leaves a number, becomes a contact, and takes
+//! part in a conversation until it is released.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,18 +26,18 @@ use uuid::Uuid;
 /// An event of a type.
 pub(crate) struct Example {
     pub(crate) event: Event,
-    /// The body, as it is posted.
+    /// The body as posted.
     pub(crate) body: Vec<u8>,
-    /// When it comes, in a sentence.
+    /// When the event happens, as a sentence.
     pub(crate) when: &'static str,
 }
 
-/// One of each type, in the order of the types.
+/// One example of each type, in the order of the types.
 pub(crate) fn examples() -> Vec<Example> {
     EventType::NAMES.iter().map(|name| example_of(EventType::parse(name).unwrap())).collect()
 }
 
-/// The example of a type.
+/// The example of this type.
 pub(crate) fn example_of(event_type: EventType) -> Example {
     let show = |contact: &Contact, seconds, when| {
         let definitions = definitions();
@@ -108,12 +108,12 @@ fn example(
     Example { event, body, when }
 }
 
-/// So many seconds into the story, which begins on 2026-01-02 at 09:30.
+/// A time in the story, in seconds after its beginning on 2026-01-02 at 09:30.
 pub(crate) fn at(seconds: u64) -> Timestamp {
     Timestamp::from_millis(1_767_346_200_250).plus(Duration::from_secs(seconds))
 }
 
-/// Ids that look like a workspace's.
+/// Ids that look like real ones.
 fn uuid(n: u128) -> Uuid {
     Uuid::from_u128(0x3f0c_81a2_5b1d_4e6f_9a70_4c2e_d815_7b00 + n)
 }
@@ -168,7 +168,7 @@ fn definitions() -> Definitions {
     ])
 }
 
-/// A lead's contact: what the landing page knew.
+/// The lead's contact, with the data from the landing page.
 fn visitor() -> Contact {
     Contact {
         first_name: PersonName::parse("María").ok(),
@@ -177,7 +177,7 @@ fn visitor() -> Contact {
     }
 }
 
-/// The same, once an agent has asked.
+/// The same contact after an agent added data.
 fn customer() -> Contact {
     let content = |definition: &AttributeDefinition| match definition.closed_values.first() {
         Some(value) => AttributeContent::Closed(vec![value.id]),

@@ -1,7 +1,8 @@
-//! What receivers are told of webhooks, made from the code: the examples, tables and programs of `docs/webhooks.md`, and
-//! the vectors that the programs of `tests/receivers` are run over.
+//! Generates the documentation of webhooks from the code: the examples, tables and programs in
+//! `docs/webhooks.md`, and the test vectors for the programs in `tests/receivers`.
 //!
-//! `WRITE_WEBHOOKS=1 cargo test --package edge --test webhooks` writes them anew; without it they are compared.
+//! `WRITE_WEBHOOKS=1 cargo test --package edge --test webhooks` writes the files. Without the variable, the
+//! tests compare them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -20,7 +21,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(file(path)).unwrap_or_default()
 }
 
-/// Holds a file to what the code makes of it.
+/// Checks that a file has exactly the generated text, or writes it if `WRITE_WEBHOOKS` is set.
 fn hold(path: &str, expected: &str) {
     if std::env::var_os("WRITE_WEBHOOKS").is_some() {
         std::fs::write(file(path), expected).unwrap();

@@ -1,4 +1,4 @@
-//! `docs/webhooks.md`: the parts between marks are made here, the lists of words are compared.
+//! `docs/webhooks.md`: these tests generate the parts between marks and compare the lists of names.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -21,7 +21,7 @@ const LANGUAGES: [(&str, &str); 4] =
     [("verify.py", "python"), ("verify.js", "js"), ("verify.php", "php"), ("verify.rb", "ruby")];
 
 #[test]
-fn the_page_shows_what_the_code_makes_and_the_programs_that_the_tests_run() {
+fn the_page_contains_the_generated_parts_and_the_tested_programs() {
     let mut page = read(PAGE);
     for (file, language) in LANGUAGES {
         let program = read(&format!("tests/receivers/{file}"));
@@ -35,7 +35,7 @@ fn the_page_shows_what_the_code_makes_and_the_programs_that_the_tests_run() {
     hold(PAGE, &page);
 }
 
-/// The page with this between the marks of that name.
+/// The page with this text between the marks with this name.
 fn with(page: &str, name: &str, made: &str) -> String {
     let (begin, end) = (format!("<!-- made: {name} -->\n"), format!("<!-- /made: {name} -->"));
     let parts = page.split_once(&begin).and_then(|(before, rest)| Some((before, rest.split_once(&end)?.1)));
@@ -43,7 +43,7 @@ fn with(page: &str, name: &str, made: &str) -> String {
     format!("{before}{begin}{made}{end}{after}")
 }
 
-/// A whole request, the first of the test vectors.
+/// A complete request: the first of the test vectors.
 fn request() -> String {
     let (headers, body, secret) = shown_request();
     let mut shown = "```\nPOST /your/path\ncontent-type: application/json\n".to_owned();
@@ -113,7 +113,7 @@ fn limits() -> String {
     })
 }
 
-/// A body on many lines, its fields in the order in which they are sent.
+/// The body with line breaks, in the field order of the original.
 fn pretty(body: &[u8]) -> String {
     let text = std::str::from_utf8(body).unwrap();
     let (mut shown, mut depth, mut in_text, mut escaped) = (String::new(), 0, false, false);
@@ -156,7 +156,7 @@ fn pretty(body: &[u8]) -> String {
     shown
 }
 
-/// What stands in backquotes at the beginning of each row of the table between these marks.
+/// The text in backquotes at the beginning of each row of the table between these marks.
 fn listed(name: &str) -> BTreeSet<String> {
     let page = read(PAGE);
     let table = page.split_once(&format!("<!-- {name}: held to the code by a test -->")).unwrap().1;
@@ -170,7 +170,7 @@ fn words(words: impl IntoIterator<Item = &'static str>) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_page_lists_every_error_code_every_state_and_every_header_and_no_other() {
+fn the_page_lists_exactly_the_error_codes_states_and_headers() {
     use AttemptError::*;
     let answered = [300, 400].map(|status| AttemptOutcome::Answered { status, retry_after: None });
     let failed = [Timeout, ConnectFailed, TlsFailed, DnsFailed, AddressRefused, AnswerBroken, WorkerDied];
@@ -181,9 +181,9 @@ fn the_page_lists_every_error_code_every_state_and_every_header_and_no_other() {
     assert_eq!(listed("types"), words(EventType::NAMES.iter().copied()));
 }
 
-/// The fields that are agreed on, in their order.
+/// The documented fields, in order.
 #[test]
-fn every_payload_has_the_fields_that_are_agreed_on() {
+fn every_payload_has_the_documented_fields() {
     let message = "id conversationId workspaceId messageBody mediaIds replyToMessageId enableExternalBroadcast status \
                    parts createdAt updatedAt";
     let contact = "id firstName lastName email cellphone workspaceId type languageCode ownerId customAttributes \

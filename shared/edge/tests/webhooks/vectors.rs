@@ -1,5 +1,5 @@
-//! The test vectors of `tests/receivers/vectors.json`: signed requests, whole and spoilt, and what a receiver is to make
-//! of each.
+//! The test vectors in `tests/receivers/vectors.json`: signed requests, intact and tampered, with the
+//! expected result of each.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,27 +12,27 @@ use serde::Serialize;
 use crate::events::{Example, at, example_of};
 use crate::hold;
 
-/// When the requests are made.
+/// When the requests are made, in seconds of the story.
 const SECONDS: u64 = 120;
-/// What stands for the long middle of a body.
+/// The placeholder for the long middle of a body.
 const FILL: &str = "{fill}";
 
-/// A request, and what a receiver is to make of it.
+/// A request and the expected result of its verification.
 #[derive(Clone, Serialize)]
 struct Vector {
     name: String,
-    /// What the receiver holds.
+    /// The receiver's secrets.
     secrets: Vec<String>,
-    /// The receiver's clock.
+    /// The receiver's clock in Unix seconds.
     now: i64,
     headers: BTreeMap<&'static str, String>,
     body: String,
-    /// So many `x` stand in the body for `{fill}`.
+    /// The number of `x` that replace `{fill}` in the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     fill: Option<usize>,
-    /// Whether the Standard Webhooks headers verify.
+    /// Whether the Standard Webhooks signature is valid.
     standard: bool,
-    /// Whether the legacy header does.
+    /// Whether the legacy signature is valid.
     legacy: bool,
 }
 
@@ -70,7 +70,7 @@ fn shown(secrets: &[&SigningSecret]) -> Vec<String> {
     secrets.iter().map(|secret| secret.expose().to_owned()).collect()
 }
 
-/// A secret of fixed bytes.
+/// A secret from fixed bytes.
 fn secret(seed: u8) -> SigningSecret {
     SigningSecret::from_entropy(std::array::from_fn(|at| (at as u8).wrapping_mul(37).wrapping_add(seed)))
 }
@@ -82,7 +82,7 @@ fn signed_under(signing: &SigningSecrets, event: &Event, body: &[u8]) -> BTreeMa
     headers.into_iter().map(|(name, value)| (name, value.expose().to_owned())).collect()
 }
 
-/// An event as it arrives at once at a receiver that holds the one secret there is.
+/// A request that arrives without delay at a receiver with the only secret.
 fn request(name: &str, example: &Example) -> Vector {
     let only = secret(1);
     Vector {
@@ -97,7 +97,7 @@ fn request(name: &str, example: &Example) -> Vector {
     }
 }
 
-/// The request that the page shows: its headers, in the order in which they are sent, and its body.
+/// The request in the page: its headers in sending order, its body, and the secret.
 pub(crate) fn shown_request() -> (Vec<(&'static str, String)>, Vec<u8>, String) {
     let example = example_of(EventType::ContactUpdated);
     let secrets = EndpointSecrets {
@@ -109,7 +109,7 @@ pub(crate) fn shown_request() -> (Vec<(&'static str, String)>, Vec<u8>, String) 
     (headers, example.body, secret(1).expose().to_owned())
 }
 
-/// As large as a body may be.
+/// A request with the largest possible body.
 fn largest() -> Vector {
     let event = example_of(EventType::MessageCreated).event;
     let with = |text: &str| view::event_body(&event, &BTreeMap::from([("text", text)])).unwrap();
@@ -128,7 +128,7 @@ fn empty() -> Vector {
     request("an empty payload", &Example { event, body, when: "" })
 }
 
-/// A rotation from one secret to another, at each of its steps, before receivers that hold the old, the new, or both.
+/// All steps of a rotation from one secret to another, for receivers that hold the old, the new, or both.
 fn rotation(example: &Example) -> Vec<Vector> {
     let (old, new) = (secret(1), secret(2));
     let begun = SigningSecrets { next: Some(new.clone()), ..SigningSecrets::only(old.clone()) };
@@ -185,7 +185,7 @@ fn vectors() -> Vec<Vector> {
         good.named("another secret").held(&[&secret(3)]).verifies(false, false),
         good.named("no secret at all").held(&[]).verifies(false, false),
         good.named("one of three secrets").held(&[&secret(3), &secret(4), &secret(1)]),
-        // The time, which the legacy header does not cover.
+        // The time, which the legacy signature does not cover.
         good.named("five minutes late").received_after(300),
         good.named("more than five minutes late").received_after(301).verifies(false, true),
         good.named("five minutes early").received_after(-300),
@@ -248,7 +248,7 @@ fn vectors() -> Vec<Vector> {
 }
 
 #[test]
-fn the_vectors_are_those_that_the_code_signs() {
+fn the_vectors_match_the_codes_signatures() {
     let vectors = serde_json::to_string_pretty(&vectors()).unwrap();
     hold("tests/receivers/vectors.json", &format!("{vectors}\n"));
 }

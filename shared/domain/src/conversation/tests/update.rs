@@ -9,7 +9,7 @@ fn after(update: &ConversationUpdate) -> Conversation {
 }
 
 #[test]
-fn an_update_changes_what_it_names_and_nothing_else() {
+fn an_update_changes_only_the_fields_it_contains() {
     let later = Timestamp::from_millis(NOW.as_millis() + 1);
     let next = |change: fn(&mut Conversation)| {
         let mut next = Conversation { version: 5, updated_at: later, ..conversation() };
@@ -49,7 +49,7 @@ fn an_update_changes_what_it_names_and_nothing_else() {
 }
 
 #[test]
-fn an_update_that_changes_nothing_is_none_whatever_else_it_says() {
+fn an_update_without_effect_returns_no_change() {
     let none = ConversationUpdate::default;
     let nowhere = ExternalInput { channel: Some(channel("9")), ..input(by_phone("+34600000001")) };
     let mut with_disabled = conversation();
@@ -64,7 +64,7 @@ fn an_update_that_changes_nothing_is_none_whatever_else_it_says() {
         ConversationUpdate { name: Patch::Set(ConversationName::parse("Order 7").unwrap()), ..none() },
         ConversationUpdate { status: Some(ConversationStatus::Active), ..none() },
         ConversationUpdate { add_externals: vec![input(ContactRef::Id(contact(1)))], ..none() },
-        // Retried after the line went.
+        // A repeat after the line was removed.
         ConversationUpdate { add_externals: vec![nowhere], ..none() },
         ConversationUpdate {
             remove_externals: vec![
@@ -76,13 +76,13 @@ fn an_update_that_changes_nothing_is_none_whatever_else_it_says() {
             ..none()
         },
         ConversationUpdate { add_internals: vec![UserRef::Email(email("one@x.io"))], ..none() },
-        // Retried after the user was disabled.
+        // A repeat after the user was disabled.
         ConversationUpdate { add_internals: vec![UserRef::Email(email("off@x.io"))], ..none() },
         ConversationUpdate {
             remove_internals: vec![UserRef::Id(user_id(2)), UserRef::Email(email("nobody@x.io"))],
             ..none()
         },
-        // Named in both lists.
+        // The same person in both lists.
         ConversationUpdate {
             add_externals: vec![input(by_phone("+34600000001"))],
             remove_externals: vec![by_email("ann@x.io")],
@@ -97,19 +97,19 @@ fn an_update_that_changes_nothing_is_none_whatever_else_it_says() {
 }
 
 #[test]
-fn a_participant_shown_by_an_address_that_is_nobodys_any_more_is_removed_by_it() {
+fn a_participant_shown_by_an_address_without_a_contact_is_removed_by_it() {
     let mut before = conversation();
     before.externals.push(external(3, by_email("cid@x.io")));
     let remove = |named| ConversationUpdate { remove_externals: vec![named], ..Default::default() };
     let change = apply(&before, &remove(by_email("CID@x.io"))).unwrap().unwrap();
     assert_eq!(change.conversation.externals, conversation().externals);
-    // An address that is somebody else's now means them.
+    // If the address belongs to another contact now, it identifies that contact.
     before.externals[1].shown = by_email("ben@x.io");
     assert_eq!(apply(&before, &remove(by_email("ben@x.io"))), Ok(None));
 }
 
 #[test]
-fn what_an_update_is_refused_for() {
+fn each_reason_to_refuse_an_update() {
     let none = ConversationUpdate::default;
     let numbers = |count: u32| (0..count).map(|n| input(by_phone(&format!("+3460001{n:04}")))).collect();
     let addresses: Vec<UserRef> = (0..20).map(|n| UserRef::Email(email(&format!("u{n}@x.io")))).collect();
@@ -162,7 +162,7 @@ fn what_an_update_is_refused_for() {
 }
 
 #[test]
-fn the_moment_of_a_change_never_goes_back_nor_stands_still() {
+fn updated_at_always_increases_even_if_the_clock_does_not() {
     let update = ConversationUpdate { name: Patch::Clear, ..Default::default() };
     let moment = |now: i64| {
         let now = Timestamp::from_millis(NOW.as_millis() + now);
@@ -213,7 +213,7 @@ fn any_update() -> impl Strategy<Value = ConversationUpdate> {
 
 proptest! {
     #[test]
-    fn an_update_done_twice_is_done_once(update in any_update()) {
+    fn a_repeated_update_changes_nothing(update in any_update()) {
         let mut known = known();
         let Ok(Some(change)) = with_people(&known, NOW, |people| conversation().apply(&update, people))
         else {
@@ -229,7 +229,7 @@ proptest! {
     }
 
     #[test]
-    fn after_an_update_those_added_take_part_once_and_those_only_removed_do_not(update in any_update()) {
+    fn an_update_adds_people_once_and_removes_those_it_only_removes(update in any_update()) {
         let Ok(change) = apply(&conversation(), &update) else { return Ok(()) };
         let (after, strangers) =
             change.map_or((conversation(), vec![]), |change| (change.conversation, change.strangers));

@@ -5,7 +5,7 @@ use super::*;
 const HOSTS: &[&str] = &["www.example.com", "Landing.Example.com", "localhost"];
 const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
 
-/// An answer with which everything is in order, and how long ago it was solved.
+/// A valid answer except for the given values. `age_millis` is the time since the challenge was solved.
 fn solved(score: f64, action: &str, hostname: &str, age_millis: i64) -> CaptchaAnswer {
     let at = Timestamp::from_millis(NOW.as_millis() - age_millis);
     CaptchaAnswer::Solved { score, action: action.to_owned(), hostname: hostname.to_owned(), at }
@@ -24,7 +24,7 @@ fn passed(hundredths: u8) -> CaptchaVerdict {
 }
 
 #[test]
-fn a_threshold_is_read_as_it_is_written() {
+fn a_threshold_parses_from_its_decimal_form() {
     for (text, hundredths, printed) in [
         ("0.5", 50, "0.5"),
         ("0.50", 50, "0.5"),
@@ -50,7 +50,7 @@ fn a_threshold_is_read_as_it_is_written() {
 }
 
 #[test]
-fn whoever_reaches_the_threshold_passes() {
+fn a_score_at_or_above_the_threshold_passes() {
     for (score, verdict) in [
         (1.0, passed(100)),
         (0.9, passed(90)),
@@ -71,7 +71,7 @@ fn whoever_reaches_the_threshold_passes() {
 }
 
 #[test]
-fn each_hundredth_reaches_itself_and_not_the_next() {
+fn each_hundredth_reaches_its_own_threshold_and_not_the_next() {
     for hundredths in 0..=100 {
         let answer = scored(format!("{}", f64::from(hundredths) / 100.0).parse().unwrap());
         let at = |threshold| judge(&answer, Threshold(threshold), HOSTS, NOW);
@@ -83,14 +83,14 @@ fn each_hundredth_reaches_itself_and_not_the_next() {
 }
 
 #[test]
-fn a_score_that_is_none_says_nothing_of_the_visitor() {
+fn a_score_out_of_range_gives_no_verdict() {
     for score in [-0.1, 1.000_001, 9.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN] {
         assert_eq!(judged(&scored(score)), CaptchaVerdict::Unavailable("score_out_of_range"), "{score}");
     }
 }
 
 #[test]
-fn a_token_counts_for_leads_of_the_workspaces_own_pages() {
+fn a_token_is_valid_only_for_leads_on_the_workspaces_pages() {
     let rejected = |reason| CaptchaVerdict::Rejected(reason);
     for (action, hostname, verdict) in [
         (ACTION, "www.example.com", passed(90)),
@@ -119,7 +119,7 @@ fn a_token_counts_for_leads_of_the_workspaces_own_pages() {
 }
 
 #[test]
-fn a_challenge_counts_two_minutes_and_the_clocks_may_differ_by_one() {
+fn a_challenge_is_valid_for_two_minutes_plus_one_of_clock_skew() {
     for (age_millis, verdict) in [
         (0, passed(90)),
         (120_000, passed(90)),
@@ -136,7 +136,7 @@ fn a_challenge_counts_two_minutes_and_the_clocks_may_differ_by_one() {
 }
 
 #[test]
-fn each_error_code_has_its_meaning_and_the_heaviest_decides() {
+fn each_error_code_has_its_verdict_and_the_first_in_the_list_decides() {
     let rejected = |reason| CaptchaVerdict::Rejected(reason);
     let rows: &[(&[&str], CaptchaVerdict)] = &[
         (&["missing-input-secret"], CaptchaVerdict::SecretRefused),
@@ -162,7 +162,7 @@ fn each_error_code_has_its_meaning_and_the_heaviest_decides() {
 }
 
 #[test]
-fn the_words_of_the_log_are_told_apart() {
+fn the_names_for_the_log_are_unique() {
     let rejections = [
         Rejection::TokenMissing,
         Rejection::TokenInvalid,
@@ -193,7 +193,7 @@ fn any_answer() -> impl Strategy<Value = CaptchaAnswer> {
 
 proptest! {
     #[test]
-    fn no_answer_whose_score_is_below_the_threshold_passes(answer in any_answer(), threshold in 0_u8..=100) {
+    fn an_answer_with_a_score_below_the_threshold_never_passes(answer in any_answer(), threshold in 0_u8..=100) {
         if let CaptchaVerdict::Passed { score } = judge(&answer, Threshold(threshold), HOSTS, NOW) {
             let CaptchaAnswer::Solved { score: given, action, hostname, at } = answer else {
                 panic!("a refusal passed");
@@ -208,7 +208,7 @@ proptest! {
     }
 
     #[test]
-    fn what_passes_a_threshold_passes_every_lower_one(answer in any_answer(), high in 0_u8..=100, low in 0_u8..=100) {
+    fn an_answer_that_passes_a_threshold_passes_every_lower_one(answer in any_answer(), high in 0_u8..=100, low in 0_u8..=100) {
         let (low, high) = (low.min(high), low.max(high));
         let at = |threshold| judge(&answer, Threshold(threshold), HOSTS, NOW);
         if matches!(at(high), CaptchaVerdict::Passed { .. }) {

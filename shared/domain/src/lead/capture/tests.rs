@@ -31,7 +31,7 @@ fn one(origin: &str) -> SentOrigin {
 }
 
 #[test]
-fn every_objection_is_found_and_the_first_of_several_is_told() {
+fn every_objection_is_found_and_the_first_of_several_is_returned() {
     let (capture, key) = (capture(), key());
     let disabled = Capture { enabled: false, ..capture.clone() };
     let good = one("https://www.example.com");
@@ -55,7 +55,7 @@ fn every_objection_is_found_and_the_first_of_several_is_told() {
 }
 
 #[test]
-fn an_origin_is_allowed_only_as_it_is_written_down() {
+fn an_origin_is_allowed_only_in_its_exact_spelling() {
     let capture = capture();
     assert!(capture.allows(&one("https://www.example.com")));
     assert!(capture.allows(&one("https://shop.example.com:8443")));
@@ -84,7 +84,7 @@ fn an_origin_is_allowed_only_as_it_is_written_down() {
 }
 
 #[test]
-fn origins_are_taken_in_the_spelling_of_browsers_alone() {
+fn origins_parse_only_in_the_spelling_of_browsers() {
     for good in [
         "https://example.com",
         "https://www.example.com:8443",
@@ -124,7 +124,7 @@ fn origins_are_taken_in_the_spelling_of_browsers_alone() {
 }
 
 #[test]
-fn the_brand_is_the_leads_own_or_the_set_ups_and_must_be_there() {
+fn the_brand_is_the_leads_own_or_the_default_and_must_exist() {
     let brand = |id: &str| BrandId::parse(id).unwrap();
     let there = Brand::new(brand("aster"), workspace(), "Aster", NOW).unwrap();
     let lines = Lines { brands: vec![there], ..Lines::default() };
@@ -142,7 +142,7 @@ fn the_brand_is_the_leads_own_or_the_set_ups_and_must_be_there() {
 }
 
 #[test]
-fn a_capture_key_reads_back_and_nothing_else_is_one() {
+fn a_capture_key_parses_and_other_texts_do_not() {
     let key = key();
     assert_eq!(CaptureKey::parse(key.as_str()), Ok(key.clone()));
     for bad in
@@ -154,7 +154,7 @@ fn a_capture_key_reads_back_and_nothing_else_is_one() {
 }
 
 #[test]
-fn a_change_changes_what_it_says_and_a_repeated_one_nothing() {
+fn a_change_has_its_effect_once_and_a_repeated_one_none() {
     let origin = |text: &str| WebOrigin::parse(text).unwrap();
     let later = NOW.plus(Duration::from_secs(1));
     let capture = capture();
@@ -195,7 +195,7 @@ fn a_change_changes_what_it_says_and_a_repeated_one_nothing() {
 }
 
 #[test]
-fn a_set_up_has_no_more_than_twenty_origins() {
+fn the_settings_have_at_most_twenty_origins() {
     let origins = |count: usize| {
         (0..count).map(|n| WebOrigin::parse(&format!("https://w{n}.example")).unwrap()).collect()
     };
@@ -214,7 +214,7 @@ fn a_set_up_has_no_more_than_twenty_origins() {
 }
 
 #[test]
-fn another_key_is_another_version_and_nothing_else() {
+fn a_new_key_changes_only_the_key_and_the_version() {
     let (capture, other) = (capture(), CaptureKey::from_entropy([9; 6]));
     let next = capture.rekeyed(other.clone(), NOW);
     let updated_at = NOW.plus(Duration::from_millis(1));
@@ -222,7 +222,7 @@ fn another_key_is_another_version_and_nothing_else() {
 }
 
 #[test]
-fn a_captcha_secret_is_of_visible_characters() {
+fn a_captcha_secret_has_only_visible_characters() {
     for good in ["s", &"x".repeat(512)] {
         assert_eq!(Capture::secret(good).unwrap(), Secret::new(good));
     }
@@ -231,7 +231,7 @@ fn a_captcha_secret_is_of_visible_characters() {
     }
 }
 
-/// A template that is approved for the accounts, with variables that only a caller fills.
+/// A template that is approved for the accounts and has variables that only a caller fills.
 fn template(approved: &[&str], asked: &[&str]) -> Template {
     let variable = |name: &&str| Variable::new(name, Source::Caller).unwrap();
     Template {
@@ -247,7 +247,7 @@ fn template(approved: &[&str], asked: &[&str]) -> Template {
     }
 }
 
-/// `alpha` writes from an account of its own; `beta`, without a line, from the default one's, which is `alpha`'s.
+/// `alpha` sends from its own line. `beta` has no line, so it sends from the default one, which is `alpha`'s.
 fn lines() -> Lines {
     let brand = |id: &str, line: Option<&str>| Brand {
         line: line.map(|line| ChannelId::parse(line).unwrap()),
@@ -265,7 +265,7 @@ fn lines() -> Lines {
 }
 
 #[test]
-fn all_that_keeps_a_set_up_from_being_enabled_is_named() {
+fn all_reasons_against_enabling_are_listed() {
     let (lines, nobody) = (lines(), Lines::default());
     let no_default = Lines { default: None, ..lines.clone() };
     let brand = |id: &str| BrandId::parse(id).unwrap();
@@ -318,7 +318,7 @@ fn all_that_keeps_a_set_up_from_being_enabled_is_named() {
 }
 
 #[test]
-fn brands_whose_leads_could_not_be_written_to_are_told() {
+fn brands_that_cannot_reach_their_leads_are_listed() {
     let (lines, good) = (lines(), template(&["A"], &[]));
     let no_default = Lines { default: None, ..lines.clone() };
     let told = |lines: &Lines, template: Option<&Template>| {
@@ -334,12 +334,12 @@ fn brands_whose_leads_could_not_be_written_to_are_told() {
 
 proptest! {
     #[test]
-    fn keys_of_any_entropy_have_the_form(entropy: [u64; 6]) {
+    fn keys_from_any_entropy_have_the_right_form(entropy: [u64; 6]) {
         prop_assert!(CaptureKey::parse(CaptureKey::from_entropy(entropy).as_str()).is_ok());
     }
 
     #[test]
-    fn an_origin_that_is_taken_is_what_its_url_serializes_to(text in "https?://[a-zA-Z0-9.:/@*-]{0,20}") {
+    fn a_valid_origin_equals_the_serialized_origin_of_its_url(text in "https?://[a-zA-Z0-9.:/@*-]{0,20}") {
         if let Ok(origin) = WebOrigin::parse(&text) {
             prop_assert_eq!(Url::parse(&text).unwrap().origin().ascii_serialization(), origin.as_str());
         }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_call_that_begins_makes_a_lead_sending_and_says_under_which_lease() {
+fn a_begun_call_makes_a_lead_sending_and_records_its_lease() {
     let begun = begun();
     let progress = Progress { since: Some(NOW), calling: Some(LEASE), ..Progress::default() };
     let expected = Lead {
@@ -19,7 +19,7 @@ fn a_call_that_begins_makes_a_lead_sending_and_says_under_which_lease() {
 }
 
 #[test]
-fn each_end_of_a_call_has_its_state_its_error_and_its_word() {
+fn each_call_outcome_has_its_state_error_and_message_update() {
     let id = || "wamid.1".to_owned();
     let rows = [
         (End::Sent(id()), LeadState::Sent, None, LeadWord::Sent(id())),
@@ -45,12 +45,12 @@ fn each_end_of_a_call_has_its_state_its_error_and_its_word() {
 }
 
 #[test]
-fn what_was_not_taken_waits_in_the_state_it_has() {
+fn a_send_that_was_not_accepted_waits_in_its_present_state() {
     let seconds = |seconds| Some(NOW.plus(Duration::from_secs(seconds)));
     for (end, failures, throttled, next_at) in
         [(End::NotTaken, 1, 0, seconds(30)), (End::Throttled, 0, 1, seconds(5)), (End::NotCalled, 0, 0, None)]
     {
-        // A call that was begun, and one that could not be.
+        // One lead with a begun call, and one without.
         for lead in [begun(), lead()] {
             let called = lead.state == LeadState::Sending;
             let since = (called || next_at.is_some()).then_some(NOW);
@@ -65,7 +65,7 @@ fn what_was_not_taken_waits_in_the_state_it_has() {
 }
 
 #[test]
-fn what_is_never_taken_is_given_up_a_day_after_its_first_call() {
+fn a_send_that_is_never_accepted_is_given_up_a_day_after_its_first_call() {
     let day = Duration::from_secs(86_400);
     let last = begun().ended(End::NotTaken, &SendSchedule::decided(), Jitter::NONE, NOW.plus(day));
     assert_eq!((last.0.state, last.0.error), (LeadState::Failed, Some(error("GIVEN_UP"))));
@@ -76,7 +76,7 @@ fn what_is_never_taken_is_given_up_a_day_after_its_first_call() {
 }
 
 #[test]
-fn a_lead_that_is_not_written_to_says_why() {
+fn a_lead_that_is_not_sent_has_a_reason() {
     for (why, state) in [
         (NotSent::Suppressed(error("OPTED_OUT")), LeadState::Suppressed),
         (NotSent::Failed(error("NO_LINE")), LeadState::Failed),
@@ -95,7 +95,7 @@ fn a_lead_that_is_not_written_to_says_why() {
 }
 
 #[test]
-fn an_operator_may_have_tried_again_what_failed_or_is_unknown_and_nothing_else() {
+fn an_operator_can_retry_only_failed_and_unknown_leads() {
     for (state, may) in [
         (LeadState::Queued, false),
         (LeadState::Sending, false),
@@ -148,11 +148,11 @@ fn a_messages_status_never_goes_back() {
     assert_eq!(words[2].0.of(&empty, NOW), None);
 }
 
-/// What happens to a lead.
+/// An event in a lead's life.
 #[derive(Clone, Debug)]
 enum Happens {
     Ends(End),
-    /// Nothing was begun, as something was missing.
+    /// No call was begun, because something was missing.
     Misses,
     Forbidden,
     Again,
@@ -174,7 +174,7 @@ fn happens() -> impl Strategy<Value = Happens> {
 
 proptest! {
     #[test]
-    fn whatever_happens_a_lead_is_sent_once_at_most_and_its_end_is_an_end(
+    fn a_lead_is_sent_at_most_once_and_a_final_state_stays_final(
         history in prop::collection::vec((happens(), 0..40_000_u64, any::<u128>()), 0..40)
     ) {
         let waits = |waits: &[u64]| {
@@ -194,7 +194,7 @@ proptest! {
                     Some(next) => (next, LeadWord::Waits),
                     None => continue,
                 },
-                // Nobody does anything about it.
+                // Nobody works on the lead.
                 (_, None | Some(Standing::NotBefore(_))) => continue,
                 (_, Some(Standing::Interrupted)) => unreachable!("each call ends here"),
                 (Happens::Forbidden, _) => lead.not_sent(NotSent::Suppressed(PartError::of("OPTED_OUT")), now),
@@ -221,7 +221,7 @@ proptest! {
                 prop_assert_eq!(&next.progress, &Progress::default());
                 prop_assert!(word != LeadWord::Waits);
             }
-            // What was promised when it was accepted stays.
+            // The values from the acceptance never change.
             prop_assert_eq!((next.id, &next.consent, next.message), (before.id, &before.consent, before.message));
             if let Some(seen) = &mut message
                 && let Some(told) = word.of(seen, now)

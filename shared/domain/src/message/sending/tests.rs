@@ -73,7 +73,7 @@ fn message(content: Content, recipients: Vec<Recipient>) -> Message {
     }
 }
 
-/// A text and a sound, to two customers: four parts.
+/// A text and an audio file for two customers: four parts.
 fn four_parts() -> Message {
     message(written(Some("hello"), vec![sound()]), vec![recipient(7), recipient(8)])
 }
@@ -87,7 +87,7 @@ fn error(word: &str) -> PartError {
 }
 
 #[test]
-fn a_call_may_be_made_unless_one_is_under_way_or_it_is_too_early() {
+fn a_call_may_be_made_unless_one_is_in_progress_or_it_is_too_early() {
     let at = |millis| Timestamp::from_millis(NOW.as_millis() + millis);
     let waits = Progress { next_at: Some(at(1)), ..Progress::default() };
     assert_eq!(Progress::default().standing(NOW), Standing::Due);
@@ -98,7 +98,7 @@ fn a_call_may_be_made_unless_one_is_under_way_or_it_is_too_early() {
 }
 
 #[test]
-fn what_begins_remembers_its_first_call_and_forgets_when_it_was_to_be_made() {
+fn a_begun_call_keeps_the_time_of_the_first_call_and_clears_the_next_time() {
     let first = Progress::default().begun(LEASE, NOW);
     assert_eq!(first, Progress { since: Some(NOW), calling: Some(LEASE), ..Progress::default() });
     let later = Progress { failures: 2, throttled: 1, next_at: Some(NOW), calling: None, ..first };
@@ -108,7 +108,7 @@ fn what_begins_remembers_its_first_call_and_forgets_when_it_was_to_be_made() {
 }
 
 #[test]
-fn each_end_has_its_outcome() {
+fn each_call_outcome_has_its_consequence() {
     let (begun, error) = (Progress::default().begun(LEASE, NOW), PartError::of("131026"));
     let after = |end| begun.after(end, &schedule(), Jitter::NONE, NOW);
     assert_eq!(after(End::Sent("wamid".to_owned())), SendOutcome::Sent("wamid".to_owned()));
@@ -128,7 +128,7 @@ fn each_end_has_its_outcome() {
     );
     let not_taken = Progress { failures: 1, next_at: later, ..ended };
     assert_eq!(after(End::NotTaken), SendOutcome::Waits(not_taken.clone()));
-    // What could not even be begun counts from now on.
+    // If no call was begun, the retry period starts now.
     assert_eq!(
         Progress::default().after(End::NotTaken, &schedule(), Jitter::NONE, NOW),
         SendOutcome::Waits(not_taken)
@@ -140,7 +140,7 @@ fn each_end_has_its_outcome() {
 }
 
 #[test]
-fn a_part_that_was_never_called_is_due_and_a_call_is_begun_under_a_lease() {
+fn a_part_without_a_call_is_due_and_a_call_begins_under_a_lease() {
     let message = four_parts();
     assert_eq!(message.turn(NOW), Turn::Due(0));
     let later = NOW.plus(secs(1));
@@ -152,7 +152,7 @@ fn a_part_that_was_never_called_is_due_and_a_call_is_begun_under_a_lease() {
 }
 
 #[test]
-fn each_end_of_a_call_leaves_the_part_as_decided() {
+fn each_call_outcome_gives_the_part_its_status() {
     let begun = four_parts().begun(LEASE, NOW);
     let rows = [
         (End::Sent("wamid.1".to_owned()), MessageStatus::Sent, Some("wamid.1"), None),
@@ -171,7 +171,7 @@ fn each_end_of_a_call_leaves_the_part_as_decided() {
 }
 
 #[test]
-fn what_was_not_taken_is_tried_by_the_schedule_and_given_up_after_a_day() {
+fn a_part_that_was_not_accepted_is_retried_by_the_schedule_and_given_up_after_a_day() {
     let (mut message, mut now, mut calls) = (four_parts(), NOW, vec![]);
     while message.turn(now) == Turn::Due(0) {
         calls.push(now.since(NOW).as_secs());
@@ -191,7 +191,7 @@ fn what_was_not_taken_is_tried_by_the_schedule_and_given_up_after_a_day() {
 }
 
 #[test]
-fn throttling_waits_by_its_own_schedule_and_counts_no_failure() {
+fn a_throttled_part_waits_by_its_own_schedule_and_counts_no_failure() {
     let mut message = four_parts();
     for wait in [5, 10, 10] {
         message = end(&message.begun(LEASE, NOW), End::Throttled, NOW);
@@ -207,7 +207,7 @@ fn throttling_waits_by_its_own_schedule_and_counts_no_failure() {
 }
 
 #[test]
-fn what_is_throttled_for_a_day_is_given_up_too() {
+fn a_part_throttled_for_a_day_is_given_up() {
     let throttled = end(&four_parts().begun(LEASE, NOW), End::Throttled, NOW);
     let last = end(&throttled.begun(LEASE, NOW.plus(DAY)), End::Throttled, NOW.plus(DAY));
     assert_eq!(last.parts[0].error, Some(error(PartError::GIVEN_UP)));
@@ -226,7 +226,7 @@ fn a_call_that_was_not_made_leaves_the_part_due() {
 }
 
 #[test]
-fn what_cannot_be_asked_for_without_a_call_waits_like_what_was_not_taken() {
+fn a_part_without_a_begun_call_waits_like_one_that_was_not_accepted() {
     let ended = end(&four_parts(), End::NotTaken, NOW);
     assert_eq!(ended.turn(NOW), Turn::NotBefore(NOW.plus(secs(30))));
     assert_eq!((ended.parts[0].status, ended.progress.since), (MessageStatus::Sending, Some(NOW)));
@@ -248,7 +248,7 @@ fn after_the_last_part_a_message_is_finished() {
 }
 
 #[test]
-fn changes_of_one_millisecond_still_follow_each_other() {
+fn changes_in_the_same_millisecond_have_increasing_times() {
     let begun = four_parts().begun(LEASE, NOW);
     let ended = end(&begun, End::Failed(error("131026")), NOW);
     assert!(NOW < begun.updated_at && begun.updated_at < ended.updated_at);
@@ -295,7 +295,7 @@ fn line() -> Line {
     }
 }
 
-/// A template that wants a code of the caller and the first name of the contact.
+/// A template with a code that the caller gives and the first name of the contact.
 fn template() -> Template {
     let variable = |name: &str, source| Variable { name: name.to_owned(), source };
     let first_name = Source::Contact { field: ContactField::FirstName, fallback: None };
@@ -319,7 +319,7 @@ fn requested() -> Requested {
 }
 
 #[test]
-fn a_letter_says_what_the_part_says() {
+fn a_letter_contains_the_content_of_the_part() {
     let (conversation, contact, line) = (conversation(ConversationStatus::Ghost), contact(), line());
     let known = MessageKnown {
         conversation: Some(&conversation),
@@ -359,7 +359,7 @@ fn a_templates_letter_has_its_values_filled_in() {
 }
 
 #[test]
-fn what_cannot_be_sent_says_the_first_thing_that_is_in_the_way() {
+fn a_part_that_cannot_be_sent_has_the_first_reason() {
     let (active, blocked) =
         (conversation(ConversationStatus::Active), conversation(ConversationStatus::Blocked));
     let (contact, line) = (contact(), line());
@@ -431,7 +431,7 @@ fn any_end() -> impl Strategy<Value = End> {
 
 proptest! {
     #[test]
-    fn no_status_goes_backwards_and_each_change_of_one_makes_a_version(
+    fn a_status_never_goes_back_and_each_status_change_makes_a_version(
         ends in prop::collection::vec((any_end(), any::<bool>(), 0..200_000_u64), 1..40)
     ) {
         let (mut message, mut now) = (four_parts(), NOW);

@@ -34,7 +34,7 @@ fn lines() -> Lines {
     }
 }
 
-/// What is resolved, as channel and brand.
+/// The resolved line and brand, as channel and brand id.
 fn resolved(lines: &Lines, channel: Option<ChannelId>, brand: Option<BrandId>) -> Option<(String, String)> {
     match lines.resolve(channel.as_ref(), brand.as_ref()) {
         Ok((line, brand)) => Some((line.channel.as_str().to_owned(), brand.as_str().to_owned())),
@@ -46,20 +46,20 @@ fn resolved(lines: &Lines, channel: Option<ChannelId>, brand: Option<BrandId>) -
 }
 
 #[test]
-fn a_participant_is_reached_on_the_line_named_else_the_brands_else_the_default() {
+fn a_participant_gets_the_given_line_else_the_brands_else_the_default() {
     let rows = [
         (None, None, Some(("1", "alpha"))),
         (Some("3"), None, Some(("3", "beta"))),
         (None, Some("beta"), Some(("2", "beta"))),
         (Some("3"), Some("beta"), Some(("3", "beta"))),
-        // A brand without a line writes from the default one, in its own name; also when both are spelled out.
+        // A brand without a line sends from the default line under its own name, also if both are given.
         (None, Some("gamma"), Some(("1", "gamma"))),
         (Some("1"), Some("gamma"), Some(("1", "gamma"))),
         (Some("2"), Some("gamma"), None),
         // Lines of other brands.
         (Some("3"), Some("alpha"), None),
         (Some("1"), Some("beta"), None),
-        // Nobody's names, whatever stands beside them.
+        // Ids that do not exist, in any combination.
         (Some("9"), None, None),
         (Some("9"), Some("beta"), None),
         (None, Some("delta"), None),
@@ -73,7 +73,7 @@ fn a_participant_is_reached_on_the_line_named_else_the_brands_else_the_default()
 }
 
 #[test]
-fn without_a_default_line_somebody_has_to_name_one() {
+fn without_a_default_line_the_request_or_brand_must_give_one() {
     let none = Lines { default: None, ..lines() };
     assert_eq!(resolved(&none, None, None), None);
     assert_eq!(resolved(&none, None, Some(brand_id("gamma"))), None);
@@ -82,7 +82,7 @@ fn without_a_default_line_somebody_has_to_name_one() {
     assert_eq!(resolved(&Lines::default(), None, None), None);
 }
 
-/// Up to four lines of up to three brands; each brand writes from one of its lines or from none.
+/// Up to four lines of up to three brands. Each brand has one of its lines as default, or none.
 fn any_lines() -> impl Strategy<Value = Lines> {
     let choices = prop::collection::vec(any::<prop::sample::Index>(), 4);
     let owners = prop::collection::vec(0..3usize, 0..4);
@@ -107,7 +107,7 @@ fn any_lines() -> impl Strategy<Value = Lines> {
 
 proptest! {
     #[test]
-    fn what_was_resolved_keeps_what_was_named_and_means_the_same_when_spelled_out(
+    fn a_resolved_pair_keeps_the_given_ids_and_resolves_to_itself(
         lines in any_lines(),
         named in prop::option::of(0..5usize),
         brand in prop::option::of(0..4usize),
@@ -134,14 +134,14 @@ proptest! {
 }
 
 #[test]
-fn a_brands_first_line_becomes_its_own_and_later_ones_do_not() {
+fn a_brands_first_line_becomes_its_default_and_later_ones_do_not() {
     let first = lines().admit_line(&line("4", "gamma")).unwrap().unwrap();
     assert_eq!(first, Brand { line: Some(channel("4")), version: 2, ..brand("gamma", None) });
     assert_eq!(lines().admit_line(&line("4", "beta")), Ok(None));
 }
 
 #[test]
-fn a_workspace_takes_50_lines_and_50_brands_each_id_once() {
+fn a_workspace_admits_50_lines_and_50_brands_with_unique_ids() {
     let unknown = LinesRefused::UnknownBrand(brand_id("delta"));
     assert_eq!(lines().admit_line(&line("4", "delta")), Err(unknown));
     assert_eq!(lines().admit_line(&line("3", "alpha")), Err(LinesRefused::LineExists(channel("3"))));
@@ -159,7 +159,7 @@ fn a_workspace_takes_50_lines_and_50_brands_each_id_once() {
 }
 
 #[test]
-fn an_id_from_elsewhere_is_1_to_128_characters_and_not_blank() {
+fn an_external_id_has_1_to_128_characters_and_is_not_blank() {
     for good in ["1055500001", "marca de viajes", "é", &"x".repeat(128)] {
         assert_eq!(BrandId::parse(good).unwrap().as_str(), good);
     }
@@ -171,7 +171,7 @@ fn an_id_from_elsewhere_is_1_to_128_characters_and_not_blank() {
 }
 
 #[test]
-fn a_lines_channel_means_nothing_but_itself_in_a_url() {
+fn a_lines_channel_has_no_special_characters_of_urls() {
     let made = |id: &str| {
         let account = BusinessAccountId::parse("1").unwrap();
         Line::new(workspace(), channel(id), brand_id("alpha"), account, NOW)
@@ -185,7 +185,7 @@ fn a_lines_channel_means_nothing_but_itself_in_a_url() {
 }
 
 #[test]
-fn a_token_fits_a_header_and_prints_redacted() {
+fn a_token_has_only_visible_characters_and_prints_redacted() {
     let token = Line::token("EAAB-token_1.2|3").unwrap();
     assert_eq!((token.expose(), format!("{token:?}").as_str()), ("EAAB-token_1.2|3", "[redacted]"));
     assert!(Line::token(&"x".repeat(4_096)).is_ok());
@@ -195,7 +195,7 @@ fn a_token_fits_a_header_and_prints_redacted() {
 }
 
 #[test]
-fn the_providers_words_are_read_back() {
+fn the_names_of_providers_parse() {
     assert_eq!(Provider::parse("WHATSAPP"), Ok(Provider::WhatsApp));
     assert_eq!(Provider::parse("SMS"), Err(Unfit::NotOneOf { expected: &["WHATSAPP"] }));
 }

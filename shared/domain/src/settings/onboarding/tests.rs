@@ -48,8 +48,8 @@ fn template(n: u128, callers: &[&str], approved: &[u32]) -> Template {
     }
 }
 
-/// 1 and 2 can be sent by anybody on either line, 3 needs two values, 4 is approved for one account of two,
-/// 5 needs a value and is approved nowhere.
+/// Templates 1 and 2 need no values and are approved for both lines. 3 needs two values. 4 is approved for
+/// one of the two accounts. 5 needs a value and is approved for none.
 fn templates() -> BTreeMap<TemplateId, Template> {
     let all = [
         template(1, &[], &[1, 2]),
@@ -79,7 +79,7 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_callers_templates_replace_the_sequence_or_its_first_and_omitted_ones_nothing() {
+fn requested_templates_replace_the_sequence_or_its_first_one_and_absent_ones_nothing() {
     let one = [request(9, &[])];
     type Row<'a> = (Override, &'a [u128], Option<&'a [Requested]>, &'a [u128]);
     let rows: [Row<'_>; 9] = [
@@ -101,7 +101,7 @@ fn a_callers_templates_replace_the_sequence_or_its_first_and_omitted_ones_nothin
 }
 
 #[test]
-fn the_callers_templates_are_sent_first_with_their_values_and_then_the_configured_ones() {
+fn requested_templates_come_first_with_their_values_and_the_configured_ones_follow() {
     let requested = [request(3, &["code", "at"]), request(1, &[]), request(1, &[])];
     let plan = set_up(Override::FirstOnly, &[4, 2, 1]).plan(Some(&requested), &templates(), &[line(1, 1)]);
     let [first, second, third] = requested;
@@ -109,7 +109,7 @@ fn the_callers_templates_are_sent_first_with_their_values_and_then_the_configure
 }
 
 #[test]
-fn a_template_is_refused_for_the_first_of_its_faults() {
+fn a_template_is_refused_for_its_first_fault() {
     let (both, none) = (vec![line(1, 1), line(2, 2)], vec![]);
     let (by_caller, configured) = (Origin::Request, Origin::WorkspaceConfiguration);
     let missing = |n, of: &[&str]| Refused::MissingParameters { template: id(n), parameters: names(of) };
@@ -119,7 +119,7 @@ fn a_template_is_refused_for_the_first_of_its_faults() {
     let rows: [Row<'_>; 15] = [
         (Some(request(9, &["x"])), &[], &both, unknown(9, by_caller)),
         (Some(request(5, &["zoo", "x"])), &[], &both, foreign(5, &["x", "zoo"])),
-        // What comes from the contact is not the caller's to give.
+        // A caller may not give the values that come from the contact.
         (Some(request(1, &["name"])), &[], &both, foreign(1, &["name"])),
         (Some(request(3, &[])), &[], &both, missing(3, &["code", "at"])),
         (Some(request(3, &["code"])), &[], &both, missing(3, &["at"])),
@@ -130,7 +130,7 @@ fn a_template_is_refused_for_the_first_of_its_faults() {
         (None, &[3], &none, needs_caller(3)),
         (None, &[5], &both, needs_caller(5)),
         (None, &[4], &both, not_approved(4, 2, configured)),
-        // The caller's before the configured ones, and each scope from its first.
+        // Requested templates are checked before configured ones, and each list from its beginning.
         (Some(request(4, &[])), &[1, 9], &both, not_approved(4, 2, by_caller)),
         (Some(request(1, &[])), &[9, 3, 9], &both, needs_caller(3)),
         (Some(request(1, &[])), &[9, 4, 3], &both, not_approved(4, 2, configured)),
@@ -144,16 +144,16 @@ fn a_template_is_refused_for_the_first_of_its_faults() {
 }
 
 #[test]
-fn what_is_replaced_entirely_is_not_looked_at() {
+fn replaced_templates_are_not_checked() {
     let requested = [request(1, &[])];
     let plan = set_up(Override::Entire, &[9, 3, 4]).plan(Some(&requested), &templates(), &[line(2, 2)]);
     assert_eq!(plan, Ok(requested.to_vec()));
 }
 
 proptest! {
-    /// Whatever is asked for: a plan can be sent as it stands, and a refusal names the first template at fault.
+    /// For any request, a plan can be sent as it is, and a refusal names the first template at fault.
     #[test]
-    fn a_plan_can_be_sent_and_a_refusal_names_the_first_that_cannot(
+    fn a_plan_can_be_sent_and_a_refusal_names_the_first_template_at_fault(
         requested in prop::option::of(prop::collection::vec((1..7u128, prop::collection::btree_set(0..3usize, 0..3)), 0..4)),
         sequence in prop::collection::vec(1..7u128, 0..4),
         first_only in any::<bool>(),
@@ -199,14 +199,14 @@ proptest! {
 }
 
 #[test]
-fn a_sequence_has_10_templates_at_most() {
+fn a_sequence_has_at_most_10_templates() {
     let all: Vec<TemplateId> = (1..=11).map(id).collect();
     assert_eq!(Onboarding::new(Override::Entire, all[..10].to_vec()).unwrap().sequence, all[..10]);
     assert_eq!(Onboarding::new(Override::Entire, all), Err(SequenceTooLong));
 }
 
 #[test]
-fn the_words_for_overriding_are_read_back() {
+fn the_names_for_overriding_parse() {
     for name in Override::NAMES {
         assert_eq!(Override::parse(name).unwrap().as_str(), *name);
     }

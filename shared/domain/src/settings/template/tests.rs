@@ -59,7 +59,7 @@ fn given(parameters: &[(&str, &str)]) -> Parameters {
 }
 
 #[test]
-fn a_template_is_made_as_it_was_asked_for() {
+fn a_new_template_has_the_requested_fields() {
     let variables = vec![caller("code"), of_contact("name", "firstName", Some("there"))];
     let template = made(NewTemplate { variables: variables.clone(), ..wanted() }).unwrap();
     let expected = Template {
@@ -88,7 +88,7 @@ fn a_templates_name_is_lower_case_letters_digits_and_underscores() {
 }
 
 #[test]
-fn a_templates_language_is_a_code_of_the_provider() {
+fn a_templates_language_is_a_code_in_the_providers_form() {
     for good in ["es", "en_US", "fil", "zh_HK"] {
         assert!(made(NewTemplate { language: good, ..wanted() }).is_ok(), "{good}");
     }
@@ -99,7 +99,7 @@ fn a_templates_language_is_a_code_of_the_provider() {
 }
 
 #[test]
-fn a_template_takes_20_variables_each_name_once() {
+fn a_template_has_at_most_20_variables_with_unique_names() {
     let all: Vec<Variable> = (0..=Template::MAX_VARIABLES).map(|n| caller(&format!("v{n}"))).collect();
     assert!(made(NewTemplate { variables: all[..20].to_vec(), ..wanted() }).is_ok());
     let refused = made(NewTemplate { variables: all, ..wanted() });
@@ -132,7 +132,7 @@ fn a_value_is_1_to_1024_characters_not_blank_and_prints_redacted() {
 }
 
 #[test]
-fn an_approval_given_or_taken_twice_changes_nothing() {
+fn a_repeated_approval_or_revocation_changes_nothing() {
     let template = made(wanted()).unwrap();
     let approved = template.approved_for(&account(1)).unwrap().unwrap();
     assert_eq!((approved.approved_by.clone(), approved.version), ([account(1)].into(), 2));
@@ -142,7 +142,7 @@ fn an_approval_given_or_taken_twice_changes_nothing() {
 }
 
 #[test]
-fn a_template_is_approved_for_250_accounts_at_most() {
+fn a_template_has_at_most_250_approvals() {
     let all: BTreeSet<BusinessAccountId> = (0..Template::MAX_APPROVALS).map(account).collect();
     let full = made(NewTemplate { approved_by: all.clone(), ..wanted() }).unwrap();
     assert_eq!(full.approved_for(&account(Template::MAX_APPROVALS)), Err(TemplateUnfit::TooManyApprovals));
@@ -153,14 +153,14 @@ fn a_template_is_approved_for_250_accounts_at_most() {
 }
 
 #[test]
-fn only_what_the_caller_fills_is_a_parameter() {
+fn only_variables_that_the_caller_fills_are_parameters() {
     let variables = vec![caller("b"), of_contact("name", "firstName", None), caller("a")];
     let template = made(NewTemplate { variables, ..wanted() }).unwrap();
     assert_eq!(template.caller_parameters().collect::<Vec<_>>(), ["b", "a"]);
 }
 
 #[test]
-fn a_body_is_filled_in_its_order_from_caller_contact_and_fall_back() {
+fn variables_are_filled_in_order_from_caller_contact_and_fallback() {
     let code = given(&[("code", "A 1"), ("name", "not for this")]);
     type Row = (Vec<Variable>, Result<&'static [&'static str], &'static str>);
     let rows: [Row; 8] = [
@@ -183,7 +183,7 @@ fn a_body_is_filled_in_its_order_from_caller_contact_and_fall_back() {
 }
 
 #[test]
-fn white_space_is_made_single_spaces_as_the_provider_demands() {
+fn white_space_becomes_single_spaces() {
     let variables = vec![caller("text"), of_contact("name", "lastName", Some(" dear\n friend "))];
     let template = made(NewTemplate { variables, ..wanted() }).unwrap();
     let filled = template.filled_for(&contact(), &given(&[("text", "\tone\n\ntwo     three ")]));
@@ -192,7 +192,7 @@ fn white_space_is_made_single_spaces_as_the_provider_demands() {
 
 proptest! {
     #[test]
-    fn no_value_that_can_be_given_breaks_the_providers_rules(text in ".{1,40}") {
+    fn no_valid_value_breaks_the_providers_rules(text in ".{1,40}") {
         prop_assume!(ParameterValue::parse(&text).is_ok());
         let template = made(NewTemplate { variables: vec![caller("text")], ..wanted() }).unwrap();
         let filled = template.filled_for(&contact(), &given(&[("text", &text)])).unwrap();
@@ -204,7 +204,7 @@ proptest! {
 }
 
 #[test]
-fn the_words_for_contact_fields_are_read_back() {
+fn the_names_of_contact_fields_parse() {
     for name in ContactField::NAMES {
         assert_eq!(ContactField::parse(name).unwrap().as_str(), *name);
     }

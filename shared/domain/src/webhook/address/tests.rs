@@ -112,9 +112,9 @@ fn every_class_of_special_address_is_refused() {
     }
 }
 
-/// What is not the public internet's, once more and from other books: IANA's two special-purpose registries line by line,
-/// and for IPv6 the blocks of its address space that are not global unicast. Written as there, and read by another
-/// piece of code than the table above.
+/// The addresses outside the public internet, from independent sources: IANA's two special-purpose registries
+/// line by line, and for IPv6 the blocks that are not global unicast. The text is copied from the registries,
+/// and the code that reads it is separate from the table under test.
 const REGISTRIES: &[&str] = &[
     // iana-ipv4-special-registry.
     "0.0.0.0/8",
@@ -142,7 +142,7 @@ const REGISTRIES: &[&str] = &[
     "203.0.113.0/24",
     "240.0.0.0/4",
     "255.255.255.255/32",
-    // Its multicast, and what is one provider's own.
+    // IPv4 multicast, and one provider's own address.
     "224.0.0.0/4",
     "168.63.129.16/32",
     // iana-ipv6-special-registry.
@@ -189,11 +189,11 @@ const REGISTRIES: &[&str] = &[
     "fe00::/9",
     "fec0::/10",
     "ff00::/8",
-    // ipv6-unicast-address-assignments: given back.
+    // ipv6-unicast-address-assignments: returned.
     "3ffe::/16",
 ];
 
-/// First and last address of a line, as numbers, and whether it is one of IPv4's.
+/// The first and last address of a line as numbers, and whether they are IPv4.
 fn bounds(line: &str) -> (bool, u128, u128) {
     let (first, length) = line.split_once('/').unwrap();
     let (is_v4, first, bits) = match first.parse().unwrap() {
@@ -221,7 +221,7 @@ fn address_of(is_v4: bool, number: u128) -> IpAddr {
 }
 
 #[test]
-fn at_the_bounds_of_each_line_of_the_registries_the_verdict_is_theirs() {
+fn at_the_bounds_of_each_registry_line_the_verdict_matches_the_registry() {
     for line in REGISTRIES {
         let (is_v4, first, last) = bounds(line);
         for number in [first.wrapping_sub(1), first, first.midpoint(last), last, last.wrapping_add(1)] {
@@ -232,7 +232,7 @@ fn at_the_bounds_of_each_line_of_the_registries_the_verdict_is_theirs() {
     }
 }
 
-/// Addresses from everywhere, and more than their share from within and around the registered ranges.
+/// Any address, with a greater share from within and around the registered ranges.
 fn anywhere() -> impl Strategy<Value = IpAddr> {
     let beside = (0..REGISTRIES.len(), any::<u128>(), -3_i128..=3).prop_map(|(line, far, near)| {
         let (is_v4, first, last) = bounds(REGISTRIES[line]);
@@ -252,14 +252,14 @@ fn anywhere() -> impl Strategy<Value = IpAddr> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_096))]
     #[test]
-    fn an_address_is_public_exactly_where_no_registry_names_it(address in anywhere()) {
+    fn an_address_is_public_exactly_if_no_registry_lists_it(address in anywhere()) {
         prop_assert_eq!(is_public(address), !is_registered(address), "{}", address);
     }
 }
 
 proptest! {
     #[test]
-    fn no_address_that_the_standard_library_calls_special_is_public(bits: u32) {
+    fn an_address_that_the_standard_library_calls_special_is_never_public(bits: u32) {
         let address = Ipv4Addr::from_bits(bits);
         let special = address.is_private() || address.is_loopback() || address.is_link_local()
             || address.is_multicast() || address.is_broadcast() || address.is_documentation()
@@ -268,7 +268,7 @@ proptest! {
     }
 
     #[test]
-    fn no_ipv6_spelling_of_an_ipv4_address_is_public(bits: u32) {
+    fn an_ipv6_form_of_an_ipv4_address_is_never_public(bits: u32) {
         let address = Ipv4Addr::from_bits(bits);
         let [a, b] = [(bits >> 16) as u16, bits as u16];
         for spelling in [

@@ -9,7 +9,7 @@ fn refused(text: &str) -> Option<UrlRefused> {
 }
 
 #[test]
-fn a_url_of_a_public_host_on_443_or_8443_is_taken() {
+fn a_url_of_a_public_host_on_443_or_8443_is_valid() {
     for (text, normal) in [
         ("https://hooks.example.com/in?x=1", "https://hooks.example.com/in?x=1"),
         ("https://hooks.example.com:443", "https://hooks.example.com/"),
@@ -26,7 +26,7 @@ fn a_url_of_a_public_host_on_443_or_8443_is_taken() {
 
 proptest! {
     #[test]
-    fn what_is_taken_reads_back(
+    fn a_valid_url_restores_from_its_text(
         host in prop_oneof!["[a-zé]{1,9}\\.example\\.org", "[a-zA-Z0-9.:\\[\\]é%-]{1,20}", "\\PC{1,12}"],
         path in "[/?@:\\\\a-z%é<>|{}'\"^`.]{0,900}",
     ) {
@@ -37,7 +37,7 @@ proptest! {
 }
 
 #[test]
-fn every_other_url_is_refused_for_its_reason() {
+fn every_invalid_url_is_refused_for_its_reason() {
     use UrlRefused::*;
     let long = format!("https://example.com/{}", "a".repeat(EndpointUrl::MAX));
     let long_once_encoded = format!("https://example.com/{}", "é".repeat(EndpointUrl::MAX / 3));
@@ -169,7 +169,7 @@ fn an_address_that_is_not_public_is_refused_in_every_spelling() {
     }
 }
 
-/// One number of an IPv4 address, in a base that URLs know, with zeros before it.
+/// One number of an IPv4 address in a base that URLs allow, with leading zeros.
 fn number(base: u8, zeros: usize, value: u32) -> String {
     let zeros = "0".repeat(zeros);
     match base {
@@ -180,8 +180,8 @@ fn number(base: u8, zeros: usize, value: u32) -> String {
     }
 }
 
-/// A host's text with some of its characters written otherwise, as URLs allow: percent-encoded, wide, or with another
-/// full stop.
+/// The host with some characters in another form that URLs allow: percent-encoded, full-width, or with
+/// another full stop.
 fn disguised(host: &str, ways: &[u8]) -> String {
     let disguise = |(c, way): (char, &u8)| match (c, way % 8) {
         ('.', 1) => "。".to_owned(),
@@ -196,7 +196,7 @@ fn disguised(host: &str, ways: &[u8]) -> String {
     host.chars().zip(ways.iter().cycle()).map(disguise).collect()
 }
 
-/// An address of IPv4 that is not public, by the parts that URLs allow: the last of them fills what is left.
+/// A non-public IPv4 address in the parts that URLs allow. The last part fills the remaining bytes.
 fn spelled_v4() -> impl Strategy<Value = (Ipv4Addr, String)> {
     let networks: [(u32, u32); 8] = [
         (0x7f00_0000, 8),
@@ -228,7 +228,8 @@ fn spelled_v4() -> impl Strategy<Value = (Ipv4Addr, String)> {
     )
 }
 
-/// An address of IPv6 that holds an IPv4 one, or is not public itself; short or long, small or large.
+/// An IPv6 address that contains an IPv4 address or is not public itself; short or long, in lower or upper
+/// case.
 fn spelled_v6(address: Ipv4Addr, form: u8, low: u16, long: bool) -> String {
     let [a, b] = [(address.to_bits() >> 16) as u16, address.to_bits() as u16];
     let segments = match form {
@@ -257,9 +258,10 @@ fn spelled_v6(address: Ipv4Addr, form: u8, low: u16, long: bool) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_048))]
     #[test]
-    fn no_spelling_of_an_address_that_is_not_public_is_taken((address, host) in spelled_v4()) {
+    fn no_spelling_of_a_non_public_address_is_valid((address, host) in spelled_v4()) {
         let text = format!("https://{host}/in");
-        // A spelling that the URL standard does not know is no URL; one that it knows names that address.
+        // A spelling that the URL standard does not allow is not a URL. An allowed spelling gives exactly
+        // that address.
         let url = EndpointUrl::restore(&text);
         if let Ok(url) = &url {
             prop_assert_eq!(url.as_url().host(), Some(Host::Ipv4(address)), "{}", text);
@@ -268,7 +270,7 @@ proptest! {
     }
 
     #[test]
-    fn no_spelling_of_ipv6_leads_to_an_address_that_is_not_public(
+    fn no_ipv6_spelling_leads_to_a_non_public_address(
         (address, _) in spelled_v4(), form in 0_u8..10, low: u16, long: bool,
     ) {
         let text = format!("https://{}:8443/", spelled_v6(address, form, low, long));
@@ -295,7 +297,7 @@ fn a_trusted_receiver_is_an_exact_origin_and_still_https_without_userinfo() {
 }
 
 #[test]
-fn what_a_customer_put_into_a_url_does_not_print() {
+fn secrets_in_a_customers_url_print_redacted() {
     let url = EndpointUrl::parse("https://example.com/in/s3cret?token=s3cret", &TrustedReceivers::none());
     assert_eq!(format!("{:?}", url.unwrap()), "https://example.com/[redacted]");
 }
