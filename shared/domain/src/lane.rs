@@ -1,4 +1,4 @@
-//! Lanes: units of work that one worker processes at a time.
+//! Lanes: the units by which work is scheduled. Only one worker at a time processes a lane.
 //!
 //! The service schedules lanes, not single pieces of work: a lane has an entry in a due index, and a queue
 //! message contains only the id of a lane. The worker finds the work in the lane's own partition.

@@ -17,7 +17,8 @@ impl RetrySchedule {
     const DEFAULT_SECONDS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
     const MAX_WAITS: usize = 30;
     const MAX_SECONDS: u64 = 7 * 86_400;
-    /// The limit of a receiver's `Retry-After`: 12 hours. A longer wait would make the delivery useless.
+    /// The limit of a receiver's `Retry-After`: 12 hours. After a longer wait, nobody would look
+    /// for the delivery any more.
     const MAX_RETRY_AFTER: Duration = Duration::from_secs(12 * 3_600);
 
     /// A schedule with these waits, for schedules that no deployment parameter sets.

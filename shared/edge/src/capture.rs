@@ -56,8 +56,8 @@ impl fmt::Debug for CaptureRequest {
 /// The content of a request.
 #[derive(Debug)]
 pub struct Asked {
-    /// The workspace whose settings apply: the one in the URL, otherwise the one in the body, otherwise
-    /// [`NOBODY`].
+    /// The workspace whose settings apply: the one in the URL, otherwise the one in the body, otherwise an id
+    /// that no workspace has.
     pub workspace: WorkspaceId,
     /// The lead, or why it is invalid.
     pub lead: Result<LeadRequest, LeadProblem>,
@@ -90,7 +90,7 @@ impl CaptureRequest {
         self.header("user-agent").first().copied()
     }
 
-    /// The workspace in the URL, for a preflight request; [`NOBODY`] if there is none.
+    /// The workspace in the URL, for a preflight request. Without one, an id that no workspace has.
     pub fn workspace(&self) -> WorkspaceId {
         self.on_url().unwrap_or_default().unwrap_or(NOBODY)
     }
@@ -100,8 +100,8 @@ impl CaptureRequest {
         let (on_url, body) = (self.on_url(), self.json());
         let in_body = body.as_ref().ok().and_then(|body| body.get("workspaceId")).and_then(Value::as_str);
         let in_body = in_body.and_then(|id| WorkspaceId::parse(id).ok());
-        // If the URL contains a workspace, only that workspace's pages may read the response, even if the id
-        // is invalid.
+        // If the URL contains a workspace id, only that workspace's pages may read the response. If the id is
+        // invalid, no page may.
         let workspace = match &on_url {
             Ok(Some(on_url)) => *on_url,
             Ok(None) => in_body.unwrap_or(NOBODY),

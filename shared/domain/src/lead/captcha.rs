@@ -40,7 +40,7 @@ macro_rules! hundredths {
 }
 
 hundredths! {
-    /// The probability that a visitor is human, from 0 (a machine) to 1. Printed as `0.9`.
+    /// The score of a visitor, from 0 (a machine) to 1 (a human). Printed as `0.9`.
     Score;
     /// The least score of an accepted lead. Printed as `0.5`.
     Threshold;

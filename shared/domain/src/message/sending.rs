@@ -164,7 +164,7 @@ impl Message {
         }
     }
 
-    /// The message with its current part, if there is one, in this status. The status is not below the
+    /// The message with its current part, if there is one, in this status. It must not be below the
     /// present one.
     fn moved(
         &self,

@@ -76,7 +76,7 @@ impl Progress {
                 let next = schedule.retries.repeating(failures, Jitter::NONE, now);
                 Self { failures, ..not_calling() }.waiting(next, schedule, now)
             }
-            // A throttled recipient has many sends. Jitter spreads their retries.
+            // A rate limit usually affects many sends. Jitter spreads their retries.
             End::Throttled => {
                 let throttled = self.throttled + 1;
                 let next = schedule.throttled.repeating(throttled, jitter, now);

@@ -21,7 +21,7 @@ const fn v6(segments: [u16; 8], prefix: u32, name: &'static str) -> Range<Ipv6Ad
 }
 
 /// The complete IANA IPv4 Special-Purpose Address Registry. The few globally reachable entries are included,
-/// because no customer runs a receiver there. The table also contains multicast, the reserved rest, and one
+/// because no tenant runs a receiver there. The table also contains multicast, the reserved rest, and one
 /// public address that is a control service inside its cloud.
 const REFUSED_V4: &[Range<Ipv4Addr>] = &[
     v4([0, 0, 0, 0], 8, "this network"),
@@ -61,7 +61,7 @@ const REFUSED_V6: &[Range<Ipv6Addr>] = &[
 ];
 
 /// Whether an address belongs to the public internet. Addresses that are special in IANA's registries do not.
-/// IPv6 addresses that contain an IPv4 address do not either, because a customer can write the IPv4 address
+/// IPv6 addresses that contain an IPv4 address do not either, because a tenant can write the IPv4 address
 /// directly.
 pub fn is_public(address: IpAddr) -> bool {
     match address {

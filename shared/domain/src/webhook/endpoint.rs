@@ -125,7 +125,7 @@ pub enum DisabledReason {
     Operator,
     /// The endpoint responded with 410.
     Gone,
-    /// The endpoint only failed for five days.
+    /// Every attempt failed for five days.
     Failing,
 }
 

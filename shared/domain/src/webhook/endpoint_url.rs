@@ -32,7 +32,7 @@ impl EndpointUrl {
     /// Parses a URL from a row. Each delivery checks whether it may be called ([`EndpointUrl::reach`]),
     /// because the deployment's trusted receivers may have changed since the row was written.
     pub fn restore(text: &str) -> Result<Self, UrlRefused> {
-        // The URL standard ignores tabs, newlines and outer spaces. Such a URL is more likely a customer's
+        // The URL standard ignores tabs, newlines and outer spaces. Such a URL is more likely a tenant's
         // mistake.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(UrlRefused::NotAUrl);
@@ -95,7 +95,7 @@ fn is_public_name(name: &str) -> bool {
     name.contains('.') && !EndpointUrl::PRIVATE_SUFFIXES.into_iter().any(under)
 }
 
-// The path or the query may contain a customer's token, so logs contain only the host.
+// The path or the query may contain a tenant's token, so logs contain only the host.
 impl fmt::Debug for EndpointUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "https://{}/[redacted]", self.0.host_str().unwrap_or_default())

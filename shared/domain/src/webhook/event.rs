@@ -46,7 +46,7 @@ pub enum EventType {
 }
 
 words!(
-    /// The dotted names, in the order of the README's table.
+    /// The dotted names, in the order of the table in `docs/webhooks.md`.
     EventType {
         ContactCreated: "contact.created",
         ContactUpdated: "contact.updated",

@@ -1,4 +1,4 @@
-//! The secrets of an endpoint: the signing secrets and the customer's API key.
+//! The secrets of an endpoint: the signing secrets and the tenant's API key.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 /// The secrets of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointSecrets {
-    /// The customer's own API key, which each delivery contains.
+    /// The tenant's own API key, which each delivery contains.
     pub api_key: ReceiverKey,
     /// The secrets that sign the deliveries.
     pub signing: SigningSecrets,
@@ -143,7 +143,7 @@ impl SigningSecret {
     }
 }
 
-/// The customer's API key, sent unchanged in a header: 1 to 256 visible ASCII characters. Its debug output is
+/// The tenant's API key, sent unchanged in a header: 1 to 256 visible ASCII characters. Its debug output is
 /// redacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiverKey(Secret);

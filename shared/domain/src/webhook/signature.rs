@@ -15,7 +15,7 @@ use crate::secret::Secret;
 use crate::time::Timestamp;
 use crate::webhook::secrets::EndpointSecrets;
 
-/// The customer's own API key.
+/// The tenant's own API key.
 pub const API_KEY: &str = "x-service-api-key";
 /// `sha256=` and the hex HMAC-SHA256 of the body. The key is the UTF-8 bytes of the displayed secret.
 pub const SIGNATURE: &str = "x-service-signature";

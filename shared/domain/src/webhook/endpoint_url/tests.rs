@@ -297,7 +297,7 @@ fn a_trusted_receiver_is_an_exact_origin_and_still_https_without_userinfo() {
 }
 
 #[test]
-fn secrets_in_a_customers_url_print_redacted() {
+fn secrets_in_a_tenants_url_print_redacted() {
     let url = EndpointUrl::parse("https://example.com/in/s3cret?token=s3cret", &TrustedReceivers::none());
     assert_eq!(format!("{:?}", url.unwrap()), "https://example.com/[redacted]");
 }
