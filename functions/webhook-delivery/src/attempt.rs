@@ -1,4 +1,4 @@
-//! One delivery, one attempt.
+//! The attempt of one delivery.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -15,28 +15,29 @@ use crate::feed::{Needed, Source};
 use crate::run::Run;
 use crate::transport::{Answer, Post, Transport, Unanswered};
 
-/// A delivery that is to be attempted.
+/// A delivery to attempt.
 #[derive(Debug)]
 pub(crate) struct Work {
-    /// As it was read; what an operator asks for has the whole schedule ahead.
+    /// The delivery as it was read. If a job asked for it, its retry schedule starts anew.
     pub(crate) delivery: Delivery,
     pub(crate) source: Source,
     pub(crate) needed: Arc<Needed>,
-    /// What leads back to it, should its post kill this worker; put before a careful post that a job asks for.
+    /// The pointer that leads back to the delivery if its post kills this worker. A careful visit sets it for a
+    /// delivery that only a job asks for.
     pub(crate) leads_back: Option<Pointer>,
 }
 
 /// How an attempt ended.
 pub(crate) enum Ended {
-    /// The receiver answered, or failed to.
+    /// The receiver answered, or the post failed.
     Posted(Attempt),
-    /// Nothing left our own network: that is no attempt.
+    /// The network of the deployment let nothing out. This does not count as an attempt.
     NotSent,
-    /// Trouble of our own: that is no attempt.
+    /// The tables failed. This does not count as an attempt.
     Trouble(StoreError),
 }
 
-/// What is to be done about a delivery without its event.
+/// The next state of a delivery whose event is missing.
 pub(crate) fn without_event(delivery: &Delivery, now: Timestamp) -> Delivery {
     if now.since(delivery.recorded_at()) > EVENT_LOST {
         delivery.ended(DeliveryState::Cancelled)
@@ -45,8 +46,8 @@ pub(crate) fn without_event(delivery: &Delivery, now: Timestamp) -> Delivery {
     }
 }
 
-/// Makes an attempt. Where workers died in this lane before (`is_careful`), the delivery notes first that a post
-/// begins: should it be what kills them, whoever comes next counts it as a failed attempt.
+/// Makes an attempt. If earlier workers died in this lane (`is_careful`), the function first records in the delivery
+/// that a post begins. If the post kills this worker, the next one counts it as a failed attempt.
 pub(crate) async fn attempt<T: Transport>(
     run: &Run<'_, T>,
     work: &Work,
@@ -54,7 +55,8 @@ pub(crate) async fn attempt<T: Transport>(
 ) -> (Timestamp, Ended) {
     let (at, begun) = (run.store.now(), Instant::now());
     let ended = AssertUnwindSafe(post(run, work, is_careful, at)).catch_unwind().await;
-    // It may do so each time: by the schedule it comes to an end, and keeps nobody else waiting.
+    // The attempt may panic each time. A failed attempt follows the retry schedule, so the retries end and do not
+    // delay other deliveries.
     let ended = ended.unwrap_or_else(|_| {
         tracing::error!(delivery = %work.delivery.id(), "the attempt panicked");
         let outcome = AttemptOutcome::Failed(AttemptError::WorkerDied);
@@ -87,7 +89,7 @@ async fn post<T: Transport>(run: &Run<'_, T>, work: &Work, is_careful: bool, at:
         Ok(answer) => answer.outcome(now),
         Err(Unanswered::Failed(error)) => AttemptOutcome::Failed(*error),
         Err(Unanswered::NotSent) => {
-            // What was never sent killed nobody.
+            // The request was never sent, so it cannot kill a worker.
             if is_careful && let Err(error) = note(None).await {
                 return Ended::Trouble(error);
             }
@@ -99,7 +101,7 @@ async fn post<T: Transport>(run: &Run<'_, T>, work: &Work, is_careful: bool, at:
     Ended::Posted(Attempt { number, at, took, outcome, answer })
 }
 
-/// For how long it is tried to note that a post begins.
+/// The time limit to record that a post begins.
 const BEGIN: Duration = Duration::from_secs(2);
 
 impl Answer {
@@ -109,7 +111,7 @@ impl Answer {
     }
 }
 
-/// One line for each attempt that was not acknowledged.
+/// Logs one line for each attempt that was not acknowledged.
 pub(crate) fn told(work: &Work, attempt: &Attempt, state: DeliveryState) {
     let Some(error) = attempt.outcome.error_code() else { return };
     let status = match attempt.outcome {

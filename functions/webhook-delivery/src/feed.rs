@@ -1,4 +1,4 @@
-//! What a visit reads: pages of deliveries from the three ranges of its lane, each with all that its posts need.
+//! What a visit reads: pages of deliveries from the three ranges of its lane, with everything that their posts need.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -6,18 +6,18 @@ use std::sync::Arc;
 use domain::{Delivery, EndpointSecrets, EventId, Slot, Timestamp, WebhookEndpoint};
 use store::{FreshKey, JobPage, LaneJob, Pointer, RecordedEvent, Store, StoreError, WebhookLane};
 
-/// Where a delivery came from: what is to be noted once it is handled.
+/// Where a delivery came from. It decides what is recorded when the delivery is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// It was not attempted yet.
+    /// It has not been attempted yet.
     Fresh,
-    /// It waited for this attempt.
+    /// It waited for a retry, and this pointer led to it.
     Waited(Pointer),
     /// A job asks for it.
     Job,
 }
 
-/// What is read next.
+/// The range to read next, and where to start in it.
 #[derive(Clone, Debug)]
 pub(crate) enum Read {
     Fresh(Option<FreshKey>),
@@ -25,7 +25,7 @@ pub(crate) enum Read {
     Job(Box<LaneJob>, Box<WebhookLane>),
 }
 
-/// What all posts of a page need.
+/// What the posts of a page need.
 #[derive(Debug, Default)]
 pub(crate) struct Needed {
     pub(crate) endpoint: Option<WebhookEndpoint>,
@@ -36,26 +36,27 @@ pub(crate) struct Needed {
 /// A page of one range.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// What was read.
+    /// The range that was read.
     pub(crate) read: Read,
-    /// Deliveries as they stand, with the pointer that led to each.
+    /// The current deliveries, each with the pointer that led to it.
     pub(crate) deliveries: Vec<(Delivery, Option<Pointer>)>,
-    /// Pointers that lead nowhere any more.
+    /// Pointers to deliveries that no longer exist.
     pub(crate) stale: Vec<Pointer>,
     /// Whether more may follow.
     pub(crate) more: bool,
-    /// When the next pointer is due, where the last due one was read.
+    /// When the next pointer is due, if the page contains the last one that is due now.
     pub(crate) next_wait: Option<Timestamp>,
-    /// What a job gave.
+    /// The page of the job, if a job was read.
     pub(crate) of_job: Option<JobPage>,
-    /// What the posts need; `None` where none is to be made.
+    /// What the posts need; `None` if the page is empty.
     pub(crate) needed: Option<Arc<Needed>>,
 }
 
-/// The most deliveries of a page: with their endpoint, secrets and events they fit into one batch read.
+/// The maximum number of deliveries in a page. They fit into one batch read together with their endpoint, secrets and
+/// events.
 pub(crate) const MOST: usize = 90;
 
-/// Reads a page of about so many deliveries: two trips, one where it is empty.
+/// Reads a page of about `limit` deliveries: two round trips, or one if the page is empty.
 pub(crate) async fn read_page(
     store: &Store,
     slot: Slot,
@@ -81,7 +82,7 @@ pub(crate) async fn read_page(
             page.deliveries = deliveries.into_iter().map(|delivery| (delivery, None)).collect();
         }
         Read::Waiting(behind) => {
-            // Each pointer needs its home row and its event.
+            // Each pointer needs two rows of the batch read: the home row of its delivery and its event.
             let (found, more) = store.waiting_deliveries(slot, *behind, limit.min(MOST / 2)).await?;
             let due = found.iter().take_while(|pointer| pointer.not_before <= now).count();
             page.next_wait = found.get(due).map(|pointer| pointer.not_before);

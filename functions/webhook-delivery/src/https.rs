@@ -1,4 +1,4 @@
-//! The way to the receivers.
+//! The HTTPS transport to the receivers.
 
 mod connections;
 mod control;
@@ -27,8 +27,8 @@ use control::Control;
 use dial::Dial;
 use resolver::{Lookup, Names, SystemLookup};
 
-/// HTTPS to public addresses, each checked after its name was resolved; and to receivers that the deployment
-/// trusts. One is made for a process and serves all invocations, so that its limits hold for the process.
+/// Posts over HTTPS to public addresses and to receivers that the deployment trusts. Each address is checked after
+/// its name is resolved. A process makes one `Https` for all invocations, so its limits hold for the process.
 pub struct Https {
     connections: Connections,
     receivers: TrustedReceivers,
@@ -38,20 +38,24 @@ pub struct Https {
 }
 
 impl Https {
-    /// How many posts are in flight at the same moment. More wait for their turn, and their time begins with it.
+    /// The maximum number of posts in flight at the same time. Further posts wait for a slot, and their time limit
+    /// starts when they get it.
     pub const POSTS: usize = 600;
-    /// How many sockets to receivers are open at the same moment, those included that are kept for the next post. Lambda
-    /// gives a process 1,024 descriptors. Of the others, [`SystemLookup`] takes up to two for each of
-    /// [`SystemLookup::AT_ONCE`] names, and almost 200 are for the connections to AWS and for the runtime. More sockets
-    /// than posts, so that some connections are kept while all posts are in flight.
+    /// The maximum number of open sockets to receivers at the same time, including the kept ones. Lambda gives a
+    /// process 1,024 descriptors. Of the others, [`SystemLookup`] takes up to two for each of
+    /// [`SystemLookup::AT_ONCE`] names, and almost 200 are for the connections to AWS and for the runtime. There are
+    /// more sockets than posts, so some connections stay open while all posts are in flight.
     pub const SOCKETS: usize = 700;
-    /// How much of an answer is read before its connection is given up.
+    /// How many bytes of an answer are read before the connection is closed.
     const MAX_READ: usize = 8 * 1024;
 
-    /// Prepares TLS, which takes milliseconds and is done once. `extra_ca` (PEM) is believed for the trusted
-    /// receivers alone; `time` is what an attempt may take in all; `ours` is a URL of a service that this function
-    /// depends on itself. Where a receiver cannot be reached, and this service neither, it is our own network that lets
-    /// nothing out. To find that out takes up to four seconds more than `time` where `time` is below ten.
+    /// Prepares TLS, which takes milliseconds and happens once.
+    ///
+    /// - `extra_ca` (PEM) is trusted for the trusted receivers only.
+    /// - `time` is the time limit of a whole attempt.
+    /// - `ours` is a URL of a service that this function depends on. If neither the receiver nor this service can be
+    ///   reached, the deployment's own network is at fault. If `time` is below ten seconds, this check takes up to four
+    ///   seconds more than `time`.
     pub fn new(
         receivers: TrustedReceivers,
         extra_ca: &str,
@@ -61,7 +65,7 @@ impl Https {
         Self::with_lookup(receivers, extra_ca, time, ours, Arc::new(SystemLookup::default()))
     }
 
-    /// The same with another way to look names up.
+    /// Like [`Https::new`], with another name lookup.
     pub fn with_lookup(
         receivers: TrustedReceivers,
         extra_ca: &str,
@@ -83,15 +87,15 @@ impl Https {
         Ok(Self { connections, receivers, time, agent, slots: Semaphore::new(Self::POSTS) })
     }
 
-    /// The same with other limits than [`Https::POSTS`] and [`Https::SOCKETS`]. At least one socket more than posts is
-    /// allowed, whatever is asked for.
+    /// Replaces the limits [`Https::POSTS`] and [`Https::SOCKETS`]. The number of sockets is always greater than the
+    /// number of posts.
     pub fn limited(mut self, posts: usize, sockets: usize) -> Self {
         self.slots = Semaphore::new(posts);
         self.connections = self.connections.limited(sockets.max(posts + 1));
         self
     }
 
-    /// The same with another way to connect to an address.
+    /// Replaces the function that connects to an address.
     pub fn dialling(mut self, dial: Dial) -> Self {
         self.connections = self.connections.dialling(dial);
         self
@@ -110,7 +114,8 @@ impl Https {
         headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in &post.headers {
-            // Every value is made of visible ASCII: keys are checked when they are set, the rest is ours.
+            // Every value is visible ASCII: keys are checked when they are set, and this function makes the other
+            // values.
             let mut value = HeaderValue::from_str(value.expose()).map_err(|_| broken)?;
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(name), value);
@@ -121,7 +126,7 @@ impl Https {
 
 impl Transport for Https {
     async fn post(&self, post: Post<'_>) -> Result<Answer, Unanswered> {
-        // A URL that was stored before it was refused is judged here, anew for each attempt.
+        // The URL may have been stored before a rule refused it, so each attempt checks it.
         let reach = post.url.reach(&self.receivers).map_err(|_| AttemptError::AddressRefused)?;
         let _slot = self.slots.acquire().await.map_err(|_| Unanswered::NotSent)?;
         let origin = &post.url.as_url()[Position::BeforeHost..Position::AfterPort];
@@ -140,7 +145,7 @@ impl Transport for Https {
                     return Ok(self.answered(response, connection, origin, until).await);
                 }
                 Ok(Err(mut error)) => match error.take_message() {
-                    // The receiver closed a connection that was kept, before anything of this request was sent.
+                    // The receiver closed a kept connection before anything of this request was sent.
                     Some(unsent) if is_kept => request = unsent,
                     _ => return Err(code(error.error()).into()),
                 },
@@ -152,11 +157,11 @@ impl Transport for Https {
     }
 }
 
-/// How a request goes.
+/// How a request reaches the receiver.
 enum Way {
-    /// By a connection that was kept.
+    /// Over a kept connection.
     Kept(Connection),
-    /// By one that is opened.
+    /// Over a new connection, which this permit allows.
     Room(Room),
 }
 
@@ -168,8 +173,8 @@ impl Https {
         }
     }
 
-    /// The answer. The status has decided already: a body that drips, breaks or never ends changes nothing and is cut,
-    /// with its connection.
+    /// Reads the answer. The status alone decides the outcome: if the body is slow, broken or endless, it is cut and
+    /// the connection is closed.
     async fn answered(
         &self,
         response: Response<Incoming>,
@@ -200,7 +205,7 @@ impl Https {
     }
 }
 
-/// The stable code of a failure that came after the connection was made.
+/// The stable error code of a failure after the connection was made.
 fn code(error: &hyper::Error) -> AttemptError {
     let mut causes = std::iter::successors(Some(error as &(dyn Error + 'static)), |error| (*error).source());
     match causes.any(is_tls) {
@@ -217,19 +222,19 @@ fn certificates(pem: &str) -> Result<RootCertStore, HttpsError> {
     Ok(roots)
 }
 
-/// The transport cannot be made.
+/// Why the transport cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpsError {
-    /// `TRUSTED_CA_PEM` cannot be read.
+    /// `TRUSTED_CA_PEM` is not valid PEM.
     #[error("TRUSTED_CA_PEM is not PEM")]
     Pem,
-    /// TLS cannot be set up, or the extra certificate is none.
+    /// TLS cannot be set up, or the extra certificate is not valid.
     #[error("TLS cannot be set up")]
     Tls(#[source] rustls::Error),
-    /// The URL of a service of our own names no host or no port.
+    /// The URL for control connections has no host or no port.
     #[error("the URL for control connections has no host or no port")]
     Control,
-    /// The name that we call ourselves by cannot be a header.
+    /// The user agent is not a valid header value.
     #[error("the user agent cannot be sent")]
     UserAgent,
 }

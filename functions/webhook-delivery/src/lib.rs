@@ -4,9 +4,9 @@
 //! lane -> lease -> page of deliveries -> endpoint, secrets, events -> sign -> POST -> record -> next page -> release
 //! ```
 //!
-//! A lane is a slot of an endpoint. Its visitor posts as many deliveries at the same time as the endpoint bears
-//! ([`domain::Pace`]), and the lanes of a batch do not wait for each other. A receiver's failure is a success of the
-//! queue message: what waits for a later attempt stands in the lane.
+//! A lane is a slot of an endpoint. Its visit posts as many deliveries at the same time as the endpoint's pace allows
+//! ([`domain::Pace`]), and the lanes of a batch do not wait for each other. If a receiver fails, the queue message
+//! still succeeds: the lane keeps the deliveries that wait for a retry.
 
 mod attempt;
 mod feed;
@@ -31,22 +31,22 @@ pub use transport::{Answer, Post, Transport, Unanswered};
 
 use run::Run;
 
-/// Everything this function works with.
+/// The dependencies of this function.
 pub struct Engine<T> {
     /// The tables.
     pub store: Store,
-    /// Where next visits are queued.
+    /// Where the next visits are queued.
     pub queues: Queues,
-    /// Reaches the receivers.
+    /// Posts to the receivers.
     pub transport: T,
-    /// When and how often.
+    /// The settings for deliveries.
     pub rules: Rules,
-    /// What became of deliveries.
+    /// Counts the outcomes of deliveries.
     pub metrics: Metrics,
 }
 
 impl<T: Transport> Engine<T> {
-    /// Visits the lanes of a batch, all at the same time: a slow receiver delays nobody else's deliveries.
+    /// Visits the lanes of a batch, all at the same time, so a slow receiver does not delay other lanes.
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let Self { store, queues, transport, rules, metrics } = self;
         let shift = Shift::begin(store, queues, rules.of_visits(), &event.context)?;

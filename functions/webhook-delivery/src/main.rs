@@ -1,4 +1,4 @@
-//! The `webhook-delivery` function: settings and clients once, then batches until the environment ends.
+//! The `webhook-delivery` function: reads settings and makes clients once, then processes batches.
 
 use lambda_runtime::{Error, service_fn};
 use queue::Queues;

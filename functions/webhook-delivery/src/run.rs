@@ -1,4 +1,4 @@
-//! What the steps of one invocation share.
+//! The state that all steps of one invocation share.
 
 use queue::Time;
 use runtime::metrics;
@@ -6,7 +6,6 @@ use store::Store;
 
 use crate::settings::Rules;
 
-/// One invocation.
 pub(crate) struct Run<'a, T> {
     pub(crate) store: &'a Store,
     pub(crate) transport: &'a T,

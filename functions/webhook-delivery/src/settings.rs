@@ -4,34 +4,35 @@ use domain::{RetrySchedule, TrustedReceivers};
 use runtime::{SettingError, Settings};
 use url::Url;
 
-/// What a deployment decides about deliveries.
+/// The settings of a deployment for deliveries.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// When a failed delivery is tried again.
+    /// When failed deliveries are retried.
     pub schedule: RetrySchedule,
-    /// How long a visitor has a lane for itself.
+    /// How long a lease of a lane lasts.
     pub lease: Duration,
-    /// How long an attempt may take in all.
+    /// The time limit of a whole attempt.
     pub attempt: Duration,
-    /// How long after its queue message the sweeper looks after a lane.
+    /// How long after a lane's queue message the sweeper queues the lane again.
     pub rescue: Duration,
-    /// Receivers allowed although their port or address is not public.
+    /// Receivers that are allowed although their port or address is not public.
     pub trusted: TrustedReceivers,
 }
 
 impl Rules {
-    /// An answer that takes longer is a slow one: 3 of the 30 seconds that an attempt has.
+    /// The limit above which an answer is slow: a tenth of the attempt's time limit, which is 3 of 30 seconds by
+    /// default.
     pub fn patience(&self) -> Duration {
         self.attempt / 10
     }
 
-    /// What they say of visits.
+    /// The settings of the visits.
     pub(crate) fn of_visits(&self) -> worker::Rules {
         worker::Rules { lease: self.lease, longest: self.attempt, rescue: self.rescue }
     }
 
-    /// Reads and checks the settings. That a lease outlasts the function's own time-out as well can only be seen
-    /// when it is called.
+    /// Reads and checks the settings. The lease must also outlast the function's own time-out, but this can only be
+    /// checked when the function is called.
     pub fn read(settings: &Settings) -> Result<Self, SettingError> {
         let seconds = |name, default| settings.parsed(name, default).map(Duration::from_secs);
         let attempt = seconds("ATTEMPT_TIMEOUT_SECONDS", 30)?;
@@ -52,9 +53,9 @@ impl Rules {
         })
     }
 
-    /// The URL of the service that is tried when a receiver cannot be reached: `EGRESS_CONTROL_URL`, or `queue`, which
-    /// this function depends on itself. Where the queue is reached by a VPC endpoint, it does not tell whether the
-    /// internet is: such a deployment names something that is reached as receivers are.
+    /// The URL of the service for control connections when a receiver cannot be reached: `EGRESS_CONTROL_URL`, or by
+    /// default `queue`, which this function depends on. If the queue is reached over a VPC endpoint, it does not show
+    /// whether the internet is reachable. Such a deployment sets a URL that is reached like the receivers.
     pub fn control(settings: &Settings, queue: &str) -> Result<String, SettingError> {
         settings.read_with("EGRESS_CONTROL_URL", |text| {
             let text = if text.is_empty() { queue } else { text };
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_deployment_that_says_nothing_gets_what_is_decided() {
+    fn a_deployment_without_settings_gets_the_defaults() {
         let rules = Rules::read(&Settings::from_pairs(&[])).unwrap();
         assert_eq!(rules.schedule, RetrySchedule::default());
         assert_eq!((rules.attempt.as_secs(), rules.lease.as_secs(), rules.rescue.as_secs()), (30, 90, 120));
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_cannot_work_together_stop_the_start() {
+    fn conflicting_settings_are_refused() {
         for (name, value) in [
             ("LEASE_SECONDS", "30"),
             ("LEASE_SECONDS", "x"),

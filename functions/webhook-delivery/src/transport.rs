@@ -1,25 +1,25 @@
-//! One post to a receiver, and what comes of it.
+//! The interface for a post to a receiver, and its results.
 
 use std::future::Future;
 
 use domain::{AttemptError, EndpointUrl, Secret};
 
-/// One POST. The body is sent as it is, byte for byte.
+/// One POST. The body is sent unchanged, byte for byte.
 pub struct Post<'a> {
-    /// Where to.
+    /// The URL of the endpoint.
     pub url: &'a EndpointUrl,
-    /// What proves where it comes from.
+    /// The headers that identify and sign the event.
     pub headers: [(&'static str, Secret); 6],
-    /// The event.
+    /// The event's body.
     pub body: &'a [u8],
 }
 
-/// What came back.
+/// The receiver's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The HTTP status.
     pub status: u16,
-    /// `Retry-After` as sent, if it was text.
+    /// The value of `Retry-After`, if it was sent as text.
     pub retry_after: Option<String>,
     /// The beginning of the body, at most [`Attempt::MAX_ANSWER`] bytes.
     pub body: Vec<u8>,
@@ -30,7 +30,7 @@ pub struct Answer {
 pub enum Unanswered {
     /// The attempt failed.
     Failed(AttemptError),
-    /// There was none: our own network let nothing out, which is not the receiver's failure.
+    /// The deployment's own network let nothing out. This is not a failure of the receiver.
     NotSent,
 }
 
@@ -40,8 +40,8 @@ impl From<AttemptError> for Unanswered {
     }
 }
 
-/// Posts to receivers. The one place where this function leaves our own network, so tests stand in for it.
+/// Posts to receivers. All requests that leave the deployment's network go through it, so tests replace it.
 pub trait Transport {
-    /// Posts once: no retries, no redirects.
+    /// Posts once, without retries or redirects.
     fn post(&self, post: Post<'_>) -> impl Future<Output = Result<Answer, Unanswered>>;
 }

@@ -1,9 +1,9 @@
-//! A visit of a webhook lane: what is to be delivered is read page by page, posted as many at the same time as the
-//! endpoint bears, and recorded as it ends.
+//! A visit of a webhook lane reads deliveries page by page, posts as many at the same time as the endpoint's pace
+//! allows, and records each outcome.
 //!
-//! Reading, posting and recording go on side by side; none of the deliveries waits for another's answer. The visit
-//! knows for each range of the lane what of it is not handled yet, so that the watermarks it leaves behind never pass
-//! work that is still to be done.
+//! The visit reads, posts and records concurrently, and no delivery waits for the answer to another. For each range
+//! of the lane, the visit tracks the deliveries that are not handled yet, so the watermarks that it saves never pass
+//! unfinished work.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::future::Future;
@@ -32,16 +32,16 @@ use crate::feed::{MOST, Needed, Page, Read, Source, read_page};
 use crate::run::Run;
 use crate::transport::Transport;
 
-/// When a lane is visited again from which nothing left our own network.
+/// When a lane is visited again if nothing left the deployment's own network.
 const OUTAGE: Duration = Duration::from_secs(30);
-/// So many ended posts are recorded at once ...
+/// The number of ended posts that triggers a write.
 const RECORD_AT: usize = 25;
-/// ... or what has waited for so long: what is not recorded is posted again should this process die.
+/// How long an ended post waits for a write at most. If this process dies, a post that is not recorded is sent again.
 const RECORD_AFTER: Duration = Duration::from_millis(100);
-/// So many visitors in a row that died make the next one careful: one delivery at a time.
+/// After this many visits in a row that died, the next one is careful: it posts one delivery at a time.
 const CAREFUL_AFTER: u64 = 2;
 
-/// Visits a lane, and leaves in it what the visit learned.
+/// Visits a lane, and saves in the lane what the visit learned.
 pub(crate) async fn visit<T: Transport>(run: &Run<'_, T>, leased: &mut Leased) -> Result<Left, StoreError> {
     let (lane, lease, deaths) = (leased.lane, leased.lease, leased.deaths);
     let (LaneId::Webhook(slot), Some(state)) = (lane, leased.webhook()) else { return Ok(Left::Lost) };
@@ -67,35 +67,35 @@ struct Visit<'a, T> {
     waiting: Range<Pointer>,
     /// The pointers that were read.
     looked_at: BTreeSet<Pointer>,
-    /// When the first pointer is due that is not yet.
+    /// When the first pointer is due that is not due yet.
     next_wait: Option<Timestamp>,
     jobs: VecDeque<LaneJob>,
     job: Option<JobRun>,
-    /// What is to be posted next.
+    /// The deliveries to post next.
     ready: VecDeque<Work>,
-    /// What is ready or being posted: no delivery is posted twice at the same time.
+    /// The events that are ready or being posted. No delivery is posted twice at the same time.
     busy: HashSet<EventId>,
-    /// What was recorded while a page was being read: the page may show it as it was before.
+    /// The events that were recorded while a page was being read. The page may show their old state.
     unsure: HashSet<EventId>,
-    /// The pointers that this visit put.
+    /// The pointers that this visit wrote.
     put: BTreeSet<Pointer>,
-    /// The mark of the job of an endpoint that was enabled, while it is not done: what waits has the whole schedule
-    /// ahead.
+    /// The mark of the unfinished job of an endpoint that was enabled. While it is set, the retry schedule of each
+    /// waiting delivery starts anew.
     enabling: Option<JobId>,
-    /// What ended and is not recorded, and since when.
+    /// The handled deliveries that are not recorded yet, and since when the first one waits.
     ended: Vec<(Record, Handled)>,
     ended_since: Option<Instant>,
     stop: Option<Stop>,
     trouble: Option<StoreError>,
 }
 
-/// A range of the lane, as far as it was read.
+/// The progress in one range of the lane.
 struct Range<K> {
-    /// What was read and is not handled.
+    /// The keys that were read and are not handled yet.
     open: BTreeSet<K>,
     /// Where the next page begins.
     next: Option<K>,
-    /// Whether it was read to its end.
+    /// Whether the range was read to its end.
     is_read: bool,
 }
 
@@ -109,29 +109,29 @@ impl<K: Ord + Copy> Range<K> {
     }
 }
 
-/// A job that is being carried out.
+/// A running job.
 struct JobRun {
     job: LaneJob,
     page: JobPage,
     progress: Job,
-    /// What of the page is not handled.
+    /// How many deliveries of the page are not handled yet.
     open: usize,
 }
 
-/// A delivery about which everything is done but to record it.
+/// A handled delivery that is only to be recorded.
 struct Handled {
     place: FreshKey,
     source: Source,
 }
 
-/// Why nothing more is begun.
+/// Why the visit begins nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
-    /// The endpoint gets nothing now: it was disabled, or deleted.
+    /// The endpoint was disabled or deleted, so it receives nothing.
     Disabled,
-    /// Nothing leaves our own network.
+    /// Nothing leaves the deployment's own network.
     NotSent,
-    /// Trouble with our own tables.
+    /// The service's own tables failed.
     Trouble,
 }
 
@@ -164,10 +164,10 @@ impl<'a, T: Transport> Visit<'a, T> {
         }
     }
 
-    /// Works until nothing is left, something waits, or time is up.
+    /// Works until no work is left, all remaining work waits, or the time is up.
     async fn through(&mut self) -> Result<Rest, StoreError> {
         if self.deaths > 0 {
-            // Whoever died may have put pointers of which the lane knows nothing.
+            // The visit that died may have written pointers that the lane does not know.
             let last = self.run.store.last_pointer(self.slot).await?;
             self.lane.last_wait = self.lane.last_wait.max(last);
             self.waiting.is_read = !self.lane.is_waiting();
@@ -213,7 +213,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         }
     }
 
-    /// The jobs that are to be carried out, the oldest first.
+    /// Reads the active jobs, the oldest first.
     async fn take_jobs(&mut self) -> Result<(), StoreError> {
         let jobs = self.run.store.jobs(self.slot).await?;
         self.jobs = jobs.into_iter().filter(|job| job.job.state == JobState::Active).collect();
@@ -222,7 +222,7 @@ impl<'a, T: Transport> Visit<'a, T> {
             let is_begun = job.attempted + job.passed > 0;
             let opened_at = self.lane.pace.opened_at;
             match job.kind {
-                // What the endpoint did before it was disabled says nothing about it now.
+                // The results before the endpoint was disabled say nothing about it now.
                 JobKind::Enable if !is_begun && opened_at.is_none_or(|at| at <= job.created_at) => {
                     self.lane.pace = domain::Pace::default();
                 }
@@ -235,7 +235,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         Ok(())
     }
 
-    /// How many posts may be under way.
+    /// How many posts may be in flight.
     fn room(&self) -> usize {
         let room = match self.lane.pace.allowance(self.caps, self.run.store.now()) {
             Allowance::Closed(_) => 0,
@@ -245,12 +245,13 @@ impl<'a, T: Transport> Visit<'a, T> {
         if self.is_careful { room.min(1) } else { room }
     }
 
-    /// Whether anything more may be begun.
+    /// Whether the visit may begin anything more.
     fn may_begin(&self) -> bool {
         self.stop.is_none() && self.run.time.may_begin(self.run.store.now())
     }
 
-    /// Begins as many posts as there is room for; the moment to come again to what an operator's cap holds back.
+    /// Begins as many posts as allowed. If an operator's cap delays the next post, the function returns the time to
+    /// try again.
     fn begin_posts(&mut self, posts: &mut FuturesUnordered<Posting<'a>>) -> Option<Instant> {
         while posts.len() < self.room() && self.may_begin() && !self.ready.is_empty() {
             let now = self.run.store.now();
@@ -274,8 +275,8 @@ impl<'a, T: Transport> Visit<'a, T> {
         None
     }
 
-    /// Only its job leads to a delivery that was done with. Should the post kill this worker, an operator may have
-    /// cancelled the job before anybody comes again: so the delivery waits, from now on.
+    /// Only the job leads to a delivery that had already ended. If the post kills this worker, an operator may cancel
+    /// the job before the next visit. So the delivery is recorded as waiting from now on.
     fn lead_back(&mut self, work: &mut Work) {
         let put = self.lane.pointer(FreshKey::of(&work.delivery), self.run.store.now());
         self.put.insert(put);
@@ -283,7 +284,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         work.leads_back = Some(put);
     }
 
-    /// What is read next: what waited for its time, then what is fresh, then what operators ask for.
+    /// Chooses what to read next: first waiting deliveries, then fresh ones, then those of jobs.
     fn next_read(&mut self, posting: usize, is_recording: bool) -> Option<Reading<'a>> {
         let room = self.room();
         if room == 0 || !self.may_begin() || self.ready.len() + posting > room {
@@ -294,7 +295,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         } else if !self.fresh.is_read {
             Read::Fresh(self.fresh.next)
         } else if self.job.is_none()
-            // A job judges deliveries by their rows: they are read once all of them are written.
+            // A job decides by the rows of deliveries, so it reads them after all of them are written.
             && self.busy.is_empty()
             && self.ended.is_empty()
             && !is_recording
@@ -309,7 +310,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         Some(Box::pin(read_page(store, slot, read, room.min(MOST), now)))
     }
 
-    /// Takes a page in: what needs a post is ready, the rest is handled.
+    /// Sorts a page: a delivery that needs a post becomes ready, and the others are handled at once.
     async fn take_page(&mut self, page: Result<Page, StoreError>) {
         let page = match page {
             Ok(page) => page,
@@ -331,13 +332,13 @@ impl<'a, T: Transport> Visit<'a, T> {
         }
     }
 
-    /// The mark of the job that asks for an attempt of this very delivery.
+    /// The mark of the job that asks for an attempt of this delivery.
     fn retrying(&self, delivery: &Delivery) -> Option<JobId> {
         let asks = |job: &Job| matches!(job.kind, JobKind::Retry { event, .. } if event == delivery.event);
         self.jobs.iter().find(|of| asks(&of.job)).map(|of| of.job.mark())
     }
 
-    /// Whether a page may show that delivery otherwise than it is.
+    /// Whether a page may show an old state of the delivery.
     fn is_in_hand(&self, event: EventId) -> bool {
         self.busy.contains(&event) || self.unsure.contains(&event)
     }
@@ -345,11 +346,11 @@ impl<'a, T: Transport> Visit<'a, T> {
     fn take_fresh(&mut self, page: &Page) {
         for (delivery, _) in &page.deliveries {
             let place = FreshKey::of(delivery);
-            // What names a moment was attempted, and its pointer stands.
+            // A delivery with a next attempt was already attempted, and its pointer exists.
             let is_fresh = delivery.next_at.is_none() || delivery.begun_at.is_some();
             if delivery.state == DeliveryState::Pending && is_fresh && !self.is_in_hand(delivery.event) {
                 self.fresh.open.insert(place);
-                // Should it fail, it waits: a job that is to come does not ask for it once more.
+                // If the attempt fails, the delivery waits. The mark keeps a later job from asking for it again.
                 let job = self.enabling.or_else(|| self.retrying(delivery)).or(delivery.job);
                 self.make_ready(Delivery { job, ..delivery.clone() }, Source::Fresh, page);
             }
@@ -364,16 +365,17 @@ impl<'a, T: Transport> Visit<'a, T> {
             page.deliveries.iter().filter_map(|(_, pointer)| *pointer).chain(page.stale.iter().copied()),
         );
         self.waiting.next = self.looked_at.last().copied().or(self.waiting.next);
-        // Before any pointer is put: none is put where nobody reads any more.
+        // This must happen before any pointer is written: a pointer must not be written behind the position that was
+        // read.
         self.lane.looked_to = self.waiting.next.max(self.lane.looked_to);
         for (delivery, pointer) in &page.deliveries {
             let Some(pointer) = *pointer else { continue };
             if self.is_in_hand(delivery.event) {
-                // Whether this pointer holds shows when the delivery is recorded: the next visit looks at it.
+                // The record of the delivery shows whether this pointer is still valid, so the next visit checks it.
                 self.waiting.open.insert(pointer);
                 continue;
             }
-            // Only a pending delivery waits, and only under the moment that its row names.
+            // Only a pending delivery waits, and its pointer must match the time in its row.
             if delivery.state != DeliveryState::Pending || delivery.next_at != Some(pointer.not_before) {
                 continue;
             }
@@ -412,13 +414,14 @@ impl<'a, T: Transport> Visit<'a, T> {
         self.advance_job().await;
     }
 
-    /// Decides about a delivery whether it is to be posted.
+    /// Decides whether a delivery is posted.
     fn make_ready(&mut self, delivery: Delivery, source: Source, page: &Page) {
         let Some(needed) = page.needed.clone() else { return };
         let Needed { endpoint: Some(endpoint), secrets, events } = &*needed else { return };
         let now = self.run.store.now();
         if secrets.is_none() {
-            // They come and go together with their endpoint: they are lost, and that can be mended.
+            // Secrets are created and deleted together with their endpoint. Missing secrets are lost, and an operator
+            // can repair that.
             let key = format!("the secrets of {} / {}", self.slot.workspace, self.slot.endpoint);
             return self
                 .fail(StoreError::Unreadable { key, reason: "the endpoint has no secrets".to_owned() });
@@ -436,7 +439,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         self.ready.push_back(Work { delivery, source, needed, leads_back: None });
     }
 
-    /// A post that killed its worker is a failed attempt of the moment at which it began.
+    /// Records a post that killed its worker as a failed attempt at the time when it began.
     fn died(&mut self, delivery: &Delivery, died: &Attempt, source: Source, needed: &Arc<Needed>) {
         let next = self.next_after(delivery, died.outcome, died.at);
         let after = delivery.attempted(died, next, died.at);
@@ -448,13 +451,13 @@ impl<'a, T: Transport> Visit<'a, T> {
     }
 
     fn next_after(&self, delivery: &Delivery, outcome: AttemptOutcome, now: Timestamp) -> Next {
-        // Each delivery draws its own jitter, so that those that failed together do not come back together.
+        // Each delivery has its own jitter, so deliveries that failed together are not retried together.
         let drawn =
             Uuid::from_u128(self.lease.as_u128() ^ delivery.event.as_uuid().as_u128().rotate_left(32));
         Next::after(outcome, delivery.failures, &self.run.rules.schedule, Jitter::of(&drawn), now)
     }
 
-    /// Takes in how a post ended.
+    /// Processes the end of a post.
     async fn posted(&mut self, work: Work, at: Timestamp, ended: Ended) {
         let attempt = match ended {
             Ended::Posted(attempt) => attempt,
@@ -476,7 +479,7 @@ impl<'a, T: Transport> Visit<'a, T> {
             next = Next::after_failure(None, work.delivery.failures, &rules.schedule, jitter, now);
         }
         if is_hopeless {
-            // Should it not be possible now, the next failure brings it here again.
+            // If the endpoint cannot be disabled now, the next failure tries again.
             self.disable(&work.needed, DisabledReason::Failing).await;
         }
         let after = work.delivery.attempted(&attempt, next, now);
@@ -489,7 +492,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         self.handled(after, Some(attempt), work.source);
     }
 
-    /// Disables the endpoint, unless it was changed since it was read; `false` if that could not be done.
+    /// Disables the endpoint, unless it changed after it was read. Returns `false` if the write failed.
     async fn disable(&mut self, needed: &Needed, reason: DisabledReason) -> bool {
         let store = self.run.store;
         let disabled = needed.endpoint.as_ref().and_then(|endpoint| endpoint.disabled(reason, store.now()));
@@ -521,7 +524,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         counted.deliveries_exhausted.add(usize::from(next == Next::Exhausted));
     }
 
-    /// Notes what became of a delivery, to be recorded.
+    /// Adds the new state of a delivery to the next record.
     fn handled(&mut self, mut delivery: Delivery, attempt: Option<Attempt>, source: Source) {
         let (place, mut pointer) = (FreshKey::of(&delivery), None);
         if let Some(next_at) = delivery.next_at {
@@ -570,7 +573,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         self.advance_job().await;
     }
 
-    /// Writes down how far the job is, once all of its page is recorded.
+    /// Saves the progress of the job when its whole page is recorded.
     async fn advance_job(&mut self) {
         let Some(run) = self.job.take_if(|run| run.open == 0) else { return };
         match self.run.store.advance_job(&run.job, &run.page, &run.progress).await {
@@ -585,7 +588,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         self.trouble.get_or_insert(error);
     }
 
-    /// How the lane is left.
+    /// The state in which the visit leaves the lane.
     fn rest(&self) -> Rest {
         let now = self.run.store.now();
         let is_left =
@@ -608,12 +611,12 @@ impl<'a, T: Transport> Visit<'a, T> {
         }
     }
 
-    /// The lane with what the visit learned.
+    /// The lane row with the results of the visit.
     fn leave(self) -> WebhookLane {
         let mut lane = self.lane;
         lane.base = self.fresh.open.first().copied().or(self.fresh.next);
-        // What this visit put and did not come to is to be found by the next one, also where it lies behind what was
-        // read later.
+        // The next visit must find the pointers that this visit wrote and did not read, even if they are before the
+        // position that was read.
         let unread = self.put.difference(&self.looked_at).next();
         let first_left = self.waiting.open.first().into_iter().chain(unread).min();
         let handled = self.looked_at.iter().take_while(|read| first_left.is_none_or(|left| *read < left));
@@ -622,7 +625,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     }
 }
 
-/// Whether the endpoint, as that page shows it, is still to be told of a delivery.
+/// Whether the endpoint in the page still accepts a delivery of this age.
 fn remembers(page: &Page, delivery: &Delivery) -> bool {
     let endpoint = page.needed.as_ref().and_then(|needed| needed.endpoint.as_ref());
     endpoint.is_none_or(|endpoint| endpoint.remembers(delivery.created_at))
@@ -635,7 +638,7 @@ fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp
     }
 }
 
-/// What a future gives, if there is one; otherwise nothing ever.
+/// Waits for the future. Without a future, it never returns.
 async fn maybe<F: Future + Unpin>(future: &mut Option<F>) -> F::Output {
     match future {
         Some(future) => future.await,
@@ -643,7 +646,7 @@ async fn maybe<F: Future + Unpin>(future: &mut Option<F>) -> F::Output {
     }
 }
 
-/// That moment, if there is one; otherwise never.
+/// Sleeps until the moment. Without a moment, it never returns.
 async fn until(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,

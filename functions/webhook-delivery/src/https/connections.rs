@@ -1,9 +1,9 @@
-//! The connections to receivers: opened for one post, kept for the next, and never more than a process can hold.
+//! The connections to receivers: a post opens one, the next post reuses it, and their number is limited.
 //!
-//! No task runs beside the posts. A connection moves on while the post that has it waits, and a connection that is
-//! kept does nothing. So each open socket is either a post's or kept, dropping it closes it at once, and the permit
-//! that it holds counts it exactly. A client with a pool of its own (reqwest, hyper-util) opens connections beside the
-//! posts, keeps any number of them, and does not tell when one has closed.
+//! No task runs beside the posts. A connection makes progress only while its post waits, and a kept connection does
+//! nothing. So each open socket either belongs to a post or is kept, dropping it closes it at once, and its permit
+//! counts it exactly. A client with its own pool (reqwest, hyper-util) opens connections beside the posts, keeps any
+//! number of them, and does not report when one has closed.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -35,16 +35,16 @@ use super::dial::{self, Dial, Undialled};
 use super::resolver::{Names, Nowhere};
 use crate::transport::Unanswered;
 
-/// How long name, TCP and TLS may take together.
+/// The time limit for the name lookup, TCP and TLS together.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long a connection is kept that nobody uses. Lambda freezes the process between invocations; receivers close
-/// connections meanwhile.
+/// How long an unused connection is kept. Lambda freezes the process between invocations, and receivers close
+/// connections in that time.
 const IDLE: Duration = Duration::from_secs(20);
 
-/// The right to one socket.
+/// The permit for one socket.
 pub(super) type Room = OwnedSemaphorePermit;
 
-/// Opens connections and keeps those that can be used again.
+/// Opens connections and keeps reusable ones.
 pub(super) struct Connections {
     public: TlsConnector,
     trusted: TlsConnector,
@@ -63,7 +63,7 @@ struct Kept {
 }
 
 impl Connections {
-    /// `sockets` are the most that are open at any time.
+    /// `sockets` is the maximum number of open sockets.
     pub(super) fn new(
         public: ClientConfig,
         trusted: Option<ClientConfig>,
@@ -78,21 +78,21 @@ impl Connections {
         Self { public, trusted, names, dial, control, sockets, kept: Mutex::default() }
     }
 
-    /// The same with another number of sockets.
+    /// Replaces the maximum number of sockets.
     pub(super) fn limited(self, sockets: usize) -> Self {
         Self { sockets: Arc::new(Semaphore::new(sockets)), ..self }
     }
 
-    /// The same with another way to connect to an address.
+    /// Replaces the function that connects to an address.
     pub(super) fn dialling(self, dial: Dial) -> Self {
         Self { control: self.control.dialling(Arc::clone(&dial)), dial, ..self }
     }
 
-    /// The connection to an origin that was used last, if one is kept and still open.
+    /// The kept connection to an origin that was used last, if it is still open.
     pub(super) async fn kept(&self, origin: &str) -> Option<Connection> {
         loop {
             let mut found = self.take(origin)?;
-            // The runtime learns what has arrived when nothing else is to be done: after a freeze, it has not yet.
+            // The runtime processes received data when no task is ready. After a freeze, it has not done so yet.
             tokio::task::yield_now().await;
             if found.connection.can_send() {
                 return Some(found.connection);
@@ -107,7 +107,7 @@ impl Connections {
         kept.remove(place)
     }
 
-    /// Keeps a connection for the next post to its origin, unless it has ended.
+    /// Keeps a connection for the next post to its origin, unless the connection has ended.
     pub(super) fn keep(&self, origin: String, mut connection: Connection) {
         let mut kept = self.locked();
         close_old(&mut kept);
@@ -116,8 +116,8 @@ impl Connections {
         }
     }
 
-    /// Room for one more socket. If all are open, the connection closes that was kept longest. One is kept then, or
-    /// about to close: fewer posts are in flight than there are sockets.
+    /// Returns a permit for one more socket. If all are in use, it closes the connection that was kept longest. There
+    /// is always one kept or about to close, because fewer posts are in flight than there are sockets.
     pub(super) async fn room(&self) -> Result<Room, Unanswered> {
         if let Ok(room) = Arc::clone(&self.sockets).try_acquire_owned() {
             return Ok(room);
@@ -129,7 +129,7 @@ impl Connections {
         Arc::clone(&self.sockets).acquire_owned().await.map_err(|_| Unanswered::NotSent)
     }
 
-    /// Opens a connection to where a URL leads.
+    /// Opens a connection to the host of a URL.
     pub(super) async fn open(
         &self,
         url: &EndpointUrl,
@@ -190,7 +190,7 @@ impl Connections {
     }
 }
 
-/// The oldest stand in front.
+/// Closes the connections that were kept too long. The oldest ones are at the front.
 fn close_old(kept: &mut VecDeque<Kept>) {
     while kept.front().is_some_and(|oldest| oldest.since.elapsed() > IDLE) {
         if let Some(oldest) = kept.pop_front() {
@@ -203,13 +203,13 @@ fn close_old(kept: &mut VecDeque<Kept>) {
 pub(super) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     wire: Wire,
-    // Below the wire: the socket closes first, then its room is free.
+    // This field is below `wire`, so the socket closes before its permit is released.
     _room: Room,
 }
 
 impl Connection {
-    /// Sends a request and waits for the head of its answer. A request comes back with the error if nothing of it
-    /// was sent.
+    /// Sends a request and waits for the head of its answer. If nothing of the request was sent, the error returns
+    /// the request.
     pub(super) async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -218,18 +218,18 @@ impl Connection {
         self.wire.carry(sent).await
     }
 
-    /// Waits for something that comes by this connection.
+    /// Moves bytes over this connection until `work` is ready.
     pub(super) async fn carry<T>(&mut self, work: impl Future<Output = T>) -> T {
         self.wire.carry(work).await
     }
 
-    /// Whether another request can be sent, as far as what has arrived tells.
+    /// Whether the connection can send another request, according to the data received so far.
     fn can_send(&mut self) -> bool {
         self.wire.move_on(&mut Context::from_waker(Waker::noop()));
         self.wire.0.is_some() && self.sender.is_ready()
     }
 
-    /// Closes a connection that is at rest, and says so to the receiver.
+    /// Closes an idle connection and tells the receiver (TLS `close_notify`).
     fn close(self) {
         let Self { sender, mut wire, _room: room } = self;
         drop(sender);
@@ -239,7 +239,7 @@ impl Connection {
     }
 }
 
-/// What moves bytes between the socket and the requests, until it ends.
+/// Moves bytes between the socket and the requests, until the connection ends.
 struct Wire(Option<Pin<Box<Http>>>);
 
 type Http = http1::Connection<TokioIo<TlsStream<TcpStream>>, Full<Bytes>>;
@@ -248,7 +248,7 @@ impl Wire {
     async fn carry<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         poll_fn(|context| {
-            // The work is asked first, so that the wire knows what is wanted and brings it in the same turn.
+            // Polling the work first gives its bytes to the connection, which sends them in the same poll.
             if let Poll::Ready(done) = work.as_mut().poll(context) {
                 return Poll::Ready(done);
             }
@@ -259,7 +259,8 @@ impl Wire {
     }
 
     fn move_on(&mut self, context: &mut Context<'_>) {
-        // Why it ended is told to the request that waits. One that was not begun comes back when the wire is dropped.
+        // The waiting request gets the error. A request that was not begun is returned when the connection is
+        // dropped.
         if let Some(wire) = &mut self.0
             && let Poll::Ready(_) = wire.as_mut().poll(context)
         {
@@ -268,7 +269,7 @@ impl Wire {
     }
 }
 
-/// Whether an error is TLS's. An I/O error does not name the error it wraps as its source.
+/// Whether TLS caused an error. An I/O error does not return its wrapped error as its source.
 pub(super) fn is_tls(error: &(dyn Error + 'static)) -> bool {
     let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     error.is::<rustls::Error>() || wrapped.is_some_and(|wrapped| is_tls(wrapped))

@@ -1,4 +1,5 @@
-//! Whether it is our own network that lets nothing out: a service that this function depends on itself is tried.
+//! Tests with a control connection whether the deployment's own network lets anything out: it tries a service that
+//! this function depends on.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -11,16 +12,16 @@ use url::{Host, Url};
 use super::dial::{self, Dial};
 use super::resolver::Names;
 
-/// How long the control connection may take.
+/// The time limit of the control connection.
 const CONNECT: Duration = Duration::from_secs(2);
-/// How long it is remembered that the control failed. Whoever is told so in error tries again half a minute later and
-/// has lost no attempt.
+/// How long a failed check stays valid. A delivery that is stopped by mistake is tried again half a minute later and
+/// loses no attempt.
 const FAILED_FOR: Duration = Duration::from_secs(5);
-/// How long it is remembered that the control worked. An outage that begins meanwhile looks like the receivers', so
-/// this is short; it still means one control a second at most.
+/// How long a successful check stays valid. An outage that begins in this time looks like a failure of the receivers,
+/// so the time is short. There is still at most one control connection each second.
 const WORKED_FOR: Duration = Duration::from_secs(1);
 
-/// Tries a service that this function depends on itself.
+/// Tries a service that this function depends on.
 pub(super) struct Control {
     host: Host<String>,
     port: u16,
@@ -31,20 +32,20 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// `ours` is a URL of that service; `None` if it names no host or no port.
+    /// `ours` is a URL of that service. Returns `None` if the URL has no host or no port.
     pub(super) fn new(ours: &str, names: Names, dial: Dial) -> Option<Self> {
         let url = Url::parse(ours).ok()?;
         let (host, port) = (url.host()?.to_owned(), url.port_or_known_default()?);
         Some(Self { host, port, names, dial, found: Shared::default(), connected: Shared::default() })
     }
 
-    /// The same with another way to connect to an address.
+    /// Replaces the function that connects to an address.
     pub(super) fn dialling(self, dial: Dial) -> Self {
         Self { dial, ..self }
     }
 
-    /// Whether the service's name is found. A service that is named by its address tells nothing about names: they count
-    /// as found.
+    /// Whether the service's name can be resolved. If its URL has an IP address instead of a name, the result is
+    /// `true`, because no name can be checked.
     pub(super) async fn finds_its_name(&self) -> bool {
         self.found.or_try(async || self.addresses().await.is_some()).await
     }
@@ -67,12 +68,12 @@ impl Control {
             Host::Ipv4(address) => Host::Ipv4(*address),
             Host::Ipv6(address) => Host::Ipv6(*address),
         };
-        // The deployment names this host, and a VPC endpoint has private addresses.
+        // The deployment names this host, and a VPC endpoint has private addresses, so private addresses are allowed.
         self.names.addresses(&host, Reach::Trusted).await.ok()
     }
 }
 
-/// What was found out last. All who ask while it is being found out wait for the same result.
+/// The last result of a check. Concurrent callers wait for the same result.
 #[derive(Default)]
 struct Shared(Mutex<Option<(Instant, bool)>>);
 

@@ -1,4 +1,4 @@
-//! TCP connections, and what it means that one could not be made.
+//! Opens TCP connections, and classifies why one could not be opened.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
@@ -8,11 +8,11 @@ use futures::future::BoxFuture;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
-/// Connects to an address. The operating system does; tests stand in for it.
+/// Connects to an address. Tests replace the operating system's function.
 pub(super) type Dial =
     Arc<dyn Fn(SocketAddr) -> BoxFuture<'static, std::io::Result<TcpStream>> + Send + Sync>;
 
-/// The operating system's way.
+/// Connects with the operating system.
 pub(super) fn system() -> Dial {
     Arc::new(|address| Box::pin(TcpStream::connect(address)))
 }
@@ -20,16 +20,17 @@ pub(super) fn system() -> Dial {
 /// Why there is no connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Undialled {
-    /// The host answered that it takes none.
+    /// The host refused the connection.
     Refused,
-    /// Nothing answered, or nothing went out. Whether the host is at fault or our own network, this does not tell.
+    /// Nothing answered, or nothing was sent. The error does not show whether the host or the deployment's own
+    /// network is at fault.
     Unreached,
-    /// This process has no file descriptor left.
+    /// This process has no free file descriptor.
     TooManyFiles,
 }
 
-/// Connects to the first of the addresses that answers. Each address gets its share of the time that is left, so
-/// that one that swallows packets leaves time for the others.
+/// Connects to the first address that answers. The remaining time is divided among the remaining addresses, so an
+/// address that never answers leaves time for the others.
 pub(super) async fn connect(
     dial: &Dial,
     addresses: &[IpAddr],
@@ -43,13 +44,13 @@ pub(super) async fn connect(
         let share = now + by.saturating_duration_since(now) / left;
         match timeout_at(share, dial(SocketAddr::new(*address, port))).await {
             Ok(Ok(stream)) => {
-                // A request is written at once and waits for nothing: Nagle's algorithm would only delay it.
+                // Each request is written at once, so Nagle's algorithm would only delay it.
                 let _ = stream.set_nodelay(true);
                 return Ok(stream);
             }
             Ok(Err(error)) => match judged(&error) {
                 Undialled::TooManyFiles => return Err(Undialled::TooManyFiles),
-                // One address that answers is enough to know that our network lets packets out.
+                // One answer is enough to know that the deployment's network lets packets out.
                 Undialled::Refused => worst = Undialled::Refused,
                 Undialled::Unreached => {}
             },
@@ -60,7 +61,7 @@ pub(super) async fn connect(
 }
 
 fn judged(error: &std::io::Error) -> Undialled {
-    /// Linux: no room for buffers.
+    /// Linux: `ENOBUFS`, no buffer space.
     const NO_BUFFERS: i32 = 105;
     match error.kind() {
         _ if is_too_many_files(error) => Undialled::TooManyFiles,
@@ -75,9 +76,9 @@ fn judged(error: &std::io::Error) -> Undialled {
     }
 }
 
-/// Whether a process or its system has no file descriptor left.
+/// Whether the process or the system has no free file descriptor.
 pub(crate) fn is_too_many_files(error: &std::io::Error) -> bool {
-    /// Linux: too many open files, in the system and in the process.
+    /// Linux: `ENFILE` and `EMFILE`, too many open files in the system and in the process.
     const TOO_MANY_FILES: [i32; 2] = [23, 24];
     error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code))
 }

@@ -1,4 +1,4 @@
-//! Names to addresses, and none to an address that is not public.
+//! Resolves names to addresses, and refuses addresses that are not public.
 
 use std::future::Future;
 use std::net::{IpAddr, ToSocketAddrs};
@@ -14,12 +14,12 @@ use url::Host;
 
 use super::dial::is_too_many_files;
 
-/// The addresses of a name, to come.
+/// The future addresses of a name.
 pub type Addresses = Pin<Box<dyn Future<Output = std::io::Result<Vec<IpAddr>>> + Send>>;
 
-/// Looks names up. The operating system does; tests say what they want to be told.
+/// Looks up names. Tests replace the operating system's resolver.
 pub trait Lookup: Send + Sync {
-    /// All addresses of a name.
+    /// Returns all addresses of a name.
     fn lookup(&self, name: &str) -> Addresses;
 }
 
@@ -30,8 +30,8 @@ pub struct SystemLookup {
 }
 
 impl SystemLookup {
-    /// How many names are looked up at the same moment. Each look-up occupies a thread and up to two descriptors, also
-    /// after the one who asked has given up: the system's resolver cannot be interrupted.
+    /// The maximum number of lookups at the same time. Each lookup occupies a thread and up to two descriptors, even
+    /// after its caller has given up: the system's resolver cannot be interrupted.
     pub const AT_ONCE: usize = 64;
 }
 
@@ -56,10 +56,10 @@ impl Lookup for SystemLookup {
     }
 }
 
-/// How long a look-up may take.
+/// The time limit of a lookup.
 const LOOKUP: Duration = Duration::from_secs(2);
 
-/// Names, looked up in the way given.
+/// Looks up names with the given [`Lookup`].
 #[derive(Clone)]
 pub(crate) struct Names {
     lookup: Arc<dyn Lookup>,
@@ -68,14 +68,13 @@ pub(crate) struct Names {
 /// Why there are no addresses to connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nowhere {
-    /// One of them is not public.
+    /// At least one address is not public.
     Refused,
-    /// The name has none.
+    /// The name has no address.
     NoAddress,
-    /// There was no answer, or it was an error. Whether the name is at fault or whoever was asked for it, this does
-    /// not tell.
+    /// The lookup failed or took too long. The error does not show whether the name or the resolver is at fault.
     Unknown,
-    /// This process has no file descriptor left.
+    /// This process has no free file descriptor.
     TooManyFiles,
 }
 
@@ -84,9 +83,9 @@ impl Names {
         Self { lookup }
     }
 
-    /// The addresses of a host that may be connected to, at least one. They are to be connected to as they are: a name
-    /// that is looked up a second time could lead elsewhere. **One** address that is not public refuses them all, so
-    /// that a mixed answer gives no second try. A host that is an address itself was judged with its URL.
+    /// The addresses of a host to which a connection is allowed, at least one. Callers must connect to these
+    /// addresses: a second lookup of the name could return others. **One** address that is not public refuses them
+    /// all, so a mixed answer gives no second try. A host that is an IP address was checked with its URL.
     pub(crate) async fn addresses(&self, host: &Host<&str>, reach: Reach) -> Result<Vec<IpAddr>, Nowhere> {
         let name = match host {
             Host::Ipv4(address) => return Ok(vec![(*address).into()]),
@@ -97,8 +96,8 @@ impl Names {
         if reach == Reach::Public && !addresses.iter().copied().all(is_public) {
             return Err(Nowhere::Refused);
         }
-        // Where there are IPv4 addresses they are called alone: a function without IPv6 would lose a share of the time to
-        // connect to each of the others.
+        // If there are IPv4 addresses, only they are used: a function without IPv6 would lose a share of the connect
+        // time on each IPv6 address.
         if addresses.iter().any(IpAddr::is_ipv4) {
             addresses.retain(IpAddr::is_ipv4);
         }
@@ -121,12 +120,12 @@ mod tests {
     use futures::future::join_all;
 
     #[tokio::test]
-    async fn look_ups_beyond_those_allowed_wait_for_their_turn_and_those_given_up_take_none() {
+    async fn lookups_above_the_limit_wait_and_an_abandoned_lookup_frees_its_permit() {
         let system = SystemLookup::default();
         let all = u32::try_from(SystemLookup::AT_ONCE).unwrap();
         let held = Arc::clone(&system.rooms).acquire_many_owned(all).await.unwrap();
         let given_up = timeout(Duration::from_millis(100), system.lookup("localhost")).await;
-        assert!(given_up.is_err(), "it did not wait");
+        assert!(given_up.is_err(), "the lookup did not wait");
         drop(held);
         let found = join_all((0..3 * SystemLookup::AT_ONCE).map(|_| system.lookup("localhost"))).await;
         assert!(found.into_iter().all(|found| found.is_ok_and(|addresses| !addresses.is_empty())));
