@@ -1,7 +1,7 @@
-//! Writes down, as a table of Rust, what the crate `phonenumber` knows of the numbering plans.
+//! Generates a Rust table of the numbering plans in the crate `phonenumber`.
 //!
-//! The crate itself reads and checks all plans of the world at its first use: a tenth of a second of a whole processor,
-//! of which a function has a part, while a visitor waits.
+//! The crate itself reads and checks all plans of the world at its first use. That takes a tenth of a second of a
+//! whole processor. A function has only a part of a processor, and the visitor would wait.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ fn main() -> io::Result<()> {
     fs::write(Path::new(&folder).join("plans.rs"), table())
 }
 
-/// A slice of calling codes with the plans behind each.
+/// A slice of calling codes, each with its plans.
 fn table() -> String {
     let mut table = String::from("&[\n");
     for code in 1..=999_u16 {

@@ -6,7 +6,7 @@ use domain::Scope;
 use edge::{Api, ApiRequest};
 use lambda_http::{Body, Response};
 
-/// Answers one request of this function's routes.
+/// Handles one request to a route of this function.
 pub async fn handle(api: &Api, request: &ApiRequest) -> Response<Body> {
     match request.method() {
         "GET" => api.answer(request, Scope::SettingsRead, list::list).await,

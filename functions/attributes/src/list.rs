@@ -2,7 +2,8 @@ use domain::AttributeCategory;
 use edge::form::Form;
 use edge::{ApiError, Call, Reply, view};
 
-/// GET /settings/attributes: one round trip, filtered in memory (a workspace has at most 100 active ones).
+/// GET /settings/attributes: one round trip. The function filters in memory, because a workspace has at most 100
+/// active definitions.
 pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut form = Form::default();
     let query = call.request.query();

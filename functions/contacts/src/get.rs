@@ -3,7 +3,7 @@ use edge::form::Form;
 use edge::{ApiError, Call, Reply, Resource, view};
 use futures::future::try_join;
 
-/// GET /contacts/{contactId}: one round trip, the contact and the definitions together.
+/// GET /contacts/{contactId}: one round trip, which reads the contact and the definitions together.
 pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut form = Form::default();
     call.request.query().only(&mut form, &[]);

@@ -5,7 +5,7 @@ use edge::{ApiError, Call, Reply, view};
 use futures::future::try_join3;
 use store::ContactQuery;
 
-/// GET /contacts: two round trips, three to five for a search by several words.
+/// GET /contacts: two round trips, or three to five for a search by several words.
 pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut form = Form::default();
     let query = call.request.query();

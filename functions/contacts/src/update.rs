@@ -9,7 +9,7 @@ use edge::{ApiError, Call, Reply, Resource, people, view};
 use futures::future::try_join3;
 use store::Replaced;
 
-/// PATCH /contacts/{contactId}: two round trips. What the body does not name stays as it is.
+/// PATCH /contacts/{contactId}: two round trips. A field that the body omits stays unchanged.
 pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
     let body = call.request.json()?;
     let mut form = Form::default();
@@ -18,12 +18,13 @@ pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
     let update = read_update(&mut form, Node::root("body", Some(&body)));
     let (id, update) = form.finish(id.zip(update))?;
 
-    // An id of our own, as a gateway's may repeat (a replayed event): by it the write knows its own repeats.
+    // The service makes its own id, because a gateway's request id may repeat (a replayed event). The write
+    // recognises its own repeats by it.
     let write_id = call.write_id();
     call.until_written(|| merge(call, id, &update, &write_id)).await
 }
 
-/// One try: read, apply, write. `None` when another writer came between.
+/// One try: reads, applies and writes. Returns `None` if another writer changed the contact in between.
 async fn merge(
     call: &Call<'_>,
     id: ContactId,
@@ -80,7 +81,7 @@ fn read_owner(form: &mut Form, at: &Node<'_>) -> Option<UserRef> {
     people::user(form, &at.field("identifier"), &at.field("identifierType"))
 }
 
-/// `customAttributes`: entries of both lists; an attribute may be named once.
+/// `customAttributes`: entries of both lists. Each attribute may appear once.
 fn read_attributes(form: &mut Form, at: Node<'_>) -> Vec<AttributeUpdate> {
     if at.is_absent() {
         return vec![];
@@ -119,7 +120,7 @@ fn read_open(form: &mut Form, entry: &Node<'_>, attribute: Option<AttributeId>) 
     Some(AttributeUpdate::Open { attribute: attribute?, content })
 }
 
-/// `{customAttributeId, closedCustomAttributeIds}`; `[]` and `null` clear the attribute, an id said twice counts once.
+/// `{customAttributeId, closedCustomAttributeIds}`; `[]` and `null` clear the attribute. A repeated id counts once.
 fn read_closed(form: &mut Form, entry: &Node<'_>, attribute: Option<AttributeId>) -> Option<AttributeUpdate> {
     let ids = entry.field("closedCustomAttributeIds").required(form)?;
     let mut values = vec![];

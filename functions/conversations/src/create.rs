@@ -15,8 +15,8 @@ use store::{Answered, Once, Opened, StoreError, Table};
 
 use crate::people::{known, read_all, read_external, read_internal};
 
-/// POST /conversations: three round trips, two without a team. One more where the workspace's onboarding is not in
-/// this process's memory.
+/// POST /conversations: three round trips, or two without a team. There is one more if the workspace's onboarding is
+/// not in the memory of this process.
 pub(crate) async fn create(call: &Call<'_>, first_due: Duration) -> Result<Reply, ApiError> {
     let body = call.request.json()?;
     let mut form = Form::default();
@@ -25,14 +25,15 @@ pub(crate) async fn create(call: &Call<'_>, first_due: Duration) -> Result<Reply
     let request = read_request(&mut form, Node::root("body", Some(&body)));
     let request = form.finish(request)?;
 
-    // Ids of our own, the same for each try: by them the write knows its own repeats. A turn is taken once.
+    // The service makes its own ids, and each try uses the same ones. The write recognises its own repeats by them. A
+    // turn in the team is taken once.
     let ids = call.store().ids();
     let (id, write_id) = (ConversationId::generate(ids), call.write_id());
     let creation = Creation { call, request, once, first_due, id, write_id, turn: OnceLock::new() };
     call.until_written(|| creation.attempt()).await
 }
 
-/// A conversation being made.
+/// The request to create a conversation, with everything that stays the same over its tries.
 struct Creation<'a> {
     call: &'a Call<'a>,
     request: ConversationCreate,
@@ -40,11 +41,11 @@ struct Creation<'a> {
     first_due: Duration,
     id: ConversationId,
     write_id: String,
-    /// The turn in the team that was taken for it.
+    /// The turn in the team that the conversation took.
     turn: OnceLock<u64>,
 }
 
-/// What a request is judged by.
+/// The data that decides about a request.
 struct Found {
     answered: Option<Answered>,
     workspace: Workspace,
@@ -54,14 +55,14 @@ struct Found {
     templates: Templates,
 }
 
-/// Templates that were looked for, and those of them that there are.
+/// The templates that were looked up, and those of them that exist.
 struct Templates {
     asked: Vec<TemplateId>,
     found: BTreeMap<TemplateId, Template>,
 }
 
 impl Creation<'_> {
-    /// One try: look up, judge, write. `None` when somebody who was nobody became a contact in between.
+    /// One try: reads, checks and writes. Returns `None` if a participant became a contact in between.
     async fn attempt(&self) -> Result<Option<Reply>, ApiError> {
         let found = self.look_up().await?;
         if let Some(answered) = found.answered {
@@ -80,14 +81,14 @@ impl Creation<'_> {
         let requested = self.request.templates.as_deref();
         let steps = found.workspace.onboarding.plan(requested, &templates, &party.reached(&found.lines))?;
 
-        // Nothing refuses any more.
+        // No check after this line rejects the request.
         self.call.caller.admitted().await?;
         let assignee = self.assignee(found.team.as_ref()).await?;
         let opening = self.request.open(self.id, &found.workspace, party, assignee.as_ref(), steps, now);
         self.write(&opening).await
     }
 
-    /// All that can be looked up by what the request names, at the same time: one trip.
+    /// Reads everything that the request names at the same time: one round trip.
     async fn look_up(&self) -> Result<Found, ApiError> {
         let (store, workspace) = (self.call.store(), self.call.workspace());
         let contacts: Vec<ContactRef> =
@@ -120,7 +121,7 @@ impl Creation<'_> {
         }
     }
 
-    /// The caller's templates, and the configured ones that follow as far as this process remembers.
+    /// The caller's templates, and the configured ones that follow if this process has them in memory.
     async fn templates(&self) -> Result<Templates, ApiError> {
         let (store, workspace) = (self.call.store(), self.call.workspace());
         let requested = self.request.templates.as_deref();
@@ -135,7 +136,7 @@ impl Creation<'_> {
         Ok(Templates { asked, found })
     }
 
-    /// The same with the configured ones that do follow: one trip if any of them was not asked for yet.
+    /// Adds the configured templates that follow: one round trip if any of them was not looked up yet.
     async fn with_following(
         &self,
         templates: Templates,
@@ -148,7 +149,7 @@ impl Creation<'_> {
         Ok(found)
     }
 
-    /// Whose turn it is in the team, if somebody there is active: one trip.
+    /// The user whose turn it is in the team, if the team has an active user: one round trip.
     async fn assignee(&self, team: Option<&Team>) -> Result<Option<User>, ApiError> {
         let Some(team) = team.filter(|team| !team.members.is_empty()) else { return Ok(None) };
         let (store, workspace) = (self.call.store(), self.call.workspace());
@@ -183,7 +184,7 @@ impl Creation<'_> {
     }
 }
 
-/// A `ConversationCreate`. What may be left out may be `null` as well.
+/// A `ConversationCreate`. An optional field may also be `null`.
 fn read_request(form: &mut Form, body: Node<'_>) -> Option<ConversationCreate> {
     let body = body.object(form)?;
     let participants = body.field("participants").required(form).and_then(|at| at.object(form));

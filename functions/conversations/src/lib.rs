@@ -12,8 +12,8 @@ use domain::Scope;
 use edge::{Api, ApiRequest, Call};
 use lambda_http::{Body, Response};
 
-/// Answers one request of this function's routes. What a new conversation is to be sent is looked after from
-/// `first_due` on, should nobody come to it before.
+/// Handles one request to a route of this function. If no visit sends the messages of a new conversation before
+/// `first_due`, the sweeper queues its lane from then on.
 pub async fn handle(api: &Api, first_due: Duration, request: &ApiRequest) -> Response<Body> {
     let create = async |call: &Call<'_>| create::create(call, first_due).await;
     match (request.method(), request.path("conversationId")) {

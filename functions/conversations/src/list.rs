@@ -4,7 +4,7 @@ use edge::{ApiError, Call, Reply, people, view};
 use futures::future::try_join;
 use store::ConversationQuery;
 
-/// GET /conversations: one round trip, two where somebody is named by e-mail address or phone number.
+/// GET /conversations: one round trip, or two if a filter names a person by e-mail address or phone number.
 pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut form = Form::default();
     let query = call.request.query();
@@ -58,7 +58,7 @@ fn read_external(form: &mut Form, query: &Query) -> Option<ContactRef> {
     people::contact_in_query(form, &identifier, &its_type)
 }
 
-/// Two parameters of which each needs the other; `None` if neither was sent.
+/// Two parameters that need each other. Returns `None` if neither was sent.
 fn pair<'q>(query: &'q Query, identifier: &str, its_type: &str) -> Option<(Node<'q>, Node<'q>)> {
     let (identifier, its_type) = (query.field(identifier), query.field(its_type));
     (!identifier.is_absent() || !its_type.is_absent()).then_some((identifier, its_type))

@@ -1,4 +1,4 @@
-//! The `conversations` function: settings and clients once, then requests until the environment ends.
+//! The `conversations` function: reads settings and makes clients once, then handles requests.
 
 use std::convert::Infallible;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Who is to join a conversation: what requests say of them, and what of that is known.
+//! The participants that a request names, and what the workspace knows of them.
 
 use domain::conversation::{ExternalInput, KnownPeople};
 use domain::{BrandId, ChannelId, ContactRef, Provider, UserRef};
@@ -6,7 +6,7 @@ use edge::form::{Form, Node};
 use edge::{ApiError, Call, people};
 use futures::future::try_join;
 
-/// Whom the workspace has of those named. One trip, none if nobody is named.
+/// Reads the named people whom the workspace knows. One round trip, or none if nobody is named.
 pub(crate) async fn known(
     call: &Call<'_>,
     contacts: &[ContactRef],
@@ -18,7 +18,7 @@ pub(crate) async fn known(
     Ok(KnownPeople { contacts, users })
 }
 
-/// The entries of an array of `min..=max`, each read alike.
+/// Reads an array of `min..=max` entries, each with the same function.
 pub(crate) fn read_all<T>(
     form: &mut Form,
     at: &Node<'_>,
@@ -29,7 +29,7 @@ pub(crate) fn read_all<T>(
     at.items(form, min, max).into_iter().filter_map(|item| read(form, item)).collect()
 }
 
-/// An `ExternalParticipantInput`. WhatsApp is the one provider, named or not.
+/// An `ExternalParticipantInput`. WhatsApp is the only provider, also if the field is absent.
 pub(crate) fn read_external(form: &mut Form, at: Node<'_>) -> Option<ExternalInput> {
     let at = at.object(form)?;
     let named = people::contact(form, &at.field("identifier"), &at.field("identifierType"));

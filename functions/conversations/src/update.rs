@@ -9,7 +9,7 @@ use store::Changed;
 
 use crate::people::{known, read_all, read_external, read_internal};
 
-/// PATCH /conversations/{conversationId}: two round trips. What the body does not name stays as it is.
+/// PATCH /conversations/{conversationId}: two round trips. A field that the body omits stays unchanged.
 pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
     let body = call.request.json()?;
     let mut form = Form::default();
@@ -18,12 +18,13 @@ pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
     let update = read_update(&mut form, Node::root("body", Some(&body)));
     let (id, update) = form.finish(id.zip(update))?;
 
-    // An id of our own, as a gateway's may repeat (a replayed event): by it the write knows its own repeats.
+    // The service makes its own id, because a gateway's request id may repeat (a replayed event). The write
+    // recognises its own repeats by it.
     let write_id = call.write_id();
     call.until_written(|| merge(call, id, &update, &write_id)).await
 }
 
-/// One try: read, apply, write. `None` when another writer came between.
+/// One try: reads, applies and writes. Returns `None` if another writer changed the conversation in between.
 async fn merge(
     call: &Call<'_>,
     id: ConversationId,
@@ -56,7 +57,7 @@ async fn merge(
     }
 }
 
-/// The workspace's lines, where somebody is to be reached by one.
+/// Reads the workspace's lines, if the update needs one to reach a participant.
 async fn lines(call: &Call<'_>, update: &ConversationUpdate) -> Result<Lines, ApiError> {
     if update.add_externals.is_empty() {
         return Ok(Lines::default());
@@ -92,7 +93,7 @@ fn read_update(form: &mut Form, body: Node<'_>) -> Option<ConversationUpdate> {
     })
 }
 
-/// `{add, remove}`: two arrays of at most as many as there may be of them in a conversation.
+/// `{add, remove}`: two arrays, each limited to the maximum of such participants in a conversation.
 fn changes<T>(
     form: &mut Form,
     at: Option<Node<'_>>,
@@ -106,7 +107,7 @@ fn changes<T>(
     (list("add"), list("remove"))
 }
 
-/// The place if anything was sent there, `null` included.
+/// The node if the field was sent, even as `null`.
 fn sent(at: Node<'_>) -> Option<Node<'_>> {
     (!at.is_absent()).then_some(at)
 }

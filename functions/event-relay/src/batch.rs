@@ -1,4 +1,4 @@
-//! A batch, step by step.
+//! Processes a batch step by step.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,15 +15,15 @@ use crate::change::{Asked, Change, Forgotten};
 use crate::events::{Told, relay_events};
 use crate::relay::{AT_ONCE, Relay};
 
-/// Some records of a batch could not be relayed, and the answer does not name them. Why was logged.
+/// Some records of a batch could not be relayed, and the answer does not name them. The causes are logged.
 #[derive(Debug, thiserror::Error)]
 #[error("{records} of the records could not be relayed")]
 pub struct NotRelayed {
-    /// How many.
+    /// The number of failed records.
     pub records: usize,
 }
 
-/// The places in the batch of records that failed.
+/// The positions of the failed records in the batch.
 type Failed = BTreeSet<usize>;
 
 pub(crate) async fn relay(
@@ -32,7 +32,7 @@ pub(crate) async fn relay(
 ) -> Result<DynamoDbEventResponse, NotRelayed> {
     let counted = Relayed::default();
     let (asked, mut failed) = read(records);
-    // A message to be sent does not wait for webhooks.
+    // The function does these at the same time, so that queuing a message does not wait for webhooks.
     let (unrelayed, kept, ()) = join3(
         relay_all(relay, &asked.changes, &counted),
         forget_all(relay, &asked.forgotten),
@@ -43,7 +43,7 @@ pub(crate) async fn relay(
     failed.extend(kept);
 
     counted.records_not_relayed.add(failed.len());
-    // Most records are of helper rows, which nobody waits for.
+    // Most records are of helper rows, for which no lag is measured.
     if !failed.is_empty() || !asked.changes.is_empty() {
         counted.relay_lag.took(lag(relay, records));
     }
@@ -51,7 +51,7 @@ pub(crate) async fn relay(
     answer(relay, records, &failed)
 }
 
-/// What the records ask for, and which of them cannot be read.
+/// Reads the work that the records ask for, and which records cannot be read.
 fn read(records: &[EventRecord]) -> (Asked, Failed) {
     let (mut asked, mut failed) = (Asked::default(), Failed::new());
     for (place, record) in records.iter().enumerate() {
@@ -64,7 +64,7 @@ fn read(records: &[EventRecord]) -> (Asked, Failed) {
     (asked, failed)
 }
 
-/// Relays the events of changes and queues the lanes of their deliveries; the records whose events failed.
+/// Relays the events of changes and queues the lanes of their deliveries. Returns the records whose events failed.
 async fn relay_all(relay: &Relay, changes: &[Change], counted: &Relayed) -> Failed {
     let Told { wakes, failed } = relay_events(relay, changes, counted).await;
     enqueue(relay, &wakes).await;
@@ -72,13 +72,13 @@ async fn relay_all(relay: &Relay, changes: &[Change], counted: &Relayed) -> Fail
     changes.iter().filter(has_failed).map(|change| change.record).collect()
 }
 
-/// Queues the lanes of conversations in which something is to be sent, and of leads that are to be written to.
+/// Queues the lanes of conversations and leads that have a message to send.
 async fn wake_all(relay: &Relay, lanes: &[LaneId]) {
     let wakes: Vec<Wake> = lanes.iter().map(|lane| Wake::now(*lane, Track::Fast)).collect();
     enqueue(relay, &wakes).await;
 }
 
-/// Queues lanes. What a queue does not take stands in a due index: the sweeper brings it.
+/// Queues lanes. If a queue refuses a lane, the lane is still in a due index, and the sweeper queues it.
 async fn enqueue(relay: &Relay, wakes: &[Wake]) {
     if let Err(error) = relay.queues.enqueue(wakes).await {
         let (lanes, cause) = (error.lanes.len(), causes(&error));
@@ -86,7 +86,8 @@ async fn enqueue(relay: &Relay, wakes: &[Wake]) {
     }
 }
 
-/// Deletes the bytes of files that no message referred to in time; the records of those that could not be deleted.
+/// Deletes the bytes of files that no message referred to in time. Returns the records of files that could not be
+/// deleted.
 async fn forget_all(relay: &Relay, forgotten: &[Forgotten]) -> Failed {
     let deletions = forgotten.iter().map(async |Forgotten { record, workspace, media }| {
         let deleted = relay.bucket.delete(*workspace, *media).await;
@@ -99,15 +100,16 @@ async fn forget_all(relay: &Relay, forgotten: &[Forgotten]) -> Failed {
     deletions.into_iter().flatten().collect()
 }
 
-/// How long ago the oldest change of a batch was made.
+/// The age of the oldest change of a batch.
 fn lag(relay: &Relay, records: &[EventRecord]) -> Duration {
     let made = records.iter().map(|record| record.change.approximate_creation_date_time.timestamp_millis());
     let now = relay.store.now();
     made.min().map_or(Duration::ZERO, |oldest| now.since(Timestamp::from_millis(oldest)))
 }
 
-/// Names the records that failed: Lambda goes on from the first of them, and repeats none before it. A record without a
-/// number cannot be named; then, as without partial answers, an error brings the whole batch again.
+/// Names the records that failed: Lambda continues from the first of them and repeats no record before it. A record
+/// without a sequence number cannot be named. In that case, or without partial answers, the function returns an
+/// error, and Lambda repeats the whole batch.
 fn answer(
     relay: &Relay,
     records: &[EventRecord],

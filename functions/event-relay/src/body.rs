@@ -1,4 +1,4 @@
-//! The body of an event: what receivers get.
+//! The body of an event, as the receivers get it.
 
 use domain::{Contact, Conversation, Definitions, Event, Summary};
 use edge::view;
@@ -7,7 +7,7 @@ use store::{Store, StoreError};
 use crate::change::{About, Change};
 use crate::settings::WorkspaceSettings;
 
-/// Why there is no body.
+/// Why an event has no body.
 pub(crate) type NoBody = Box<dyn std::error::Error + Send + Sync>;
 
 /// The body of a change's event.
@@ -41,7 +41,7 @@ fn contact_body(
     view::event_body(event, &payload().without_attributes())
 }
 
-/// Sums a released conversation up, as of its release.
+/// Summarizes a released conversation, as of its release.
 async fn summary(store: &Store, released: &Conversation) -> Result<Summary, StoreError> {
     let Conversation { id, workspace_id, updated_at, .. } = released;
     let tally = store.tally(*workspace_id, *id, *updated_at).await?;

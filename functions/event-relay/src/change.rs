@@ -1,4 +1,4 @@
-//! What a stream record says has happened.
+//! Reads from a stream record what changed.
 
 use aws_lambda_events::dynamodb::EventRecord;
 use domain::message::SentBy;
@@ -8,22 +8,22 @@ use domain::{
 };
 use store::{Image, StoreError};
 
-/// What records ask for.
+/// The work that the records ask for.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
-    /// Changes that are events, whether or not somebody wants them.
+    /// Changes that are events, with or without a subscriber.
     pub(crate) changes: Vec<Change>,
-    /// Conversations in which something is to be sent, and leads that are to be written to, each once. Whoever wrote
-    /// the change told these lanes of it in the same transaction.
+    /// The lanes of conversations and leads that have a message to send, each once. The transaction that made the
+    /// change also added the work to these lanes.
     pub(crate) lanes: Vec<LaneId>,
     /// Files that no message referred to in time.
     pub(crate) forgotten: Vec<Forgotten>,
 }
 
-/// A file that is to be deleted.
+/// A file to delete.
 #[derive(Debug)]
 pub(crate) struct Forgotten {
-    /// The place of its record in the batch.
+    /// The position of its record in the batch.
     pub(crate) record: usize,
     pub(crate) workspace: WorkspaceId,
     pub(crate) media: MediaId,
@@ -32,20 +32,20 @@ pub(crate) struct Forgotten {
 /// A change that is an event.
 #[derive(Debug)]
 pub(crate) struct Change {
-    /// The place of its record in the batch.
+    /// The position of its record in the batch.
     pub(crate) record: usize,
     pub(crate) event: Event,
     pub(crate) about: About,
-    /// The API request that made it, if one did.
+    /// The id of the API request that made the change, if a request did.
     pub(crate) request: Option<String>,
 }
 
-/// What an event's payload shows.
+/// The data that an event's payload shows.
 #[derive(Debug)]
 pub(crate) enum About {
     Contact(Contact),
     Conversation(Conversation),
-    /// A conversation that was released, to be summed up.
+    /// A released conversation, whose summary the payload shows.
     Release(Conversation),
     Message(Message),
     Lead(Box<Lead>),
@@ -58,8 +58,8 @@ impl Change {
 }
 
 impl Asked {
-    /// Adds what the record at that place asks for; nothing where nothing changed that the API shows: a helper row, a
-    /// write that left the version as it was, the removal of anything but a file.
+    /// Adds the work that the record at that position asks for. A record asks for nothing if the API shows no change:
+    /// a helper row, a write that left the version unchanged, or the removal of anything but a file.
     pub(crate) fn add(&mut self, place: usize, record: &EventRecord) -> Result<(), StoreError> {
         let change = &record.change;
         let image = |image: &serde_dynamo::Item| Image::read(image.clone());
@@ -96,7 +96,7 @@ impl Asked {
                 self.changes.push(Change::new(event, About::Conversation(conversation)));
             }
             Some(Image::Message(message)) => {
-                // Onboarding's are made by the sender while it sends, and lead capture sends its own.
+                // The sender makes the onboarding messages while it sends, and lead capture sends its own.
                 if message.sent_by == SentBy::Api && message.is_broadcast() {
                     self.wake(LaneId::Conversation(message.workspace_id, message.conversation));
                 }
@@ -113,7 +113,7 @@ impl Asked {
         }
     }
 
-    /// A lead that an operator wants tried once more is queued like a new one.
+    /// Queues a lead again after an operator asked for another try.
     fn add_requeued(&mut self, old: &Image, new: &Image) {
         if let (Image::Lead(old), Image::Lead(new)) = (old, new)
             && new.version > old.version
@@ -153,7 +153,7 @@ fn modified(images: (Image, Image)) -> Vec<Change> {
         (Image::Lead(old), Image::Lead(new)) if new.version > old.version => match new.state {
             LeadState::Queued | LeadState::Sending => vec![],
             LeadState::Sent => vec![of_lead(EventType::LeadSent, new)],
-            // What became of it is told by its state.
+            // The three states share one event type. The lead's state in the payload tells them apart.
             LeadState::Failed | LeadState::Unknown | LeadState::Suppressed => {
                 vec![of_lead(EventType::LeadFailed, new)]
             }

@@ -1,4 +1,4 @@
-//! Changes become events with deliveries, and the lanes of the deliveries are told.
+//! Turns changes into events with deliveries, and adds the deliveries to their lanes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,52 +14,55 @@ use crate::change::Change;
 use crate::relay::{AT_ONCE, Relay};
 use crate::settings::{WorkspaceSettings, settings_of};
 
-/// Events that could not be relayed. Why was logged.
+/// The events that could not be relayed. The causes are logged.
 pub(crate) type Failed = HashSet<EventId>;
 
-/// What became of the events of a batch.
+/// The outcome of the events of a batch.
 pub(crate) struct Told {
-    /// The visits that are to be queued: one of each lane that was told.
+    /// The visits to queue, one for each lane with new work.
     pub(crate) wakes: Vec<Wake>,
-    /// The events whose records are to come again.
+    /// The events whose records must be repeated.
     pub(crate) failed: Failed,
 }
 
-/// An event that somebody wants, or wanted when its record came before.
+/// An event that a subscriber wants now, or wanted when its record came before.
 struct Wanted<'a> {
     change: &'a Change,
     settings: &'a WorkspaceSettings,
-    /// The slots of those that want it today.
+    /// The slots of the endpoints that want it now.
     slots: Vec<Slot>,
 }
 
-/// An event that stands, and the slots of its deliveries.
+/// A recorded event, and the slots of its deliveries.
 struct Standing {
     event: Event,
     slots: Vec<Slot>,
 }
 
-/// How many bytes of bodies are recorded at a time: a batch of the largest bodies must fit into the memory.
+/// The maximum bytes of bodies that are recorded at the same time, so a batch of the largest bodies fits into memory.
 const PORTION: usize = 4 * 1024 * 1024;
 
-/// Records the events of changes with their deliveries and tells the lanes of these. Nothing is written for nobody.
-/// Five trips: settings; which events stand, and what the bodies need; deliveries; events; lanes.
+/// Records the events of changes with their deliveries, and adds these to their lanes. An event without a subscriber
+/// is not recorded. Five round trips: settings; recorded events together with the data for the bodies; deliveries;
+/// events; lanes.
 pub(crate) async fn relay_events(relay: &Relay, changes: &[Change], counted: &Relayed) -> Told {
     let mut failed = Failed::new();
     let settings = settings_of(&relay.store, changes).await;
     let wanted = wanted(changes, &settings, &mut failed);
 
-    // An event that stands needs no body. Both are read in one trip, as few events stand.
+    // A recorded event needs no body, but few events are already recorded. So the function reads both in one round
+    // trip.
     let (found, bodies) = join(standing_events(relay, &wanted), bodies(relay, &wanted)).await;
     let (mut standing, mut new) = (vec![], vec![]);
     for (Wanted { change, slots, .. }, body) in wanted.into_iter().zip(bodies) {
         let event = change.event.clone();
         match (found.get(&event.id), body) {
-            // It could not be looked up.
+            // The lookup failed.
             (None, _) => drop(failed.insert(event.id)),
-            // A repeat. The event stays as it was recorded, but its relay may have died before the lanes were told.
+            // The record is repeated. The event stays as it was recorded, but the process may have died before it
+            // added the deliveries to their lanes.
             (Some(Some(slots)), _) => standing.push(Standing { event, slots: slots.clone() }),
-            // It is new, and nobody wants it.
+            // The event is new, and no subscriber wants it.
             (Some(None), None) => {}
             (Some(None), Some(Ok(body))) => {
                 new.push(NewEvent { event, request: change.request.clone(), body, slots });
@@ -79,8 +82,8 @@ pub(crate) async fn relay_events(relay: &Relay, changes: &[Change], counted: &Re
     Told { wakes, failed }
 }
 
-/// The events that are to be relayed, each once: a change may come twice in a batch. Those of a workspace whose
-/// settings could not be read fail.
+/// The events to relay, each once, because a batch may repeat a change. If the settings of a workspace could not be
+/// read, its events fail.
 fn wanted<'a>(
     changes: &'a [Change],
     settings: &'a BTreeMap<WorkspaceId, WorkspaceSettings>,
@@ -100,13 +103,13 @@ fn wanted<'a>(
     wanted
 }
 
-/// Which events stand, with the slots of their deliveries. Those that could not be looked up are left out. One trip for
-/// all of them.
+/// Reads which events are recorded, with the slots of their deliveries: one round trip for all. The result omits the
+/// events whose lookup failed.
 async fn standing_events(relay: &Relay, wanted: &[Wanted<'_>]) -> HashMap<EventId, Option<Vec<Slot>>> {
     let of = |Wanted { change, .. }: &Wanted| (change.event.workspace_id, change.event.id);
     let all: Vec<(WorkspaceId, EventId)> = wanted.iter().map(of).collect();
     let mut answers = vec![(all.as_slice(), relay.store.standing_events(&all).await)];
-    // An event that this release cannot read does not keep the others back.
+    // An event that this release cannot read must not delay the others.
     if let [(_, Err(StoreError::Unreadable { .. }))] = answers.as_slice() {
         let alone = all.chunks(1).map(async |one| (one, relay.store.standing_events(one).await));
         answers = futures::stream::iter(alone).buffered(AT_ONCE).collect().await;
@@ -125,7 +128,7 @@ async fn standing_events(relay: &Relay, wanted: &[Wanted<'_>]) -> HashMap<EventI
     known
 }
 
-/// The bodies of events, in their order; none for those that nobody wants today.
+/// The bodies of events, in their order. An event that no subscriber wants now has none.
 async fn bodies(relay: &Relay, wanted: &[Wanted<'_>]) -> Vec<Option<Result<Vec<u8>, NoBody>>> {
     let bodies = wanted.iter().map(async |Wanted { change, settings, slots }| match slots.is_empty() {
         true => None,
@@ -134,7 +137,7 @@ async fn bodies(relay: &Relay, wanted: &[Wanted<'_>]) -> Vec<Option<Result<Vec<u
     futures::stream::iter(bodies).buffered(AT_ONCE).collect().await
 }
 
-/// Records events; those that stand now.
+/// Records events, and returns those that were recorded.
 async fn record(relay: &Relay, new: Vec<NewEvent>, counted: &Relayed, failed: &mut Failed) -> Vec<Standing> {
     let mut ends = Vec::with_capacity(new.len());
     for portion in portions(&new) {
@@ -157,7 +160,7 @@ async fn record(relay: &Relay, new: Vec<NewEvent>, counted: &Relayed, failed: &m
     standing
 }
 
-/// Events in portions, in their order.
+/// Divides events into portions, in their order.
 fn portions(mut rest: &[NewEvent]) -> impl Iterator<Item = &[NewEvent]> {
     std::iter::from_fn(move || {
         let mut bytes = 0;
@@ -172,8 +175,8 @@ fn portions(mut rest: &[NewEvent]) -> impl Iterator<Item = &[NewEvent]> {
     })
 }
 
-/// Tells each lane once of all deliveries that stand in it: the visits that are to be queued, and the slots whose lanes
-/// could not be told. One trip; two for lanes that were told of something since their last visit.
+/// Adds all recorded deliveries to their lanes, with one write for each lane. Returns the visits to queue, and the
+/// slots whose lanes could not be written. One round trip, or two for a lane with new work since its last visit.
 async fn tell(relay: &Relay, standing: &[Standing]) -> (Vec<Wake>, HashSet<Slot>) {
     let mut least: BTreeMap<Slot, FreshKey> = BTreeMap::new();
     for Standing { event, slots } in standing {
@@ -200,7 +203,7 @@ async fn tell(relay: &Relay, standing: &[Standing]) -> (Vec<Wake>, HashSet<Slot>
     (wakes, untold)
 }
 
-/// The line by which an event is found from a request, and the request from an event.
+/// Logs the line that connects a request and its event.
 fn log_recorded(NewEvent { event, request, slots, .. }: &NewEvent) {
     let Event { id, workspace_id, event_type, .. } = event;
     let (request, r#type, deliveries) = (request.as_deref(), event_type.as_str(), slots.len());

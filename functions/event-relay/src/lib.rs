@@ -1,20 +1,21 @@
 //! Turns committed changes into events, deliveries and queue messages.
 //!
 //! ```text
-//! stream record -> change -> who wants it? -> deliveries, then their event -> their lanes are told -> one message a lane
-//!               -> a message to be sent, an onboarding plan, a lead to be written to -> a message for its lane
+//! stream record -> change -> which endpoints? -> deliveries, then their event -> their lanes -> one message for each lane
+//!               -> a message to send, an onboarding plan, a lead to contact -> a message for its lane
 //!               -> a file that no message referred to in time -> its bytes are deleted
 //! ```
 //!
-//! An event stands once all its deliveries do: they are written first. A lane is told of deliveries that stand, and a
-//! message names a lane that was told. So whoever dies on the way leaves a record that comes again and goes on from
-//! there: events that stand are recognised by their derived ids, and their lanes are told again, which does no harm.
-//! Queues only accelerate: a lane that was told stands in a due index.
+//! The function writes the deliveries first and their event after them, so a recorded event has all its deliveries.
+//! Then it adds the deliveries to their lanes, and then it queues the lanes. If the process dies in between, the
+//! stream repeats the record and the function continues from there: it recognises recorded events by their derived
+//! ids, and it adds the deliveries to their lanes again, which changes nothing. Queues only make visits earlier: a
+//! lane with work is in a due index.
 //!
-//! Everything that can be done for a batch is done, whatever fails beside it. The records that failed are then named to
-//! Lambda, which goes on from the first of them; where it would not understand that ([`Relay::partial`]), the whole
-//! batch is refused. Order between records does not matter: each event carries its change's whole outcome, and
-//! deliveries may overtake each other anyway.
+//! A failure does not stop the rest of the batch. The answer names the failed records to Lambda, which continues from
+//! the first of them. If Lambda would not understand such an answer ([`Relay::partial`]), the function returns an
+//! error for the whole batch. The order between records does not matter: each event carries its change's whole
+//! outcome, and deliveries may overtake each other.
 
 mod batch;
 mod body;
@@ -30,7 +31,7 @@ pub use batch::NotRelayed;
 pub use relay::Relay;
 
 impl Relay {
-    /// Relays a batch of stream records. Whatever comes again does no harm.
+    /// Relays a batch of stream records. A repeated record has no further effect.
     pub async fn handle(&self, event: StreamEvent) -> Result<DynamoDbEventResponse, NotRelayed> {
         batch::relay(self, &event.records).await
     }

@@ -1,4 +1,4 @@
-//! The `event-relay` function: settings and clients once, then batches until the environment ends.
+//! The `event-relay` function: reads settings and makes clients once, then processes batches.
 
 use std::time::Duration;
 

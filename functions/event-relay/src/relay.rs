@@ -1,4 +1,4 @@
-//! What the function works with.
+//! The dependencies of the function.
 
 use std::time::Duration;
 
@@ -6,22 +6,22 @@ use queue::Queues;
 use runtime::Metrics;
 use store::{Bucket, Store};
 
-/// Everything this function works with.
+/// The dependencies of this function.
 pub struct Relay {
     /// The tables.
     pub store: Store,
-    /// Where lanes are queued, of all kinds.
+    /// Where lanes of all kinds are queued.
     pub queues: Queues,
-    /// Where the bytes of files are.
+    /// The bucket with the bytes of files.
     pub bucket: Bucket,
-    /// How long after it was told the sweeper looks after a webhook lane whose message was lost.
+    /// How long after new work the sweeper queues a webhook lane whose message was lost.
     pub rescue: Duration,
-    /// Whether the answer names the records that failed. Otherwise an error brings the whole batch again: the local
-    /// emulator ignores what an answer names, and the console has nobody to name it to.
+    /// Whether the answer names the failed records. If not, an error makes Lambda repeat the whole batch: the local
+    /// emulator ignores the named records, and the console has no Lambda to read them.
     pub partial: bool,
-    /// What became of changes is counted here.
+    /// Counts the outcomes of changes.
     pub metrics: Metrics,
 }
 
-/// How many calls of a kind are under way at the same time.
+/// The maximum number of calls of one kind in flight.
 pub(crate) const AT_ONCE: usize = 16;

@@ -1,4 +1,4 @@
-//! What a workspace's events depend on.
+//! The settings of a workspace that decide about its events.
 
 use std::collections::BTreeMap;
 
@@ -8,29 +8,30 @@ use store::Store;
 
 use crate::change::{About, Change};
 
-/// What a workspace's events depend on, read anew for each batch.
+/// The settings of a workspace that decide about its events, read for each batch.
 pub(crate) struct WorkspaceSettings {
     endpoints: Vec<WebhookEndpoint>,
-    /// What contacts are shown by; none where the batch is not about contacts.
+    /// The definitions for the payloads of contacts; empty if the batch has no contact.
     pub(crate) definitions: Definitions,
 }
 
 impl WorkspaceSettings {
-    /// The slots of those that want an event; none where nobody does.
+    /// The slots of the endpoints that want an event; empty if none does.
     pub(crate) fn slots_of(&self, event: &Event) -> Vec<Slot> {
         let wanting = self.endpoints.iter().filter(|endpoint| endpoint.wants(event.event_type));
         wanting.map(|endpoint| endpoint.slot_of(event.id)).collect()
     }
 
-    /// Whether an event may stand already. Its endpoints may have been disabled after it was recorded and before their
-    /// lanes were told: once they are enabled, somebody must have told these.
+    /// Whether an event may be recorded already. Its endpoints may have been disabled after it was recorded and
+    /// before its deliveries were added to their lanes. The function must still add them, for the time when the
+    /// endpoints are enabled again.
     pub(crate) fn may_have(&self, event: &Event) -> bool {
         self.endpoints.iter().any(|endpoint| endpoint.filter.takes(event.event_type))
     }
 }
 
-/// The settings of each workspace in the batch, all read at the same time: one trip. A workspace whose settings
-/// cannot be read is logged and left out.
+/// Reads the settings of each workspace in the batch at the same time: one round trip. If the settings of a workspace
+/// cannot be read, the function logs that and omits the workspace.
 pub(crate) async fn settings_of(
     store: &Store,
     changes: &[Change],

@@ -4,8 +4,8 @@ use edge::form::{Fault, Form, Node};
 use edge::{ApiError, Call, Reply, replay, view};
 use store::{Answered, Bucket, MediaCreated, Once, Table};
 
-/// POST /files: one round trip behind the limiter's, as all of it is a write; a key that answered before is looked up
-/// beside the limiter. Signing calls nobody.
+/// POST /files: one round trip after the rate limiter's, because it only writes. An idempotency key with a stored
+/// answer is looked up together with the rate limiter. Signing needs no call.
 pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, ApiError> {
     let body = call.request.json()?;
     let mut form = Form::default();
@@ -24,7 +24,7 @@ pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, Ap
     let ready = |file| Media::ready(file, workspace, store.ids(), now);
     let media: Vec<Media> = files.iter().map(ready).collect();
     let ids: Vec<MediaId> = media.iter().map(|media| media.id).collect();
-    // First, as rows of files that nobody can upload would be of no use.
+    // The function signs first, because rows of files without an upload URL would be useless.
     let reply = signed(call, bucket, &ids, &files).await?;
 
     call.caller.admitted().await?;
@@ -32,13 +32,13 @@ pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, Ap
     let answer = kept(&ids);
     let guarded = once.as_ref().map(|once| (once, answer.as_str()));
     match (store.create_media(&media, guarded, &write_id).await?, &once) {
-        // Somebody sent the same at the same time, and came first.
+        // A concurrent request with the same key was first.
         (MediaCreated::Answered(answered), Some(once)) => again(call, bucket, once, answered, &files).await,
         _ => Ok(reply),
     }
 }
 
-/// The answer to a repeated request: the same files, signed anew.
+/// The answer to a repeated request: the same files with new signatures.
 async fn again(
     call: &Call<'_>,
     bucket: &Bucket,
@@ -46,7 +46,7 @@ async fn again(
     answered: Answered,
     files: &[Declared],
 ) -> Result<Reply, ApiError> {
-    // The body is the same, and so are the files in it.
+    // The body is the same, so its files are the same.
     let ids = read_kept(&replay(once, answered)?)?;
     Ok(signed(call, bucket, &ids, files).await?.replayed())
 }
@@ -65,7 +65,7 @@ async fn signed(
     Ok(Reply::list(&uploads)?.created())
 }
 
-/// What is kept of an answer: the ids in their order, as URLs are not for keeping.
+/// The stored part of an answer: the ids in their order. URLs are not stored.
 fn kept(ids: &[MediaId]) -> String {
     ids.iter().map(MediaId::to_string).collect::<Vec<_>>().join(" ")
 }
@@ -77,7 +77,7 @@ fn read_kept(answer: &str) -> Result<Vec<MediaId>, ApiError> {
 
 fn read_files(form: &mut Form, body: &Node<'_>) -> Option<Vec<Declared>> {
     let items = body.items(form, 1, Media::MAX_AT_ONCE);
-    // All are read before it is looked whether one could not be.
+    // The function reads all items before it checks for errors, so the answer names every error.
     let files: Vec<Option<Declared>> = items.into_iter().map(|item| read_file(form, item)).collect();
     files.into_iter().collect()
 }
@@ -95,14 +95,14 @@ fn read_file(form: &mut Form, item: Node<'_>) -> Option<Declared> {
     Some(Declared { name, file_type, content_type, digest: digest?, size: size.flatten() })
 }
 
-/// `contentLength`: at least a byte, at most what the type of file allows where that is known.
+/// `contentLength`: at least one byte, and at most the limit of the file type if the type is known.
 fn read_size(form: &mut Form, at: &Node<'_>, file_type: Option<FileType>) -> Option<u64> {
     let most = file_type.and_then(|file_type| i64::try_from(file_type.max_bytes()).ok());
     let size = at.integer(form, 1, most.unwrap_or(i64::MAX))?;
     u64::try_from(size).ok()
 }
 
-/// The MIME type, if extension, `contentType` and `fileType` belong together.
+/// The MIME type, if the extension, `contentType` and `fileType` match.
 fn read_format(
     form: &mut Form,
     item: &Node<'_>,

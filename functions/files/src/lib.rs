@@ -1,4 +1,4 @@
-//! Endpoint 10: files made ready for upload.
+//! Endpoint 10: prepares files for upload.
 
 mod create;
 
@@ -7,7 +7,7 @@ use edge::{Api, ApiRequest};
 use lambda_http::{Body, Response};
 use store::Bucket;
 
-/// Answers one request of this function's routes.
+/// Handles one request to a route of this function.
 pub async fn handle(api: &Api, bucket: &Bucket, request: &ApiRequest) -> Response<Body> {
     match request.method() {
         "POST" => {

@@ -1,11 +1,11 @@
-//! Sends a lead its first message: a contact, a conversation and the workspace's lead template.
+//! Sends a lead its first message: it makes a contact and a conversation, and sends the workspace's lead template.
 //!
 //! ```text
-//! task -> lead's lease -> may it be sent? -> { SENDING, contact, conversation, message } -> call -> { lead, message }
+//! message -> lead's lease -> may it be sent? -> { SENDING, contact, conversation, message } -> call -> { lead, message }
 //! ```
 //!
-//! Nothing depends on the task: whatever is left undone when this process dies, the lead stands in the due index, and
-//! its lease ends. A call that was begun under a lease that is over is never made again: its lead is UNKNOWN.
+//! Nothing depends on the queue message. If this process dies, the lead is still in the due index, and its lease
+//! ends. A call that was begun under an expired lease is never repeated: its lead becomes UNKNOWN.
 
 mod ready;
 mod run;
@@ -23,23 +23,23 @@ use worker::{Left, Shift, Visitor};
 
 use run::Run;
 
-/// Everything this function works with.
+/// The dependencies of this function.
 pub struct Engine<P> {
     /// The tables.
     pub store: Store,
-    /// Where next visits are queued.
+    /// Where the next visits are queued.
     pub queues: Queues,
-    /// Takes the messages.
+    /// The provider that sends the messages.
     pub provider: P,
-    /// When and how often.
+    /// The settings for retries and visits.
     pub rules: SendRules,
-    /// What became of leads is counted here.
+    /// Counts the outcomes of leads.
     pub metrics: Metrics,
 }
 
 impl<P: Provider> Engine<P> {
-    /// Writes to the leads of a batch, all at the same time: a slow one delays no other, and one that cannot be worked
-    /// on is the only one to come again.
+    /// Processes the leads of a batch, all at the same time. A slow lead delays no other, and only a lead that failed
+    /// is queued again.
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let Self { store, queues, provider, rules, metrics } = self;
         let of_visits = worker::Rules { lease: rules.lease, longest: rules.call, rescue: rules.rescue };

@@ -1,4 +1,4 @@
-//! The `lead-sender` function: settings and clients once, then batches until the environment ends.
+//! The `lead-sender` function: reads settings and makes clients once, then processes batches.
 
 use domain::LaneKind;
 use lambda_runtime::{Error, service_fn};

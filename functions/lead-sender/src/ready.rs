@@ -1,4 +1,4 @@
-//! What a lead needs to be written to, as things stand now.
+//! Reads everything that a message to a lead needs now.
 
 use std::error::Error;
 
@@ -13,29 +13,29 @@ use store::StoreError;
 
 use crate::run::Run;
 
-/// Everything of a call.
+/// The data for a call.
 pub(crate) struct Ready {
-    /// From which line.
+    /// The line that sends the message.
     pub(crate) channel: ChannelId,
-    /// How the line stands.
+    /// The throttling state of the line.
     pub(crate) line: LineThrottle,
-    /// What proves that the line is ours.
+    /// The access token of the line.
     pub(crate) token: Secret,
-    /// What is sent.
+    /// The content of the message.
     pub(crate) what: Outgoing,
-    /// The conversation with its contact and message, whether they stand or are to be made.
+    /// The conversation with its contact and message, existing or new.
     pub(crate) opening: LeadOpening,
-    /// The contact that has the number as it was read, if there is one.
+    /// The contact with the number as it was read, if one exists.
     pub(crate) found: Option<Contact>,
 }
 
-/// Why a lead is not written to now.
+/// Why no message is sent to a lead now.
 pub(crate) enum Unready {
-    /// It is not to be, or cannot be.
+    /// The message must not or cannot be sent.
     Never(NotSent),
-    /// Its line is put off until then.
+    /// The line is throttled until then.
     LineThrottled(Timestamp),
-    /// What is needed could not be had.
+    /// The required data could not be read.
     NotNow(Box<dyn Error + Send + Sync>),
 }
 
@@ -45,8 +45,8 @@ impl From<StoreError> for Unready {
     }
 }
 
-/// Reads what a lead needs, strongly, in two trips, and looks again whether it may be written to: what has changed
-/// since it was accepted counts. `message` is its message, once it has one.
+/// Reads what a lead needs in two strongly consistent round trips, and checks again whether a message may be sent:
+/// changes since the lead was accepted count. `message` is the lead's message, if it exists already.
 pub(crate) async fn prepare<P>(
     run: &Run<'_, P>,
     lead: &Lead,
@@ -95,8 +95,8 @@ pub(crate) async fn prepare<P>(
     };
     let (found, token, templates, throttle) =
         tokio::try_join!(contact, token, store.templates(workspace, template.as_slice()), throttle)?;
-    // The permission is for the number. A conversation that stands stays with the contact who had it then; should they
-    // have another one by now, nothing of what they are called is put into a message to somebody else.
+    // The consent covers the number. An existing conversation keeps the contact who had the number when it was made.
+    // If another contact has the number now, the message must not show that contact's details.
     let found = found.filter(|contact| contact.cellphone.as_ref() == Some(&lead.cellphone));
 
     let known = LeadKnown {

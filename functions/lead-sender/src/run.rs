@@ -1,11 +1,10 @@
-//! What the steps of one invocation share.
+//! The state that all steps of one invocation share.
 
 use queue::Time;
 use runtime::SendRules;
 use runtime::metrics::Sends;
 use store::Store;
 
-/// One invocation.
 pub(crate) struct Run<'a, P> {
     pub(crate) store: &'a Store,
     pub(crate) provider: P,

@@ -1,4 +1,4 @@
-//! One lead: what is to be done about it, and the call that is recorded before it is made and after.
+//! Processes one lead. The function records the call before and after it makes it.
 
 use std::error::Error;
 use std::time::Duration;
@@ -15,12 +15,12 @@ use worker::Left;
 use crate::ready::{Ready, Unready, prepare};
 use crate::run::Run;
 
-/// For how long it is tried to record that a call begins.
+/// The time limit to record that a call begins.
 const BEGIN: Duration = Duration::from_secs(2);
-/// How often the contact is looked at again that others change at the same time.
+/// How often the function repeats the read if the contact changes concurrently.
 const TRIES: usize = 5;
 
-/// Writes to a lead, if that is to be done now.
+/// Sends the message of a lead, if it is due.
 pub(crate) async fn send<P: Provider>(run: &Run<'_, P>, leased: LeasedLead) -> Result<Left, StoreError> {
     let LeasedLead { lead, .. } = &leased;
     let message = if lead.opened { message_of(run, lead).await? } else { None };
@@ -37,7 +37,8 @@ pub(crate) async fn send<P: Provider>(run: &Run<'_, P>, leased: LeasedLead) -> R
     }
 }
 
-/// Looks whether it may be sent, records that the call begins, with all that the lead opens, and calls.
+/// Checks whether the message may be sent, records that the call begins together with everything that the lead
+/// creates, and calls the provider.
 async fn try_once<P: Provider>(
     run: &Run<'_, P>,
     mut leased: LeasedLead,
@@ -74,7 +75,7 @@ async fn try_once<P: Provider>(
     not_now(run, &leased, message, &busy).await
 }
 
-/// The line is put off: nothing is called, and nothing of the lead changes but when it is looked at again.
+/// The line is throttled: the provider is not called, and only the time of the lead's next visit changes.
 fn waits_with_its_line(leased: &LeasedLead, until: Timestamp) -> Left {
     let lead = &leased.lead;
     let next_at = until.to_string();
@@ -82,7 +83,7 @@ fn waits_with_its_line(leased: &LeasedLead, until: Timestamp) -> Left {
     Left::Rest(Rest::Closed(until))
 }
 
-/// What is needed cannot be had: as with a provider who is not there, it is tried again.
+/// The required data could not be read. The function retries, as if the provider were unavailable.
 async fn not_now<P>(
     run: &Run<'_, P>,
     leased: &LeasedLead,
@@ -94,7 +95,7 @@ async fn not_now<P>(
     ended(run, leased, message, End::NotTaken).await
 }
 
-/// Records that a call begins; the first time with contact, conversation and message.
+/// Records that a call begins. The first time, it also records the contact, conversation and message.
 async fn begin<P>(
     run: &Run<'_, P>,
     leased: &LeasedLead,
@@ -108,9 +109,9 @@ async fn begin<P>(
     }
 }
 
-/// Takes back, for as long as there is time, that a call begins, as nobody knows whether that was recorded and none was
-/// made; somebody else goes on at once, if the table was only busy. What cannot be taken back is UNKNOWN to whoever
-/// comes next, should it have been recorded.
+/// Reverts the begin of a call within the remaining time. Nobody knows whether the begin was recorded, but no call
+/// was made. If the table was only busy, another visit continues at once. If the revert fails and the begin was
+/// recorded, the next visit makes the lead UNKNOWN.
 async fn not_begun<P>(run: &Run<'_, P>, leased: &LeasedLead, error: StoreError) -> Result<Left, StoreError> {
     let lead = &leased.lead;
     let cause = causes(&error);
@@ -128,7 +129,7 @@ async fn not_begun<P>(run: &Run<'_, P>, leased: &LeasedLead, error: StoreError) 
 
 async fn call<P: Provider>(run: &Run<'_, P>, leased: &LeasedLead, ready: Ready) -> Result<Left, StoreError> {
     let Ready { channel, line, token, what, opening, .. } = ready;
-    // To begin took so long that the call could outlast this invocation, and nobody would know how it ended.
+    // The begin took so long that the call could outlast this invocation. Then nobody would know its outcome.
     if !run.time.fits(run.store.now()) {
         return ended(run, leased, Some(opening.message), End::NotCalled).await;
     }
@@ -152,8 +153,8 @@ async fn ended<P>(
     recorded(run, leased, message, next, word).await
 }
 
-/// Writes down how the lead stands now, together with what that says of its message, and gives it back: for as long as
-/// there is time. What is not recorded is UNKNOWN to whoever comes next.
+/// Records the new state of the lead and of its message, and releases the lead, within the remaining time. If that
+/// fails, the next visit makes the lead UNKNOWN.
 async fn recorded<P>(
     run: &Run<'_, P>,
     leased: &LeasedLead,
@@ -188,7 +189,7 @@ async fn message_of<P>(run: &Run<'_, P>, lead: &Lead) -> Result<Option<Message>,
     run.store.message(lead.workspace_id, lead.conversation, lead.message).await
 }
 
-/// Counts a lead by how it stands now. One that waits as it did before was not tried.
+/// Counts a lead by its new state. A lead that waits in the same state as before was not tried.
 fn counted(sends: &Sends, before: &Lead, now: &Lead) {
     match now.state {
         LeadState::Queued | LeadState::Sending if now.progress == before.progress => {}
@@ -196,12 +197,12 @@ fn counted(sends: &Sends, before: &Lead, now: &Lead) {
         LeadState::Sent => sends.sends_accepted.add(1),
         LeadState::Failed => sends.sends_failed.add(1),
         LeadState::Unknown => sends.sends_unknown.add(1),
-        // Nobody tried: it is not to be sent any more.
+        // The message is suppressed, and no call was made.
         LeadState::Suppressed => {}
     }
 }
 
-/// One line for each lead that is looked at.
+/// Logs one line for each processed lead.
 fn told(lead: &Lead) {
     let Lead { workspace_id, id, state, error, progress, .. } = lead;
     let (state, error) = (state.as_str(), error.as_ref().map(PartError::as_str));

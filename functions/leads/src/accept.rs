@@ -1,4 +1,4 @@
-//! From what a landing page sends to a lead that is durably queued.
+//! Turns a request of a landing page into a lead that is durably queued.
 
 use std::time::Duration;
 
@@ -12,22 +12,22 @@ use store::{CountedLead, LeadAccepted, LeadTraces, UsedToken};
 use crate::captcha::{Unreachable, Verifier};
 use crate::leads::Leads;
 
-/// A lead that may be accepted, of a sender who may send it.
+/// A lead that passed the first checks.
 struct Candidate<'a> {
     request: &'a LeadRequest,
     capture: &'a Capture,
     brand: BrandId,
     token: String,
-    /// The last lead of the same number and brand, if it came to nothing: this one takes its place.
+    /// The last lead of the same number and brand, if it ended without a message. The new lead replaces it.
     ended: Option<LeadId>,
 }
 
-/// Accepts a lead of a workspace whose set-up and brands were read, or says what of it is not right: who sent it,
-/// then its brand, then the captcha.
+/// Accepts a lead of a workspace whose set-up and brands were read, or returns the first objection: to the sender, to
+/// the brand, or to the captcha.
 ///
-/// The captcha is asked while it is looked up what there is already of the lead. A repeat reads how its first lead
-/// stands. Another trip counts a new lead, where the operator set caps; the last one stores it. A token or a lead that
-/// others are storing at this moment is met there.
+/// The captcha check and the lookup of earlier leads run at the same time. For a repeat, the function reads the state
+/// of the first lead. If the operator set caps, another round trip counts a new lead. The last round trip stores it.
+/// The write detects a token or lead that a concurrent request stored.
 pub(crate) async fn accept<V: Verifier>(
     leads: &Leads<V>,
     request: LeadRequest,
@@ -78,7 +78,7 @@ pub(crate) async fn accept<V: Verifier>(
     }
 }
 
-/// Asks the captcha's provider, and judges its answer.
+/// Asks the captcha's provider, and evaluates its answer.
 async fn verdict<V: Verifier>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,
@@ -95,8 +95,8 @@ async fn traces<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadTr
     Ok(leads.store.lead_traces(request.workspace_id, &request.cellphone, brand, token).await?)
 }
 
-/// Whether the visitor gets no message by their first lead. It is looked up behind the captcha: whoever does not pass
-/// that learns nothing from the time it takes.
+/// Whether the visitor's first lead ended without a message. The function reads this after the captcha check, so a
+/// caller who fails the captcha learns nothing from the response time.
 async fn came_to_nothing<V>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,
@@ -106,11 +106,11 @@ async fn came_to_nothing<V>(
     Ok(state.is_none_or(LeadState::came_to_nothing))
 }
 
-/// How long it is waited before it is looked up once more whether another request has stored this very lead: a visitor
-/// who presses twice, a browser that repeats what it got no answer to.
+/// How long the function waits before it checks a second time whether a concurrent request stored the same lead: a
+/// visitor pressed twice, or a browser repeated a request without an answer.
 const MEANWHILE: Duration = Duration::from_millis(300);
 
-/// What there is of a lead as soon as `wanted` of it is there, looked up at once and once more after a moment.
+/// Looks up the traces of a lead until `wanted` finds something in them: at once, and a second time after a moment.
 async fn met_meanwhile<V, T>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,
@@ -123,7 +123,7 @@ async fn met_meanwhile<V, T>(
     Ok(wanted(traces(leads, candidate).await?))
 }
 
-/// A token that was shown before may have been shown for this very lead, by a request that was under way until now.
+/// A rejected token may belong to the same lead in a concurrent request that has finished by now.
 async fn rejected<V>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,
@@ -137,7 +137,7 @@ async fn rejected<V>(
     Err(LeadProblem::Rejected(rejection.as_str()))
 }
 
-/// The last lead that was let in may have been this very one.
+/// The last lead within the cap may be the same lead.
 async fn over_cap<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadId, LeadProblem> {
     let standing = |traces: LeadTraces| traces.repeated.filter(|first| candidate.ended != Some(*first));
     match met_meanwhile(leads, candidate, standing).await? {
@@ -146,7 +146,7 @@ async fn over_cap<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<Lead
     }
 }
 
-/// Answers a lead that was accepted before under another token, which is used up by that.
+/// Returns the lead that was accepted before under another token. This uses up the new token.
 async fn repeated<V>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,
@@ -157,7 +157,7 @@ async fn repeated<V>(
     used.map_or(Ok(first), |used| candidate.met(used))
 }
 
-/// Stores the lead with its consent: accepted from now on. One that is not stored is not counted either.
+/// Stores the lead with its consent, which accepts it. If the lead is not stored, its count is reverted.
 async fn store<V>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,
@@ -181,7 +181,7 @@ async fn store<V>(
 }
 
 impl Candidate<'_> {
-    /// A token is accepted once; the same lead again, whose answer was lost, gets its first answer.
+    /// A token is accepted once. A repeat of the same lead, whose answer was lost, gets the first answer.
     fn met(&self, used: UsedToken) -> Result<LeadId, LeadProblem> {
         if used.is_of(&self.request.cellphone, &self.brand) {
             Ok(used.lead)

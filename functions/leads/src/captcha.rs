@@ -1,4 +1,4 @@
-//! The way to the captcha's provider.
+//! The client of the captcha's provider.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 use url::form_urlencoded;
 
-/// Asks the provider about tokens. A place where this function leaves our own network, so tests stand in for it.
+/// Asks the provider about tokens. These requests leave the deployment's network, so tests replace it.
 pub trait Verifier {
-    /// Asks once: a token can be shown but once, so that a second time would be answered as a theft. Whether the
-    /// provider has seen a token whose answer did not come is not known.
+    /// Asks once. The provider accepts a token only once, so it would report a second request as a duplicate. If the
+    /// answer is lost, nobody knows whether the provider saw the token.
     fn verify(
         &self,
         secret: &Secret,
@@ -23,20 +23,20 @@ pub trait Verifier {
     ) -> impl Future<Output = Result<CaptchaAnswer, Unreachable>>;
 }
 
-/// The provider did not answer, or nothing that can be understood.
+/// Why the provider gave no usable answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreachable {
-    /// No connection came about: the name, the port or TLS.
+    /// The connection failed: name, port or TLS.
     Connect,
-    /// The time is over.
+    /// The time limit is over.
     Timeout,
-    /// The connection ended before the answer did, or what came over it is no HTTP.
+    /// The connection ended before the answer, or the answer is not HTTP.
     BrokenOff,
     /// An HTTP status other than 200.
     Status(u16),
-    /// More than an answer ever holds.
+    /// The answer is larger than any valid one.
     TooLarge,
-    /// A part of the answer is missing or not what it should be: which one, the word tells.
+    /// A part of the answer is missing or invalid. The word names the part.
     Unreadable(&'static str),
 }
 
@@ -71,16 +71,16 @@ pub struct Client {
 }
 
 impl Client {
-    /// What a visitor waits at most, for the whole answer.
+    /// The time limit of the whole call, while the visitor waits.
     pub const TIME: Duration = Duration::from_secs(3);
-    /// How much of an answer is read.
+    /// How many bytes of an answer are read.
     const MAX_READ: usize = 16 * 1024;
-    /// For how long a connection is kept that nothing is written to. Lambda freezes the process between requests, and
-    /// what became of a connection meanwhile is only found out by writing into it.
+    /// How long an unused connection is kept. Lambda freezes the process between requests, and only a write shows
+    /// whether a connection is still open.
     const IDLE: Duration = Duration::from_secs(5);
 
-    /// A client of the siteverify of that host (`https://www.google.com`), which may take so long ([`Self::TIME`]).
-    /// Makes the TLS settings, which takes milliseconds and is done once.
+    /// Makes a client for the siteverify of this host (`https://www.google.com`), with a time limit ([`Self::TIME`]).
+    /// Making the TLS settings takes milliseconds, so a process does it once.
     pub fn new(base: &str, time: Duration) -> Result<Self, ClientError> {
         let place = outbound::place(base, &["recaptcha", "api", "siteverify"]);
         let url = place.ok_or(ClientError::Url { setting: "CAPTCHA_URL" })?;
@@ -99,7 +99,7 @@ impl Client {
             .post(self.url.clone())
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(form);
-        // The error itself is left alone: all that may be told of it is the word.
+        // The error may hold confidential data, so only a fixed word is kept.
         let response = request.send().await.map_err(|error| match error.is_connect() {
             true => Unreachable::Connect,
             false => Unreachable::BrokenOff,
@@ -122,7 +122,7 @@ impl Verifier for Client {
     }
 }
 
-/// A body to its end.
+/// Reads the whole body.
 async fn whole(mut response: Response) -> Result<Vec<u8>, Unreachable> {
     let mut body = vec![];
     while let Some(chunk) = response.chunk().await.map_err(|_| Unreachable::BrokenOff)? {
@@ -153,7 +153,7 @@ fn understood(body: &[u8]) -> Result<CaptchaAnswer, Unreachable> {
     }
 }
 
-/// The texts of a list that may be missing.
+/// The texts of a list, which may be absent.
 fn codes(codes: &Value) -> Option<Vec<String>> {
     match codes {
         Value::Null => Some(vec![]),
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn siteverify_stands_at_its_place_below_the_base() {
+    fn the_siteverify_path_is_appended_to_the_base() {
         for (base, url) in [
             ("https://www.google.com", "https://www.google.com/recaptcha/api/siteverify"),
             ("https://www.recaptcha.net/", "https://www.recaptcha.net/recaptcha/api/siteverify"),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read_whole_or_not_at_all() {
+    fn an_incomplete_answer_is_refused() {
         let solved = |score| {
             let at = Timestamp::from_millis(1_767_323_045_000);
             Ok(CaptchaAnswer::Solved {

@@ -1,24 +1,24 @@
-//! What the function works with.
+//! The dependencies of the function.
 
 use std::time::Duration;
 
 use runtime::Metrics;
 use store::Store;
 
-/// Everything this function works with.
+/// The dependencies of this function.
 pub struct Leads<V> {
     /// The tables.
     pub store: Store,
-    /// Tells people from machines.
+    /// Checks captcha tokens.
     pub captcha: V,
-    /// How long after it was accepted a lead whose message was lost is taken up by the sweeper.
+    /// How long after its acceptance the sweeper queues a lead whose message was lost.
     pub first_due: Duration,
-    /// How long a request may take: less than the function's time-out (template.yaml), behind which the gateway could
-    /// only say that something failed.
+    /// The time limit of a request. It is below the function's time-out (template.yaml): after that time-out, the
+    /// gateway could only return an unspecific error.
     pub longest: Duration,
-    /// What became of leads is counted here.
+    /// Counts the outcomes of leads.
     pub metrics: Metrics,
 }
 
-/// What [`Leads::longest`] is where nothing else is said.
+/// The default of [`Leads::longest`].
 pub const LONGEST: Duration = Duration::from_secs(9);

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! event -> { set-up, brands } -> shape, number, consent -> workspace, enabled, key, origin -> brand
-//!       -> { captcha, what there is already } -> caps -> { lead, captcha token, repeats } in one transaction -> 202
+//!       -> { captcha, earlier leads } -> caps -> { lead, captcha token, repeats } in one transaction -> 202
 //! ```
 //!
-//! Every request makes the same first trip, whatever is wrong with it: nothing shows which of the first checks failed.
+//! Every request makes the same first round trip, also an invalid one, so the response time does not show which of
+//! the first checks failed.
 
 mod accept;
 pub mod captcha;
@@ -23,7 +24,7 @@ pub use leads::{LONGEST, Leads};
 use crate::captcha::Verifier;
 
 impl<V: Verifier> Leads<V> {
-    /// Answers one request of this function's routes.
+    /// Handles one request to a route of this function.
     pub async fn handle(&self, request: &CaptureRequest) -> CaptureAnswer {
         match request.method() {
             "OPTIONS" => self.preflight(request).await,
@@ -31,7 +32,7 @@ impl<V: Verifier> Leads<V> {
         }
     }
 
-    /// Whatever happens, a preflight is answered: a page that may not read answers learns that from what is missing.
+    /// Answers a preflight in every case. A page without access sees that the CORS headers are missing.
     async fn preflight(&self, request: &CaptureRequest) -> CaptureAnswer {
         let workspace = request.workspace();
         let capture = match timeout(self.longest, self.store.capture(workspace)).await {
@@ -50,7 +51,7 @@ impl<V: Verifier> Leads<V> {
 
     async fn post(&self, request: &CaptureRequest) -> CaptureAnswer {
         let Asked { workspace, lead } = request.asked(numbering::is_valid);
-        // Known as soon as the set-up is read; answers of what goes wrong afterwards can be read by the page too.
+        // This is known as soon as the set-up is read. The page can then also read the answers of later failures.
         let mut readable = SentOrigin::Absent;
         let work = async {
             let (capture, lines) = join(self.store.capture(workspace), self.store.lines(workspace)).await;
@@ -66,7 +67,7 @@ impl<V: Verifier> Leads<V> {
     }
 }
 
-/// The page that may read the answer, if it is one of the workspace's.
+/// The origin that may read the answer, if it is one of the workspace's origins.
 fn readable_by(capture: Option<&Capture>, origin: SentOrigin) -> SentOrigin {
     if capture.is_some_and(|capture| capture.allows(&origin)) { origin } else { SentOrigin::Absent }
 }
@@ -78,7 +79,7 @@ fn counted(outcome: &Result<LeadId, LeadProblem>) -> Captured {
         Err(LeadProblem::Invalid(_) | LeadProblem::Rejected(_)) => counted.leads_rejected.add(1),
         Err(LeadProblem::CaptchaUnavailable(_)) => counted.captcha_unavailable.add(1),
         Err(LeadProblem::CaptchaMisconfigured(_)) => counted.captcha_misconfigured.add(1),
-        // Told by the gateway's own metric of 5xx.
+        // The gateway's own metric counts the 5xx answers.
         Err(LeadProblem::Unexpected(_)) => {}
     }
     counted

@@ -1,4 +1,4 @@
-//! The `leads` function: settings and clients once, then requests until the environment ends.
+//! The `leads` function: reads settings and makes clients once, then handles requests.
 
 use std::time::Duration;
 

@@ -1,33 +1,34 @@
-//! Whether a phone number is one that its country's numbering plan can have given out.
+//! Checks whether a phone number is valid in its country's numbering plan.
 
 use domain::Cellphone;
 use regex::RegexBuilder;
 
-/// The plans of the world by country calling code, as of the version of the crate `phonenumber` that `Cargo.lock` names.
+/// The plans of the world by country calling code, from the version of the crate `phonenumber` in `Cargo.lock`.
 const PLANS: &[(&str, &[Plan])] = include!(concat!(env!("OUT_DIR"), "/plans.rs"));
 
-/// How one of the countries that share a calling code numbers.
+/// The numbering plan of one of the countries that share a calling code.
 struct Plan {
-    /// What every number has in common: asked first, so that of 25 plans behind one code only few are asked further.
+    /// The common pattern of all numbers. It is checked first, so only few of the up to 25 plans of a calling code
+    /// are checked further.
     all: Kind,
-    /// Mobiles, fixed lines and services of all sorts.
+    /// The patterns of mobiles, fixed lines and services of all kinds.
     given_out: &'static [Kind],
 }
 
-/// Numbers of a kind, without their calling code.
+/// A kind of numbers, without the calling code.
 struct Kind {
-    /// How many digits they have; any if there are none.
+    /// The allowed numbers of digits. If empty, any length is allowed.
     lengths: &'static [usize],
     /// A regular expression for the whole number.
     pattern: &'static str,
 }
 
-/// Whether the plan behind the number's country calling code knows numbers like this: fixed lines and services as well
-/// as mobiles, as many plans cannot tell them apart.
+/// Whether the numbering plan of the calling code has such numbers. This includes fixed lines and services, because
+/// many plans cannot distinguish them from mobiles.
 ///
-/// A number in E.164 holds neither a trunk prefix nor anything to be guessed: the plans are asked as they stand.
+/// An E.164 number has no trunk prefix, so nothing is guessed and the plans apply directly.
 pub fn is_valid(phone: &Cellphone) -> bool {
-    // No calling code begins with another.
+    // No calling code is the beginning of another.
     PLANS
         .iter()
         .find_map(|(code, plans)| Some((plans, phone.digits().strip_prefix(code)?)))
@@ -46,7 +47,7 @@ impl Kind {
     }
 
     fn matches(&self, national: &str) -> bool {
-        // Without the digits of other scripts, which no number here has and which are dear to prepare.
+        // Unicode is off: no number here has digits of other scripts, and they are expensive to compile.
         let pattern = RegexBuilder::new(&format!("^(?:{})$", self.pattern)).unicode(false).build();
         pattern.is_ok_and(|pattern| pattern.is_match(national))
     }
@@ -74,7 +75,7 @@ mod tests {
             "+5511987654321", // Brazil, nine digits
             "+5491123456789", // Argentina, with the mobiles' 9
             "+4915112345678", // Germany
-            "+491701234567",  // Germany, one digit less
+            "+491701234567",  // Germany, one digit fewer
             "+447911123456",  // United Kingdom
             "+919876543210",  // India
             "+2348031234567", // Nigeria
@@ -101,18 +102,18 @@ mod tests {
     }
 
     #[test]
-    fn fixed_lines_and_services_are_valid_too() {
+    fn fixed_lines_and_services_are_valid() {
         for number in [
             "+34910112233",  // Madrid
-            "+390236618300", // Milan, whose zero belongs to the number
+            "+390236618300", // Milan, whose zero is part of the number
             "+551123456789", // São Paulo, eight digits
             "+541123456789", // Buenos Aires, without the mobiles' 9
             "+442071234567", // London
             "+493012345678", // Berlin
             "+911123456789", // Delhi
             "+78001234567",  // Russia's toll-free 8-800
-            "+37080012345",  // Lithuania's, whose trunk prefix is an 8 as well
-            "+80012345678",  // toll-free everywhere
+            "+37080012345",  // Lithuania's toll-free, whose trunk prefix is also an 8
+            "+80012345678",  // international toll-free
             "+34806123456",  // a premium rate
         ] {
             assert!(valid(number), "{number}");
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_plan_can_have_given_out_is_not_valid() {
+    fn numbers_outside_every_plan_are_invalid() {
         for number in [
             "+3460011122",     // Spain, a digit short
             "+346001112223",   // Spain, a digit long
@@ -128,16 +129,16 @@ mod tests {
             "+1202555012",     // North America, a digit short
             "+120255501234",   // North America, a digit long
             "+10005550123",    // no area code begins with 0
-            "+11235550123",    // nor with 1
+            "+11235550123",    // no area code begins with 1
             "+12021550123",    // no exchange begins with 1
             "+12425550123",    // the Bahamas, no such exchange
             "+55119876543210", // Brazil, a digit long
             "+5511587654321",  // Brazil, nine digits that do not begin with 9
-            "+4407911123456",  // the United Kingdom's trunk prefix, which does not belong there
-            "+4900151123456",  // Germany's
-            "+8610123456780",  // Beijing, a digit long: of the right length for others in China
-            "+99912345678",    // nobody's country calling code
-            "+21012345678",    // nor this
+            "+4407911123456",  // the United Kingdom's trunk prefix, which E.164 does not allow
+            "+4900151123456",  // Germany's trunk prefix
+            "+8610123456780",  // Beijing, a digit long, though other Chinese numbers have this length
+            "+99912345678",    // an unassigned country calling code
+            "+21012345678",    // another unassigned one
             "+2999999999",     // Greenland, a digit long
             "+12345678",       // too short for North America
             "+999999999999999",
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pattern_can_be_used() {
+    fn every_pattern_compiles() {
         let plans = || PLANS.iter().flat_map(|(_, plans)| plans.iter());
         let kinds = plans().flat_map(|plan| plan.given_out.iter().chain([&plan.all]));
         for Kind { pattern, .. } in kinds {
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn no_calling_code_begins_with_another() {
+    fn no_calling_code_is_the_beginning_of_another() {
         for (code, _) in PLANS {
             assert_eq!(PLANS.iter().filter(|(other, _)| code.starts_with(other)).count(), 1, "{code}");
         }
@@ -172,7 +173,7 @@ mod tests {
         for plan in DATABASE.iter() {
             for kind in [plan.descriptors().mobile(), plan.descriptors().fixed_line()].into_iter().flatten() {
                 let number = format!("+{}{}", plan.country_code(), kind.example().unwrap());
-                // Some islands number their fixed lines with fewer digits than a cellphone here may have.
+                // Some islands have fixed lines with fewer digits than `Cellphone` accepts.
                 if let Ok(phone) = Cellphone::parse(&number) {
                     assert!(is_valid(&phone), "{} {number}", plan.id());
                     checked += 1;

@@ -1,4 +1,4 @@
-//! One conversation: its lane, and what is to be sent in it.
+//! Processes one conversation: its lane, and the messages to send in it.
 
 use domain::{MessageId, OnboardingPlan, Rest};
 use provider::Provider;
@@ -8,22 +8,22 @@ use worker::Left;
 use crate::part::{self, Stop};
 use crate::run::Run;
 
-/// Works through a conversation's lane until nothing is left or something waits.
+/// Works through a conversation's lane until no work is left or the next message waits.
 pub(crate) async fn visit<P: Provider>(run: &Run<'_, P>, leased: &mut Leased) -> Result<Left, StoreError> {
     let Some(mut lane) = ConversationLane::of(leased) else { return Ok(Left::Lost) };
     let stop = send_open(run, &mut lane).await?;
     leased.state = lane.state();
     Ok(match stop {
         Stop::Empty => Left::Rest(Rest::Done),
-        // Whatever comes meanwhile comes behind it.
+        // New messages wait behind the current one.
         Stop::Waits(at) => Left::Rest(Rest::Closed(at)),
         Stop::TimeUp => Left::Rest(Rest::TimeUp),
         Stop::Lost => Left::Lost,
     })
 }
 
-/// Sends what stands open in a lane, message by message, and makes the messages of its onboarding plan as their turn
-/// comes.
+/// Sends the open messages of a lane one after another. When the next step of the onboarding plan is due, the
+/// function makes its message.
 async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &mut ConversationLane) -> Result<Stop, StoreError> {
     loop {
         let open = run.store.open_in(lane).await?;
@@ -43,7 +43,7 @@ async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &mut ConversationLane) -
                 }
                 Work::Message(entry) => match run.store.outbound(lane, entry.message).await? {
                     Some(outbound) if outbound.message.part_at_hand().is_some() => outbound,
-                    // Nothing of it is to be sent, so nothing would ever remove the entry.
+                    // The message is not to be sent, so no later write would remove the entry.
                     _ => {
                         tracing::error!(messageId = %entry.message, "removed an entry with nothing to send");
                         run.store.close_entry(lane, entry).await?;
@@ -61,17 +61,17 @@ async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &mut ConversationLane) -
     }
 }
 
-/// What is to be done in a lane next.
+/// The next work in a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
-    /// Make the next step of the plan a message, and send it.
+    /// Make a message of the plan's next step, and send it.
     Step,
     /// Send a message.
     Message(Entry),
 }
 
-/// What stands open in the order of its numbers: a step that has become a message before those that have not, and all
-/// of them before what callers had to say, whose numbers come after the plan's.
+/// The open work in the order of its numbers: first a step that is already a message, then the other steps, then the
+/// callers' messages, whose numbers follow the plan's.
 fn in_order(open: &Open) -> Vec<Work> {
     let steps = open.plan.iter().flat_map(OnboardingPlan::steps_left).map(|seq| (seq, Work::Step));
     let messages = open.entries.iter().map(|entry| (entry.seq, Work::Message(*entry)));

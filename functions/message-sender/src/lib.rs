@@ -1,12 +1,12 @@
-//! Sends what is due in a conversation, in order, through the provider.
+//! Sends the due messages of a conversation, in order, through the provider.
 //!
 //! ```text
-//! wake -> lane's lease -> plan, entries -> message -> what its part needs -> SENDING -> call -> its end -> next part
+//! wake -> lane's lease -> plan, entries -> message -> what its part needs -> SENDING -> call -> its outcome -> next part
 //! ```
 //!
-//! Nothing depends on the wake: whatever is left undone when this process dies, the conversation's lane stands in the
-//! due index, and its lease ends. A call that was begun under a lease that is over is never made again: its part is
-//! UNKNOWN. What cannot be sent now waits in its row, and so does what comes after it.
+//! Nothing depends on the queue message. If this process dies, the conversation's lane is still in the due index, and
+//! its lease ends. A call that was begun under an expired lease is never repeated: its part becomes UNKNOWN. A
+//! message that cannot be sent now waits in its row, and the messages after it also wait.
 
 mod conversation;
 mod part;
@@ -24,25 +24,25 @@ use worker::{Left, Shift, Visitor};
 
 use run::Run;
 
-/// Everything this function works with.
+/// The dependencies of this function.
 pub struct Engine<P> {
     /// The tables.
     pub store: Store,
-    /// Where files are, for the links by which the provider fetches them.
+    /// The bucket of files. The provider fetches them by signed links.
     pub bucket: Bucket,
-    /// Where next visits are queued.
+    /// Where the next visits are queued.
     pub queues: Queues,
-    /// Takes the messages.
+    /// The provider that sends the messages.
     pub provider: P,
-    /// When and how often.
+    /// The settings for retries and visits.
     pub rules: SendRules,
-    /// What became of parts is counted here.
+    /// Counts the outcomes of parts.
     pub metrics: Metrics,
 }
 
 impl<P: Provider> Engine<P> {
-    /// Sends into the conversations of a batch, all at the same time: a slow one delays nobody else's, and one that
-    /// cannot be sent into is the only one to come again.
+    /// Sends in the conversations of a batch, all at the same time. A slow conversation delays no other, and only a
+    /// conversation that failed is queued again.
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let Self { store, bucket, queues, provider, rules, metrics } = self;
         let of_visits = worker::Rules { lease: rules.lease, longest: rules.call, rescue: rules.rescue };

@@ -1,4 +1,4 @@
-//! One message: its parts, each by calls that are recorded before they are made.
+//! Processes one message and its parts. The function records each call before it makes it.
 
 use std::error::Error;
 use std::time::Duration;
@@ -18,17 +18,17 @@ use crate::run::Run;
 
 /// Why nothing more is sent in a lane now.
 pub(crate) enum Stop {
-    /// Nothing is left.
+    /// No work is left.
     Empty,
-    /// What comes next is not to be sent before then.
+    /// The next part must not be sent before then.
     Waits(Timestamp),
     /// Another call could outlast this invocation.
     TimeUp,
-    /// Somebody else sends in it: this lease must be over.
+    /// Another visit works in the lane, so this lease must have expired.
     Lost,
 }
 
-/// Sends the parts of a message one after another; why the rest of them, if there is one, must wait.
+/// Sends the parts of a message one after another. Returns why the remaining parts must wait, if any remain.
 pub(crate) async fn send_all<P: Provider>(
     run: &Run<'_, P>,
     lane: &ConversationLane,
@@ -53,7 +53,7 @@ pub(crate) async fn send_all<P: Provider>(
     }
 }
 
-/// Sends one part, or says that it cannot be sent; the message as it is then, or why the lane must wait.
+/// Sends one part, or records that it cannot be sent. Returns the updated message, or why the lane must wait.
 async fn send<P: Provider>(
     run: &Run<'_, P>,
     lane: &ConversationLane,
@@ -77,7 +77,7 @@ async fn send<P: Provider>(
         Ok(None) => return Ok(Err(Stop::Lost)),
         Err(error) => return not_begun(run, lane, outbound, error).await,
     };
-    // To begin took so long that the call could outlast this invocation, and nobody would know how it ended.
+    // The begin took so long that the call could outlast this invocation. Then nobody would know its outcome.
     if !run.time.fits(run.store.now()) {
         return record(run, lane, &begun, End::NotCalled).await;
     }
@@ -89,7 +89,7 @@ async fn send<P: Provider>(
     recorded
 }
 
-/// The line is put off: nothing is called, and nothing of the message changes.
+/// The line is throttled: the provider is not called, and the message does not change.
 fn waits_with_its_line(outbound: &Outbound, until: Timestamp) -> Stop {
     let Message { workspace_id, conversation, id, .. } = &outbound.message;
     let next_at = until.to_string();
@@ -100,12 +100,12 @@ fn waits_with_its_line(outbound: &Outbound, until: Timestamp) -> Stop {
     Stop::Waits(until)
 }
 
-/// For how long it is tried to record that a call begins.
+/// The time limit to record that a call begins.
 const BEGIN: Duration = Duration::from_secs(2);
 
-/// Takes back, for as long as there is time, that a call begins, as nobody knows whether that was recorded and none was
-/// made. It may then be begun anew, if the table was only busy. What cannot be taken back is UNKNOWN to whoever comes
-/// next, should it have been recorded.
+/// Reverts the begin of a call within the remaining time. Nobody knows whether the begin was recorded, but no call
+/// was made. If the table was only busy, the call may begin again. If the revert fails and the begin was recorded,
+/// the next visit makes the part UNKNOWN.
 async fn not_begun<P>(
     run: &Run<'_, P>,
     lane: &ConversationLane,
@@ -121,10 +121,10 @@ async fn not_begun<P>(
     }
 }
 
-/// Everything of a call.
+/// The data for a call.
 struct Ready {
     channel: ChannelId,
-    /// How the line stands.
+    /// The throttling state of the line.
     line: LineThrottle,
     token: Secret,
     to: Cellphone,
@@ -139,17 +139,17 @@ impl Ready {
     }
 }
 
-/// Why a part is not sent.
+/// Why a part is not sent now.
 enum Unready {
-    /// It cannot be.
+    /// It cannot be sent.
     Never(PartError),
-    /// Its line is put off until then.
+    /// Its line is throttled until then.
     LineThrottled(Timestamp),
-    /// What is needed could not be had.
+    /// The required data could not be read.
     NotNow(Box<dyn Error + Send + Sync>),
 }
 
-/// Reads what a part needs, all at the same time and strongly: what has changed since the message was made counts.
+/// Reads what a part needs, with concurrent and strongly consistent reads: changes since the message was made count.
 async fn prepare<P>(
     run: &Run<'_, P>,
     message: &Message,
@@ -204,7 +204,7 @@ impl From<StoreError> for Unready {
     }
 }
 
-/// What a part says as the provider is told; a file's link is signed now, as it does not last.
+/// The content of a part for the provider. The function signs a file's link now, because the signature expires.
 async fn outgoing<P>(run: &Run<'_, P>, message: &Message, words: Words<'_>) -> Result<Outgoing, StoreError> {
     Ok(match words {
         Words::Text(body) => Outgoing::Text(body.as_str().to_owned()),
@@ -223,8 +223,8 @@ async fn outgoing<P>(run: &Run<'_, P>, message: &Message, words: Words<'_>) -> R
     })
 }
 
-/// Writes down what became of the part at hand, for as long as there is time: what is not recorded is UNKNOWN to
-/// whoever comes next.
+/// Records the outcome of the current part within the remaining time. If that fails, the next visit makes the part
+/// UNKNOWN.
 async fn record<P>(
     run: &Run<'_, P>,
     lane: &ConversationLane,
@@ -238,7 +238,8 @@ async fn record<P>(
     Ok(recorded.ok_or(Stop::Lost))
 }
 
-/// One line for each end. What the provider took it knows by an id that holds the customer's number, which is in no log.
+/// Logs one line for each outcome. The log omits the provider's message id, because it contains the customer's
+/// number.
 fn told<P>(run: &Run<'_, P>, before: &Outbound, end: &End, after: Option<&Outbound>) {
     let what = match end {
         End::Sent(_) => "Sent",
@@ -268,7 +269,7 @@ fn told<P>(run: &Run<'_, P>, before: &Outbound, end: &End, after: Option<&Outbou
     );
 }
 
-/// Counts a part by how it stands after its call: what was given up after the last of many tries has failed.
+/// Counts a part by its state after the call. A part whose last retry failed counts as failed.
 fn counted(sends: &Sends, status: MessageStatus) {
     match status {
         MessageStatus::Queued | MessageStatus::Sending => sends.sends_retried.add(1),

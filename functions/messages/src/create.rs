@@ -9,7 +9,8 @@ use store::{Answered, Bucket, MessageTaken, NewMessage, Once, StoreError, Table}
 
 use crate::messages::Messages;
 
-/// POST /messages: two round trips, and between them one to the bucket for files that no message referred to before.
+/// POST /messages: two round trips. Between them is one to the bucket if the message has files that no message
+/// referred to before.
 pub(crate) async fn create(messages: &Messages, call: &Call<'_>) -> Result<Reply, ApiError> {
     let body = call.request.json()?;
     let mut form = Form::default();
@@ -18,13 +19,13 @@ pub(crate) async fn create(messages: &Messages, call: &Call<'_>) -> Result<Reply
     let draft = read_draft(&mut form, Node::root("body", Some(&body)));
     let draft = form.finish(draft)?;
 
-    // Ids of our own, the same for each try: by them the write knows its own repeats.
+    // The service makes its own ids, and each try uses the same ones. The write recognises its own repeats by them.
     let ids = call.store().ids();
     let (id, write_id) = (MessageId::generate(ids), call.write_id());
     call.until_written(|| take(messages, call, &draft, once.as_ref(), id, &write_id)).await
 }
 
-/// One try: read, look at the files, write. `None` when something changed in between.
+/// One try: reads, checks the files and writes. Returns `None` if something changed in between.
 async fn take(
     messages: &Messages,
     call: &Call<'_>,
@@ -86,12 +87,12 @@ async fn replied(call: &Call<'_>, draft: &Draft) -> Result<Option<Message>, Stor
 /// The files of a message.
 struct Files {
     attached: Vec<Attached>,
-    /// Those that no message referred to before, with the sizes found.
+    /// The files that no message referred to before, with their actual sizes.
     first_references: Vec<(Media, u64)>,
 }
 
-/// The draft's files, of which `known` are there. Those that no message referred to before are looked at in the bucket,
-/// all at the same time; what is too large is deleted there.
+/// Checks the draft's files. `known` are the existing ones. The function looks in the bucket for those that no
+/// message referred to before, all at the same time, and deletes files that are too large.
 async fn look_at(
     call: &Call<'_>,
     bucket: &Bucket,
@@ -119,7 +120,7 @@ async fn look_at(
     })
 }
 
-/// A file's size, if it was uploaded as it was declared. What a message referred to before was.
+/// A file's size, if its upload matches its declaration. A file that a message referred to before matched then.
 async fn size(bucket: &Bucket, media: &Media) -> Result<Result<u64, Refused>, StoreError> {
     match media.size.filter(|_| media.is_referenced()) {
         Some(size) => Ok(Ok(size)),
@@ -171,7 +172,7 @@ fn read_draft(form: &mut Form, body: Node<'_>) -> Option<Draft> {
     })
 }
 
-/// `mediaIds`: each file once.
+/// `mediaIds`: each file may appear once.
 fn read_media(form: &mut Form, at: &Node<'_>) -> Vec<MediaId> {
     let mut media = vec![];
     for item in at.items(form, 0, Message::MAX_MEDIA) {

@@ -9,7 +9,7 @@ use lambda_http::{Body, Response};
 
 pub use messages::Messages;
 
-/// Answers one request of this function's routes.
+/// Handles one request to a route of this function.
 pub async fn handle(messages: &Messages, request: &ApiRequest) -> Response<Body> {
     let create = async |call: &Call<'_>| create::create(messages, call).await;
     match request.method() {

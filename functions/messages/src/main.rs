@@ -1,4 +1,4 @@
-//! The `messages` function: settings and clients once, then requests until the environment ends.
+//! The `messages` function: reads settings and makes clients once, then handles requests.
 
 use std::convert::Infallible;
 use std::time::Duration;

@@ -1,16 +1,16 @@
-//! What the function works with.
+//! The dependencies of the function.
 
 use std::time::Duration;
 
 use edge::Api;
 use store::Bucket;
 
-/// What a process of this function holds.
+/// The dependencies of this function.
 pub struct Messages {
-    /// The frame of the API.
+    /// The shared request handling of the API.
     pub api: Api,
-    /// Where files are uploaded.
+    /// The bucket to which files are uploaded.
     pub bucket: Bucket,
-    /// When the sweeper looks after a message whose sending nobody began.
+    /// When the sweeper queues the lane of a message that no visit has begun to send.
     pub first_due: Duration,
 }

@@ -1,5 +1,5 @@
-//! Queues the lanes that are due: those whose wait is longer than a queue holds a message back, and those whose message
-//! was lost or whose visitor died.
+//! Queues the lanes that are due: lanes whose wait is longer than a queue can delay a message, lanes whose message
+//! was lost, and lanes whose visit died.
 
 use std::time::Duration;
 
@@ -12,28 +12,28 @@ use runtime::metrics::{self, Dimension, What};
 use store::{Claim, DueLane, Store, StoreError};
 use tokio::time::Instant;
 
-/// Everything this function works with.
+/// The dependencies of this function.
 pub struct Sweeper {
     /// The tables.
     pub store: Store,
     /// Where lanes are queued.
     pub queues: Queues,
-    /// When to stop for this time, so that the next minute's run does not meet this one.
+    /// How long a run works, so that it ends before the run of the next minute.
     pub budget: Duration,
-    /// What was due is counted here.
+    /// Counts the due lanes.
     pub metrics: Metrics,
 }
 
-/// What a run did.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Lanes claimed and queued.
+    /// How many lanes were claimed and queued.
     pub queued: usize,
-    /// Of those claimed, lanes that nobody visited when their time came.
+    /// How many of the claimed lanes no visit had processed when they were due.
     pub rescued: usize,
-    /// Lanes claimed that the queue did not take: due again after [`Sweeper::CLAIM`].
+    /// How many claimed lanes the queue refused. They are due again after [`Sweeper::CLAIM`].
     pub not_queued: usize,
-    /// Calls that failed: parts of an index that could not be read, lanes that could not be claimed.
+    /// How many calls failed: a part of an index could not be read, or a lane could not be claimed.
     pub failed: usize,
 }
 
@@ -48,29 +48,30 @@ impl Swept {
     }
 }
 
-/// A run that could not look at everything. The next minute's does.
+/// A run could not process all lanes. The run of the next minute tries again.
 #[derive(Debug, thiserror::Error)]
 #[error("{failed} parts of the due indexes or lanes in them could not be swept")]
 pub struct NotSwept {
-    /// How many.
+    /// The number of failed calls.
     pub failed: usize,
 }
 
 impl Sweeper {
-    /// For how long a claimed lane is not due again: long enough for its message to be worked on even behind a backlog,
-    /// short enough should the message be lost as well.
+    /// How long a claimed lane is not due again. The time is long enough for its message to be processed behind a
+    /// backlog, and short enough for a lost message.
     pub const CLAIM: Duration = Duration::from_secs(300);
-    /// How long a run works before it leaves the rest to the next one.
+    /// The time limit of a run. The next run processes the rest.
     pub const BUDGET: Duration = Duration::from_secs(40);
-    /// How many lanes of a part are looked at before the next look at the clock.
+    /// How many lanes of a part are read before the next check of the clock.
     const PAGE: u16 = 50;
-    /// How many of them are claimed at the same time: each claim has a connection of its own, and all parts of all
-    /// indexes are swept at once.
+    /// How many of them are claimed at the same time. Each claim has its own connection, and all parts of all indexes
+    /// are swept concurrently.
     const CLAIMS: usize = 4;
-    /// How many claimed lanes are queued together: what was claimed does not wait for the rest of its page.
+    /// How many claimed lanes are queued together, so that a claimed lane does not wait for the rest of its page.
     const CHUNK: usize = 10;
 
-    /// Sweeps the indexes whole, all their parts at the same time. Several sweepers may run: a lane is claimed by one.
+    /// Sweeps all parts of all indexes at the same time. Several sweepers may run concurrently: only one of them
+    /// claims a lane.
     pub async fn run(&self) -> Result<Swept, NotSwept> {
         let until = Instant::now() + self.budget;
         let kinds = join_all(LaneKind::ALL.map(|kind| self.sweep(kind, until))).await;
@@ -95,8 +96,8 @@ impl Sweeper {
         swept
     }
 
-    /// Sweeps one part, page by page, until nothing more is due or time is up. What cannot be claimed (its lease runs,
-    /// another sweeper has it) keeps nothing behind it from being claimed.
+    /// Sweeps one part, page by page, until no more lanes are due or the time is up. A lane that cannot be claimed
+    /// (its lease runs, or another sweeper has it) does not stop the lanes after it.
     async fn part(&self, kind: LaneKind, shard: u8, until: Instant) -> Swept {
         let (mut swept, mut from) = (Swept::default(), None);
         while Instant::now() < until {
@@ -119,7 +120,7 @@ impl Sweeper {
         swept
     }
 
-    /// Claims lanes and queues them in chunks as they are claimed. A claim that fails stops no other.
+    /// Claims lanes, and queues them in chunks as they are claimed. A failed claim does not stop the others.
     async fn page(&self, due: &[DueLane]) -> Swept {
         let until = self.store.now().plus(Self::CLAIM);
         let claims = due.iter().map(async |due| (due, self.claim(due, until).await));
@@ -141,8 +142,8 @@ impl Sweeper {
         swept.and(self.enqueue(&wakes).await)
     }
 
-    /// A lane whose row cannot be read is claimed as well, so that it does not come up before others each minute, and
-    /// passed over.
+    /// A lane whose row cannot be read is also claimed, and then skipped. Otherwise it would be read again before
+    /// others each minute.
     async fn claim(&self, due: &DueLane, until: Timestamp) -> Result<Option<Claim>, ()> {
         match self.store.claim_lane(due, until).await {
             Ok(claimed) => Ok(claimed),

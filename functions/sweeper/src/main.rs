@@ -1,4 +1,4 @@
-//! The `sweeper` function: settings and clients once, then a run a minute until the environment ends.
+//! The `sweeper` function: reads settings and makes clients once, then sweeps once a minute.
 
 use aws_lambda_events::cloudwatch_events::CloudWatchEvent;
 use domain::LaneKind;

@@ -1,4 +1,4 @@
-//! The `users` function: settings and clients once, then requests until the environment ends.
+//! The `users` function: reads settings and makes clients once, then handles requests.
 
 use std::convert::Infallible;
 
