@@ -1,4 +1,4 @@
-//! What webhooks cost, held.
+//! Tests the limits on what webhooks cost.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use store::Table;
 
 use crate::world::{World, event, place, secs, slot};
 
-/// A body of one kibibyte: with its other attributes its row takes two.
+/// A body of one kibibyte. With its other attributes, its row takes two.
 const KIBIBYTE: [u8; 1_024] = [b'x'; 1_024];
 
 fn events(range: Range<u64>) -> Vec<Event> {
@@ -17,7 +17,7 @@ fn events(range: Range<u64>) -> Vec<Event> {
 }
 
 impl World {
-    /// Records these events, tells the lane of them and visits it: the write units of each.
+    /// Records these events, adds them to the lane and visits it. Returns the write units of each event.
     async fn write_units_of(&self, range: Range<u64>, body: &[u8]) -> f64 {
         let events = events(range);
         self.db.forget_calls();
@@ -28,9 +28,9 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_webhook_alone_in_its_visit_costs_nine_units_and_eight_with_a_small_body() {
+async fn a_single_webhook_in_a_visit_costs_nine_units_or_eight_with_a_small_body() {
     let world = World::empty().await;
-    // The first one makes the lane.
+    // The first write creates the lane.
     world.write_units_of(0..1, b"{}").await;
     assert_eq!(world.write_units_of(1..2, &KIBIBYTE).await, 9.0);
     assert_eq!(world.write_units_of(2..3, b"{}").await, 8.0);
@@ -38,7 +38,7 @@ async fn a_webhook_alone_in_its_visit_costs_nine_units_and_eight_with_a_small_bo
 }
 
 #[tokio::test]
-async fn webhooks_that_are_told_of_together_cost_less_than_five_units_each() {
+async fn webhooks_added_together_cost_less_than_five_units_each() {
     let world = World::empty().await;
     assert_eq!(world.write_units_of(0..10, &KIBIBYTE).await, 4.5);
     assert_eq!(world.write_units_of(10..20, b"{}").await, 3.5);
@@ -62,7 +62,7 @@ async fn a_failed_attempt_costs_less_than_four_units() {
 }
 
 #[tokio::test]
-async fn a_page_is_read_and_recorded_by_few_calls() {
+async fn a_page_is_read_and_recorded_with_few_calls() {
     let world = World::empty().await;
     world.tell(&(0..10).collect::<Vec<_>>()).await;
     world.db.forget_calls();
@@ -70,7 +70,7 @@ async fn a_page_is_read_and_recorded_by_few_calls() {
     assert_eq!((world.db.calls().len(), trips(&world.db.calls())), (5, 5));
 }
 
-/// What an hour costs of a lane in which so many deliveries wait for an endpoint that answers nothing.
+/// The cost of an hour of a lane with many waiting deliveries, whose endpoint never answers.
 struct Hour {
     world: World,
     first: (f64, f64),
@@ -92,8 +92,8 @@ async fn dead(waiting: u64) -> Hour {
 }
 
 impl World {
-    /// Records events past the store, for which they are too many: the rows are those of one that is recorded, and was
-    /// not attempted.
+    /// Writes events directly to the tables, because they are too many for the store. The rows copy those of a
+    /// recorded event that was not attempted yet.
     fn import_like(&self, recorded: &Event, range: Range<u64>) {
         let names = |event: &Event| [event.id.to_string(), event.at.as_millis().to_string()];
         let [id, at] = names(recorded);
@@ -111,7 +111,7 @@ impl World {
         }
     }
 
-    /// Lets an hour pass; the units that the lane took.
+    /// Simulates an hour. Returns the units that the lane took.
     async fn hour(&self) -> (f64, f64) {
         self.take_spent();
         self.until(self.now().plus(secs(3_600))).await;
@@ -120,8 +120,8 @@ impl World {
 }
 
 #[tokio::test]
-async fn an_hour_of_a_dead_endpoint_costs_the_same_however_much_waits_for_it() {
-    // `WAITING=1000000` for as many (some minutes).
+async fn an_hour_of_a_dead_endpoint_costs_the_same_for_any_number_of_waiting_deliveries() {
+    // `WAITING=1000000` tests a million, which takes some minutes.
     let most = std::env::var("WAITING").map_or(50_000, |waiting| waiting.parse().unwrap());
     let few = dead(10).await;
     for waiting in [1_000, most] {
@@ -136,7 +136,7 @@ async fn an_hour_of_a_dead_endpoint_costs_the_same_however_much_waits_for_it() {
 }
 
 #[tokio::test]
-async fn an_hour_of_a_disabled_endpoint_costs_nothing_however_much_is_parked() {
+async fn an_hour_of_a_disabled_endpoint_costs_nothing_for_any_number_of_parked_deliveries() {
     for waiting in [10, 1_000] {
         let world = World::empty().await;
         world.receivers.always_answer(500);
@@ -146,11 +146,11 @@ async fn an_hour_of_a_disabled_endpoint_costs_nothing_however_much_is_parked() {
         world.store().tell_webhook_lane(slot(), place(&event(0)), secs(120)).await.unwrap();
         world.until(world.now().plus(secs(60))).await;
         world.disable().await;
-        // The retry that was planned finds it disabled, and nobody comes again.
+        // The planned retry finds the endpoint disabled, and no further visit follows.
         let first = world.hour().await;
         assert!(first.1 <= 10.0 && first.0 <= 200.0, "{first:?}");
         assert_eq!(world.hour().await, (0.0, 0.0));
-        // Asked for although it is disabled: it waits with the rest.
+        // The job asks for a delivery although the endpoint is disabled, so it waits with the others.
         world.ask(JobKind::Recover { since: event(0).at }).await;
         let asked = world.hour().await;
         assert!(asked.1 <= 10.0 && asked.0 <= 200.0, "{asked:?}");

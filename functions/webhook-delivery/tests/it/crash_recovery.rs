@@ -1,4 +1,4 @@
-//! Processes that die, wherever they are.
+//! Crash recovery: processes that die at any step.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::reactions::Reaction;
 use crate::world::{LEASE, RESCUE, World, event, secs};
 
 #[tokio::test]
-async fn killed_at_any_step_a_delivery_is_neither_lost_nor_left_half_done() {
+async fn a_delivery_survives_a_crash_at_any_step() {
     for death in [Death::Before, Death::After] {
         for calls in 0.. {
             let world = World::start().await;
@@ -30,7 +30,7 @@ async fn killed_at_any_step_a_delivery_is_neither_lost_nor_left_half_done() {
     }
 }
 
-/// A lane in which deliveries are due, fresh and late, some of which fail, some without an answer.
+/// A lane with due deliveries, fresh and late. Some of their posts fail, some without an answer.
 async fn busy() -> World {
     let world = World::empty().await;
     world.receivers.always_answer(500);
@@ -50,12 +50,12 @@ async fn busy() -> World {
 }
 
 #[tokio::test]
-async fn killed_at_any_call_a_visit_of_many_deliveries_loses_none() {
+async fn a_crash_at_any_call_loses_none_of_many_deliveries() {
     for death in [Death::Before, Death::After] {
         for calls in 0.. {
             let world = busy().await;
             let is_through = world.die(calls, death).await;
-            // Some of what is queued is lost as well.
+            // Some queue messages are lost as well.
             if calls % 2 == 0 {
                 world.sqs.take();
             }
@@ -85,7 +85,7 @@ async fn killed_at_any_call_a_visit_of_many_deliveries_loses_none() {
 }
 
 #[tokio::test]
-async fn a_delivery_that_always_kills_its_process_is_exhausted_by_the_schedule() {
+async fn a_delivery_that_always_kills_its_process_follows_the_schedule_until_it_is_exhausted() {
     let world = World::empty().await;
     let got = Arc::new(Notify::new());
     let (hangs, bad) = (got.clone(), event(3).id);
@@ -101,12 +101,12 @@ async fn a_delivery_that_always_kills_its_process_is_exhausted_by_the_schedule()
     for number in (0..30).filter(|number| *number != 3) {
         assert_eq!(world.state(number).await, DeliveryState::Delivered, "{number}");
     }
-    // Two deaths before anybody is careful, and one that is counted.
+    // Two visits die before the next one is careful, and one more counts as an attempt.
     assert_eq!(world.receivers.count_of(bad), 30);
 }
 
 #[tokio::test]
-async fn a_job_that_is_cancelled_once_its_post_killed_a_careful_worker_leaves_nothing_behind() {
+async fn a_job_cancelled_after_its_post_killed_a_careful_worker_leaves_no_open_delivery() {
     for is_delivered in [true, false] {
         let world = World::empty().await;
         if !is_delivered {
@@ -130,12 +130,12 @@ async fn a_job_that_is_cancelled_once_its_post_killed_a_careful_worker_leaves_no
         assert_eq!(after.state, DeliveryState::Delivered);
         let ends: Vec<Option<&str>> =
             attempts[before.attempts as usize..].iter().map(|attempt| attempt.outcome.error_code()).collect();
-        assert_eq!(ends, [Some("WORKER_DIED"), None], "what was begun is counted, and made up for");
+        assert_eq!(ends, [Some("WORKER_DIED"), None], "the begun attempt is counted, and another one follows");
     }
 }
 
 #[tokio::test]
-async fn a_job_whose_careful_post_does_not_leave_our_own_network_is_made_later() {
+async fn a_careful_post_of_a_job_that_does_not_leave_the_network_is_made_later() {
     let world = World::start().await;
     world.to_rest().await;
     let (got, of) = (Arc::new(Notify::new()), event(1));
@@ -153,7 +153,7 @@ async fn a_job_whose_careful_post_does_not_leave_our_own_network_is_made_later()
 }
 
 #[tokio::test]
-async fn what_does_not_leave_our_own_network_is_no_attempt_for_a_careful_visitor_either() {
+async fn a_careful_post_that_does_not_leave_the_network_is_no_attempt() {
     let world = World::start().await;
     let got = Arc::new(Notify::new());
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! The life of a delivery.
+//! The states of a delivery from its first attempt to its end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::world::{
 };
 
 #[tokio::test]
-async fn an_acknowledged_delivery_is_done_after_one_attempt_in_five_trips() {
+async fn an_acknowledged_delivery_takes_one_attempt_and_five_round_trips() {
     let world = World::start().await;
     world.receivers.answer(204);
     let sent = LambdaEvent::new(
@@ -26,7 +26,7 @@ async fn an_acknowledged_delivery_is_done_after_one_attempt_in_five_trips() {
     world.db.forget_calls();
     assert!(world.engine.handle(sent).await.unwrap().batch_item_failures.is_empty());
     let calls = world.db.calls();
-    assert_eq!((calls.len(), trips(&calls)), (5, 5), "lease, lane, what posts need, record, release");
+    assert_eq!((calls.len(), trips(&calls)), (5, 5), "lease, lane, data for the posts, record, release");
     assert_eq!(world.units(), (4.0, 4.0));
 
     let (delivery, attempts) = world.seen(1).await;
@@ -44,7 +44,7 @@ async fn an_acknowledged_delivery_is_done_after_one_attempt_in_five_trips() {
 }
 
 #[tokio::test]
-async fn a_duplicate_message_posts_nothing_whether_at_the_same_time_or_later() {
+async fn a_duplicate_message_posts_nothing_at_the_same_time_or_later() {
     let world = World::start().await;
     let three = [message(), message(), message()];
     let (one, other) = tokio::join!(world.run(&three), world.run(&three));
@@ -55,7 +55,7 @@ async fn a_duplicate_message_posts_nothing_whether_at_the_same_time_or_later() {
 }
 
 #[tokio::test]
-async fn a_delivery_that_always_fails_follows_the_whole_schedule_and_is_then_exhausted() {
+async fn a_delivery_that_always_fails_is_exhausted_after_the_whole_schedule() {
     let world = World::start().await;
     world.receivers.always_answer(500);
     for wait in [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400_u64] {
@@ -76,7 +76,7 @@ async fn a_delivery_that_always_fails_follows_the_whole_schedule_and_is_then_exh
         } else {
             assert_eq!((queued, world.due().await), (vec![], Some(next_at)));
         }
-        // Too early: nothing is posted.
+        // It is too early, so nothing is posted.
         world.visit().await;
         world.sqs.take();
         world.db.clock().set(next_at);
@@ -91,7 +91,7 @@ async fn a_delivery_that_always_fails_follows_the_whole_schedule_and_is_then_exh
 }
 
 #[tokio::test]
-async fn each_attempt_is_signed_anew_over_the_same_bytes_under_the_same_id() {
+async fn each_attempt_has_a_new_signature_and_the_same_id_and_bytes() {
     let world = World::start().await;
     world.receivers.answer(503);
     world.visit().await;
@@ -109,7 +109,7 @@ async fn each_attempt_is_signed_anew_over_the_same_bytes_under_the_same_id() {
 }
 
 #[tokio::test]
-async fn every_kind_of_failure_is_tried_again_and_logged_under_its_code() {
+async fn every_kind_of_failure_is_retried_and_logged_with_its_code() {
     for (reaction, code) in [
         (Reaction::Answers(302, ""), "REDIRECT"),
         (Reaction::Answers(404, ""), "HTTP_STATUS"),
@@ -131,7 +131,7 @@ async fn every_kind_of_failure_is_tried_again_and_logged_under_its_code() {
 }
 
 #[tokio::test]
-async fn a_retry_after_lengthens_the_wait_on_429_and_503_and_nowhere_else() {
+async fn retry_after_lengthens_the_wait_only_on_429_and_503() {
     for (status, header, least, most) in [
         (429, "600", 600, 600),
         (503, "Fri, 02 Jan 2026 03:14:05 GMT", 599, 600),
@@ -158,7 +158,7 @@ async fn a_410_disables_the_endpoint_and_parks_the_delivery_until_it_is_enabled(
     assert_eq!(webhook.state, gone);
     let (delivery, attempts) = world.seen(1).await;
     assert_eq!(delivery.shown(Some(&webhook)), DeliveryState::Parked);
-    assert_eq!((delivery.failures, attempts.len()), (0, 1), "an attempt, and no failure of the schedule");
+    assert_eq!((delivery.failures, attempts.len()), (0, 1), "an attempt, but no failure in the retry schedule");
     assert_eq!((world.sqs.take(), world.due().await), (vec![], None));
     world.visit().await;
     assert_eq!(world.receivers.count(), 1);
@@ -170,7 +170,7 @@ async fn a_410_disables_the_endpoint_and_parks_the_delivery_until_it_is_enabled(
 }
 
 #[tokio::test]
-async fn a_delivery_whose_endpoint_was_disabled_between_attempts_is_parked_without_one() {
+async fn a_delivery_is_parked_without_an_attempt_if_its_endpoint_was_disabled() {
     let world = World::start().await;
     world.receivers.answer(500);
     world.visit().await;
@@ -179,7 +179,7 @@ async fn a_delivery_whose_endpoint_was_disabled_between_attempts_is_parked_witho
     world.tell(&[2]).await;
     world.pass(secs(6));
     world.visit().await;
-    assert_eq!(world.seen(1).await, before, "its row is not touched");
+    assert_eq!(world.seen(1).await, before, "its row does not change");
     for number in [1, 2] {
         let shown = world.seen(number).await.0.shown(Some(&world.endpoint().await));
         assert_eq!(shown, DeliveryState::Parked);
@@ -188,7 +188,7 @@ async fn a_delivery_whose_endpoint_was_disabled_between_attempts_is_parked_witho
 }
 
 #[tokio::test]
-async fn a_delivery_whose_endpoint_was_deleted_between_attempts_is_cancelled_without_one() {
+async fn a_delivery_is_cancelled_without_an_attempt_if_its_endpoint_was_deleted() {
     let world = World::start().await;
     world.receivers.answer(500);
     world.visit().await;
@@ -198,12 +198,12 @@ async fn a_delivery_whose_endpoint_was_deleted_between_attempts_is_cancelled_wit
     world.visit().await;
     let found = world.store().endpoint(workspace(), endpoint()).await.unwrap();
     assert_eq!(before.0.shown(found.as_ref()), DeliveryState::Cancelled);
-    assert_eq!(world.seen(1).await, before, "its row is not touched");
+    assert_eq!(world.seen(1).await, before, "its row does not change");
     assert_eq!((world.receivers.count(), world.due().await), (1, None));
 }
 
 #[tokio::test]
-async fn an_endpoint_deleted_during_an_attempt_has_its_delivery_cancelled_and_the_attempt_logged() {
+async fn deleting_an_endpoint_during_an_attempt_cancels_the_delivery_and_logs_the_attempt() {
     let world = World::start().await;
     let webhook = world.endpoint().await;
     let deletes = async { assert!(world.store().delete_endpoint(&webhook).await.unwrap()) };
@@ -215,12 +215,12 @@ async fn an_endpoint_deleted_during_an_attempt_has_its_delivery_cancelled_and_th
 }
 
 #[tokio::test]
-async fn killed_between_post_and_record_the_delivery_is_made_again_under_the_same_id() {
+async fn a_crash_between_post_and_record_repeats_the_delivery_with_the_same_id() {
     let world = World::start().await;
     let got = Arc::new(Notify::new());
     world.receivers.then(Reaction::Hangs(got.clone()));
     world.die_with_a_post(&got).await;
-    // The message comes again while the lease lasts, and does nothing; the lane waits in the due index.
+    // The queue repeats the message during the lease, which has no effect. The lane waits in the due index.
     world.visit().await;
     assert_eq!((world.receivers.count(), world.sweep().await), (1, None));
     world.pass(RESCUE.max(LEASE) + Duration::from_millis(1));
@@ -236,7 +236,7 @@ async fn killed_between_post_and_record_the_delivery_is_made_again_under_the_sam
 }
 
 #[tokio::test]
-async fn a_410_whose_endpoint_cannot_be_disabled_is_logged_and_the_next_attempt_disables_it() {
+async fn if_a_410_cannot_disable_the_endpoint_the_next_attempt_does() {
     let world = World::start().await;
     world.receivers.answer(410).answer(410);
     world.db.fail("PutItem", harness::Fault::Throttled, 3);
@@ -251,7 +251,7 @@ async fn a_410_whose_endpoint_cannot_be_disabled_is_logged_and_the_next_attempt_
 }
 
 #[tokio::test]
-async fn a_410_does_not_disable_an_endpoint_that_was_mended_meanwhile() {
+async fn a_410_does_not_disable_an_endpoint_that_was_repaired_in_between() {
     let world = World::start().await;
     let mends = async {
         world.disable().await;
@@ -276,7 +276,7 @@ async fn a_retry_that_cannot_be_queued_is_left_to_the_sweeper() {
 }
 
 #[tokio::test]
-async fn the_deliveries_of_a_lane_are_made_at_the_same_time() {
+async fn the_deliveries_of_a_lane_are_posted_at_the_same_time() {
     let world = World::empty().await;
     world.tell(&[1, 2, 3]).await;
     let barrier = Arc::new(Barrier::new(3));
@@ -295,7 +295,7 @@ async fn the_lanes_of_a_batch_are_visited_at_the_same_time() {
     let new = NewEvent { slots: vec![other], ..new_event(&event, BODY) };
     world.store().record_events(&[new]).await.pop().unwrap().unwrap();
     world.store().tell_webhook_lane(other, place(&event), RESCUE).await.unwrap();
-    // Each answers when both are posted.
+    // Each receiver answers when both requests are posted.
     let barrier = Arc::new(Barrier::new(2));
     for _ in 0..2 {
         world.receivers.then(Reaction::Meets(barrier.clone(), 200));
@@ -307,7 +307,7 @@ async fn the_lanes_of_a_batch_are_visited_at_the_same_time() {
 }
 
 #[tokio::test]
-async fn a_message_a_moment_early_waits_and_one_long_before_its_time_does_nothing() {
+async fn a_slightly_early_message_waits_and_a_very_early_one_does_nothing() {
     let world = World::start().await;
     world.receivers.answer(500);
     world.visit().await;
@@ -317,7 +317,7 @@ async fn a_message_a_moment_early_waits_and_one_long_before_its_time_does_nothin
 
     world.db.clock().set(Timestamp::from_millis(next_at.as_millis() - 100));
     let ticks = async {
-        // While it waits, the moment comes.
+        // The delivery becomes due while the message waits.
         world.calls("Query", 3).await;
         world.pass(Duration::from_millis(100));
     };
@@ -326,10 +326,11 @@ async fn a_message_a_moment_early_waits_and_one_long_before_its_time_does_nothin
 }
 
 #[tokio::test]
-async fn an_endpoint_enabled_while_its_lane_is_left_gets_what_waits_by_the_same_visit() {
+async fn the_same_visit_delivers_to_an_endpoint_enabled_during_the_release() {
     let world = World::start().await;
     world.disable().await;
-    // The visitor has read the endpoint as disabled, and is about to leave the lane, when the operator enables it.
+    // The visit has read the endpoint as disabled and is about to release the lane. Now the operator enables the
+    // endpoint.
     world.db.forget_calls();
     let leaves = async {
         world.calls("BatchGetItem", 1).await;
@@ -343,7 +344,7 @@ async fn an_endpoint_enabled_while_its_lane_is_left_gets_what_waits_by_the_same_
 }
 
 #[tokio::test]
-async fn a_function_that_may_run_longer_than_its_leases_refuses_to_work() {
+async fn the_function_refuses_to_run_longer_than_its_leases() {
     let world = World::start().await;
     let mut event = world.messages(&[message()]);
     let now = u64::try_from(TestClock::START.as_millis()).unwrap();

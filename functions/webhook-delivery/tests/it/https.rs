@@ -1,4 +1,4 @@
-//! What can happen between this service and a receiver.
+//! Tests the transport between this service and a receiver.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ use webhook_delivery::{Addresses, Answer, Https, Lookup, Post, Transport, Unansw
 const BODY: &str = "{\"eventId\":\"e\",\"payload\":{\"firstName\":\"José\"}}";
 const LONG: Duration = Duration::from_secs(30);
 
-/// Answers for the names of a test, and for no other.
+/// Resolves the names of a test and no others.
 #[derive(Default)]
 struct Names(HashMap<&'static str, Vec<IpAddr>>);
 
@@ -36,10 +36,10 @@ impl Lookup for Names {
     }
 }
 
-/// Where a service is that the function depends on itself, by an address that needs no looking up.
+/// The URL of the service for control connections. Its host is an address, so it needs no lookup.
 const OURS: &str = "http://127.0.0.1:4566/1/deliveries";
 
-/// A transport that trusts these origins and this authority.
+/// A transport that trusts these origins and this certificate authority.
 fn https(trusted: &str, ca: &str, time: Duration, names: Names) -> Https {
     Https::with_lookup(TrustedReceivers::parse(trusted).unwrap(), ca, time, OURS, Arc::new(names)).unwrap()
 }
@@ -52,7 +52,7 @@ fn trusting(receiver: &Receiver, time: Duration) -> Https {
 async fn post(https: &Https, url: &str) -> Result<Answer, AttemptError> {
     sent(https, url).await.map_err(|unanswered| match unanswered {
         Unanswered::Failed(error) => error,
-        Unanswered::NotSent => panic!("it was not sent"),
+        Unanswered::NotSent => panic!("the request was not sent"),
     })
 }
 
@@ -94,7 +94,7 @@ async fn the_body_arrives_byte_for_byte_with_its_headers() {
 }
 
 #[tokio::test]
-async fn connections_to_a_receiver_are_kept() {
+async fn connections_to_a_receiver_are_reused() {
     let receiver = Receiver::start("127.0.0.1", response("204 No Content", "", "")).await;
     let https = trusting(&receiver, LONG);
     for _ in 0..3 {
@@ -103,7 +103,7 @@ async fn connections_to_a_receiver_are_kept() {
     assert_eq!((receiver.connections(), receiver.requests().len()), (1, 3));
 }
 
-/// Says that every name is at the loopback, and looks how many sockets are open that are not a receiver's.
+/// Resolves every name to the loopback, and counts the open sockets that do not belong to a receiver.
 struct Loopback {
     other: usize,
     most: AtomicUsize,
@@ -130,13 +130,13 @@ impl Lookup for Loopback {
     }
 }
 
-/// How many descriptors this process has open.
+/// The number of open descriptors of this process.
 fn descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
 #[tokio::test]
-async fn posts_to_many_receivers_never_open_more_sockets_than_allowed() {
+async fn posts_to_many_receivers_never_exceed_the_socket_limit() {
     const POSTS: usize = 40;
     const SOCKETS: usize = 60;
     let receiver = Arc::new(Receiver::start("*.receivers.example", response("204 No Content", "", "")).await);
@@ -151,16 +151,16 @@ async fn posts_to_many_receivers_never_open_more_sockets_than_allowed() {
     let answers = join_all(posts).await;
     let most = loopback.most.load(Relaxed);
     assert!((POSTS..=SOCKETS).contains(&most), "{most} sockets were open");
-    assert!(answers.iter().all(|answer| answer.as_ref().is_ok_and(|it| it.status == 204)), "all arrive");
-    assert!((1..=SOCKETS).contains(&loopback.look()), "some are kept");
+    assert!(answers.iter().all(|answer| answer.as_ref().is_ok_and(|it| it.status == 204)), "all posts arrive");
+    assert!((1..=SOCKETS).contains(&loopback.look()), "some connections are kept");
 
     drop(https);
-    assert_eq!(loopback.look(), 0, "none outlives the transport");
+    assert_eq!(loopback.look(), 0, "no socket outlives the transport");
 }
 
 #[tokio::test]
 async fn a_connection_that_its_receiver_closed_during_a_freeze_is_not_used() {
-    // It has a thread of its own, which goes on while this one stands still.
+    // The receiver runs on a thread of its own, which continues while this one is blocked.
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -182,7 +182,7 @@ async fn a_connection_that_its_receiver_closed_during_a_freeze_is_not_used() {
 }
 
 #[tokio::test]
-async fn the_time_of_an_attempt_begins_when_its_turn_comes() {
+async fn the_time_of_an_attempt_begins_when_it_gets_a_slot() {
     let ok = b"HTTP/1.1 204 No Content\r\n\r\n".to_vec();
     let late = Behaviour::Late(Duration::from_millis(600), ok);
     let receiver = Receiver::start("127.0.0.1", late).await;
@@ -196,7 +196,7 @@ async fn the_time_of_an_attempt_begins_when_its_turn_comes() {
 }
 
 #[tokio::test]
-async fn a_post_that_is_given_up_leaves_no_socket_open() {
+async fn an_abandoned_post_leaves_no_socket_open() {
     let receiver = Arc::new(Receiver::start("r.receivers.example", Behaviour::Silent).await);
     let origin = format!("https://r.receivers.example:{}", receiver.address.port());
     let loopback = Loopback::beside(&receiver);
@@ -229,7 +229,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_retry_after_is_passed_on_unless_it_is_not_text() {
+async fn retry_after_is_returned_if_it_is_text() {
     for (header, seen) in
         [("120", Some("120")), ("Fri, 02 Jan 2026 03:05:05 GMT", Some("Fri, 02 Jan 2026 03:05:05 GMT"))]
     {
@@ -245,7 +245,7 @@ async fn a_retry_after_is_passed_on_unless_it_is_not_text() {
 }
 
 #[tokio::test]
-async fn an_answer_after_29_seconds_counts_and_one_after_31_is_a_time_out() {
+async fn an_answer_after_29_seconds_counts_and_one_after_31_times_out() {
     let late = async |seconds| {
         let ok = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_vec();
         let receiver = Receiver::start("127.0.0.1", Behaviour::Late(Duration::from_secs(seconds), ok)).await;
@@ -255,7 +255,7 @@ async fn an_answer_after_29_seconds_counts_and_one_after_31_is_a_time_out() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_not_found_is_the_receivers_failure_and_ours_if_none_is_found() {
+async fn an_unknown_name_is_the_receivers_failure_unless_no_name_resolves() {
     let url = "https://hooks.example.com/in";
     let asking = |ours: &str, names| {
         let receivers = TrustedReceivers::none();
@@ -271,25 +271,25 @@ async fn a_name_that_is_not_found_is_the_receivers_failure_and_ours_if_none_is_f
     assert_eq!(sent(&asking(of_aws, nowhere), url).await, failed(AttemptError::DnsFailed));
 }
 
-/// Where a receiver is said to be, and the service that the function depends on itself.
+/// The addresses of a receiver and of the service for control connections.
 const RECEIVER: &str = "93.184.215.14";
 const CONTROL: &str = "127.0.0.1:4566";
 
-/// What becomes of a connection.
+/// The outcome of a connection.
 #[derive(Clone, Copy)]
 enum Fate {
-    /// It is made.
+    /// The connection succeeds.
     Made,
-    /// It fails, with this number of Linux's.
+    /// The connection fails with this Linux error number.
     Fails(i32),
-    /// Its packets are dropped.
+    /// The network drops its packets.
     Dropped,
 }
 
 const NETWORK_UNREACHABLE: i32 = 101;
 const REFUSED: i32 = 111;
 
-/// A network in which connections to the service of our own end in one way and all others in another.
+/// A network in which connections to the control service have one outcome and all others another.
 struct Network {
     control: Fate,
     others: Vec<Fate>,
@@ -299,7 +299,7 @@ struct Network {
 }
 
 impl Network {
-    /// `others` are the fates of the connections to receivers, in turn.
+    /// `others` are the outcomes of the connections to receivers, in turn.
     async fn of(control: Fate, others: &[Fate]) -> Arc<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (controls, others_tried) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -333,7 +333,7 @@ impl Network {
 }
 
 #[tokio::test]
-async fn a_receiver_that_cannot_be_reached_failed_if_the_control_connects_and_was_not_called_if_it_does_not()
+async fn an_unreachable_receiver_counts_as_failed_only_if_the_control_connects()
 {
     let url = format!("https://{RECEIVER}/in");
     let names = ["EPERM", "EADDRNOTAVAIL", "ENETDOWN", "ENETUNREACH", "ENOBUFS", "ETIMEDOUT", "EHOSTUNREACH"];
@@ -352,7 +352,7 @@ async fn a_receiver_that_cannot_be_reached_failed_if_the_control_connects_and_wa
 }
 
 #[tokio::test]
-async fn a_network_that_swallows_packets_is_told_from_a_receiver_that_does() {
+async fn a_network_that_drops_packets_differs_from_a_receiver_that_does() {
     let url = format!("https://{RECEIVER}/in");
     let within =
         async |time, control| sent(&Network::of(control, &[Fate::Dropped]).await.https(time), &url).await;
@@ -368,7 +368,7 @@ async fn a_network_that_swallows_packets_is_told_from_a_receiver_that_does() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_refuses_and_descriptors_that_are_used_up_need_no_control_connection() {
+async fn a_refusal_and_exhausted_descriptors_need_no_control_connection() {
     let (url, two) = (format!("https://{RECEIVER}/in"), "https://two.example.com/in");
     let swallowed = Fate::Fails(NETWORK_UNREACHABLE);
     for (url, others, expected) in [
@@ -385,7 +385,7 @@ async fn a_receiver_that_refuses_and_descriptors_that_are_used_up_need_no_contro
 }
 
 #[tokio::test]
-async fn many_posts_that_fail_at_the_same_time_share_one_control_connection() {
+async fn concurrent_failures_share_one_control_connection() {
     let url = format!("https://{RECEIVER}/in");
     for (control, expected) in [
         (Fate::Made, Unanswered::Failed(AttemptError::ConnectFailed)),
@@ -395,12 +395,12 @@ async fn many_posts_that_fail_at_the_same_time_share_one_control_connection() {
         let https = network.https(LONG);
         let answers = join_all((0..400).map(|_| sent(&https, &url))).await;
         assert!(answers.iter().all(|answer| *answer == Err(expected)), "{expected:?}");
-        assert_eq!(sent(&https, &url).await, Err(expected), "it is remembered");
+        assert_eq!(sent(&https, &url).await, Err(expected), "the result is remembered");
         assert_eq!((network.controls(), network.others_tried.load(Relaxed)), (1, 401));
     }
 }
 
-/// Finds one name, or none, and counts how often it is asked for that one.
+/// Resolves one name or none, and counts its lookups.
 struct Ours {
     found: bool,
     asked: AtomicUsize,
@@ -419,7 +419,7 @@ impl Lookup for Ours {
 }
 
 #[tokio::test]
-async fn many_names_that_are_not_found_at_the_same_time_share_one_look_up_of_ours() {
+async fn concurrent_unknown_names_share_one_lookup_of_the_control_name() {
     for (found, expected) in
         [(true, Unanswered::Failed(AttemptError::DnsFailed)), (false, Unanswered::NotSent)]
     {
@@ -435,7 +435,7 @@ async fn many_names_that_are_not_found_at_the_same_time_share_one_look_up_of_our
 }
 
 #[test]
-fn a_control_connection_that_leads_nowhere_stops_the_start() {
+fn a_control_url_without_a_host_or_port_is_refused() {
     for (ours, starts) in [("https://sqs.example.com/1", true), ("http://127.0.0.1:4566", true), ("", false)]
     {
         assert_eq!(Https::new(TrustedReceivers::none(), "", LONG, ours).is_ok(), starts, "{ours}");
@@ -443,24 +443,24 @@ fn a_control_connection_that_leads_nowhere_stops_the_start() {
 }
 
 #[tokio::test]
-async fn of_a_receiver_with_addresses_of_both_families_those_of_ipv4_are_called() {
+async fn ipv4_is_used_if_a_receiver_has_addresses_of_both_families() {
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
     let names = Names::default().with("both.example", &["127.0.0.1", "2001:db8::1"]);
     let https = https(&format!("https://both.example:{closed}"), "", LONG, names);
-    // Where it is tried side by side, "no way to IPv6" would hide that the receiver refused.
+    // If both families were tried, "no way to IPv6" would hide the receiver's refusal.
     let refused = sent(&https, &format!("https://both.example:{closed}/")).await;
     assert_eq!(refused, Err(Unanswered::Failed(AttemptError::ConnectFailed)));
 }
 
 #[tokio::test]
-async fn of_a_large_answer_the_beginning_is_kept() {
+async fn only_the_beginning_of_a_large_answer_is_kept() {
     let receiver = Receiver::start("127.0.0.1", response("500 No", "", &"x".repeat(100_000))).await;
     let answer = post(&trusting(&receiver, LONG), &receiver.url("/")).await.unwrap();
     assert_eq!((answer.status, answer.body), (500, vec![b'x'; Attempt::MAX_ANSWER]));
 }
 
 #[tokio::test]
-async fn an_endless_answer_is_given_up_after_8_kib_and_a_dripping_one_in_time() {
+async fn an_endless_answer_is_cut_after_8_kib_and_a_slow_one_at_the_time_limit() {
     let receiver = Receiver::start("127.0.0.1", Behaviour::Endless(Duration::ZERO)).await;
     let answer = post(&trusting(&receiver, LONG), &receiver.url("/")).await.unwrap();
     assert_eq!((answer.status, answer.body.len()), (200, Attempt::MAX_ANSWER));
@@ -473,14 +473,14 @@ async fn an_endless_answer_is_given_up_after_8_kib_and_a_dripping_one_in_time() 
 }
 
 #[tokio::test]
-async fn no_answer_in_time_is_a_time_out() {
+async fn no_answer_within_the_limit_is_a_timeout() {
     let receiver = Receiver::start("127.0.0.1", Behaviour::Silent).await;
     let answer = post(&trusting(&receiver, Duration::from_millis(300)), &receiver.url("/")).await;
     assert_eq!(answer, Err(AttemptError::Timeout));
 }
 
 #[tokio::test]
-async fn tls_must_be_right() {
+async fn invalid_tls_is_refused() {
     let unknown = Receiver::start("127.0.0.1", response("200 OK", "", "")).await;
     let https_ = https(&unknown.url(""), "", LONG, Names::default());
     assert_eq!(post(&https_, &unknown.url("/")).await, Err(AttemptError::TlsFailed), "an unknown authority");
@@ -496,7 +496,7 @@ async fn tls_must_be_right() {
 }
 
 #[tokio::test]
-async fn a_closed_port_refuses_and_a_broken_answer_is_broken() {
+async fn a_closed_port_is_connect_failed_and_a_broken_answer_is_answer_broken() {
     let closed = Receiver::start("127.0.0.1", Behaviour::Silent).await;
     let free = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -513,7 +513,7 @@ async fn a_closed_port_refuses_and_a_broken_answer_is_broken() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_anywhere_but_to_public_addresses_gets_no_connection() {
+async fn a_name_with_a_non_public_address_gets_no_connection() {
     let receiver = Receiver::start("hooks.example.com", response("200 OK", "", "")).await;
     let names = Names::default()
         .with("loop.example.com", &["127.0.0.1"])
@@ -541,7 +541,7 @@ async fn a_name_that_leads_anywhere_but_to_public_addresses_gets_no_connection()
 }
 
 #[tokio::test]
-async fn a_url_that_was_stored_before_it_was_refused_gets_no_connection() {
+async fn a_stored_url_that_is_refused_today_gets_no_connection() {
     let receiver = Receiver::start("127.0.0.1", response("200 OK", "", "")).await;
     let https_ = https("https://hooks.internal:9443", &receiver.ca, LONG, Names::default());
     for url in [
@@ -563,7 +563,7 @@ async fn a_url_that_was_stored_before_it_was_refused_gets_no_connection() {
 }
 
 #[tokio::test]
-async fn a_trusted_receiver_may_be_found_by_its_name() {
+async fn a_trusted_receiver_is_reachable_by_its_name() {
     let receiver = Receiver::start("hooks.internal", response("200 OK", "", "")).await;
     let origin = format!("https://hooks.internal:{}", receiver.address.port());
     let names = Names::default().with("hooks.internal", &["127.0.0.1"]);
@@ -572,7 +572,7 @@ async fn a_trusted_receiver_may_be_found_by_its_name() {
 }
 
 #[test]
-fn a_wrong_certificate_stops_the_start() {
+fn an_invalid_extra_certificate_is_refused() {
     let trusted = || TrustedReceivers::parse("https://127.0.0.1:9443").unwrap();
     let broken = "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n";
     assert!(Https::new(trusted(), broken, LONG, OURS).is_err());

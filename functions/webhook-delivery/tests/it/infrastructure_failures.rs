@@ -1,4 +1,4 @@
-//! Trouble of our own: with the tables, with our network, with messages that cannot be read.
+//! Failures of the service's own infrastructure: of the tables, of the network, and unreadable messages.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use crate::world::{TIMEOUT, World, endpoint, event, message, secs, slot, workspa
 const AGAIN: Duration = Duration::from_secs(30);
 
 #[tokio::test]
-async fn when_the_end_cannot_be_recorded_the_message_comes_again_and_the_delivery_is_repeated() {
+async fn if_the_outcome_cannot_be_recorded_the_message_and_the_delivery_are_repeated() {
     let world = World::start().await;
-    // No time is left for more than the SDK's three tries.
+    // The remaining time allows only the SDK's three tries.
     let fails = async {
         world.pass(TIMEOUT);
         world.db.fail("BatchWriteItem", Fault::Throttled, 3);
@@ -35,7 +35,7 @@ async fn when_the_end_cannot_be_recorded_the_message_comes_again_and_the_deliver
 }
 
 #[tokio::test]
-async fn while_there_is_time_the_end_is_recorded_and_the_post_is_not_repeated() {
+async fn the_outcome_is_recorded_within_the_remaining_time_and_the_post_is_not_repeated() {
     for fault in [Fault::Throttled, Fault::Unprocessed, Fault::HalfProcessed] {
         let world = World::start().await;
         world.receivers.always_answer(500);
@@ -54,7 +54,7 @@ async fn while_there_is_time_the_end_is_recorded_and_the_post_is_not_repeated() 
 }
 
 #[tokio::test]
-async fn an_answer_of_our_tables_that_is_lost_changes_nothing() {
+async fn a_lost_answer_of_the_tables_changes_nothing() {
     for operation in ["UpdateItem", "Query", "BatchGetItem", "BatchWriteItem"] {
         let world = World::start().await;
         world.receivers.answer(500);
@@ -70,7 +70,7 @@ async fn an_answer_of_our_tables_that_is_lost_changes_nothing() {
 }
 
 #[tokio::test]
-async fn no_post_is_begun_for_whose_end_there_is_no_time() {
+async fn no_post_begins_without_time_for_its_outcome() {
     let world = World::start().await;
     let slow = world.db.hold("BatchGetItem");
     let waits = async {
@@ -100,7 +100,7 @@ async fn an_endpoint_without_secrets_waits_for_them() {
 }
 
 #[tokio::test]
-async fn when_the_tables_cannot_be_reached_the_message_comes_again() {
+async fn the_message_is_repeated_if_the_tables_are_unreachable() {
     for operation in ["UpdateItem", "Query", "BatchGetItem", "BatchWriteItem"] {
         let world = World::start().await;
         world.db.fail(operation, Fault::Unreachable, 5_000);
@@ -116,7 +116,7 @@ async fn when_the_tables_cannot_be_reached_the_message_comes_again() {
 }
 
 #[tokio::test]
-async fn a_poison_message_and_a_panic_have_no_part_in_the_others_fate() {
+async fn an_invalid_message_and_a_panic_do_not_affect_the_others() {
     let world = World::empty().await;
     let numbers: Vec<u64> = (1..=40).collect();
     world.tell(&numbers).await;
@@ -140,12 +140,12 @@ async fn a_poison_message_and_a_panic_have_no_part_in_the_others_fate() {
     );
     assert_eq!(world.states(2..=40).await, vec![(DeliveryState::Delivered, 1); 39]);
     world.to_rest().await;
-    assert_eq!(world.state(1).await, DeliveryState::Exhausted, "by the schedule");
+    assert_eq!(world.state(1).await, DeliveryState::Exhausted, "the retry follows the schedule");
     assert_eq!(world.seen(1).await.1[0].outcome.error_code(), Some("WORKER_DIED"));
 }
 
 #[tokio::test]
-async fn a_lane_of_a_newer_schema_is_left_alone_and_the_others_of_its_batch_are_visited() {
+async fn a_lane_of_a_newer_schema_is_skipped_and_the_others_are_visited() {
     let world = World::start().await;
     let newer = Slot { number: 1, ..slot() };
     let of_it = queue::body(&LaneId::Webhook(newer));
@@ -160,13 +160,13 @@ async fn a_lane_of_a_newer_schema_is_left_alone_and_the_others_of_its_batch_are_
 }
 
 #[tokio::test]
-async fn what_does_not_leave_our_own_network_is_no_attempt() {
+async fn a_post_that_does_not_leave_the_network_is_no_attempt() {
     let world = World::start().await;
     world.receivers.always(|_| Reaction::Stays);
     let untouched = world.seen(1).await;
     for _ in 0..30 {
         world.visit().await;
-        assert_eq!(world.seen(1).await, untouched, "nothing is written of it");
+        assert_eq!(world.seen(1).await, untouched, "the post is not recorded");
         let queued = world.sqs.take();
         assert_eq!((queued.len(), queued[0].delay), (1, 30));
         world.pass(AGAIN);
@@ -174,11 +174,11 @@ async fn what_does_not_leave_our_own_network_is_no_attempt() {
     assert_eq!(world.told("EgressFailures fast"), 30);
     world.receivers.always_answer(200);
     world.visit().await;
-    assert_eq!(world.states([1]).await, [(DeliveryState::Delivered, 1)], "no circuit opened either");
+    assert_eq!(world.states([1]).await, [(DeliveryState::Delivered, 1)], "no circuit opened");
 }
 
 #[tokio::test]
-async fn trouble_with_our_own_tables_spends_no_attempt() {
+async fn a_failure_of_the_tables_uses_no_attempt() {
     let world = World::start().await;
     for operation in ["UpdateItem", "Query", "BatchGetItem"] {
         world.db.fail(operation, Fault::Unreachable, 3);
@@ -187,7 +187,7 @@ async fn trouble_with_our_own_tables_spends_no_attempt() {
             (world.states([1]).await, world.receivers.count()),
             (vec![(DeliveryState::Pending, 0)], 0)
         );
-        assert_eq!(world.sqs.take(), [], "it has a message, which counts its returns");
+        assert_eq!(world.sqs.take(), [], "its queue message counts the retries");
         assert!(world.due().await.is_some());
         world.pass(AGAIN);
     }

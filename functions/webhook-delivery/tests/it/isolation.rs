@@ -1,4 +1,4 @@
-//! Many endpoints, some of which never answer: nobody else's deliveries wait for them.
+//! Endpoints that never answer do not delay the deliveries to the others.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -32,7 +32,7 @@ impl Transport for Town {
     }
 }
 
-/// The queue service and Lambda: two queues, each with so many workers.
+/// Simulates the queue service and Lambda: two queues, each with this many workers.
 struct Fleet {
     engine: Engine<Town>,
     sqs: TestQueue,
@@ -60,7 +60,7 @@ impl Fleet {
         }
     }
 
-    /// Ten messages. What is held back does not come: the clock stands still.
+    /// Receives ten messages. Delayed messages do not arrive, because the clock stands still.
     fn receive(&self, track: Track) -> Vec<String> {
         for message in self.sqs.take().into_iter().filter(|it| it.delay == 0) {
             let of = usize::from(message.queue.ends_with("-slow"));
@@ -73,7 +73,7 @@ impl Fleet {
 }
 
 #[tokio::test]
-async fn five_hundred_deliveries_to_a_black_hole_keep_none_of_a_thousand_others_waiting() {
+async fn five_hundred_deliveries_to_a_black_hole_delay_none_of_a_thousand_others() {
     const HEALTHY: u128 = 20;
     let db = TestDb::start().await;
     let acme = Workspace::new(workspace(), "Acme", TestClock::START).unwrap();
@@ -99,7 +99,8 @@ async fn five_hundred_deliveries_to_a_black_hole_keep_none_of_a_thousand_others_
         rules: rules(),
         metrics,
     };
-    // Two of three to one of the healthy ones, the third to the black hole; told of in batches, as the relay does.
+    // Of three deliveries, two are for one of the healthy endpoints and the third is for the black hole. They are
+    // added in batches, as the relay does.
     let mut bodies = VecDeque::new();
     let numbers: Vec<u64> = (0..1_500).collect();
     for numbers in numbers.chunks(25) {
@@ -136,7 +137,7 @@ async fn five_hundred_deliveries_to_a_black_hole_keep_none_of_a_thousand_others_
     let [fast, slow] =
         tracks.map(|track| join_all((0..Fleet::WORKERS[track as usize]).map(|_| fleet.work(track))));
     let done = async {
-        // The black hole never answers, and no time passes: whoever waits for it waits for ever.
+        // The black hole never answers and no time passes, so a delivery that waits for it would wait for ever.
         while posts("well") < 1_000 {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! What operators ask for.
+//! Jobs that operators ask for.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn numbers(range: std::ops::Range<u64>) -> Vec<u64> {
 }
 
 impl World {
-    /// Deliveries of which the first third is delivered, the second exhausted, and the third waits for a later attempt.
+    /// Makes deliveries: the first third is delivered, the second is exhausted, and the third waits for a retry.
     async fn with_three_kinds(each: u64) -> Self {
         let world = Self::empty().await;
         world.tell(&numbers(0..each)).await;
@@ -34,7 +34,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_is_enabled_gets_all_that_waits_at_once_and_with_the_whole_schedule() {
+async fn an_enabled_endpoint_gets_all_waiting_deliveries_at_once_with_a_new_schedule() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
     world.tell(&numbers(0..30)).await;
@@ -43,7 +43,7 @@ async fn an_endpoint_that_is_enabled_gets_all_that_waits_at_once_and_with_the_wh
     assert!(before.failures >= 3);
     world.disable().await;
     world.tell(&numbers(30..40)).await;
-    // Of some the moment has come meanwhile, of others it has not.
+    // Some of them are due by now, and others are not.
     world.pass(secs(1_800));
     world.receivers.always_answer(200);
     world.receivers.answer(500);
@@ -63,7 +63,7 @@ async fn an_endpoint_that_is_enabled_gets_all_that_waits_at_once_and_with_the_wh
 }
 
 #[tokio::test]
-async fn what_waited_longer_than_two_weeks_for_its_endpoint_stays_parked() {
+async fn a_delivery_that_waited_longer_than_two_weeks_stays_parked() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
     world.tell(&numbers(0..5)).await;
@@ -81,7 +81,7 @@ async fn what_waited_longer_than_two_weeks_for_its_endpoint_stays_parked() {
     for number in 0..10 {
         assert_eq!(world.state(number).await, DeliveryState::Parked, "{number}");
     }
-    // They are not lost: an operator may want them all the same.
+    // They are not lost: an operator can still ask for them.
     let id = world.ask(JobKind::Recover { since: TestClock::START }).await;
     world.to_rest().await;
     assert_eq!(world.receivers.count(), posts + 11);
@@ -90,7 +90,7 @@ async fn what_waited_longer_than_two_weeks_for_its_endpoint_stays_parked() {
 }
 
 #[tokio::test]
-async fn an_enabled_endpoint_that_is_still_dead_is_not_called_more_than_a_dead_one() {
+async fn an_enabled_endpoint_that_is_still_dead_gets_no_more_posts_than_a_dead_one() {
     let world = World::empty().await;
     world.receivers.always_silent();
     world.tell(&numbers(0..200)).await;
@@ -108,7 +108,7 @@ async fn an_enabled_endpoint_that_is_still_dead_is_not_called_more_than_a_dead_o
 }
 
 #[tokio::test]
-async fn a_retry_run_twice_never_makes_two_attempts_side_by_side() {
+async fn a_repeated_retry_never_makes_two_concurrent_attempts() {
     let world = World::start().await;
     world.receivers.answer(500);
     world.visit().await;
@@ -134,13 +134,13 @@ async fn a_retry_run_twice_never_makes_two_attempts_side_by_side() {
 }
 
 #[tokio::test]
-async fn what_is_attempted_anyway_is_not_attempted_once_more_for_a_retry() {
+async fn a_retry_does_not_repeat_an_attempt_that_is_made_anyway() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
     world.tell(&[1]).await;
     world.visit().await;
     world.tell(&[2]).await;
-    // One waits and is due, the other one was never attempted.
+    // One waits and is due. The other was never attempted.
     world.pass(secs(60));
     let posts = world.receivers.count();
     let mut ids = vec![];
@@ -151,7 +151,7 @@ async fn what_is_attempted_anyway_is_not_attempted_once_more_for_a_retry() {
     world.visit().await;
     assert_eq!(world.receivers.count(), posts + 2);
     assert_eq!(world.states([1, 2]).await, [(DeliveryState::Pending, 2), (DeliveryState::Pending, 1)]);
-    assert_eq!(world.seen(1).await.0.failures, 1, "the whole schedule is ahead");
+    assert_eq!(world.seen(1).await.0.failures, 1, "the retry schedule starts anew");
     for id in ids {
         let job = world.job_of(id).await;
         assert_eq!((job.state, job.attempted, job.passed), (JobState::Done, 0, 1));
@@ -159,7 +159,7 @@ async fn what_is_attempted_anyway_is_not_attempted_once_more_for_a_retry() {
 }
 
 #[tokio::test]
-async fn a_retry_is_made_at_once_whatever_state_its_delivery_is_in() {
+async fn a_retry_is_made_at_once_in_every_state_of_its_delivery() {
     let world = World::with_three_kinds(1).await;
     world.receivers.always_answer(200);
     for number in 0..3 {
@@ -184,7 +184,7 @@ async fn a_retry_is_made_at_once_whatever_state_its_delivery_is_in() {
 }
 
 #[tokio::test]
-async fn a_replay_delivers_a_range_once_more_however_often_it_is_run() {
+async fn a_repeated_replay_delivers_a_range_only_once_more() {
     let world = World::with_three_kinds(20).await;
     world.receivers.always_answer(200);
     let posts = world.receivers.count();
@@ -195,11 +195,11 @@ async fn a_replay_delivers_a_range_once_more_however_often_it_is_run() {
     assert_eq!(world.receivers.count(), posts + 40);
     let done = world.job_of(id).await;
     assert_eq!((done.attempted, done.delivered, done.passed, done.state), (40, 40, 0, JobState::Done));
-    // What waited behind the range comes in its own time.
+    // Waiting deliveries outside the range keep their own times.
     world.to_rest().await;
     assert_eq!(world.receivers.count(), posts + 55);
 
-    // The command is run again: nothing is repeated.
+    // The operator repeats the command, and no post is repeated.
     let posts = world.receivers.count();
     assert!(!world.store().ask_for_job(&job, secs(120)).await.unwrap().0);
     world.to_rest().await;
@@ -210,7 +210,7 @@ async fn a_replay_delivers_a_range_once_more_however_often_it_is_run() {
 }
 
 #[tokio::test]
-async fn what_was_not_delivered_is_recovered_and_nothing_else() {
+async fn a_recovery_delivers_only_undelivered_events() {
     let world = World::with_three_kinds(20).await;
     world.receivers.always_answer(200);
     let posts = world.receivers.count();
@@ -230,7 +230,7 @@ async fn what_was_not_delivered_is_recovered_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_is_asked_for_and_fails_goes_on_by_the_schedule() {
+async fn a_failed_attempt_of_a_job_follows_the_retry_schedule() {
     let world = World::with_three_kinds(3).await;
     let exhausted = [3, 4, 5].map(|number| event(number).id);
     world.receivers.always(move |posted| match exhausted.contains(&posted.event()) {
@@ -266,9 +266,9 @@ async fn a_job_that_is_cancelled_stops() {
     assert!(world.visit_meanwhile(200, cancels).await.is_empty());
     world.to_rest().await;
     let posts = world.receivers.count() - posts;
-    assert!((1..=50).contains(&posts), "the page that was begun: {posts}");
+    assert!((1..=50).contains(&posts), "posts of the begun page: {posts}");
     assert_eq!(world.job_of(id).await.state, JobState::Cancelled);
-    // And the next one is not in its way.
+    // The cancelled job does not block the next one.
     world.ask(JobKind::Recover { since: event(0).at }).await;
     world.to_rest().await;
 }
@@ -291,14 +291,14 @@ async fn fresh_deliveries_do_not_wait_for_a_job() {
 }
 
 #[tokio::test]
-async fn a_job_is_carried_out_wherever_its_visitor_dies() {
+async fn a_job_finishes_after_a_crash_at_any_call() {
     for death in [Death::Before, Death::After] {
         for calls in 0.. {
             let world = World::empty().await;
             world.tell(&numbers(0..20)).await;
             world.visit().await;
             world.pass(secs(1));
-            // What waits for a later attempt, and what is new.
+            // Some deliveries wait for a retry, and some are new.
             for _ in 0..3 {
                 world.receivers.then(Reaction::Fails(AttemptError::Timeout));
             }
@@ -326,7 +326,7 @@ async fn a_job_is_carried_out_wherever_its_visitor_dies() {
 }
 
 #[tokio::test]
-async fn a_job_on_a_delivery_that_kills_its_process_comes_to_an_end() {
+async fn a_job_finishes_although_a_delivery_kills_its_process() {
     let world = World::empty().await;
     world.tell(&numbers(0..3)).await;
     world.visit().await;

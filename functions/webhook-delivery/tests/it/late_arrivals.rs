@@ -1,4 +1,4 @@
-//! What comes late, or while somebody is at work, and what is not there yet.
+//! Deliveries that arrive late or during a visit, and events that are not written yet.
 
 use domain::{DeliveryState, Event};
 use harness::TestClock;
@@ -8,7 +8,7 @@ use crate::reactions::Reaction;
 use crate::world::{BODY, DAY, RESCUE, World, event, event_at, least, message, new_event, place, secs, slot};
 
 #[tokio::test]
-async fn an_event_of_a_moment_before_what_was_handled_is_delivered() {
+async fn an_event_older_than_the_handled_ones_is_delivered() {
     let world = World::empty().await;
     world.tell(&[10, 11]).await;
     world.visit().await;
@@ -22,14 +22,14 @@ async fn an_event_of_a_moment_before_what_was_handled_is_delivered() {
     for event in early {
         assert_eq!(world.delivery(event.id).await.unwrap().state, DeliveryState::Delivered);
     }
-    // Told of again, as the relay does with events that stand: nothing is repeated.
+    // The relay adds a recorded event to the lane again, and no post is repeated.
     world.store().tell_webhook_lane(slot(), place(&event(11)), RESCUE).await.unwrap();
     world.visit().await;
     assert_eq!((world.receivers.count(), world.due().await), (5, None));
 }
 
 #[tokio::test]
-async fn a_late_event_does_not_bring_what_waits_before_its_time() {
+async fn a_late_event_does_not_make_waiting_deliveries_early() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
     world.tell(&[10, 11, 12]).await;
@@ -46,14 +46,14 @@ async fn a_late_event_does_not_bring_what_waits_before_its_time() {
 }
 
 #[tokio::test]
-async fn what_is_told_of_during_a_visit_is_delivered_by_it_and_nobody_else_is_woken() {
+async fn a_delivery_added_during_a_visit_is_made_by_the_same_visit() {
     for (number, at) in [(20, 20), (20, -3_600_000)] {
         let world = World::start().await;
         let at = domain::Timestamp::from_millis(TestClock::START.as_millis() + at);
         let told = event_at(number, at);
         let tells = async {
             assert_eq!(world.tell_events(std::slice::from_ref(&told), BODY).await.wake, None);
-            assert!(world.run(&[message()]).await.is_empty(), "its message finds somebody there");
+            assert!(world.run(&[message()]).await.is_empty(), "its message finds the lane leased");
         };
         assert!(world.visit_meanwhile(200, tells).await.is_empty());
         assert_eq!(world.receivers.count(), 2);
@@ -63,14 +63,14 @@ async fn what_is_told_of_during_a_visit_is_delivered_by_it_and_nobody_else_is_wo
 }
 
 #[tokio::test]
-async fn an_event_that_is_not_there_yet_puts_its_delivery_off_without_an_attempt() {
+async fn a_missing_event_delays_its_delivery_without_an_attempt() {
     let world = World::empty().await;
     world.record_without_event(&event(1)).await;
     world.visit().await;
     assert_eq!((world.receivers.count(), world.sqs.take()[0].delay), (0, 60));
     world.pass(secs(60));
     world.visit().await;
-    // The relay comes again: the event stands now.
+    // The relay repeats its work, so the event is recorded now.
     world.tell(&[1]).await;
     world.visit().await;
     assert_eq!((world.states([1]).await, world.receivers.count()), (vec![(DeliveryState::Delivered, 1)], 1));
@@ -79,7 +79,7 @@ async fn an_event_that_is_not_there_yet_puts_its_delivery_off_without_an_attempt
 }
 
 #[tokio::test]
-async fn a_delivery_whose_event_stands_a_moment_later_is_made_when_it_is_looked_at_again() {
+async fn a_delivery_whose_event_is_recorded_a_moment_later_is_made_by_the_next_visit() {
     let world = World::empty().await;
     world.record_without_event(&event(1)).await;
     world.visit().await;
@@ -106,7 +106,7 @@ async fn a_delivery_whose_event_never_comes_is_cancelled_after_two_days() {
 }
 
 #[tokio::test]
-async fn a_lost_message_is_made_up_for_within_minutes_although_another_delivery_waits_for_a_day() {
+async fn a_lost_message_is_replaced_within_minutes_although_another_delivery_waits_for_a_day() {
     let world = World::start().await;
     world.receivers.then(Reaction::Answers(429, "43200"));
     world.visit().await;
@@ -121,14 +121,14 @@ async fn a_lost_message_is_made_up_for_within_minutes_although_another_delivery_
 }
 
 #[tokio::test]
-async fn a_worker_whose_clock_is_behind_hides_nothing() {
+async fn a_worker_with_a_slow_clock_hides_no_delivery() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
     world.tell(&[1, 2]).await;
     world.visit().await;
     world.pass(secs(6));
     world.visit().await;
-    // Both wait for five minutes; then a worker comes whose clock is an hour behind.
+    // Both deliveries wait for five minutes. Then a worker comes whose clock is an hour behind.
     world.pass(secs(361));
     world.tell(&[3]).await;
     world.receivers.answer(500).answer(500);
@@ -145,7 +145,7 @@ async fn a_worker_whose_clock_is_behind_hides_nothing() {
 }
 
 impl World {
-    /// What a relay leaves behind that dies between the deliveries and the event: the event expired before it began.
+    /// The state after a relay died between the deliveries and the event: the event expired before the relay began.
     async fn record_without_event(&self, event: &Event) {
         let row = self.event_row(event).await;
         let table = self.db.table(store::Table::Webhooks);
@@ -167,7 +167,7 @@ impl World {
         get.key("sk", text("V".to_owned())).send().await.unwrap().item.unwrap()
     }
 
-    /// The event's row alone.
+    /// Writes only the event's row.
     async fn put_event(&self, event: &Event) {
         let other = Self::empty().await;
         let row = other.event_row(event).await;

@@ -1,4 +1,4 @@
-//! This function in process: the life of a delivery, and what can happen on the way to a receiver.
+//! In-process tests of this function: the states of a delivery, and the transport to a receiver.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

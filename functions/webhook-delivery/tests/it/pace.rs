@@ -1,4 +1,4 @@
-//! Slow, silent and dead receivers, and what operators allow.
+//! Slow, silent and dead receivers, and the caps of operators.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ impl World {
         self.store().endpoint_pace(slot()).await.unwrap()
     }
 
-    /// Lets so many deliveries that are told of now fail without an answer.
+    /// Adds these deliveries and lets them fail without an answer.
     async fn fall_silent(&self, numbers: &[u64]) {
         for _ in numbers {
             self.receivers.then(Reaction::Fails(AttemptError::ConnectFailed));
@@ -29,7 +29,7 @@ fn numbers(range: std::ops::Range<u64>) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_answers_quickly_is_called_more_and_more_at_the_same_time() {
+async fn quick_answers_increase_the_number_of_concurrent_posts() {
     let world = World::empty().await;
     world.tell(&numbers(0..200)).await;
     world.visit().await;
@@ -41,7 +41,7 @@ async fn an_endpoint_that_answers_quickly_is_called_more_and_more_at_the_same_ti
 }
 
 #[tokio::test]
-async fn an_endpoint_that_asks_for_less_is_called_half_as_often_at_the_same_time() {
+async fn a_429_halves_the_number_of_concurrent_posts() {
     let world = World::empty().await;
     world.receivers.always_answer(429);
     world.tell(&numbers(0..40)).await;
@@ -53,7 +53,7 @@ async fn an_endpoint_that_asks_for_less_is_called_half_as_often_at_the_same_time
 }
 
 #[tokio::test]
-async fn an_open_circuit_puts_deliveries_off_without_an_attempt_and_one_probe_closes_it() {
+async fn an_open_circuit_delays_deliveries_without_an_attempt_and_one_probe_closes_it() {
     let world = World::empty().await;
     world.fall_silent(&[1, 2, 3, 4, 5]).await;
     assert_eq!(world.receivers.count(), 5);
@@ -61,7 +61,7 @@ async fn an_open_circuit_puts_deliveries_off_without_an_attempt_and_one_probe_cl
     assert_eq!((queued.len(), queued[0].queue.as_str(), queued[0].delay), (1, "deliveries-slow", 5));
     assert_eq!(world.due().await, Some(world.now().plus(secs(5) + RESCUE)));
 
-    // While it is open nobody is woken for what comes, and who comes all the same posts nothing.
+    // While the circuit is open, a new delivery queues no visit, and a visit posts nothing.
     world.pass(secs(2));
     assert_eq!(world.tell(&numbers(6..30)).await.wake, None);
     world.visit().await;
@@ -69,7 +69,7 @@ async fn an_open_circuit_puts_deliveries_off_without_an_attempt_and_one_probe_cl
     assert_eq!(world.states(6..30).await, vec![(DeliveryState::Pending, 0); 24]);
     world.sqs.take();
 
-    // The cool-down is over: one is posted, in vain; it opens for five minutes.
+    // The cool-down is over. One probe is posted and fails, so the circuit opens for five minutes.
     world.pass(secs(5));
     world.receivers.then(Reaction::Fails(AttemptError::Timeout));
     assert!(world.run_on(Track::Slow, &[message()]).await.is_empty());
@@ -78,8 +78,8 @@ async fn an_open_circuit_puts_deliveries_off_without_an_attempt_and_one_probe_cl
     assert!(world.run_on(Track::Slow, &[message()]).await.is_empty());
     assert_eq!(world.receivers.count(), 6, "open");
 
-    // A probe is answered: whatever waits goes at once, by the same visit; but for what failed last, whose own time
-    // is a little later.
+    // A probe is answered. The same visit posts all waiting deliveries at once, except the one that failed last: it
+    // is due a little later.
     world.pass(secs(1));
     assert!(world.run_on(Track::Slow, &[message()]).await.is_empty());
     assert_eq!(world.receivers.count(), 6 + 28);
@@ -93,7 +93,7 @@ async fn an_open_circuit_puts_deliveries_off_without_an_attempt_and_one_probe_cl
 }
 
 #[tokio::test]
-async fn a_receiver_that_answers_badly_opens_no_circuit() {
+async fn error_answers_open_no_circuit() {
     let world = World::empty().await;
     world.receivers.always_answer(500);
     world.tell(&numbers(0..20)).await;
@@ -105,7 +105,7 @@ async fn a_receiver_that_answers_badly_opens_no_circuit() {
 }
 
 #[tokio::test]
-async fn no_more_posts_are_under_way_than_the_operator_allows() {
+async fn the_operators_cap_limits_concurrent_posts() {
     let world = World::empty().await;
     for (of, (allowed, slots, most)) in (0..).zip([(4, 1, 4), (9, 2, 4), (1, 1, 1), (1, 4, 1)]) {
         world
@@ -121,13 +121,13 @@ async fn no_more_posts_are_under_way_than_the_operator_allows() {
 }
 
 #[tokio::test]
-async fn no_more_posts_are_begun_in_a_second_than_the_operator_allows() {
+async fn the_operators_cap_limits_posts_in_a_second() {
     let world = World::empty().await;
     world.change_endpoint(|endpoint| endpoint.caps.per_second = Some(200)).await;
     world.tell(&numbers(0..30)).await;
     let clock = world.db.clock().clone();
     let ticks = tokio::spawn(async move {
-        // Both clocks go on, the test's never ahead of the process's own.
+        // Both clocks advance. The test's clock is never ahead of the process's own.
         let mut tick = tokio::time::interval(Duration::from_millis(1));
         loop {
             tick.tick().await;
@@ -138,7 +138,7 @@ async fn no_more_posts_are_begun_in_a_second_than_the_operator_allows() {
     let passed = world.now().since(TestClock::START);
     assert_eq!(world.receivers.count(), 30);
     assert!(passed >= Duration::from_millis(29 * 5), "{passed:?}");
-    // The next visit does not begin anew.
+    // The next visit keeps the rate of the last one.
     world.tell(&numbers(30..40)).await;
     world.visit().await;
     ticks.abort();
@@ -147,7 +147,7 @@ async fn no_more_posts_are_begun_in_a_second_than_the_operator_allows() {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_answers_late_takes_the_slow_queue_for_five_minutes() {
+async fn an_endpoint_with_slow_answers_uses_the_slow_queue_for_five_minutes() {
     let mut world = World::empty().await;
     world.engine.rules.attempt = Duration::from_millis(40);
     world.receivers.then(Reaction::Takes(Duration::from_millis(5), 500));
@@ -162,7 +162,7 @@ async fn an_endpoint_that_answers_late_takes_the_slow_queue_for_five_minutes() {
     assert_eq!(world.receivers.count(), 4);
 }
 
-/// Fails one delivery at each of these hours; the endpoint's state then.
+/// Fails one delivery at each of these hours. Returns the state of the endpoint after them.
 async fn failing_at(hours: impl Iterator<Item = f64>, ok_at: Option<f64>) -> EndpointState {
     let world = World::empty().await;
     let mut at: Vec<(f64, u16)> = hours.map(|hour| (hour, 500)).collect();
@@ -178,20 +178,20 @@ async fn failing_at(hours: impl Iterator<Item = f64>, ok_at: Option<f64>) -> End
 }
 
 #[tokio::test]
-async fn five_days_of_nothing_but_failures_disable_an_endpoint() {
+async fn five_days_with_only_failures_disable_an_endpoint() {
     let often = || (0..=30).map(|n| f64::from(n) * 4.0).chain((0..=10).map(|n| 120.0 + f64::from(n) * 0.1));
     let EndpointState::Disabled { reason, .. } = failing_at(often(), None).await else { panic!("enabled") };
     assert_eq!(reason, DisabledReason::Failing);
-    assert_eq!(failing_at(often(), Some(90.0)).await, EndpointState::Enabled, "a success between");
+    assert_eq!(failing_at(often(), Some(90.0)).await, EndpointState::Enabled, "a success in between");
 }
 
 #[tokio::test]
-async fn sporadic_failures_disable_no_endpoint() {
+async fn sporadic_failures_do_not_disable_an_endpoint() {
     assert_eq!(failing_at((0..=15).map(|day| f64::from(day) * 24.0), None).await, EndpointState::Enabled);
 }
 
 #[tokio::test]
-async fn deliveries_of_an_endpoint_disabled_for_failing_are_parked_and_made_when_it_is_enabled() {
+async fn deliveries_of_a_failing_endpoint_are_parked_until_it_is_enabled() {
     let world = World::empty().await;
     world.receivers.always_answer(503);
     for hour in 0..=126_u64 {
@@ -228,14 +228,14 @@ async fn deliveries_of_an_endpoint_disabled_for_failing_are_parked_and_made_when
 }
 
 #[tokio::test]
-async fn a_job_for_a_silent_endpoint_brings_one_probe() {
+async fn a_job_for_a_silent_endpoint_posts_one_probe() {
     let world = World::empty().await;
     world.fall_silent(&[1, 2, 3, 4, 5]).await;
     world.receivers.always_silent();
     world.until(world.now().plus(secs(4_200))).await;
     let posts = world.receivers.count();
     let open_until = world.pace().await.open_until.unwrap();
-    assert!(open_until.since(world.now()) > secs(900), "it is open for long");
+    assert!(open_until.since(world.now()) > secs(900), "the circuit is open for long");
 
     let first = crate::world::event(1);
     world.ask(JobKind::Retry { event: first.id, at: first.at }).await;
@@ -244,7 +244,7 @@ async fn a_job_for_a_silent_endpoint_brings_one_probe() {
     assert_eq!(world.receivers.count(), posts + 1, "one probe");
     world.sqs.take();
     world.visit().await;
-    assert_eq!(world.receivers.count(), posts + 1, "and no second one");
+    assert_eq!(world.receivers.count(), posts + 1, "no second probe");
     world.receivers.always_answer(200);
     world.to_rest().await;
     assert!(world.states(1..6).await.iter().all(|(state, _)| *state == DeliveryState::Delivered));

@@ -1,6 +1,7 @@
-//! Random histories: whatever happens, in whatever order, everything told of is delivered in the end.
+//! Random histories: every recorded event is delivered in the end, in any order of failures.
 //!
-//! `SEEDS=1000 cargo nextest run -p webhook-delivery -E 'test(history)'` runs more of them, from `FIRST_SEED` on.
+//! `SEEDS=1000 cargo nextest run -p webhook-delivery -E 'test(random_histories)'` runs more of them, starting at
+//! `FIRST_SEED`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -13,7 +14,7 @@ use harness::{Death, Fault, TestClock};
 use crate::reactions::Reaction;
 use crate::world::{BODY, LEASE, RESCUE, World, event_at, least, message, new_event, secs, slot};
 
-/// SplitMix64.
+/// A SplitMix64 random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -37,21 +38,21 @@ impl Dice {
 struct History {
     world: World,
     dice: Dice,
-    /// Every event there is.
+    /// All events.
     events: Vec<Event>,
-    /// Those recorded whose lane may not have been told.
+    /// Recorded events that may not have been added to their lane.
     untold: Vec<Event>,
     jobs: Vec<JobId>,
     log: Vec<String>,
-    /// The receiver's own dice.
+    /// The random numbers of the receiver.
     mood: Arc<Mutex<Mood>>,
 }
 
 struct Mood {
     dice: Dice,
-    /// Of a hundred posts so many fail.
+    /// The percentage of posts that fail.
     bad: u64,
-    /// How often each event was acknowledged.
+    /// How often the receiver acknowledged each event.
     acknowledged: HashMap<EventId, u32>,
 }
 
@@ -115,7 +116,7 @@ impl History {
         }
     }
 
-    /// Some events happened, of late or long ago: the relay records them and tells the lane, or dies.
+    /// Simulates recent or old events. The relay records them and adds them to the lane, or dies.
     async fn relay(&mut self) {
         let now = self.world.now();
         for _ in 0..=self.dice.below(4) {
@@ -145,7 +146,7 @@ impl History {
         }
     }
 
-    /// What the relay does with its batch, once or again; whether all of it is done.
+    /// Simulates the relay's processing of a batch, once or repeated. Returns whether all of it is done.
     async fn relayed(&self) -> bool {
         let store = self.world.store();
         if self.untold.is_empty() {
@@ -195,7 +196,7 @@ impl History {
         self.jobs.push(self.world.ask(kind).await);
     }
 
-    /// Everything is well from now on.
+    /// Ends all failures.
     async fn end(&mut self) {
         self.world.db.heal();
         self.mood.lock().unwrap().bad = 0;
@@ -240,7 +241,7 @@ fn from_env(name: &str, default: u64) -> u64 {
 }
 
 #[tokio::test]
-async fn whatever_happens_everything_told_of_is_delivered_in_the_end() {
+async fn every_recorded_event_is_delivered_after_random_failures() {
     let first = from_env("FIRST_SEED", 1);
     for seed in first..first + from_env("SEEDS", 60) {
         let mut history = History::begin(seed).await;

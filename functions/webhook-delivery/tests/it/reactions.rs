@@ -1,4 +1,4 @@
-//! A stand-in for the transport: receivers that do what a test lines up.
+//! A test transport: its receivers react as the test defines.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,8 @@ use domain::{AttemptError, EventId};
 use tokio::sync::{Barrier, Notify};
 use webhook_delivery::{Answer, Post, Transport, Unanswered};
 
-/// Receivers that answer what a test lines up, then as they always do, which is 200 unless a test says otherwise.
+/// Receivers with a list of reactions, and a default reaction after them, which is a 200 unless the test sets
+/// another.
 #[derive(Clone, Default)]
 pub(crate) struct Receivers(Arc<Mutex<State>>);
 
@@ -27,13 +28,13 @@ type Always = dyn Fn(&Posted) -> Reaction + Send;
 pub(crate) enum Reaction {
     Answers(u16, &'static str),
     Fails(AttemptError),
-    /// Our own network lets nothing out.
+    /// The deployment's own network lets nothing out.
     Stays,
     Panics,
-    /// Got the request; what then happens to the sender is the test's.
+    /// The receiver gets the request. The test decides what happens to the sender then.
     Hangs(Arc<Notify>),
     Meets(Arc<Barrier>, u16),
-    /// Takes so long by the process's own clock.
+    /// The answer takes this long by the process's own clock.
     Takes(Duration, u16),
 }
 
@@ -64,7 +65,7 @@ impl Receivers {
         self.then(Reaction::Answers(status, ""))
     }
 
-    /// What is done about posts for which nothing is lined up.
+    /// Sets the reaction to posts without a listed one.
     pub(crate) fn always(&self, always: impl Fn(&Posted) -> Reaction + Send + 'static) {
         self.0.lock().unwrap().always = Some(Box::new(always));
     }
@@ -85,18 +86,18 @@ impl Receivers {
         self.0.lock().unwrap().posts.len()
     }
 
-    /// How many posts of that event there were.
+    /// How many posts of that event were made.
     pub(crate) fn count_of(&self, event: EventId) -> usize {
         self.posts().iter().filter(|posted| posted.event() == event).count()
     }
 
-    /// The most posts that were under way at the same moment, since the last question.
+    /// The maximum number of concurrent posts since the last call of this function.
     pub(crate) fn most_at_once(&self) -> usize {
         std::mem::take(&mut self.0.lock().unwrap().most_at_once)
     }
 }
 
-/// A post that is under way; also one that is given up.
+/// A post in flight; dropping it ends it, also if it is abandoned.
 struct UnderWay(Receivers);
 
 impl Drop for UnderWay {
@@ -126,7 +127,7 @@ impl Transport for Receivers {
             reaction
         };
         let _under_way = UnderWay(self.clone());
-        // Those that are begun together are under way together.
+        // Posts that begin together are in flight together.
         tokio::task::yield_now().await;
         let answer = |status, retry_after: &str| {
             let retry_after = (!retry_after.is_empty()).then(|| retry_after.to_owned());
@@ -136,7 +137,7 @@ impl Transport for Receivers {
             Reaction::Answers(status, retry_after) => answer(status, retry_after),
             Reaction::Fails(error) => Err(error.into()),
             Reaction::Stays => Err(Unanswered::NotSent),
-            Reaction::Panics => panic!("as asked"),
+            Reaction::Panics => panic!("the URL of the endpoint"),
             Reaction::Hangs(got) => {
                 got.notify_one();
                 std::future::pending().await

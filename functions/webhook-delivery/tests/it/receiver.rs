@@ -1,4 +1,4 @@
-//! A receiver that answers byte for byte what a test wants, over TLS, on a free port of the loopback.
+//! A receiver over TLS on a free loopback port. It answers exactly the bytes of the test.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -12,24 +12,24 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-/// What a receiver does with each request.
+/// How a receiver handles each request.
 #[derive(Clone)]
 pub(crate) enum Behaviour {
-    /// Sends these bytes and closes.
+    /// Sends these bytes and closes the connection.
     Answers(Vec<u8>),
-    /// Sends these bytes after so long.
+    /// Sends these bytes after this time.
     Late(Duration, Vec<u8>),
-    /// Reads and never answers.
+    /// Reads the request and never answers.
     Silent,
-    /// Sends a status, then a body without end; slowly, if there is a pause between its pieces.
+    /// Sends a status and then an endless body, with this pause between its pieces.
     Endless(Duration),
-    /// Speaks HTTP without TLS.
+    /// Uses HTTP without TLS.
     Plain,
 }
 
 pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
-    /// The certificate of the authority that vouches for it.
+    /// The certificate of the authority that signed the receiver's certificate.
     pub(crate) ca: String,
     requests: Arc<Mutex<Vec<String>>>,
     connections: Arc<Mutex<usize>>,
@@ -87,14 +87,14 @@ impl Receiver {
         *self.connections.lock().unwrap()
     }
 
-    /// How many sockets it has open: of connections that it has not closed, and the one that it listens on.
+    /// The number of its open sockets: the accepted connections and the listener.
     pub(crate) fn sockets(&self) -> usize {
-        // One is ours, the other is of the task that listens.
+        // One reference is this value's own, and another is the listener task's.
         Arc::strong_count(&self.open) - 1
     }
 }
 
-/// A whole answer.
+/// A complete answer.
 pub(crate) fn response(status: &str, headers: &str, body: &str) -> Behaviour {
     let length = body.len();
     let text = format!("HTTP/1.1 {status}\r\n{headers}content-length: {length}\r\n\r\n{body}");
@@ -122,7 +122,7 @@ async fn answer(stream: &mut (impl AsyncWrite + Unpin), behaviour: &Behaviour) {
     }
 }
 
-/// Head and body of one request; nothing when the connection ends.
+/// Reads the head and body of one request. Returns `None` if the connection ends.
 async fn read_request(stream: &mut (impl AsyncReadExt + Unpin)) -> Option<String> {
     let mut bytes = vec![];
     loop {
@@ -140,7 +140,7 @@ async fn read_request(stream: &mut (impl AsyncReadExt + Unpin)) -> Option<String
     }
 }
 
-/// A server's TLS under a fresh authority, and that authority's certificate.
+/// A TLS acceptor with a certificate of a new authority, and that authority's certificate.
 fn certified(name: &str) -> (TlsAcceptor, String) {
     let ca_key = KeyPair::generate().unwrap();
     let mut ca = CertificateParams::new(vec![]).unwrap();

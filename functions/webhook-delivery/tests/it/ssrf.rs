@@ -1,6 +1,6 @@
-//! Hostile targets: whatever a customer writes into a URL, puts into DNS or answers, nothing within the network gets a
-//! connection. Traps listen on the loopback, on the very ports where that is possible; and a target is refused by its
-//! code, which is given before any connection is tried.
+//! Tests hostile targets: no URL, DNS answer or HTTP answer of a customer opens a connection inside the network.
+//! Traps listen on the loopback, on the same ports where possible. The error code shows that a target was refused
+//! before any connection was tried.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -18,7 +18,7 @@ use UrlRefused::{Address, NotAUrl, NotHttps, Port, UserInfo};
 
 const REFUSED: Result<Answer, Unanswered> = Err(Unanswered::Failed(AttemptError::AddressRefused));
 
-/// URLs that lead within the network, or try to, each by its trick; and why they are refused.
+/// URLs that lead inside the network or try to, each with its trick and its refusal.
 const URLS: &[(&str, &str, UrlRefused)] = &[
     // IPv4 in its spellings.
     ("loopback", "https://127.0.0.1/", Address),
@@ -47,7 +47,7 @@ const URLS: &[(&str, &str, UrlRefused)] = &[
     ("zero", "https://0/", Address),
     ("this network", "https://0.0.0.0:8443/", Address),
     ("the rest of this network", "https://0.1.2.3/", Address),
-    // What lies behind.
+    // Private and special IPv4 ranges.
     ("private 10/8", "https://10.0.0.1/", Address),
     ("private 172.16/12", "https://172.31.255.255/", Address),
     ("private 192.168/16", "https://192.168.1.1/", Address),
@@ -114,7 +114,7 @@ const URLS: &[(&str, &str, UrlRefused)] = &[
     ("a printer", "https://printer.local./", Address),
     ("a home", "https://router.home.arpa/", Address),
     ("a hidden service", "https://abc.onion/", Address),
-    // Whom a URL seems to name.
+    // URLs whose host is easy to misread.
     ("a user", "https://example.com@127.0.0.1/", UserInfo),
     ("a user and a password", "https://example.com:443@127.0.0.1/", UserInfo),
     ("an empty user", "https://@127.0.0.1/", UserInfo),
@@ -144,7 +144,7 @@ const URLS: &[(&str, &str, UrlRefused)] = &[
     ("a blob of HTTPS", "blob:https://127.0.0.1/", NotHttps),
 ];
 
-/// Names that pass for public, and what DNS says of them.
+/// Names that look public, and their DNS answers.
 const NAMES: &[(&str, &[&str])] = &[
     ("loopback.example.com", &["127.0.0.1"]),
     ("127.0.0.1.wildcard.example.com", &["127.0.0.1"]),
@@ -171,12 +171,12 @@ const NAMES: &[(&str, &[&str])] = &[
     ("unique.example.com", &["fd00:ec2::254"]),
     ("link.example.com", &["fe80::1"]),
     ("multicast6.example.com", &["ff02::fb"]),
-    // As an alias is answered: whatever it is called on the way, the addresses at its end are what counts.
+    // An alias: only the addresses at its end count, whatever names are on the way.
     ("alias-of-localhost.example.com", &["::1", "127.0.0.1"]),
     ("alias-of-a-database.example.com", &["10.0.3.17", "10.0.4.17"]),
 ];
 
-/// What DNS says, answer by answer; the last one stands from then on.
+/// DNS answers, one after another. The last one repeats.
 #[derive(Default)]
 struct Dns {
     answers: HashMap<String, Vec<Vec<IpAddr>>>,
@@ -199,7 +199,7 @@ impl Dns {
     }
 }
 
-/// The same one for a transport and for the test that looks what was asked.
+/// The same DNS for a transport and for the test that checks the lookups.
 struct Shared(Arc<Dns>);
 
 impl Lookup for Shared {
@@ -213,14 +213,14 @@ impl Lookup for Shared {
     }
 }
 
-/// A listener that nobody is to reach.
+/// A listener that must get no connection.
 struct Trap {
     address: SocketAddr,
     caught: Arc<Mutex<Vec<SocketAddr>>>,
 }
 
 impl Trap {
-    /// Nothing if that port cannot be had: privileged, or in use.
+    /// Returns `None` if the port is not available: privileged, or in use.
     async fn set(address: &str) -> Option<Self> {
         let listener = TcpListener::bind(address).await.ok()?;
         let (address, caught) = (listener.local_addr().unwrap(), Arc::default());
@@ -233,7 +233,7 @@ impl Trap {
         Some(trap)
     }
 
-    /// Where a URL without a port, or with the other one, would lead.
+    /// Listens on the default ports of URLs.
     async fn set_all() -> Vec<Self> {
         let mut traps = vec![];
         for address in ["127.0.0.1:443", "127.0.0.1:8443", "[::1]:443", "[::1]:8443"] {
@@ -242,7 +242,7 @@ impl Trap {
         traps
     }
 
-    /// How many it caught before we call it ourselves, which shows that it works.
+    /// How many connections it got before the test connects itself, which shows that the trap works.
     async fn caught(&self) -> usize {
         let us = TcpStream::connect(self.address).await.unwrap().local_addr().unwrap();
         loop {
@@ -255,8 +255,8 @@ impl Trap {
     }
 }
 
-/// Where the control connection goes: a port that no trap listens on. A trap also catches what other tests of this
-/// binary send there, because they run in processes of their own at the same time.
+/// The URL for control connections: a port without a trap. A trap also catches the connections of the other tests of
+/// this binary, because they run in their own processes at the same time.
 const OURS: &str = "https://127.0.0.1:9/";
 
 fn https(trusted: &str, ca: &str, dns: &Arc<Dns>) -> Https {
@@ -286,17 +286,17 @@ async fn no_hostile_target_gets_a_connection() {
     let other = Receiver::start("hooks.internal", response("200 OK", "", "")).await;
     let dns = NAMES.iter().fold(Dns::default(), |dns, (name, addresses)| dns.says(name, &[*addresses]));
     let dns = Arc::new(dns.says("hooks.internal", &[&["127.0.0.1"]]));
-    // That a receiver of its own is trusted opens no other door.
+    // Trusting one receiver allows no other.
     let https = https(&format!("https://hooks.internal:{}", other.address.port()), &other.ca, &dns);
 
     for (trick, url, reason) in URLS {
         assert_eq!(read(url), Err(*reason), "{trick}: {url}");
-        // As if it stood in a row from the days before it was refused.
+        // The URL is treated like a stored one from before the refusal.
         if let Ok(stored) = EndpointUrl::restore(url) {
             assert_eq!(post(&https, &stored).await, REFUSED, "{trick}: {url}");
         }
     }
-    assert_eq!(dns.asked(), 0, "a URL that is refused is not looked up");
+    assert_eq!(dns.asked(), 0, "a refused URL is not looked up");
 
     for (name, _) in NAMES {
         for url in [format!("https://{name}/"), format!("https://{name}:8443/in?x=1")] {
@@ -311,15 +311,15 @@ async fn no_hostile_target_gets_a_connection() {
 }
 
 #[test]
-fn a_url_that_others_read_otherwise_is_kept_as_it_is_called() {
+fn an_ambiguous_url_is_stored_in_the_form_that_is_called() {
     let url = read("https://example.com\\@127.0.0.1/").unwrap();
     assert_eq!(url.as_str(), "https://example.com/@127.0.0.1/");
     assert_eq!(url.as_url().host_str(), Some("example.com"));
 }
 
 #[tokio::test]
-async fn one_private_address_among_public_ones_refuses_them_all_wherever_it_stands() {
-    // Of a part of IPv6 that is public and that nobody was given.
+async fn one_private_address_among_public_ones_refuses_them_all() {
+    // Addresses of a public part of IPv6 that is not assigned.
     let public = ["3000::1", "3000::2", "3000::3"];
     for private in
         ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:10.0.0.1", "fd00::1", "64:ff9b::a00:1"]
@@ -335,7 +335,7 @@ async fn one_private_address_among_public_ones_refuses_them_all_wherever_it_stan
 }
 
 #[tokio::test]
-async fn the_connection_goes_to_the_address_that_was_checked_and_the_name_is_not_asked_for_again() {
+async fn the_connection_uses_the_checked_address_without_a_second_lookup() {
     let receiver = Receiver::start("hooks.internal", response("200 OK", "", "")).await;
     let port = receiver.address.port();
     let trap = TcpListener::bind(("127.0.0.2", port)).await.unwrap();
@@ -346,14 +346,14 @@ async fn the_connection_goes_to_the_address_that_was_checked_and_the_name_is_not
     assert_eq!(post(&https, &url).await.unwrap().status, 200);
     assert_eq!((dns.asked(), receiver.connections()), (1, 1));
     let caught = tokio::time::timeout(Duration::from_millis(50), trap.accept()).await;
-    assert!(caught.is_err(), "a second answer of DNS led elsewhere");
+    assert!(caught.is_err(), "a second DNS answer was used");
 }
 
 #[tokio::test]
-async fn a_name_that_turns_private_is_refused_from_then_on() {
+async fn a_name_is_refused_when_its_address_becomes_private() {
     let dns = Arc::new(Dns::default().says("rebinds.example.com", &[&["3000::1"], &["127.0.0.1"]]));
     let (https, url) = (https("", "", &dns), read("https://rebinds.example.com:8443/").unwrap());
-    // Nobody is there. What it is then told as depends on the network that the test runs in.
+    // No host has this address. The error depends on the network in which the test runs.
     let first = post(&https, &url).await;
     assert!(first.is_err() && first != REFUSED, "{first:?}");
     for _ in 0..3 {
@@ -362,7 +362,7 @@ async fn a_name_that_turns_private_is_refused_from_then_on() {
 }
 
 #[tokio::test]
-async fn no_answer_leads_anywhere_else() {
+async fn no_answer_redirects_the_transport() {
     let trap = Trap::set("127.0.0.1:0").await.unwrap();
     let port = trap.address.port();
     let dns = Arc::new(Dns::default());
@@ -399,9 +399,9 @@ async fn no_answer_leads_anywhere_else() {
     assert_eq!(trap.caught().await, 0);
 }
 
-/// Runs itself once more in an environment that names the trap as the proxy for everything.
+/// Runs this test again in an environment whose proxy for everything is the trap.
 #[tokio::test]
-async fn no_proxy_of_the_environment_is_asked() {
+async fn no_proxy_of_the_environment_is_used() {
     const BEHIND: &str = "SSRF_BEHIND_A_PROXY";
     let receiver = Receiver::start("127.0.0.1", response("200 OK", "", "")).await;
     let https = https(&receiver.url(""), &receiver.ca, &Arc::new(Dns::default()));
@@ -414,7 +414,7 @@ async fn no_proxy_of_the_environment_is_asked() {
     let proxy = format!("http://{}", trap.address);
     let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
     let again = tokio::process::Command::new(std::env::current_exe().unwrap())
-        .args(["ssrf::no_proxy_of_the_environment_is_asked", "--exact"])
+        .args(["ssrf::no_proxy_of_the_environment_is_used", "--exact"])
         .envs(names.map(|name| (name, proxy.as_str())))
         .env_remove("NO_PROXY")
         .env_remove("no_proxy")

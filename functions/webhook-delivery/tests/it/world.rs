@@ -1,4 +1,4 @@
-//! What the tests stand on: an embedded DynamoDB, queues that keep what is sent, and stand-ins for the receivers.
+//! The environment of the tests: an embedded DynamoDB, queues that keep their messages, and test receivers.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(crate) const BODY: &[u8] = b"{\"eventId\":\"e\", \"payload\": {}}";
 pub(crate) const LEASE: Duration = Duration::from_secs(90);
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(45);
 pub(crate) const RESCUE: Duration = Duration::from_secs(120);
-/// For how long the sweeper claims a lane.
+/// How long the sweeper claims a lane.
 pub(crate) const CLAIM: Duration = Duration::from_secs(300);
 pub(crate) const DAY: Duration = Duration::from_secs(86_400);
 
@@ -43,19 +43,19 @@ pub(crate) struct World {
     pub(crate) receivers: Receivers,
     pub(crate) engine: Engine<Receivers>,
     pub(crate) counted: Kept,
-    /// Read and write units of visits and claims while time passed.
+    /// The read and write units of visits and claims in the simulated time.
     spent: Mutex<(f64, f64)>,
 }
 
 impl World {
-    /// An endpoint and one delivery to it, of event 1.
+    /// A world with an endpoint and one delivery to it, of event 1.
     pub(crate) async fn start() -> Self {
         let world = Self::empty().await;
         world.tell(&[1]).await;
         world
     }
 
-    /// An endpoint: that of `events/webhook-delivery.json`.
+    /// A world with the endpoint of `events/webhook-delivery.json`.
     pub(crate) async fn empty() -> Self {
         let db = TestDb::start().await;
         let (sqs, receivers) = (TestQueue::default(), Receivers::default());
@@ -85,7 +85,7 @@ impl World {
         self.db.clock().advance(time);
     }
 
-    /// Records these events and tells their lane, as the relay does.
+    /// Records these events and adds them to their lane, as the relay does.
     pub(crate) async fn tell(&self, numbers: &[u64]) -> Told {
         let events: Vec<Event> = numbers.iter().map(|number| event(*number)).collect();
         self.tell_events(&events, BODY).await
@@ -103,12 +103,12 @@ impl World {
         }
     }
 
-    /// Runs the function with these messages; the numbers of those that are to come again.
+    /// Runs the function with these messages. Returns the numbers of the failed ones.
     pub(crate) async fn run(&self, bodies: &[String]) -> Vec<String> {
         self.run_on(Track::Fast, bodies).await
     }
 
-    /// The same with messages of that track's queue.
+    /// Runs the function with messages of the queue of this track.
     pub(crate) async fn run_on(&self, track: Track, bodies: &[String]) -> Vec<String> {
         let mut messages = self.messages(bodies);
         if track == Track::Slow {
@@ -119,7 +119,7 @@ impl World {
         failed_messages(self.engine.handle(messages).await.unwrap())
     }
 
-    /// Visits the lane; its message does not come again.
+    /// Visits the lane. The message must not fail.
     pub(crate) async fn visit(&self) {
         assert_eq!(self.run(&[message()]).await, Vec::<String>::new());
     }
@@ -128,8 +128,7 @@ impl World {
         queue_event("webhook-delivery.json", bodies, context(self.now(), TIMEOUT))
     }
 
-    /// Visits the lane; what is done meanwhile is done while the receiver has the request. Those that are to come
-    /// again.
+    /// Visits the lane, and runs `meanwhile` while the receiver has the request. Returns the failed messages.
     pub(crate) async fn visit_meanwhile(
         &self,
         status: u16,
@@ -149,7 +148,7 @@ impl World {
         tokio::join!(self.run(&message), meets).0
     }
 
-    /// Visits the lane and dies at a call of the database; whether the visit came to its end before.
+    /// Visits the lane and dies at a call of the database. Returns whether the visit ended before.
     pub(crate) async fn die(&self, calls: usize, death: Death) -> bool {
         let mut dead = self.db.die_after(calls, death);
         let is_through = tokio::select! {
@@ -160,15 +159,15 @@ impl World {
         is_through
     }
 
-    /// Visits the lane and dies with the next post for which a reaction hangs.
+    /// Visits the lane and dies during the next post whose reaction hangs.
     pub(crate) async fn die_with_a_post(&self, got: &Notify) {
         tokio::select! {
-            _ = self.engine.handle(self.messages(&[message()])) => panic!("it hangs"),
+            _ = self.engine.handle(self.messages(&[message()])) => panic!("the post hangs"),
             () = got.notified() => {}
         }
     }
 
-    /// What the sweeper does each minute: the lane, if it was due and could be claimed.
+    /// Simulates the sweeper's run of a minute. Returns the lane's track if the lane was due and claimed.
     pub(crate) async fn sweep(&self) -> Option<Track> {
         let mut claimed = None;
         for shard in 0..Store::due_shards(LaneKind::Webhook) {
@@ -182,13 +181,13 @@ impl World {
         claimed
     }
 
-    /// Lets time pass by queue messages and the sweeper until nothing is left to be done in the lane.
+    /// Advances the time with queue messages and the sweeper until the lane has no work left.
     pub(crate) async fn to_rest(&self) {
         self.until(FOREVER).await;
         assert_eq!(self.due().await, None);
     }
 
-    /// The same where some posts kill their process.
+    /// Like [`World::to_rest`], for posts that kill their process.
     pub(crate) async fn to_rest_dying(&self, got: &Notify) {
         for _ in 0..1_000 {
             tokio::select! {
@@ -199,8 +198,7 @@ impl World {
         panic!("the lane never comes to rest");
     }
 
-    /// Lets time pass until then: visits come by queue messages as they are due, and by the sweeper, who comes each
-    /// minute.
+    /// Advances the time until then. Due queue messages start visits, and the sweeper runs each minute.
     pub(crate) async fn until(&self, end: Timestamp) {
         let mut held_back: Vec<(Timestamp, String)> = vec![];
         for _ in 0..10_000 {
@@ -231,7 +229,7 @@ impl World {
                 self.run(&[message()]).await;
                 self.spend();
             } else {
-                // A lane that somebody has: its lease ends.
+                // Another process has the lane, so the lease must end.
                 self.pass(secs(60));
             }
         }
@@ -246,7 +244,7 @@ impl World {
         disabled
     }
 
-    /// Enables the endpoint, with the job that goes with it.
+    /// Enables the endpoint, with its job.
     pub(crate) async fn enable(&self) -> JobId {
         let enabled = self.endpoint().await.enabled(self.now()).unwrap();
         assert!(self.store().replace_endpoint(&enabled).await.unwrap());
@@ -276,7 +274,7 @@ impl World {
         assert!(self.store().replace_endpoint(&next).await.unwrap());
     }
 
-    /// Waits for so many calls of an operation to be begun.
+    /// Waits until this many calls of an operation have begun.
     pub(crate) async fn calls(&self, operation: &str, count: usize) {
         while self.db.calls().iter().filter(|call| call.operation == operation).count() < count {
             tokio::task::yield_now().await;
@@ -298,7 +296,7 @@ impl World {
         self.seen(number).await.0.state
     }
 
-    /// The states of these deliveries, each with the number of its attempts.
+    /// The states of these deliveries, each with its number of attempts.
     pub(crate) async fn states(&self, numbers: impl IntoIterator<Item = u64>) -> Vec<(DeliveryState, u32)> {
         let mut states = vec![];
         for number in numbers {
@@ -309,7 +307,7 @@ impl World {
         states
     }
 
-    /// When somebody is to look after the lane.
+    /// When the lane is due.
     pub(crate) async fn due(&self) -> Option<Timestamp> {
         self.store().webhook_lane_due(slot()).await.unwrap()
     }
@@ -324,12 +322,12 @@ impl World {
         *spent = (spent.0 + read, spent.1 + written);
     }
 
-    /// Read and write units of visits and claims while time passed, since the last question.
+    /// The read and write units of visits and claims in the simulated time since the last call of this function.
     pub(crate) fn take_spent(&self) -> (f64, f64) {
         std::mem::take(&mut *self.spent.lock().unwrap())
     }
 
-    /// Read and write units since the calls were last forgotten.
+    /// The read and write units since `forget_calls`.
     pub(crate) fn units(&self) -> (f64, f64) {
         let units = |of: fn(&Call) -> f64| self.db.calls().iter().map(of).sum::<f64>();
         (units(|call| call.read_units), units(|call| call.write_units))
@@ -385,7 +383,7 @@ pub(crate) fn secrets(byte: u8) -> EndpointSecrets {
     }
 }
 
-/// An event of a moment of its own: so many milliseconds after the test began.
+/// An event with its own time: this many milliseconds after the test began.
 pub(crate) fn event(number: u64) -> Event {
     event_at(number, TestClock::START.plus(Duration::from_millis(number)))
 }
