@@ -1,4 +1,4 @@
-//! Contacts' records.
+//! The stream records of contacts.
 
 use domain::webhook::DisabledReason;
 use domain::{
@@ -14,7 +14,7 @@ use crate::{ENDPOINT, OTHER, RESCUE, Scene, from_the_future, record, record_of, 
 const CREATED: &str = "event-relay-contact-created.json";
 const UPDATED: &str = "event-relay-contact-updated.json";
 
-/// The definitions that the contact of the fixtures holds something of.
+/// The definitions of the attributes that the contact of the fixtures has.
 async fn definitions(world: &World) {
     let closed = ClosedValue {
         id: ClosedValueId::parse("4d6f8b0c-2e4a-4c6e-a08b-0c2d4e6f8a0b").unwrap(),
@@ -43,7 +43,7 @@ async fn definitions(world: &World) {
 }
 
 #[tokio::test]
-async fn a_changed_contact_becomes_an_event_a_delivery_and_a_message_in_five_trips() {
+async fn a_changed_contact_becomes_an_event_a_delivery_and_a_message_in_five_round_trips() {
     let scene = Scene::with_endpoint().await;
     definitions(&scene.world).await;
     scene.world.db.forget_calls();
@@ -93,7 +93,7 @@ async fn a_new_contact_becomes_another_kind_of_event_and_absent_fields_are_null(
 }
 
 #[tokio::test]
-async fn what_the_store_wrote_is_relayed_from_its_own_stream() {
+async fn a_write_of_the_store_is_relayed_from_its_own_stream() {
     let scene = Scene::with_endpoint().await;
     let contact = scene.world.contact(|contact| contact.first_name = PersonName::parse("Ana").ok()).await;
     let next = Contact { first_name: PersonName::parse("Anna").ok(), version: 2, ..contact.clone() };
@@ -122,7 +122,7 @@ async fn an_event_names_the_api_request_that_made_its_change_if_one_did() {
 }
 
 #[tokio::test]
-async fn events_records_at_fault_and_the_age_of_the_oldest_change_are_counted() {
+async fn events_failed_records_and_the_age_of_the_oldest_change_are_counted() {
     let scene = Scene::with_endpoint().await;
     let at = |mut record: Value, seconds: i64| {
         record["dynamodb"]["ApproximateCreationDateTime"] = json!(seconds);
@@ -138,19 +138,19 @@ async fn events_records_at_fault_and_the_age_of_the_oldest_change_are_counted() 
     scene.counted.lines();
     assert!(scene.relayed(&stream_event(&[at(record_of(1), 999_999)])).await);
     let told: Vec<_> = scene.counted.told().into_keys().collect();
-    assert_eq!(told, ["RelayLag"], "an event that stood already is none that was recorded");
+    assert_eq!(told, ["RelayLag"], "an event that was already recorded does not count");
     scene.counted.lines();
     assert!(scene.relayed(&stream_event(&[])).await);
-    assert!(scene.counted.lines().is_empty(), "nothing happened");
+    assert!(scene.counted.lines().is_empty(), "no change is counted");
 }
 
 #[tokio::test]
-async fn a_repeated_record_writes_nothing_and_queues_the_same_again() {
+async fn a_repeated_record_writes_nothing_and_queues_the_same_lane_again() {
     let scene = Scene::with_endpoint().await;
     assert!(scene.relayed(&fixture(UPDATED)).await);
     let (first, messages) = (scene.deliveries(ENDPOINT).await, scene.sqs.take());
     let body = scene.body(&first[0]).await;
-    // Meanwhile another endpoint came and a definition: the event stays as it was.
+    // Another endpoint and a definition are created in between. The event stays as it was.
     scene.endpoint(OTHER, &[]).await;
     definitions(&scene.world).await;
     scene.world.db.clock().advance(RESCUE);
@@ -162,7 +162,7 @@ async fn a_repeated_record_writes_nothing_and_queues_the_same_again() {
 }
 
 #[tokio::test]
-async fn what_the_api_does_not_show_is_no_event() {
+async fn a_change_that_the_api_does_not_show_is_no_event() {
     let scene = Scene::with_endpoint().await;
     let mut same_version = record(UPDATED);
     same_version["dynamodb"]["NewImage"]["version"] = json!({ "N": "1" });
@@ -178,7 +178,7 @@ async fn what_the_api_does_not_show_is_no_event() {
 }
 
 #[tokio::test]
-async fn nothing_is_written_for_nobody() {
+async fn an_event_without_a_subscriber_writes_nothing() {
     let scene = Scene::start().await;
     scene.endpoint(ENDPOINT, &["contact.created", "message.created"]).await;
     let disabled = scene.endpoint(OTHER, &[]).await;
@@ -211,7 +211,7 @@ async fn each_of_ten_endpoints_gets_a_delivery_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_conflict_with_another_relay_is_tried_again() {
+async fn a_conflict_with_another_relay_is_retried() {
     let scene = Scene::with_endpoint().await;
     scene.world.db.fail("UpdateItem", Fault::Conflict, 2);
     assert!(scene.relayed(&fixture(UPDATED)).await);
@@ -227,7 +227,7 @@ async fn workspaces_are_kept_apart() {
     assert!(scene.nothing_happened().await);
 }
 
-/// Makes attributes of 50 values of 2 KiB each, and gives what a contact holds that has all of them.
+/// Makes attributes of 50 values of 2 KiB each. Returns the attributes of a contact that has all of them.
 async fn all_of_large_attributes(scene: &Scene, attributes: u128) -> Value {
     let store = scene.world.db.store();
     let value = |n: u128| ClosedValue { id: ClosedValueId::from_uuid(uuid(n)), value: "é".repeat(1_024) };
@@ -255,7 +255,7 @@ async fn all_of_large_attributes(scene: &Scene, attributes: u128) -> Value {
 }
 
 #[tokio::test]
-async fn an_event_that_would_be_too_large_goes_out_without_the_custom_attributes() {
+async fn an_event_that_would_be_too_large_omits_the_custom_attributes() {
     let scene = Scene::with_endpoint().await;
     let mut record = record(CREATED);
     record["dynamodb"]["NewImage"]["attrs"]["M"] = all_of_large_attributes(&scene, 4).await;
@@ -281,7 +281,8 @@ async fn a_batch_of_the_largest_bodies_is_recorded_in_portions() {
     scene.world.db.forget_calls();
     assert!(scene.relayed(&stream_event(&(1..=50).map(large).collect::<Vec<_>>())).await);
     let calls = scene.world.db.calls();
-    // 50 bodies of 205 KB are three portions, each of at most 4 MiB; a body more than the one before ends a portion.
+    // 50 bodies of 205 KB make three portions, each of at most 4 MiB. A portion ends before the body that would
+    // exceed it.
     let writes = calls.iter().filter(|call| call.operation == "BatchWriteItem");
     let largest = writes.clone().map(|call| call.write_units).fold(0.0, f64::max);
     assert_eq!(writes.count(), 6, "deliveries and events of three portions");
@@ -294,7 +295,7 @@ fn uuid(n: u128) -> uuid::Uuid {
 }
 
 #[test]
-fn the_fixtures_are_of_one_contact() {
+fn the_fixtures_show_one_contact() {
     let id = ContactId::parse("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f").unwrap();
     let workspace = WorkspaceId::parse(World::WORKSPACE).unwrap();
     for file in [CREATED, UPDATED] {

@@ -1,4 +1,4 @@
-//! Conversations' records.
+//! The stream records of conversations.
 
 use domain::{ConversationId, EventType, WorkspaceId};
 use harness::{World, fixture, trips};
@@ -50,7 +50,7 @@ async fn a_release_becomes_two_events_the_change_and_a_summary_of_its_messages()
         message(2, "API", true, "2026-10-20T09:30:00.000Z"),
         message(3, "API", false, "2026-10-20T09:40:00.000Z"),
         message(4, "CUSTOMER", true, "2026-10-20T09:50:00.000Z"),
-        // After the release: a repeated record must not count it either.
+        // This message is later than the release. A repeated record must not count it.
         message(5, "API", true, "2026-10-20T10:06:00.000Z"),
     ] {
         scene.put(store::Table::Messages, &row).await;
@@ -92,7 +92,7 @@ async fn a_release_becomes_two_events_the_change_and_a_summary_of_its_messages()
 }
 
 #[tokio::test]
-async fn a_release_is_summed_up_by_what_its_lane_counts_and_no_message_is_read() {
+async fn the_summary_of_a_release_uses_the_counts_of_the_lane_and_reads_no_message() {
     let scene = Scene::with_endpoint().await;
     let at = |text: &str| domain::Timestamp::parse(text).unwrap().as_millis().to_string();
     let mut lane = json!({
@@ -122,7 +122,7 @@ async fn a_release_is_summed_up_by_what_its_lane_counts_and_no_message_is_read()
     assert_eq!(summary["payload"]["messages"], json!({"inbound": 3, "outbound": 5, "internal": 1}));
     assert_eq!(summary["payload"]["lastMessageAt"], "2026-10-20T10:05:30.250Z");
 
-    // A message later than the release: the messages tell which were there by then.
+    // A message is later than the release, so the summary counts the messages before it.
     let scene = Scene::with_endpoint().await;
     lane["lastAt"] = json!({ "N": at("2026-10-20T10:05:30.251Z") });
     scene.put(store::Table::Messages, &lane).await;
@@ -133,17 +133,17 @@ async fn a_release_is_summed_up_by_what_its_lane_counts_and_no_message_is_read()
 }
 
 #[tokio::test]
-async fn a_conversation_is_summed_up_once_for_each_release() {
+async fn each_release_makes_one_summary() {
     let scene = Scene::with_endpoint().await;
     assert!(scene.relayed(&fixture(RELEASED)).await);
     assert!(scene.relayed(&fixture(RELEASED)).await);
-    // Still released, with another name.
+    // The conversation is still released and has another name.
     let mut renamed = record(RELEASED);
     renamed["dynamodb"]["OldImage"] = renamed["dynamodb"]["NewImage"].clone();
     renamed["dynamodb"]["NewImage"]["name"] = json!({ "S": "Order 4712" });
     renamed["dynamodb"]["NewImage"]["version"] = json!({ "N": "3" });
     assert!(scene.relayed(&stream_event(&[renamed.clone()])).await);
-    // Active again, and released again.
+    // The conversation is active again and is then released again.
     let mut again = renamed;
     again["dynamodb"]["OldImage"]["status"] = json!({ "S": "ACTIVE" });
     again["dynamodb"]["OldImage"]["version"] = json!({ "N": "4" });
@@ -157,7 +157,7 @@ async fn a_conversation_is_summed_up_once_for_each_release() {
 }
 
 #[tokio::test]
-async fn a_conversation_without_messages_is_summed_up_too_and_nobody_asks_for_nothing() {
+async fn a_conversation_without_messages_also_gets_a_summary() {
     let scene = Scene::start().await;
     scene.endpoint(ENDPOINT, &["conversation_summary.created"]).await;
     assert!(scene.relayed(&fixture(RELEASED)).await);
@@ -170,11 +170,11 @@ async fn a_conversation_without_messages_is_summed_up_too_and_nobody_asks_for_no
     scene.endpoint(ENDPOINT, &["contact.created"]).await;
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture(RELEASED)).await);
-    assert_eq!(scene.world.db.calls().len(), 1, "the endpoints alone are read");
+    assert_eq!(scene.world.db.calls().len(), 1, "only the endpoints are read");
 }
 
 #[tokio::test]
-async fn a_plan_of_onboarding_wakes_its_conversation_and_is_no_event() {
+async fn an_onboarding_plan_queues_its_conversation_and_is_no_event() {
     let scene = Scene::with_endpoint().await;
     scene.world.db.forget_calls();
     assert!(scene.relayed(&fixture("event-relay-onboarding-planned.json")).await);

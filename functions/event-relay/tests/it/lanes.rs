@@ -1,4 +1,4 @@
-//! Lanes are told, and each is queued once.
+//! The relay adds deliveries to their lanes, and queues each lane once.
 
 use std::time::Duration;
 
@@ -15,18 +15,18 @@ use crate::{ENDPOINT, OTHER, RESCUE, Scene, record, record_of, stream_event, vis
 const UPDATED: &str = "event-relay-contact-updated.json";
 
 impl Scene {
-    /// Relays a batch as somebody who dies at a call of the database, after so many others.
+    /// Relays a batch, and dies at a call of the database after this number of calls.
     async fn killed(&self, batch: &Value, calls: usize, death: Death) {
         let event: StreamEvent = serde_json::from_value(batch.clone()).unwrap();
         let mut dead = self.world.db.die_after(calls, death);
         tokio::select! {
-            _ = self.relay.handle(event) => panic!("nobody died at call {calls}"),
+            _ = self.relay.handle(event) => panic!("the relay did not die at call {calls}"),
             _ = &mut dead => {}
         }
         self.world.db.revive();
     }
 
-    /// How many calls of the database relaying a batch makes, and before the first of an operation.
+    /// How many database calls the relay makes for a batch, and how many before the first one of an operation.
     async fn calls_of(&self, batch: &Value, operation: &str) -> (usize, usize) {
         self.world.db.forget_calls();
         assert!(self.relayed(batch).await);
@@ -44,7 +44,7 @@ impl Scene {
         let lane = LaneId::Webhook(self.slot(ENDPOINT, 0));
         let store = self.world.db.store();
         let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(90)).await.unwrap() else {
-            panic!("somebody else is there")
+            panic!("another process has the lease")
         };
         let released = store.release_lane(&leased, Rest::Done, RESCUE).await.unwrap();
         assert_eq!(released, Released::Done);
@@ -66,7 +66,8 @@ impl Scene {
             .unwrap();
     }
 
-    /// An event stands only once all its deliveries do, and a lane is told only of those whose events stand.
+    /// Checks that each recorded event has all its deliveries, and that each lane has only deliveries with recorded
+    /// events.
     fn assert_in_order(&self, at: &str) {
         let rows = self.world.db.rows(Table::Webhooks);
         let is_there =
@@ -86,7 +87,7 @@ impl Scene {
                 let event = delivery["sk"]["S"].as_str().unwrap().rsplit('#').next().unwrap();
                 assert!(
                     is_there(&format!("{}#V#{event}", World::WORKSPACE), "V"),
-                    "{at}: told of {delivery}"
+                    "{at}: the event of {delivery} is missing"
                 );
             }
         }
@@ -98,7 +99,7 @@ fn many(contacts: impl IntoIterator<Item = u16>) -> Value {
 }
 
 #[tokio::test]
-async fn killed_at_any_call_the_same_batch_leaves_everything_once_and_every_lane_told_and_queued() {
+async fn a_batch_repeated_after_a_crash_at_any_call_is_recorded_once_and_every_lane_is_queued() {
     const CONTACTS: usize = 30;
     let start = async || {
         let scene = Scene::start().await;
@@ -135,7 +136,7 @@ async fn killed_at_any_call_the_same_batch_leaves_everything_once_and_every_lane
 }
 
 #[tokio::test]
-async fn deliveries_stand_before_their_event_and_nobody_is_told_of_them_without_it() {
+async fn deliveries_are_written_before_their_event_and_lanes_after_it() {
     let scene = Scene::with_endpoint().await;
     let (_, before) = scene.calls_of(&many([9]), "BatchWriteItem").await;
     scene.visited().await;
@@ -153,16 +154,16 @@ async fn deliveries_stand_before_their_event_and_nobody_is_told_of_them_without_
 }
 
 #[tokio::test]
-async fn a_repeated_record_whose_first_relay_died_before_telling_tells_the_lanes_it_was_recorded_for() {
+async fn a_repeat_after_a_crash_updates_the_lanes_of_the_recorded_deliveries() {
     let scene = Scene::start().await;
     let endpoint = scene.endpoint(ENDPOINT, &[]).await;
     let (_, before) = scene.calls_of(&many([9]), "UpdateItem").await;
     scene.visited().await;
     scene.sqs.take();
     scene.killed(&many([1, 2, 3]), before, Death::Before).await;
-    assert_eq!((scene.rows("event").len(), scene.due_at(ENDPOINT)), (4, None), "recorded, and nobody told");
+    assert_eq!((scene.rows("event").len(), scene.due_at(ENDPOINT)), (4, None), "the event is recorded, and no lane is updated");
 
-    // Meanwhile the endpoint has got more slots, and another one has come.
+    // The endpoint gets more slots, and another endpoint is created.
     scene.replace(&endpoint, |endpoint| endpoint.slots = 16).await;
     scene.endpoint(OTHER, &[]).await;
     let rows = scene.world.db.rows(Table::Webhooks).len();
@@ -174,7 +175,7 @@ async fn a_repeated_record_whose_first_relay_died_before_telling_tells_the_lanes
 }
 
 #[tokio::test]
-async fn a_repeat_tells_the_lane_of_an_endpoint_that_was_disabled_meanwhile() {
+async fn a_repeat_updates_the_lane_of_an_endpoint_that_was_disabled_in_between() {
     let scene = Scene::start().await;
     let endpoint = scene.endpoint(ENDPOINT, &[]).await;
     let (_, before) = scene.calls_of(&many([9]), "UpdateItem").await;
@@ -184,13 +185,13 @@ async fn a_repeat_tells_the_lane_of_an_endpoint_that_was_disabled_meanwhile() {
     scene.replace(&endpoint, |next| *next = endpoint.disabled(DisabledReason::Operator, now).unwrap()).await;
     assert!(scene.relayed(&many([1, 2])).await);
     assert_eq!(scene.due_at(ENDPOINT), Some(now.plus(RESCUE)));
-    assert_eq!(scene.rows("event").len(), 2, "what happens while it is disabled passes it by");
+    assert_eq!(scene.rows("event").len(), 2, "a disabled endpoint gets no new events");
 }
 
 #[tokio::test]
-async fn a_lane_is_told_of_the_least_place_of_new_events_and_repeats() {
+async fn a_lane_keeps_the_lowest_position_of_new_and_repeated_events() {
     let scene = Scene::with_endpoint().await;
-    // Events of one moment are in the order of their ids, which nobody knows beforehand.
+    // Events of the same millisecond are in the order of their ids, which are not known beforehand.
     assert!(scene.relayed(&many(1..=10)).await);
     let mut places: Vec<Value> = scene.rows("delivery").iter().map(|row| row["sk"]["S"].clone()).collect();
     places.sort_by_key(Value::to_string);
@@ -204,12 +205,12 @@ async fn a_lane_is_told_of_the_least_place_of_new_events_and_repeats() {
     all.sort_by_key(Value::to_string);
     assert_eq!(all.len(), 40);
     let lane = scene.lane(scene.slot(ENDPOINT, 0));
-    assert_eq!((&lane["low"]["S"], &lane["mark"]["N"]), (&all[0], &json!("2")), "told once a batch");
+    assert_eq!((&lane["low"]["S"], &lane["mark"]["N"]), (&all[0], &json!("2")), "one update for each batch");
     assert_eq!(scene.due_at(ENDPOINT), Some(scene.world.db.store().now().plus(RESCUE)));
 }
 
 #[tokio::test]
-async fn a_burst_of_a_thousand_changes_is_a_few_messages() {
+async fn a_burst_of_a_thousand_changes_makes_few_messages() {
     let scene = Scene::with_endpoint().await;
     let (mut calls, mut units) = (0, 0.0);
     for first in (0..1_000).step_by(100) {
@@ -222,13 +223,13 @@ async fn a_burst_of_a_thousand_changes_is_a_few_messages() {
     assert!(queued.len() <= 10, "{} messages", queued.len());
     assert!(queued.iter().all(|message| message.body == visit(ENDPOINT, 0)));
     assert_eq!(scene.deliveries(ENDPOINT).await.len(), 1_000);
-    // Settings 2, which events stand 1, deliveries 4, events 4, the lane 1 or 2.
+    // Round trips of calls: settings 2, recorded events 1, deliveries 4, events 4, the lane 1 or 2.
     assert!(calls <= 10 * 13, "{calls} calls");
     assert!(units <= 1_000.0 * 2.0 + 10.0 * 3.0, "{units} units");
 }
 
 #[tokio::test]
-async fn recording_costs_a_unit_for_the_delivery_one_for_the_event_and_two_for_a_lane_that_becomes_due() {
+async fn recording_costs_one_unit_for_the_delivery_one_for_the_event_and_two_for_a_lane() {
     let scene = Scene::with_endpoint().await;
     let mut costs = vec![];
     for (batch, visited) in [(many([1]), true), (many([2]), false), (many([3]), false), (many([1]), false)] {
@@ -236,7 +237,7 @@ async fn recording_costs_a_unit_for_the_delivery_one_for_the_event_and_two_for_a
         assert!(scene.relayed(&batch).await);
         let units = |operation: &str| {
             let calls = scene.world.db.calls().into_iter().filter(|call| call.operation == operation);
-            // AWS charges an update that it refuses like one that it makes. The embedded database does not.
+            // AWS charges a refused update like a successful one. The embedded database does not.
             calls.map(|call| call.write_units.max(1.0)).collect::<Vec<_>>()
         };
         costs.push((units("BatchWriteItem"), units("UpdateItem").iter().sum::<f64>()));
@@ -247,12 +248,12 @@ async fn recording_costs_a_unit_for_the_delivery_one_for_the_event_and_two_for_a
     let one_each = vec![1.0, 1.0];
     assert_eq!(costs[0], (one_each.clone(), 2.0));
     assert_eq!(costs[1], (one_each.clone(), 2.0), "the lane had left the due index");
-    assert!(costs[2].0 == one_each && costs[2].1 <= 2.0, "{costs:?}: it was told since its last visit");
-    assert!(costs[3].0.is_empty() && costs[3].1 <= 2.0, "{costs:?}: a repeat tells, and that is all");
+    assert!(costs[2].0 == one_each && costs[2].1 <= 2.0, "{costs:?}: the lane has new work since its last visit");
+    assert!(costs[3].0.is_empty() && costs[3].1 <= 2.0, "{costs:?}: a repeat only updates the lane");
 }
 
 #[tokio::test]
-async fn events_of_two_endpoints_are_spread_over_their_slots_and_each_lane_is_queued_once() {
+async fn events_of_two_endpoints_use_all_slots_and_each_lane_is_queued_once() {
     let scene = Scene::start().await;
     scene.endpoint_with_slots(ENDPOINT, &[], 4).await;
     scene.endpoint_with_slots(OTHER, &[], 2).await;
@@ -279,7 +280,7 @@ async fn events_of_two_endpoints_are_spread_over_their_slots_and_each_lane_is_qu
 }
 
 #[tokio::test]
-async fn a_lane_at_which_somebody_is_or_whose_circuit_is_open_is_told_and_not_queued() {
+async fn a_lane_with_a_lease_or_an_open_circuit_is_updated_and_not_queued() {
     let scene = Scene::with_endpoint().await;
     assert!(scene.relayed(&many([1])).await);
     scene.sqs.take();
@@ -293,7 +294,7 @@ async fn a_lane_at_which_somebody_is_or_whose_circuit_is_open_is_told_and_not_qu
     }
     scene.set_in_lane("slowUntil", later).await;
     assert!(scene.relayed(&many([4])).await);
-    assert_eq!(scene.sqs.take()[0].queue, "slow", "a slow endpoint keeps no other waiting");
+    assert_eq!(scene.sqs.take()[0].queue, "slow", "a slow endpoint delays no other");
 }
 
 #[tokio::test]
@@ -306,19 +307,19 @@ async fn a_lane_whose_message_was_lost_is_due_after_two_minutes() {
 }
 
 #[tokio::test]
-async fn a_queue_that_does_not_answer_holds_up_neither_the_stream_nor_the_other_queues() {
+async fn an_unavailable_queue_delays_neither_the_stream_nor_the_other_queues() {
     let scene = Scene::with_endpoint().await;
     scene.sqs.stall(true);
     let batch = stream_event(&[record("event-relay-message-created.json"), record_of(1)]);
     let begun = std::time::Instant::now();
-    assert!(scene.relayed(&batch).await, "the lanes stand in the due index");
+    assert!(scene.relayed(&batch).await, "the lanes are in the due index");
     assert!(begun.elapsed() < queue::PATIENCE + Duration::from_secs(5), "{:?}", begun.elapsed());
     assert_eq!((scene.sends.take().len(), scene.deliveries(ENDPOINT).await.len()), (1, 2));
     assert!(scene.due_at(ENDPOINT).is_some());
 }
 
 #[tokio::test]
-async fn killed_between_commit_and_queue_the_record_comes_again_and_is_queued() {
+async fn a_crash_between_commit_and_queue_repeats_the_record_and_queues_it() {
     let scene = Scene::with_endpoint().await;
     let event: StreamEvent = serde_json::from_value(fixture(UPDATED)).unwrap();
     scene.sqs.stall(true);
@@ -338,7 +339,7 @@ async fn killed_between_commit_and_queue_the_record_comes_again_and_is_queued() 
 }
 
 #[tokio::test]
-async fn two_relays_of_the_same_records_at_the_same_time_leave_everything_once() {
+async fn two_concurrent_relays_of_the_same_records_write_everything_once() {
     let scene = Scene::with_endpoint().await;
     let batch = many(1..=40);
     let (one, other) = tokio::join!(scene.relayed(&batch), scene.relayed(&batch));

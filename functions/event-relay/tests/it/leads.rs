@@ -1,4 +1,4 @@
-//! Leads' records.
+//! The stream records of leads.
 
 use harness::{World, fixture};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ const ACCEPTED: &str = "event-relay-lead-accepted.json";
 const SENT: &str = "event-relay-lead-sent.json";
 const LEAD: &str = "c7e9f1a3-5b7d-4e9f-8a1c-3e5d7f9b1a2c";
 
-/// The record of a lead that was sent, as if it had come to another state.
+/// The record of a sent lead, changed to another state.
 fn ended(state: &str) -> Value {
     let mut record = record(SENT);
     record["dynamodb"]["NewImage"]["stage"] = json!({ "S": state });
@@ -46,18 +46,18 @@ async fn a_new_lead_becomes_an_event_and_is_queued() {
     assert_eq!(queued.len(), 1);
     assert_eq!((queued[0].body.clone(), queued[0].delay), (visit(), 0));
     assert_eq!(queued[0].group, World::WORKSPACE);
-    assert!(scene.sends.take().is_empty(), "no conversation is woken for it");
+    assert!(scene.sends.take().is_empty(), "no conversation is queued for it");
 }
 
 #[tokio::test]
-async fn a_lead_is_queued_even_if_nobody_wants_its_events_and_once_a_batch() {
+async fn a_lead_without_a_subscriber_is_queued_once_for_each_batch() {
     let scene = Scene::start().await;
     assert!(scene.relayed(&stream_event(&[record(ACCEPTED), record(ACCEPTED)])).await);
     assert_eq!(scene.leads.take().len(), 1);
 }
 
 #[tokio::test]
-async fn what_became_of_a_lead_is_told_once_it_is_final() {
+async fn only_a_final_state_of_a_lead_is_an_event() {
     let rows = [
         ("SENT", Some(("lead.sent", "lead_sends"))),
         ("FAILED", Some(("lead.failed", "lead_failures"))),
@@ -78,12 +78,12 @@ async fn what_became_of_a_lead_is_told_once_it_is_final() {
             assert!(body["payload"]["contactId"].is_string(), "{body}");
             assert!(body["payload"]["conversationId"].is_string(), "{body}");
         }
-        assert!(scene.leads.take().is_empty(), "{state}: nothing is left to be done");
+        assert!(scene.leads.take().is_empty(), "{state}: the lead is not queued");
     }
 }
 
 #[tokio::test]
-async fn a_lead_that_an_operator_wants_tried_once_more_is_queued_and_no_event() {
+async fn a_lead_retried_by_an_operator_is_queued_and_is_no_event() {
     let scene = Scene::with_endpoint().await;
     assert!(scene.relayed(&stream_event(&[ended("QUEUED")])).await);
     assert_eq!(scene.leads.take()[0].body, visit());
@@ -91,7 +91,7 @@ async fn a_lead_that_an_operator_wants_tried_once_more_is_queued_and_no_event() 
 }
 
 #[tokio::test]
-async fn leases_waits_and_claims_of_a_lead_are_nothing() {
+async fn leases_waits_and_claims_of_a_lead_are_ignored() {
     let scene = Scene::with_endpoint().await;
     for state in ["QUEUED", "SENDING", "SENT"] {
         let mut same = ended(state);
@@ -105,9 +105,9 @@ async fn leases_waits_and_claims_of_a_lead_are_nothing() {
 }
 
 #[tokio::test]
-async fn a_lead_that_cannot_be_queued_is_left_to_the_sweeper() {
+async fn the_sweeper_queues_a_lead_that_the_relay_could_not_queue() {
     let scene = Scene::with_endpoint().await;
     scene.leads.close(true);
-    assert!(scene.relayed(&fixture(ACCEPTED)).await, "its event is recorded all the same");
+    assert!(scene.relayed(&fixture(ACCEPTED)).await, "its event is still recorded");
     assert_eq!(scene.bodies(ENDPOINT).await.len(), 1);
 }

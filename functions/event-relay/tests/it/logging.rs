@@ -1,4 +1,4 @@
-//! What the relay logs.
+//! The log lines of the relay.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -7,12 +7,12 @@ use serde_json::Value;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Lines of this thread.
+/// The log lines of this thread.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Takes down what this thread logs from now on, until what is returned is dropped.
+    /// Records the log lines of this thread until the returned guard is dropped.
     pub(crate) fn listen(&self) -> impl Drop + use<> {
         let log = self.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -24,7 +24,7 @@ impl Log {
         subscriber.set_default()
     }
 
-    /// The lines since the last look that say this.
+    /// The lines with this message since the last call.
     pub(crate) fn lines(&self, message: &str) -> Vec<Value> {
         let text = String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap();
         let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -1,4 +1,4 @@
-//! From stream records to events, deliveries and messages, over an embedded DynamoDB.
+//! Tests from stream records to events, deliveries and queue messages, with an embedded DynamoDB.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -33,11 +33,11 @@ const OTHER: &str = "6f8a0b2c-4d6e-4f8a-9b0c-2d4e6f8a0b1d";
 
 struct Scene {
     world: World,
-    /// Lanes of webhooks, fast and slow.
+    /// The queues of webhook lanes, fast and slow.
     sqs: TestQueue,
-    /// Conversations in which something is to be sent.
+    /// The queue of conversations with a message to send.
     sends: TestQueue,
-    /// Leads that are to be written to.
+    /// The queue of leads that wait for their message.
     leads: TestQueue,
     bucket: TestBucket,
     relay: Relay,
@@ -65,7 +65,7 @@ impl Scene {
         Self { world, sqs, sends, leads, bucket, relay, counted }
     }
 
-    /// The same with an endpoint that wants everything.
+    /// A scene with an endpoint that wants every event.
     async fn with_endpoint() -> Self {
         let scene = Self::start().await;
         scene.endpoint(ENDPOINT, &[]).await;
@@ -99,14 +99,14 @@ impl Scene {
         endpoint
     }
 
-    /// Puts an endpoint in the place of what it was.
+    /// Replaces an endpoint.
     async fn replace(&self, was: &WebhookEndpoint, change: impl FnOnce(&mut WebhookEndpoint)) {
         let mut next = WebhookEndpoint { version: was.version + 1, ..was.clone() };
         change(&mut next);
         assert!(self.world.db.store().replace_endpoint(&next).await.unwrap());
     }
 
-    /// The numbers of the records that the relay names.
+    /// The numbers of the records that the relay's answer names.
     async fn named(&self, event: &Value) -> Result<Vec<String>, NotRelayed> {
         let answer = self.relay.handle(serde_json::from_value(event.clone()).unwrap()).await?;
         let failures = serde_json::to_value(answer).unwrap()["batchItemFailures"].clone();
@@ -142,14 +142,14 @@ impl Scene {
         }
     }
 
-    /// A slot's lane, as its row stands; `null` where there is none.
+    /// The row of a slot's lane; `null` if there is none.
     fn lane(&self, slot: Slot) -> Value {
         let pk = json!(format!("{}#E#{}#{}", slot.workspace, slot.endpoint, slot.number));
         let is_lane = |row: &Value| row["pk"]["S"] == pk && row["sk"]["S"] == "L";
         self.world.db.rows(Table::Webhooks).into_iter().find(is_lane).unwrap_or_default()
     }
 
-    /// When the sweeper looks after the lane of an endpoint's first slot.
+    /// When the sweeper queues the lane of an endpoint's first slot.
     fn due_at(&self, endpoint: &str) -> Option<Timestamp> {
         let due_at = self.lane(self.slot(endpoint, 0))["dueAt"]["N"].as_str()?.parse().unwrap();
         Some(Timestamp::from_millis(due_at))
@@ -169,7 +169,7 @@ impl Scene {
         bodies
     }
 
-    /// Puts a row as the stream would show it.
+    /// Writes a row as the stream would show it.
     async fn put(&self, table: Table, image: &Value) {
         let image: serde_dynamo::Item = serde_json::from_value(image.clone()).unwrap();
         let db = &self.world.db;
@@ -214,14 +214,14 @@ fn number(n: u16) -> String {
     format!("44215845000000000174504{n:04}")
 }
 
-/// A record of a release later than any that is known.
+/// A record written by a release later than any known one.
 fn from_the_future(n: u16) -> Value {
     let mut record = record_of(n);
     record["dynamodb"]["NewImage"]["sv"] = json!({ "N": "99" });
     record
 }
 
-/// The body of the message for an endpoint's slot.
+/// The body of the queue message for an endpoint's slot.
 fn visit(endpoint: &str, slot: u8) -> String {
     let workspace = World::WORKSPACE;
     format!(r#"{{"lane":"webhook","workspaceId":"{workspace}","endpointId":"{endpoint}","slot":{slot}}}"#)

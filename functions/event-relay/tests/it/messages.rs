@@ -1,4 +1,4 @@
-//! Messages' and files' records.
+//! The stream records of messages and files.
 
 use domain::EventType;
 use harness::{Fault, World, fixture};
@@ -19,7 +19,7 @@ fn created_by(sent_by: &str, broadcast: bool) -> Value {
 }
 
 #[tokio::test]
-async fn a_new_message_becomes_an_event_and_wakes_its_conversation() {
+async fn a_new_message_becomes_an_event_and_queues_its_conversation() {
     let scene = Scene::with_endpoint().await;
     assert!(scene.relayed(&fixture(CREATED)).await);
     let bodies = scene.bodies(ENDPOINT).await;
@@ -56,9 +56,9 @@ async fn a_new_message_becomes_an_event_and_wakes_its_conversation() {
 }
 
 #[tokio::test]
-async fn only_what_a_caller_broadcasts_wakes_a_conversation() {
+async fn only_a_message_broadcast_by_a_caller_queues_a_conversation() {
     let scene = Scene::with_endpoint().await;
-    // The sender makes onboarding's messages itself while it sends; lead capture sends its own; a note goes nowhere.
+    // The sender makes the onboarding messages while it sends, lead capture sends its own, and a note is not sent.
     for (sent_by, broadcast) in [("ONBOARDING", true), ("LEAD", true), ("CUSTOMER", true), ("API", false)] {
         assert!(scene.relayed(&stream_event(&[created_by(sent_by, broadcast)])).await);
         assert!(scene.sends.take().is_empty(), "{sent_by}");
@@ -67,7 +67,7 @@ async fn only_what_a_caller_broadcasts_wakes_a_conversation() {
 }
 
 #[tokio::test]
-async fn messages_of_one_conversation_wake_it_once_and_nobody_need_want_their_events() {
+async fn messages_of_one_conversation_queue_it_once_without_a_subscriber() {
     let scene = Scene::start().await;
     let other = created_by("API", true).to_string().replace("ad3f5b7c", "ad3f5b7d");
     let batch = [created_by("API", true), serde_json::from_str(&other).unwrap()];
@@ -76,7 +76,7 @@ async fn messages_of_one_conversation_wake_it_once_and_nobody_need_want_their_ev
 }
 
 #[tokio::test]
-async fn a_changed_status_becomes_an_event_and_anything_else_none() {
+async fn only_a_changed_status_becomes_an_event() {
     let scene = Scene::with_endpoint().await;
     let mut same = record(UPDATED);
     same["dynamodb"]["NewImage"] = same["dynamodb"]["OldImage"].clone();
@@ -99,15 +99,15 @@ async fn a_changed_status_becomes_an_event_and_anything_else_none() {
 }
 
 #[tokio::test]
-async fn a_conversation_whose_wake_was_lost_holds_nothing_up() {
+async fn a_lost_queue_message_of_a_conversation_delays_nothing_else() {
     let scene = Scene::with_endpoint().await;
     scene.sends.close(true);
-    assert!(scene.relayed(&fixture(CREATED)).await, "the lane stands in the due index");
+    assert!(scene.relayed(&fixture(CREATED)).await, "the lane is in the due index");
     assert_eq!(scene.deliveries(ENDPOINT).await[0].event_type, EventType::MessageCreated);
 }
 
 #[tokio::test]
-async fn the_bytes_of_a_forgotten_file_are_deleted_and_a_failure_brings_the_record_again() {
+async fn the_bytes_of_an_unused_file_are_deleted_and_a_failure_repeats_the_record() {
     let scene = Scene::with_endpoint().await;
     scene.upload("be4a6c8d-0f2b-4d4e-9a6c-8e0a2c4d6f8a");
     scene.world.db.fail("DeleteObject", Fault::Unreachable, 9);
@@ -119,6 +119,6 @@ async fn the_bytes_of_a_forgotten_file_are_deleted_and_a_failure_brings_the_reco
         assert!(runs < 10);
     }
     assert!(!scene.is_uploaded("be4a6c8d-0f2b-4d4e-9a6c-8e0a2c4d6f8a"));
-    assert!(scene.relayed(&fixture(FORGOTTEN)).await, "what is gone already is gone");
+    assert!(scene.relayed(&fixture(FORGOTTEN)).await, "deleting an absent file succeeds");
     assert!(scene.nothing_happened().await);
 }

@@ -1,4 +1,4 @@
-//! Records that fail, beside others that do not.
+//! Records that fail beside others that do not.
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use harness::{Fault, World, fixture};
@@ -8,13 +8,13 @@ use store::Table;
 use crate::logging::Log;
 use crate::{ENDPOINT, OTHER, Scene, from_the_future, number, record, record_of, stream_event};
 
-/// The schema of a release later than any that is known.
+/// A schema version of a release later than any known one.
 fn later() -> AttributeValue {
     AttributeValue::N("99".to_owned())
 }
 
 impl Scene {
-    /// Sets the schema's version of a row.
+    /// Sets the schema version of a row.
     async fn set_schema(&self, table: Table, pk: &str, sk: &str, version: AttributeValue) {
         let db = &self.world.db;
         let update = db.client().update_item().table_name(db.table(table)).update_expression("SET sv = :sv");
@@ -28,7 +28,7 @@ impl Scene {
             .unwrap();
     }
 
-    /// Another workspace whose settings cannot be read, and the record of a new contact in it.
+    /// Another workspace with unreadable settings, and the record of a new contact in it.
     async fn foreign(&self, n: u16) -> Value {
         let (other, _) = self.world.second_workspace().await;
         self.set_schema(Table::Workspaces, &format!("{other}#H"), OTHER, later()).await;
@@ -36,7 +36,7 @@ impl Scene {
         serde_json::from_str(&record).unwrap()
     }
 
-    /// The contacts, by the number of [`record_of`], that deliveries of an endpoint's slot are about, in order.
+    /// The contacts of the deliveries in an endpoint's slot, in order, by the number of [`record_of`].
     async fn delivered(&self, endpoint: &str, slot: u8) -> Vec<u16> {
         let mut contacts = vec![];
         for delivery in self.deliveries_in(self.slot(endpoint, slot)).await {
@@ -49,7 +49,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn the_answer_names_exactly_the_records_that_failed_whatever_they_failed_of() {
+async fn the_answer_names_exactly_the_failed_records_for_every_cause() {
     let scene = Scene::with_endpoint().await;
     let foreign = scene.foreign(5).await;
     let mut forgotten = record("event-relay-media-forgotten.json");
@@ -71,7 +71,7 @@ async fn the_answer_names_exactly_the_records_that_failed_whatever_they_failed_o
     assert_eq!(scene.sqs.take().len(), 1);
     assert_eq!(scene.counted.told()["RecordsNotRelayed"], [4]);
 
-    // Lambda goes on from the first of them.
+    // Lambda continues from the first of them.
     scene.world.db.heal();
     let failed = scene.named(&stream_event(&batch[1..])).await.unwrap();
     assert_eq!(failed, [2, 5, 8].map(number));
@@ -79,19 +79,19 @@ async fn the_answer_names_exactly_the_records_that_failed_whatever_they_failed_o
 }
 
 #[tokio::test]
-async fn without_partial_answers_a_batch_is_refused_after_all_that_could_be_done_was_done() {
+async fn without_partial_answers_a_batch_fails_after_all_possible_work() {
     let mut scene = Scene::with_endpoint().await;
     scene.relay.partial = false;
     let batch = stream_event(&[record_of(1), from_the_future(2), record_of(3)]);
     assert_eq!(scene.named(&batch).await.unwrap_err().records, 1);
     assert_eq!((scene.delivered(ENDPOINT, 0).await, scene.sqs.take().len()), (vec![1, 3], 1));
-    // Halved by the stream, the good half passes.
+    // The stream halves the batch, and the good half passes.
     assert_eq!(scene.named(&stream_event(&[record_of(1)])).await.unwrap(), [""; 0]);
     assert_eq!(scene.delivered(ENDPOINT, 0).await, [1, 3]);
 }
 
 #[tokio::test]
-async fn a_failed_record_that_has_no_number_brings_the_whole_batch_again() {
+async fn a_failed_record_without_a_number_repeats_the_whole_batch() {
     let scene = Scene::with_endpoint().await;
     for none in [json!(null), json!("")] {
         let mut nameless = from_the_future(2);
@@ -102,7 +102,7 @@ async fn a_failed_record_that_has_no_number_brings_the_whole_batch_again() {
     }
     let mut nameless = record_of(4);
     nameless["dynamodb"]["SequenceNumber"] = json!(null);
-    assert!(scene.relayed(&stream_event(&[nameless])).await, "what is relayed need not be named");
+    assert!(scene.relayed(&stream_event(&[nameless])).await, "a relayed record is not named");
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn a_record_that_cannot_be_read_fails_alone_and_is_logged_once() {
 }
 
 #[tokio::test]
-async fn a_record_that_comes_twice_in_a_batch_is_recorded_once_and_fails_in_both_places() {
+async fn a_record_that_is_twice_in_a_batch_is_recorded_once_and_fails_at_both_positions() {
     let scene = Scene::with_endpoint().await;
     let mut again = record_of(1);
     again["dynamodb"]["SequenceNumber"] = json!(number(2));
@@ -159,7 +159,7 @@ async fn a_recorded_event_that_cannot_be_read_fails_its_record_alone() {
 }
 
 #[tokio::test]
-async fn a_lane_that_cannot_be_told_fails_the_records_whose_events_stand_in_it_and_no_others() {
+async fn a_lane_that_cannot_be_updated_fails_only_the_records_of_its_events() {
     let scene = Scene::start().await;
     scene.endpoint_with_slots(ENDPOINT, &[], 4).await;
     scene.endpoint(OTHER, &["conversation.created"]).await;
@@ -195,7 +195,7 @@ async fn a_lane_that_cannot_be_told_fails_the_records_whose_events_stand_in_it_a
 }
 
 #[tokio::test]
-async fn a_batch_that_met_a_busy_table_fails_whole_and_is_whole_when_it_comes_again() {
+async fn a_batch_that_met_a_busy_table_fails_as_a_whole_and_succeeds_when_repeated() {
     let scene = Scene::with_endpoint().await;
     let batch = stream_event(&(1..=30).map(record_of).collect::<Vec<_>>());
     let all: Vec<String> = (1..=30).map(number).collect();
@@ -209,7 +209,7 @@ async fn a_batch_that_met_a_busy_table_fails_whole_and_is_whole_when_it_comes_ag
     assert!(scene.nothing_happened().await);
     scene.world.db.heal();
 
-    // Endpoints and definitions are read at the same time; what fails first ends the batch.
+    // Endpoints and definitions are read at the same time. The first failure ends the batch.
     scene.world.db.fail("Query", Fault::Unreachable, 6);
     let mut runs = 0;
     while !scene.relayed(&batch).await {
@@ -222,7 +222,7 @@ async fn a_batch_that_met_a_busy_table_fails_whole_and_is_whole_when_it_comes_ag
 }
 
 #[tokio::test]
-async fn rows_that_a_busy_table_did_not_come_to_are_put_again_and_lost_answers_change_nothing() {
+async fn unprocessed_rows_are_written_again_and_lost_answers_change_nothing() {
     let scene = Scene::with_endpoint().await;
     let db = &scene.world.db;
     for (n, fault) in [(0, Fault::HalfProcessed), (1, Fault::Unprocessed), (2, Fault::AnswerLost)] {
@@ -236,19 +236,19 @@ async fn rows_that_a_busy_table_did_not_come_to_are_put_again_and_lost_answers_c
 }
 
 #[tokio::test]
-async fn a_tell_that_fails_brings_all_records_of_its_lane_again() {
+async fn a_failed_lane_update_repeats_all_records_of_the_lane() {
     let scene = Scene::with_endpoint().await;
     let batch = stream_event(&[record_of(1), record_of(2)]);
     scene.world.db.fail("UpdateItem", Fault::Unreachable, 3);
     assert_eq!(scene.named(&batch).await.unwrap(), [1, 2].map(number));
-    assert_eq!((scene.due_at(ENDPOINT), scene.sqs.take().len()), (None, 0), "nobody was told");
+    assert_eq!((scene.due_at(ENDPOINT), scene.sqs.take().len()), (None, 0), "no lane was updated");
     assert!(scene.relayed(&batch).await);
     assert!(scene.due_at(ENDPOINT).is_some());
     assert_eq!(scene.sqs.take().len(), 1);
 }
 
 #[tokio::test]
-async fn a_workspace_whose_settings_cannot_be_read_holds_up_its_own_records_alone() {
+async fn a_workspace_with_unreadable_settings_delays_only_its_own_records() {
     let scene = Scene::with_endpoint().await;
     let foreign = scene.foreign(2).await;
     let mut second = foreign.clone();
@@ -263,7 +263,7 @@ async fn a_workspace_whose_settings_cannot_be_read_holds_up_its_own_records_alon
 }
 
 #[tokio::test]
-async fn a_summary_that_cannot_be_made_fails_its_record_and_the_change_itself_is_told() {
+async fn a_failed_summary_fails_its_record_and_the_change_event_is_still_recorded() {
     let scene = Scene::with_endpoint().await;
     let mut message = record("event-relay-message-created.json")["dynamodb"]["NewImage"].clone();
     message["sentBy"] = json!({ "S": "NOBODY" });

@@ -1,4 +1,4 @@
-//! How calls end, and what follows.
+//! Call outcomes and their effects.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn after(seconds: u64) -> Timestamp {
 }
 
 #[tokio::test]
-async fn each_ending_leaves_lead_and_message_as_decided() {
+async fn each_call_outcome_sets_the_state_of_lead_and_message() {
     for (ending, expected) in [
         (ACCEPTED, SENT),
         (answered(400, 131_026), failed("131026")),
@@ -51,7 +51,7 @@ async fn each_ending_leaves_lead_and_message_as_decided() {
 }
 
 #[tokio::test]
-async fn an_acceptance_that_names_no_message_is_unknown() {
+async fn an_acceptance_without_a_message_id_is_unknown() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.provider.then(Reaction::AcceptsNamelessly);
@@ -60,7 +60,7 @@ async fn an_acceptance_that_names_no_message_is_unknown() {
 }
 
 #[tokio::test]
-async fn what_was_not_taken_waits_and_is_then_sent() {
+async fn a_refused_call_waits_and_is_retried() {
     for ending in [NOT_TAKEN, answered(500, 1), answered(503, 131_016)] {
         let sender = Sender::start().await;
         let id = sender.lead().await;
@@ -79,7 +79,7 @@ async fn what_was_not_taken_waits_and_is_then_sent() {
         assert_eq!(sender.row(id)["dueAt"]["N"], after(150).as_millis().to_string());
         assert!(sender.row(id).get("lease").is_none());
 
-        // A wake too early calls nobody, and waits for the rest.
+        // A wake that is too early makes no call and queues the next visit for the remaining time.
         sender.world.db.clock().set(after(20));
         sender.wake(id).await;
         assert_eq!((sender.provider.calls().len(), sender.sqs.take()[0].delay), (1, 10));
@@ -100,7 +100,7 @@ async fn what_was_not_taken_waits_and_is_then_sent() {
 }
 
 #[tokio::test]
-async fn what_is_never_taken_follows_the_whole_schedule_and_is_given_up_after_a_day() {
+async fn a_lead_that_is_never_accepted_fails_after_the_whole_schedule_of_a_day() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     let mut at = 0;
@@ -111,7 +111,7 @@ async fn what_is_never_taken_follows_the_whole_schedule_and_is_given_up_after_a_
         assert_eq!(sender.stored(id).await.progress.next_at, Some(after(at)), "after {at} s");
         let queued: Vec<u64> = sender.sqs.take().iter().map(|queued| queued.delay).collect();
         assert_eq!(queued, if wait <= 900 { vec![wait] } else { vec![] }, "later ones come by the sweeper");
-        // What the queue brings the sweeper brings later, should the message be lost.
+        // The sweeper finds the lead later than the queue would deliver its message, in case the message is lost.
         let due_at = if wait <= 900 { after(at).plus(FIRST_DUE) } else { after(at) };
         sender.world.db.clock().set(Timestamp::from_millis(due_at.as_millis() - 1));
         assert_eq!(sender.due().await, []);
@@ -130,7 +130,7 @@ async fn what_is_never_taken_follows_the_whole_schedule_and_is_given_up_after_a_
 }
 
 #[tokio::test]
-async fn throttling_waits_without_counting_and_the_waits_grow_to_the_last_which_repeats() {
+async fn throttling_counts_no_failure_and_its_waits_grow_up_to_the_last() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     let mut at = sender.store().now();
@@ -146,7 +146,7 @@ async fn throttling_waits_without_counting_and_the_waits_grow_to_the_last_which_
         sender.wake(id).await;
         let progress = sender.stored(id).await.progress;
         let next_at = progress.next_at.unwrap();
-        // Random, so that those who were put off together do not come back together.
+        // The wait is random, so leads that were delayed together are not retried together.
         let waits = next_at.since(at);
         assert!(waits >= secs(wait) && waits <= secs(wait) * 6 / 5, "{waits:?} for {wait}");
         assert_eq!(progress.failures, 0);
@@ -165,7 +165,7 @@ async fn throttling_waits_without_counting_and_the_waits_grow_to_the_last_which_
 }
 
 #[tokio::test]
-async fn a_queue_that_takes_nothing_leaves_the_rest_to_the_sweeper() {
+async fn the_sweeper_queues_a_lead_that_the_queue_refused() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.sqs.close(true);
@@ -179,7 +179,7 @@ async fn a_queue_that_takes_nothing_leaves_the_rest_to_the_sweeper() {
 }
 
 #[tokio::test]
-async fn an_end_whose_record_is_held_up_is_recorded_and_the_call_not_repeated() {
+async fn a_delayed_outcome_is_recorded_and_the_call_is_not_repeated() {
     for fault in
         [Fault::Throttled, Fault::AnswerLost, Fault::Unreachable, Fault::Conflict, Fault::ItemThrottled]
     {
@@ -200,7 +200,7 @@ async fn an_end_whose_record_is_held_up_is_recorded_and_the_call_not_repeated() 
 }
 
 #[tokio::test]
-async fn a_beginning_that_is_held_up_or_whose_answer_is_lost_is_made_and_called_once() {
+async fn a_begin_that_is_delayed_or_loses_its_answer_makes_one_call() {
     for fault in
         [Fault::Throttled, Fault::AnswerLost, Fault::Unreachable, Fault::Conflict, Fault::ItemThrottled]
     {
@@ -215,7 +215,7 @@ async fn a_beginning_that_is_held_up_or_whose_answer_is_lost_is_made_and_called_
 }
 
 #[tokio::test]
-async fn another_try_whose_beginning_is_held_up_is_called_once() {
+async fn a_retry_with_a_delayed_begin_makes_one_call() {
     for fault in [Fault::Throttled, Fault::AnswerLost, Fault::Unreachable, Fault::Conflict] {
         let sender = Sender::start().await;
         let id = sender.lead().await;
@@ -223,7 +223,7 @@ async fn another_try_whose_beginning_is_held_up_is_called_once() {
         sender.wake(id).await;
         sender.world.db.clock().set(after(30));
         let trouble = async {
-            // The lease is the first update; the beginning of the call is the next.
+            // The first update is the lease. The second is the begin of the call.
             sender.world.db.begun("GetItem", 1).await;
             sender.world.db.fail("UpdateItem", fault, 4);
         };
@@ -236,10 +236,10 @@ async fn another_try_whose_beginning_is_held_up_is_called_once() {
 }
 
 #[tokio::test]
-async fn an_end_that_cannot_be_recorded_is_unknown_to_whoever_comes_next() {
+async fn an_outcome_that_cannot_be_recorded_becomes_unknown_in_the_next_visit() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
-    // The call takes all of the time but a little: nothing is tried for long.
+    // The call takes almost all of the remaining time, so only a short time is left for writes.
     let (clock, barrier) = (sender.world.db.clock().clone(), Arc::new(tokio::sync::Barrier::new(2)));
     sender.provider.then(Reaction::Meets(barrier.clone(), ACCEPTED));
     let trouble = async {
@@ -253,7 +253,7 @@ async fn an_end_that_cannot_be_recorded_is_unknown_to_whoever_comes_next() {
     assert_eq!(again, ["0"]);
     assert_eq!(sender.state(id).await, (LeadState::Sending, None));
 
-    assert_eq!(sender.rescued().await, [id], "nobody is lost");
+    assert_eq!(sender.rescued().await, [id], "the lead is still due");
     sender.wake(id).await;
     assert_eq!(sender.state(id).await, unknown(INTERRUPTED));
     assert_eq!(sender.part(id).await, said(unknown(INTERRUPTED)));
@@ -262,7 +262,7 @@ async fn an_end_that_cannot_be_recorded_is_unknown_to_whoever_comes_next() {
 }
 
 #[tokio::test]
-async fn no_call_is_begun_that_could_outlast_the_function() {
+async fn no_call_begins_that_could_outlast_the_function() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     let lease = sender.world.db.hold("UpdateItem");
@@ -277,7 +277,7 @@ async fn no_call_is_begun_that_could_outlast_the_function() {
     let lead = sender.stored(id).await;
     assert_eq!((lead.state, lead.opened, lead.progress), (LeadState::Queued, false, Progress::default()));
     let queued = sender.sqs.take();
-    assert_eq!((queued.len(), queued[0].delay), (1, 0), "somebody else goes on at once");
+    assert_eq!((queued.len(), queued[0].delay), (1, 0), "another visit continues at once");
     assert_eq!(sender.rescued().await, [id]);
     sender.wake(id).await;
     assert_eq!(sender.state(id).await, SENT);
@@ -285,7 +285,7 @@ async fn no_call_is_begun_that_could_outlast_the_function() {
 }
 
 #[tokio::test]
-async fn a_call_is_not_made_when_its_beginning_took_the_time_it_needs() {
+async fn no_call_is_made_if_its_begin_took_the_time_it_needs() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     let beginning = sender.world.db.hold("TransactWriteItems");
@@ -308,7 +308,7 @@ async fn a_call_is_not_made_when_its_beginning_took_the_time_it_needs() {
 }
 
 #[tokio::test]
-async fn a_function_whose_times_cannot_work_together_does_nothing() {
+async fn a_function_with_conflicting_time_limits_does_nothing() {
     let mut sender = Sender::start().await;
     let id = sender.lead().await;
     for (call, lease, said) in [
@@ -323,7 +323,7 @@ async fn a_function_whose_times_cannot_work_together_does_nothing() {
 }
 
 #[tokio::test]
-async fn a_sender_that_stood_still_beyond_its_lease_neither_repeats_nor_overwrites() {
+async fn a_sender_that_paused_beyond_its_lease_neither_repeats_nor_overwrites() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     let barrier = Arc::new(tokio::sync::Barrier::new(2));
@@ -343,7 +343,7 @@ async fn a_sender_that_stood_still_beyond_its_lease_neither_repeats_nor_overwrit
 }
 
 #[tokio::test]
-async fn a_sender_whose_lease_was_over_before_it_began_calls_nobody() {
+async fn a_sender_whose_lease_expired_before_the_begin_makes_no_call() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     let beginning = sender.world.db.hold("TransactWriteItems");

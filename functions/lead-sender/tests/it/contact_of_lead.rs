@@ -1,4 +1,4 @@
-//! Who has the lead's number: found, filled in, made, and changed by others at the same time.
+//! The contact with the lead's number: found, completed, created, or changed concurrently.
 
 use domain::lead::LeadName;
 use domain::{Cellphone, Contact, Email, LeadState, PersonName};
@@ -35,7 +35,7 @@ fn values(sender: &Sender) -> Vec<Vec<String>> {
 }
 
 #[tokio::test]
-async fn whoever_has_the_number_is_written_to_and_keeps_the_name_they_have() {
+async fn the_existing_contact_gets_the_message_and_keeps_its_name() {
     for (first, last, said) in [
         (Some("María"), Some("Gil"), ["María", "Gil"]),
         (Some("María"), None, ["María", "of ours"]),
@@ -62,7 +62,8 @@ async fn whoever_has_the_number_is_written_to_and_keeps_the_name_they_have() {
 #[tokio::test]
 async fn a_nameless_contact_gets_the_leads_name_and_is_found_by_it() {
     let sender = Sender::start().await;
-    // A name that the e-mail address is found by already makes one of its rows superfluous.
+    // The search by e-mail address already finds the contact by this name, so one of the name's search rows is
+    // superfluous.
     let before = holder(&sender, |contact| contact.email = Email::parse("x@ana.an").ok()).await;
     let id = sender.world.lead(PHONE, |lead| lead.name = LeadName::parse("Anabel").ok()).await.id;
     sender.world.db.clock().advance(secs(1));
@@ -97,7 +98,7 @@ async fn a_nameless_lead_leaves_a_nameless_contact_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_contact_that_comes_up_while_the_lead_is_opened_is_found() {
+async fn a_contact_created_during_the_begin_is_found() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     let held = sender.world.db.hold("TransactWriteItems");
@@ -117,7 +118,7 @@ async fn a_contact_that_comes_up_while_the_lead_is_opened_is_found() {
 }
 
 #[tokio::test]
-async fn what_changes_in_a_contact_while_its_blanks_are_filled_is_kept() {
+async fn a_concurrent_change_of_a_completed_contact_is_kept() {
     let sender = Sender::start().await;
     let before = holder(&sender, |_| ()).await;
     let id = sender.lead().await;
@@ -136,7 +137,7 @@ async fn what_changes_in_a_contact_while_its_blanks_are_filled_is_kept() {
 }
 
 #[tokio::test]
-async fn a_contact_that_never_stands_still_is_come_back_to() {
+async fn a_contact_that_changes_all_the_time_is_retried_later() {
     let sender = Sender::start().await;
     let mut now = holder(&sender, |_| ()).await;
     let id = sender.lead().await;
@@ -164,7 +165,7 @@ async fn a_contact_that_never_stands_still_is_come_back_to() {
 }
 
 #[tokio::test]
-async fn two_leads_of_one_number_meet_in_one_contact() {
+async fn two_leads_with_one_number_share_one_contact() {
     let sender = Sender::start().await;
     sender.world.brand("other", |_| ()).await;
     let one = sender.lead().await;
@@ -179,7 +180,7 @@ async fn two_leads_of_one_number_meet_in_one_contact() {
 }
 
 #[tokio::test]
-async fn the_number_is_written_to_that_the_permission_is_for_whoever_has_it_by_now() {
+async fn the_message_goes_to_the_number_of_the_consent_even_if_it_changed_hands() {
     let sender = Sender::start().await;
     let before = holder(&sender, |contact| contact.first_name = name("María")).await;
     let id = sender.lead().await;
@@ -192,12 +193,12 @@ async fn the_number_is_written_to_that_the_permission_is_for_whoever_has_it_by_n
     sender.wake(id).await;
     assert_eq!((sender.state(id).await, sender.provider.numbers()), (SENT, vec![PHONE.to_owned(); 2]));
     assert_eq!(values(&sender), [["María", "of ours"], ["Ana", "Pérez"]]);
-    assert_eq!(sender.kinds(Table::Contacts, "contact"), 1, "nobody is made");
+    assert_eq!(sender.kinds(Table::Contacts, "contact"), 1, "no contact is created");
     assert_eq!(sender.stored(id).await.contact, before.id);
 }
 
 #[tokio::test]
-async fn a_contact_that_cannot_be_read_does_not_keep_a_lead_for_ever() {
+async fn a_lead_with_an_unreadable_contact_ends_at_last() {
     let sender = Sender::start().await;
     holder(&sender, |_| ()).await;
     let mut row = sender.world.db.rows_from(Table::Contacts, "C").remove(0);
@@ -213,7 +214,7 @@ async fn a_contact_that_cannot_be_read_does_not_keep_a_lead_for_ever() {
 }
 
 #[tokio::test]
-async fn what_is_needed_and_cannot_be_read_is_read_again_later() {
+async fn unreadable_data_is_read_again_later() {
     for operation in ["GetItem", "Query", "BatchGetItem"] {
         let sender = Sender::start().await;
         let id = sender.lead().await;

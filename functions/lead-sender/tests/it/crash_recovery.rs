@@ -1,4 +1,4 @@
-//! A sender that dies at any of its calls of the database: nobody is written to twice, and no lead is lost silently.
+//! Crash recovery at every database call: no recipient gets a message twice, and no lead is lost silently.
 
 use domain::{Cellphone, LeadId, LeadState};
 use harness::Death;
@@ -8,7 +8,7 @@ use store::Table;
 use crate::{FIRST_DUE, INTERRUPTED, LEASE, PHONE, SENT, Sender, said, secs, unknown};
 use harness::NO_ANSWER;
 
-/// Lets a sender die at each of its calls in turn, and looks at what others make of what it left.
+/// Lets a sender die at each of its calls in turn, and checks how later visits recover.
 async fn at_each_call(prepare: impl AsyncFn(&Sender) -> LeadId) {
     for death in [Death::Before, Death::After] {
         let (mut survived, mut unknowns) = (false, 0);
@@ -41,12 +41,13 @@ async fn at_each_call(prepare: impl AsyncFn(&Sender) -> LeadId) {
                 break;
             }
         }
-        // Before its call, as its beginning was recorded, or after it, as its end was not.
+        // A crash with an unknown outcome happens either before the call with the begin recorded, or after it with
+        // the outcome not recorded.
         assert_eq!(unknowns, 1, "{death:?}");
     }
 }
 
-/// The lease ends, and the sweeper wakes others until nothing is due.
+/// The lease ends, and the sweeper queues the lead until nothing is due.
 async fn recover(sender: &Sender, id: LeadId, at: &str) {
     for _ in 0..3 {
         sender.world.db.clock().advance(LEASE + FIRST_DUE);
@@ -55,15 +56,15 @@ async fn recover(sender: &Sender, id: LeadId, at: &str) {
         }
         sender.wake(id).await;
     }
-    panic!("{at}: it is due for ever: {}", sender.row(id));
+    panic!("{at}: the lead stays due: {}", sender.row(id));
 }
 
-/// What the lead opened stands once and says what the lead does.
+/// Checks that contact, conversation and message exist once, and that the message has the state of the lead.
 async fn whole(sender: &Sender, id: LeadId, at: &str) {
     let lead = sender.stored(id).await;
     let (part, expected) = (sender.part(id).await.unwrap(), said(sender.state(id).await).unwrap());
     assert_eq!(part.0, expected.0, "{at}");
-    // A message that was UNKNOWN before stays so, for the reason it has.
+    // A message that was UNKNOWN before keeps its state and error.
     assert!(part == expected || part.1.as_deref() == Some("NO_ANSWER"), "{at}: {part:?}");
     assert_eq!(sender.kinds(Table::Contacts, "contact"), 1, "{at}");
     assert_eq!(sender.world.db.rows_from(Table::Conversations, "C").len(), 1, "{at}");
@@ -88,7 +89,7 @@ async fn with_a_contact_whose_blanks_are_filled() {
 }
 
 #[tokio::test]
-async fn at_a_later_try() {
+async fn at_a_retry() {
     at_each_call(async |sender| {
         let id = sender.lead().await;
         sender.provider.ends(Ending::NeverConnected);
@@ -100,7 +101,7 @@ async fn at_a_later_try() {
 }
 
 #[tokio::test]
-async fn when_an_operator_wanted_it_tried_again() {
+async fn at_a_retry_by_an_operator() {
     at_each_call(async |sender| {
         let id = sender.lead().await;
         sender.provider.ends(NO_ANSWER);
@@ -113,7 +114,7 @@ async fn when_an_operator_wanted_it_tried_again() {
 }
 
 #[tokio::test]
-async fn one_who_dies_on_saying_that_a_lead_is_not_written_to_calls_nobody() {
+async fn a_crash_while_a_lead_is_suppressed_makes_no_call() {
     for death in [Death::Before, Death::After] {
         for calls in 0.. {
             let sender = Sender::start().await;

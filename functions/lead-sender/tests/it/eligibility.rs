@@ -1,4 +1,4 @@
-//! What is looked at again at each try: whether the lead may be written to, and by what.
+//! Checks that each try repeats: whether the lead may get a message, and which one.
 
 use domain::conversation::ConversationChange;
 use domain::settings::template::{Source, Variable};
@@ -11,7 +11,7 @@ use crate::{LINE, PHONE, SENT, Sender, failed, of_contact, said, secs, suppresse
 
 type Ended = (LeadState, Option<String>);
 
-/// What may have changed since a lead was accepted, and what that makes of it.
+/// Changes after a lead was accepted, and their effects.
 #[derive(Clone, Copy, Debug)]
 enum Meanwhile {
     Disabled,
@@ -61,7 +61,7 @@ impl Meanwhile {
         }
     }
 
-    /// What becomes of a lead that was not tried yet.
+    /// The outcome of a lead that was not tried yet.
     fn at_first(self) -> Ended {
         match self {
             Self::Disabled | Self::SetUpGone => suppressed("CAPTURE_DISABLED"),
@@ -73,7 +73,7 @@ impl Meanwhile {
         }
     }
 
-    /// What becomes of one that has its message already: that is of the template it was made of.
+    /// The outcome of a lead that has its message already. It depends on the message's own template.
     fn later(self) -> Ended {
         match self {
             Self::TemplateUnset => SENT,
@@ -83,7 +83,7 @@ impl Meanwhile {
 }
 
 #[tokio::test]
-async fn what_changed_since_a_lead_was_accepted_counts_and_nothing_is_made_of_it() {
+async fn a_change_after_acceptance_counts_and_nothing_is_created() {
     for meanwhile in ALL {
         let sender = Sender::start().await;
         let id = sender.lead().await;
@@ -101,7 +101,7 @@ async fn what_changed_since_a_lead_was_accepted_counts_and_nothing_is_made_of_it
 }
 
 #[tokio::test]
-async fn what_changed_between_two_tries_counts_and_the_message_says_so() {
+async fn a_change_between_two_tries_counts_and_the_message_shows_it() {
     for meanwhile in ALL {
         let sender = Sender::start().await;
         let id = sender.lead().await;
@@ -121,7 +121,7 @@ async fn what_changed_between_two_tries_counts_and_the_message_says_so() {
 }
 
 #[tokio::test]
-async fn what_forbids_a_lead_comes_before_what_stands_in_its_way() {
+async fn a_prohibition_takes_precedence_over_a_temporary_obstacle() {
     let sender = Sender::start().await;
     let ids = [sender.lead().await, sender.lead_of("+12025550102").await];
     for meanwhile in [Revoked, OptedOut, LineGone] {
@@ -130,7 +130,7 @@ async fn what_forbids_a_lead_comes_before_what_stands_in_its_way() {
     sender.wake(ids[0]).await;
     assert_eq!(sender.state(ids[0]).await, suppressed("OPTED_OUT"));
     sender.wake(ids[1]).await;
-    assert_eq!(sender.state(ids[1]).await, failed("NO_LINE"), "the other's number is not meant");
+    assert_eq!(sender.state(ids[1]).await, failed("NO_LINE"), "a block of another number has no effect");
     Disabled.happens(&sender).await;
     let third = sender.lead_of("+12025550103").await;
     sender.wake(third).await;
@@ -138,7 +138,7 @@ async fn what_forbids_a_lead_comes_before_what_stands_in_its_way() {
 }
 
 #[tokio::test]
-async fn another_workspaces_template_is_none() {
+async fn a_template_of_another_workspace_does_not_exist() {
     let sender = Sender::start().await;
     let (other, _) = sender.world.second_workspace().await;
     let theirs = sender.world.template_of(domain::TemplateScope::Workspace(other), |_| ()).await;
@@ -152,7 +152,7 @@ async fn another_workspaces_template_is_none() {
 }
 
 #[tokio::test]
-async fn a_message_keeps_its_template_and_its_line_when_others_are_set() {
+async fn a_message_keeps_its_template_and_line_when_the_settings_change() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.provider.ends(Ending::NeverConnected);
@@ -169,7 +169,7 @@ async fn a_message_keeps_its_template_and_its_line_when_others_are_set() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_was_blocked_between_two_tries_is_sent_nothing() {
+async fn a_conversation_blocked_between_two_tries_gets_no_message() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.provider.ends(Ending::NeverConnected);
@@ -190,7 +190,7 @@ async fn a_conversation_that_was_blocked_between_two_tries_is_sent_nothing() {
 }
 
 #[tokio::test]
-async fn a_line_without_a_token_is_waited_for() {
+async fn a_lead_waits_for_the_token_of_its_line() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.remove(Table::Secrets, &format!("{}#L#{LINE}", World::WORKSPACE), "S").await;
@@ -208,7 +208,7 @@ async fn a_line_without_a_token_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_lead_whose_line_never_gets_a_token_is_given_up_and_opens_nothing() {
+async fn a_lead_whose_line_never_gets_a_token_fails_and_creates_nothing() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.remove(Table::Secrets, &format!("{}#L#{LINE}", World::WORKSPACE), "S").await;

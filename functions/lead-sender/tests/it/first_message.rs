@@ -1,4 +1,4 @@
-//! A lead that is written to: what is sent, what is made, and what it costs.
+//! The first message to a lead: its content, the rows it creates, and its cost.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn hello(values: &[&str]) -> Outgoing {
 }
 
 #[tokio::test]
-async fn a_lead_is_written_to_once_in_six_trips() {
+async fn a_lead_gets_one_message_in_six_round_trips() {
     let sender = Sender::start().await;
     let id = LeadId::parse("c7e9f1a3-5b7d-4e9f-8a1c-3e5d7f9b1a2c").unwrap();
     let accepted = sender.world.lead(PHONE, |lead| lead.id = id).await;
@@ -33,11 +33,11 @@ async fn a_lead_is_written_to_once_in_six_trips() {
     let event = LambdaEvent::new(event, context(sender.store().now(), crate::TIMEOUT));
     assert!(sender.engine.handle(event).await.unwrap().batch_item_failures.is_empty());
     let calls = sender.world.db.calls();
-    assert_eq!(trips(&calls), 6, "lease, what is needed in two, beginning in two, end: {calls:?}");
+    assert_eq!(trips(&calls), 6, "lease, two reads, two writes of the begin, outcome: {calls:?}");
     assert_eq!(calls.len(), 12, "{calls:?}");
     let reads: f64 = calls.iter().map(|call| call.read_units).sum();
     let writes: f64 = calls.iter().map(|call| call.write_units).sum();
-    // Somebody who was no contact: most of it is the contact, with what it is found by.
+    // The recipient was not a contact. The contact and its lookup rows are most of the cost.
     assert_eq!((reads, writes), (9.0, 30.0));
     assert_eq!(sender.provider.beginnings(), 1);
 
@@ -64,7 +64,7 @@ async fn a_lead_is_written_to_once_in_six_trips() {
 }
 
 #[tokio::test]
-async fn what_it_opens_is_a_contact_a_conversation_and_a_message() {
+async fn a_lead_creates_a_contact_a_conversation_and_a_message() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.wake(id).await;
@@ -92,7 +92,7 @@ async fn what_it_opens_is_a_contact_a_conversation_and_a_message() {
         (external.channel.clone(), external.brand.clone()),
         (ChannelId::parse(LINE).unwrap(), BrandId::parse(World::BRAND).unwrap())
     );
-    assert_eq!(sender.world.db.rows(Table::Conversations).len(), 3, "itself, in all, of the contact");
+    assert_eq!(sender.world.db.rows(Table::Conversations).len(), 3, "by its id, among all, of the contact");
 
     let message = store.message(workspace, lead.conversation, lead.message).await.unwrap().unwrap();
     assert_eq!((message.sent_by, message.seq, message.version), (SentBy::Lead, 1, 2));
@@ -110,7 +110,7 @@ async fn what_it_opens_is_a_contact_a_conversation_and_a_message() {
 }
 
 #[tokio::test]
-async fn what_is_said_next_gets_the_second_number_and_a_sender_of_messages_finds_that_alone() {
+async fn the_next_message_gets_the_second_number_and_is_the_only_open_one() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.wake(id).await;
@@ -119,7 +119,7 @@ async fn what_is_said_next_gets_the_second_number_and_a_sender_of_messages_finds
     let lane = LaneId::Conversation(workspace, lead.conversation);
     let lease = async || match store.lease_lane(lane, LEASE).await.unwrap() {
         Lease::Taken(leased) => *leased,
-        other => panic!("the lane is there, and nobody's: {other:?}"),
+        other => panic!("the lane exists and has no lease: {other:?}"),
     };
     let leased = lease().await;
     let open = store.open_in(&ConversationLane::of(&leased).unwrap()).await.unwrap();
@@ -143,7 +143,7 @@ async fn what_is_said_next_gets_the_second_number_and_a_sender_of_messages_finds
 }
 
 #[tokio::test]
-async fn a_lead_without_a_name_is_written_to_all_the_same() {
+async fn a_lead_without_a_name_gets_its_message() {
     let sender = Sender::start().await;
     let id = sender.world.lead(PHONE, |lead| lead.name = None).await.id;
     sender.wake(id).await;
@@ -155,7 +155,7 @@ async fn a_lead_without_a_name_is_written_to_all_the_same() {
 }
 
 #[tokio::test]
-async fn it_is_written_from_the_line_of_its_brand() {
+async fn the_message_is_sent_from_the_line_of_the_brand() {
     let sender = Sender::start().await;
     let other = BrandId::parse("other").unwrap();
     sender.world.line("2", |line| line.brand = other.clone()).await;
@@ -167,14 +167,14 @@ async fn it_is_written_from_the_line_of_its_brand() {
     sender.wake(of_other).await;
     sender.wake(of_lineless).await;
     let lines: Vec<String> = sender.provider.calls().into_iter().map(|call| call.channel).collect();
-    assert_eq!(lines, ["2", LINE], "a brand without a line writes from the workspace's default");
+    assert_eq!(lines, ["2", LINE], "a brand without a line uses the workspace's default line");
     let lead = sender.stored(of_lineless).await;
     let conversation = sender.store().conversation(lead.workspace_id, lead.conversation).await;
-    assert_eq!(conversation.unwrap().unwrap().externals[0].brand, lead.brand, "in its own name");
+    assert_eq!(conversation.unwrap().unwrap().externals[0].brand, lead.brand, "the message shows the brand's name");
 }
 
 #[tokio::test]
-async fn a_template_of_the_platform_serves_too() {
+async fn a_template_of_the_platform_is_usable() {
     let sender = Sender::start().await;
     let template = sender.world.platform_template(|template| template.name = "platform".to_owned()).await;
     sender.change_capture(|capture| capture.template = Some(template.id)).await;
@@ -187,7 +187,7 @@ async fn a_template_of_the_platform_serves_too() {
 }
 
 #[tokio::test]
-async fn twenty_tasks_of_one_lead_are_one_call() {
+async fn twenty_queue_messages_of_one_lead_make_one_call() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     let tasks = vec![crate::task(id); 20];
@@ -204,20 +204,20 @@ async fn twenty_tasks_of_one_lead_are_one_call() {
 }
 
 #[tokio::test]
-async fn a_task_that_asks_for_nothing_leaves_the_queue() {
+async fn a_queue_message_without_work_leaves_the_queue() {
     let sender = Sender::start().await;
     let nobodys = LeadId::from_uuid(uuid::Uuid::from_u128(1));
     let poison = "{}".to_owned();
-    assert_eq!(sender.run(&[crate::task(nobodys), poison]).await, ["1"], "what names no lead is kept");
+    assert_eq!(sender.run(&[crate::task(nobodys), poison]).await, ["1"], "a message without a lead id is kept");
     assert_eq!((sender.provider.calls(), sender.world.db.rows(Table::Leads)), (vec![], vec![]));
     let id = sender.lead().await;
     sender.wake(id).await;
     sender.wake(id).await;
-    assert_eq!(sender.provider.calls().len(), 1, "what is finished is left alone");
+    assert_eq!(sender.provider.calls().len(), 1, "a finished lead does not change");
 }
 
 #[tokio::test]
-async fn of_a_batch_only_what_cannot_be_worked_on_comes_again() {
+async fn only_the_failed_messages_of_a_batch_are_repeated() {
     let sender = Sender::start().await;
     let (good, bad, breaks) =
         (sender.lead().await, sender.lead_of("+12025550102").await, sender.lead_of("+12025550103").await);
@@ -229,7 +229,7 @@ async fn of_a_batch_only_what_cannot_be_worked_on_comes_again() {
     sender.provider.then(harness::Reaction::Panics);
     assert_eq!(sender.run(&[crate::task(breaks), crate::task(nobody())]).await, ["0"]);
 
-    // What broke may have been sent: it is not sent again.
+    // The failed call may have been sent, so it is not repeated.
     sender.world.db.clock().advance(LEASE + Duration::from_millis(1));
     sender.wake(breaks).await;
     assert_eq!(sender.state(breaks).await, crate::unknown(crate::INTERRUPTED));
@@ -241,7 +241,7 @@ fn nobody() -> LeadId {
 }
 
 #[tokio::test]
-async fn a_wake_that_is_lost_costs_two_minutes_and_nothing_else() {
+async fn a_lost_queue_message_costs_only_two_minutes() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.world.db.clock().set(TestClock::START.plus(FIRST_DUE - Duration::from_millis(1)));

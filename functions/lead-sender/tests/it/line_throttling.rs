@@ -1,4 +1,4 @@
-//! Lines that the provider asks to slow down.
+//! Lines that the provider throttles.
 
 use domain::sending::End;
 use domain::{BrandId, ChannelId, LeadState, LineThrottle, Timestamp};
@@ -19,7 +19,7 @@ impl Sender {
         self.store().line_throttle(self.world.workspace, &ChannelId::parse(LINE).unwrap()).await
     }
 
-    /// The line was throttled by whatever was sent from it: a lead or a message, the row is one and the same.
+    /// Writes the row of a throttled line. Leads and messages share this row.
     async fn throttled(&self, seconds: u64, times: u32) {
         let (line, before) = (ChannelId::parse(LINE).unwrap(), LineThrottle::default());
         let end = End::LineThrottled(LineThrottle { until: Some(after(seconds)), times });
@@ -28,7 +28,7 @@ impl Sender {
 }
 
 #[tokio::test]
-async fn a_lead_whose_line_is_put_off_waits_without_a_call_and_nothing_of_it_changes() {
+async fn a_lead_of_a_throttled_line_waits_unchanged_and_without_a_call() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     let before = sender.stored(id).await;
@@ -38,25 +38,25 @@ async fn a_lead_whose_line_is_put_off_waits_without_a_call_and_nothing_of_it_cha
     assert_eq!((sender.stored(id).await, sender.kinds(Table::Contacts, "contact")), (before, 0));
     let row = sender.row(id);
     assert!(row.get("lease").is_none(), "{row}");
-    // The sweeper comes should the queue's message be lost.
+    // The sweeper finds the lead if the queue message is lost.
     let due_at = Timestamp::from_millis(row["dueAt"]["N"].as_str().unwrap().parse().unwrap());
     let due_at = due_at.minus(FIRST_DUE);
     assert!(due_at >= after(60) && due_at <= after(72), "{due_at}");
     let queued = sender.sqs.take();
     let waits = due_at.since(sender.store().now()).as_millis().div_ceil(1_000);
     assert_eq!((queued.len(), u128::from(queued[0].delay)), (1, waits));
-    assert_eq!(sender.counted.told().len(), 0, "it is no try");
+    assert_eq!(sender.counted.told().len(), 0, "it counts as no try");
 
     sender.world.db.clock().set(due_at);
     assert_eq!(sender.rescued().await, [id]);
     sender.wake(id).await;
     assert_eq!((sender.state(id).await, sender.provider.calls().len()), (SENT, 1));
     sender.assert_idle(id);
-    assert_eq!(sender.line().await.times, 0, "and the line begins its schedule anew");
+    assert_eq!(sender.line().await.times, 0, "the line's schedule starts anew");
 }
 
 #[tokio::test]
-async fn a_lead_that_is_throttled_puts_its_line_off_for_the_others() {
+async fn a_throttled_lead_delays_its_line_for_the_others() {
     let sender = Sender::start().await;
     let other_brand = BrandId::parse("other").unwrap();
     sender.world.line("2", |line| line.brand = other_brand.clone()).await;
@@ -69,7 +69,7 @@ async fn a_lead_that_is_throttled_puts_its_line_off_for_the_others() {
     sender.wake(second).await;
     assert_eq!((sender.stored(second).await.state, sender.provider.calls().len()), (LeadState::Queued, 1));
     sender.wake(elsewhere).await;
-    assert_eq!(sender.state(elsewhere).await, SENT, "another line is not concerned");
+    assert_eq!(sender.state(elsewhere).await, SENT, "another line is not affected");
 
     sender.world.db.clock().set(after(12));
     for id in [second, first] {
@@ -80,7 +80,7 @@ async fn a_lead_that_is_throttled_puts_its_line_off_for_the_others() {
 }
 
 #[tokio::test]
-async fn the_waits_of_a_line_grow_by_what_others_met() {
+async fn the_waits_of_a_line_grow_with_every_throttling() {
     let sender = Sender::start().await;
     sender.throttled(0, 3).await;
     let id = sender.lead().await;
@@ -93,7 +93,7 @@ async fn the_waits_of_a_line_grow_by_what_others_met() {
 }
 
 #[tokio::test]
-async fn a_number_that_is_written_to_too_often_puts_nobody_else_off() {
+async fn throttling_of_one_number_delays_no_other() {
     let sender = Sender::start().await;
     let (first, second) = (sender.lead().await, sender.lead_of("+12025550102").await);
     sender.provider.ends(answered(400, 131_056));
@@ -104,7 +104,7 @@ async fn a_number_that_is_written_to_too_often_puts_nobody_else_off() {
 }
 
 #[tokio::test]
-async fn a_lead_that_must_not_be_written_to_is_settled_though_its_line_is_put_off() {
+async fn a_prohibited_lead_ends_although_its_line_is_throttled() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.throttled(60, 1).await;

@@ -1,6 +1,6 @@
-//! This function in process, over an embedded DynamoDB, with a stand-in for the provider.
+//! In-process tests of this function, with an embedded DynamoDB and a test provider.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in the test helpers
 
 mod call_outcomes;
 mod contact_of_lead;
@@ -33,25 +33,25 @@ pub(crate) use harness::TestProvider;
 
 pub(crate) const LEASE: Duration = Duration::from_secs(90);
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
-/// How long after it was accepted the sweeper looks after a lead.
+/// How long after its acceptance the sweeper queues a lead.
 pub(crate) const FIRST_DUE: Duration = Duration::from_secs(120);
 pub(crate) const LINE: &str = "1045551234567";
-/// The number that leads leave, unless a test says otherwise.
+/// The default number of leads.
 pub(crate) const PHONE: &str = "+12025550101";
 
-/// A world whose capture is set up, a provider, and the function over both.
+/// A workspace with lead capture, a provider, and the function.
 pub(crate) struct Sender<P = TestProvider> {
     pub(crate) world: World,
     pub(crate) sqs: TestQueue,
     pub(crate) provider: P,
     pub(crate) engine: Engine<P>,
     pub(crate) counted: Kept,
-    /// What is sent to leads: a template with both of a contact's names.
+    /// The lead template, with both names of a contact.
     pub(crate) template: Template,
 }
 
 impl Sender {
-    /// A workspace with a line and capture set up, and a provider that accepts everything.
+    /// A workspace with a line and lead capture, and a provider that accepts everything.
     pub(crate) async fn start() -> Self {
         Self::with(TestProvider::default()).await
     }
@@ -92,22 +92,22 @@ impl<P: Provider + Clone> Sender<P> {
         self.world.db.store()
     }
 
-    /// Accepts a lead of [`PHONE`], by Ana Pérez.
+    /// Accepts a lead with [`PHONE`], by Ana Pérez.
     pub(crate) async fn lead(&self) -> LeadId {
         self.lead_of(PHONE).await
     }
 
-    /// Accepts a lead of that number.
+    /// Accepts a lead with that number.
     pub(crate) async fn lead_of(&self, cellphone: &str) -> LeadId {
         self.world.lead(cellphone, |_| ()).await.id
     }
 
-    /// A lead as it is stored.
+    /// A lead from the store.
     pub(crate) async fn stored(&self, id: LeadId) -> Lead {
         self.store().lead(self.world.workspace, id).await.unwrap().unwrap()
     }
 
-    /// How a lead stands, and why.
+    /// The state of a lead, and its reason.
     pub(crate) async fn state(&self, id: LeadId) -> (LeadState, Option<String>) {
         let lead = self.stored(id).await;
         (lead.state, lead.error.map(|error| error.as_str().to_owned()))
@@ -119,13 +119,13 @@ impl<P: Provider + Clone> Sender<P> {
         self.store().message(lead.workspace_id, lead.conversation, lead.message).await.unwrap()
     }
 
-    /// What became of a lead's message, if there is one.
+    /// The state of a lead's message, if it has one.
     pub(crate) async fn part(&self, id: LeadId) -> Option<(MessageStatus, Option<String>)> {
         let part = self.message(id).await?.parts.remove(0);
         Some((part.status, part.error.map(|error| error.as_str().to_owned())))
     }
 
-    /// Has the operator try a lead once more.
+    /// Makes the operator retry a lead.
     pub(crate) async fn try_again(&self, id: LeadId) -> Option<Lead> {
         let lead = self.stored(id).await;
         let next = lead.retried(self.store().now())?;
@@ -149,7 +149,7 @@ impl<P: Provider + Clone> Sender<P> {
         assert!(self.store().replace_template(&template).await.unwrap());
     }
 
-    /// Removes a row behind everybody's back.
+    /// Removes a row directly from the database.
     pub(crate) async fn remove(&self, table: Table, pk: &str, sk: &str) {
         let db = &self.world.db;
         let s = |text: &str| aws_sdk_dynamodb::types::AttributeValue::S(text.to_owned());
@@ -157,12 +157,12 @@ impl<P: Provider + Clone> Sender<P> {
         delete.key("pk", s(pk)).key("sk", s(sk)).send().await.unwrap();
     }
 
-    /// Runs the function for a lead; its task must not come again.
+    /// Runs the function for a lead; the queue message must not fail.
     pub(crate) async fn wake(&self, id: LeadId) {
         assert_eq!(self.run(&[task(id)]).await, Vec::<String>::new());
     }
 
-    /// Runs the function with these messages; the numbers of those that are to come again.
+    /// Runs the function with these messages. Returns the numbers of the failed ones.
     pub(crate) async fn run(&self, bodies: &[String]) -> Vec<String> {
         failed_messages(self.engine.handle(self.event(bodies)).await.unwrap())
     }
@@ -171,7 +171,7 @@ impl<P: Provider + Clone> Sender<P> {
         queue_event("lead-sender.json", bodies, context(self.store().now(), TIMEOUT))
     }
 
-    /// What the sweeper finds if nobody comes before: that is also what queue messages were lost of.
+    /// The leads that the sweeper finds without an earlier visit, including those of lost queue messages.
     pub(crate) async fn rescued(&self) -> Vec<LeadId> {
         let due = self.world.db.due_after(LaneKind::Lead, FIRST_DUE + Duration::from_secs(30)).await;
         due.into_iter().map(lead_of).collect()
@@ -182,7 +182,7 @@ impl<P: Provider + Clone> Sender<P> {
         self.world.db.due(LaneKind::Lead).await.into_iter().map(lead_of).collect()
     }
 
-    /// How many rows of a kind a table has.
+    /// The number of rows of a kind in a table.
     pub(crate) fn kinds(&self, table: Table, kind: &str) -> usize {
         self.world.db.rows(table).iter().filter(|row| row["kind"]["S"] == kind).count()
     }
@@ -193,7 +193,7 @@ impl<P: Provider + Clone> Sender<P> {
         self.world.db.rows(Table::Leads).into_iter().find(|row| row["pk"]["S"] == pk).unwrap()
     }
 
-    /// Nothing is left to be done about a lead, and nobody comes to look: neither after it nor into its conversation.
+    /// Checks that neither the lead nor its conversation is due or leased.
     pub(crate) fn assert_idle(&self, id: LeadId) {
         let row = self.row(id);
         for name in ["dueAt", "dueShard", "lease", "leaseUntil"] {
@@ -213,7 +213,7 @@ fn lead_of(lane: LaneId) -> LeadId {
     }
 }
 
-/// The message that wakes a lead.
+/// The queue message of a lead.
 pub(crate) fn task(id: LeadId) -> String {
     format!(r#"{{"lane":"lead","workspaceId":"{}","leadId":"{id}"}}"#, World::WORKSPACE)
 }
@@ -241,7 +241,7 @@ pub(crate) fn suppressed(word: &str) -> (LeadState, Option<String>) {
     (LeadState::Suppressed, Some(word.to_owned()))
 }
 
-/// How a lead's message stands when its lead stands so.
+/// The state of a lead's message for this state of the lead.
 pub(crate) fn said((state, error): (LeadState, Option<String>)) -> Option<(MessageStatus, Option<String>)> {
     let status = match state {
         LeadState::Queued | LeadState::Sending => MessageStatus::Sending,

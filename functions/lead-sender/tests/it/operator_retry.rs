@@ -1,4 +1,4 @@
-//! What an operator has tried once more.
+//! Leads that an operator retries.
 
 use domain::{LeadState, Timestamp};
 use harness::TestClock;
@@ -8,7 +8,7 @@ use crate::{SENT, Sender, failed, said, secs, suppressed, task, unknown};
 use harness::{ACCEPTED, NO_ANSWER, answered};
 
 #[tokio::test]
-async fn a_lead_whose_end_is_unknown_or_bad_is_sent_once_more_in_the_same_conversation() {
+async fn an_unknown_or_failed_lead_is_sent_again_in_the_same_conversation() {
     for (ending, before) in [(NO_ANSWER, unknown("NO_ANSWER")), (answered(400, 131_026), failed("131026"))] {
         let sender = Sender::start().await;
         let id = sender.lead().await;
@@ -22,17 +22,17 @@ async fn a_lead_whose_end_is_unknown_or_bad_is_sent_once_more_in_the_same_conver
         let queued = sender.try_again(id).await.unwrap();
         assert_eq!(sender.stored(id).await, queued);
         assert_eq!((queued.state, queued.error, queued.opened), (LeadState::Queued, None, true));
-        assert_eq!(sender.part(id).await, said(before), "its message does not go back");
+        assert_eq!(sender.part(id).await, said(before), "the message keeps its state");
         assert_eq!(sender.due().await, [id]);
         sender.wake(id).await;
         assert_eq!((sender.state(id).await, sender.part(id).await), (SENT, said(SENT)));
-        assert_eq!(tables.map(|table| sender.world.db.rows(table).len()), rows, "nothing is made twice");
+        assert_eq!(tables.map(|table| sender.world.db.rows(table).len()), rows, "nothing is created twice");
         let last = sender.stored(id).await;
         assert_eq!(
             (last.contact, last.conversation, last.message),
             (first.contact, first.conversation, first.message)
         );
-        assert_eq!(last.version, 6, "QUEUED, SENDING, its end, QUEUED, SENDING, SENT");
+        assert_eq!(last.version, 6, "QUEUED, SENDING, its outcome, QUEUED, SENDING, SENT");
         let message = sender.message(id).await.unwrap();
         assert_eq!((message.version, message.parts[0].error.clone()), (3, None));
         assert_eq!(message.parts[0].provider_message_id.as_deref(), Some("wamid.2"));
@@ -42,7 +42,7 @@ async fn a_lead_whose_end_is_unknown_or_bad_is_sent_once_more_in_the_same_conver
 }
 
 #[tokio::test]
-async fn one_that_could_not_be_sent_opens_its_conversation_then() {
+async fn a_lead_that_could_not_be_sent_creates_its_conversation_at_the_retry() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.change_capture(|capture| capture.template = None).await;
@@ -57,7 +57,7 @@ async fn one_that_could_not_be_sent_opens_its_conversation_then() {
 }
 
 #[tokio::test]
-async fn nothing_else_is_tried_again() {
+async fn a_lead_in_any_other_state_is_not_retried() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     assert!(sender.try_again(id).await.is_none(), "QUEUED");
@@ -76,7 +76,7 @@ async fn nothing_else_is_tried_again() {
 }
 
 #[tokio::test]
-async fn what_is_less_certain_than_before_leaves_the_message_as_it_was_and_the_lead_tells() {
+async fn a_less_certain_outcome_changes_only_the_lead() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.provider.ends(answered(400, 131_026)).ends(NO_ANSWER);
@@ -89,7 +89,7 @@ async fn what_is_less_certain_than_before_leaves_the_message_as_it_was_and_the_l
 }
 
 #[tokio::test]
-async fn two_operators_at_once_have_it_tried_once() {
+async fn two_concurrent_operators_cause_one_retry() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.provider.ends(NO_ANSWER).ends(ACCEPTED);
@@ -105,7 +105,7 @@ async fn two_operators_at_once_have_it_tried_once() {
 }
 
 #[tokio::test]
-async fn its_day_begins_anew() {
+async fn the_retry_schedule_of_a_day_starts_anew() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.provider.ends(NO_ANSWER).ends(provider::Ending::NeverConnected);

@@ -1,4 +1,4 @@
-//! The function with its real client against the simulator of the provider, lead by lead.
+//! Tests the function and its real client with the provider simulator, one lead at a time.
 
 use domain::LeadState;
 use local::simulator;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::{SENT, Sender, failed, secs, task, unknown};
 
 #[tokio::test]
-async fn every_behaviour_of_the_simulator_ends_as_decided() {
+async fn every_behaviour_of_the_simulator_has_its_outcome() {
     let simulator = simulator::Provider::start(0).await.unwrap();
     let client = Client::new(&simulator.url(), "v23.0", std::time::Duration::from_millis(300)).unwrap();
     let sender = Sender::with(client).await;

@@ -1,6 +1,6 @@
-//! Random days of some leads: the provider and the database fail as they like, senders die, two come at once, contacts
-//! come up and change, an operator has some tried again. Whatever happens, nobody is written to twice but by the
-//! operator's will, and nothing is lost silently.
+//! Random histories of some leads: the provider and the database fail, senders die or run concurrently, contacts
+//! appear and change, and an operator retries leads. No recipient gets a message twice without an operator's retry,
+//! and no lead is lost silently.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,24 +13,25 @@ use store::Table;
 
 use crate::{Sender, said, secs, task};
 
-/// What happens next.
+/// A random step.
 #[derive(Clone, Debug)]
 enum Happens {
-    /// A sender comes to a lead, and may die at one of its calls. Calls of the provider end so, then well.
+    /// A sender processes a lead, and may die at one of its calls. Provider calls have these outcomes, and then
+    /// succeed.
     Wake { lead: usize, dies: Option<(usize, bool)>, endings: Vec<Ending> },
-    /// Tasks of all leads come in one batch, that of one of them twice, and another batch at the same time.
+    /// One batch has the queue messages of all leads, one of them twice. Another batch runs concurrently.
     Storm { twice: usize, endings: Vec<Ending> },
-    /// The database fails so often.
+    /// The database fails this number of times.
     Fails { lead: usize, operation: &'static str, fault: Fault, times: usize },
-    /// Somebody makes a contact of a lead's number, or gives that contact a name.
+    /// Someone creates a contact with a lead's number, or gives it a name.
     Contact { lead: usize },
-    /// An operator has a lead tried again, if that may be.
+    /// An operator retries a lead, if its state allows it.
     Again { lead: usize },
-    /// Capture is disabled, or enabled again.
+    /// Lead capture is disabled or enabled.
     Switched,
-    /// The sweeper wakes a sender for whatever is due.
+    /// The sweeper queues the due leads.
     Sweep,
-    /// Time goes by, in seconds.
+    /// The time advances by this number of seconds.
     Later(u64),
 }
 
@@ -71,7 +72,7 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-/// A provider that remembers how each call ended, if it did.
+/// A provider that records each call and its outcome, if it had one.
 #[derive(Clone, Default)]
 struct Remembers(Arc<Mutex<Memory>>);
 
@@ -103,7 +104,7 @@ impl Provider for Remembers {
 struct Days {
     sender: Sender<Remembers>,
     leads: Vec<LeadId>,
-    /// At which numbers of calls an operator wanted the lead tried again.
+    /// The numbers of calls at which an operator retried the lead.
     again: Vec<Vec<usize>>,
     troubled: bool,
 }
@@ -194,7 +195,7 @@ impl Days {
         }
     }
 
-    /// All is well again, and the sweeper looks after the rest.
+    /// Ends all failures. The sweeper processes the rest.
     async fn end(&self) {
         self.provider_ends(vec![]);
         for _ in 0..4 {
@@ -221,7 +222,7 @@ impl Days {
             let not_taken = last.is_none_or(|last| {
                 matches!(last, Meaning::Retry | Meaning::Throttled | Meaning::RecipientThrottled)
             });
-            // What was tried again may have ended before it came to a call.
+            // A retry may have ended before its call.
             let tried_again = self.again[at].contains(&calls.len());
             let expected = match (lead.state, error) {
                 (LeadState::Sent, None) => last == Some(Meaning::Accepted),
@@ -262,7 +263,7 @@ proptest! {
     #![proptest_config(Config { cases: 48, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn nobody_is_written_to_twice_and_nothing_is_lost(history in prop::collection::vec(happens(), 1..40)) {
+    fn no_recipient_gets_a_message_twice_and_no_lead_is_lost(history in prop::collection::vec(happens(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(live(history))?;
     }

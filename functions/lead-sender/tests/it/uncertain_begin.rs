@@ -1,4 +1,4 @@
-//! Beginnings of calls of which the sender does not know whether they were recorded.
+//! Begins of calls of which the sender does not know whether they were recorded.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use store::Table;
 
 use crate::{FIRST_DUE, INTERRUPTED, LEASE, SENT, Sender, said, secs, task, unknown};
 
-/// Longer than it is tried to record that a call begins.
+/// Longer than the time limit to record a begin.
 const BEGIN: Duration = Duration::from_secs(5);
 
 const FAULTS: [Fault; 5] =
     [Fault::AnswerLost, Fault::Throttled, Fault::Unreachable, Fault::Conflict, Fault::ItemThrottled];
 
-/// A lead that is to be called for the first time or once more, and the operation by which that begins.
+/// A lead before its first call or a later one, and the operation that records the begin.
 async fn scene(first: bool) -> (Sender, LeadId, &'static str) {
     let sender = Sender::start().await;
     let id = sender.lead().await;
@@ -33,8 +33,8 @@ async fn scene(first: bool) -> (Sender, LeadId, &'static str) {
     (sender, id, "UpdateItem")
 }
 
-/// Runs the function while every beginning fails so; `first` comes when one was tried, `then` when it is given up
-/// to record it.
+/// Runs the function while every begin fails with this fault. `first` runs after one was tried, and `then` after the
+/// time limit to record it.
 async fn run(
     (sender, id, operation): &(Sender, LeadId, &str),
     fault: Fault,
@@ -42,7 +42,7 @@ async fn run(
     then: impl FnOnce(),
 ) -> Vec<String> {
     let trouble = async {
-        // The lease is the first update.
+        // The first update is the lease.
         sender.world.db.begun("GetItem", 1).await;
         sender.world.db.fail(operation, fault, 100_000);
         sender.world.db.begun(operation, if *operation == "UpdateItem" { 2 } else { 1 }).await;
@@ -55,7 +55,7 @@ async fn run(
 }
 
 #[tokio::test]
-async fn a_first_beginning_that_is_not_known_to_be_recorded_is_taken_back_and_the_call_made_once() {
+async fn an_uncertain_first_begin_is_reverted_and_the_call_is_made_once() {
     join_all(FAULTS.map(async |fault| {
         let scene = scene(true).await;
         let (sender, id, _) = &scene;
@@ -80,16 +80,16 @@ async fn a_first_beginning_that_is_not_known_to_be_recorded_is_taken_back_and_th
 }
 
 #[tokio::test]
-async fn a_later_beginning_that_is_not_known_to_be_recorded_is_taken_back_and_the_call_made_once() {
+async fn an_uncertain_later_begin_is_reverted_and_the_call_is_made_once() {
     join_all(FAULTS[..4].iter().map(async |fault| {
         let scene = scene(false).await;
         let (sender, id, _) = &scene;
         let before = sender.stored(*id).await;
         let healed = || sender.world.db.heal();
         assert_eq!(run(&scene, *fault, || (), healed).await, Vec::<String>::new(), "{fault:?}");
-        assert_eq!(sender.provider.calls().len(), 1, "the one before");
+        assert_eq!(sender.provider.calls().len(), 1, "only the earlier call");
         let progress = sender.stored(*id).await.progress;
-        // That it begins takes the moment off before which it is not to.
+        // The begin clears the time before which the lead must not be tried.
         let next_at = before.progress.next_at.filter(|_| *fault != Fault::AnswerLost);
         assert_eq!(progress, Progress { next_at, ..before.progress }, "{fault:?}");
         assert_eq!((sender.sqs.take().len(), sender.rescued().await), (1, vec![*id]), "{fault:?}");
@@ -102,23 +102,23 @@ async fn a_later_beginning_that_is_not_known_to_be_recorded_is_taken_back_and_th
 }
 
 #[tokio::test]
-async fn a_beginning_that_cannot_be_taken_back_either_is_decided_by_the_leases_end() {
+async fn a_begin_that_cannot_be_reverted_is_decided_when_the_lease_ends() {
     for first in [true, false] {
         join_all([Fault::AnswerLost, Fault::Throttled, Fault::Unreachable].map(async |fault| {
             let scene = scene(first).await;
             let (sender, id, _) = &scene;
             let (db, called) = (&sender.world.db, sender.provider.calls().len());
-            // While it is begun the function's time comes to its end: nothing more is tried for long.
+            // The begin takes the function's remaining time, so only a short time is left for writes.
             let over = || {
                 db.clock().advance(secs(59));
-                // Nothing of the taking back gets through.
+                // No part of the revert succeeds.
                 if first {
                     db.fail("UpdateItem", Fault::Unreachable, 100_000);
                 }
             };
             assert_eq!(run(&scene, fault, over, || ()).await, ["0"], "{fault:?}");
             db.heal();
-            // An undoing is one write, which is carried out though its answer is lost.
+            // The revert is one write, which takes effect although its answer is lost.
             let stands = sender.stored(*id).await.progress.calling.is_some();
             assert_eq!(stands, first && fault == Fault::AnswerLost, "{fault:?}");
             db.clock().advance(LEASE + FIRST_DUE);
@@ -133,7 +133,7 @@ async fn a_beginning_that_cannot_be_taken_back_either_is_decided_by_the_leases_e
 }
 
 #[tokio::test]
-async fn whoever_dies_while_a_beginning_is_taken_back_leaves_it_to_the_leases_end() {
+async fn a_crash_during_the_revert_is_decided_when_the_lease_ends() {
     join_all([Death::Before, Death::After].map(async |death| {
         let (sender, id, operation) = scene(true).await;
         let db = &sender.world.db;
@@ -147,7 +147,7 @@ async fn whoever_dies_while_a_beginning_is_taken_back_leaves_it_to_the_leases_en
         };
         let tasks = [task(id)];
         tokio::select! {
-            _ = sender.run(&tasks) => panic!("it lives"),
+            _ = sender.run(&tasks) => panic!("the sender did not die"),
             () = trouble => {}
         }
         db.revive();
@@ -164,7 +164,7 @@ async fn whoever_dies_while_a_beginning_is_taken_back_leaves_it_to_the_leases_en
 }
 
 #[tokio::test]
-async fn a_beginning_that_is_refused_for_good_is_taken_back_and_its_task_comes_again() {
+async fn a_begin_that_is_always_refused_is_reverted_and_its_message_is_repeated() {
     let (sender, id, _) = scene(true).await;
     let lead = sender.stored(id).await;
     let external = World::external(lead.contact, crate::LINE);

@@ -1,4 +1,4 @@
-//! How calls end, and what follows.
+//! Call outcomes and their effects.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn after(seconds: u64) -> Timestamp {
 }
 
 #[tokio::test]
-async fn each_ending_leaves_the_part_as_decided_and_the_next_one_goes_on() {
+async fn each_call_outcome_sets_the_state_of_the_part_and_the_next_one_is_sent() {
     for (ending, expected) in [
         (ACCEPTED, sent(1).remove(0)),
         (answered(400, 131_026), failed("131026")),
@@ -59,7 +59,7 @@ async fn each_ending_leaves_the_part_as_decided_and_the_next_one_goes_on() {
 }
 
 #[tokio::test]
-async fn an_acceptance_that_names_no_message_is_unknown() {
+async fn an_acceptance_without_a_message_id_is_unknown() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -70,7 +70,7 @@ async fn an_acceptance_that_names_no_message_is_unknown() {
 }
 
 #[tokio::test]
-async fn what_was_not_taken_waits_holds_up_what_follows_and_is_then_sent() {
+async fn a_refused_part_waits_delays_the_following_parts_and_is_then_sent() {
     for ending in [NOT_TAKEN, answered(500, 1), answered(503, 131_016)] {
         let sender = Sender::start().await;
         let customer = sender.customer("+12025550101").await;
@@ -94,7 +94,7 @@ async fn what_was_not_taken_waits_holds_up_what_follows_and_is_then_sent() {
         assert_eq!(sender.lane()["dueAt"]["N"], after(150).as_millis().to_string());
         assert!(sender.lane().get("lease").is_none());
 
-        // A wake too early calls nobody, and waits for the rest.
+        // A visit that is too early makes no call and queues the next visit for the remaining time.
         sender.world.db.clock().set(after(20));
         sender.wake().await;
         assert_eq!((sender.provider.calls().len(), sender.sqs.take()[0].delay), (1, 10));
@@ -109,7 +109,7 @@ async fn what_was_not_taken_waits_holds_up_what_follows_and_is_then_sent() {
 }
 
 #[tokio::test]
-async fn a_part_that_is_never_taken_follows_the_whole_schedule_and_is_given_up_after_a_day() {
+async fn a_part_that_is_never_accepted_fails_after_the_whole_schedule_of_a_day() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -124,7 +124,7 @@ async fn a_part_that_is_never_taken_follows_the_whole_schedule_and_is_given_up_a
         assert_eq!(message.progress.next_at, Some(after(at)), "after {at} s");
         let queued: Vec<u64> = sender.sqs.take().iter().map(|queued| queued.delay).collect();
         assert_eq!(queued, if wait <= 900 { vec![wait] } else { vec![] }, "later ones come by the sweeper");
-        // What the queue brings the sweeper brings later, should the message be lost.
+        // The sweeper finds the lane later than the queue would deliver its message, in case the message is lost.
         let due_at = if wait <= 900 { after(at).plus(FIRST_DUE) } else { after(at) };
         sender.world.db.clock().set(Timestamp::from_millis(due_at.as_millis() - 1));
         assert_eq!(sender.due().await, Vec::<String>::new());
@@ -136,13 +136,13 @@ async fn a_part_that_is_never_taken_follows_the_whole_schedule_and_is_given_up_a
     sender.provider.ends(NOT_TAKEN);
     sender.wake().await;
     assert_eq!(sender.parts(first).await, [failed("GIVEN_UP")]);
-    assert_eq!(sender.parts(second).await, sent(1), "and the next one goes on");
+    assert_eq!(sender.parts(second).await, sent(1), "the next part is sent");
     assert_eq!(sender.provider.calls().len(), 12);
     sender.assert_idle(2);
 }
 
 #[tokio::test]
-async fn throttling_waits_without_counting_and_the_waits_grow_to_the_last_which_repeats() {
+async fn throttling_counts_no_failure_and_its_waits_grow_up_to_the_last() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -168,7 +168,7 @@ async fn throttling_waits_without_counting_and_the_waits_grow_to_the_last_which_
 }
 
 #[tokio::test]
-async fn each_part_begins_its_schedule_anew() {
+async fn each_part_has_its_own_retry_schedule() {
     let sender = Sender::start().await;
     let (one, other) = (sender.customer("+12025550101").await, sender.customer("+12025550102").await);
     let conversation = sender.conversation(&[&one, &other]).await;
@@ -187,7 +187,7 @@ async fn each_part_begins_its_schedule_anew() {
 }
 
 #[tokio::test]
-async fn a_queue_that_takes_nothing_leaves_the_rest_to_the_sweeper() {
+async fn the_sweeper_queues_a_conversation_that_the_queue_refused() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -203,7 +203,7 @@ async fn a_queue_that_takes_nothing_leaves_the_rest_to_the_sweeper() {
 }
 
 #[tokio::test]
-async fn what_is_needed_and_cannot_be_read_counts_as_not_taken() {
+async fn unreadable_data_counts_as_a_refused_call() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -227,7 +227,7 @@ async fn what_is_needed_and_cannot_be_read_counts_as_not_taken() {
 }
 
 #[tokio::test]
-async fn an_end_whose_record_is_held_up_is_recorded_and_the_call_not_repeated() {
+async fn a_delayed_outcome_is_recorded_and_the_call_is_not_repeated() {
     for fault in
         [Fault::Throttled, Fault::AnswerLost, Fault::Unreachable, Fault::Conflict, Fault::ItemThrottled]
     {
@@ -244,13 +244,13 @@ async fn an_end_whose_record_is_held_up_is_recorded_and_the_call_not_repeated() 
 }
 
 #[tokio::test]
-async fn a_beginning_whose_answer_is_lost_is_recognised_and_called_once() {
+async fn a_begin_with_a_lost_answer_is_recognised_and_called_once() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
     let id = sender.say(&conversation, "hello").await;
     let lose = async {
-        // The lane's lease is the first update; the beginning of the call is the next.
+        // The first update is the lane's lease. The second is the begin of the call.
         sender.world.db.begun("GetItem", 1).await;
         sender.world.db.fail("UpdateItem", Fault::AnswerLost, 4);
     };
@@ -261,19 +261,19 @@ async fn a_beginning_whose_answer_is_lost_is_recognised_and_called_once() {
 }
 
 #[tokio::test]
-async fn an_end_that_cannot_be_recorded_is_unknown_to_whoever_comes_next() {
+async fn an_outcome_that_cannot_be_recorded_becomes_unknown_in_the_next_visit() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
     let id = sender.say(&conversation, "hello").await;
-    // The call takes all of the time but a little: nothing is tried for long.
+    // The call takes almost all of the remaining time, so only a short time is left for writes.
     let clock = sender.world.db.clock().clone();
     sender.provider.then(Reaction::Takes(clock.clone(), secs(59), ACCEPTED));
     sender.world.db.fail("TransactWriteItems", Fault::Throttled, 3);
     assert_eq!(sender.run(&[task(CONVERSATION)]).await, ["0"]);
     assert_eq!(sender.parts(id).await, [(MessageStatus::Sending, None)]);
 
-    assert_eq!(sender.rescued().await, [CONVERSATION], "nobody is lost");
+    assert_eq!(sender.rescued().await, [CONVERSATION], "the conversation is still due");
     sender.wake().await;
     assert_eq!(sender.parts(id).await, [unknown("INTERRUPTED")]);
     assert_eq!(sender.provider.calls().len(), 1);
@@ -281,7 +281,7 @@ async fn an_end_that_cannot_be_recorded_is_unknown_to_whoever_comes_next() {
 }
 
 #[tokio::test]
-async fn no_call_is_begun_that_could_outlast_the_function() {
+async fn no_call_begins_that_could_outlast_the_function() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -293,7 +293,7 @@ async fn no_call_is_begun_that_could_outlast_the_function() {
     assert_eq!((sender.parts(first).await, sender.provider.calls().len()), (sent(1), 1));
     assert_eq!(sender.parts(second).await, [(MessageStatus::Queued, None)]);
     let queued = sender.sqs.take();
-    assert_eq!((queued.len(), queued[0].delay), (1, 0), "somebody else goes on at once");
+    assert_eq!((queued.len(), queued[0].delay), (1, 0), "another visit continues at once");
     assert_eq!(sender.rescued().await, [CONVERSATION]);
     sender.wake().await;
     assert_eq!(sender.parts(second).await, sent(1));
@@ -301,7 +301,7 @@ async fn no_call_is_begun_that_could_outlast_the_function() {
 }
 
 #[tokio::test]
-async fn a_call_is_not_made_when_its_beginning_took_the_time_it_needs() {
+async fn no_call_is_made_if_its_begin_took_the_time_it_needs() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -327,7 +327,7 @@ async fn a_call_is_not_made_when_its_beginning_took_the_time_it_needs() {
 }
 
 #[tokio::test]
-async fn a_function_whose_times_cannot_work_together_does_nothing() {
+async fn a_function_with_conflicting_time_limits_does_nothing() {
     let mut sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -344,7 +344,7 @@ async fn a_function_whose_times_cannot_work_together_does_nothing() {
 }
 
 #[tokio::test]
-async fn a_sender_that_stood_still_beyond_its_lease_neither_repeats_nor_overwrites() {
+async fn a_sender_that_paused_beyond_its_lease_neither_repeats_nor_overwrites() {
     let sender = Sender::start().await;
     let (one, other) = (sender.customer("+12025550101").await, sender.customer("+12025550102").await);
     let conversation = sender.conversation(&[&one, &other]).await;
@@ -360,6 +360,6 @@ async fn a_sender_that_stood_still_beyond_its_lease_neither_repeats_nor_overwrit
     };
     tokio::join!(sender.wake(), other);
     assert_eq!(sender.parts(id).await, [unknown("INTERRUPTED"), sent(1).remove(0)]);
-    assert_eq!(sender.provider.calls().len(), 2, "one call a part");
+    assert_eq!(sender.provider.calls().len(), 2, "one call for each part");
     sender.assert_idle(1);
 }

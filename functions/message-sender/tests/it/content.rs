@@ -1,4 +1,4 @@
-//! What is sent: texts, files, templates, answers; and what cannot be sent at all.
+//! The content of messages: texts, files, templates, answers, and content that cannot be sent.
 
 use domain::media::{Attached, FileName};
 use domain::settings::template::{ContactField, ParameterValue, Parameters, Requested, Source, Variable};
@@ -27,7 +27,7 @@ fn file(file_type: FileType, content_type: &str, name: &str, n: u128) -> Attache
 }
 
 #[tokio::test]
-async fn a_text_is_sent_in_seven_trips_and_is_then_sent() {
+async fn a_text_is_sent_in_seven_round_trips() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -37,7 +37,7 @@ async fn a_text_is_sent_in_seven_trips_and_is_then_sent() {
     let event = LambdaEvent::new(event, context(sender.store().now(), crate::TIMEOUT));
     assert!(sender.engine.handle(event).await.unwrap().batch_item_failures.is_empty());
     let calls = sender.world.db.calls();
-    assert_eq!(trips(&calls), 7, "lease, entries, message, what it needs, beginning, end, lane given back");
+    assert_eq!(trips(&calls), 7, "lease, entries, message, its data, begin, outcome, release");
     assert_eq!(calls.len(), 11, "five of them at the same time");
 
     let calls = sender.provider.calls();
@@ -56,7 +56,7 @@ async fn a_text_is_sent_in_seven_trips_and_is_then_sent() {
 }
 
 #[tokio::test]
-async fn another_part_costs_three_trips_and_another_message_four() {
+async fn another_part_costs_three_round_trips_and_another_message_four() {
     let sender = Sender::start().await;
     let (one, other) = (sender.customer("+12025550101").await, sender.customer("+12025550102").await);
     let conversation = sender.conversation(&[&one, &other]).await;
@@ -64,12 +64,12 @@ async fn another_part_costs_three_trips_and_another_message_four() {
     sender.say(&conversation, "two").await;
     sender.world.db.forget_calls();
     sender.wake().await;
-    assert_eq!(trips(&sender.world.db.calls()), 3 + 2 * (1 + 2 * 3), "what surrounds them, messages, parts");
+    assert_eq!(trips(&sender.world.db.calls()), 3 + 2 * (1 + 2 * 3), "the visit, messages, parts");
     assert_eq!(sender.provider.calls().len(), 4);
 }
 
 #[tokio::test]
-async fn files_go_by_links_signed_now_with_caption_and_name_where_they_have_one() {
+async fn files_are_sent_as_newly_signed_links_with_their_caption_and_name() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -119,7 +119,7 @@ async fn files_go_by_links_signed_now_with_caption_and_name_where_they_have_one(
 }
 
 #[tokio::test]
-async fn a_text_too_long_for_a_caption_goes_before_the_files() {
+async fn a_text_too_long_for_a_caption_is_sent_before_the_files() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -143,7 +143,7 @@ fn requested(template: TemplateId, parameters: &[(&str, &str)]) -> Requested {
 }
 
 #[tokio::test]
-async fn a_template_is_filled_for_each_recipient_when_it_is_sent() {
+async fn a_template_is_filled_for_each_recipient_at_the_time_of_sending() {
     let sender = Sender::start().await;
     let template = sender
         .world
@@ -187,7 +187,7 @@ async fn a_template_is_filled_for_each_recipient_when_it_is_sent() {
 }
 
 #[tokio::test]
-async fn an_answer_names_what_its_recipient_got_of_the_message() {
+async fn an_answer_refers_to_the_part_that_its_recipient_got() {
     let sender = Sender::start().await;
     let (one, other) = (sender.customer("+12025550101").await, sender.customer("+12025550102").await);
     let conversation = sender.conversation(&[&one, &other]).await;
@@ -203,7 +203,7 @@ async fn an_answer_names_what_its_recipient_got_of_the_message() {
 }
 
 #[tokio::test]
-async fn an_internal_note_is_sent_to_nobody() {
+async fn an_internal_note_is_not_sent() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -216,7 +216,7 @@ async fn an_internal_note_is_sent_to_nobody() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_fails_without_a_call_and_holds_up_nobody() {
+async fn unsendable_content_fails_without_a_call_and_delays_nothing() {
     let sender = Sender::start().await;
     let (silent, customer) = (sender.world.contact(|_| ()).await, sender.customer("+12025550102").await);
     let conversation = sender.conversation(&[&silent, &customer]).await;
@@ -229,7 +229,7 @@ async fn what_cannot_be_sent_fails_without_a_call_and_holds_up_nobody() {
 }
 
 #[tokio::test]
-async fn a_line_that_is_gone_fails_what_was_to_go_through_it() {
+async fn a_part_of_a_deleted_line_fails() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -245,7 +245,7 @@ async fn a_line_that_is_gone_fails_what_was_to_go_through_it() {
 }
 
 #[tokio::test]
-async fn a_template_that_is_gone_or_lacks_a_value_fails_and_the_next_one_is_sent() {
+async fn a_template_that_is_deleted_or_lacks_a_value_fails_and_the_next_one_is_sent() {
     let sender = Sender::start().await;
     let nameless = sender
         .world
@@ -277,7 +277,7 @@ async fn a_template_that_is_gone_or_lacks_a_value_fails_and_the_next_one_is_sent
 }
 
 #[tokio::test]
-async fn a_conversation_that_was_blocked_meanwhile_is_sent_nothing() {
+async fn a_conversation_blocked_in_between_gets_no_message() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let template = sender.world.template(|_| ()).await;
@@ -291,12 +291,12 @@ async fn a_conversation_that_was_blocked_meanwhile_is_sent_nothing() {
     assert_eq!(changed.unwrap(), store::Changed::Done);
     sender.wake().await;
     assert_eq!((sender.parts(id).await, sender.provider.calls()), (vec![failed("BLOCKED")], vec![]));
-    assert_eq!(sender.rows("M#"), 2, "the step became a message, for the record");
+    assert_eq!(sender.rows("M#"), 2, "the step became a message");
     sender.assert_idle(2);
 }
 
 #[tokio::test]
-async fn a_line_without_a_token_is_waited_for() {
+async fn a_part_waits_for_the_token_of_its_line() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;

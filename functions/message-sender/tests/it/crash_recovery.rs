@@ -1,4 +1,4 @@
-//! A sender that dies at any of its calls of the database: nobody is written to twice, and nothing is lost silently.
+//! Crash recovery at every database call: no recipient gets a message twice, and no message is lost silently.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use store::Table;
 
 use crate::{CONVERSATION, INTERRUPTED, LEASE, Sender};
 
-/// Lets a sender die at each of its calls in turn, and looks at what others make of what it left.
+/// Lets a sender die at each of its calls in turn, and checks how later visits recover.
 async fn at_each_call(parts: usize, prepare: impl AsyncFn(&Sender)) {
     for death in [Death::Before, Death::After] {
         let mut survived = false;
@@ -31,12 +31,13 @@ async fn at_each_call(parts: usize, prepare: impl AsyncFn(&Sender)) {
                 break;
             }
         }
-        // Once for each part: before its call, as its beginning was recorded, or after it, as its end was not.
+        // Each part can have an unknown outcome once: either before its call with the begin recorded, or after it
+        // with the outcome not recorded.
         assert_eq!(unknown, parts, "{death:?}");
     }
 }
 
-/// The lease ends, and the sweeper wakes others until nothing is due.
+/// The lease ends, and the sweeper queues the conversation until nothing is due.
 async fn recover(sender: &Sender) {
     for _ in 0..3 {
         sender.world.db.clock().advance(LEASE + crate::FIRST_DUE);
@@ -45,7 +46,7 @@ async fn recover(sender: &Sender) {
         }
         sender.wake().await;
     }
-    panic!("it is due for ever: {}", sender.lane());
+    panic!("the lane stays due: {}", sender.lane());
 }
 
 /// Counts the parts that are UNKNOWN.
@@ -73,7 +74,7 @@ fn check(sender: &Sender, parts: usize, death: Death, survived: bool, at: &str) 
             other => panic!("{at}: {other:?}"),
         }
     }
-    assert!(unknown <= usize::from(!survived), "{at}: one call was under way at most");
+    assert!(unknown <= usize::from(!survived), "{at}: at most one call was in flight");
     let called = match death {
         Death::Before => sent + unknown,
         Death::After => sent,
@@ -116,7 +117,7 @@ async fn in_the_middle_of_an_onboarding_plan() {
         let id = ConversationId::parse(CONVERSATION).unwrap();
         let conversation = sender.conversation_with(id, &[&customer], &steps).await;
         sender.say(&conversation, "hello").await;
-        // A lost wake: whoever dies first does so under the sweeper's.
+        // The queue message is lost, so the first visit that dies is one that the sweeper queued.
         sender.world.db.clock().advance(Duration::from_secs(1));
     })
     .await;

@@ -1,4 +1,4 @@
-//! Lines that the provider asks to slow down.
+//! Lines that the provider throttles.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn after(seconds: u64) -> Timestamp {
 }
 
 impl Sender {
-    /// A conversation with a customer of its own on that line, into which something is said.
+    /// A conversation on that line with its own customer, and a message in it.
     async fn said(&self, number: u128, line: &str) -> (Conversation, MessageId) {
         let phone = format!("+1202555{number:04}");
         let contact = self.world.contact(|contact| contact.cellphone = Cellphone::parse(&phone).ok()).await;
@@ -55,7 +55,7 @@ impl Sender {
         rows.into_iter().find(|row| row["pk"]["S"] == pk && row["sk"]["S"] == sk).unwrap()
     }
 
-    /// When a conversation is looked after next.
+    /// When the lane of a conversation is due.
     fn due_at(&self, (conversation, _): &(Conversation, MessageId)) -> Timestamp {
         let lane = self.row_of(conversation, "L");
         assert!(lane.get("lease").is_none(), "{lane}");
@@ -69,7 +69,7 @@ impl Sender {
 }
 
 #[tokio::test]
-async fn a_line_that_is_throttled_keeps_its_other_conversations_from_calling_until_then() {
+async fn a_throttled_line_delays_the_calls_of_its_other_conversations() {
     let sender = Sender::start().await;
     sender.world.line("2", |_| ()).await;
     let (first, second) = (sender.said(1, LINE).await, sender.said(2, LINE).await);
@@ -85,7 +85,7 @@ async fn a_line_that_is_throttled_keeps_its_other_conversations_from_calling_unt
     sender.world.db.clock().set(after(1));
     sender.world.db.forget_calls();
     sender.visit(&second).await;
-    assert_eq!(sender.provider.calls().len(), 1, "nothing is called");
+    assert_eq!(sender.provider.calls().len(), 1, "no call is made");
     assert_eq!(
         sender.row_of(&second.0, &format!("M#{}", second.1)),
         row,
@@ -93,16 +93,16 @@ async fn a_line_that_is_throttled_keeps_its_other_conversations_from_calling_unt
     );
     assert_eq!(sender.of(&second).await, message);
     let writes: f64 = sender.world.db.calls().iter().map(|call| call.write_units).sum();
-    // The sweeper comes should the queue's message be lost.
+    // The sweeper finds the lane if the queue message is lost.
     let due_at = sender.due_at(&second).minus(FIRST_DUE);
     assert!(due_at >= after(5) && due_at <= after(10), "{due_at}");
     let queued = sender.sqs.take();
     let waits = due_at.since(sender.store().now()).as_millis().div_ceil(1_000);
     assert_eq!((queued.len(), u128::from(queued[0].delay)), (1, waits));
-    assert_eq!(writes, 4.0, "lease and release of the lane, which stands in the due index");
+    assert_eq!(writes, 4.0, "lease and release of the lane, which is in the due index");
 
     sender.visit(&elsewhere).await;
-    assert_eq!(sender.of(&elsewhere).await.status(), MessageStatus::Sent, "another line is not concerned");
+    assert_eq!(sender.of(&elsewhere).await.status(), MessageStatus::Sent, "another line is not affected");
 
     sender.world.db.clock().set(due_at);
     sender.visit(&second).await;
@@ -114,7 +114,7 @@ async fn a_line_that_is_throttled_keeps_its_other_conversations_from_calling_unt
 }
 
 #[tokio::test]
-async fn at_the_very_moment_until_which_it_was_put_off_a_line_is_called_again() {
+async fn a_line_is_called_again_exactly_when_its_wait_ends() {
     let sender = Sender::start().await;
     let (first, second) = (sender.said(1, LINE).await, sender.said(2, LINE).await);
     sender.provider.ends(THROTTLED);
@@ -128,7 +128,7 @@ async fn at_the_very_moment_until_which_it_was_put_off_a_line_is_called_again() 
 }
 
 #[tokio::test]
-async fn the_waits_of_a_line_grow_whichever_conversation_meets_them_and_begin_anew_behind_an_accepted_send() {
+async fn the_waits_of_a_line_grow_over_all_conversations_until_a_send_is_accepted() {
     let sender = Sender::start().await;
     let mut at = 0;
     let mut waiting = vec![];
@@ -147,18 +147,19 @@ async fn the_waits_of_a_line_grow_whichever_conversation_meets_them_and_begin_an
     assert_eq!(sender.line(LINE).await.times, 0);
     sender.provider.ends(THROTTLED);
     sender.visit(&waiting[1]).await;
-    // The conversation was throttled before; the line begins anew, and the conversation waits as long as its line.
+    // The conversation was throttled before. The line's schedule starts anew, and the conversation waits as long as
+    // its line.
     let progress = sender.of(&waiting[1]).await.progress;
     assert_eq!((progress.next_at, progress.throttled), (Some(after(at + 5)), 2));
     assert_eq!(sender.line(LINE).await, LineThrottle { until: Some(after(at + 5)), times: 1 });
 
-    // What nobody sends from is not throttled for ever.
+    // The throttling of a line without sends is forgotten.
     sender.world.db.clock().advance(secs(5) + LineThrottle::REMEMBERED + secs(1));
     assert_eq!(sender.line(LINE).await, LineThrottle::default());
 }
 
 #[tokio::test]
-async fn an_accepted_send_costs_no_write_of_its_line_but_the_first_behind_a_throttling() {
+async fn only_the_first_accepted_send_after_a_throttling_writes_the_line() {
     let sender = Sender::start().await;
     let writes = |sender: &Sender| {
         let calls = sender.world.db.calls();
@@ -183,7 +184,7 @@ async fn an_accepted_send_costs_no_write_of_its_line_but_the_first_behind_a_thro
 }
 
 #[tokio::test]
-async fn what_is_throttled_towards_one_recipient_concerns_nobody_else() {
+async fn throttling_of_one_recipient_delays_no_other() {
     let sender = Sender::start().await;
     let (first, second) = (sender.said(1, LINE).await, sender.said(2, LINE).await);
     sender.provider.ends(answered(400, 131_056));
@@ -195,7 +196,7 @@ async fn what_is_throttled_towards_one_recipient_concerns_nobody_else() {
 }
 
 #[tokio::test]
-async fn of_several_that_are_throttled_at_once_the_longest_wait_holds_and_is_never_shortened() {
+async fn the_longest_wait_of_concurrent_throttlings_holds() {
     let sender = Sender::start().await;
     let (line, store) = (ChannelId::parse(LINE).unwrap(), sender.store());
     let throttled = |seconds| End::LineThrottled(LineThrottle { until: Some(after(seconds)), times: 1 });
@@ -204,14 +205,14 @@ async fn of_several_that_are_throttled_at_once_the_longest_wait_holds_and_is_nev
         store.remember_line(sender.world.workspace, &line, &before, &throttled(seconds)).await;
         assert_eq!(sender.line(LINE).await.until, Some(after(holds)));
     }
-    // Who was accepted saw the line as it was before that.
+    // This accepted send read the line's state before that.
     let before = LineThrottle { until: Some(after(6)), times: 1 };
     store.remember_line(sender.world.workspace, &line, &before, &End::Sent("wamid".to_owned())).await;
     assert_eq!(sender.line(LINE).await, LineThrottle { until: Some(after(7)), times: 1 });
 }
 
 #[tokio::test]
-async fn what_is_known_to_fail_fails_at_once_though_its_line_is_put_off() {
+async fn a_certain_failure_is_recorded_at_once_although_the_line_is_throttled() {
     let sender = Sender::start().await;
     let first = sender.said(1, LINE).await;
     sender.provider.ends(THROTTLED);
@@ -227,7 +228,7 @@ async fn what_is_known_to_fail_fails_at_once_though_its_line_is_put_off() {
 }
 
 #[tokio::test]
-async fn a_row_of_a_line_that_cannot_be_read_or_written_holds_nobody_up() {
+async fn an_unreadable_or_unwritable_line_row_delays_nothing() {
     let sender = Sender::start().await;
     let conversation = sender.said(1, LINE).await;
     let db = &sender.world.db;
@@ -242,14 +243,14 @@ async fn a_row_of_a_line_that_cannot_be_read_or_written_holds_nobody_up() {
 }
 
 #[tokio::test]
-async fn an_end_is_recorded_though_the_row_of_its_line_is_held_up() {
+async fn an_outcome_is_recorded_although_the_write_of_its_line_is_delayed() {
     let sender = Sender::start().await;
     let conversation = sender.said(1, LINE).await;
     let barrier = std::sync::Arc::new(tokio::sync::Barrier::new(2));
     sender.provider.then(Reaction::Meets(barrier.clone(), THROTTLED));
     let trouble = async {
         barrier.wait().await;
-        // Of both writes, each may meet some of these: the end is tried again for longer.
+        // Either of the two writes may get some of these faults. The outcome's write is retried for longer.
         sender.world.db.fail("UpdateItem", Fault::Throttled, 6);
         barrier.wait().await;
     };

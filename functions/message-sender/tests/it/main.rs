@@ -1,6 +1,6 @@
-//! This function in process, over an embedded DynamoDB, with a stand-in for the provider.
+//! In-process tests of this function, with an embedded DynamoDB and a test provider.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in the test helpers
 
 mod call_outcomes;
 mod content;
@@ -42,7 +42,7 @@ pub(crate) const LINE: &str = "1045551234567";
 /// The conversation of `events/message-sender.json`.
 pub(crate) const CONVERSATION: &str = "9b1d3f5a-7c9e-4b2d-8f4a-6c8e0a2b4d6f";
 
-/// A world, a provider, and the function over both.
+/// A workspace, a provider, and the function.
 pub(crate) struct Sender<P = TestProvider> {
     pub(crate) world: World,
     pub(crate) sqs: TestQueue,
@@ -88,12 +88,12 @@ impl<P: Provider + Clone> Sender<P> {
         self.world.contact(|contact| contact.cellphone = Cellphone::parse(cellphone).ok()).await
     }
 
-    /// The conversation of the events, with these customers.
+    /// The conversation of `events/message-sender.json`, with these customers.
     pub(crate) async fn conversation(&self, customers: &[&Contact]) -> Conversation {
         self.conversation_with(ConversationId::parse(CONVERSATION).unwrap(), customers, &[]).await
     }
 
-    /// A conversation with these customers, into which these templates are to be sent first.
+    /// A conversation with these customers and an onboarding plan of these templates.
     pub(crate) async fn conversation_with(
         &self,
         id: ConversationId,
@@ -134,12 +134,12 @@ impl<P: Provider + Clone> Sender<P> {
         opening.conversation
     }
 
-    /// Takes a text into a conversation.
+    /// Adds a text message to a conversation.
     pub(crate) async fn say(&self, conversation: &Conversation, text: &str) -> MessageId {
         self.take(conversation, Some(text), vec![], |_| ()).await
     }
 
-    /// Takes a message into a conversation, as the API does.
+    /// Adds a message to a conversation, as the API does.
     pub(crate) async fn take(
         &self,
         conversation: &Conversation,
@@ -165,7 +165,7 @@ impl<P: Provider + Clone> Sender<P> {
         id
     }
 
-    /// A message of the conversation of the events, as it is stored.
+    /// A message of [`CONVERSATION`] from the store.
     pub(crate) async fn message(&self, id: MessageId) -> Message {
         let conversation = ConversationId::parse(CONVERSATION).unwrap();
         self.message_in(conversation, id).await
@@ -175,18 +175,18 @@ impl<P: Provider + Clone> Sender<P> {
         self.store().message(self.world.workspace, conversation, id).await.unwrap().unwrap()
     }
 
-    /// What became of the parts of a message of the conversation of the events: status and error.
+    /// The status and error of each part of a message of [`CONVERSATION`].
     pub(crate) async fn parts(&self, id: MessageId) -> Vec<(MessageStatus, Option<String>)> {
         let parts = self.message(id).await.parts.into_iter();
         parts.map(|part| (part.status, part.error.as_ref().map(|error| error.as_str().to_owned()))).collect()
     }
 
-    /// Runs the function with the event of `events/`; it must not come again.
+    /// Runs the function with `events/message-sender.json`; the message must not fail.
     pub(crate) async fn wake(&self) {
         assert_eq!(self.run(&[task(CONVERSATION)]).await, Vec::<String>::new());
     }
 
-    /// Runs the function with these messages; the numbers of those that are to come again.
+    /// Runs the function with these messages. Returns the numbers of the failed ones.
     pub(crate) async fn run(&self, bodies: &[String]) -> Vec<String> {
         failed_messages(self.engine.handle(self.event(bodies)).await.unwrap())
     }
@@ -195,7 +195,7 @@ impl<P: Provider + Clone> Sender<P> {
         queue_event("message-sender.json", bodies, context(self.store().now(), TIMEOUT))
     }
 
-    /// What the sweeper finds if nobody comes before: that is also what queue messages were lost of.
+    /// The conversations that the sweeper finds without an earlier visit, including those of lost queue messages.
     pub(crate) async fn rescued(&self) -> Vec<String> {
         let due = self.world.db.due_after(LaneKind::Conversation, FIRST_DUE + Duration::from_secs(30)).await;
         due.into_iter().map(conversation_of).collect()
@@ -206,7 +206,7 @@ impl<P: Provider + Clone> Sender<P> {
         self.world.db.due(LaneKind::Conversation).await.into_iter().map(conversation_of).collect()
     }
 
-    /// The attributes of the lane of the conversation of the events, without those that every row has.
+    /// The attributes of the lane of [`CONVERSATION`], without those of every row.
     pub(crate) fn lane(&self) -> serde_json::Value {
         let rows = self.world.db.rows(Table::Messages);
         let mut lane = rows.into_iter().find(|row| row["sk"]["S"] == "L").unwrap();
@@ -217,13 +217,13 @@ impl<P: Provider + Clone> Sender<P> {
         lane
     }
 
-    /// How many rows of the messages table have sort keys that begin so.
+    /// The number of rows in the messages table whose sort keys have this prefix.
     pub(crate) fn rows(&self, prefix: &str) -> usize {
         let rows = self.world.db.rows(Table::Messages);
         rows.iter().filter(|row| row["sk"]["S"].as_str().unwrap().starts_with(prefix)).count()
     }
 
-    /// Nothing is left to be done, and nobody comes to look.
+    /// Checks that no work is left and that the lane is neither due nor leased.
     pub(crate) fn assert_idle(&self, seq: u64) {
         assert_eq!(self.lane(), json!({ "seq": { "N": seq.to_string() } }));
         assert_eq!((self.rows("Q#"), self.rows("P")), (0, 0));
@@ -247,7 +247,7 @@ fn conversation_of(lane: LaneId) -> String {
     }
 }
 
-/// The message that wakes a conversation.
+/// The queue message of a conversation.
 pub(crate) fn task(conversation: &str) -> String {
     let workspace = World::WORKSPACE;
     format!(r#"{{"lane":"conversation","workspaceId":"{workspace}","conversationId":"{conversation}"}}"#)

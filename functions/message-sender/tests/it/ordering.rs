@@ -1,4 +1,4 @@
-//! In which order, and who waits for whom.
+//! The order of messages, and which messages wait for which.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::{CONVERSATION, Sender, failed, sent, task};
 use harness::{ACCEPTED, Reaction, answered};
 
-/// So many customers.
+/// This number of customers.
 async fn customers(sender: &Sender, count: usize) -> Vec<Contact> {
     let mut customers = vec![];
     for number in 0..count {
@@ -21,7 +21,7 @@ async fn customers(sender: &Sender, count: usize) -> Vec<Contact> {
 }
 
 #[tokio::test]
-async fn messages_go_in_the_order_of_their_numbers_recipient_by_recipient() {
+async fn messages_are_sent_in_the_order_of_their_numbers_and_recipients() {
     let sender = Sender::start().await;
     let customers = customers(&sender, 3).await;
     let conversation = sender.conversation(&customers.iter().collect::<Vec<_>>()).await;
@@ -38,7 +38,7 @@ async fn messages_go_in_the_order_of_their_numbers_recipient_by_recipient() {
 }
 
 #[tokio::test]
-async fn templates_of_the_plan_go_before_what_callers_said_one_message_each() {
+async fn templates_of_the_plan_are_sent_before_callers_messages() {
     let sender = Sender::start().await;
     let mut steps = vec![];
     for name in ["first", "second", "third"] {
@@ -54,7 +54,7 @@ async fn templates_of_the_plan_go_before_what_callers_said_one_message_each() {
     assert_eq!(sender.provider.said(), ["first", "second", "third", "hello"]);
     assert_eq!(sender.rows("M#"), 4);
     sender.assert_idle(4);
-    // What was said and what was made of the plan is counted: a summary reads the lane alone.
+    // A summary reads only the lane, so the lane counts the callers' messages and the plan's.
     let store = sender.world.db.store();
     sender.world.db.forget_calls();
     let tally = store.tally(conversation.workspace_id, conversation.id, store.now()).await.unwrap();
@@ -62,7 +62,7 @@ async fn templates_of_the_plan_go_before_what_callers_said_one_message_each() {
 }
 
 #[tokio::test]
-async fn a_step_that_waits_is_not_made_a_message_twice_and_holds_up_the_next() {
+async fn a_waiting_step_becomes_one_message_and_delays_the_next() {
     let sender = Sender::start().await;
     let mut steps = vec![];
     for name in ["first", "second"] {
@@ -95,7 +95,7 @@ async fn a_step_that_waits_is_not_made_a_message_twice_and_holds_up_the_next() {
 }
 
 #[tokio::test]
-async fn more_than_a_page_of_messages_is_sent_in_one_wake_and_in_order() {
+async fn more_than_a_page_of_messages_is_sent_in_one_visit_in_order() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -109,7 +109,7 @@ async fn more_than_a_page_of_messages_is_sent_in_one_wake_and_in_order() {
 }
 
 #[tokio::test]
-async fn a_message_that_comes_while_the_lane_is_held_is_sent_by_whoever_holds_it() {
+async fn a_message_added_during_a_visit_is_sent_by_that_visit() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -122,7 +122,7 @@ async fn a_message_that_comes_while_the_lane_is_held_is_sent_by_whoever_holds_it
         sender.say(&conversation, "third").await;
         let calls = sender.provider.calls().len();
         sender.wake().await;
-        assert_eq!(sender.provider.calls().len(), calls, "the lane is held");
+        assert_eq!(sender.provider.calls().len(), calls, "the lane is leased");
         barrier.wait().await;
     };
     tokio::join!(sender.wake(), meanwhile);
@@ -131,7 +131,7 @@ async fn a_message_that_comes_while_the_lane_is_held_is_sent_by_whoever_holds_it
 }
 
 #[tokio::test]
-async fn a_message_that_comes_between_the_last_look_and_the_giving_back_is_not_left_behind() {
+async fn a_message_added_between_the_last_read_and_the_release_is_sent() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -155,7 +155,7 @@ async fn a_message_that_comes_between_the_last_look_and_the_giving_back_is_not_l
 }
 
 #[tokio::test]
-async fn two_senders_at_once_call_once() {
+async fn two_concurrent_senders_make_one_call() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -167,7 +167,7 @@ async fn two_senders_at_once_call_once() {
     sender.assert_idle(1);
 }
 
-/// Another conversation with a customer of its own, and a message in it.
+/// Another conversation with its own customer, and a message in it.
 async fn another(sender: &Sender, number: u128) -> (ConversationId, domain::MessageId) {
     let customer = sender.customer(&format!("+1202666{number:04}")).await;
     let id = ConversationId::from_uuid(Uuid::from_u128(number));
@@ -176,7 +176,7 @@ async fn another(sender: &Sender, number: u128) -> (ConversationId, domain::Mess
 }
 
 #[tokio::test]
-async fn a_conversation_that_is_slow_waits_or_breaks_delays_no_other() {
+async fn a_slow_waiting_or_failing_conversation_delays_no_other() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -186,7 +186,7 @@ async fn a_conversation_that_is_slow_waits_or_breaks_delays_no_other() {
     let (refused, bad) = another(&sender, 3).await;
     let (fine, good) = another(&sender, 4).await;
     let slow = Arc::new(Barrier::new(2));
-    // All lanes are worked on in step, in the order of the batch.
+    // The lanes make their calls in lockstep, in the order of the batch.
     sender
         .provider
         .then(Reaction::Meets(slow.clone(), ACCEPTED))
@@ -211,7 +211,7 @@ async fn a_conversation_that_is_slow_waits_or_breaks_delays_no_other() {
         slow.wait().await;
     };
     let (again, ()) = tokio::join!(sender.run(&bodies), others_done);
-    assert_eq!(again, ["1", "5"], "what broke comes again, and what names no conversation; nothing else");
+    assert_eq!(again, ["1", "5"], "only the failed conversation and the message without a conversation are repeated");
     assert_eq!(sender.parts(id).await, sent(1));
     assert_eq!(sender.message_in(throttled, waiting).await.status(), MessageStatus::Sending);
     let bad = sender.message_in(refused, bad).await;
@@ -220,7 +220,7 @@ async fn a_conversation_that_is_slow_waits_or_breaks_delays_no_other() {
 }
 
 #[tokio::test]
-async fn what_broke_is_not_sent_again() {
+async fn a_call_that_broke_off_is_not_repeated() {
     let sender = Sender::start().await;
     let (conversation, id) = another(&sender, 1).await;
     sender.provider.then(Reaction::Panics);
@@ -234,7 +234,7 @@ async fn what_broke_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn a_sender_that_dies_leaves_its_conversation_to_be_found_when_its_lease_is_over() {
+async fn a_conversation_is_due_again_when_the_lease_of_a_dead_sender_ends() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -243,11 +243,11 @@ async fn a_sender_that_dies_leaves_its_conversation_to_be_found_when_its_lease_i
     let got = Arc::new(Notify::new());
     sender.provider.then(Reaction::Hangs(got.clone()));
     tokio::select! {
-        () = sender.wake() => panic!("it hangs"),
+        () = sender.wake() => panic!("the call hangs"),
         () = got.notified() => {}
     }
     sender.wake().await;
-    assert_eq!(sender.provider.calls().len(), 1, "the lease holds");
+    assert_eq!(sender.provider.calls().len(), 1, "the lease is still valid");
     sender.world.db.clock().advance(crate::LEASE + Duration::from_millis(1));
     assert_eq!(sender.rescued().await, [CONVERSATION]);
     sender.wake().await;
@@ -258,7 +258,7 @@ async fn a_sender_that_dies_leaves_its_conversation_to_be_found_when_its_lease_i
 }
 
 #[tokio::test]
-async fn a_wake_that_is_lost_costs_two_minutes_and_nothing_else() {
+async fn a_lost_queue_message_costs_only_two_minutes() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -272,7 +272,7 @@ async fn a_wake_that_is_lost_costs_two_minutes_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_wake_for_nothing_calls_nobody_and_leaves_the_lane_as_it_was() {
+async fn a_visit_without_work_makes_no_call_and_leaves_the_lane_unchanged() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     sender.conversation(&[&customer]).await;
@@ -283,7 +283,7 @@ async fn a_wake_for_nothing_calls_nobody_and_leaves_the_lane_as_it_was() {
 }
 
 #[tokio::test]
-async fn an_entry_of_a_message_of_which_nothing_is_to_be_sent_is_cleared_away() {
+async fn an_entry_of_a_message_with_nothing_to_send_is_removed() {
     let sender = Sender::start().await;
     let customer = sender.customer("+12025550101").await;
     let conversation = sender.conversation(&[&customer]).await;
@@ -300,7 +300,7 @@ async fn an_entry_of_a_message_of_which_nothing_is_to_be_sent_is_cleared_away() 
 }
 
 #[tokio::test]
-async fn a_refusal_of_one_part_leaves_the_others_of_its_message_as_they_are() {
+async fn a_failed_part_does_not_change_the_other_parts_of_its_message() {
     let sender = Sender::start().await;
     let customers = customers(&sender, 3).await;
     let conversation = sender.conversation(&customers.iter().collect::<Vec<_>>()).await;
@@ -308,5 +308,5 @@ async fn a_refusal_of_one_part_leaves_the_others_of_its_message_as_they_are() {
     sender.provider.ends(ACCEPTED).ends(answered(400, 131_026));
     sender.wake().await;
     assert_eq!(sender.parts(id).await, [sent(1).remove(0), failed("131026"), sent(1).remove(0)]);
-    assert_eq!(sender.message(id).await.status(), MessageStatus::Failed, "the least advanced part's");
+    assert_eq!(sender.message(id).await.status(), MessageStatus::Failed, "the status of the least advanced part");
 }

@@ -1,4 +1,4 @@
-//! The function with its real client against the simulator of the provider, recipient by recipient.
+//! Tests the function and its real client with the provider simulator, one recipient at a time.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::{Sender, failed, sent, unknown};
 
 #[tokio::test]
-async fn every_behaviour_of_the_simulator_ends_as_decided() {
+async fn every_behaviour_of_the_simulator_has_its_outcome() {
     let simulator = simulator::Provider::start(0).await.unwrap();
     let client = Client::new(&simulator.url(), "v23.0", Duration::from_millis(300)).unwrap();
     let sender = Sender::with(client).await;
@@ -22,7 +22,7 @@ async fn every_behaviour_of_the_simulator_ends_as_decided() {
     let id = sender.say(&conversation, "hello").await;
     for wait in [5, 10, 30] {
         sender.wake().await;
-        assert_eq!(sender.message(id).await.status(), MessageStatus::Queued, "0007 is not come to yet");
+        assert_eq!(sender.message(id).await.status(), MessageStatus::Queued, "the recipient 0007 is not processed yet");
         assert_eq!(sender.sqs.take()[0].delay, wait);
         sender.world.db.clock().advance(Duration::from_secs(wait));
     }

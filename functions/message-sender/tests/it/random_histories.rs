@@ -1,5 +1,6 @@
-//! Random weeks of a conversation: messages come at any time, the provider and the database fail as they like, senders
-//! die, two come at once. Whatever happens, nobody is written to twice, nothing is lost silently, and the order is kept.
+//! Random histories of a conversation over weeks: messages arrive at any time, the provider and the database fail,
+//! and senders die or run concurrently. No recipient gets a message twice, no message is lost silently, and the order
+//! is kept.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,18 +13,18 @@ use provider::{Call, Ending, Meaning, Outgoing, Provider, Sent, meaning};
 
 use crate::{Sender, task};
 
-/// What happens next.
+/// A random step.
 #[derive(Clone, Debug)]
 enum Happens {
-    /// A caller says something; an internal note, if it is not to be broadcast.
+    /// A caller adds a message, or an internal note if it is not broadcast.
     Said { broadcast: bool },
-    /// A sender comes, and may die at one of its calls. Calls of the provider end so, then well.
+    /// A sender runs, and may die at one of its calls. Provider calls have these outcomes, and then succeed.
     Wake { dies: Option<(usize, bool)>, endings: Vec<Ending> },
-    /// Two senders come at the same time.
+    /// Two senders run concurrently.
     TwoWakes { endings: Vec<Ending> },
-    /// The database fails so often.
+    /// The database fails this number of times.
     Fails { operation: &'static str, fault: Fault, times: usize },
-    /// Time goes by, in seconds.
+    /// The time advances by this number of seconds.
     Later(u64),
 }
 
@@ -57,7 +58,7 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-/// A provider that remembers how each call ended, if it did.
+/// A provider that records each call and its outcome, if it had one.
 #[derive(Clone, Default)]
 struct Remembers(Arc<Mutex<Memory>>);
 
@@ -134,7 +135,7 @@ async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
             Happens::Later(seconds) => db.clock().advance(Duration::from_secs(seconds)),
         }
     }
-    // Then all is well again, and the sweeper looks after the rest.
+    // All failures end, and the sweeper processes the rest.
     sender.provider.0.lock().unwrap().next.clear();
     for _ in 0..6 {
         db.clock().advance(Duration::from_secs(86_400));
@@ -159,8 +160,8 @@ async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Calls follow the order of the messages, and of the customers in each; one is made again only if the one before it
-/// was surely not taken.
+/// Checks that calls follow the order of the messages, and of the customers in each. A call is repeated only if the
+/// provider certainly refused the one before it.
 fn in_order_and_never_blindly_again(calls: &[(String, String, Option<Ending>)]) -> Result<(), TestCaseError> {
     for pair in calls.windows(2) {
         let [(to, text, ended), (next_to, next_text, _)] = pair else { continue };
@@ -177,7 +178,7 @@ fn in_order_and_never_blindly_again(calls: &[(String, String, Option<Ending>)]) 
     Ok(())
 }
 
-/// Each part says what became of its last call.
+/// Checks that each part has the outcome of its last call.
 fn as_it_was(
     message: &Message,
     text: &str,
@@ -213,7 +214,7 @@ proptest! {
     #![proptest_config(Config { cases: 48, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn nobody_is_written_to_twice_nothing_is_lost_and_the_order_is_kept(
+    fn no_recipient_gets_a_message_twice_none_is_lost_and_the_order_is_kept(
         history in prop::collection::vec(happens(), 1..30)
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

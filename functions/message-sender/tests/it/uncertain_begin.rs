@@ -1,4 +1,4 @@
-//! Beginnings of calls of which the sender does not know whether they were recorded.
+//! Begins of calls of which the sender does not know whether they were recorded.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use harness::{Death, Fault};
 
 use crate::{CONVERSATION, FIRST_DUE, INTERRUPTED, LEASE, Sender, sent, task, unknown};
 
-/// Longer than it is tried to record that a call begins.
+/// Longer than the time limit to record a begin.
 const BEGIN: Duration = Duration::from_secs(3);
 
 struct Scene {
@@ -30,12 +30,12 @@ impl Scene {
         self.sender.message(self.id).await
     }
 
-    /// Runs the function while every beginning fails so; `first` comes when one was tried, `then` when it is given
-    /// up to record it.
+    /// Runs the function while every begin fails with this fault. `first` runs after one was tried, and `then` after
+    /// the time limit to record it.
     async fn run(&self, fault: Fault, first: impl FnOnce(), then: impl FnOnce()) -> Vec<String> {
         let db = &self.sender.world.db;
         let trouble = async {
-            // The lane's lease is the first update; the beginning of the call is the next.
+            // The first update is the lane's lease. The second is the begin of the call.
             self.sender.world.db.begun("GetItem", 1).await;
             db.fail("UpdateItem", fault, 100_000);
             self.sender.world.db.begun("UpdateItem", 2).await;
@@ -48,7 +48,7 @@ impl Scene {
     }
 }
 
-/// What a beginning that is not known to be recorded leaves, by how it fails.
+/// The states after an uncertain begin, for each fault.
 const FAULTS: [(Fault, MessageStatus); 4] = [
     (Fault::AnswerLost, MessageStatus::Sending),
     (Fault::Throttled, MessageStatus::Queued),
@@ -57,7 +57,7 @@ const FAULTS: [(Fault, MessageStatus); 4] = [
 ];
 
 #[tokio::test]
-async fn a_beginning_that_is_not_known_to_be_recorded_is_taken_back_and_the_call_made_once() {
+async fn an_uncertain_begin_is_reverted_and_the_call_is_made_once() {
     join_all(FAULTS.map(async |(fault, _)| {
         let scene = Scene::start().await;
         let sender = &scene.sender;
@@ -70,7 +70,7 @@ async fn a_beginning_that_is_not_known_to_be_recorded_is_taken_back_and_the_call
 }
 
 #[tokio::test]
-async fn where_no_time_is_left_for_a_call_somebody_else_makes_it() {
+async fn another_visit_makes_a_call_for_which_no_time_is_left() {
     join_all(FAULTS.map(async |(fault, status)| {
         let scene = Scene::start().await;
         let (sender, db) = (&scene.sender, &scene.sender.world.db);
@@ -82,7 +82,7 @@ async fn where_no_time_is_left_for_a_call_somebody_else_makes_it() {
         assert_eq!(sender.provider.calls(), [], "{fault:?}");
         let message = scene.stored().await;
         assert_eq!((message.status(), message.progress.calling), (status, None), "{fault:?}");
-        assert_eq!((message.progress.failures, message.progress.next_at), (0, None), "it counts as no try");
+        assert_eq!((message.progress.failures, message.progress.next_at), (0, None), "the attempt does not count as a try");
         let queued = sender.sqs.take();
         assert_eq!((queued.len(), queued[0].delay, sender.rescued().await.len()), (1, 0, 1), "{fault:?}");
         sender.wake().await;
@@ -93,11 +93,11 @@ async fn where_no_time_is_left_for_a_call_somebody_else_makes_it() {
 }
 
 #[tokio::test]
-async fn a_beginning_that_cannot_be_taken_back_either_is_decided_by_the_leases_end() {
+async fn a_begin_that_cannot_be_reverted_is_decided_when_the_lease_ends() {
     join_all(FAULTS.map(async |(fault, _)| {
         let scene = Scene::start().await;
         let (sender, db) = (&scene.sender, &scene.sender.world.db);
-        // While it is begun the function's time comes to its end: nothing more is tried for long.
+        // The begin takes the function's remaining time, so only a short time is left for writes.
         let over = || db.clock().advance(Duration::from_secs(59));
         assert_eq!(scene.run(fault, over, || ()).await, ["0"], "{fault:?}");
         db.heal();
@@ -114,7 +114,7 @@ async fn a_beginning_that_cannot_be_taken_back_either_is_decided_by_the_leases_e
 }
 
 #[tokio::test]
-async fn whoever_dies_while_a_beginning_is_taken_back_leaves_it_to_the_leases_end() {
+async fn a_crash_during_the_revert_is_decided_when_the_lease_ends() {
     join_all([Death::Before, Death::After].map(async |death| {
         let scene = Scene::start().await;
         let (sender, db) = (&scene.sender, &scene.sender.world.db);
@@ -123,12 +123,12 @@ async fn whoever_dies_while_a_beginning_is_taken_back_leaves_it_to_the_leases_en
             db.fail("UpdateItem", Fault::AnswerLost, 100_000);
             tokio::time::sleep(BEGIN).await;
             db.heal();
-            // The next call learns that the beginning stands; the one behind it takes that back.
+            // The next call reads that the begin was recorded. The call after it reverts the begin.
             let _ = db.die_after(1, death).await;
         };
         let tasks = [task(CONVERSATION)];
         tokio::select! {
-            _ = sender.run(&tasks) => panic!("it lives"),
+            _ = sender.run(&tasks) => panic!("the sender did not die"),
             () = trouble => {}
         }
         db.revive();

@@ -137,7 +137,7 @@ impl Transport for Receivers {
             Reaction::Answers(status, retry_after) => answer(status, retry_after),
             Reaction::Fails(error) => Err(error.into()),
             Reaction::Stays => Err(Unanswered::NotSent),
-            Reaction::Panics => panic!("the URL of the endpoint"),
+            Reaction::Panics => panic!("the test asked for a panic"),
             Reaction::Hangs(got) => {
                 got.notify_one();
                 std::future::pending().await
