@@ -1,4 +1,4 @@
-//! The captcha's client against the simulator of the provider, and against everything that can go wrong on the way.
+//! Tests the captcha client with the provider's simulator, and with every failure on the way.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -27,7 +27,7 @@ async fn failure(base: &str, time: Duration) -> Unreachable {
 }
 
 #[tokio::test]
-async fn google_is_asked_as_it_wants_to_be() {
+async fn the_request_to_google_has_the_documented_form() {
     let captcha = Captcha::start(0).await.unwrap();
     let client = Client::new(&captcha.url(), LONG).unwrap();
     let (secret, token) =
@@ -49,7 +49,7 @@ async fn google_is_asked_as_it_wants_to_be() {
 }
 
 #[tokio::test]
-async fn what_the_provider_says_is_told_apart() {
+async fn the_answers_of_the_provider_are_distinguished() {
     let captcha = Captcha::start(0).await.unwrap();
     let refused = |code: &str| Ok(CaptchaAnswer::Refused(vec![code.to_owned()]));
     for (token, expected) in [
@@ -68,7 +68,7 @@ async fn what_the_provider_says_is_told_apart() {
 }
 
 #[tokio::test]
-async fn a_connection_that_does_not_come_about_is_named() {
+async fn a_failed_connection_has_its_own_error() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     assert_eq!(failure(&format!("http://{free}"), LONG).await, Unreachable::Connect, "a closed port");
     assert_eq!(
@@ -89,11 +89,11 @@ async fn a_connection_that_does_not_come_about_is_named() {
     let plain = Raw::start(Does::Greets).await;
     assert_eq!(failure(&https(&plain), LONG).await, Unreachable::Connect, "no TLS at all");
     let silent = Raw::start(Does::Nothing).await;
-    assert_eq!(failure(&https(&silent), SHORT).await, Unreachable::Timeout, "TLS that never begins");
+    assert_eq!(failure(&https(&silent), SHORT).await, Unreachable::Timeout, "TLS that never starts");
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_whole_one_is_none() {
+async fn an_incomplete_answer_is_an_error() {
     let http = |text: &str| Does::Answers(text.to_owned());
     let with_body =
         |body: &str| http(&format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
@@ -143,24 +143,24 @@ async fn an_answer_that_is_no_whole_one_is_none() {
     ];
     for (name, does, expected) in rows {
         let raw = Raw::start(does).await;
-        // What ends by itself may take its time on a busy machine; what does not must be ended.
+        // A failure that ends by itself may take long on a busy machine. The others must end at the time limit.
         let time = if expected == Unreachable::Timeout { SHORT } else { LONG };
         let begun = Instant::now();
         assert_eq!(failure(&raw.url(), time).await, expected, "{name}");
         assert!(begun.elapsed() < LONG / 2, "{name}: {:?}", begun.elapsed());
-        assert_eq!(raw.connections(), 1, "{name}: never asked again");
+        assert_eq!(raw.connections(), 1, "{name}: the request is not repeated");
     }
     let raw = Raw::start(with_body(&spaced(16 * 1024))).await;
     assert!(ask(&raw.url(), LONG, "t").await.is_ok(), "16 KiB are read");
 }
 
-/// A solved captcha in so many bytes.
+/// A solved captcha in this number of bytes.
 fn spaced(length: usize) -> String {
     format!("{SOLVED:length$}")
 }
 
 #[tokio::test]
-async fn only_a_200_is_an_answer_and_no_redirect_is_followed() {
+async fn only_a_200_is_an_answer_and_redirects_are_not_followed() {
     let elsewhere = Captcha::start(0).await.unwrap();
     let length = SOLVED.len();
     for status in [201, 204, 301, 302, 307, 308, 400, 403, 404, 429, 500, 502, 503, 504] {
@@ -170,13 +170,13 @@ async fn only_a_200_is_an_answer_and_no_redirect_is_followed() {
         let answer = if status == 204 { format!("{head}\r\n") } else { head + &body };
         let raw = Raw::start(Does::Answers(answer)).await;
         assert_eq!(failure(&raw.url(), LONG).await, Unreachable::Status(status));
-        assert_eq!(raw.connections(), 1, "{status}: never asked again");
+        assert_eq!(raw.connections(), 1, "{status}: the request is not repeated");
     }
     assert!(elsewhere.ledger().entries().is_empty());
 }
 
 #[tokio::test]
-async fn what_is_printed_of_a_client_or_a_failure_holds_no_secret() {
+async fn the_debug_output_of_a_client_or_a_failure_has_no_secret() {
     let captcha = Captcha::start(0).await.unwrap();
     let client = Client::new(&captcha.url(), LONG).unwrap();
     let failure =
@@ -185,7 +185,7 @@ async fn what_is_printed_of_a_client_or_a_failure_holds_no_secret() {
     assert!(!printed.contains("my-secret") && !printed.contains("token"), "{printed}");
 }
 
-/// A server that does byte for byte what a test wants, on a free port of the loopback.
+/// A server on a free loopback port that sends exactly the bytes of the test.
 struct Raw {
     address: std::net::SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -193,15 +193,15 @@ struct Raw {
 
 #[derive(Clone)]
 enum Does {
-    /// Reads a request, sends this and closes.
+    /// Reads a request, sends this text and closes the connection.
     Answers(String),
-    /// Says something that is no TLS to whoever comes, and closes.
+    /// Sends bytes that are not TLS to each client, and closes the connection.
     Greets,
     /// Reads and never answers.
     Nothing,
-    /// Begins so and goes on slower than anybody waits.
+    /// Sends this beginning, and then continues more slowly than the time limit allows.
     Drips(&'static str),
-    /// Sends a body without end.
+    /// Sends an endless body.
     Endless,
 }
 
@@ -254,7 +254,7 @@ async fn serve(mut stream: TcpStream, does: Does) {
     }
 }
 
-/// Reads head and body of one request, or until the connection ends.
+/// Reads the head and body of one request, or until the connection ends.
 async fn read_request(stream: &mut TcpStream) {
     let mut bytes = vec![];
     loop {

@@ -1,4 +1,4 @@
-//! Lanes that are due are queued, by one sweeper, over an embedded DynamoDB.
+//! Tests that exactly one sweeper queues each due lane, with an embedded DynamoDB.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -47,7 +47,7 @@ impl Scene {
         self.store().now()
     }
 
-    /// A lane that is due in two minutes: a webhook's is told, another's row is put.
+    /// A lane that is due in two minutes. A webhook lane gets a delivery; another kind's row is written directly.
     async fn lane(&self, lane: LaneId) -> LaneId {
         let due_at = self.now().plus(RESCUE);
         match lane {
@@ -74,7 +74,7 @@ impl Scene {
         more.iter().fold(put, |put, (name, value)| put.item(*name, value.clone())).send().await.unwrap();
     }
 
-    /// So many lanes of endpoints in one part of the index; a page holds 50.
+    /// This number of endpoint lanes in one part of the index. A page has 50.
     async fn in_one_part(&self, count: u128) -> Vec<LaneId> {
         let mut lanes = vec![];
         for number in 0..count {
@@ -94,7 +94,7 @@ impl Scene {
         assert_eq!(self.store().release_lane(leased, rest, RESCUE).await.unwrap(), Released::Done);
     }
 
-    /// Changes an attribute of a lane's row, past the store.
+    /// Changes an attribute of a lane's row directly in the database.
     async fn change(&self, lane: LaneId, name: &str, value: AttributeValue) {
         let LaneId::Webhook(Slot { workspace, endpoint, number }) = lane else { panic!("{lane}") };
         let update = self.db.client().update_item().table_name(self.db.table(Table::Webhooks));
@@ -103,7 +103,7 @@ impl Scene {
         update.expression_attribute_values(":value", value).send().await.unwrap();
     }
 
-    /// Sweeps; the lanes that were queued.
+    /// Runs the sweeper and returns the queued lanes.
     async fn sweep(&self) -> Vec<LaneId> {
         let swept = self.sweeper.run().await.unwrap();
         let queued = self.queued();
@@ -111,7 +111,7 @@ impl Scene {
         queued
     }
 
-    /// The lanes that were queued, each in the queue of its kind.
+    /// The queued lanes, each from the queue of its kind.
     fn queued(&self) -> Vec<LaneId> {
         let messages = self.sqs.take();
         let lane = |it: &harness::Queued| {
@@ -156,7 +156,7 @@ fn workspace() -> WorkspaceId {
     WorkspaceId::from_uuid(Uuid::from_u128(1))
 }
 
-/// A lane of an endpoint whose ids all lead to one part of the index.
+/// A lane of an endpoint whose ids all belong to one part of the index.
 fn webhook(id: u128) -> LaneId {
     let endpoint = EndpointId::from_uuid(Uuid::from_u128(id));
     LaneId::Webhook(Slot { workspace: workspace(), endpoint, number: 0 })
@@ -180,13 +180,13 @@ fn set(lanes: &[LaneId]) -> BTreeSet<LaneId> {
 }
 
 #[test]
-fn the_schedules_event_is_one_this_function_takes() {
+fn the_function_accepts_the_schedules_event() {
     let event: CloudWatchEvent = serde_json::from_value(fixture("sweeper.json")).unwrap();
     assert_eq!(event.source.as_deref(), Some("aws.events"));
 }
 
 #[tokio::test]
-async fn a_lane_whose_message_was_lost_is_queued_once_it_is_due_and_again_five_minutes_later() {
+async fn a_lane_with_a_lost_message_is_queued_when_due_and_again_after_five_minutes() {
     for lane in one_each() {
         let scene = Scene::start().await;
         scene.lane(lane).await;
@@ -194,7 +194,7 @@ async fn a_lane_whose_message_was_lost_is_queued_once_it_is_due_and_again_five_m
         assert_eq!(scene.sweep().await, []);
         scene.db.clock().advance(MOMENT);
         assert_eq!(scene.sweep().await, [lane]);
-        assert_eq!(scene.sweep().await, [], "a backlog is not queued anew each minute");
+        assert_eq!(scene.sweep().await, [], "a backlog is not queued again each minute");
         scene.db.clock().advance(Sweeper::CLAIM - MOMENT);
         assert_eq!(scene.sweep().await, []);
         scene.db.clock().advance(MOMENT);
@@ -203,7 +203,7 @@ async fn a_lane_whose_message_was_lost_is_queued_once_it_is_due_and_again_five_m
 }
 
 #[tokio::test]
-async fn a_lane_that_is_being_worked_on_is_passed_over_until_its_visitor_is_known_to_be_dead() {
+async fn a_leased_lane_is_skipped_until_its_lease_ends() {
     let scene = Scene::start().await;
     let lanes = [webhook(7), conversation(7)];
     for lane in lanes {
@@ -221,7 +221,7 @@ async fn a_lane_that_is_being_worked_on_is_passed_over_until_its_visitor_is_know
 }
 
 #[tokio::test]
-async fn a_lane_that_waits_is_queued_at_its_time_and_one_that_is_done_never() {
+async fn a_waiting_lane_is_queued_at_its_time_and_a_finished_one_never() {
     let scene = Scene::start().await;
     let (later, done) = (scene.lane(webhook(1)).await, scene.lane(webhook(2)).await);
     let at = scene.now().plus(Duration::from_secs(7_200));
@@ -235,7 +235,7 @@ async fn a_lane_that_waits_is_queued_at_its_time_and_one_that_is_done_never() {
 }
 
 #[tokio::test]
-async fn a_lane_of_an_endpoint_that_is_slow_goes_to_the_queue_of_slow_ones() {
+async fn a_lane_of_a_slow_endpoint_uses_the_slow_queue() {
     let scene = Scene::start().await;
     let slow = scene.lane(webhook(1)).await;
     scene.lane(webhook(2)).await;
@@ -259,7 +259,7 @@ async fn a_lane_of_an_endpoint_that_is_slow_goes_to_the_queue_of_slow_ones() {
 }
 
 #[tokio::test]
-async fn a_claim_whose_answer_was_lost_is_the_claimers_all_the_same() {
+async fn a_claim_with_a_lost_answer_still_counts() {
     let scene = Scene::start().await;
     let lane = scene.lane(webhook(1)).await;
     scene.db.clock().advance(RESCUE);
@@ -268,7 +268,7 @@ async fn a_claim_whose_answer_was_lost_is_the_claimers_all_the_same() {
 }
 
 #[tokio::test]
-async fn where_nothing_is_due_each_part_is_asked_once() {
+async fn each_part_is_read_once_if_nothing_is_due() {
     let scene = Scene::start().await;
     for lane in one_each() {
         scene.lane(lane).await;
@@ -281,7 +281,7 @@ async fn where_nothing_is_due_each_part_is_asked_once() {
 }
 
 #[tokio::test]
-async fn what_is_due_costs_a_call_for_each_page_and_one_for_each_lane() {
+async fn due_lanes_cost_a_call_for_each_page_and_one_for_each_lane() {
     let scene = Scene::start().await;
     scene.in_one_part(120).await;
     scene.db.clock().advance(RESCUE);
@@ -293,9 +293,9 @@ async fn what_is_due_costs_a_call_for_each_page_and_one_for_each_lane() {
 }
 
 #[tokio::test]
-async fn a_row_that_cannot_be_read_keeps_none_behind_it_from_being_swept() {
+async fn an_unreadable_row_does_not_stop_the_lanes_after_it() {
     let scene = Scene::start().await;
-    // The first of the first page, from a later release; and index entries that are no lane's at all.
+    // The first lane of the first page is from a later release, and some index entries belong to no lane.
     let later = scene.lane(webhook(1)).await;
     scene.change(later, "sv", n(99)).await;
     scene.db.clock().advance(MOMENT);
@@ -312,14 +312,14 @@ async fn a_row_that_cannot_be_read_keeps_none_behind_it_from_being_swept() {
     let mut expected = set(&lanes);
     expected.extend([conversation(1), lead(1)]);
     assert_eq!(set(&scene.sweep().await), expected);
-    // It does not come up each minute.
+    // The lane is not read again each minute.
     scene.db.forget_calls();
     assert_eq!(scene.sweep().await, []);
     assert_eq!(scene.db.calls().len(), 16);
 }
 
 #[tokio::test]
-async fn pages_full_of_what_cannot_be_claimed_keep_none_behind_them_from_being_swept() {
+async fn pages_of_unclaimable_lanes_do_not_stop_the_lanes_after_them() {
     let scene = Scene::start().await;
     let worked_on = scene.in_one_part(60).await;
     scene.db.clock().advance(RESCUE);
@@ -347,7 +347,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn of_several_sweepers_each_lane_has_one() {
+async fn each_lane_is_claimed_by_one_of_several_sweepers() {
     let scene = Scene::start().await;
     let mut lanes = BTreeSet::new();
     for number in 0..40_u128 {
@@ -365,7 +365,7 @@ async fn of_several_sweepers_each_lane_has_one() {
 }
 
 #[tokio::test]
-async fn what_was_claimed_is_queued_with_its_chunk_whenever_the_sweeper_dies() {
+async fn claimed_lanes_are_queued_in_chunks_before_a_crash() {
     for calls in [20, 40, 60] {
         for death in [Death::Before, Death::After] {
             let scene = Scene::start().await;
@@ -373,13 +373,14 @@ async fn what_was_claimed_is_queued_with_its_chunk_whenever_the_sweeper_dies() {
             scene.db.clock().advance(RESCUE);
             let mut dead = scene.db.die_after(calls, death);
             tokio::select! {
-                swept = scene.sweeper.run() => panic!("nobody died: {swept:?}"),
+                swept = scene.sweeper.run() => panic!("the sweeper did not die: {swept:?}"),
                 _ = &mut dead => {}
             }
             scene.db.revive();
             let mut queued = set(&scene.queued());
             queued.extend(scene.sweep().await);
-            // A chunk, and what was being claimed: their messages are lost until the claim ends.
+            // At most a chunk and the lanes being claimed are not queued: their messages are lost until the claim
+            // ends.
             assert!(queued.len() >= 48 - 10 - 4, "{calls}: {}", queued.len());
             scene.db.clock().advance(Sweeper::CLAIM);
             queued.extend(scene.sweep().await);
@@ -389,7 +390,7 @@ async fn what_was_claimed_is_queued_with_its_chunk_whenever_the_sweeper_dies() {
 }
 
 #[tokio::test]
-async fn a_run_out_of_time_leaves_the_rest_to_the_next() {
+async fn a_run_out_of_time_leaves_the_rest_to_the_next_run() {
     let mut scene = Scene::start().await;
     scene.lane(webhook(1)).await;
     scene.db.clock().advance(RESCUE);
@@ -400,7 +401,7 @@ async fn a_run_out_of_time_leaves_the_rest_to_the_next() {
 }
 
 #[tokio::test]
-async fn what_the_queue_does_not_take_is_due_again() {
+async fn a_lane_that_the_queue_refused_is_due_again() {
     let scene = Scene::start().await;
     let lane = scene.lane(webhook(1)).await;
     scene.db.clock().advance(RESCUE);
@@ -412,7 +413,7 @@ async fn what_the_queue_does_not_take_is_due_again() {
 }
 
 #[tokio::test]
-async fn messages_that_the_queue_refuses_hold_no_others_up() {
+async fn refused_messages_delay_no_others() {
     let scene = Scene::start().await;
     let lanes = scene.in_one_part(20).await;
     scene.db.clock().advance(RESCUE);
@@ -427,13 +428,13 @@ async fn messages_that_the_queue_refuses_hold_no_others_up() {
 }
 
 #[tokio::test]
-async fn a_part_that_cannot_be_read_does_not_keep_the_others_from_being_swept() {
+async fn an_unreadable_part_does_not_stop_the_others() {
     let scene = Scene::start().await;
     for number in 0..40_u128 {
         scene.lane(webhook(number << 120)).await;
     }
     scene.db.clock().advance(RESCUE);
-    // Of 48 tries of 16 parts, three each, 40 fail: some parts fail for good, which ones is chance.
+    // Of 48 tries for 16 parts (three each), 40 fail. Some parts fail finally; chance decides which.
     scene.db.fail("Query", Fault::Throttled, 40);
     let failed = scene.sweeper.run().await.unwrap_err().failed;
     assert!((1..16).contains(&failed), "{failed}");
@@ -442,11 +443,11 @@ async fn a_part_that_cannot_be_read_does_not_keep_the_others_from_being_swept() 
 }
 
 #[tokio::test]
-async fn what_was_claimed_is_queued_although_other_claims_failed() {
+async fn claimed_lanes_are_queued_although_other_claims_failed() {
     let scene = Scene::start().await;
     scene.in_one_part(20).await;
     scene.db.clock().advance(RESCUE);
-    // Of 60 tries of 20 claims 45 fail: at least five claims succeed, at least some do not.
+    // Of 60 tries for 20 claims, 45 fail: at least five claims succeed and at least some do not.
     scene.db.fail("UpdateItem", Fault::Throttled, 45);
     let failed = scene.sweeper.run().await.unwrap_err().failed;
     let first = scene.queued().len();
@@ -455,7 +456,7 @@ async fn what_was_claimed_is_queued_although_other_claims_failed() {
 }
 
 #[tokio::test]
-async fn what_was_lost_is_counted_apart_from_what_was_planned() {
+async fn rescued_lanes_are_counted_separately_from_planned_ones() {
     let scene = Scene::start().await;
     let [lost, died, planned, waited] = [1, 2, 3, 4].map(webhook);
     for lane in [lost, died, planned, waited, conversation(1), lead(1)] {
@@ -464,7 +465,7 @@ async fn what_was_lost_is_counted_apart_from_what_was_planned() {
     scene.lease(died).await;
     let later = TestClock::START.plus(Duration::from_secs(1_800));
     scene.release(&scene.lease(planned).await, Rest::Waits(later)).await;
-    // The message that was to come for it did not.
+    // The queue message for this time was lost.
     let soon = Rest::Waits(later.minus(RESCUE));
     scene.db.clock().set(later.minus(RESCUE).minus(MOMENT));
     scene.release(&scene.lease(waited).await, soon).await;
@@ -483,7 +484,7 @@ async fn what_was_lost_is_counted_apart_from_what_was_planned() {
 }
 
 #[tokio::test]
-async fn a_planned_lane_that_nobody_comes_to_is_rescued_the_next_time() {
+async fn a_planned_lane_without_a_visit_is_rescued_the_next_time() {
     let scene = Scene::start().await;
     let lane = scene.lane(webhook(1)).await;
     let later = scene.now().plus(Duration::from_secs(1_800));

@@ -1,6 +1,6 @@
-//! The attributes function in process: a real handler, a real SDK client, an embedded DynamoDB.
+//! In-process tests of the attributes function: the real handler, a real SDK client and an embedded DynamoDB.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in the test helpers
 
 use domain::{AttributeDefinition, AttributeType};
 use edge::{Api, ApiRequest};
@@ -15,7 +15,7 @@ struct Attributes {
 }
 
 impl Attributes {
-    /// A function over a workspace with one attribute of each kind, one of them archived.
+    /// A function with a workspace that has one attribute of each kind, one of them archived.
     async fn start() -> Self {
         let world = World::start().await;
         let now = world.db.store().now();
@@ -74,7 +74,7 @@ async fn definitions_are_answered_with_every_documented_field() {
 }
 
 #[tokio::test]
-async fn filters_narrow_the_list_and_archived_ones_are_shown_on_request() {
+async fn filters_limit_the_list_and_archived_attributes_are_shown_on_request() {
     let f = Attributes::start().await;
     assert_eq!(f.names(&[]).await, ["tier", "age", "plan"]);
     assert_eq!(f.names(&[("includeArchived", "false")]).await, ["tier", "age", "plan"]);
@@ -102,7 +102,7 @@ async fn an_attribute_to_be_archived_in_the_future_is_active_until_then() {
 }
 
 #[tokio::test]
-async fn wrong_parameters_are_answered_all_at_once() {
+async fn all_invalid_parameters_are_reported_together() {
     let f = Attributes::start().await;
     let answer =
         f.list(&[("category", "open"), ("includeArchived", "1"), ("isRequired", ""), ("type", "TEXT")]).await;
@@ -125,7 +125,7 @@ async fn wrong_parameters_are_answered_all_at_once() {
 }
 
 #[tokio::test]
-async fn a_workspace_without_definitions_answers_an_empty_list_and_never_anothers() {
+async fn a_workspace_without_definitions_has_an_empty_list() {
     let f = Attributes::start().await;
     let (other, key) = f.world.second_workspace().await;
     let event =

@@ -1,4 +1,4 @@
-//! Who gets in, how fast, and that those who do not learn nothing.
+//! Authentication and rate limits. A refused caller learns nothing from the answer.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn list(world: &World) -> GatewayEvent {
 }
 
 #[tokio::test]
-async fn every_refused_key_is_answered_alike_byte_for_byte() {
+async fn every_refused_key_gets_the_same_answer_byte_for_byte() {
     let f = Contacts::start().await;
     let w = &f.world;
     let now = w.db.store().now();
@@ -46,7 +46,7 @@ async fn every_refused_key_is_answered_alike_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_scope_for_reading_does_not_write() {
+async fn a_read_scope_does_not_allow_writes() {
     let f = Contacts::start().await;
     let reading = f.world.key_with(f.world.workspace, &["contacts:read"], |_| ()).await;
     assert_eq!(f.send(list(&f.world).header("x-api-key", &reading)).await.status, 200);
@@ -55,7 +55,7 @@ async fn a_scope_for_reading_does_not_write() {
 }
 
 #[tokio::test]
-async fn a_mistyped_key_costs_no_look_into_the_table() {
+async fn a_mistyped_key_causes_no_database_read() {
     let f = Contacts::start().await;
     f.world.db.forget_calls();
     let mut mistyped = f.world.key.clone();
@@ -65,7 +65,7 @@ async fn a_mistyped_key_costs_no_look_into_the_table() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_opens_for_thirty_seconds_more_at_most() {
+async fn a_revoked_key_stays_valid_for_at_most_thirty_seconds() {
     let f = Contacts::start().await;
     let w = &f.world;
     let id = KeyId::generate(w.db.store().ids());
@@ -80,7 +80,7 @@ async fn a_revoked_key_opens_for_thirty_seconds_more_at_most() {
 }
 
 #[tokio::test]
-async fn an_unknown_key_is_remembered_for_five_seconds() {
+async fn an_unknown_key_is_cached_for_five_seconds() {
     let f = Contacts::start().await;
     let unknown = domain::ApiKeyToken::from_entropy([99; 8]);
     let send = || f.send(list(&f.world).header("x-api-key", unknown.expose()));
@@ -94,7 +94,7 @@ async fn an_unknown_key_is_remembered_for_five_seconds() {
 }
 
 #[tokio::test]
-async fn over_the_rate_the_answer_is_429_with_retry_after_until_there_is_room() {
+async fn requests_over_the_rate_limit_get_429_with_retry_after() {
     let f = Contacts::start().await;
     let w = &f.world;
     let slow = RateLimit { per_second: 1, burst: 2 };
@@ -114,7 +114,7 @@ async fn over_the_rate_the_answer_is_429_with_retry_after_until_there_is_room() 
 }
 
 #[tokio::test]
-async fn over_the_rate_nothing_is_written() {
+async fn a_request_over_the_rate_limit_writes_nothing() {
     let f = Contacts::start().await;
     let w = &f.world;
     let contact = w.contact(|_| ()).await;
@@ -132,7 +132,7 @@ async fn over_the_rate_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn a_wrong_request_over_the_rate_is_429_too() {
+async fn an_invalid_request_over_the_rate_limit_gets_429() {
     let f = Contacts::start().await;
     let w = &f.world;
     let key = w.key_with(w.workspace, &["*"], |key| key.rate = RateLimit { per_second: 1, burst: 1 }).await;
@@ -142,12 +142,12 @@ async fn a_wrong_request_over_the_rate_is_429_too() {
 }
 
 #[tokio::test]
-async fn a_table_that_does_not_answer_is_503() {
+async fn an_unavailable_table_causes_503() {
     let f = Contacts::start().await;
     let busy = r#"{"title":"Service Unavailable","status":503,"code":"SERVICE_CORE_0503"}"#;
     f.world.db.fail("GetItem", Fault::Throttled, 3);
     let answer: Answer = f.send(list(&f.world)).await;
-    assert_eq!((answer.status, answer.text.as_str()), (503, busy), "while the key is looked up");
+    assert_eq!((answer.status, answer.text.as_str()), (503, busy), "during the key lookup");
     f.send(list(&f.world)).await;
     f.world.db.fail("UpdateItem", Fault::Throttled, 3);
     let answer = f.send(list(&f.world)).await;
@@ -159,14 +159,14 @@ async fn a_table_that_does_not_answer_is_503() {
 }
 
 #[tokio::test]
-async fn a_method_that_no_route_has_is_404() {
+async fn an_unknown_method_gets_404() {
     let f = Contacts::start().await;
     let answer = f.send(list(&f.world).method("DELETE")).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (404, Some("SERVICE_CORE_0404")));
 }
 
 #[tokio::test]
-async fn a_request_that_takes_too_long_is_503_before_the_functions_time_is_up() {
+async fn a_request_that_takes_too_long_gets_503_before_the_functions_timeout() {
     let f = Contacts::start().await;
     let api = f.cold().answering_within(Duration::from_millis(1));
     let request = edge::ApiRequest::new(list(&f.world).request());

@@ -57,7 +57,7 @@ async fn a_contact_is_answered_with_every_documented_field() {
 }
 
 #[tokio::test]
-async fn what_a_contact_does_not_hold_is_null_or_an_empty_list() {
+async fn an_absent_value_is_null_or_an_empty_list() {
     let f = Contacts::start().await;
     let contact = f.world.contact(|_| ()).await;
     let answer = f.send(f.world.event("contacts-get.json").path("contactId", contact.id)).await;
@@ -70,7 +70,7 @@ async fn what_a_contact_does_not_hold_is_null_or_an_empty_list() {
 }
 
 #[tokio::test]
-async fn what_a_contact_holds_of_an_archived_attribute_is_not_shown() {
+async fn the_value_of_an_archived_attribute_is_not_shown() {
     let f = Contacts::start().await;
     let now = f.world.db.store().now();
     let gone = f
@@ -88,7 +88,7 @@ async fn what_a_contact_holds_of_an_archived_attribute_is_not_shown() {
 }
 
 #[tokio::test]
-async fn a_foreign_contact_and_an_unknown_one_answer_alike_byte_for_byte() {
+async fn a_foreign_contact_and_an_unknown_one_get_the_same_answer_byte_for_byte() {
     let f = Contacts::start().await;
     let (other, _) = f.world.second_workspace().await;
     let foreign = f.world.contact_of(other, |_| ()).await;
@@ -127,7 +127,7 @@ async fn an_id_may_be_spelled_in_upper_case_and_must_be_a_uuid() {
 }
 
 #[tokio::test]
-async fn query_parameters_are_refused_where_there_are_none() {
+async fn query_parameters_are_refused() {
     let f = Contacts::start().await;
     let contact = f.world.contact(|_| ()).await;
     let event =
@@ -139,7 +139,7 @@ async fn query_parameters_are_refused_where_there_are_none() {
 }
 
 #[tokio::test]
-async fn the_tag_changes_with_the_contact_and_with_the_definitions() {
+async fn the_etag_changes_with_the_contact_and_with_the_definitions() {
     let f = Contacts::start().await;
     let contact = f.world.contact(|_| ()).await;
     let event = f.world.event("contacts-get.json").path("contactId", contact.id);
@@ -156,7 +156,7 @@ async fn the_tag_changes_with_the_contact_and_with_the_definitions() {
 }
 
 #[tokio::test]
-async fn a_warm_get_is_one_round_trip() {
+async fn a_warm_get_takes_one_round_trip() {
     let f = Contacts::start().await;
     let contact = f.world.contact(|_| ()).await;
     let event = f.world.event("contacts-get.json").path("contactId", contact.id);
@@ -175,7 +175,7 @@ async fn a_warm_get_is_one_round_trip() {
     let answer: harness::Answer =
         contacts::handle(&cold, &edge::ApiRequest::new(event.request())).await.into();
     assert_eq!(answer.status, 200);
-    assert_eq!(trips(&f.world.db.calls()), 2, "the key's row comes first; the limiter is idle again");
+    assert_eq!(trips(&f.world.db.calls()), 2, "the key's row is read first, and the limiter is idle again");
 }
 
 #[tokio::test]

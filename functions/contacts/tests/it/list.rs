@@ -13,7 +13,7 @@ impl Contacts {
         self.send(self.world.event("contacts-list.json").query(query)).await
     }
 
-    /// `n` contacts, a second apart, the oldest first.
+    /// Creates `n` contacts, one each second, and returns them oldest first.
     async fn some(&self, n: usize) -> Vec<Contact> {
         let mut made = vec![];
         for i in 0..n {
@@ -56,7 +56,7 @@ async fn the_event_file_is_a_request_that_succeeds() {
 }
 
 #[tokio::test]
-async fn paging_shows_each_contact_once_while_others_are_made() {
+async fn paging_shows_each_contact_once_while_others_are_created() {
     let f = Contacts::start().await;
     let made = f.some(12).await;
     let mut seen = vec![];
@@ -85,7 +85,7 @@ async fn a_workspace_without_contacts_answers_an_empty_page() {
 }
 
 #[tokio::test]
-async fn all_wrong_parameters_are_answered_at_once() {
+async fn all_invalid_parameters_are_reported_together() {
     let f = Contacts::start().await;
     let answer = f
         .list(&[
@@ -116,7 +116,7 @@ async fn all_wrong_parameters_are_answered_at_once() {
 }
 
 #[tokio::test]
-async fn single_parameters_have_their_bounds() {
+async fn each_parameter_has_its_limits() {
     let f = Contacts::start().await;
     let long = "a".repeat(101);
     type Row<'a> = (&'a [(&'a str, &'a str)], u16, &'a str);
@@ -142,7 +142,7 @@ async fn single_parameters_have_their_bounds() {
 }
 
 #[tokio::test]
-async fn the_owner_filter_takes_an_address_in_any_case_and_nobodys_is_an_empty_page() {
+async fn the_owner_filter_ignores_case_and_an_unknown_owner_has_an_empty_page() {
     let f = Contacts::start().await;
     let owner = f.world.user("agent@example.com", |_| ()).await;
     f.some(2).await;
@@ -155,7 +155,7 @@ async fn the_owner_filter_takes_an_address_in_any_case_and_nobodys_is_an_empty_p
 }
 
 #[tokio::test]
-async fn search_finds_by_the_beginnings_of_words_and_by_pieces_of_the_phone() {
+async fn search_finds_word_prefixes_and_parts_of_the_phone_number() {
     let f = Contacts::start().await;
     let zoe = f
         .world
@@ -192,7 +192,7 @@ async fn search_finds_by_the_beginnings_of_words_and_by_pieces_of_the_phone() {
 }
 
 #[tokio::test]
-async fn search_pages_through_matches_once_and_heeds_the_owner() {
+async fn search_pages_show_each_match_once_and_apply_the_owner_filter() {
     let f = Contacts::start().await;
     let made = f.some(7).await;
     let mut seen = BTreeSet::new();
@@ -214,7 +214,7 @@ async fn search_pages_through_matches_once_and_heeds_the_owner() {
 }
 
 #[tokio::test]
-async fn a_cursor_opens_only_the_list_it_came_from() {
+async fn a_cursor_is_valid_only_for_its_own_list() {
     let f = Contacts::start().await;
     f.some(4).await;
     let (other, other_key) = f.world.second_workspace().await;
@@ -257,12 +257,12 @@ async fn a_cursor_opens_only_the_list_it_came_from() {
 }
 
 #[tokio::test]
-async fn a_cursor_sealed_with_the_previous_key_still_opens() {
+async fn a_cursor_sealed_with_the_previous_key_is_still_valid() {
     let f = Contacts::start().await;
     let made = f.some(4).await;
     let cursor = f.list(&[("pageSize", "2")]).await.json["cursor"].as_str().unwrap().to_owned();
     f.world.db.store().rotate_cursor_key([8; 32]).await.unwrap();
-    // By then the new key seals, and the old one is the previous.
+    // By then, the new key seals cursors and the old one is the previous key.
     f.world.db.clock().advance(Duration::from_secs(6 * 60));
     let event = f.world.event("contacts-list.json").query(&[("cursor", &cursor)]);
     let answer: Answer = contacts::handle(&f.cold(), &edge::ApiRequest::new(event.request())).await.into();
@@ -270,19 +270,19 @@ async fn a_cursor_sealed_with_the_previous_key_still_opens() {
 }
 
 #[tokio::test]
-async fn a_cursor_tells_nothing() {
+async fn a_cursor_reveals_nothing() {
     let f = Contacts::start().await;
     let made = f.some(2).await;
     let one = f.list(&[("pageSize", "1")]).await.json["cursor"].as_str().unwrap().to_owned();
     let two = f.list(&[("pageSize", "1")]).await.json["cursor"].as_str().unwrap().to_owned();
-    assert_ne!(one, two, "a nonce each");
+    assert_ne!(one, two, "each cursor has its own nonce");
     let bytes = base64::Engine::decode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, &one).unwrap();
     let text = String::from_utf8_lossy(&bytes).into_owned();
     assert!(!text.contains(&made[1].id.to_string()));
 }
 
 #[tokio::test]
-async fn a_warm_page_is_two_round_trips_and_costs_by_its_length() {
+async fn a_warm_page_takes_two_round_trips_and_costs_by_its_length() {
     let f = Contacts::start().await;
     f.some(30).await;
     f.warm(f.world.event("contacts-list.json").query(&[])).await;
@@ -324,5 +324,5 @@ async fn every_shown_contact_has_its_documented_fields() {
     ];
     assert_eq!(fields, expected);
     assert_eq!(answer.json["contacts"][0]["type"], Value::from("PARTIAL"));
-    assert!(!answer.headers.contains_key("etag"), "only single resources have a tag");
+    assert!(!answer.headers.contains_key("etag"), "only single resources have an ETag");
 }

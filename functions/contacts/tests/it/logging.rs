@@ -1,4 +1,4 @@
-//! The line of each request, and what it counts.
+//! The log line of each request, and its metrics.
 
 use domain::access::api_key::RateLimit;
 use edge::{Api, ApiRequest};
@@ -22,7 +22,7 @@ impl Heard {
         Self { world, api, counted }
     }
 
-    /// Sends a request; the answer and the one line about it.
+    /// Sends a request. Returns the answer and its one log line.
     async fn send(&self, event: harness::GatewayEvent) -> (Answer, Value) {
         let answer = contacts::handle(&self.api, &ApiRequest::new(event.request())).await.into();
         let lines = self.counted.lines();
@@ -32,7 +32,7 @@ impl Heard {
 }
 
 #[tokio::test]
-async fn each_request_is_one_line_with_what_it_takes_to_find_it_and_its_metrics() {
+async fn each_request_logs_one_line_with_its_ids_and_metrics() {
     let f = Heard::start().await;
     let contact = f.world.contact(|_| ()).await;
     let get = || f.world.event("contacts-get.json").path("contactId", contact.id).request_id("r-1");
@@ -65,7 +65,7 @@ async fn each_request_is_one_line_with_what_it_takes_to_find_it_and_its_metrics(
 }
 
 #[tokio::test]
-async fn a_request_over_the_rate_is_counted_as_such() {
+async fn a_request_over_the_rate_limit_is_counted() {
     let f = Heard::start().await;
     let rate = RateLimit { per_second: 1, burst: 1 };
     let key = f.world.key_with(f.world.workspace, &["*"], |key| key.rate = rate).await;
@@ -76,7 +76,7 @@ async fn a_request_over_the_rate_is_counted_as_such() {
 }
 
 #[tokio::test]
-async fn a_row_names_the_request_that_wrote_it_and_each_write_has_an_id_of_its_own() {
+async fn a_row_names_its_request_and_each_write_has_its_own_id() {
     let f = Heard::start().await;
     let contact = f.world.contact(|_| ()).await;
     let mut writes = vec![];

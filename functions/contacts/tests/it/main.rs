@@ -1,6 +1,6 @@
-//! The contacts function in process: real handlers, a real SDK client, an embedded DynamoDB.
+//! In-process tests of the contacts function: real handlers, a real SDK client and an embedded DynamoDB.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in the test helpers
 
 mod auth;
 mod get;
@@ -13,7 +13,7 @@ use harness::{Answer, GatewayEvent, World};
 use runtime::Metrics;
 use runtime::metrics::ApiFunction;
 
-/// A world and the function over it.
+/// A world and the function.
 struct Contacts {
     world: World,
     api: Api,
@@ -30,7 +30,7 @@ impl Contacts {
         Self { world, api }
     }
 
-    /// The same tables behind a function started anew, which remembers nothing.
+    /// A new function on the same tables, with empty caches.
     fn cold(&self) -> Api {
         Api::new(
             self.world.db.store_of("contacts"),
@@ -43,14 +43,14 @@ impl Contacts {
         contacts::handle(&self.api, &ApiRequest::new(event.request())).await.into()
     }
 
-    /// Sends and forgets the calls made until then, so that the next request's can be counted warm.
+    /// Sends a request and forgets its calls, so that the calls of the next request can be counted with warm caches.
     async fn warm(&self, event: GatewayEvent) {
         assert_eq!(self.send(event).await.status, 200);
         self.world.db.forget_calls();
     }
 }
 
-/// The operations called since the last look, as `Operation table`, sorted.
+/// The operations since the last call of this function, as `Operation table`, sorted.
 fn operations(world: &World) -> Vec<String> {
     let mut operations: Vec<String> = world
         .db

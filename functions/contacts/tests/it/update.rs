@@ -37,7 +37,7 @@ impl Contacts {
 }
 
 #[tokio::test]
-async fn an_update_changes_what_it_names_and_answers_the_contact() {
+async fn an_update_changes_the_sent_fields_and_returns_the_contact() {
     let f = Contacts::start().await;
     let owner = f.world.user("Agent@example.com", |_| ()).await;
     let tier = f.world.open_attribute("tier", AttributeType::Text, |_| ()).await;
@@ -164,7 +164,7 @@ async fn an_update_that_changes_nothing_writes_nothing() {
 }
 
 #[tokio::test]
-async fn all_failures_of_a_request_are_answered_at_once() {
+async fn all_failures_of_a_request_are_reported_together() {
     let f = Contacts::start().await;
     let contact = someone(&f).await;
     let event =
@@ -221,7 +221,7 @@ async fn all_failures_of_a_request_are_answered_at_once() {
 }
 
 #[tokio::test]
-async fn single_failures_of_the_shape() {
+async fn each_validation_failure_alone() {
     let f = Contacts::start().await;
     let contact = someone(&f).await;
     let id = contact.id.to_string();
@@ -292,7 +292,7 @@ async fn single_failures_of_the_shape() {
 }
 
 #[tokio::test]
-async fn refusals_name_what_they_are_about_and_change_nothing() {
+async fn refusals_name_their_cause_and_change_nothing() {
     let f = Contacts::start().await;
     let now = f.world.db.store().now();
     let day = f.world.open_attribute("day", AttributeType::Date, |_| ()).await;
@@ -339,7 +339,7 @@ async fn refusals_name_what_they_are_about_and_change_nothing() {
 }
 
 #[tokio::test]
-async fn what_belongs_to_another_contact_is_a_conflict_that_names_it() {
+async fn a_value_of_another_contact_is_a_conflict_that_names_it() {
     let f = Contacts::start().await;
     let holder = someone(&f).await;
     let contact = f.world.contact(|contact| contact.first_name = PersonName::parse("Bo").ok()).await;
@@ -358,7 +358,7 @@ async fn what_belongs_to_another_contact_is_a_conflict_that_names_it() {
 }
 
 #[tokio::test]
-async fn a_contact_may_respell_its_own_address() {
+async fn a_contact_may_change_the_case_of_its_own_address() {
     let f = Contacts::start().await;
     let contact = someone(&f).await;
     let answer = f.patch(&contact, &json!({"email": "ANA@Example.com"})).await;
@@ -366,7 +366,7 @@ async fn a_contact_may_respell_its_own_address() {
 }
 
 #[tokio::test]
-async fn a_stale_if_match_is_refused_and_a_fresh_one_let_through() {
+async fn a_stale_if_match_is_refused_and_a_current_one_is_accepted() {
     let f = Contacts::start().await;
     let contact = someone(&f).await;
     let first =
@@ -414,7 +414,7 @@ async fn bodies_that_are_not_json_are_refused_before_their_fields() {
         assert_eq!(answer.json["code"], format!("SERVICE_CORE_0{status}"));
     }
     let just = format!("{{\"x\": \"{}\"}}", "x".repeat(256 * 1024 - 9));
-    assert_eq!(f.send(event().raw_body(&just)).await.status, 200, "256 KiB are not too many");
+    assert_eq!(f.send(event().raw_body(&just)).await.status, 200, "256 KiB are allowed");
 }
 
 #[tokio::test]
@@ -433,7 +433,7 @@ async fn a_contact_that_would_be_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn a_foreign_contact_and_an_unknown_one_answer_alike_byte_for_byte() {
+async fn a_foreign_contact_and_an_unknown_one_get_the_same_answer_byte_for_byte() {
     let f = Contacts::start().await;
     let (other, _) = f.world.second_workspace().await;
     let foreign = f.world.contact_of(other, |_| ()).await;
@@ -468,7 +468,7 @@ async fn concurrent_updates_of_one_contact_lose_nothing() {
 }
 
 #[tokio::test]
-async fn an_event_replayed_with_the_same_request_id_is_no_excuse_for_a_stale_write() {
+async fn a_replayed_event_with_the_same_request_id_does_not_allow_a_stale_write() {
     let f = Contacts::start().await;
     let contact = someone(&f).await;
     let patch = |body: Value| {
@@ -485,7 +485,7 @@ async fn an_event_replayed_with_the_same_request_id_is_no_excuse_for_a_stale_wri
 }
 
 #[tokio::test]
-async fn an_update_whose_answer_was_lost_is_recognised_and_not_done_twice() {
+async fn an_update_with_a_lost_answer_is_recognised_and_not_repeated() {
     let f = Contacts::start().await;
     let contact = someone(&f).await;
     f.world.db.fail("UpdateItem", Fault::AnswerLost, 1);
@@ -499,7 +499,7 @@ async fn an_update_whose_answer_was_lost_is_recognised_and_not_done_twice() {
 }
 
 #[tokio::test]
-async fn a_conflict_of_transactions_is_tried_again() {
+async fn a_transaction_conflict_is_retried() {
     let f = Contacts::start().await;
     let contact = someone(&f).await;
     f.world.db.fail("TransactWriteItems", Fault::Conflict, 2);
@@ -507,7 +507,7 @@ async fn a_conflict_of_transactions_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_change_is_found_by_search_as_soon_as_it_is_answered() {
+async fn a_change_is_searchable_as_soon_as_it_is_answered() {
     let f = Contacts::start().await;
     let contact = someone(&f).await;
     f.patch(&contact, &json!({"firstName": "Wilhelmina"})).await;
@@ -519,7 +519,7 @@ async fn a_change_is_found_by_search_as_soon_as_it_is_answered() {
 }
 
 #[tokio::test]
-async fn a_warm_update_is_two_round_trips() {
+async fn a_warm_update_takes_two_round_trips() {
     let f = Contacts::start().await;
     let owner = f.world.user("agent@example.com", |_| ()).await;
     let contact = someone(&f).await;

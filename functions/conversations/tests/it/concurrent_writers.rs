@@ -1,5 +1,6 @@
-//! Random histories of several writers and a reader of one conversation, each checked to be what some order of the
-//! same requests, one after another, would have answered: nothing lost, nothing seen that never was.
+//! Random histories of several concurrent writers and a reader of one conversation. Each test checks that some
+//! sequential order of the same requests explains all answers: no update is lost, and no reader sees a state that
+//! never existed.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{Conversations, email, phone, with};
 
-/// What a conversation shows of what the requests change.
+/// The fields of a conversation that the requests change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
     name: Option<String>,
@@ -24,7 +25,7 @@ struct State {
 /// One request; `None` for a GET.
 type Request = Option<Update>;
 
-/// A PATCH as the model understands it.
+/// A PATCH in the model.
 #[derive(Clone, Debug, Default)]
 struct Update {
     name: Option<Option<&'static str>>,
@@ -103,7 +104,7 @@ impl Update {
     }
 }
 
-/// Dice that always fall alike.
+/// A generator of reproducible random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -133,7 +134,7 @@ impl Dice {
     }
 }
 
-/// A request with when it was sent and answered, on a clock that ticks at each.
+/// A request with its start and end on a clock that ticks at each.
 #[derive(Debug)]
 struct Done {
     request: Request,
@@ -149,8 +150,8 @@ fn answer_of(answer: &Answer) -> Result<State, String> {
     }
 }
 
-/// Whether the rest of a history can be put in an order that keeps who was answered before whom was sent, and in which
-/// each would have been answered as it was.
+/// Whether the rest of a history has an order that explains each answer. The order must keep each request that was
+/// answered before another was sent.
 fn is_explained(history: &[Done], done: u32, state: &State, tried: &mut HashSet<(u32, State)>) -> bool {
     if done.count_ones() as usize == history.len() {
         return true;
@@ -167,7 +168,8 @@ fn is_explained(history: &[Done], done: u32, state: &State, tried: &mut HashSet<
     })
 }
 
-/// One history: so many writers, each sending its requests one after another, in two processes; then a last look.
+/// One history: each of this number of writers sends its requests one after another, in two processes. A last read
+/// follows.
 async fn history(f: &Conversations, dice: &mut Dice, writers: usize, each: usize) -> (State, Vec<Done>) {
     let made = f.made(&with(NUMBERS[0], json!({}))).await;
     let id = made["id"].as_str().unwrap();
@@ -186,7 +188,7 @@ async fn history(f: &Conversations, dice: &mut Dice, writers: usize, each: usize
             None => f.world.event("conversations-get.json").path("conversationId", id),
         };
         let sent = tick();
-        // Boxed: of all requests together the compiler would make one very deep type.
+        // The future is boxed, because all requests together would make a very deep type.
         let answer = f.send_to(api, event).await;
         Done { request, sent, answered: tick(), answer: answer_of(&answer) }
     };
@@ -208,7 +210,7 @@ async fn history(f: &Conversations, dice: &mut Dice, writers: usize, each: usize
 }
 
 #[tokio::test]
-async fn every_history_of_concurrent_updates_is_explained_by_some_order_of_them() {
+async fn every_history_of_concurrent_updates_has_a_sequential_order() {
     let f = Conversations::start().await;
     for agent in AGENTS {
         f.world.user(agent, |_| ()).await;
@@ -221,11 +223,11 @@ async fn every_history_of_concurrent_updates_is_explained_by_some_order_of_them(
         refused += history.iter().filter(|done| done.answer.is_err()).count();
         assert!(is_explained(&history, 0, &begun, &mut HashSet::new()), "history {round}: {history:#?}");
     }
-    assert!(overlapping > 100 && refused > 10, "the histories show something: {overlapping}, {refused}");
+    assert!(overlapping > 100 && refused > 10, "the histories have overlaps and refusals: {overlapping}, {refused}");
 }
 
 #[test]
-fn a_history_with_a_lost_update_or_an_old_answer_is_not_explained() {
+fn a_history_with_a_lost_update_or_a_stale_answer_has_no_sequential_order() {
     let begun = State {
         name: None,
         status: "ACTIVE".to_owned(),
@@ -248,12 +250,12 @@ fn a_history_with_a_lost_update_or_an_old_answer_is_not_explained() {
     let both = named.after(&add()).unwrap();
     let explained = |history: &[Done]| is_explained(history, 0, &begun, &mut HashSet::new());
     assert!(explained(&[done(rename("a"), 0, 3, &named), done(add(), 1, 2, &both), done(None, 4, 5, &both)]));
-    // Both saw the beginning, and the later write won.
+    // Both read the first state, and the later write won.
     assert!(!explained(&[
         done(rename("a"), 0, 3, &named),
         done(add(), 1, 2, &added),
         done(None, 4, 5, &added)
     ]));
-    // A reader who comes after an answer sees what was before it.
+    // A reader that starts after an answer sees the state before it.
     assert!(!explained(&[done(rename("a"), 0, 1, &named), done(None, 2, 3, &begun)]));
 }

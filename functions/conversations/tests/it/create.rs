@@ -13,7 +13,7 @@ use store::{ConversationQuery, Table};
 
 use crate::{Conversations, LINE, email, named, operations, phone, with};
 
-/// Takes these values from the caller.
+/// Makes a template need these values from the caller.
 pub(crate) fn needing(names: &[&str]) -> impl FnOnce(&mut Template) {
     let variables = names.iter().map(|name| Variable::new(name, Source::Caller).unwrap()).collect();
     |template| template.variables = variables
@@ -23,7 +23,7 @@ pub(crate) fn entry(template: TemplateId, parameters: Value) -> Value {
     json!({"templateId": template.to_string(), "parameters": parameters})
 }
 
-/// The templates of the one plan there is, in order, each with the caller's values; none without a plan.
+/// The templates of the only plan, in order, each with the caller's values; empty without a plan.
 fn planned(f: &Conversations) -> Vec<(String, Value)> {
     let plans = f.rows(Table::Messages, "plan");
     assert!(plans.len() <= 1, "{plans:?}");
@@ -38,7 +38,7 @@ fn planned(f: &Conversations) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
-async fn a_conversation_is_made_and_answered_with_every_documented_field() {
+async fn a_conversation_is_created_and_returned_with_every_documented_field() {
     let f = Conversations::start().await;
     f.world.user("Agent@example.com", |_| ()).await;
     let second = f.world.user("second@example.com", |_| ()).await;
@@ -134,7 +134,7 @@ async fn the_event_file_is_a_request_that_succeeds_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_may_be_left_out_may_be_null_and_has_its_default() {
+async fn optional_fields_may_be_null_and_have_defaults() {
     let f = Conversations::start().await;
     let external = json!({
         "identifier": "+34600111222",
@@ -155,19 +155,19 @@ async fn what_may_be_left_out_may_be_null_and_has_its_default() {
     for body in [nulls, with("+34600111222", json!({}))] {
         let made = f.made(&body).await;
         assert_eq!((&made["name"], &made["status"]), (&Value::Null, &json!("ACTIVE")), "{body}");
-        assert_eq!(made["participants"]["internals"], json!([]), "left open for any agent");
+        assert_eq!(made["participants"]["internals"], json!([]), "unassigned, for any agent");
         let stored = f.stored(&made["id"]).await;
         assert_eq!(stored.externals[0].channel.as_str(), LINE);
         assert_eq!(stored.externals[0].brand.as_str(), World::BRAND);
     }
-    assert_eq!(f.rows(Table::Messages, "plan").len(), 2, "each with the workspace's sequence");
+    assert_eq!(f.rows(Table::Messages, "plan").len(), 2, "each conversation has the workspace's sequence");
     let parameters =
         json!({"onboardingTemplates": [{"templateId": template.id.to_string(), "parameters": null}]});
     f.made(&with("+34600111222", parameters)).await;
 }
 
 #[tokio::test]
-async fn each_status_may_be_asked_for() {
+async fn each_status_is_accepted() {
     let f = Conversations::start().await;
     for status in ["ACTIVE", "GHOST", "RELEASED", "NOT_ASSIGNED_TO_HUMAN", "BLOCKED"] {
         assert_eq!(f.made(&with("+34600111222", json!({"status": status}))).await["status"], status);
@@ -175,7 +175,7 @@ async fn each_status_may_be_asked_for() {
 }
 
 #[tokio::test]
-async fn a_contact_of_the_workspace_found_by_number_or_address_takes_part_and_is_not_changed() {
+async fn an_existing_contact_found_by_number_or_address_joins_unchanged() {
     let f = Conversations::start().await;
     let ann = f
         .world
@@ -194,7 +194,7 @@ async fn a_contact_of_the_workspace_found_by_number_or_address_takes_part_and_is
 }
 
 #[tokio::test]
-async fn a_number_or_address_that_is_nobodys_becomes_a_partial_contact_in_the_same_transaction() {
+async fn an_unknown_number_or_address_becomes_a_partial_contact_in_the_same_transaction() {
     let f = Conversations::start().await;
     f.post(&with("+34600000000", json!({}))).await;
     f.world.db.forget_calls();
@@ -228,11 +228,11 @@ async fn a_number_or_address_that_is_nobodys_becomes_a_partial_contact_in_the_sa
     let same = f.stored(&again["id"]).await;
     let contacts =
         |of: &Conversation| -> Vec<_> { of.externals.iter().map(|external| external.contact).collect() };
-    assert_eq!(contacts(&same), contacts(&stored), "and are that contact the next time");
+    assert_eq!(contacts(&same), contacts(&stored), "the next request finds the same contact");
 }
 
 #[tokio::test]
-async fn participants_are_compared_by_who_they_are_and_repeats_count_once() {
+async fn repeated_participants_count_once_under_any_identifier() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let ann = f
@@ -266,7 +266,7 @@ async fn participants_are_compared_by_who_they_are_and_repeats_count_once() {
 }
 
 #[tokio::test]
-async fn a_participant_is_reached_on_the_line_named_else_the_brands_else_the_workspaces_default() {
+async fn the_line_is_the_named_one_or_the_brands_or_the_workspaces_default() {
     let f = Conversations::start().await;
     let of_beta = |line: &mut domain::Line| line.brand = BrandId::parse("beta").unwrap();
     f.world.line("line-b", of_beta).await;
@@ -290,7 +290,7 @@ async fn a_participant_is_reached_on_the_line_named_else_the_brands_else_the_wor
 }
 
 #[tokio::test]
-async fn a_new_conversation_stands_in_every_list_it_belongs_to() {
+async fn a_new_conversation_is_in_every_matching_list() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let other = f.world.user("other@example.com", |_| ()).await;
@@ -328,7 +328,7 @@ async fn a_conversation_without_templates_has_an_idle_lane_and_no_plan() {
 }
 
 #[tokio::test]
-async fn a_plan_is_stored_beside_the_conversation_and_due_should_nobody_be_woken() {
+async fn a_plan_is_stored_with_the_conversation_and_becomes_due() {
     let f = Conversations::start().await;
     let needs = needing(&["order", "at"]);
     let template = f.world.template(needs).await;
@@ -348,16 +348,16 @@ async fn a_plan_is_stored_beside_the_conversation_and_due_should_nobody_be_woken
     };
     assert_eq!(plan["recipients"]["L"], json!([to(0), to(1)]));
     assert_eq!((&plan["done"]["N"], &plan["pk"]), (&json!("0"), &lane["pk"]));
-    // The plan's one step has the first number; what is said later comes after it.
+    // The only step of the plan has the first number, and later messages follow it.
     assert_eq!(lane["seq"]["N"], "1");
     let due = f.world.db.store().now().plus(crate::FIRST_DUE).as_millis().to_string();
     assert_eq!(lane["dueAt"]["N"], due);
     let shown = made.to_string();
-    assert!(!shown.contains(&template.id.to_string()), "the plan is not part of what is shown: {shown}");
+    assert!(!shown.contains(&template.id.to_string()), "the plan is not shown: {shown}");
 }
 
 #[tokio::test]
-async fn the_callers_templates_replace_the_configured_sequence_or_its_first_as_the_workspace_is_set_up() {
+async fn the_callers_templates_replace_the_configured_sequence_or_its_first_template() {
     let f = Conversations::start().await;
     let mut ids = vec![];
     for _ in 0..3 {
@@ -398,12 +398,12 @@ async fn the_callers_templates_replace_the_configured_sequence_or_its_first_as_t
 }
 
 #[tokio::test]
-async fn a_change_of_the_onboarding_counts_from_the_next_conversation_on() {
+async fn a_change_of_the_onboarding_applies_to_the_next_conversation() {
     let f = Conversations::start().await;
     let (one, two) = (f.world.template(|_| ()).await.id, f.world.template(|_| ()).await.id);
     f.world.onboarding(Override::Entire, &[one]).await;
     f.made(&with("+34600111222", json!({}))).await;
-    // This process remembers the sequence for what it is worth: another's console changes it.
+    // This process has the sequence in memory. The console of another process changes it.
     f.world.onboarding(Override::Entire, &[two]).await;
     f.made(&with("+34600111222", json!({}))).await;
     let steps: BTreeSet<String> = f
@@ -441,9 +441,9 @@ async fn a_template_must_be_approved_for_the_account_behind_each_line() {
 }
 
 #[tokio::test]
-async fn two_creates_for_one_new_number_at_the_same_time_make_one_contact_and_two_conversations() {
+async fn two_concurrent_creates_for_one_new_number_make_one_contact_and_two_conversations() {
     let f = Conversations::start().await;
-    // The one comes to its write last, long after it saw that the number is nobody's.
+    // The late request writes last, long after it read that no contact has the number.
     let hold = f.world.db.hold("TransactWriteItems");
     let body = json!({"participants": {"externals": [phone("+34600111222"), email("new@x.io")]}});
     let late = f.made(&body);
@@ -452,7 +452,7 @@ async fn two_creates_for_one_new_number_at_the_same_time_make_one_contact_and_tw
         drop(hold);
         made
     };
-    // Polled in this order: the first to ask for the transaction is held.
+    // The futures are polled in this order, so the first transaction is the held one.
     let (late, early) = futures::future::join(late, early).await;
     assert_ne!(late["id"], early["id"]);
     let (late, early) = (f.stored(&late["id"]).await, f.stored(&early["id"]).await);
@@ -462,7 +462,7 @@ async fn two_creates_for_one_new_number_at_the_same_time_make_one_contact_and_tw
 }
 
 #[tokio::test]
-async fn many_creates_for_one_new_number_at_the_same_time_make_one_contact() {
+async fn many_concurrent_creates_for_one_new_number_make_one_contact() {
     let f = Conversations::start().await;
     let body = json!({"participants": {"externals": [phone("+34600111222"), email("new@x.io")]}});
     let made = futures::future::join_all((0..16).map(|_| f.made(&body))).await;
@@ -473,7 +473,7 @@ async fn many_creates_for_one_new_number_at_the_same_time_make_one_contact() {
 }
 
 #[tokio::test]
-async fn a_warm_create_is_at_most_three_round_trips() {
+async fn a_warm_create_takes_at_most_three_round_trips() {
     let f = Conversations::start().await;
     let (one, two) = (f.world.user("1@x.io", |_| ()).await, f.world.user("2@x.io", |_| ()).await);
     let team = f.world.team(&[one.id, two.id]).await;
@@ -522,7 +522,7 @@ async fn a_warm_create_is_at_most_three_round_trips() {
 }
 
 #[tokio::test]
-async fn templates_that_this_process_does_not_remember_cost_one_trip_more_the_first_time() {
+async fn templates_that_are_not_cached_cost_one_more_round_trip_the_first_time() {
     let f = Conversations::start().await;
     let template = f.world.template(|_| ()).await;
     f.world.onboarding(Override::Entire, &[template.id]).await;
@@ -540,7 +540,7 @@ async fn templates_that_this_process_does_not_remember_cost_one_trip_more_the_fi
 }
 
 #[tokio::test]
-async fn making_a_conversation_needs_the_scope_for_writing() {
+async fn creating_a_conversation_needs_the_write_scope() {
     let f = Conversations::start().await;
     for (scope, status) in [("conversations:write", 201), ("conversations:read", 403)] {
         let key = f.world.key_with(f.world.workspace, &[scope], |_| ()).await;

@@ -1,4 +1,5 @@
-//! Lost answers, conflicts and throttles of the tables: what was answered is so, once; the rest can be repeated.
+//! Lost answers, conflicts and throttling of the tables. A successful answer means exactly one write, and a failed
+//! request can be repeated.
 
 use harness::Fault;
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ fn counts(f: &Conversations) -> [usize; 4] {
 }
 
 #[tokio::test]
-async fn a_create_whose_answer_was_lost_is_recognised_and_not_done_twice() {
+async fn a_create_with_a_lost_answer_is_recognised_and_not_repeated() {
     let f = Conversations::start().await;
     f.world.db.fail("TransactWriteItems", Fault::AnswerLost, 1);
     let body = with("+34600111222", json!({}));
@@ -31,7 +32,7 @@ async fn a_create_whose_answer_was_lost_is_recognised_and_not_done_twice() {
 }
 
 #[tokio::test]
-async fn conflicts_and_throttles_are_tried_again() {
+async fn conflicts_and_throttling_are_retried() {
     let f = Conversations::start().await;
     for fault in [Fault::Conflict, Fault::ItemThrottled, Fault::Throttled, Fault::Unreachable] {
         f.world.db.fail("TransactWriteItems", fault, 2);
@@ -45,7 +46,7 @@ async fn conflicts_and_throttles_are_tried_again() {
 }
 
 #[tokio::test]
-async fn a_create_that_failed_for_good_is_a_503_and_can_be_repeated_under_its_key() {
+async fn a_failed_create_gets_503_and_can_be_repeated_with_its_key() {
     let f = Conversations::start().await;
     let body = with("+34600111222", json!({}));
     let event = || f.posted(&body).header("idempotency-key", "k");
@@ -54,7 +55,7 @@ async fn a_create_that_failed_for_good_is_a_503_and_can_be_repeated_under_its_ke
     let answer = f.send(event()).await;
     assert_eq!((answer.status, answer.json["code"].as_str()), (503, Some("SERVICE_CORE_0503")));
     assert_eq!(f.everything(), before);
-    // This time it was done, and nobody heard of it.
+    // This time the write succeeds, but its answer is lost.
     f.world.db.fail("TransactWriteItems", Fault::AnswerLost, 1);
     f.world.db.fail("TransactWriteItems", Fault::Unreachable, 2);
     assert_eq!(f.send(event()).await.status, 503);
@@ -64,14 +65,14 @@ async fn a_create_that_failed_for_good_is_a_503_and_can_be_repeated_under_its_ke
 }
 
 #[tokio::test]
-async fn reads_that_fail_for_good_are_a_503_and_change_nothing() {
+async fn failed_reads_get_503_and_change_nothing() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let team = f.world.team(&[agent.id]).await.id.to_string();
     let made = f.made(&with("+34600111222", json!({}))).await;
     let before = f.everything();
     for operation in ["GetItem", "BatchGetItem", "Query"] {
-        // Three for each of its calls of that kind.
+        // Three faults for each of its calls of that kind.
         f.world.db.fail(operation, Fault::Throttled, 9);
         let answer = f.post(&with("+34600111333", json!({"teamId": team}))).await;
         assert_eq!(answer.status, 503, "{operation}");
@@ -84,7 +85,7 @@ async fn reads_that_fail_for_good_are_a_503_and_change_nothing() {
 }
 
 #[tokio::test]
-async fn an_update_whose_answer_was_lost_is_recognised_and_not_done_twice() {
+async fn an_update_with_a_lost_answer_is_recognised_and_not_repeated() {
     let f = Conversations::start().await;
     let made = f.made(&with("+34600111222", json!({}))).await;
     f.world.db.fail("TransactWriteItems", Fault::AnswerLost, 1);
@@ -97,7 +98,7 @@ async fn an_update_whose_answer_was_lost_is_recognised_and_not_done_twice() {
 }
 
 #[tokio::test]
-async fn who_becomes_a_contact_while_an_update_adds_them_is_that_contact() {
+async fn an_update_uses_a_contact_that_was_created_concurrently() {
     let f = Conversations::start().await;
     let made = f.made(&with("+34600111222", json!({}))).await;
     let id = made["id"].as_str().unwrap();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{Conversations, email, named, operations, phone};
 
 #[tokio::test]
-async fn a_conversation_is_read_as_it_was_made() {
+async fn a_conversation_is_returned_as_it_was_created() {
     let f = Conversations::start().await;
     f.world.user("Agent@example.com", |_| ()).await;
     let made = f
@@ -25,7 +25,7 @@ async fn a_conversation_is_read_as_it_was_made() {
 }
 
 #[tokio::test]
-async fn everything_documented_is_there_even_if_it_has_no_value() {
+async fn every_documented_field_is_present_even_without_a_value() {
     let f = Conversations::start().await;
     let seen = Timestamp::from_millis(TestClock::START.as_millis() + 60_000);
     let conversation = f
@@ -69,7 +69,7 @@ async fn the_event_file_is_a_request_that_succeeds_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_foreign_conversation_and_an_unknown_one_answer_alike_byte_for_byte() {
+async fn a_foreign_conversation_and_an_unknown_one_get_the_same_answer_byte_for_byte() {
     let f = Conversations::start().await;
     let (other, _) = f.world.second_workspace().await;
     let foreign = f.world.conversation_of(other, |_| ()).await;
@@ -83,7 +83,7 @@ async fn a_foreign_conversation_and_an_unknown_one_answer_alike_byte_for_byte() 
 }
 
 #[tokio::test]
-async fn an_id_in_upper_case_is_the_same_and_one_that_is_none_a_failure() {
+async fn an_id_in_upper_case_is_accepted_and_an_invalid_one_is_refused() {
     let f = Conversations::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let upper = conversation.id.to_string().to_uppercase();
@@ -96,7 +96,7 @@ async fn an_id_in_upper_case_is_the_same_and_one_that_is_none_a_failure() {
 }
 
 #[tokio::test]
-async fn reading_needs_the_scope_for_it_and_no_other() {
+async fn reading_needs_only_the_read_scope() {
     let f = Conversations::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     for (scope, status) in [("conversations:read", 200), ("conversations:write", 403), ("contacts:read", 403)]
@@ -108,7 +108,7 @@ async fn reading_needs_the_scope_for_it_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_warm_read_is_one_round_trip() {
+async fn a_warm_read_takes_one_round_trip() {
     let f = Conversations::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     f.get(conversation.id).await;
@@ -119,7 +119,7 @@ async fn a_warm_read_is_one_round_trip() {
 }
 
 #[tokio::test]
-async fn who_was_named_by_id_is_shown_by_it_in_lower_case() {
+async fn a_person_named_by_id_is_shown_with_the_id_in_lower_case() {
     let f = Conversations::start().await;
     let contact = f.world.contact(|_| ()).await;
     let upper = contact.id.to_string().to_uppercase();

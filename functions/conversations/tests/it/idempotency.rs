@@ -1,4 +1,4 @@
-//! A request repeated under one `Idempotency-Key` is carried out once and answered alike.
+//! A request that is repeated with one `Idempotency-Key` is processed once and gets the same answer.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn conversations(f: &Conversations) -> usize {
 }
 
 #[tokio::test]
-async fn a_repeated_request_is_answered_as_the_first_and_done_once() {
+async fn a_repeated_request_gets_the_first_answer_and_is_processed_once() {
     let f = Conversations::start().await;
     let body = with("+34600111222", json!({"name": "Order 7"}));
     let first = f.send(keyed(&f, "k", &body)).await;
@@ -33,14 +33,14 @@ async fn a_repeated_request_is_answered_as_the_first_and_done_once() {
     f.world.db.clock().advance(Duration::from_secs(60));
     let before = f.everything();
     let again = f.send(keyed(&f, "k", &body)).await;
-    assert_eq!((again.status, &again.text), (201, &first.text), "what it was, not what it has become");
+    assert_eq!((again.status, &again.text), (201, &first.text), "the first answer, not the current state");
     assert_eq!(again.headers["etag"], first.headers["etag"]);
     assert!(is_replay(&again) && !is_replay(&first));
     assert_eq!(f.everything(), before);
 }
 
 #[tokio::test]
-async fn another_body_under_the_same_key_is_refused_even_if_it_means_the_same() {
+async fn another_body_with_the_same_key_is_refused_even_with_the_same_meaning() {
     let f = Conversations::start().await;
     let body = with("+34600111222", json!({}));
     assert_eq!(f.send(keyed(&f, "k", &body)).await.status, 201);
@@ -55,7 +55,7 @@ async fn another_body_under_the_same_key_is_refused_even_if_it_means_the_same() 
 }
 
 #[tokio::test]
-async fn a_key_is_of_a_workspace() {
+async fn a_key_belongs_to_one_workspace() {
     let f = Conversations::start().await;
     let (other, key) = f.world.second_workspace().await;
     f.world.line_of(other, "theirs", |_| ()).await;
@@ -67,7 +67,7 @@ async fn a_key_is_of_a_workspace() {
 }
 
 #[tokio::test]
-async fn an_answer_is_kept_for_a_day_even_where_the_table_has_not_deleted_it_yet() {
+async fn an_answer_is_valid_for_a_day_even_if_its_row_is_deleted_later() {
     let f = Conversations::start().await;
     let body = with("+34600111222", json!({}));
     let first = f.send(keyed(&f, "k", &body)).await;
@@ -78,11 +78,11 @@ async fn an_answer_is_kept_for_a_day_even_where_the_table_has_not_deleted_it_yet
     let later = f.send(keyed(&f, "k", &other)).await;
     assert_eq!((later.status, is_replay(&later)), (201, false));
     assert_ne!(later.json["id"], first.json["id"]);
-    assert!(is_replay(&f.send(keyed(&f, "k", &other)).await), "and is kept anew");
+    assert!(is_replay(&f.send(keyed(&f, "k", &other)).await), "the new answer is stored");
 }
 
 #[tokio::test]
-async fn only_successes_are_kept() {
+async fn only_successful_answers_are_stored() {
     let f = Conversations::without_lines().await;
     let body = with("+34600111222", json!({}));
     assert_eq!(f.send(keyed(&f, "k", &body)).await.json["code"], "SERVICE_CONVERSATION_0605");
@@ -92,7 +92,7 @@ async fn only_successes_are_kept() {
 }
 
 #[tokio::test]
-async fn a_replay_takes_no_turn_and_needs_nothing_it_needed_then() {
+async fn a_replay_takes_no_turn_and_repeats_no_check() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let team = f.world.team(&[agent.id]).await.id;
@@ -107,7 +107,7 @@ async fn a_replay_takes_no_turn_and_needs_nothing_it_needed_then() {
 }
 
 #[tokio::test]
-async fn a_hundred_posts_at_once_with_one_key_make_one_conversation() {
+async fn a_hundred_concurrent_posts_with_one_key_make_one_conversation() {
     let f = Conversations::start().await;
     let template = f.world.template(|_| ()).await;
     f.world.onboarding(Override::Entire, &[template.id]).await;
@@ -128,7 +128,7 @@ async fn a_hundred_posts_at_once_with_one_key_make_one_conversation() {
     }
     assert_eq!(answers.iter().filter(|answer| is_replay(answer)).count(), 99);
     assert_eq!(conversations(&f), 1);
-    assert_eq!(f.rows(Table::Messages, "plan").len(), 1, "and what is sent is sent once");
+    assert_eq!(f.rows(Table::Messages, "plan").len(), 1, "one plan of messages");
     assert_eq!(f.rows(Table::Contacts, "contact").len(), 1);
 }
 
@@ -153,7 +153,7 @@ async fn a_key_is_1_to_255_printable_characters() {
 }
 
 #[tokio::test]
-async fn the_answer_of_the_largest_conversation_is_kept_whole() {
+async fn the_complete_answer_of_the_largest_conversation_is_stored() {
     let f = Conversations::start().await;
     let mut internals = vec![];
     for n in 0..20 {

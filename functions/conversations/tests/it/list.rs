@@ -21,7 +21,7 @@ impl Conversations {
         self.send(self.list_event(query)).await
     }
 
-    /// `n` conversations, a second apart, the oldest first.
+    /// Creates `n` conversations, one each second, and returns them oldest first.
     async fn some(&self, n: usize) -> Vec<Conversation> {
         let mut made = vec![];
         for _ in 0..n {
@@ -40,7 +40,7 @@ impl Conversations {
         (contact.await, self.world.user("Agent@example.com", |_| ()).await)
     }
 
-    /// A conversation of that contact, that user and nobody else.
+    /// A conversation of only that contact and that user.
     async fn with(
         &self,
         contact: Option<&Contact>,
@@ -78,7 +78,7 @@ fn nothing() -> Value {
     json!({"conversations": [], "cursor": null})
 }
 
-/// Name and type of each parameter that was refused.
+/// The name and type of each refused parameter.
 fn refused(answer: &Answer) -> BTreeSet<(String, String)> {
     assert_eq!((answer.status, &answer.json["code"]), (422, &json!("SERVICE_CORE_0422")), "{}", answer.text);
     let of_query = |(at, kind): (String, String)| (at.strip_prefix("query.").unwrap().to_owned(), kind);
@@ -112,7 +112,7 @@ async fn the_event_file_is_a_request_that_succeeds() {
 }
 
 #[tokio::test]
-async fn a_listed_conversation_is_shown_whole() {
+async fn a_listed_conversation_has_every_field() {
     let f = Conversations::start().await;
     let (contact, user) = f.people().await;
     f.world.db.clock().advance(Duration::from_secs(1));
@@ -152,11 +152,11 @@ async fn a_listed_conversation_is_shown_whole() {
     });
     let answer = f.list(&[]).await;
     assert_eq!(answer.json, expected);
-    assert!(!answer.headers.contains_key("etag"), "only single resources have a tag");
+    assert!(!answer.headers.contains_key("etag"), "only single resources have an ETag");
 }
 
 #[tokio::test]
-async fn every_filter_alone_and_together_lists_what_it_names() {
+async fn every_filter_works_alone_and_combined() {
     use ConversationStatus::{Active, Blocked};
     let f = Conversations::start().await;
     let (contact, user) = f.people().await;
@@ -224,7 +224,7 @@ async fn a_disabled_users_conversations_are_still_listed() {
 }
 
 #[tokio::test]
-async fn who_is_nobody_of_this_workspace_has_an_empty_page() {
+async fn an_unknown_person_has_an_empty_page() {
     let f = Conversations::start().await;
     f.some(2).await;
     let (other, _) = f.world.second_workspace().await;
@@ -287,7 +287,7 @@ async fn an_identifier_without_its_type_and_a_type_without_its_identifier_are_re
 }
 
 #[tokio::test]
-async fn all_wrong_parameters_are_answered_at_once() {
+async fn all_invalid_parameters_are_reported_together() {
     let f = Conversations::start().await;
     let answer = f
         .list(&[
@@ -324,7 +324,7 @@ async fn all_wrong_parameters_are_answered_at_once() {
 }
 
 #[tokio::test]
-async fn single_parameters_have_their_bounds() {
+async fn each_parameter_has_its_limits() {
     let f = Conversations::start().await;
     let external = |kind, name| [("externalUserIdentifier", name), ("externalIdentifierType", kind)];
     let internal = |kind, name| [("internalUserIdentifier", name), ("internalIdentifierType", kind)];
@@ -361,7 +361,7 @@ async fn single_parameters_have_their_bounds() {
 }
 
 #[tokio::test]
-async fn paging_shows_each_conversation_once_while_others_are_made() {
+async fn paging_shows_each_conversation_once_while_others_are_created() {
     let f = Conversations::start().await;
     let made = f.some(12).await;
     let (mut seen, mut cursor) = (vec![], None::<String>);
@@ -380,7 +380,7 @@ async fn paging_shows_each_conversation_once_while_others_are_made() {
 }
 
 #[tokio::test]
-async fn a_cursor_goes_on_in_its_own_list_however_that_is_spelled() {
+async fn a_cursor_is_valid_for_every_spelling_of_its_list() {
     let f = Conversations::start().await;
     let (contact, user) = f.people().await;
     let mut made = vec![];
@@ -406,7 +406,7 @@ async fn a_cursor_goes_on_in_its_own_list_however_that_is_spelled() {
 }
 
 #[tokio::test]
-async fn a_cursor_opens_only_the_list_it_came_from() {
+async fn a_cursor_is_valid_only_for_its_own_list() {
     let f = Conversations::start().await;
     let (contact, user) = f.people().await;
     for _ in 0..3 {
@@ -420,7 +420,7 @@ async fn a_cursor_opens_only_the_list_it_came_from() {
         vec![("externalUserIdentifier", &contact_id), ("externalIdentifierType", "ID")],
         vec![("externalUserIdentifier", "ada@example.com"), ("externalIdentifierType", "EMAIL")],
         vec![("externalUserIdentifier", "+4915112345678"), ("externalIdentifierType", "PHONE")],
-        // The same as those of the contact, but for whom they name.
+        // The same filters as those of the contact, with another person.
         vec![("internalUserIdentifier", &user_id), ("internalIdentifierType", "ID")],
         vec![("internalUserIdentifier", "ada@example.com"), ("internalIdentifierType", "EMAIL")],
         vec![("internalUserIdentifier", "agent@example.com"), ("internalIdentifierType", "EMAIL")],
@@ -451,7 +451,7 @@ async fn a_cursor_of_another_endpoint_or_workspace_is_refused() {
     let cursor_of = |page: Answer| page.json["cursor"].as_str().unwrap().to_owned();
     let own = cursor_of(f.list(&[("pageSize", "1")]).await);
 
-    // What another function of this deployment would seal for a list of the same form.
+    // A cursor that another function of this deployment would seal for a list of the same form.
     let sealed = async |endpoint: &str, filters: &[(&str, Option<&str>)]| {
         let seal = async |call: &Call<'_>| {
             let cursor = call.cursors(endpoint, filters).seal("L9").await?;
@@ -468,7 +468,7 @@ async fn a_cursor_of_another_endpoint_or_workspace_is_refused() {
         ("externalIdentifierType", None),
     ];
     let conversations = sealed("conversations", &filters).await;
-    assert_eq!(ids(&f.list(&[("cursor", &conversations)]).await), Vec::<String>::new(), "sealed alike");
+    assert_eq!(ids(&f.list(&[("cursor", &conversations)]).await), Vec::<String>::new(), "the test seals like the function");
     for foreign in
         [sealed("contacts", &filters).await, sealed("contacts", &[("owner", None), ("search", None)]).await]
     {
@@ -488,7 +488,7 @@ async fn a_cursor_of_another_endpoint_or_workspace_is_refused() {
 }
 
 #[tokio::test]
-async fn a_key_without_the_scope_lists_nothing() {
+async fn a_key_without_the_scope_is_refused() {
     let f = Conversations::start().await;
     f.some(1).await;
     for (scope, status) in [("conversations:read", 200), ("conversations:write", 403), ("contacts:read", 403)]
@@ -500,7 +500,7 @@ async fn a_key_without_the_scope_lists_nothing() {
 }
 
 #[tokio::test]
-async fn a_warm_page_is_one_round_trip_and_two_by_e_mail_or_phone() {
+async fn a_warm_page_takes_one_round_trip_or_two_by_e_mail_or_phone() {
     let f = Conversations::start().await;
     let (contact, user) = f.people().await;
     for _ in 0..3 {

@@ -1,7 +1,7 @@
-//! The conversations function in process: real handlers, a real SDK client, an embedded DynamoDB.
+//! In-process tests of the conversations function: real handlers, a real SDK client and an embedded DynamoDB.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
-#![recursion_limit = "256"] // futures of several writers at a time are deep types
+#![allow(clippy::unwrap_used)] // also in the test helpers
+#![recursion_limit = "256"] // the futures of several concurrent writers are deep types
 
 mod concurrent_writers;
 mod create;
@@ -28,7 +28,7 @@ const FIRST_DUE: Duration = Duration::from_secs(120);
 /// The workspace's default line.
 const LINE: &str = "1045551234567";
 
-/// A world with a line, and the function over it.
+/// A world with a line, and the function.
 struct Conversations {
     world: World,
     api: Api,
@@ -43,7 +43,7 @@ impl Conversations {
 
     async fn without_lines() -> Self {
         let mut world = World::start().await;
-        // Some of these tests make a thousand conversations in no time.
+        // Some tests create a thousand conversations at once.
         let rate = RateLimit::new(RateLimit::MAX_PER_SECOND, RateLimit::MAX_BURST).unwrap();
         world.key = world.key_with(world.workspace, &["*"], |key| key.rate = rate).await;
         let api = Api::new(
@@ -58,12 +58,12 @@ impl Conversations {
         self.send_to(&self.api, event).await
     }
 
-    /// Sends to a function started anew, which remembers nothing.
+    /// Sends to another instance of the function, which has its own caches.
     async fn send_to(&self, api: &Api, event: GatewayEvent) -> Answer {
         conversations::handle(api, FIRST_DUE, &ApiRequest::new(event.request())).await.into()
     }
 
-    /// A request to make a conversation, under no idempotency key.
+    /// A request to create a conversation, without an idempotency key.
     fn posted(&self, body: &Value) -> GatewayEvent {
         self.world.event("conversations-create.json").without_header("idempotency-key").body(body)
     }
@@ -72,7 +72,7 @@ impl Conversations {
         self.send(self.posted(body)).await
     }
 
-    /// Posts what must be taken: the conversation as it is shown.
+    /// Posts a valid conversation and returns it as shown.
     async fn made(&self, body: &Value) -> Value {
         let answer = self.post(body).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
@@ -92,7 +92,7 @@ impl Conversations {
         self.send(self.world.event("conversations-get.json").path("conversationId", id)).await
     }
 
-    /// The conversation of that id as it is stored.
+    /// The conversation with that id from the store.
     async fn stored(&self, id: &Value) -> Conversation {
         let id = ConversationId::parse(id.as_str().unwrap()).unwrap();
         self.world.db.store().conversation(self.world.workspace, id).await.unwrap().unwrap()
@@ -105,7 +105,7 @@ impl Conversations {
         rows
     }
 
-    /// Everything that is stored, but for the limiter's buckets.
+    /// All stored rows, except the limiter's buckets.
     fn everything(&self) -> Vec<Value> {
         let tables = Table::ALL.into_iter().filter(|table| *table != Table::Limits);
         let mut rows: Vec<Value> = tables
@@ -137,7 +137,7 @@ fn with(number: &str, more: Value) -> Value {
     body
 }
 
-/// Place and type of each entry of a validation failure.
+/// The place and type of each entry of a validation failure.
 fn failures(answer: &Answer) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let place = |loc: &Value| loc.as_array().unwrap().iter().map(text).collect::<Vec<_>>().join(".");
@@ -145,7 +145,7 @@ fn failures(answer: &Answer) -> Vec<(String, String)> {
     entries.map(|entry| (place(&entry["loc"]), text(&entry["type"]))).collect()
 }
 
-/// The operations called since the last look, as `Operation table`, sorted.
+/// The operations since the last call of this function, as `Operation table`, sorted.
 fn operations(world: &World) -> Vec<String> {
     let mut operations: Vec<String> = world
         .db

@@ -1,4 +1,4 @@
-//! What is refused, by which code and with what said of it; and that nothing is left behind of it.
+//! Refusals: their codes and details. A refused request writes nothing.
 
 use domain::{BusinessAccountId, ContactId, Override, TeamId, TemplateId, UserId, UserStatus};
 use harness::Answer;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::create::{entry, needing};
 use crate::{Conversations, email, failures, named, operations, phone, with};
 
-/// A create that must be refused, leaving everything as it is: every row of every table.
+/// Posts a conversation that must be refused. Checks that every row of every table is unchanged.
 async fn refused(f: &Conversations, body: &Value) -> Answer {
     let before = f.everything();
     f.world.db.forget_calls();
@@ -21,7 +21,7 @@ async fn refused(f: &Conversations, body: &Value) -> Answer {
     answer
 }
 
-/// The code and what is said of it.
+/// The error code and its details.
 async fn code(f: &Conversations, body: &Value) -> (String, Value) {
     let answer = refused(f, body).await;
     let title = answer.json["title"].as_str().unwrap();
@@ -35,14 +35,13 @@ fn expected(code: &str, extra: Value) -> (String, Value) {
     (code.to_owned(), extra)
 }
 
-/// A request with everything: a new contact, a team, templates; so that whatever is refused comes after all that could
-/// be written too early.
+/// A request with a new contact, a team and templates, so an early write would be detected at every refusal.
 fn full(team: impl ToString, templates: Value) -> Value {
     with("+34600111222", json!({"teamId": team.to_string(), "onboardingTemplates": templates}))
 }
 
 #[tokio::test]
-async fn templates_are_refused_by_what_is_wrong_with_them() {
+async fn each_template_error_has_its_refusal() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let team = f.world.team(&[agent.id]).await.id;
@@ -72,7 +71,7 @@ async fn templates_are_refused_by_what_is_wrong_with_them() {
             json!([entry(needs, json!({"order": "7", "at": "noon", "who": "Ann", "by": "x"}))]),
             expected("0604", json!({"templateId": needs.to_string(), "parameters": ["by", "who"]})),
         ),
-        // The first at fault of several.
+        // The first invalid template of several.
         (
             json!([entry(plain, json!({})), entry(unapproved, json!({})), entry(unknown, json!({}))]),
             expected("0602", json!({"templateId": unapproved.to_string(), "providerChannelId": crate::LINE})),
@@ -84,7 +83,7 @@ async fn templates_are_refused_by_what_is_wrong_with_them() {
 }
 
 #[tokio::test]
-async fn the_workspaces_own_sequence_is_refused_as_the_workspaces() {
+async fn an_error_in_the_configured_sequence_names_the_workspace() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let team = f.world.team(&[agent.id]).await.id;
@@ -115,13 +114,13 @@ async fn the_workspaces_own_sequence_is_refused_as_the_workspaces() {
         }
         assert_eq!(code(&f, &body).await, wanted, "{overriding:?} {sequence:?} {templates:?}");
     }
-    // Changing the request helps where the caller's templates stand in place of the one at fault.
+    // The caller can change the request if its templates replace the invalid one.
     f.world.onboarding(Override::FirstOnly, &[needs, plain]).await;
     f.made(&full(team, json!([entry(needs, json!({"order": "7"}))]))).await;
 }
 
 #[tokio::test]
-async fn a_line_or_brand_that_cannot_be_resolved() {
+async fn an_unknown_line_or_brand_is_refused() {
     let f = Conversations::without_lines().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let team = f.world.team(&[agent.id]).await.id.to_string();
@@ -152,7 +151,7 @@ async fn a_line_or_brand_that_cannot_be_resolved() {
 }
 
 #[tokio::test]
-async fn a_participant_who_cannot_be_resolved() {
+async fn an_unknown_participant_is_refused() {
     let f = Conversations::start().await;
     let (other, _) = f.world.second_workspace().await;
     let foreign_contact = f.world.contact_of(other, |_| ()).await.id;
@@ -183,7 +182,7 @@ async fn a_participant_who_cannot_be_resolved() {
 }
 
 #[tokio::test]
-async fn a_team_beside_internals_and_an_unknown_team() {
+async fn a_team_with_internals_and_an_unknown_team_are_refused() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let team = f.world.team(&[agent.id]).await.id;
@@ -207,7 +206,7 @@ async fn a_team_beside_internals_and_an_unknown_team() {
 }
 
 #[tokio::test]
-async fn refusals_come_in_one_order() {
+async fn refusals_have_a_fixed_order() {
     let f = Conversations::start().await;
     let ids = f.world.db.store().ids();
     let (nobody, no_user) = (ContactId::generate(ids).to_string(), UserId::generate(ids).to_string());
@@ -236,7 +235,7 @@ async fn refusals_come_in_one_order() {
 }
 
 #[tokio::test]
-async fn foreign_ids_and_unknown_ones_answer_alike_byte_for_byte() {
+async fn foreign_and_unknown_ids_get_the_same_answer_byte_for_byte() {
     let f = Conversations::start().await;
     let (other, _) = f.world.second_workspace().await;
     let scope = domain::TemplateScope::Workspace(other);
@@ -260,7 +259,7 @@ async fn foreign_ids_and_unknown_ones_answer_alike_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn all_failures_of_a_request_are_answered_at_once() {
+async fn all_failures_of_a_request_are_reported_together() {
     let f = Conversations::start().await;
     let event = f.posted(&json!({
         "participants": {
@@ -316,7 +315,7 @@ async fn all_failures_of_a_request_are_answered_at_once() {
 }
 
 #[tokio::test]
-async fn single_failures_of_the_shape() {
+async fn each_validation_failure_alone() {
     let f = Conversations::start().await;
     let id = TemplateId::generate(f.world.db.store().ids()).to_string();
     let one = || phone("+34600111222");
@@ -384,7 +383,7 @@ async fn single_failures_of_the_shape() {
         let answer = refused(&f, &body).await;
         assert_eq!(failures(&answer), [(loc.to_owned(), kind.to_owned())], "{body}");
     }
-    // As much as there may be.
+    // The maximum number.
     let externals: Vec<Value> = (0..10).map(|n| phone(&format!("+3460011100{n}"))).collect();
     f.made(&json!({"participants": {"externals": externals}, "name": "é".repeat(256)})).await;
     let needs: Vec<String> = (0..20).map(|n| format!("p{n}")).collect();
@@ -400,7 +399,7 @@ fn entry_of(id: &str) -> Value {
 }
 
 #[tokio::test]
-async fn bodies_that_are_no_json_of_the_right_size_and_type() {
+async fn bodies_with_invalid_json_size_or_type_are_refused() {
     let f = Conversations::start().await;
     let before = f.everything();
     let event = || f.world.event("conversations-create.json");
@@ -421,7 +420,7 @@ async fn bodies_that_are_no_json_of_the_right_size_and_type() {
 }
 
 #[tokio::test]
-async fn over_the_rate_limit_nothing_is_written_and_no_turn_taken() {
+async fn a_request_over_the_rate_limit_writes_nothing_and_takes_no_turn() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let team = f.world.team(&[agent.id]).await.id;

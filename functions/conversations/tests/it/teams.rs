@@ -1,4 +1,4 @@
-//! Assignment by turns in a team.
+//! Assignment to the members of a team in turn.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ fn assigned(made: &Value) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn turns_go_round_the_members_who_are_shown_by_e_mail() {
+async fn members_take_turns_and_are_shown_by_e_mail() {
     let f = Conversations::start().await;
     let users = members(&f, 3).await;
     let team = team(&f, &users).await;
@@ -52,7 +52,7 @@ async fn turns_go_round_the_members_who_are_shown_by_e_mail() {
 }
 
 #[tokio::test]
-async fn disabled_members_are_passed_over_from_the_moment_they_are_disabled() {
+async fn disabled_members_are_skipped_at_once() {
     let f = Conversations::start().await;
     let users = members(&f, 3).await;
     let team = team(&f, &users).await;
@@ -66,7 +66,7 @@ async fn disabled_members_are_passed_over_from_the_moment_they_are_disabled() {
 }
 
 #[tokio::test]
-async fn a_team_of_nobody_leaves_the_conversation_open() {
+async fn a_team_without_active_members_leaves_the_conversation_unassigned() {
     let f = Conversations::start().await;
     let users = members(&f, 1).await;
     let (empty, disabled) = (team(&f, &[]).await, team(&f, &users).await);
@@ -76,7 +76,7 @@ async fn a_team_of_nobody_leaves_the_conversation_open() {
         assert_eq!((&made["status"], assigned(&made)), (&json!("NOT_ASSIGNED_TO_HUMAN"), vec![]));
         let mut asked = to(&team);
         asked["status"] = json!("ACTIVE");
-        assert_eq!(f.made(&asked).await["status"], "ACTIVE", "where the caller says so");
+        assert_eq!(f.made(&asked).await["status"], "ACTIVE", "the caller's status");
     }
 }
 
@@ -95,7 +95,7 @@ async fn a_team_may_have_two_hundred_members() {
 }
 
 #[tokio::test]
-async fn a_thousand_conversations_made_side_by_side_are_spread_evenly() {
+async fn a_thousand_concurrent_conversations_are_spread_evenly() {
     let f = Conversations::start().await;
     let users = members(&f, 8).await;
     let team = team(&f, &users).await;
@@ -117,11 +117,12 @@ async fn a_thousand_conversations_made_side_by_side_are_spread_evenly() {
 }
 
 #[tokio::test]
-async fn one_turn_serves_all_tries_of_a_request() {
+async fn all_tries_of_a_request_use_one_turn() {
     let f = Conversations::start().await;
     let users = members(&f, 2).await;
     let team = team(&f, &users).await;
-    // While this one is about to write, another makes a contact of its new number: it looks again, and writes.
+    // While this request is about to write, another one creates a contact with its new number. This request reads
+    // again and writes.
     let hold = f.world.db.hold("TransactWriteItems");
     let body = to(&team);
     let late = f.made(&body);
@@ -132,7 +133,7 @@ async fn one_turn_serves_all_tries_of_a_request() {
     };
     let (late, early) = futures::future::join(late, early).await;
     let (late, early) = (f.stored(&late["id"]).await, f.stored(&early["id"]).await);
-    assert_eq!(late.externals[0].contact, early.externals[0].contact, "it met the other's contact");
+    assert_eq!(late.externals[0].contact, early.externals[0].contact, "it uses the other request's contact");
     assert_eq!(late.internals[0].user, users[0].id);
     assert_eq!(assigned(&f.made(&to(&team)).await), [("agent-1@example.com", "EMAIL")]);
 }

@@ -26,7 +26,7 @@ fn stream_records(f: &Conversations) -> usize {
     f.world.db.stream(Table::Conversations)["Records"].as_array().unwrap().len()
 }
 
-/// A PATCH that must be refused, leaving everything as it is.
+/// A PATCH that must be refused. Checks that every row is unchanged.
 async fn refused(f: &Conversations, id: impl ToString, body: &Value) -> Answer {
     let before = f.everything();
     let answer = f.patch(id, body).await;
@@ -36,7 +36,7 @@ async fn refused(f: &Conversations, id: impl ToString, body: &Value) -> Answer {
 }
 
 #[tokio::test]
-async fn an_update_changes_what_it_names_and_answers_the_conversation() {
+async fn an_update_changes_the_sent_fields_and_returns_the_conversation() {
     let f = Conversations::start().await;
     let agent = f.world.user("Agent@example.com", |_| ()).await;
     let made = f.made(&with("+34600111222", json!({"name": "Order 7"}))).await;
@@ -89,7 +89,7 @@ async fn an_update_changes_what_it_names_and_answers_the_conversation() {
     assert_eq!((&read.text, &read.headers["etag"]), (&answer.text, &answer.headers["etag"]));
     let cleared = f.patch(id, &json!({"name": null})).await;
     assert_eq!((cleared.status, &cleared.json["name"]), (200, &Value::Null));
-    assert_eq!(cleared.json["status"], "NOT_ASSIGNED_TO_HUMAN", "what is not named stays");
+    assert_eq!(cleared.json["status"], "NOT_ASSIGNED_TO_HUMAN", "an absent field stays unchanged");
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn any_status_may_follow_any_other() {
 }
 
 #[tokio::test]
-async fn participants_are_added_and_removed_by_who_they_are() {
+async fn participants_are_added_and_removed_under_any_identifier() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let team = f.world.team(&[agent.id]).await;
@@ -137,7 +137,7 @@ async fn participants_are_added_and_removed_by_who_they_are() {
         ),
         (externals(json!([]), json!([named(first, "ID")])), vec!["ann@x.io"]),
         (externals(json!([phone("+34600111222")]), json!([email("aNN@X.io")])), vec!["+34600111222"]),
-        // A round-robin user, shown by e-mail, is found by id.
+        // A user assigned by turn is shown by e-mail and can be removed by id.
         (internals(json!([]), json!([named(agent.id, "ID")])), vec!["+34600111222"]),
     ];
     for (update, expected) in rows {
@@ -149,7 +149,7 @@ async fn participants_are_added_and_removed_by_who_they_are() {
 }
 
 #[tokio::test]
-async fn an_update_that_changes_nothing_answers_200_and_writes_nothing() {
+async fn an_update_that_changes_nothing_gets_200_and_writes_nothing() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let disabled = f.world.user("off@example.com", |_| ()).await;
@@ -188,7 +188,7 @@ async fn an_update_that_changes_nothing_answers_200_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn an_update_sent_again_finds_itself_done() {
+async fn a_repeated_update_changes_nothing() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let made = f.made(&with("+34600111222", json!({}))).await;
@@ -210,7 +210,7 @@ async fn an_update_sent_again_finds_itself_done() {
 }
 
 #[tokio::test]
-async fn somebody_external_must_be_left() {
+async fn at_least_one_external_participant_must_remain() {
     let f = Conversations::start().await;
     let made = f.made(&with("+34600111222", json!({}))).await;
     let id = made["id"].as_str().unwrap();
@@ -262,7 +262,7 @@ async fn at_most_10_externals_and_20_internals_after_it() {
 }
 
 #[tokio::test]
-async fn more_new_people_than_one_transaction_can_make_are_refused() {
+async fn more_new_people_than_one_transaction_can_create_are_refused() {
     let f = Conversations::start().await;
     let mut users = vec![];
     for n in 0..40 {
@@ -294,7 +294,7 @@ async fn more_new_people_than_one_transaction_can_make_are_refused() {
 }
 
 #[tokio::test]
-async fn those_who_cannot_join() {
+async fn participants_who_cannot_join_are_refused() {
     let f = Conversations::start().await;
     let (other, _) = f.world.second_workspace().await;
     let foreign = f.world.contact_of(other, |_| ()).await.id;
@@ -321,7 +321,7 @@ async fn those_who_cannot_join() {
 }
 
 #[tokio::test]
-async fn all_failures_of_a_request_are_answered_at_once() {
+async fn all_failures_of_a_request_are_reported_together() {
     let f = Conversations::start().await;
     let before = f.everything();
     let event = f.patched(
@@ -354,7 +354,7 @@ async fn all_failures_of_a_request_are_answered_at_once() {
 }
 
 #[tokio::test]
-async fn single_failures_of_the_shape() {
+async fn each_validation_failure_alone() {
     let f = Conversations::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let people = |people: Value| json!({"participants": people});
@@ -403,7 +403,7 @@ async fn a_stale_if_match_is_refused_and_a_current_one_is_not() {
     let changed = patch("Order 7", &tag).await;
     assert_eq!((changed.status, changed.headers["etag"] != tag), (200, true));
     let before = f.everything();
-    // Also where the update would change nothing, or be refused.
+    // This also holds if the update would change nothing or would be refused.
     for name in ["Order 8", "Order 7"] {
         let answer = patch(name, &tag).await;
         assert_eq!((answer.status, answer.json["code"].as_str()), (412, Some("SERVICE_CORE_0412")));
@@ -417,7 +417,7 @@ async fn a_stale_if_match_is_refused_and_a_current_one_is_not() {
 }
 
 #[tokio::test]
-async fn of_two_who_saw_the_same_state_and_say_so_one_is_refused() {
+async fn one_of_two_updates_with_the_same_if_match_is_refused() {
     let f = Conversations::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let tag = f.get(conversation.id).await.headers["etag"].clone();
@@ -430,7 +430,7 @@ async fn of_two_who_saw_the_same_state_and_say_so_one_is_refused() {
 }
 
 #[tokio::test]
-async fn a_foreign_conversation_and_an_unknown_one_answer_alike_byte_for_byte() {
+async fn a_foreign_conversation_and_an_unknown_one_get_the_same_answer_byte_for_byte() {
     let f = Conversations::start().await;
     let (other, _) = f.world.second_workspace().await;
     let foreign = f.world.conversation_of(other, |_| ()).await;
@@ -446,7 +446,7 @@ async fn a_foreign_conversation_and_an_unknown_one_answer_alike_byte_for_byte() 
 }
 
 #[tokio::test]
-async fn writing_needs_the_scope_for_it() {
+async fn writing_needs_the_write_scope() {
     let f = Conversations::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     for (scope, status) in [("conversations:write", 200), ("conversations:read", 403)] {
@@ -467,7 +467,7 @@ async fn listed(
 }
 
 #[tokio::test]
-async fn every_list_shows_the_change_and_lists_that_were_left_do_not() {
+async fn the_change_is_in_every_matching_list_and_in_no_other() {
     let f = Conversations::start().await;
     let made = f.made(&with("+34600111222", json!({}))).await;
     let before = f.stored(&made["id"]).await;
@@ -484,7 +484,7 @@ async fn every_list_shows_the_change_and_lists_that_were_left_do_not() {
 }
 
 #[tokio::test]
-async fn a_warm_update_is_two_round_trips_also_where_names_must_be_looked_up() {
+async fn a_warm_update_takes_two_round_trips_even_with_lookups_of_people() {
     let f = Conversations::start().await;
     let agent = f.world.user("agent@example.com", |_| ()).await;
     let made = f.made(&with("+34600111222", json!({}))).await;
@@ -507,7 +507,7 @@ async fn a_warm_update_is_two_round_trips_also_where_names_must_be_looked_up() {
 }
 
 #[tokio::test]
-async fn an_event_replayed_with_the_same_request_id_is_no_excuse_for_a_stale_write() {
+async fn a_replayed_event_with_the_same_request_id_does_not_allow_a_stale_write() {
     let f = Conversations::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let patch = |body: Value| f.send(f.patched(conversation.id, &body).request_id("the same"));

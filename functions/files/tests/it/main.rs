@@ -1,6 +1,7 @@
-//! The files function in process: a real handler, real SDK clients, an embedded DynamoDB and a bucket in memory.
+//! In-process tests of the files function: the real handler, real SDK clients, an embedded DynamoDB and an in-memory
+//! bucket.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in the test helpers
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 use store::{Bucket, Table};
 
-/// Of the empty file, and of 32 zeros.
+/// The digests of the empty file and of 32 zero bytes.
 const DIGEST: &str = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
 const ZEROS: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 
@@ -78,7 +79,7 @@ fn image() -> Value {
     json!({"name": "beach.jpg", "fileType": "IMAGE", "checksumBase64": DIGEST, "contentType": "image/jpeg"})
 }
 
-/// An image with one field changed, or left out by a null.
+/// An image with one field changed, or removed by `null`.
 fn image_with(field: &str, value: Value) -> Value {
     let mut item = image();
     item[field] = value;
@@ -102,7 +103,7 @@ fn found(answer: &Answer) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn files_are_answered_in_their_order_with_what_their_upload_needs() {
+async fn files_are_returned_in_order_with_their_upload_data() {
     let f = Files::start().await;
     let answer = f
         .create(&json!([
@@ -173,7 +174,7 @@ async fn files_are_answered_in_their_order_with_what_their_upload_needs() {
         digest: MediaDigest::parse(digest).unwrap(),
         size,
         created_at: TestClock::START,
-        // A day, ten minutes, and the milliseconds cut.
+        // A day and ten minutes, without the milliseconds.
         expires_at: Timestamp::parse("2026-01-03T03:14:05Z"),
     };
     assert_eq!(
@@ -186,7 +187,7 @@ async fn files_are_answered_in_their_order_with_what_their_upload_needs() {
 }
 
 #[tokio::test]
-async fn one_to_twenty_files_are_taken_at_once() {
+async fn one_request_has_one_to_twenty_files() {
     let f = Files::start().await;
     for count in [1, 20] {
         let answer = f.create(&json!(vec![image(); count])).await;
@@ -211,7 +212,7 @@ async fn one_to_twenty_files_are_taken_at_once() {
 }
 
 #[tokio::test]
-async fn every_row_of_the_table_of_types_is_taken() {
+async fn every_documented_file_type_is_accepted() {
     let f = Files::start().await;
     let bodies: Vec<(Value, u64)> = domain::media::RULES
         .iter()
@@ -242,7 +243,7 @@ async fn every_row_of_the_table_of_types_is_taken() {
 }
 
 #[tokio::test]
-async fn all_faults_of_all_files_are_answered_at_once_each_with_its_place() {
+async fn all_failures_of_all_files_are_reported_together_with_their_places() {
     let f = Files::start().await;
     let answer = f
         .send(
@@ -258,7 +259,7 @@ async fn all_faults_of_all_files_are_answered_at_once_each_with_its_place() {
                 image_with("contentLength", json!("4")),
                 image_with("contentLength", json!(4.5)),
                 image_with("fileType", json!(null)),
-                // A mismatch beside other faults is one of them.
+                // A mismatch is reported together with the other failures.
                 image_with("contentType", json!("image/png")),
                 {"fileType": "FILM", "contentLength": -1},
             ]))
@@ -309,7 +310,7 @@ async fn all_faults_of_all_files_are_answered_at_once_each_with_its_place() {
 }
 
 #[tokio::test]
-async fn what_does_not_belong_together_is_0901_with_what_would() {
+async fn mismatched_types_get_0901_with_the_allowed_values() {
     let f = Files::start().await;
     let answer = f
         .create(&json!([
@@ -360,11 +361,11 @@ async fn what_does_not_belong_together_is_0901_with_what_would() {
             ],
         })
     );
-    assert_eq!(f.rows().await, 0, "not the one that is right, either");
+    assert_eq!(f.rows().await, 0, "the valid file is not created either");
 }
 
 #[tokio::test]
-async fn a_size_is_optional_and_null_is_none() {
+async fn a_size_is_optional_and_may_be_null() {
     let f = Files::start().await;
     let answer = f
         .create(&json!([image_with("contentLength", json!(null)), image_with("contentLength", json!(1))]))
@@ -377,7 +378,7 @@ async fn a_size_is_optional_and_null_is_none() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_json_is_refused_as_everywhere() {
+async fn a_body_that_is_not_json_is_refused() {
     let f = Files::start().await;
     let event = |text: &str| f.event(&json!([])).raw_body(text);
     let huge = format!("[{}]", " ".repeat(ApiRequest::MAX_BODY));
@@ -393,13 +394,13 @@ async fn a_body_that_is_not_json_is_refused_as_everywhere() {
 }
 
 #[tokio::test]
-async fn a_repeated_key_is_answered_with_the_same_files_signed_anew() {
+async fn a_repeated_key_returns_the_same_files_with_new_signatures() {
     let f = Files::start().await;
     let body = json!([image(), image_with("contentLength", json!(4))]);
     let first = f.create_once("key", &body).await;
     assert_eq!((first.status, first.headers.get("idempotent-replayed")), (201, None));
     let rows = f.rows().await;
-    assert_eq!(rows, 3, "two files and what the key answered");
+    assert_eq!(rows, 3, "two files and the key's answer");
 
     f.world.db.clock().advance(Duration::from_secs(24 * 60 * 60));
     let again = f.create_once("key", &body).await;
@@ -424,7 +425,7 @@ async fn a_repeated_key_is_answered_with_the_same_files_signed_anew() {
 }
 
 #[tokio::test]
-async fn a_key_reused_for_another_body_is_refused_and_one_that_was_refused_is_free() {
+async fn a_key_with_another_body_is_refused_and_a_key_of_a_refused_request_is_free() {
     let f = Files::start().await;
     assert_eq!(f.create_once("key", &json!([])).await.status, 422);
     assert_eq!(f.create_once("key", &json!([image()])).await.status, 201);
@@ -437,12 +438,12 @@ async fn a_key_reused_for_another_body_is_refused_and_one_that_was_refused_is_fr
     let (workspace, key) = f.world.second_workspace().await;
     let theirs = f.event(&json!([image(), image()])).header("Idempotency-Key", "key");
     let theirs = f.send(theirs.path("workspaceId", workspace).header("x-api-key", &key)).await;
-    assert_eq!((theirs.status, theirs.headers.get("idempotent-replayed")), (201, None), "a key of their own");
-    assert_eq!(f.stored(&theirs).await, [], "not in ours");
+    assert_eq!((theirs.status, theirs.headers.get("idempotent-replayed")), (201, None), "the other workspace has its own keys");
+    assert_eq!(f.stored(&theirs).await, [], "not in this workspace");
 }
 
 #[tokio::test]
-async fn of_two_requests_at_once_under_one_key_one_is_carried_out_and_both_answer_alike() {
+async fn two_concurrent_requests_with_one_key_make_one_set_of_files_and_get_equal_answers() {
     let f = Files::start().await;
     f.create(&json!([image()])).await;
     for (second_body, status) in [(json!([image()]), 201), (json!([image(), image()]), 422)] {
@@ -470,7 +471,7 @@ async fn of_two_requests_at_once_under_one_key_one_is_carried_out_and_both_answe
 }
 
 #[tokio::test]
-async fn a_request_whose_answer_was_lost_is_answered_when_it_is_repeated() {
+async fn a_repeat_of_a_request_with_a_lost_answer_is_answered() {
     let f = Files::start().await;
     let body = json!([image()]);
     f.world.db.fail("TransactWriteItems", Fault::AnswerLost, 3);
@@ -485,11 +486,11 @@ async fn a_request_whose_answer_was_lost_is_answered_when_it_is_repeated() {
         assert_eq!(f.create_once("another key", &body).await.status, 503, "{operation}");
     }
     f.world.db.fail("TransactWriteItems", Fault::Conflict, 2);
-    assert_eq!(f.create_once("another key", &body).await.status, 201, "what others hold is waited for");
+    assert_eq!(f.create_once("another key", &body).await.status, 201, "the request waits for the concurrent transaction");
 }
 
 #[tokio::test]
-async fn a_warm_request_is_a_write_behind_the_limiter_and_calls_no_bucket() {
+async fn a_warm_request_makes_one_write_after_the_limiter_and_no_bucket_call() {
     let f = Files::start().await;
     let twenty = json!(vec![image(); 20]);
     f.create(&twenty).await;
@@ -505,7 +506,7 @@ async fn a_warm_request_is_a_write_behind_the_limiter_and_calls_no_bucket() {
         let event = f.event(body);
         let event = key.iter().fold(event, |event, key| event.header("Idempotency-Key", key));
         assert_eq!(f.send(event).await.status, 201);
-        // All that was called: signing is no call.
+        // These are all calls: signing makes none.
         assert_eq!(f.operations(), operations);
         let in_a_row = if operations.contains(&write) || key.is_none() { 2 } else { 1 };
         assert_eq!(trips(&f.world.db.calls()), in_a_row);
@@ -513,7 +514,7 @@ async fn a_warm_request_is_a_write_behind_the_limiter_and_calls_no_bucket() {
 }
 
 #[tokio::test]
-async fn over_the_rate_nothing_is_made_and_nothing_replayed() {
+async fn a_request_over_the_rate_limit_makes_and_replays_nothing() {
     let f = Files::start().await;
     let once = |key: &mut domain::ApiKey| key.rate = RateLimit { per_second: 1, burst: 1 };
     let slow = f.world.key_with(f.world.workspace, &["files:write"], once).await;

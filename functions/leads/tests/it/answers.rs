@@ -1,4 +1,4 @@
-//! What stands in answers, byte by byte.
+//! The exact content of answers.
 
 use harness::{Answer, Fault, World};
 use leads::captcha::Unreachable;
@@ -14,7 +14,7 @@ const UNAVAILABLE: &str =
 const FAILED: &str =
     r#"{"type":"SERVICE.CAMPAIGN_LEADS.INTERNAL_ERROR","title":"Internal Server Error","status":500}"#;
 
-/// An answer's headers in the order of their names.
+/// The headers of an answer, sorted by name.
 fn headers(answer: &Answer) -> Vec<(&str, &str)> {
     let mut headers: Vec<(&str, &str)> =
         answer.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -22,7 +22,7 @@ fn headers(answer: &Answer) -> Vec<(&str, &str)> {
     headers
 }
 
-/// The headers of an answer to a page or, without one, to a server.
+/// The headers of an answer to a page, or to a server if there is no page.
 fn expected(page: Option<&'static str>, content_type: &'static str) -> Vec<(&'static str, &'static str)> {
     let mut headers = vec![
         ("cache-control", "no-store"),
@@ -37,7 +37,7 @@ fn expected(page: Option<&'static str>, content_type: &'static str) -> Vec<(&'st
 }
 
 #[tokio::test]
-async fn a_lead_is_answered_with_its_id_and_nothing_else() {
+async fn the_answer_to_a_lead_has_only_its_id() {
     let site = Site::start().await;
     let answer = site.post(&site.body()).await;
     let lead = crate::id(&answer);
@@ -51,7 +51,7 @@ async fn a_lead_is_answered_with_its_id_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_preflight_is_answered_with_what_a_page_may_do() {
+async fn the_answer_to_a_preflight_lists_what_a_page_may_do() {
     let site = Site::start().await;
     let answer = site.send(site.preflight()).await;
     assert_eq!((answer.status, answer.text.as_str()), (204, ""));
@@ -70,7 +70,7 @@ async fn a_preflight_is_answered_with_what_a_page_may_do() {
 }
 
 #[tokio::test]
-async fn each_problem_is_told_by_type_title_and_status_alone() {
+async fn each_problem_has_only_type_title_and_status() {
     let site = Site::start().await;
     let problem = async |status: u16, text: &str, content: serde_json::Value| {
         for page in [Some(World::PAGE), None] {
@@ -91,7 +91,7 @@ async fn each_problem_is_told_by_type_title_and_status_alone() {
 }
 
 #[tokio::test]
-async fn what_becomes_of_leads_is_counted() {
+async fn the_outcomes_of_leads_are_counted() {
     let site = Site::start().await;
     site.accepted(&site.body()).await;
     let other = site.visitor(2);
@@ -112,7 +112,7 @@ async fn what_becomes_of_leads_is_counted() {
 }
 
 #[tokio::test]
-async fn whatever_a_lead_is_rejected_for_the_answer_is_the_same() {
+async fn every_rejection_has_the_same_answer() {
     let mut site = Site::with(|capture| capture.caps.per_phone = Some(1)).await;
     let mut bodies = vec![];
     let mut rejected = |cause: &str, answer: Answer| {
@@ -145,7 +145,7 @@ async fn whatever_a_lead_is_rejected_for_the_answer_is_the_same() {
         rejected(cause, site.post(&body).await);
     }
     site.captcha().says.replace(None);
-    assert_eq!(site.all_rows(), 0, "a token whose lead is rejected is not kept");
+    assert_eq!(site.all_rows(), 0, "the token of a rejected lead is not stored");
 
     site.accepted(&body).await;
     let mut another = site.visitor(7);
@@ -161,7 +161,7 @@ async fn whatever_a_lead_is_rejected_for_the_answer_is_the_same() {
 }
 
 #[tokio::test]
-async fn the_events_of_the_files_are_a_lead_and_its_preflight() {
+async fn the_event_files_are_a_lead_and_its_preflight() {
     let site = Site::start().await;
     let event = harness::GatewayEvent::of("leads-accept.json");
     let text = event.json()["body"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! Whatever is sent, there is an answer, and one of those that are documented.
+//! Every input gets one of the documented answers.
 
 use domain::Timestamp;
 use domain::lead::captcha::CaptchaAnswer as Solution;
@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 
 use crate::Site;
 
-/// Texts that mean something, and others.
+/// Texts with a meaning in some field, and others.
 fn text() -> impl Strategy<Value = String> {
     let known = prop::sample::select(vec![
         "",
@@ -67,7 +67,7 @@ fn lists(names: Vec<&'static str>) -> impl Strategy<Value = Value> {
     ]
 }
 
-/// How a request that is in order is spoiled.
+/// How a valid request is made invalid.
 #[derive(Clone, Debug)]
 enum Spoiled {
     Nothing,
@@ -90,7 +90,7 @@ fn spoiled() -> impl Strategy<Value = Spoiled> {
     ]
 }
 
-/// What the captcha's provider says: mostly that all is well.
+/// The answer of the captcha's provider: a success in most cases.
 fn says() -> impl Strategy<Value = Option<Result<Solution, Unreachable>>> {
     let codes = prop::sample::select(vec![
         "missing-input-secret",
@@ -109,7 +109,7 @@ fn says() -> impl Strategy<Value = Option<Result<Solution, Unreachable>>> {
 }
 
 #[test]
-fn whatever_is_sent_is_answered_with_a_status_of_the_specification() {
+fn every_input_is_answered_with_a_status_of_the_specification() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let site = runtime.block_on(Site::start());
     let number = std::cell::RefCell::new(0);
@@ -168,5 +168,5 @@ fn whatever_is_sent_is_answered_with_a_status_of_the_specification() {
     });
     outcome.unwrap();
     let seen: Vec<u64> = seen.borrow().keys().copied().collect();
-    assert_eq!(seen, [202, 204, 400, 403, 422, 500], "each of them came about");
+    assert_eq!(seen, [202, 204, 400, 403, 422, 500], "each status occurred");
 }

@@ -1,4 +1,4 @@
-//! How many leads an operator lets in.
+//! The caps on leads that an operator sets.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn site(daily: Option<u32>, per_phone: Option<u32>) -> Site {
     site
 }
 
-/// A lead of that visitor and brand, with a token of its own.
+/// A lead of that visitor and brand, with its own token.
 fn lead(site: &Site, visitor: usize, brand: &str) -> Value {
     let body = with(&site.visitor(visitor), "brandId", json!(brand));
     with(&body, "recaptchaToken", json!(format!("{visitor} {brand} {}", site.captcha().asked.borrow().len())))
@@ -29,7 +29,7 @@ async fn status(site: &Site, visitor: usize, brand: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn a_workspace_takes_as_many_leads_in_a_day_as_it_is_told() {
+async fn a_workspace_accepts_leads_up_to_its_daily_cap() {
     let site = site(Some(2), None).await;
     for (visitor, expected) in [(1, 202), (2, 202), (3, 403), (4, 403)] {
         assert_eq!(status(&site, visitor, "b1").await, expected, "{visitor}");
@@ -41,7 +41,7 @@ async fn a_workspace_takes_as_many_leads_in_a_day_as_it_is_told() {
 }
 
 #[tokio::test]
-async fn a_number_leaves_as_many_leads_in_a_day_as_it_is_let() {
+async fn a_number_leaves_leads_up_to_its_daily_cap() {
     let site = site(None, Some(2)).await;
     for (visitor, brand, expected) in
         [(1, "b1", 202), (1, "b2", 202), (1, "b3", 403), (1, "b1", 202), (2, "b1", 202), (2, "b2", 202)]
@@ -51,7 +51,7 @@ async fn a_number_leaves_as_many_leads_in_a_day_as_it_is_let() {
 }
 
 #[tokio::test]
-async fn of_two_caps_either_refuses_and_then_neither_counts() {
+async fn either_of_two_caps_refuses_and_then_neither_counts() {
     let site = site(Some(3), Some(1)).await;
     for (visitor, brand, expected) in [
         (1, "b1", 202),
@@ -79,7 +79,7 @@ async fn a_day_ends_at_midnight_in_utc() {
     assert_eq!(status(&site, 1, "b1").await, 202);
     assert_eq!(status(&site, 2, "b1").await, 403);
     at("2026-01-03T00:00:00.000Z");
-    assert_eq!(status(&site, 1, "b1").await, 202, "still the same lead, and not counted");
+    assert_eq!(status(&site, 1, "b1").await, 202, "the same lead, which is not counted");
     assert_eq!(status(&site, 1, "b2").await, 202);
     assert_eq!(status(&site, 2, "b1").await, 403);
     clock.advance(Duration::from_secs(24 * 3_600));
@@ -87,7 +87,7 @@ async fn a_day_ends_at_midnight_in_utc() {
 }
 
 #[tokio::test]
-async fn whoever_is_over_the_cap_was_asked_for_the_captcha_and_leaves_nothing() {
+async fn a_lead_over_the_cap_has_its_captcha_checked_and_writes_nothing() {
     for (daily, per_phone) in [(Some(1), None), (None, Some(1)), (Some(1), Some(1))] {
         let site = site(daily, per_phone).await;
         assert_eq!(status(&site, 1, "b1").await, 202);
@@ -102,7 +102,7 @@ async fn whoever_is_over_the_cap_was_asked_for_the_captcha_and_leaves_nothing() 
 }
 
 #[tokio::test]
-async fn who_is_rejected_is_not_counted() {
+async fn a_rejected_lead_is_not_counted() {
     let site = site(Some(1), Some(1)).await;
     for code in ["invalid-input-response", "bad-request", "invalid-input-secret"] {
         site.captcha().refuses(code);
@@ -115,7 +115,7 @@ async fn who_is_rejected_is_not_counted() {
 }
 
 #[tokio::test]
-async fn a_cap_of_none_lets_nobody_in() {
+async fn a_cap_of_zero_refuses_every_lead() {
     for (daily, per_phone) in [(Some(0), None), (None, Some(0)), (Some(0), Some(9))] {
         let site = site(daily, per_phone).await;
         assert_eq!(status(&site, 1, "b1").await, 403);
@@ -138,7 +138,7 @@ async fn each_workspace_counts_for_itself_and_changed_caps_count_at_once() {
 }
 
 #[tokio::test]
-async fn of_many_at_once_as_many_are_let_in_as_there_is_room_for() {
+async fn concurrent_leads_are_accepted_up_to_the_cap() {
     for per_phone in [None, Some(1)] {
         let site = site(Some(7), per_phone).await;
         let bodies: Vec<Value> = (0..40).map(|visitor| lead(&site, visitor, "b1")).collect();
@@ -149,7 +149,7 @@ async fn of_many_at_once_as_many_are_let_in_as_there_is_room_for() {
 }
 
 #[tokio::test]
-async fn a_lead_that_was_counted_and_could_not_be_stored_is_counted_no_more() {
+async fn the_count_of_a_lead_that_could_not_be_stored_is_reverted() {
     for (daily, per_phone) in [(Some(1), None), (None, Some(1)), (Some(1), Some(1))] {
         let site = site(daily, per_phone).await;
         for _ in 0..3 {
@@ -162,7 +162,7 @@ async fn a_lead_that_was_counted_and_could_not_be_stored_is_counted_no_more() {
 }
 
 #[tokio::test]
-async fn a_further_try_behind_a_lead_that_came_to_nothing_counts_like_any_new_lead() {
+async fn a_retry_after_a_failed_lead_counts_like_a_new_lead() {
     for (daily, per_phone) in [(Some(2), None), (None, Some(2)), (Some(2), Some(2))] {
         let site = site(daily, per_phone).await;
         let first = site.accepted(&lead(&site, 1, "b1")).await;
@@ -170,13 +170,13 @@ async fn a_further_try_behind_a_lead_that_came_to_nothing_counts_like_any_new_le
         let second = site.accepted(&lead(&site, 1, "b1")).await;
         assert_eq!(site.accepted(&lead(&site, 1, "b1")).await, second, "a repeat is not counted");
         site.comes_to(second, "FAILED");
-        assert_eq!(status(&site, 1, "b1").await, 403, "and not answered with a lead that came to nothing");
+        assert_eq!(status(&site, 1, "b1").await, 403, "the answer is not the failed lead");
         assert_eq!(site.rows("lead"), 2);
     }
 }
 
 #[tokio::test]
-async fn whoever_tries_again_twice_at_once_is_answered_twice_though_there_is_room_for_one() {
+async fn concurrent_retries_all_get_the_answer_although_the_cap_allows_one() {
     for (daily, per_phone) in [(Some(2), None), (None, Some(2)), (Some(2), Some(2))] {
         let site = site(daily, per_phone).await;
         let first = site.accepted(&lead(&site, 1, "b1")).await;
@@ -192,7 +192,7 @@ async fn whoever_tries_again_twice_at_once_is_answered_twice_though_there_is_roo
 }
 
 #[tokio::test]
-async fn whoever_presses_twice_is_answered_twice_though_there_is_room_for_one() {
+async fn repeated_clicks_all_get_the_answer_although_the_cap_allows_one() {
     for (daily, per_phone) in [(Some(1), None), (None, Some(1)), (Some(1), Some(1))] {
         let site = site(daily, per_phone).await;
         let token = |number: usize| with(&site.body(), "recaptchaToken", json!(format!("token {number}")));

@@ -1,4 +1,4 @@
-//! What the captcha's provider says, and what becomes of the lead.
+//! The verdicts of the captcha's provider, and their effects on the lead.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::{LONG, Site, answered, id, with};
 
 #[tokio::test]
-async fn each_word_of_the_provider_has_its_answer() {
+async fn each_verdict_of_the_provider_has_its_answer() {
     let site = Site::start().await;
     let refused = |code: &str| Ok(Solution::Refused(vec![code.to_owned()]));
     let now = site.world.db.store().now();
@@ -57,14 +57,14 @@ async fn each_word_of_the_provider_has_its_answer() {
         assert_eq!(answer.status, status, "{says:?}");
         let written = if status == 202 { 3 } else { 0 };
         assert_eq!(site.all_rows(), rows + written, "{says:?}");
-        assert_eq!(site.captcha().asked.borrow().len(), number + 1, "asked once");
+        assert_eq!(site.captcha().asked.borrow().len(), number + 1, "one request to the provider");
     }
     let (secret, token) = site.captcha().asked.borrow()[1].clone();
     assert_eq!((secret.as_str(), token.as_str()), (World::CAPTCHA_SECRET, "token of 1"));
 }
 
 #[tokio::test]
-async fn the_threshold_is_the_workspaces() {
+async fn the_workspace_sets_the_threshold() {
     let site = Site::with(|capture| capture.threshold = Threshold::parse("0.95").unwrap()).await;
     assert_eq!(site.post(&site.body()).await.status, 403);
     let site = Site::with(|capture| capture.threshold = Threshold::parse("0.9").unwrap()).await;
@@ -72,7 +72,7 @@ async fn the_threshold_is_the_workspaces() {
 }
 
 #[tokio::test]
-async fn after_a_captcha_that_could_not_be_asked_the_same_request_is_accepted() {
+async fn the_same_request_is_accepted_after_an_unavailable_captcha() {
     let site = Site::start().await;
     site.captcha().says.replace(Some(Err(Unreachable::Timeout)));
     assert_eq!(site.post(&site.body()).await.status, 422);
@@ -96,7 +96,7 @@ async fn a_secret_is_remembered_for_five_minutes() {
 }
 
 #[tokio::test]
-async fn a_secret_that_the_provider_refuses_is_forgotten() {
+async fn a_secret_that_the_provider_refuses_is_read_again() {
     let site = Site::start().await;
     site.accepted(&site.visitor(1)).await;
     let store = site.world.db.store();
@@ -127,7 +127,7 @@ async fn each_workspace_has_a_secret_of_its_own() {
 }
 
 #[tokio::test]
-async fn leads_are_taken_through_the_real_client() {
+async fn leads_are_accepted_with_the_real_client() {
     let site = Site::start().await;
     let provider = Captcha::start(0).await.unwrap();
     let (store, workspace) = (site.world.db.store(), site.world.workspace);
@@ -171,5 +171,5 @@ async fn leads_are_taken_through_the_real_client() {
     assert_eq!(post(13, "pass-13").await.status, 500);
     drop(provider);
     store.set_captcha_secret(workspace, &Secret::new("secret-for-www.example.com")).await.unwrap();
-    assert_eq!(post(14, "pass-14").await.status, 422, "nobody there");
+    assert_eq!(post(14, "pass-14").await.status, 422, "no provider listens");
 }

@@ -1,18 +1,18 @@
-//! What is looked at first, and that whoever is refused cannot tell how far he came.
+//! The order of the checks. A refused caller cannot find out which of the first checks failed.
 
 use serde_json::{Value, json};
 
 use crate::{Site, nobody, with};
 
-/// What a request calls before anything is looked at.
+/// The database calls of a request before the first check.
 const FIRST_TRIP: [&str; 2] = ["GetItem workspaces", "Query workspaces"];
 
 #[tokio::test]
-async fn of_several_things_that_are_wrong_the_first_decides() {
+async fn the_first_failed_check_decides() {
     let mut site = Site::start().await;
     site.captcha().refuses("bad-request");
     let mut body = site.body();
-    // From the last that is looked at to the first: each one more hides those before it.
+    // From the last check to the first: each new fault hides the ones before it.
     assert_eq!(site.post(&body).await.status, 422, "captcha");
     body["brandId"] = json!("another");
     assert_eq!(site.post(&body).await.status, 400, "brand before captcha");
@@ -38,15 +38,15 @@ async fn of_several_things_that_are_wrong_the_first_decides() {
         ("recaptchaToken", json!("")),
     ] {
         let answer = site.send(unnamed(&with(&body, field, value))).await;
-        assert_eq!(answer.status, 400, "{field} before who sent it");
+        assert_eq!(answer.status, 400, "{field} before the sender");
     }
     assert_eq!(site.send(unnamed(&body)).await.status, 403);
-    assert_eq!(site.captcha().asked.borrow().len(), 1, "nobody else was asked about");
+    assert_eq!(site.captcha().asked.borrow().len(), 1, "no other workspace was read");
     assert_eq!(site.all_rows(), 0);
 }
 
 #[tokio::test]
-async fn whoever_is_refused_before_the_captcha_caused_the_same_calls() {
+async fn every_refusal_before_the_captcha_makes_the_same_calls() {
     let mut site = Site::start().await;
     let other = site.other("https://other.example").await;
     let body = site.body();

@@ -1,4 +1,4 @@
-//! What is kept of a lead, and of the permission to write.
+//! The stored data of a lead and of its consent.
 
 use domain::lead::captcha::Score;
 use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm};
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::{PHONE, Site, with};
 
 #[tokio::test]
-async fn a_lead_is_kept_whole() {
+async fn every_field_of_a_lead_is_stored() {
     let site = Site::start().await;
     let page = "https://www.example.com/spring?utm_source=search#form";
     let mut body = site.body();
@@ -45,7 +45,7 @@ async fn a_lead_is_kept_whole() {
         created_at: TestClock::START,
         updated_at: TestClock::START,
         version: 1,
-        // Of its own, each.
+        // Each lead has its own ids.
         contact: lead.contact,
         conversation: lead.conversation,
         message: lead.message,
@@ -71,17 +71,17 @@ async fn a_lead_is_kept_whole() {
 }
 
 #[tokio::test]
-async fn what_is_not_sent_is_not_kept() {
+async fn absent_fields_are_not_stored() {
     let site = Site::start().await;
     let event = site.event(&with(&site.body(), "name", json!(" "))).without_header("user-agent");
     let lead = site.lead(crate::id(&site.send(event).await)).await;
     assert_eq!((lead.name, lead.consent.user_agent, lead.consent.captured_at), (None, None, None));
     assert_eq!(lead.utm, Utm::default());
-    assert_eq!(lead.brand.as_str(), World::BRAND, "the set-up's own");
+    assert_eq!(lead.brand.as_str(), World::BRAND, "the default of the set-up");
 }
 
 #[tokio::test]
-async fn a_browsers_name_is_kept_up_to_512_characters() {
+async fn a_user_agent_is_stored_up_to_512_characters() {
     let site = Site::start().await;
     for (number, count) in [0, 1, 511, 512, 513, 8_000].into_iter().enumerate() {
         let agent = "\u{e9}".repeat(count);
@@ -92,7 +92,7 @@ async fn a_browsers_name_is_kept_up_to_512_characters() {
 }
 
 #[tokio::test]
-async fn equal_addresses_are_kept_as_different_hashes() {
+async fn equal_addresses_are_stored_as_different_hashes() {
     let site = Site::start().await;
     let (one, other) = (site.accepted(&site.visitor(1)).await, site.accepted(&site.visitor(2)).await);
     let hash = async |id| site.lead(id).await.consent.address_hash;
@@ -102,7 +102,7 @@ async fn equal_addresses_are_kept_as_different_hashes() {
 }
 
 #[tokio::test]
-async fn a_score_is_kept_as_it_was_rounded_down() {
+async fn a_score_is_rounded_down_and_stored() {
     let site = Site::start().await;
     for (number, (score, kept)) in [(0.5, 50), (0.709, 70), (0.7, 70), (1.0, 100)].into_iter().enumerate() {
         let (action, hostname) = ("campaign_lead".to_owned(), "www.example.com".to_owned());
@@ -115,7 +115,7 @@ async fn a_score_is_kept_as_it_was_rounded_down() {
 }
 
 #[tokio::test]
-async fn a_repeated_lead_changes_nothing_of_the_first() {
+async fn a_repeated_lead_does_not_change_the_first() {
     let site = Site::start().await;
     let id = site.accepted(&site.body()).await;
     let first = site.lead(id).await;

@@ -1,4 +1,4 @@
-//! A token is accepted once, and a lead is a lead once.
+//! A token is accepted once, and repeats of a lead do not create another one.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn token(body: &Value, token: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_same_lead_with_the_same_token_gets_its_first_answer_and_another_one_none() {
+async fn a_repeat_with_the_same_token_gets_the_first_answer_and_another_lead_none() {
     let site = Site::start().await;
     site.world.brand("second", |_| ()).await;
     site.captcha().once.set(true);
@@ -35,19 +35,19 @@ async fn the_same_lead_with_the_same_token_gets_its_first_answer_and_another_one
     ] {
         assert_eq!(site.post(&other).await.status, 403, "another {what}");
         site.captcha().once.set(false);
-        assert_eq!(site.post(&other).await.status, 403, "though the provider lets the token pass");
+        assert_eq!(site.post(&other).await.status, 403, "although the provider accepts the token");
         site.captcha().once.set(true);
     }
     assert_eq!(site.all_rows(), rows);
 
     for unavailable in ["bad-request", "timeout-or-duplicate", "invalid-input-response"] {
         site.captcha().refuses(unavailable);
-        assert_eq!(site.accepted(&body).await, first, "the provider said its word when it was first asked");
+        assert_eq!(site.accepted(&body).await, first, "the provider's first answer decides");
     }
 }
 
 #[tokio::test]
-async fn a_token_is_one_of_its_workspace() {
+async fn a_token_belongs_to_one_workspace() {
     let site = Site::start().await;
     let other = site.other(World::PAGE).await;
     let ours = site.accepted(&site.body()).await;
@@ -58,7 +58,7 @@ async fn a_token_is_one_of_its_workspace() {
 }
 
 #[tokio::test]
-async fn a_token_that_was_rejected_or_not_checked_is_not_used_up() {
+async fn a_rejected_or_unchecked_token_stays_usable() {
     let site = Site::start().await;
     for code in ["timeout-or-duplicate", "bad-request", "invalid-input-secret"] {
         site.captcha().refuses(code);
@@ -72,7 +72,7 @@ async fn a_token_that_was_rejected_or_not_checked_is_not_used_up() {
 }
 
 #[tokio::test]
-async fn a_lead_is_the_same_for_a_day_whatever_its_token() {
+async fn a_lead_is_the_same_for_a_day_with_any_token() {
     let site = Site::start().await;
     site.world.brand("second", |_| ()).await;
     let (body, clock) = (site.body(), site.world.db.clock());
@@ -89,14 +89,14 @@ async fn a_lead_is_the_same_for_a_day_whatever_its_token() {
 
     clock.advance(Duration::from_secs(1));
     let second = site.accepted(&token(&body, "a day later")).await;
-    assert_ne!(second, first, "a day later it is another");
+    assert_ne!(second, first, "a day later it is another lead");
     assert_eq!(site.rows("lead"), 4);
     assert_eq!(site.accepted(&token(&body, "a fifth")).await, second);
-    assert_eq!(site.rows("leadRepeat"), 3, "in the place of the expired one, which is deleted late");
+    assert_eq!(site.rows("leadRepeat"), 3, "the row replaces the expired one, which is deleted late");
 }
 
 #[tokio::test]
-async fn a_lead_that_came_to_nothing_leaves_the_visitors_next_try_a_lead_of_its_own() {
+async fn a_retry_after_a_failed_lead_is_a_new_lead() {
     for (state, is_new) in [
         ("QUEUED", false),
         ("SENDING", false),
@@ -113,19 +113,19 @@ async fn a_lead_that_came_to_nothing_leaves_the_visitors_next_try_a_lead_of_its_
         assert_eq!(site.rows("leadRepeat"), 1, "{state}");
         if is_new {
             assert_eq!(site.lead(second).await.state, LeadState::Queued);
-            assert_eq!(site.accepted(&token(&site.body(), "a third")).await, second, "it stands: {state}");
-            // Its day begins with it.
+            assert_eq!(site.accepted(&token(&site.body(), "a third")).await, second, "the second lead is still valid: {state}");
+            // The day of the new lead starts with it.
             site.world.db.clock().advance(DAY);
             assert_eq!(site.accepted(&token(&site.body(), "a fourth")).await, second, "{state}");
             site.comes_to(second, state);
             let third = site.accepted(&token(&site.body(), "a fifth")).await;
-            assert!(third != first && third != second, "and so does the next: {state}");
+            assert!(third != first && third != second, "the retry after the second lead is a new lead: {state}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_lead_that_is_no_more_swallows_nothing() {
+async fn a_deleted_lead_blocks_no_new_lead() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
     site.remove(first).await;
@@ -135,7 +135,7 @@ async fn a_lead_that_is_no_more_swallows_nothing() {
 }
 
 #[tokio::test]
-async fn the_same_token_gets_the_first_answer_even_of_a_lead_that_came_to_nothing() {
+async fn the_same_token_gets_the_first_answer_even_of_a_failed_lead() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
     site.comes_to(first, "FAILED");
@@ -146,7 +146,7 @@ async fn the_same_token_gets_the_first_answer_even_of_a_lead_that_came_to_nothin
 }
 
 #[tokio::test]
-async fn of_many_further_tries_at_once_one_is_a_new_lead_and_the_others_are_answered_with_it() {
+async fn one_of_many_concurrent_retries_is_a_new_lead_and_the_others_get_its_answer() {
     for state in ["FAILED", "SUPPRESSED"] {
         let site = Site::start().await;
         let first = site.accepted(&site.body()).await;
@@ -161,11 +161,11 @@ async fn of_many_further_tries_at_once_one_is_a_new_lead_and_the_others_are_answ
 }
 
 #[tokio::test]
-async fn a_further_try_that_another_one_came_before_is_a_repeat_of_that_one() {
+async fn a_retry_that_another_one_overtook_is_its_repeat() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
     site.comes_to(first, "FAILED");
-    // It saw the first one fail, and comes to its own transaction when the place is taken.
+    // The retry read that the first lead failed. Its own transaction finds that another retry was first.
     let release = site.world.db.hold("TransactWriteItems");
     let late = token(&site.body(), "late");
     site.world.db.forget_calls();
@@ -184,7 +184,7 @@ async fn a_further_try_that_another_one_came_before_is_a_repeat_of_that_one() {
 }
 
 #[tokio::test]
-async fn a_further_try_of_which_the_first_lead_cannot_be_read_is_our_failure_and_leaves_nothing() {
+async fn a_retry_whose_first_lead_is_unreadable_is_a_server_error_and_writes_nothing() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
     site.comes_to(first, "FAILED");
@@ -205,7 +205,7 @@ async fn a_further_try_of_which_the_first_lead_cannot_be_read_is_our_failure_and
 }
 
 #[tokio::test]
-async fn the_token_of_a_repeated_lead_is_used_up_too() {
+async fn the_token_of_a_repeated_lead_is_used_up() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
     let again = token(&site.body(), "a second");
@@ -216,7 +216,7 @@ async fn the_token_of_a_repeated_lead_is_used_up_too() {
 }
 
 #[tokio::test]
-async fn a_token_accepted_between_look_up_and_transaction_is_met_there() {
+async fn the_transaction_detects_a_token_accepted_after_the_lookup() {
     for same in [true, false] {
         let site = Site::start().await;
         let late = if same { site.body() } else { token(&site.visitor(1), "token") };
@@ -240,7 +240,7 @@ async fn a_token_accepted_between_look_up_and_transaction_is_met_there() {
 }
 
 #[tokio::test]
-async fn a_token_that_the_provider_saw_a_moment_ago_is_looked_up_once_more() {
+async fn a_token_that_the_provider_has_just_seen_is_looked_up_again() {
     let site = Site::start().await;
     site.captcha().once.set(true);
     let body = site.body();
@@ -270,7 +270,7 @@ async fn a_token_that_the_provider_saw_a_moment_ago_is_looked_up_once_more() {
 }
 
 #[tokio::test]
-async fn of_fifty_visitors_at_once_with_one_token_one_is_accepted() {
+async fn one_of_fifty_concurrent_visitors_with_one_token_is_accepted() {
     for once in [true, false] {
         let site = Site::start().await;
         site.captcha().once.set(once);
@@ -282,7 +282,7 @@ async fn of_fifty_visitors_at_once_with_one_token_one_is_accepted() {
 }
 
 #[tokio::test]
-async fn of_fifty_equal_requests_at_once_all_that_are_accepted_are_one_lead() {
+async fn fifty_equal_concurrent_requests_are_one_lead() {
     let site = Site::start().await;
     let body = site.body();
     let answers = join_all((0..50).map(|_| site.post(&body))).await;
@@ -301,7 +301,7 @@ async fn of_fifty_equal_requests_at_once_all_that_are_accepted_are_one_lead() {
 }
 
 #[tokio::test]
-async fn a_hundred_requests_of_one_visitor_at_once_are_one_lead() {
+async fn a_hundred_concurrent_requests_of_one_visitor_are_one_lead() {
     let site = Site::start().await;
     let bodies: Vec<Value> = (0..100).map(|number| token(&site.body(), &format!("token {number}"))).collect();
     let answers = join_all(bodies.iter().map(|body| site.post(body))).await;

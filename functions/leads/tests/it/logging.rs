@@ -1,4 +1,4 @@
-//! What is told of requests, and what of nobody.
+//! The log lines of requests, which have no personal data.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use crate::{Site, with};
 struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Takes down what this thread tells from now on, whichever room it is of.
+    /// Records the log lines of this thread, from every module.
     fn listen(&self) -> impl Drop + use<> {
         let log = self.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -44,7 +44,7 @@ impl Write for Log {
 }
 
 #[tokio::test]
-async fn each_request_is_one_line_that_tells_the_cause_and_nothing_of_the_visitor() {
+async fn each_request_logs_one_line_with_the_cause_and_without_visitor_data() {
     let mut site = Site::start().await;
     let mut body = site.body();
     body["name"] = json!("Very Personal");
@@ -72,7 +72,7 @@ async fn each_request_is_one_line_that_tells_the_cause_and_nothing_of_the_visito
         assert_eq!(lines[0]["level"], level, "{what}: {text}");
         assert!(text.contains(word) && text.contains(World::WORKSPACE), "{what}: {text}");
         for secret in &secrets {
-            assert!(!text.contains(secret), "{what}: {secret} stands in {text}");
+            assert!(!text.contains(secret), "{what}: {secret} is in {text}");
         }
     };
     let id = site.accepted(&body).await;
@@ -128,7 +128,7 @@ async fn each_request_is_one_line_that_tells_the_cause_and_nothing_of_the_visito
 }
 
 #[tokio::test]
-async fn what_a_request_holds_is_not_printed() {
+async fn the_debug_output_of_a_request_hides_its_content() {
     let site = Site::start().await;
     let mut body = site.body();
     body["name"] = json!("Personal");

@@ -1,5 +1,5 @@
-//! The leads function in process: a real handler, real SDK clients with the rights of its role, an embedded DynamoDB,
-//! and a captcha's provider that says what the test wants.
+//! In-process tests of the leads function: the real handler, real SDK clients with the rights of its role, an
+//! embedded DynamoDB, and a captcha provider whose answers the test sets.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
@@ -35,21 +35,21 @@ use store::Table;
 pub(crate) const PHONE: &str = "+34600111222";
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// The captcha's provider.
+/// A captcha provider for tests.
 pub(crate) struct StandIn {
     clock: Arc<TestClock>,
-    /// What it says of every token; if nothing, that it is a visitor's who seems human.
+    /// Its answer to every token. The default is a visitor who seems human.
     pub(crate) says: RefCell<Option<Result<Solution, Unreachable>>>,
-    /// Whether it knows a token that it was asked about before, as the real one does.
+    /// Whether it rejects a token that it has seen before, as the real one does.
     pub(crate) once: Cell<bool>,
     /// Whether it never answers.
     pub(crate) hangs: Cell<bool>,
-    /// The secrets and tokens it was asked about.
+    /// The secrets and tokens of its requests.
     pub(crate) asked: RefCell<Vec<(String, String)>>,
 }
 
 impl StandIn {
-    /// What it says of a visitor of [`World::PAGE`] who seems human.
+    /// Its answer for a visitor of [`World::PAGE`] who seems human.
     pub(crate) fn solved(&self) -> Solution {
         let hostname = "www.example.com".to_owned();
         Solution::Solved { score: 0.9, action: ACTION.to_owned(), hostname, at: self.clock.now() }
@@ -76,7 +76,7 @@ impl Verifier for StandIn {
     }
 }
 
-/// A workspace that takes leads from [`World::PAGE`], and the function.
+/// A workspace that accepts leads from [`World::PAGE`], and the function.
 pub(crate) struct Site {
     pub(crate) world: World,
     pub(crate) capture: Capture,
@@ -89,7 +89,7 @@ impl Site {
         Self::with(|_| ()).await
     }
 
-    /// The same with its set-up changed.
+    /// A site with a changed set-up.
     pub(crate) async fn with(change: impl FnOnce(&mut Capture)) -> Self {
         let world = World::start().await;
         world.brand(World::BRAND, |_| ()).await;
@@ -107,7 +107,7 @@ impl Site {
         Self { world, capture, leads, counted }
     }
 
-    /// A second workspace that takes leads, from this page.
+    /// A second workspace that accepts leads from this page.
     pub(crate) async fn other(&self, page: &str) -> Capture {
         let (workspace, _) = self.world.second_workspace().await;
         self.world.brand_of(workspace, World::BRAND, |_| ()).await;
@@ -119,7 +119,7 @@ impl Site {
         &self.leads.captcha
     }
 
-    /// The body of a lead that is accepted.
+    /// The body of a valid lead.
     pub(crate) fn body(&self) -> Value {
         self.body_of(&self.capture)
     }
@@ -135,7 +135,7 @@ impl Site {
         })
     }
 
-    /// The same of another visitor: with a number and a token of its own.
+    /// The body of another visitor's lead, with its own number and token.
     pub(crate) fn visitor(&self, number: usize) -> Value {
         let mut body = self.body();
         body["cellphone"] = json!(format!("+34600{number:06}"));
@@ -148,7 +148,7 @@ impl Site {
         GatewayEvent::of("leads-accept.json").body(body)
     }
 
-    /// A preflight from there.
+    /// A preflight from [`World::PAGE`].
     pub(crate) fn preflight(&self) -> GatewayEvent {
         GatewayEvent::of("leads-preflight.json")
     }
@@ -161,7 +161,7 @@ impl Site {
         self.send(self.event(body)).await
     }
 
-    /// Posts a lead that is accepted.
+    /// Posts a lead that must be accepted.
     pub(crate) async fn accepted(&self, body: &Value) -> LeadId {
         let answer = self.post(body).await;
         assert_eq!(answer.status, 202, "{} {body}", answer.text);
@@ -172,7 +172,7 @@ impl Site {
         self.world.db.store().lead(self.world.workspace, id).await.unwrap().unwrap()
     }
 
-    /// A lead's row, changed behind everybody's back.
+    /// Changes a lead's row directly in the database.
     pub(crate) fn change_row(&self, id: LeadId, change: impl FnOnce(&mut Value)) {
         let pk = format!("{}#L#{id}", World::WORKSPACE);
         let rows = self.world.db.rows(Table::Leads);
@@ -181,17 +181,17 @@ impl Site {
         self.world.db.import(Table::Leads, &[row]);
     }
 
-    /// Lets a lead have come to this state.
+    /// Sets a lead's state.
     pub(crate) fn comes_to(&self, id: LeadId, state: &str) {
         self.change_row(id, |row| row["stage"] = json!({ "S": state }));
     }
 
-    /// How many rows of that kind the table has: `lead`, `captchaToken`, `leadRepeat`.
+    /// The number of rows of that kind in the table: `lead`, `captchaToken`, `leadRepeat`.
     pub(crate) fn rows(&self, kind: &str) -> usize {
         self.world.db.rows(Table::Leads).iter().filter(|row| row["kind"]["S"] == kind).count()
     }
 
-    /// How many rows of any kind.
+    /// The number of rows of all kinds.
     pub(crate) fn all_rows(&self) -> usize {
         self.world.db.rows(Table::Leads).len()
     }
@@ -216,7 +216,7 @@ impl Site {
         delete.key("pk", pk).key("sk", AttributeValue::S("L".to_owned())).send().await.unwrap();
     }
 
-    /// Takes the captcha secret away.
+    /// Removes the captcha secret.
     pub(crate) async fn without_secret(&self) {
         let db = &self.world.db;
         let delete = db.client().delete_item().table_name(db.table(Table::Secrets));
@@ -245,7 +245,7 @@ pub(crate) async fn answered<V: Verifier>(leads: &Leads<V>, event: &GatewayEvent
     assert_eq!(answer["isBase64Encoded"], false);
     let text = answer["body"].as_str().unwrap().to_owned();
     let headers: HashMap<String, String> = serde_json::from_value(answer["headers"].clone()).unwrap();
-    assert_eq!(answer.as_object().unwrap().len(), 4, "what the gateway knows, and no more");
+    assert_eq!(answer.as_object().unwrap().len(), 4, "only what the gateway returns");
     Answer {
         status: u16::try_from(answer["statusCode"].as_u64().unwrap()).unwrap(),
         headers,
@@ -263,7 +263,7 @@ pub(crate) fn id(answer: &Answer) -> LeadId {
     LeadId::parse(answer.json["requestId"].as_str().unwrap()).unwrap()
 }
 
-/// How many answers there are of each status.
+/// The number of answers with each status.
 pub(crate) fn statuses(answers: &[Answer]) -> BTreeMap<u16, usize> {
     let mut counts = BTreeMap::new();
     for answer in answers {

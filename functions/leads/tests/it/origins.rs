@@ -1,4 +1,4 @@
-//! Who may send leads and read the answers: the workspace's pages, spelled as browsers spell them.
+//! Which pages may send leads and read the answers: the workspace's pages, spelled as browsers spell them.
 
 use std::time::Duration;
 
@@ -21,10 +21,10 @@ const PAGES: &[&str] = &[
     "https://xn--bcher-kva.example",
 ];
 
-/// Of the other workspace.
+/// A page of the other workspace.
 const THEIRS: &str = "https://www.other.example";
 
-/// What is sent by others, and by nobody.
+/// Origins that the workspace does not have, and values that are no origin.
 const STRANGERS: &[&str] = &[
     "",
     " ",
@@ -139,7 +139,7 @@ const STRANGERS: &[&str] = &[
     THEIRS,
 ];
 
-/// Names and values.
+/// The names and values of a query.
 type Query<'a> = &'a [(&'a str, &'a str)];
 
 async fn site() -> Site {
@@ -148,7 +148,7 @@ async fn site() -> Site {
 }
 
 #[tokio::test]
-async fn a_page_may_send_leads_and_read_answers_if_it_is_spelled_as_it_was_set_up_and_nobody_else() {
+async fn only_an_origin_spelled_as_configured_may_send_leads_and_read_answers() {
     let site = site().await;
     site.other(THEIRS).await;
     let origins = PAGES.iter().map(|page| (*page, true)).chain(STRANGERS.iter().map(|page| (*page, false)));
@@ -165,7 +165,7 @@ async fn a_page_may_send_leads_and_read_answers_if_it_is_spelled_as_it_was_set_u
 }
 
 #[tokio::test]
-async fn of_two_origins_neither_counts_not_even_the_same_one_twice() {
+async fn two_origin_headers_are_refused_even_if_they_are_equal() {
     let site = site().await;
     for (first, second) in [
         (World::PAGE, World::PAGE),
@@ -184,11 +184,11 @@ async fn of_two_origins_neither_counts_not_even_the_same_one_twice() {
     event["multiValueHeaders"]["Origin"] = json!([World::PAGE]);
     let request = serde_json::from_value(event).unwrap();
     let answer = serde_json::to_value(site.leads.handle(&request).await).unwrap();
-    assert_eq!(answer["statusCode"], 403, "nor one under two spellings of the header");
+    assert_eq!(answer["statusCode"], 403, "two spellings of the header name are refused");
 }
 
 #[tokio::test]
-async fn what_goes_wrong_can_be_read_by_the_page_it_happened_to() {
+async fn a_page_can_read_its_own_failures() {
     let mut site = Site::start().await;
     let body = site.body();
     let read = async |site: &Site, status: u16, body: &Value, what: &str| {
@@ -225,7 +225,7 @@ async fn what_goes_wrong_can_be_read_by_the_page_it_happened_to() {
 }
 
 #[tokio::test]
-async fn a_missing_captcha_secret_is_our_failure_and_is_not_remembered() {
+async fn a_missing_captcha_secret_is_a_server_error_and_is_not_cached() {
     let site = Site::start().await;
     site.without_secret().await;
     let answer = site.post(&site.body()).await;
@@ -237,7 +237,7 @@ async fn a_missing_captcha_secret_is_our_failure_and_is_not_remembered() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_for_want_of_the_set_up_cannot_be_read_by_anybody() {
+async fn no_page_can_read_the_answer_if_the_set_up_cannot_be_read() {
     let site = Site::start().await;
     site.world.db.fail("GetItem", Fault::Throttled, 3);
     let answer = site.post(&site.body()).await;
@@ -249,7 +249,7 @@ async fn what_cannot_be_read_for_want_of_the_set_up_cannot_be_read_by_anybody() 
 }
 
 #[tokio::test]
-async fn a_disabled_set_up_refuses_leads_and_lets_its_pages_read_that() {
+async fn a_disabled_set_up_refuses_leads_and_its_pages_can_read_the_answer() {
     let site = Site::with(|capture| capture.enabled = false).await;
     let answer = site.post(&site.body()).await;
     assert_eq!((answer.status, readable_by(&answer)), (403, Some(World::PAGE)));
@@ -258,7 +258,7 @@ async fn a_disabled_set_up_refuses_leads_and_lets_its_pages_read_that() {
 }
 
 #[tokio::test]
-async fn a_preflight_is_204_whatever_its_url_says_and_whatever_fails() {
+async fn a_preflight_is_204_for_every_url_and_failure() {
     let mut site = Site::start().await;
     let workspace = World::WORKSPACE;
     let upper = workspace.to_uppercase();
@@ -302,11 +302,11 @@ async fn a_preflight_is_204_whatever_its_url_says_and_whatever_fails() {
     assert_eq!((answer.status, readable_by(&answer)), (204, None), "too long");
     drop(held);
     let answer = site.send(site.preflight().without_header("origin")).await;
-    assert_eq!((answer.status, readable_by(&answer)), (204, None), "no page");
+    assert_eq!((answer.status, readable_by(&answer)), (204, None), "not an allowed page");
 }
 
 #[tokio::test]
-async fn the_workspace_on_the_url_is_the_bodys() {
+async fn the_workspace_in_the_url_must_be_that_of_the_body() {
     let site = Site::start().await;
     let other = site.other(THEIRS).await;
     let (ours, theirs) = (World::WORKSPACE, other.workspace_id.to_string());
@@ -318,7 +318,8 @@ async fn the_workspace_on_the_url_is_the_bodys() {
         (&[("workspaceid", &theirs)], 202, true),
         (&[("utm_source", "x"), ("utm_source", "y"), ("", "")], 202, true),
         (&[("workspaceId", ours), ("fbclid", "x"), ("gclid", "")], 202, true),
-        // Whose pages may read the answer, the URL says before the body, be it nobody's.
+        // The URL is read before the body and decides whose pages may read the answer, even if it names no known
+        // workspace.
         (&[("workspaceId", &theirs)], 400, false),
         (&[("workspaceId", "")], 400, false),
         (&[("workspaceId", " ")], 400, false),

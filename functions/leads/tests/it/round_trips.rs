@@ -1,4 +1,4 @@
-//! What a lead costs, and what becomes of it when a call fails.
+//! The cost of a lead, and the effects of failed calls.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn called(operations: &[&[&str]]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_lead_is_three_trips_of_which_one_is_taken_beside_the_captcha() {
+async fn a_lead_takes_three_round_trips_of_which_one_runs_during_the_captcha_check() {
     let site = Site::start().await;
     let (secret, traces, store) = ("GetItem secrets", "BatchGetItem leads", "TransactWriteItems leads");
     site.world.db.forget_calls();
@@ -28,13 +28,13 @@ async fn a_lead_is_three_trips_of_which_one_is_taken_beside_the_captcha() {
     assert_eq!(site.operations(), called(&[&FIRST, &[traces, store]]));
     assert_eq!(trips(&warm), 3);
     let units: Vec<(f64, f64)> = warm.iter().map(|call| (call.read_units, call.write_units)).collect();
-    // Set-up, brands, token and repeat are read strongly, one each; three rows are written in a transaction, of which
-    // the lead's stands in two indexes.
+    // Set-up, brands, token and repeat are read strongly, one unit each. A transaction writes three rows, and the
+    // lead's row is in two indexes.
     assert_eq!(units, [(1.0, 0.0), (1.0, 0.0), (2.0, 0.0), (0.0, 8.0)]);
 }
 
 #[tokio::test]
-async fn each_cap_is_one_trip_more() {
+async fn each_cap_costs_one_more_round_trip() {
     for (daily, per_phone, caps) in [(Some(9), None, 1), (None, Some(9), 1), (Some(9), Some(9), 2)] {
         let site =
             Site::with(|capture| capture.caps = domain::lead::capture::LeadCaps { daily, per_phone }).await;
@@ -49,7 +49,7 @@ async fn each_cap_is_one_trip_more() {
 }
 
 #[tokio::test]
-async fn a_repeated_lead_writes_its_token_and_nothing_else() {
+async fn a_repeated_lead_writes_only_its_token() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
     let rows = site.all_rows();
@@ -63,7 +63,7 @@ async fn a_repeated_lead_writes_its_token_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_further_try_behind_a_lead_that_came_to_nothing_costs_one_read_more_than_a_lead() {
+async fn a_retry_after_a_failed_lead_costs_one_more_read_than_a_lead() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
     site.comes_to(first, "FAILED");
@@ -79,7 +79,7 @@ async fn a_further_try_behind_a_lead_that_came_to_nothing_costs_one_read_more_th
 }
 
 #[tokio::test]
-async fn who_does_not_pass_the_captcha_causes_the_same_calls_whether_or_not_there_is_a_lead() {
+async fn a_failed_captcha_makes_the_same_calls_with_or_without_an_earlier_lead() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
     site.comes_to(first, "FAILED");
@@ -93,7 +93,7 @@ async fn who_does_not_pass_the_captcha_causes_the_same_calls_whether_or_not_ther
 }
 
 #[tokio::test]
-async fn a_lead_is_accepted_only_when_it_is_stored() {
+async fn a_lead_is_accepted_only_after_it_is_stored() {
     for fault in [Fault::Throttled, Fault::Unreachable] {
         let site = Site::start().await;
         for operation in ["GetItem", "Query", "BatchGetItem", "TransactWriteItems"] {
@@ -108,7 +108,7 @@ async fn a_lead_is_accepted_only_when_it_is_stored() {
 }
 
 #[tokio::test]
-async fn a_call_that_fails_once_or_twice_is_tried_again() {
+async fn a_call_that_fails_once_or_twice_is_retried() {
     for (operation, fault) in [
         ("GetItem", Fault::Throttled),
         ("Query", Fault::Unreachable),
@@ -128,12 +128,12 @@ async fn a_call_that_fails_once_or_twice_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_lead_whose_answer_was_lost_is_accepted_once_and_answered_when_it_is_sent_again() {
+async fn a_lead_with_a_lost_answer_is_accepted_once_and_its_repeat_is_answered() {
     let site = Site::start().await;
     site.captcha().once.set(true);
     site.world.db.fail("TransactWriteItems", Fault::AnswerLost, 3);
     assert_eq!(site.post(&site.body()).await.status, 500);
-    assert_eq!(site.rows("lead"), 1, "nobody knows, but it is stored");
+    assert_eq!(site.rows("lead"), 1, "the answer is lost, but the lead is stored");
     let same_token = site.accepted(&site.body()).await;
     let new_token = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
     assert_eq!(site.accepted(&new_token).await, same_token);
@@ -142,7 +142,7 @@ async fn a_lead_whose_answer_was_lost_is_accepted_once_and_answered_when_it_is_s
 }
 
 #[tokio::test]
-async fn a_request_that_takes_too_long_is_our_failure() {
+async fn a_request_that_takes_too_long_is_a_server_error() {
     let mut site = Site::start().await;
     site.leads.longest = Duration::from_millis(150);
     for operation in ["GetItem", "Query", "BatchGetItem", "TransactWriteItems"] {

@@ -1,4 +1,4 @@
-//! What a body must be.
+//! The validation of a body.
 
 use domain::{LeadRequest, Timestamp};
 use harness::{GatewayEvent, World};
@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::{Site, with, without};
 
-/// Sends a body as it is, and tells the status; what is refused must have left nothing and asked nobody.
+/// Posts a body unchanged and returns the status. Checks that a refused body writes nothing and makes no captcha
+/// request.
 async fn raw(site: &Site, body: &str) -> u16 {
     status(site, site.event(&json!({})).raw_body(body)).await
 }
@@ -20,7 +21,7 @@ async fn status(site: &Site, event: GatewayEvent) -> u16 {
     answer.status
 }
 
-/// Whether a lead is accepted with each of these values in a field.
+/// Checks whether a lead is accepted with each of these values in a field.
 async fn field(name: &str, rows: &[(Value, bool)]) {
     let site = Site::start().await;
     for (number, (value, fits)) in rows.iter().enumerate() {
@@ -34,7 +35,7 @@ fn a(count: usize) -> String {
     "a".repeat(count)
 }
 
-/// What no text is.
+/// Values that are not a text.
 fn no_texts() -> Vec<(Value, bool)> {
     [json!(7), json!(7.5), json!(true), json!(false), json!([]), json!(["x"]), json!({}), json!({"x": "y"})]
         .map(|value| (value, false))
@@ -42,7 +43,7 @@ fn no_texts() -> Vec<(Value, bool)> {
 }
 
 #[tokio::test]
-async fn every_required_field_must_be_there_and_nothing_else() {
+async fn only_the_required_fields_must_be_present() {
     let site = Site::start().await;
     let required = ["workspaceId", "captureKey", "cellphone", "landingUri", "consent", "recaptchaToken"];
     for name in required {
@@ -58,12 +59,12 @@ async fn every_required_field_must_be_there_and_nothing_else() {
     let optional = json!({"name": null, "brandId": null, "utm": null});
     let mut body = site.visitor(1);
     body.as_object_mut().unwrap().extend(optional.as_object().unwrap().clone());
-    assert_eq!(status(&site, site.event(&body)).await, 202, "null is nothing");
+    assert_eq!(status(&site, site.event(&body)).await, 202, "null is the same as absent");
     let mut body = site.visitor(2);
     body["email"] = json!({"deep": [{"deeper": [1, null, "\u{1}"]}]});
     body["consent"]["text"] = json!("I agree");
     body[""] = json!(null);
-    assert_eq!(status(&site, site.event(&body)).await, 202, "what is not known is ignored");
+    assert_eq!(status(&site, site.event(&body)).await, 202, "an unknown field is ignored");
 }
 
 #[tokio::test]
@@ -78,11 +79,11 @@ async fn a_workspace_is_a_uuid() {
         assert_eq!(status(&site, site.event(&body).query(&[])).await, 400, "{bad}");
     }
     let nil = with(&site.body(), "workspaceId", json!("00000000-0000-0000-0000-000000000000"));
-    assert_eq!(status(&site, site.event(&nil).query(&[])).await, 403, "one that is nobody's");
+    assert_eq!(status(&site, site.event(&nil).query(&[])).await, 403, "an unknown workspace");
 }
 
 #[tokio::test]
-async fn a_capture_key_that_is_not_the_workspaces_is_rejected_however_it_differs() {
+async fn every_capture_key_other_than_the_workspaces_is_rejected() {
     let site = Site::start().await;
     let other = site.other("https://other.example").await;
     let key = site.capture.key.as_str();
@@ -116,7 +117,7 @@ async fn a_capture_key_that_is_not_the_workspaces_is_rejected_however_it_differs
 }
 
 #[tokio::test]
-async fn a_number_is_one_of_its_plan_in_e164() {
+async fn a_number_is_e164_and_valid_in_its_plan() {
     let good = ["+34600111222", "+14155550123", "+442079460958", "+4915112345678", "+525512345678"];
     let bad = [
         "34600111222",
@@ -136,7 +137,7 @@ async fn a_number_is_one_of_its_plan_in_e164() {
         "+",
         "+0",
         "+0034600111222",
-        // Of the right shape, but no number of its plan.
+        // Numbers with a valid shape that are not in their plan.
         "+3460011122",
         "+346001112223",
         "+34100111222",
@@ -154,7 +155,7 @@ async fn a_number_is_one_of_its_plan_in_e164() {
 }
 
 #[tokio::test]
-async fn a_name_may_be_left_out_or_be_blank_and_has_a_hundred_characters_at_most() {
+async fn a_name_is_optional_may_be_blank_and_has_at_most_a_hundred_characters() {
     let mut rows = no_texts();
     rows.extend([
         (json!(null), true),
@@ -177,7 +178,7 @@ async fn a_name_may_be_left_out_or_be_blank_and_has_a_hundred_characters_at_most
 }
 
 #[tokio::test]
-async fn a_brand_is_one_of_the_workspaces_or_its_default() {
+async fn a_brand_belongs_to_the_workspace_or_is_its_default() {
     let mut rows = no_texts();
     rows.extend([
         (json!(null), true),
@@ -194,21 +195,21 @@ async fn a_brand_is_one_of_the_workspaces_or_its_default() {
 }
 
 #[tokio::test]
-async fn without_a_default_a_brand_must_be_named() {
+async fn a_brand_is_required_if_there_is_no_default() {
     let site = Site::with(|capture| capture.brand = None).await;
     assert_eq!(site.post(&site.body()).await.status, 400);
     assert_eq!(site.post(&with(&site.body(), "brandId", json!(null))).await.status, 400);
     assert_eq!(site.post(&with(&site.body(), "brandId", json!(World::BRAND))).await.status, 202);
     let gone = domain::BrandId::parse("gone").unwrap();
     let site = Site::with(|capture| capture.brand = Some(gone)).await;
-    assert_eq!(site.post(&site.body()).await.status, 400, "a default that is not there");
+    assert_eq!(site.post(&site.body()).await.status, 400, "a default that does not exist");
     let other = site.other("https://other.example").await;
     site.world.brand_of(other.workspace_id, "theirs", |_| ()).await;
     assert_eq!(site.post(&with(&site.body(), "brandId", json!("theirs"))).await.status, 400);
 }
 
 #[tokio::test]
-async fn a_landing_page_is_a_page_of_the_web() {
+async fn a_landing_page_is_an_http_url() {
     let page = "https://www.example.com/";
     let long = |count: usize| format!("{page}{}", a(count - page.len()));
     let mut rows = no_texts();
@@ -243,7 +244,7 @@ async fn a_landing_page_is_a_page_of_the_web() {
 }
 
 #[tokio::test]
-async fn what_brought_a_visitor_is_up_to_twenty_texts() {
+async fn attribution_has_up_to_twenty_texts() {
     let texts = |count: usize| -> Value { (0..count).map(|n| (format!("k{n}"), json!("v"))).collect() };
     let mut rows: Vec<(Value, bool)> = [json!(7), json!(true), json!("x"), json!([]), json!([["a", "b"]])]
         .map(|value| (value, false))
@@ -272,7 +273,7 @@ async fn what_brought_a_visitor_is_up_to_twenty_texts() {
 }
 
 #[tokio::test]
-async fn permission_must_be_given() {
+async fn consent_is_required() {
     let mut rows: Vec<(Value, bool)> =
         [json!(null), json!(7), json!(true), json!("GRANTED"), json!([]), json!({})]
             .map(|value| (value, false))
@@ -292,7 +293,7 @@ async fn permission_must_be_given() {
 }
 
 #[tokio::test]
-async fn the_moment_of_the_permission_is_a_date_time() {
+async fn the_time_of_the_consent_is_a_date_time() {
     let site = Site::start().await;
     let moment = |text: &str| Timestamp::parse(text);
     let rows: &[(Value, Option<Option<Timestamp>>)] = &[
@@ -326,7 +327,7 @@ async fn the_moment_of_the_permission_is_a_date_time() {
 }
 
 #[tokio::test]
-async fn a_captcha_token_has_a_length() {
+async fn a_captcha_token_has_a_minimum_and_maximum_length() {
     let mut rows = no_texts();
     rows.extend([
         (json!("t"), true),
@@ -339,7 +340,7 @@ async fn a_captcha_token_has_a_length() {
 }
 
 #[tokio::test]
-async fn a_body_is_one_object_of_json() {
+async fn a_body_is_one_json_object() {
     let site = Site::start().await;
     let good = site.body().to_string();
     let open = &good[..good.len() - 1];
@@ -376,7 +377,7 @@ async fn a_body_is_one_object_of_json() {
 }
 
 #[tokio::test]
-async fn a_body_may_have_sixteen_kibibytes() {
+async fn a_body_has_at_most_sixteen_kibibytes() {
     let site = Site::start().await;
     let sized = |number: usize, size: usize| {
         let body = with(&site.visitor(number), "padding", json!(""));
@@ -397,7 +398,7 @@ async fn a_body_may_have_sixteen_kibibytes() {
 }
 
 #[tokio::test]
-async fn an_encoded_body_is_what_it_decodes_to() {
+async fn an_encoded_body_is_decoded() {
     let site = Site::start().await;
     let good = site.body().to_string();
     assert_eq!(encoded_status(&site, &base64(good.as_bytes())).await, 202);
@@ -421,7 +422,7 @@ async fn encoded_status(site: &Site, encoded: &str) -> u16 {
     u16::try_from(answer["statusCode"].as_u64().unwrap()).unwrap()
 }
 
-/// As the gateway encodes what is no text.
+/// Base64, which the gateway uses for bodies that are not text.
 fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
@@ -437,7 +438,7 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_body_is_declared_as_json() {
+async fn a_body_must_be_declared_as_json() {
     let site = Site::start().await;
     let rows: &[(&str, u16)] = &[
         ("application/json", 202),

@@ -11,7 +11,7 @@ use store::Table;
 use crate::{FIRST_DUE, Function, id_of, text};
 
 #[tokio::test]
-async fn a_message_is_stored_queued_to_all_who_take_part_and_answered() {
+async fn a_message_is_stored_as_queued_for_all_participants() {
     let f = Function::start().await;
     let (ana, bo) = (f.world.contact(|_| ()).await, f.world.contact(|_| ()).await);
     let externals = vec![World::external(ana.id, "line-a"), World::external(bo.id, "line-b")];
@@ -79,7 +79,7 @@ async fn the_event_file_is_a_request_that_succeeds_as_it_is() {
 }
 
 #[tokio::test]
-async fn an_internal_note_is_kept_and_goes_to_nobody() {
+async fn an_internal_note_is_stored_and_not_sent() {
     let f = Function::start().await;
     for status in [ConversationStatus::Active, ConversationStatus::Ghost] {
         let conversation = f.world.conversation(|conversation| conversation.status = status).await;
@@ -101,7 +101,7 @@ async fn current(f: &Function, conversation: &Conversation) -> Conversation {
 }
 
 #[tokio::test]
-async fn what_may_be_left_out_may_be_null() {
+async fn optional_fields_may_be_null() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let mut body = text(&conversation, "Hello");
@@ -128,7 +128,7 @@ async fn what_may_be_left_out_may_be_null() {
 }
 
 #[tokio::test]
-async fn a_message_replies_to_one_of_its_conversation_be_it_a_note() {
+async fn a_message_may_reply_to_any_message_or_note_of_its_conversation() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let mut note = text(&conversation, "Note");
@@ -140,7 +140,7 @@ async fn a_message_replies_to_one_of_its_conversation_be_it_a_note() {
 }
 
 #[tokio::test]
-async fn a_ghost_turns_active_in_all_its_lists_at_the_first_message_and_only_then() {
+async fn a_ghost_becomes_active_in_all_its_lists_at_the_first_message() {
     let f = Function::start().await;
     let agent = UserId::generate(f.world.db.store().ids());
     let conversation = f
@@ -166,7 +166,7 @@ async fn a_ghost_turns_active_in_all_its_lists_at_the_first_message_and_only_the
     assert_eq!(current(&f, &conversation).await, active);
     let rows = f.world.db.rows(Table::Conversations);
     let statuses: Vec<&Value> = rows.iter().map(|row| &row["status"]["S"]).collect();
-    assert_eq!(statuses, ["ACTIVE"; 4], "the home, everything, the customer, the agent");
+    assert_eq!(statuses, ["ACTIVE"; 4], "the home row and the lists of all, of the customer and of the agent");
     let listed = rows.iter().filter_map(|row| row["statusPk"]["S"].as_str());
     assert_eq!(listed.filter(|list| list.ends_with("#ACTIVE")).count(), 3);
 
@@ -176,7 +176,7 @@ async fn a_ghost_turns_active_in_all_its_lists_at_the_first_message_and_only_the
 }
 
 #[tokio::test]
-async fn of_two_first_messages_into_a_ghost_one_makes_it_active() {
+async fn one_of_two_concurrent_first_messages_makes_a_ghost_active() {
     let f = Function::start().await;
     let conversation =
         f.world.conversation(|conversation| conversation.status = ConversationStatus::Ghost).await;
@@ -200,7 +200,7 @@ async fn messages_do_not_change_a_conversation_that_is_no_ghost() {
     }
 }
 
-/// Where and what the failures of an answer are.
+/// The place and type of each failure in an answer.
 fn failures(answer: &Answer) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let Some(detail) = answer.json["detail"].as_array() else { panic!("{}", answer.text) };
@@ -209,7 +209,7 @@ fn failures(answer: &Answer) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn all_failures_of_a_request_are_answered_at_once() {
+async fn all_failures_of_a_request_are_reported_together() {
     let f = Function::start().await;
     let file = "be4a6c8d-0f2b-4d4e-9a6c-8e0a2c4d6f8a";
     let body = json!({
@@ -240,7 +240,7 @@ async fn all_failures_of_a_request_are_answered_at_once() {
 }
 
 #[tokio::test]
-async fn single_failures_of_the_shape() {
+async fn each_validation_failure_alone() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let with = |field: &str, value: Value| {
@@ -307,7 +307,7 @@ async fn bodies_that_are_not_json_are_refused_before_their_fields() {
 }
 
 #[tokio::test]
-async fn refusals_name_what_they_are_about_come_in_their_order_and_change_nothing() {
+async fn refusals_name_their_cause_have_a_fixed_order_and_change_nothing() {
     let f = Function::start().await;
     let blocked =
         f.world.conversation(|conversation| conversation.status = ConversationStatus::Blocked).await;
@@ -353,11 +353,11 @@ async fn refusals_name_what_they_are_about_come_in_their_order_and_change_nothin
             assert_eq!(answer.json["extra"], extra, "{body}");
         }
     }
-    assert_eq!(f.everything(), before, "nor is an answer kept under the key");
+    assert_eq!(f.everything(), before, "no answer is stored for the key");
 }
 
 #[tokio::test]
-async fn a_foreign_conversation_and_an_unknown_one_answer_alike_byte_for_byte() {
+async fn a_foreign_conversation_and_an_unknown_one_get_the_same_answer_byte_for_byte() {
     let f = Function::start().await;
     let (workspace, _) = f.world.second_workspace().await;
     let foreign = f.world.conversation_of(workspace, |_| ()).await;
@@ -368,21 +368,21 @@ async fn a_foreign_conversation_and_an_unknown_one_answer_alike_byte_for_byte() 
 }
 
 #[tokio::test]
-async fn only_a_key_that_may_write_messages_does() {
+async fn creating_a_message_needs_the_write_scope() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let before = f.everything().len();
     let reading = f.world.key_with(f.world.workspace, &["conversations:write", "files:write"], |_| ()).await;
     let answer = f.send(f.event(&text(&conversation, "Hello")).header("x-api-key", &reading)).await;
     assert_eq!((answer.status, &answer.json["code"]), (403, &json!("SERVICE_CORE_0301")));
-    assert_eq!(f.everything().len(), before + 1, "the new key alone");
+    assert_eq!(f.everything().len(), before + 1, "only the row of the new key");
     let writing = f.world.key_with(f.world.workspace, &["messages:write"], |_| ()).await;
     let answer = f.send(f.event(&text(&conversation, "Hello")).header("x-api-key", &writing)).await;
     assert_eq!(answer.status, 201);
 }
 
 #[tokio::test]
-async fn no_other_method_is_served() {
+async fn other_methods_are_refused() {
     let f = Function::start().await;
     for method in ["GET", "PUT", "DELETE"] {
         let answer = f.send(f.event(&json!({})).method(method)).await;
@@ -391,7 +391,7 @@ async fn no_other_method_is_served() {
 }
 
 #[tokio::test]
-async fn a_message_is_one_new_record_of_its_kind_in_the_stream() {
+async fn a_message_makes_one_new_stream_record_of_its_kind() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let stored = f.take(&text(&conversation, "Hello")).await;

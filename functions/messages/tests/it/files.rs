@@ -1,4 +1,4 @@
-//! Files of messages: looked at when a message first refers to them.
+//! The files of messages, which are checked when a message first refers to them.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn heads(f: &Function) -> usize {
 }
 
 #[tokio::test]
-async fn files_are_attached_in_the_order_of_the_request_as_they_were_found_and_stay() {
+async fn files_are_attached_in_the_order_of_the_request_with_their_actual_sizes() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let picture = f.world.media(|_| ()).await;
@@ -50,7 +50,7 @@ async fn files_are_attached_in_the_order_of_the_request_as_they_were_found_and_s
     body["messageBody"] = json!("Look");
     let stored = f.take(&body).await;
     assert_eq!(attached(&stored), [film.attached(2_000), picture.attached(1_000)]);
-    assert_eq!(stored.parts.len(), 2, "the film with the text, the picture");
+    assert_eq!(stored.parts.len(), 2, "the video with the text, then the image");
     for (media, size) in [(film, 2_000), (picture, 1_000)] {
         let kept = Media { size: Some(size), expires_at: None, ..media.clone() };
         assert_eq!(current(&f, &media).await, Some(kept));
@@ -58,7 +58,7 @@ async fn files_are_attached_in_the_order_of_the_request_as_they_were_found_and_s
 }
 
 #[tokio::test]
-async fn the_first_message_with_a_file_is_one_trip_more_however_many_files_and_the_next_is_none() {
+async fn the_first_message_with_files_costs_one_more_round_trip_and_the_next_none() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let mut all = vec![];
@@ -96,7 +96,7 @@ async fn the_first_message_with_a_file_is_one_trip_more_however_many_files_and_t
 }
 
 #[tokio::test]
-async fn a_file_outlives_its_day_once_a_message_referred_to_it() {
+async fn a_file_is_kept_beyond_a_day_once_a_message_refers_to_it() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let (kept, forgotten) = (f.world.media(|_| ()).await, f.world.media(|_| ()).await);
@@ -112,7 +112,7 @@ async fn a_file_outlives_its_day_once_a_message_referred_to_it() {
         .await;
 }
 
-/// Posts what must be refused with this code of files, and changes nothing.
+/// Posts a message that must be refused with this file error code. Checks that nothing changes.
 async fn refused(f: &Function, body: &Value, code: &str, extra: &Value) -> Answer {
     let before = f.everything();
     let answer = f.post(body).await;
@@ -134,17 +134,17 @@ async fn files_that_are_unknown_foreign_or_not_uploaded_are_refused() {
     let unknown = Media { id: MediaId::generate(f.world.db.store().ids()), ..missing.clone() };
     f.bucket.upload(&good, 1_000);
     f.bucket.upload(&foreign, 1_000);
-    // The bucket may hold what no row tells of.
+    // The bucket may have a file without a row.
     f.bucket.upload(&unknown, 1_000);
     let about = |media: &Media| json!({"mediaId": media.id.to_string()});
 
     for (unfit, looked) in [(&unknown, 0), (&foreign, 0), (&missing, 2)] {
         f.world.db.forget_calls();
         refused(&f, &files(&conversation, &[&good, unfit]), "0902", &about(unfit)).await;
-        assert_eq!(heads(&f), looked, "the bucket is not asked for what no row tells of");
+        assert_eq!(heads(&f), looked, "the bucket is not called for a file without a row");
         assert!(!current(&f, &good).await.unwrap().is_referenced(), "the other one is still unreferenced");
     }
-    // Of several the first is named.
+    // The refusal names the first of several files.
     refused(&f, &files(&conversation, &[&missing, &foreign, &unknown]), "0902", &about(&foreign)).await;
 
     let event = |media: &Media| f.event(&files(&conversation, &[media])).request_id("r");
@@ -154,7 +154,7 @@ async fn files_that_are_unknown_foreign_or_not_uploaded_are_refused() {
 }
 
 #[tokio::test]
-async fn a_file_with_another_digest_than_declared_is_refused_and_stays_where_it_is() {
+async fn a_file_with_another_digest_than_declared_is_refused_and_kept() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let media = f.world.media(|_| ()).await;
@@ -188,7 +188,7 @@ async fn files_over_their_limit_are_deleted_and_refused() {
 }
 
 #[tokio::test]
-async fn a_file_over_its_limit_is_deleted_also_when_another_one_is_named_in_the_refusal() {
+async fn a_file_over_its_limit_is_deleted_even_if_the_refusal_names_another_one() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let (missing, large) = (f.world.media(|_| ()).await, f.world.media(|_| ()).await);
@@ -207,13 +207,13 @@ async fn nothing_is_deleted_for_a_request_over_the_rate_limit() {
     let large = f.world.media(|_| ()).await;
     f.bucket.upload(&large, FileType::Image.max_bytes() + 1);
     let post = |body: Value| f.send(f.event(&body).header("x-api-key", &key));
-    assert_eq!(post(text(&conversation, "the one that is let in")).await.status, 201);
+    assert_eq!(post(text(&conversation, "the accepted request")).await.status, 201);
     assert_eq!(post(files(&conversation, &[&large])).await.status, 429);
     assert!(f.bucket.holds(large.workspace_id, large.id));
 }
 
 #[tokio::test]
-async fn messages_that_refer_to_one_new_file_at_the_same_time_all_have_it() {
+async fn concurrent_messages_with_one_new_file_all_have_it() {
     let f = Function::start().await;
     let (one, other) = (f.world.conversation(|_| ()).await, f.world.conversation(|_| ()).await);
     let media = f.world.media(|_| ()).await;
@@ -225,7 +225,7 @@ async fn messages_that_refer_to_one_new_file_at_the_same_time_all_have_it() {
 }
 
 #[tokio::test]
-async fn a_file_whose_day_ends_while_it_is_looked_at_is_not_referred_to() {
+async fn a_file_that_expires_during_its_check_is_not_attached() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let media = f.world.media(|_| ()).await;
@@ -238,7 +238,7 @@ async fn a_file_whose_day_ends_while_it_is_looked_at_is_not_referred_to() {
 }
 
 #[tokio::test]
-async fn a_bucket_that_does_not_answer_is_no_missing_file() {
+async fn an_unavailable_bucket_is_not_a_missing_file() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let media = f.world.media(|_| ()).await;
@@ -251,5 +251,5 @@ async fn a_bucket_that_does_not_answer_is_no_missing_file() {
         assert_eq!(f.everything(), before);
         f.world.db.fail("HeadObject", fault, 1);
     }
-    assert_eq!(f.post(&files(&conversation, &[&media])).await.status, 201, "one failure is tried again");
+    assert_eq!(f.post(&files(&conversation, &[&media])).await.status, 201, "one failure is retried");
 }

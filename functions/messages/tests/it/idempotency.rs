@@ -1,4 +1,4 @@
-//! Idempotency keys, and requests of which something is lost on the way.
+//! Idempotency keys, and requests with lost calls or answers.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn one() -> (usize, usize, String) {
 }
 
 #[tokio::test]
-async fn a_repeated_request_is_answered_like_the_first_and_writes_nothing() {
+async fn a_repeated_request_gets_the_first_answer_and_writes_nothing() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let body = text(&conversation, "Hello");
@@ -58,7 +58,7 @@ async fn a_repeated_request_is_answered_like_the_first_and_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_replay_does_not_ask_how_things_stand_now() {
+async fn a_replay_does_not_depend_on_the_current_state() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let media = f.world.media(|_| ()).await;
@@ -78,7 +78,7 @@ async fn a_replay_does_not_ask_how_things_stand_now() {
 }
 
 #[tokio::test]
-async fn a_key_is_used_for_one_body_only() {
+async fn a_key_is_valid_for_one_body() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     f.post_once("a key", &text(&conversation, "Hello")).await;
@@ -114,7 +114,7 @@ async fn a_refused_request_leaves_its_key_free() {
 }
 
 #[tokio::test]
-async fn keys_of_two_workspaces_have_nothing_to_do_with_each_other() {
+async fn keys_of_two_workspaces_are_independent() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let (workspace, key) = f.world.second_workspace().await;
@@ -126,7 +126,7 @@ async fn keys_of_two_workspaces_have_nothing_to_do_with_each_other() {
 }
 
 #[tokio::test]
-async fn a_hundred_concurrent_requests_under_one_key_make_one_message() {
+async fn a_hundred_concurrent_requests_with_one_key_make_one_message() {
     let f = Function::start().await;
     let conversation =
         f.world.conversation(|conversation| conversation.status = ConversationStatus::Ghost).await;
@@ -142,7 +142,7 @@ async fn a_hundred_concurrent_requests_under_one_key_make_one_message() {
 }
 
 #[tokio::test]
-async fn a_request_that_finds_its_key_taken_while_it_writes_is_a_replay_or_a_reuse() {
+async fn a_key_taken_during_the_write_makes_a_replay_or_a_reuse_error() {
     let f = Function::start().await;
     for (first, status) in [("Hello", 201), ("Goodbye", 422)] {
         let conversation = f.world.conversation(|_| ()).await;
@@ -156,7 +156,7 @@ async fn a_request_that_finds_its_key_taken_while_it_writes_is_a_replay_or_a_reu
 }
 
 #[tokio::test]
-async fn whatever_fails_on_the_way_one_message_is_made() {
+async fn every_fault_leaves_exactly_one_message() {
     let f = Function::start().await;
     for (what, operation, fault, times) in [
         ("its answer is lost", "TransactWriteItems", Fault::AnswerLost, 1),
@@ -191,7 +191,7 @@ async fn whatever_fails_on_the_way_one_message_is_made() {
 }
 
 #[tokio::test]
-async fn a_request_that_fails_for_good_may_be_repeated_under_its_key() {
+async fn a_failed_request_can_be_repeated_with_its_key() {
     let f = Function::start().await;
     for (fault, made) in [(Fault::AnswerLost, true), (Fault::Throttled, false), (Fault::Unreachable, false)] {
         let conversation = f.world.conversation(|_| ()).await;

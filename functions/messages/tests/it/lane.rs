@@ -1,4 +1,4 @@
-//! A conversation's numbers and when it is due; what a message costs.
+//! The numbers of a conversation's messages, its due time, and the cost of a message.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use store::Changed;
 use crate::{FIRST_DUE, Function, operations, text};
 
 impl Function {
-    /// Changes a conversation as somebody else would.
+    /// Changes a conversation like a concurrent writer.
     pub(crate) async fn change(&self, old: &Conversation, conversation: Conversation) {
         let change = ConversationChange { conversation, strangers: vec![] };
         let changed = self.world.db.store().change_conversation(old, &change, "another request").await;
@@ -29,7 +29,7 @@ fn note(conversation: &Conversation) -> Value {
 }
 
 #[tokio::test]
-async fn messages_and_notes_take_the_numbers_of_their_conversation_one_after_another() {
+async fn messages_and_notes_get_consecutive_numbers_of_their_conversation() {
     let f = Function::start().await;
     let (one, other) = (f.world.conversation(|_| ()).await, f.world.conversation(|_| ()).await);
     let mut seqs = vec![];
@@ -42,7 +42,7 @@ async fn messages_and_notes_take_the_numbers_of_their_conversation_one_after_ano
 }
 
 #[tokio::test]
-async fn fifty_concurrent_messages_into_one_conversation_take_fifty_consecutive_numbers() {
+async fn fifty_concurrent_messages_get_fifty_consecutive_numbers() {
     let f = Function::start().await;
     let fast = RateLimit::new(500, 500).unwrap();
     let key = f.world.key_with(f.world.workspace, &["*"], |key| key.rate = fast).await;
@@ -61,7 +61,7 @@ async fn fifty_concurrent_messages_into_one_conversation_take_fifty_consecutive_
 }
 
 #[tokio::test]
-async fn a_message_whose_number_was_taken_meanwhile_takes_the_next_without_another_look() {
+async fn a_message_whose_number_is_taken_gets_the_next_without_another_read() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let other = async {
@@ -77,7 +77,7 @@ async fn a_message_whose_number_was_taken_meanwhile_takes_the_next_without_anoth
 }
 
 #[tokio::test]
-async fn what_is_said_later_comes_after_the_onboarding() {
+async fn a_later_message_follows_the_onboarding() {
     let f = Function::start().await;
     let template = TemplateId::generate(f.world.db.store().ids());
     let steps = vec![Requested { template, parameters: Default::default() }; 3];
@@ -88,7 +88,7 @@ async fn what_is_said_later_comes_after_the_onboarding() {
 }
 
 #[tokio::test]
-async fn a_lane_that_is_due_already_stays_due_when_it_was() {
+async fn a_due_lane_keeps_its_due_time() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let due = |f: &Function| f.lane(&conversation)["dueAt"]["N"].clone();
@@ -103,7 +103,7 @@ async fn a_lane_that_is_due_already_stays_due_when_it_was() {
 }
 
 #[tokio::test]
-async fn a_message_never_goes_into_a_conversation_that_was_changed_from_the_ghost_it_read() {
+async fn a_message_does_not_overwrite_a_concurrent_change_of_its_ghost() {
     let f = Function::start().await;
     for (status, expected) in [(ConversationStatus::Blocked, 409), (ConversationStatus::Released, 201)] {
         let ghost =
@@ -115,7 +115,7 @@ async fn a_message_never_goes_into_a_conversation_that_was_changed_from_the_ghos
         assert_eq!(answer.status, expected, "{}", answer.text);
         assert_eq!(f.rows_of(&ghost, "M#").len(), usize::from(expected == 201));
         let found = f.world.db.store().conversation(ghost.workspace_id, ghost.id).await;
-        assert_eq!(found.unwrap(), Some(changed), "what the other made of it stays");
+        assert_eq!(found.unwrap(), Some(changed), "the concurrent change stays");
     }
 }
 
@@ -134,7 +134,7 @@ async fn a_request_over_the_rate_limit_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_warm_message_is_two_round_trips() {
+async fn a_warm_message_takes_two_round_trips() {
     let f = Function::start().await;
     let conversation = f.world.conversation(|_| ()).await;
     let first = f.take(&text(&conversation, "warm")).await;
@@ -143,14 +143,14 @@ async fn a_warm_message_is_two_round_trips() {
     let idle = f.world.conversation(|_| ()).await;
     let ghost = f.world.conversation(|conversation| conversation.status = ConversationStatus::Ghost).await;
     let rows = [
-        // Two units a row: the message, its entry, the lane.
+        // Two units for each row: the message, its entry and the lane.
         ("a text", f.event(&text(&conversation, "Hello")), 1, 6.0),
         ("a note", f.event(&note(&conversation)), 1, 4.0),
         ("a reply", f.event(&reply), 2, 6.0),
         ("a reply under a key", f.event(&reply).header("idempotency-key", "k"), 3, 8.0),
-        // And where the lane was idle its place in the index.
+        // One more for the index entry of the lane, which was idle.
         ("the first text", f.event(&text(&idle, "Hello")), 1, 7.0),
-        // And the conversation, itself and in two lists, with its places by status taken and given up.
+        // The conversation's own row and its rows in two lists, with their old and new index entries by status.
         ("a ghost's first", f.event(&text(&ghost, "Hello")), 1, 17.0),
     ];
     for (what, event, gets, units) in rows {

@@ -1,6 +1,7 @@
-//! The messages function in process: real handlers, real SDK clients, an embedded DynamoDB and a bucket in memory.
+//! In-process tests of the messages function: real handlers, real SDK clients, an embedded DynamoDB and an in-memory
+//! bucket.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in the test helpers
 
 mod create;
 mod files;
@@ -20,7 +21,7 @@ use store::Table;
 
 const FIRST_DUE: Duration = Duration::from_secs(120);
 
-/// A world, a bucket, and the function over both.
+/// A world, a bucket, and the function.
 struct Function {
     world: World,
     bucket: TestBucket,
@@ -32,7 +33,7 @@ impl Function {
         let world = World::start().await;
         let bucket = TestBucket::beside(&world.db);
         let messages = Messages {
-            // A machine that is busy with other things does not fail a test.
+            // The long time limit keeps a busy machine from failing a test.
             api: Api::new(
                 world.db.store_of("messages"),
                 Metrics::kept(world.db.clock().clone()).0,
@@ -49,7 +50,7 @@ impl Function {
         messages::handle(&self.messages, &ApiRequest::new(event.request())).await.into()
     }
 
-    /// A request with this body, under no idempotency key.
+    /// A request with this body, without an idempotency key.
     fn event(&self, body: &Value) -> GatewayEvent {
         self.world.event("messages-create.json").without_header("idempotency-key").body(body)
     }
@@ -58,14 +59,14 @@ impl Function {
         self.send(self.event(body)).await
     }
 
-    /// Posts what must be taken: the message as it is stored.
+    /// Posts a valid message and returns it from the store.
     async fn take(&self, body: &Value) -> Message {
         let answer = self.post(body).await;
         assert_eq!(answer.status, 201, "{}", answer.text);
         self.stored(id_of(&body["conversationId"]), &answer).await
     }
 
-    /// Sends a request, and lets something happen while its first call of that operation is on its way.
+    /// Sends a request, and runs `change` while its first call of that operation is in flight.
     async fn meanwhile(
         &self,
         operation: &str,
@@ -84,7 +85,7 @@ impl Function {
         futures::future::join(request, happens).await.0
     }
 
-    /// The message that an answer names.
+    /// The stored message with the id of an answer.
     async fn stored(&self, conversation: ConversationId, answer: &Answer) -> Message {
         let id = MessageId::parse(answer.json["messageId"].as_str().unwrap()).unwrap();
         let found = self.world.db.store().message(self.world.workspace, conversation, id).await;
@@ -98,7 +99,7 @@ impl Function {
         rows.remove(0)
     }
 
-    /// The rows of a conversation's partition whose sort keys begin so, in their order.
+    /// The rows of a conversation's partition whose sort keys have this prefix, in order.
     fn rows_of(&self, conversation: &Conversation, prefix: &str) -> Vec<Value> {
         let pk = format!("{}#C#{}", conversation.workspace_id, conversation.id);
         let mut rows = self.world.db.rows(Table::Messages);
@@ -108,7 +109,7 @@ impl Function {
         rows
     }
 
-    /// Everything that is stored, but for the limiter's buckets.
+    /// All stored rows, except the limiter's buckets.
     fn everything(&self) -> Vec<Value> {
         let tables = Table::ALL.into_iter().filter(|table| *table != Table::Limits);
         let mut rows: Vec<Value> = tables
@@ -125,12 +126,12 @@ fn id_of(value: &Value) -> ConversationId {
     ConversationId::parse(value.as_str().unwrap()).unwrap()
 }
 
-/// A text into a conversation.
+/// A text message in a conversation.
 fn text(conversation: &Conversation, body: &str) -> Value {
     json!({"conversationId": conversation.id.to_string(), "messageBody": body})
 }
 
-/// The operations called since the last look, as `Operation table`, sorted.
+/// The operations since the last call of this function, as `Operation table`, sorted.
 fn operations(world: &World) -> Vec<String> {
     let mut operations: Vec<String> = world
         .db

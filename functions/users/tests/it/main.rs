@@ -1,6 +1,6 @@
-//! The users function in process: a real handler, a real SDK client, an embedded DynamoDB.
+//! In-process tests of the users function: the real handler, a real SDK client and an embedded DynamoDB.
 
-#![allow(clippy::unwrap_used)] // helpers of tests, too
+#![allow(clippy::unwrap_used)] // also in the test helpers
 
 use domain::{Cellphone, Language, PersonName, User, UserId, UserStatus};
 use edge::{Api, ApiRequest};
@@ -35,7 +35,7 @@ impl Users {
 }
 
 #[tokio::test]
-async fn a_user_is_answered_with_every_documented_field() {
+async fn a_user_is_returned_with_every_documented_field() {
     let f = Users::start().await;
     let full = |user: &mut User| {
         user.first_name = PersonName::parse("Inés").ok();
@@ -65,7 +65,7 @@ async fn a_user_is_answered_with_every_documented_field() {
 }
 
 #[tokio::test]
-async fn a_removed_user_is_disabled_and_what_it_does_not_have_is_null() {
+async fn a_removed_user_is_disabled_and_its_absent_fields_are_null() {
     let f = Users::start().await;
     let user = f.world.user("left@example.com", |user| user.status = UserStatus::Disabled).await;
     let answer = f.get(&user.id.to_string().to_uppercase()).await;
@@ -76,7 +76,7 @@ async fn a_removed_user_is_disabled_and_what_it_does_not_have_is_null() {
 }
 
 #[tokio::test]
-async fn a_foreign_user_and_an_unknown_one_answer_alike_byte_for_byte() {
+async fn a_foreign_user_and_an_unknown_one_get_the_same_answer_byte_for_byte() {
     let f = Users::start().await;
     let user = f.world.user("agent@example.com", |_| ()).await;
     let (other, key) = f.world.second_workspace().await;
@@ -90,7 +90,7 @@ async fn a_foreign_user_and_an_unknown_one_answer_alike_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_none_and_a_query_are_refused_together() {
+async fn an_invalid_id_and_a_query_are_refused_together() {
     let f = Users::start().await;
     let answer =
         f.send(f.world.event("users-get.json").path("userId", "me").query(&[("fields", "id")])).await;
@@ -111,17 +111,17 @@ async fn the_scope_is_users_read() {
 }
 
 #[tokio::test]
-async fn a_warm_get_is_one_round_trip() {
+async fn a_warm_get_takes_one_round_trip() {
     let f = Users::start().await;
     let user = f.world.user("agent@example.com", |_| ()).await;
     f.get(&user.id.to_string()).await;
     f.world.db.forget_calls();
     f.get(&user.id.to_string()).await;
-    assert_eq!((f.world.db.calls().len(), trips(&f.world.db.calls())), (2, 1), "the user beside the limiter");
+    assert_eq!((f.world.db.calls().len(), trips(&f.world.db.calls())), (2, 1), "the user and the limiter at the same time");
 }
 
 #[tokio::test]
-async fn the_event_file_names_a_user_that_can_be_had() {
+async fn the_event_file_names_an_existing_user() {
     let f = Users::start().await;
     let id = UserId::parse("5e7f9a1b-3c5d-4e7f-8a9b-1c2d3e4f5a6b").unwrap();
     f.world.user("agent@example.com", |user| user.id = id).await;
