@@ -110,7 +110,7 @@ async fn came_to_nothing<V>(
 /// visitor pressed twice, or a browser repeated a request without an answer.
 const MEANWHILE: Duration = Duration::from_millis(300);
 
-/// Looks up the traces of a lead until `wanted` finds something in them: at once, and a second time after a moment.
+/// Looks up the traces of a lead until `wanted` finds something in them: at once, and again after [`MEANWHILE`].
 async fn met_meanwhile<V, T>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,

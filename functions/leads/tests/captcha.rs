@@ -71,17 +71,13 @@ async fn the_answers_of_the_provider_are_distinguished() {
 async fn a_failed_connection_has_its_own_error() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     assert_eq!(failure(&format!("http://{free}"), LONG).await, Unreachable::Connect, "a closed port");
-    assert_eq!(
-        failure("https://captcha.invalid", LONG).await,
-        Unreachable::Connect,
-        "a name that leads nowhere"
-    );
+    assert_eq!(failure("https://captcha.invalid", LONG).await, Unreachable::Connect, "an unknown name");
 
     let stranger = Receiver::start(0, 0).await.unwrap();
     assert_eq!(
         failure(&stranger.url(), LONG).await,
         Unreachable::Connect,
-        "an authority that is not believed"
+        "an untrusted certificate authority"
     );
     assert!(stranger.ledger().entries().is_empty());
 
@@ -100,16 +96,16 @@ async fn an_incomplete_answer_is_an_error() {
     let rows = [
         ("closed before the answer", http(""), Unreachable::BrokenOff),
         ("not HTTP", http("SSH-2.0-OpenSSH\r\n\r\n"), Unreachable::BrokenOff),
-        ("a status that is no number", http("HTTP/1.1 OK 200\r\n\r\n"), Unreachable::BrokenOff),
+        ("a status that is not a number", http("HTTP/1.1 OK 200\r\n\r\n"), Unreachable::BrokenOff),
         ("half a status", http("HTTP/1.1 20"), Unreachable::BrokenOff),
         ("half a head", http("HTTP/1.1 200 OK\r\ncontent-le"), Unreachable::BrokenOff),
         (
-            "a length that is no number",
+            "a length that is not a number",
             http("HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n{}"),
             Unreachable::BrokenOff,
         ),
         (
-            "closed in the body, though what came is an answer",
+            "closed in the body, after a complete JSON answer",
             http(&format!("HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{SOLVED}")),
             Unreachable::BrokenOff,
         ),
@@ -119,7 +115,7 @@ async fn an_incomplete_answer_is_an_error() {
             Unreachable::BrokenOff,
         ),
         (
-            "cut off by its length",
+            "truncated by its length",
             http(&format!("HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{SOLVED}")),
             Unreachable::Unreadable("unreadable_json"),
         ),
@@ -127,17 +123,13 @@ async fn an_incomplete_answer_is_an_error() {
         ("not JSON", with_body("<html>Sorry...</html>"), Unreachable::Unreadable("unreadable_json")),
         ("JSON of another shape", with_body("{\"ok\":true}"), Unreachable::Unreadable("unreadable_success")),
         (
-            "a captcha of another kind, which knows no score",
+            "a captcha of another kind, without a score",
             with_body(&SOLVED.replace("score", "other")),
             Unreachable::Unreadable("unreadable_score"),
         ),
         ("never", Does::Nothing, Unreachable::Timeout),
-        ("drips its head", Does::Drips("HTTP/1.1 200 OK\r\nx: "), Unreachable::Timeout),
-        (
-            "drips its body",
-            Does::Drips("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n"),
-            Unreachable::Timeout,
-        ),
+        ("a slow head", Does::Drips("HTTP/1.1 200 OK\r\nx: "), Unreachable::Timeout),
+        ("a slow body", Does::Drips("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n"), Unreachable::Timeout),
         ("a body without end", Does::Endless, Unreachable::TooLarge),
         ("a body just too large", with_body(&spaced(16 * 1024 + 1)), Unreachable::TooLarge),
     ];

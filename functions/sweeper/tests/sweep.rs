@@ -47,7 +47,8 @@ impl Scene {
         self.store().now()
     }
 
-    /// A lane that is due in two minutes. A webhook lane gets a delivery; another kind's row is written directly.
+    /// A lane that is due in two minutes. The store adds work to a webhook lane; the row of another kind is written
+    /// directly.
     async fn lane(&self, lane: LaneId) -> LaneId {
         let due_at = self.now().plus(RESCUE);
         match lane {

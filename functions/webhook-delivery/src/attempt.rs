@@ -18,7 +18,7 @@ use crate::transport::{Answer, Post, Transport, Unanswered};
 /// A delivery to attempt.
 #[derive(Debug)]
 pub(crate) struct Work {
-    /// The delivery as it was read. If a job asked for it, its retry schedule starts anew.
+    /// The delivery as it was read. If a job asked for it, its retry schedule starts again.
     pub(crate) delivery: Delivery,
     pub(crate) source: Source,
     pub(crate) needed: Arc<Needed>,

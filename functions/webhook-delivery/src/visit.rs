@@ -80,7 +80,7 @@ struct Visit<'a, T> {
     /// The pointers that this visit wrote.
     put: BTreeSet<Pointer>,
     /// The mark of the unfinished job of an endpoint that was enabled. While it is set, the retry schedule of each
-    /// waiting delivery starts anew.
+    /// waiting delivery starts again.
     enabling: Option<JobId>,
     /// The handled deliveries that are not recorded yet, and since when the first one waits.
     ended: Vec<(Record, Handled)>,

@@ -154,7 +154,7 @@ async fn a_warm_list_is_one_round_trip() {
     assert_eq!(
         (f.world.db.calls().len(), trips(&f.world.db.calls())),
         (2, 1),
-        "definitions beside the limiter"
+        "the definitions and the limiter at the same time"
     );
 }
 

@@ -52,7 +52,7 @@ async fn each_request_logs_one_line_with_its_ids_and_metrics() {
     );
     assert!(
         line.get("workspace").is_none() && line.get("RateLimited").is_none(),
-        "nobody was proven: {line}"
+        "no caller was authenticated: {line}"
     );
 
     f.world.db.fail("GetItem", Fault::Unreachable, 6);

@@ -105,9 +105,9 @@ impl Update {
 }
 
 /// A generator of reproducible random numbers.
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
+impl Rng {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % sides
@@ -170,7 +170,7 @@ fn is_explained(history: &[Done], done: u32, state: &State, tried: &mut HashSet<
 
 /// One history: each of this number of writers sends its requests one after another, in two processes. A last read
 /// follows.
-async fn history(f: &Conversations, dice: &mut Dice, writers: usize, each: usize) -> (State, Vec<Done>) {
+async fn history(f: &Conversations, rng: &mut Rng, writers: usize, each: usize) -> (State, Vec<Done>) {
     let made = f.made(&with(NUMBERS[0], json!({}))).await;
     let id = made["id"].as_str().unwrap();
     let (ticks, second) = (
@@ -193,8 +193,8 @@ async fn history(f: &Conversations, dice: &mut Dice, writers: usize, each: usize
         Done { request, sent, answered: tick(), answer: answer_of(&answer) }
     };
     let requests: Vec<Vec<Request>> =
-        (0..writers).map(|_| (0..each).map(|_| dice.request()).collect()).collect();
-    f.world.db.fail("TransactWriteItems", Fault::Conflict, dice.roll(3));
+        (0..writers).map(|_| (0..each).map(|_| rng.request()).collect()).collect();
+    f.world.db.fail("TransactWriteItems", Fault::Conflict, rng.roll(3));
     let writers = requests.into_iter().enumerate().map(async |(writer, requests)| {
         let api = if writer % 2 == 0 { &f.api } else { &second };
         let mut done = vec![];
@@ -215,15 +215,18 @@ async fn every_history_of_concurrent_updates_has_a_sequential_order() {
     for agent in AGENTS {
         f.world.user(agent, |_| ()).await;
     }
-    let mut dice = Dice(7);
+    let mut rng = Rng(7);
     let (mut overlapping, mut refused) = (0, 0);
     for round in 0..60 {
-        let (begun, history) = history(&f, &mut dice, 5, 4).await;
+        let (begun, history) = history(&f, &mut rng, 5, 4).await;
         overlapping += history.windows(2).filter(|pair| pair[1].sent < pair[0].answered).count();
         refused += history.iter().filter(|done| done.answer.is_err()).count();
         assert!(is_explained(&history, 0, &begun, &mut HashSet::new()), "history {round}: {history:#?}");
     }
-    assert!(overlapping > 100 && refused > 10, "the histories have overlaps and refusals: {overlapping}, {refused}");
+    assert!(
+        overlapping > 100 && refused > 10,
+        "the histories have overlaps and refusals: {overlapping}, {refused}"
+    );
 }
 
 #[test]

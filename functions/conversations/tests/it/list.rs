@@ -468,7 +468,11 @@ async fn a_cursor_of_another_endpoint_or_workspace_is_refused() {
         ("externalIdentifierType", None),
     ];
     let conversations = sealed("conversations", &filters).await;
-    assert_eq!(ids(&f.list(&[("cursor", &conversations)]).await), Vec::<String>::new(), "the test seals like the function");
+    assert_eq!(
+        ids(&f.list(&[("cursor", &conversations)]).await),
+        Vec::<String>::new(),
+        "the test seals like the function"
+    );
     for foreign in
         [sealed("contacts", &filters).await, sealed("contacts", &[("owner", None), ("search", None)]).await]
     {
@@ -522,7 +526,7 @@ async fn a_warm_page_takes_one_round_trip_or_two_by_e_mail_or_phone() {
         (internal("EMAIL", "agent@example.com").to_vec(), 2, 3),
         ([external("PHONE", "+4915112345678"), internal("EMAIL", "agent@example.com")].concat(), 2, 4),
     ];
-    assert_eq!(f.list(&[]).await.status, 200, "warms up");
+    assert_eq!(f.list(&[]).await.status, 200, "fills the caches");
     for (mut query, expected, calls) in rows {
         query.push(("pageSize", "2"));
         f.world.db.forget_calls();
@@ -533,7 +537,7 @@ async fn a_warm_page_takes_one_round_trip_or_two_by_e_mail_or_phone() {
         assert_eq!(
             (trips(&made), made.len()),
             (expected, calls),
-            "{query:?}: with the limiter's write beside"
+            "{query:?}: with the limiter's concurrent write"
         );
     }
 }

@@ -58,7 +58,7 @@ impl Conversations {
         self.send_to(&self.api, event).await
     }
 
-    /// Sends to another instance of the function, which has its own caches.
+    /// Sends to this instance of the function.
     async fn send_to(&self, api: &Api, event: GatewayEvent) -> Answer {
         conversations::handle(api, FIRST_DUE, &ApiRequest::new(event.request())).await.into()
     }

@@ -60,7 +60,7 @@ async fn a_release_becomes_two_events_the_change_and_a_summary_of_its_messages()
     assert_eq!(
         trips(&scene.world.db.calls()),
         6,
-        "endpoints; events, a lane that has counted nothing; messages; deliveries; events; the lane"
+        "endpoints; events, a lane without counts; messages; deliveries; events; the endpoint's lane"
     );
 
     let mut bodies = scene.bodies(ENDPOINT).await;

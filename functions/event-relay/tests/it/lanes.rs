@@ -161,7 +161,11 @@ async fn a_repeat_after_a_crash_updates_the_lanes_of_the_recorded_deliveries() {
     scene.visited().await;
     scene.sqs.take();
     scene.killed(&many([1, 2, 3]), before, Death::Before).await;
-    assert_eq!((scene.rows("event").len(), scene.due_at(ENDPOINT)), (4, None), "the event is recorded, and no lane is updated");
+    assert_eq!(
+        (scene.rows("event").len(), scene.due_at(ENDPOINT)),
+        (4, None),
+        "the event is recorded, and no lane is updated"
+    );
 
     // The endpoint gets more slots, and another endpoint is created.
     scene.replace(&endpoint, |endpoint| endpoint.slots = 16).await;
@@ -248,7 +252,10 @@ async fn recording_costs_one_unit_for_the_delivery_one_for_the_event_and_two_for
     let one_each = vec![1.0, 1.0];
     assert_eq!(costs[0], (one_each.clone(), 2.0));
     assert_eq!(costs[1], (one_each.clone(), 2.0), "the lane had left the due index");
-    assert!(costs[2].0 == one_each && costs[2].1 <= 2.0, "{costs:?}: the lane has new work since its last visit");
+    assert!(
+        costs[2].0 == one_each && costs[2].1 <= 2.0,
+        "{costs:?}: the lane has new work since its last visit"
+    );
     assert!(costs[3].0.is_empty() && costs[3].1 <= 2.0, "{costs:?}: a repeat only updates the lane");
 }
 
@@ -330,7 +337,7 @@ async fn a_crash_between_commit_and_queue_repeats_the_record_and_queues_it() {
     };
     tokio::select! {
         () = told => {}
-        _ = scene.relay.handle(event) => panic!("the queue does not answer"),
+        _ = scene.relay.handle(event) => panic!("the stalled queue answered"),
     }
     scene.sqs.stall(false);
     assert_eq!((scene.deliveries(ENDPOINT).await.len(), scene.sqs.take().len()), (1, 0));

@@ -416,7 +416,7 @@ async fn a_repeated_key_returns_the_same_files_with_new_signatures() {
         assert_eq!(again.json[at]["presignUrl"]["headers"], first.json[at]["presignUrl"]["headers"]);
     }
     f.world.db.clock().advance(Media::UPLOAD_VALID);
-    assert_eq!(f.stored(&first).await.len(), 2, "as long as the last of the URLs can be used");
+    assert_eq!(f.stored(&first).await.len(), 2, "valid until the last URL expires");
     assert_eq!(f.rows().await, rows);
 
     let free = f.create_once("key", &body).await;
@@ -438,7 +438,11 @@ async fn a_key_with_another_body_is_refused_and_a_key_of_a_refused_request_is_fr
     let (workspace, key) = f.world.second_workspace().await;
     let theirs = f.event(&json!([image(), image()])).header("Idempotency-Key", "key");
     let theirs = f.send(theirs.path("workspaceId", workspace).header("x-api-key", &key)).await;
-    assert_eq!((theirs.status, theirs.headers.get("idempotent-replayed")), (201, None), "the other workspace has its own keys");
+    assert_eq!(
+        (theirs.status, theirs.headers.get("idempotent-replayed")),
+        (201, None),
+        "the other workspace has its own keys"
+    );
     assert_eq!(f.stored(&theirs).await, [], "not in this workspace");
 }
 
@@ -486,7 +490,11 @@ async fn a_repeat_of_a_request_with_a_lost_answer_is_answered() {
         assert_eq!(f.create_once("another key", &body).await.status, 503, "{operation}");
     }
     f.world.db.fail("TransactWriteItems", Fault::Conflict, 2);
-    assert_eq!(f.create_once("another key", &body).await.status, 201, "the request waits for the concurrent transaction");
+    assert_eq!(
+        f.create_once("another key", &body).await.status,
+        201,
+        "the request waits for the concurrent transaction"
+    );
 }
 
 #[tokio::test]

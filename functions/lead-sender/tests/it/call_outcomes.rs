@@ -88,13 +88,13 @@ async fn a_refused_call_waits_and_is_retried() {
         sender.world.db.clock().set(after(30));
         sender.world.db.forget_calls();
         sender.wake(id).await;
-        assert_eq!(harness::trips(&sender.world.db.calls()), 6, "its message is read as well");
+        assert_eq!(harness::trips(&sender.world.db.calls()), 6, "its message is also read");
         assert_eq!((sender.state(id).await, sender.provider.calls().len()), (SENT, 2));
         let (lead, message) = (sender.stored(id).await, sender.message(id).await.unwrap());
         assert_eq!((lead.version, message.version), (3, 2));
         assert_eq!(message.parts[0].provider_message_id.as_deref(), Some("wamid.2"));
         let calls = sender.provider.calls();
-        assert_eq!(calls[0], calls[1], "word for word the same");
+        assert_eq!(calls[0], calls[1], "the same call");
         sender.assert_idle(id);
     }
 }
@@ -110,7 +110,7 @@ async fn a_lead_that_is_never_accepted_fails_after_the_whole_schedule_of_a_day()
         at += wait;
         assert_eq!(sender.stored(id).await.progress.next_at, Some(after(at)), "after {at} s");
         let queued: Vec<u64> = sender.sqs.take().iter().map(|queued| queued.delay).collect();
-        assert_eq!(queued, if wait <= 900 { vec![wait] } else { vec![] }, "later ones come by the sweeper");
+        assert_eq!(queued, if wait <= 900 { vec![wait] } else { vec![] }, "the sweeper starts later visits");
         // The sweeper finds the lead later than the queue would deliver its message, in case the message is lost.
         let due_at = if wait <= 900 { after(at).plus(FIRST_DUE) } else { after(at) };
         sender.world.db.clock().set(Timestamp::from_millis(due_at.as_millis() - 1));

@@ -170,7 +170,11 @@ async fn the_message_is_sent_from_the_line_of_the_brand() {
     assert_eq!(lines, ["2", LINE], "a brand without a line uses the workspace's default line");
     let lead = sender.stored(of_lineless).await;
     let conversation = sender.store().conversation(lead.workspace_id, lead.conversation).await;
-    assert_eq!(conversation.unwrap().unwrap().externals[0].brand, lead.brand, "the message shows the brand's name");
+    assert_eq!(
+        conversation.unwrap().unwrap().externals[0].brand,
+        lead.brand,
+        "the message shows the brand's name"
+    );
 }
 
 #[tokio::test]
@@ -208,7 +212,11 @@ async fn a_queue_message_without_work_leaves_the_queue() {
     let sender = Sender::start().await;
     let nobodys = LeadId::from_uuid(uuid::Uuid::from_u128(1));
     let poison = "{}".to_owned();
-    assert_eq!(sender.run(&[crate::task(nobodys), poison]).await, ["1"], "a message without a lead id is kept");
+    assert_eq!(
+        sender.run(&[crate::task(nobodys), poison]).await,
+        ["1"],
+        "a message without a lead id is kept"
+    );
     assert_eq!((sender.provider.calls(), sender.world.db.rows(Table::Leads)), (vec![], vec![]));
     let id = sender.lead().await;
     sender.wake(id).await;
@@ -224,10 +232,10 @@ async fn only_the_failed_messages_of_a_batch_are_repeated() {
     let mut row = sender.row(bad);
     row["sv"] = serde_json::json!({ "N": "99" });
     sender.world.db.import(Table::Leads, &[row]);
-    assert_eq!(sender.run(&[crate::task(good), crate::task(bad), crate::task(nobody())]).await, ["1"]);
+    assert_eq!(sender.run(&[crate::task(good), crate::task(bad), crate::task(unknown_lead())]).await, ["1"]);
     assert_eq!(sender.state(good).await, SENT);
     sender.provider.then(harness::Reaction::Panics);
-    assert_eq!(sender.run(&[crate::task(breaks), crate::task(nobody())]).await, ["0"]);
+    assert_eq!(sender.run(&[crate::task(breaks), crate::task(unknown_lead())]).await, ["0"]);
 
     // The failed call may have been sent, so it is not repeated.
     sender.world.db.clock().advance(LEASE + Duration::from_millis(1));
@@ -236,7 +244,7 @@ async fn only_the_failed_messages_of_a_batch_are_repeated() {
     assert_eq!(sender.provider.numbers(), [PHONE, "+12025550103"]);
 }
 
-fn nobody() -> LeadId {
+fn unknown_lead() -> LeadId {
     LeadId::from_uuid(uuid::Uuid::from_u128(1))
 }
 

@@ -52,7 +52,7 @@ async fn a_lead_of_a_throttled_line_waits_unchanged_and_without_a_call() {
     sender.wake(id).await;
     assert_eq!((sender.state(id).await, sender.provider.calls().len()), (SENT, 1));
     sender.assert_idle(id);
-    assert_eq!(sender.line().await.times, 0, "the line's schedule starts anew");
+    assert_eq!(sender.line().await.times, 0, "the line's schedule starts again");
 }
 
 #[tokio::test]

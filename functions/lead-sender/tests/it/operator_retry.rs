@@ -105,7 +105,7 @@ async fn two_concurrent_operators_cause_one_retry() {
 }
 
 #[tokio::test]
-async fn the_retry_schedule_of_a_day_starts_anew() {
+async fn the_retry_schedule_of_a_day_starts_again() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     sender.provider.ends(NO_ANSWER).ends(provider::Ending::NeverConnected);

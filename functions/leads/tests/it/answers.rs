@@ -4,7 +4,7 @@ use harness::{Answer, Fault, World};
 use leads::captcha::Unreachable;
 use serde_json::json;
 
-use crate::{Site, nobody, with};
+use crate::{Site, unknown_workspace, with};
 
 const INVALID: &str =
     r#"{"type":"SERVICE.CAMPAIGN_LEADS.INVALID_REQUEST","title":"Bad Request","status":400}"#;
@@ -121,7 +121,7 @@ async fn every_rejection_has_the_same_answer() {
     };
     let body = site.body();
     rejected("unknown workspace", {
-        let body = with(&body, "workspaceId", json!(nobody().to_string()));
+        let body = with(&body, "workspaceId", json!(unknown_workspace().to_string()));
         site.send(site.event(&body).query(&[])).await
     });
     rejected("key", site.post(&with(&body, "captureKey", json!("lck_000000000000000000000000"))).await);

@@ -35,7 +35,7 @@ async fn a_workspace_accepts_leads_up_to_its_daily_cap() {
         assert_eq!(status(&site, visitor, "b1").await, expected, "{visitor}");
     }
     for visitor in [1, 2] {
-        assert_eq!(status(&site, visitor, "b1").await, 202, "one that was accepted is not counted again");
+        assert_eq!(status(&site, visitor, "b1").await, 202, "an accepted lead is not counted again");
     }
     assert_eq!(site.rows("lead"), 2);
 }
@@ -97,7 +97,7 @@ async fn a_lead_over_the_cap_has_its_captcha_checked_and_writes_nothing() {
         assert_eq!(site.captcha().asked.borrow().len(), asked + 1);
         assert_eq!(site.world.db.rows(store::Table::Leads), before);
         site.captcha().refuses("bad-request");
-        assert_eq!(status(&site, 1, "b2").await, 422, "the captcha comes first");
+        assert_eq!(status(&site, 1, "b2").await, 422, "the captcha is checked first");
     }
 }
 
@@ -166,10 +166,10 @@ async fn a_retry_after_a_failed_lead_counts_like_a_new_lead() {
     for (daily, per_phone) in [(Some(2), None), (None, Some(2)), (Some(2), Some(2))] {
         let site = site(daily, per_phone).await;
         let first = site.accepted(&lead(&site, 1, "b1")).await;
-        site.comes_to(first, "FAILED");
+        site.set_state(first, "FAILED");
         let second = site.accepted(&lead(&site, 1, "b1")).await;
         assert_eq!(site.accepted(&lead(&site, 1, "b1")).await, second, "a repeat is not counted");
-        site.comes_to(second, "FAILED");
+        site.set_state(second, "FAILED");
         assert_eq!(status(&site, 1, "b1").await, 403, "the answer is not the failed lead");
         assert_eq!(site.rows("lead"), 2);
     }
@@ -180,7 +180,7 @@ async fn concurrent_retries_all_get_the_answer_although_the_cap_allows_one() {
     for (daily, per_phone) in [(Some(2), None), (None, Some(2)), (Some(2), Some(2))] {
         let site = site(daily, per_phone).await;
         let first = site.accepted(&lead(&site, 1, "b1")).await;
-        site.comes_to(first, "SUPPRESSED");
+        site.set_state(first, "SUPPRESSED");
         let bodies: Vec<Value> = (0..20)
             .map(|number| with(&lead(&site, 1, "b1"), "recaptchaToken", json!(format!("token {number}"))))
             .collect();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Site, nobody, with};
+use crate::{Site, unknown_workspace, with};
 
 /// The database calls of a request before the first check.
 const FIRST_TRIP: [&str; 2] = ["GetItem workspaces", "Query workspaces"];
@@ -23,7 +23,7 @@ async fn the_first_failed_check_decides() {
             "origin" => event = event.header("origin", "https://evil.example"),
             "key" => body["captureKey"] = json!("lck_wrong"),
             "disabled" => site.change(|capture| capture.enabled = false).await,
-            _ => body["workspaceId"] = json!(nobody().to_string()),
+            _ => body["workspaceId"] = json!(unknown_workspace().to_string()),
         }
         if what != "origin" {
             event = site.event(&body).query(&[]);
@@ -50,7 +50,7 @@ async fn every_refusal_before_the_captcha_makes_the_same_calls() {
     let mut site = Site::start().await;
     let other = site.other("https://other.example").await;
     let body = site.body();
-    let unknown = with(&body, "workspaceId", json!(nobody().to_string()));
+    let unknown = with(&body, "workspaceId", json!(unknown_workspace().to_string()));
     let no_uuid = with(&body, "workspaceId", json!("x"));
     let of = |site: &Site, body: &Value| site.event(body).query(&[]);
     let mut rows = vec![
@@ -68,7 +68,7 @@ async fn every_refusal_before_the_captcha_makes_the_same_calls() {
         (
             "unknown workspace on the URL",
             400,
-            site.event(&body).query(&[("workspaceId", &nobody().to_string())]),
+            site.event(&body).query(&[("workspaceId", &unknown_workspace().to_string())]),
         ),
         ("no workspace on the URL", 400, site.event(&body).query(&[("workspaceId", "x")])),
         (
@@ -95,15 +95,15 @@ async fn every_refusal_before_the_captcha_makes_the_same_calls() {
         rows.push((name, 400, of(&site, &with(&no_uuid, name, value))));
     }
     for (what, status, event) in rows {
-        refused_alike(&site, what, status, event).await;
+        refused_with_equal_calls(&site, what, status, event).await;
     }
     site.change(|capture| capture.enabled = false).await;
-    refused_alike(&site, "disabled", 403, site.event(&body)).await;
+    refused_with_equal_calls(&site, "disabled", 403, site.event(&body)).await;
     assert!(site.captcha().asked.borrow().is_empty());
     assert_eq!(site.all_rows(), 0);
 }
 
-async fn refused_alike(site: &Site, what: &str, status: u16, event: harness::GatewayEvent) {
+async fn refused_with_equal_calls(site: &Site, what: &str, status: u16, event: harness::GatewayEvent) {
     site.world.db.forget_calls();
     let answer = site.send(event).await;
     assert_eq!(

@@ -62,7 +62,7 @@ async fn every_field_of_a_lead_is_stored() {
     assert_eq!(
         row["dueAt"]["N"],
         (TestClock::START.as_millis() + 120_000).to_string(),
-        "found if it is not queued"
+        "the sweeper finds the lead if it is not queued"
     );
     let text = json!(rows).to_string();
     for unkept in ["203.0.113.7", "\"token\"", site.capture.key.as_str()] {

@@ -107,19 +107,26 @@ async fn a_retry_after_a_failed_lead_is_a_new_lead() {
     ] {
         let site = Site::start().await;
         let first = site.accepted(&site.body()).await;
-        site.comes_to(first, state);
+        site.set_state(first, state);
         let second = site.accepted(&token(&site.body(), "a second")).await;
         assert_eq!((second != first, site.rows("lead")), (is_new, 1 + usize::from(is_new)), "{state}");
         assert_eq!(site.rows("leadRepeat"), 1, "{state}");
         if is_new {
             assert_eq!(site.lead(second).await.state, LeadState::Queued);
-            assert_eq!(site.accepted(&token(&site.body(), "a third")).await, second, "the second lead is still valid: {state}");
+            assert_eq!(
+                site.accepted(&token(&site.body(), "a third")).await,
+                second,
+                "the second lead is still valid: {state}"
+            );
             // The day of the new lead starts with it.
             site.world.db.clock().advance(DAY);
             assert_eq!(site.accepted(&token(&site.body(), "a fourth")).await, second, "{state}");
-            site.comes_to(second, state);
+            site.set_state(second, state);
             let third = site.accepted(&token(&site.body(), "a fifth")).await;
-            assert!(third != first && third != second, "the retry after the second lead is a new lead: {state}");
+            assert!(
+                third != first && third != second,
+                "the retry after the second lead is a new lead: {state}"
+            );
         }
     }
 }
@@ -138,7 +145,7 @@ async fn a_deleted_lead_blocks_no_new_lead() {
 async fn the_same_token_gets_the_first_answer_even_of_a_failed_lead() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
-    site.comes_to(first, "FAILED");
+    site.set_state(first, "FAILED");
     let second = site.accepted(&token(&site.body(), "a second")).await;
     assert_eq!(site.accepted(&site.body()).await, first);
     assert_eq!(site.accepted(&token(&site.body(), "a second")).await, second);
@@ -150,7 +157,7 @@ async fn one_of_many_concurrent_retries_is_a_new_lead_and_the_others_get_its_ans
     for state in ["FAILED", "SUPPRESSED"] {
         let site = Site::start().await;
         let first = site.accepted(&site.body()).await;
-        site.comes_to(first, state);
+        site.set_state(first, state);
         let bodies: Vec<Value> = (0..50).map(|number| token(&site.body(), &number.to_string())).collect();
         let answers = join_all(bodies.iter().map(|body| site.post(body))).await;
         assert_eq!(statuses(&answers), [(202, 50)].into());
@@ -164,7 +171,7 @@ async fn one_of_many_concurrent_retries_is_a_new_lead_and_the_others_get_its_ans
 async fn a_retry_that_another_one_overtook_is_its_repeat() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
-    site.comes_to(first, "FAILED");
+    site.set_state(first, "FAILED");
     // The retry read that the first lead failed. Its own transaction finds that another retry was first.
     let release = site.world.db.hold("TransactWriteItems");
     let late = token(&site.body(), "late");
@@ -187,7 +194,7 @@ async fn a_retry_that_another_one_overtook_is_its_repeat() {
 async fn a_retry_whose_first_lead_is_unreadable_is_a_server_error_and_writes_nothing() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
-    site.comes_to(first, "FAILED");
+    site.set_state(first, "FAILED");
     let before = site.all_rows();
     let read = site.world.db.hold("BatchGetItem");
     let second = token(&site.body(), "a second");

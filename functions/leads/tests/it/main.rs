@@ -182,7 +182,7 @@ impl Site {
     }
 
     /// Sets a lead's state.
-    pub(crate) fn comes_to(&self, id: LeadId, state: &str) {
+    pub(crate) fn set_state(&self, id: LeadId, state: &str) {
         self.change_row(id, |row| row["stage"] = json!({ "S": state }));
     }
 
@@ -273,6 +273,6 @@ pub(crate) fn statuses(answers: &[Answer]) -> BTreeMap<u16, usize> {
 }
 
 /// An id that no workspace has.
-pub(crate) fn nobody() -> WorkspaceId {
+pub(crate) fn unknown_workspace() -> WorkspaceId {
     WorkspaceId::parse("11111111-1111-4111-8111-111111111111").unwrap()
 }

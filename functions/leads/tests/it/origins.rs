@@ -7,7 +7,7 @@ use harness::{Fault, GatewayEvent, World};
 use leads::captcha::Unreachable;
 use serde_json::{Value, json};
 
-use crate::{Site, nobody, readable_by, with};
+use crate::{Site, readable_by, unknown_workspace, with};
 
 /// The pages of the workspace.
 const PAGES: &[&str] = &[
@@ -199,7 +199,7 @@ async fn a_page_can_read_its_own_failures() {
         }
     };
     read(&site, 400, &with(&body, "consent", json!(null)), "shape").await;
-    read(&site, 400, &json!("no object"), "no object: the URL names the workspace").await;
+    read(&site, 400, &json!("no object"), "not an object, so the URL names the workspace").await;
     read(&site, 403, &with(&body, "captureKey", json!("x")), "key").await;
     site.captcha().refuses("invalid-input-response");
     read(&site, 403, &body, "captcha").await;
@@ -262,7 +262,7 @@ async fn a_preflight_is_204_for_every_url_and_failure() {
     let mut site = Site::start().await;
     let workspace = World::WORKSPACE;
     let upper = workspace.to_uppercase();
-    let unknown = nobody().to_string();
+    let unknown = unknown_workspace().to_string();
     let rows: &[(Query<'_>, bool)] = &[
         (&[("workspaceId", workspace)], true),
         (&[("workspaceId", &upper)], true),

@@ -66,7 +66,7 @@ async fn a_repeated_lead_writes_only_its_token() {
 async fn a_retry_after_a_failed_lead_costs_one_more_read_than_a_lead() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
-    site.comes_to(first, "FAILED");
+    site.set_state(first, "FAILED");
     site.world.db.forget_calls();
     let again = crate::with(&site.body(), "recaptchaToken", serde_json::json!("another"));
     assert_ne!(site.accepted(&again).await, first);
@@ -82,7 +82,7 @@ async fn a_retry_after_a_failed_lead_costs_one_more_read_than_a_lead() {
 async fn a_failed_captcha_makes_the_same_calls_with_or_without_an_earlier_lead() {
     let site = Site::start().await;
     let first = site.accepted(&site.body()).await;
-    site.comes_to(first, "FAILED");
+    site.set_state(first, "FAILED");
     site.captcha().refuses("invalid-input-response");
     for (what, body) in [("known", site.body()), ("unknown", site.visitor(1))] {
         site.world.db.forget_calls();

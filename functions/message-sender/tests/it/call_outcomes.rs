@@ -123,7 +123,7 @@ async fn a_part_that_is_never_accepted_fails_after_the_whole_schedule_of_a_day()
         let message = sender.message(first).await;
         assert_eq!(message.progress.next_at, Some(after(at)), "after {at} s");
         let queued: Vec<u64> = sender.sqs.take().iter().map(|queued| queued.delay).collect();
-        assert_eq!(queued, if wait <= 900 { vec![wait] } else { vec![] }, "later ones come by the sweeper");
+        assert_eq!(queued, if wait <= 900 { vec![wait] } else { vec![] }, "the sweeper starts later visits");
         // The sweeper finds the lane later than the queue would deliver its message, in case the message is lost.
         let due_at = if wait <= 900 { after(at).plus(FIRST_DUE) } else { after(at) };
         sender.world.db.clock().set(Timestamp::from_millis(due_at.as_millis() - 1));

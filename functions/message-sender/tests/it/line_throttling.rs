@@ -147,7 +147,7 @@ async fn the_waits_of_a_line_grow_over_all_conversations_until_a_send_is_accepte
     assert_eq!(sender.line(LINE).await.times, 0);
     sender.provider.ends(THROTTLED);
     sender.visit(&waiting[1]).await;
-    // The conversation was throttled before. The line's schedule starts anew, and the conversation waits as long as
+    // The conversation was throttled before. The line's schedule starts again, and the conversation waits as long as
     // its line.
     let progress = sender.of(&waiting[1]).await.progress;
     assert_eq!((progress.next_at, progress.throttled), (Some(after(at + 5)), 2));

@@ -86,7 +86,11 @@ async fn a_waiting_step_becomes_one_message_and_delays_the_next() {
     }
     sender.provider.ends(ACCEPTED).ends(throttled);
     sender.wake().await;
-    assert_eq!((sender.rows("M#"), sender.rows("P"), sender.rows("Q#")), (3, 0, 2), "the plan is used up");
+    assert_eq!(
+        (sender.rows("M#"), sender.rows("P"), sender.rows("Q#")),
+        (3, 0, 2),
+        "the plan has no steps left"
+    );
     sender.world.db.clock().advance(Duration::from_secs(300));
     sender.sqs.take();
     sender.wake().await;
@@ -211,7 +215,11 @@ async fn a_slow_waiting_or_failing_conversation_delays_no_other() {
         slow.wait().await;
     };
     let (again, ()) = tokio::join!(sender.run(&bodies), others_done);
-    assert_eq!(again, ["1", "5"], "only the failed conversation and the message without a conversation are repeated");
+    assert_eq!(
+        again,
+        ["1", "5"],
+        "only the failed conversation and the message without a conversation are repeated"
+    );
     assert_eq!(sender.parts(id).await, sent(1));
     assert_eq!(sender.message_in(throttled, waiting).await.status(), MessageStatus::Sending);
     let bad = sender.message_in(refused, bad).await;
@@ -308,5 +316,9 @@ async fn a_failed_part_does_not_change_the_other_parts_of_its_message() {
     sender.provider.ends(ACCEPTED).ends(answered(400, 131_026));
     sender.wake().await;
     assert_eq!(sender.parts(id).await, [sent(1).remove(0), failed("131026"), sent(1).remove(0)]);
-    assert_eq!(sender.message(id).await.status(), MessageStatus::Failed, "the status of the least advanced part");
+    assert_eq!(
+        sender.message(id).await.status(),
+        MessageStatus::Failed,
+        "the status of the least advanced part"
+    );
 }

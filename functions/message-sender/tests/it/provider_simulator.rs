@@ -22,7 +22,11 @@ async fn every_behaviour_of_the_simulator_has_its_outcome() {
     let id = sender.say(&conversation, "hello").await;
     for wait in [5, 10, 30] {
         sender.wake().await;
-        assert_eq!(sender.message(id).await.status(), MessageStatus::Queued, "the recipient 0007 is not processed yet");
+        assert_eq!(
+            sender.message(id).await.status(),
+            MessageStatus::Queued,
+            "the recipient 0007 is not processed yet"
+        );
         assert_eq!(sender.sqs.take()[0].delay, wait);
         sender.world.db.clock().advance(Duration::from_secs(wait));
     }

@@ -82,7 +82,11 @@ async fn another_visit_makes_a_call_for_which_no_time_is_left() {
         assert_eq!(sender.provider.calls(), [], "{fault:?}");
         let message = scene.stored().await;
         assert_eq!((message.status(), message.progress.calling), (status, None), "{fault:?}");
-        assert_eq!((message.progress.failures, message.progress.next_at), (0, None), "the attempt does not count as a try");
+        assert_eq!(
+            (message.progress.failures, message.progress.next_at),
+            (0, None),
+            "the attempt does not count as a try"
+        );
         let queued = sender.sqs.take();
         assert_eq!((queued.len(), queued[0].delay, sender.rescued().await.len()), (1, 0, 1), "{fault:?}");
         sender.wake().await;

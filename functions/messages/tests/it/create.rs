@@ -91,7 +91,7 @@ async fn an_internal_note_is_stored_and_not_sent() {
         assert_eq!(f.rows_of(&conversation, "Q#"), [Value::Null; 0]);
         let lane = f.lane(&conversation);
         assert_eq!((&lane["seq"]["N"], lane.get("dueAt"), lane.get("dueShard")), (&json!("1"), None, None));
-        assert_eq!(current(&f, &conversation).await, conversation, "a note is no interaction");
+        assert_eq!(current(&f, &conversation).await, conversation, "a note is not an interaction");
     }
 }
 
@@ -166,7 +166,10 @@ async fn a_ghost_becomes_active_in_all_its_lists_at_the_first_message() {
     assert_eq!(current(&f, &conversation).await, active);
     let rows = f.world.db.rows(Table::Conversations);
     let statuses: Vec<&Value> = rows.iter().map(|row| &row["status"]["S"]).collect();
-    assert_eq!(statuses, ["ACTIVE"; 4], "the home row and the lists of all, of the customer and of the agent");
+    assert_eq!(
+        statuses, ["ACTIVE"; 4],
+        "the home row and the lists of all, of the customer and of the agent"
+    );
     let listed = rows.iter().filter_map(|row| row["statusPk"]["S"].as_str());
     assert_eq!(listed.filter(|list| list.ends_with("#ACTIVE")).count(), 3);
 

@@ -66,7 +66,7 @@ impl Function {
         self.stored(id_of(&body["conversationId"]), &answer).await
     }
 
-    /// Sends a request, and runs `change` while its first call of that operation is in flight.
+    /// Sends a request, and runs `happens` while its first call of that operation is in flight.
     async fn meanwhile(
         &self,
         operation: &str,

@@ -117,7 +117,11 @@ async fn a_warm_get_takes_one_round_trip() {
     f.get(&user.id.to_string()).await;
     f.world.db.forget_calls();
     f.get(&user.id.to_string()).await;
-    assert_eq!((f.world.db.calls().len(), trips(&f.world.db.calls())), (2, 1), "the user and the limiter at the same time");
+    assert_eq!(
+        (f.world.db.calls().len(), trips(&f.world.db.calls())),
+        (2, 1),
+        "the user and the limiter at the same time"
+    );
 }
 
 #[tokio::test]

@@ -130,7 +130,11 @@ async fn a_job_cancelled_after_its_post_killed_a_careful_worker_leaves_no_open_d
         assert_eq!(after.state, DeliveryState::Delivered);
         let ends: Vec<Option<&str>> =
             attempts[before.attempts as usize..].iter().map(|attempt| attempt.outcome.error_code()).collect();
-        assert_eq!(ends, [Some("WORKER_DIED"), None], "the begun attempt is counted, and another one follows");
+        assert_eq!(
+            ends,
+            [Some("WORKER_DIED"), None],
+            "the begun attempt is counted, and another one follows"
+        );
     }
 }
 

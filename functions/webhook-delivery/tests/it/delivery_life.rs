@@ -158,7 +158,11 @@ async fn a_410_disables_the_endpoint_and_parks_the_delivery_until_it_is_enabled(
     assert_eq!(webhook.state, gone);
     let (delivery, attempts) = world.seen(1).await;
     assert_eq!(delivery.shown(Some(&webhook)), DeliveryState::Parked);
-    assert_eq!((delivery.failures, attempts.len()), (0, 1), "an attempt, but no failure in the retry schedule");
+    assert_eq!(
+        (delivery.failures, attempts.len()),
+        (0, 1),
+        "an attempt, but no failure in the retry schedule"
+    );
     assert_eq!((world.sqs.take(), world.due().await), (vec![], None));
     world.visit().await;
     assert_eq!(world.receivers.count(), 1);

@@ -151,7 +151,10 @@ async fn posts_to_many_receivers_never_exceed_the_socket_limit() {
     let answers = join_all(posts).await;
     let most = loopback.most.load(Relaxed);
     assert!((POSTS..=SOCKETS).contains(&most), "{most} sockets were open");
-    assert!(answers.iter().all(|answer| answer.as_ref().is_ok_and(|it| it.status == 204)), "all posts arrive");
+    assert!(
+        answers.iter().all(|answer| answer.as_ref().is_ok_and(|it| it.status == 204)),
+        "all posts arrive"
+    );
     assert!((1..=SOCKETS).contains(&loopback.look()), "some connections are kept");
 
     drop(https);
@@ -333,8 +336,7 @@ impl Network {
 }
 
 #[tokio::test]
-async fn an_unreachable_receiver_counts_as_failed_only_if_the_control_connects()
-{
+async fn an_unreachable_receiver_counts_as_failed_only_if_the_control_connects() {
     let url = format!("https://{RECEIVER}/in");
     let names = ["EPERM", "EADDRNOTAVAIL", "ENETDOWN", "ENETUNREACH", "ENOBUFS", "ETIMEDOUT", "EHOSTUNREACH"];
     for (name, number) in names.into_iter().zip([1, 99, 100, NETWORK_UNREACHABLE, 105, 110, 113]) {
@@ -468,7 +470,7 @@ async fn an_endless_answer_is_cut_after_8_kib_and_a_slow_one_at_the_time_limit()
     let receiver = Receiver::start("127.0.0.1", Behaviour::Endless(Duration::from_millis(20))).await;
     let begun = Instant::now();
     let answer = post(&trusting(&receiver, Duration::from_millis(400)), &receiver.url("/")).await.unwrap();
-    assert_eq!(answer.status, 200, "the status was there in time");
+    assert_eq!(answer.status, 200, "the status arrived in time");
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 

@@ -136,7 +136,7 @@ async fn an_invalid_message_and_a_panic_do_not_affect_the_others() {
     assert_eq!(
         world.run(&bodies).await,
         ["0", "1", "2"],
-        "what names no lane is kept, in the end as dead letters"
+        "a message without a lane is kept and ends in the dead-letter queue"
     );
     assert_eq!(world.states(2..=40).await, vec![(DeliveryState::Delivered, 1); 39]);
     world.to_rest().await;

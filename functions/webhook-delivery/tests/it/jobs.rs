@@ -151,7 +151,7 @@ async fn a_retry_does_not_repeat_an_attempt_that_is_made_anyway() {
     world.visit().await;
     assert_eq!(world.receivers.count(), posts + 2);
     assert_eq!(world.states([1, 2]).await, [(DeliveryState::Pending, 2), (DeliveryState::Pending, 1)]);
-    assert_eq!(world.seen(1).await.0.failures, 1, "the retry schedule starts anew");
+    assert_eq!(world.seen(1).await.0.failures, 1, "the retry schedule starts again");
     for id in ids {
         let job = world.job_of(id).await;
         assert_eq!((job.state, job.attempted, job.passed), (JobState::Done, 0, 1));

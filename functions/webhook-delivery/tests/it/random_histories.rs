@@ -15,9 +15,9 @@ use crate::reactions::Reaction;
 use crate::world::{BODY, LEASE, RESCUE, World, event_at, least, message, new_event, secs, slot};
 
 /// A SplitMix64 random number generator.
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
+impl Rng {
     fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -37,7 +37,7 @@ impl Dice {
 
 struct History {
     world: World,
-    dice: Dice,
+    rng: Rng,
     /// All events.
     events: Vec<Event>,
     /// Recorded events that may not have been added to their lane.
@@ -49,7 +49,7 @@ struct History {
 }
 
 struct Mood {
-    dice: Dice,
+    rng: Rng,
     /// The percentage of posts that fail.
     bad: u64,
     /// How often the receiver acknowledged each event.
@@ -58,11 +58,11 @@ struct Mood {
 
 impl Mood {
     fn react(&mut self, event: EventId) -> Reaction {
-        if self.dice.below(100) >= self.bad {
+        if self.rng.below(100) >= self.bad {
             *self.acknowledged.entry(event).or_default() += 1;
             return Reaction::Answers(200, "");
         }
-        match self.dice.below(20) {
+        match self.rng.below(20) {
             0 => Reaction::Stays,
             1 => Reaction::Answers(429, "400"),
             2 => Reaction::Panics,
@@ -75,16 +75,16 @@ impl Mood {
 impl History {
     async fn begin(seed: u64) -> Self {
         let world = World::empty().await;
-        let mood = Mood { dice: Dice(seed ^ 0xabcd), bad: 20, acknowledged: HashMap::new() };
+        let mood = Mood { rng: Rng(seed ^ 0xabcd), bad: 20, acknowledged: HashMap::new() };
         let mood = Arc::new(Mutex::new(mood));
         let reacts = mood.clone();
         world.receivers.always(move |posted| reacts.lock().unwrap().react(posted.event()));
-        let dice = Dice(seed);
-        Self { world, dice, events: vec![], untold: vec![], jobs: vec![], log: vec![], mood }
+        let rng = Rng(seed);
+        Self { world, rng, events: vec![], untold: vec![], jobs: vec![], log: vec![], mood }
     }
 
     async fn step(&mut self) {
-        let what = self.dice.below(100);
+        let what = self.rng.below(100);
         self.log.push(format!("{what} at +{:?}", self.world.now().since(TestClock::START)));
         match what {
             0..25 => self.relay().await,
@@ -98,10 +98,10 @@ impl History {
             }
             68..73 => self.fail(),
             73..85 => {
-                let longest = [5, 100, 1_000, 40_000][self.dice.below(4) as usize];
-                self.world.pass(secs(1 + self.dice.below(longest)));
+                let longest = [5, 100, 1_000, 40_000][self.rng.below(4) as usize];
+                self.world.pass(secs(1 + self.rng.below(longest)));
             }
-            85..89 => self.mood.lock().unwrap().bad = [0, 20, 60, 100][self.dice.below(4) as usize],
+            85..89 => self.mood.lock().unwrap().bad = [0, 20, 60, 100][self.rng.below(4) as usize],
             89..95 => self.ask().await,
             95..98 => {
                 self.world.db.heal();
@@ -119,18 +119,18 @@ impl History {
     /// Simulates recent or old events. The relay records them and adds them to the lane, or dies.
     async fn relay(&mut self) {
         let now = self.world.now();
-        for _ in 0..=self.dice.below(4) {
-            let ago = [0, 50, 100_000][self.dice.below(3) as usize];
-            let at = now.minus(Duration::from_millis(self.dice.below(ago + 1)));
+        for _ in 0..=self.rng.below(4) {
+            let ago = [0, 50, 100_000][self.rng.below(3) as usize];
+            let at = now.minus(Duration::from_millis(self.rng.below(ago + 1)));
             let event = event_at(self.events.len() as u64, at);
             self.events.push(event.clone());
             self.untold.push(event);
         }
-        if self.dice.below(5) > 0 {
+        if self.rng.below(5) > 0 {
             self.relay_again().await;
             return;
         }
-        let (calls, death) = (self.dice.below(4) as usize, self.dice.death());
+        let (calls, death) = (self.rng.below(4) as usize, self.rng.death());
         let mut dead = self.world.db.die_after(calls, death);
         let through = async { self.relayed().await };
         let is_done = tokio::select! { is_done = through => is_done, _ = &mut dead => false };
@@ -163,32 +163,31 @@ impl History {
     }
 
     async fn die(&mut self) {
-        let (calls, death) = (self.dice.below(12) as usize, self.dice.death());
+        let (calls, death) = (self.rng.below(12) as usize, self.rng.death());
         self.world.die(calls, death).await;
-        if self.dice.below(2) == 0 {
+        if self.rng.below(2) == 0 {
             self.world.pass(LEASE + secs(1));
         }
     }
 
     fn fail(&mut self) {
-        let operation =
-            ["UpdateItem", "Query", "BatchGetItem", "BatchWriteItem"][self.dice.below(4) as usize];
+        let operation = ["UpdateItem", "Query", "BatchGetItem", "BatchWriteItem"][self.rng.below(4) as usize];
         let faults = match operation {
             "BatchGetItem" | "BatchWriteItem" => {
                 &[Fault::Throttled, Fault::AnswerLost, Fault::Unprocessed, Fault::HalfProcessed][..]
             }
             _ => &[Fault::Throttled, Fault::AnswerLost],
         };
-        let fault = faults[self.dice.below(faults.len() as u64) as usize];
-        self.world.db.fail(operation, fault, 1 + self.dice.below(3) as usize);
+        let fault = faults[self.rng.below(faults.len() as u64) as usize];
+        self.world.db.fail(operation, fault, 1 + self.rng.below(3) as usize);
     }
 
     async fn ask(&mut self) {
         let Some(last) = self.events.len().checked_sub(1) else { return };
         self.world.db.heal();
-        let mut any = || self.events[self.dice.below(last as u64 + 1) as usize].clone();
+        let mut any = || self.events[self.rng.below(last as u64 + 1) as usize].clone();
         let (one, other) = (any(), any());
-        let kind = match self.dice.below(3) {
+        let kind = match self.rng.below(3) {
             0 => JobKind::Retry { event: one.id, at: one.at },
             1 => JobKind::Replay { since: one.at.min(other.at), until: one.at.max(other.at) },
             _ => JobKind::Recover { since: one.at },

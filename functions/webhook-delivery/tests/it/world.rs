@@ -162,7 +162,7 @@ impl World {
     /// Visits the lane and dies during the next post whose reaction hangs.
     pub(crate) async fn die_with_a_post(&self, got: &Notify) {
         tokio::select! {
-            _ = self.engine.handle(self.messages(&[message()])) => panic!("the post hangs"),
+            _ = self.engine.handle(self.messages(&[message()])) => panic!("the post did not hang"),
             () = got.notified() => {}
         }
     }
@@ -195,7 +195,7 @@ impl World {
                 () = got.notified() => {}
             }
         }
-        panic!("the lane never comes to rest");
+        panic!("the lane still has work");
     }
 
     /// Advances the time until then. Due queue messages start visits, and the sweeper runs each minute.
@@ -233,7 +233,7 @@ impl World {
                 self.pass(secs(60));
             }
         }
-        panic!("the lane never comes to rest");
+        panic!("the lane still has work");
     }
 
     /// Disables the endpoint.
