@@ -25,11 +25,11 @@ pub(crate) struct Told {
     pub(crate) failed: Failed,
 }
 
-/// An event that a subscriber wants now, or wanted when its record came before.
+/// An event with a subscriber, now or when its record was relayed before.
 struct Wanted<'a> {
     change: &'a Change,
     settings: &'a WorkspaceSettings,
-    /// The slots of the endpoints that want it now.
+    /// The slots of the endpoints that subscribe to it now.
     slots: Vec<Slot>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) async fn relay_events(relay: &Relay, changes: &[Change], counted: &Re
             // The record is repeated. The event stays as it was recorded, but the process may have died before it
             // added the deliveries to their lanes.
             (Some(Some(slots)), _) => standing.push(Standing { event, slots: slots.clone() }),
-            // The event is new, and no subscriber wants it.
+            // The event is new and has no subscriber.
             (Some(None), None) => {}
             (Some(None), Some(Ok(body))) => {
                 new.push(NewEvent { event, request: change.request.clone(), body, slots });
@@ -128,7 +128,7 @@ async fn standing_events(relay: &Relay, wanted: &[Wanted<'_>]) -> HashMap<EventI
     known
 }
 
-/// The bodies of events, in their order. An event that no subscriber wants now has none.
+/// The bodies of events, in their order. An event without a subscriber has none.
 async fn bodies(relay: &Relay, wanted: &[Wanted<'_>]) -> Vec<Option<Result<Vec<u8>, NoBody>>> {
     let bodies = wanted.iter().map(async |Wanted { change, settings, slots }| match slots.is_empty() {
         true => None,

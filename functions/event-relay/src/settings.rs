@@ -16,7 +16,7 @@ pub(crate) struct WorkspaceSettings {
 }
 
 impl WorkspaceSettings {
-    /// The slots of the endpoints that want an event; empty if none does.
+    /// The slots of the endpoints that subscribe to an event; empty if none does.
     pub(crate) fn slots_of(&self, event: &Event) -> Vec<Slot> {
         let wanting = self.endpoints.iter().filter(|endpoint| endpoint.wants(event.event_type));
         wanting.map(|endpoint| endpoint.slot_of(event.id)).collect()

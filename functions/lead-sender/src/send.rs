@@ -109,7 +109,7 @@ async fn begin<P>(
     }
 }
 
-/// Reverts the begin of a call within the remaining time. Nobody knows whether the begin was recorded, but no call
+/// Reverts the begin of a call within the remaining time. It is unknown whether the begin was recorded, but no call
 /// was made. If the table was only busy, another visit continues at once. If the revert fails and the begin was
 /// recorded, the next visit makes the lead UNKNOWN.
 async fn not_begun<P>(run: &Run<'_, P>, leased: &LeasedLead, error: StoreError) -> Result<Left, StoreError> {
@@ -129,7 +129,7 @@ async fn not_begun<P>(run: &Run<'_, P>, leased: &LeasedLead, error: StoreError) 
 
 async fn call<P: Provider>(run: &Run<'_, P>, leased: &LeasedLead, ready: Ready) -> Result<Left, StoreError> {
     let Ready { channel, line, token, what, opening, .. } = ready;
-    // The begin took so long that the call could outlast this invocation. Then nobody would know its outcome.
+    // The begin took so long that the call could outlast this invocation. Then its outcome would be unknown.
     if !run.time.fits(run.store.now()) {
         return ended(run, leased, Some(opening.message), End::NotCalled).await;
     }

@@ -15,7 +15,7 @@ use url::form_urlencoded;
 /// Asks the provider about tokens. These requests leave the deployment's network, so tests replace it.
 pub trait Verifier {
     /// Asks once. The provider accepts a token only once, so it would report a second request as a duplicate. If the
-    /// answer is lost, nobody knows whether the provider saw the token.
+    /// answer is lost, it is unknown whether the provider saw the token.
     fn verify(
         &self,
         secret: &Secret,

@@ -77,7 +77,7 @@ async fn send<P: Provider>(
         Ok(None) => return Ok(Err(Stop::Lost)),
         Err(error) => return not_begun(run, lane, outbound, error).await,
     };
-    // The begin took so long that the call could outlast this invocation. Then nobody would know its outcome.
+    // The begin took so long that the call could outlast this invocation. Then its outcome would be unknown.
     if !run.time.fits(run.store.now()) {
         return record(run, lane, &begun, End::NotCalled).await;
     }
@@ -103,7 +103,7 @@ fn waits_with_its_line(outbound: &Outbound, until: Timestamp) -> Stop {
 /// The time limit to record that a call begins.
 const BEGIN: Duration = Duration::from_secs(2);
 
-/// Reverts the begin of a call within the remaining time. Nobody knows whether the begin was recorded, but no call
+/// Reverts the begin of a call within the remaining time. It is unknown whether the begin was recorded, but no call
 /// was made. If the table was only busy, the call may begin again. If the revert fails and the begin was recorded,
 /// the next visit makes the part UNKNOWN.
 async fn not_begun<P>(

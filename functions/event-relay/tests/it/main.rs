@@ -65,7 +65,7 @@ impl Scene {
         Self { world, sqs, sends, leads, bucket, relay, counted }
     }
 
-    /// A scene with an endpoint that wants every event.
+    /// A scene with an endpoint that subscribes to every event.
     async fn with_endpoint() -> Self {
         let scene = Self::start().await;
         scene.endpoint(ENDPOINT, &[]).await;
