@@ -1,7 +1,7 @@
 //! Turns committed changes into events, deliveries and queue messages.
 //!
 //! ```text
-//! stream record -> change -> which endpoints? -> deliveries, then their event -> their lanes -> one message for each lane
+//! stream record -> change -> which endpoints? -> deliveries, then their event -> their lanes -> queue messages
 //!               -> a message to send, an onboarding plan, a lead to contact -> a message for its lane
 //!               -> a file that no message referred to in time -> its bytes are deleted
 //! ```

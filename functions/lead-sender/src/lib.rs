@@ -1,7 +1,7 @@
 //! Sends a lead its first message: it makes a contact and a conversation, and sends the workspace's lead template.
 //!
 //! ```text
-//! message -> lead's lease -> may it be sent? -> { SENDING, contact, conversation, message } -> call -> { lead, message }
+//! wake -> lead's lease -> may it be sent? -> { SENDING, contact, conversation, message } -> call -> { lead, message }
 //! ```
 //!
 //! Nothing depends on the queue message. If this process dies, the lead is still in the due index, and its lease

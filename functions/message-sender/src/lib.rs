@@ -1,7 +1,7 @@
 //! Sends the due messages of a conversation, in order, through the provider.
 //!
 //! ```text
-//! wake -> lane's lease -> plan, entries -> message -> what its part needs -> SENDING -> call -> its outcome -> next part
+//! wake -> lane's lease -> plan, entries -> message -> data of its part -> SENDING -> call -> outcome -> next part
 //! ```
 //!
 //! Nothing depends on the queue message. If this process dies, the conversation's lane is still in the due index, and
