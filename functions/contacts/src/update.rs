@@ -4,7 +4,7 @@ use domain::{
     AttributeId, Cellphone, ClosedValueId, ContactId, Email, Language, Patch, PersonName, Refused, User,
     UserRef,
 };
-use edge::form::{Fault, Form, Node};
+use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, Call, Reply, Resource, people, view};
 use futures::future::try_join3;
 use store::Replaced;
@@ -97,7 +97,10 @@ fn read_attributes(form: &mut Form, at: Node<'_>) -> Vec<AttributeUpdate> {
             let Some(entry) = entry.object(form) else { continue };
             let attribute = read_attribute_id(form, &entry);
             if attribute.is_some_and(|id| named.contains(&id)) {
-                form.fail(&entry.field("customAttributeId"), Fault::Refused("the attribute is named twice"));
+                form.fail(
+                    &entry.field("customAttributeId"),
+                    Rejection::Refused("the attribute is named twice"),
+                );
             }
             named.extend(attribute);
             updates.extend(read(form, &entry, attribute));

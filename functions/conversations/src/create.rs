@@ -11,7 +11,7 @@ use domain::{
 use edge::form::{Form, Node};
 use edge::{ApiError, Call, Reply, replay, view};
 use futures::future::{try_join, try_join5};
-use store::{Answered, Once, Opened, StoreError, Table};
+use store::{IdempotencyKey, Opened, StoreError, StoredAnswer, Table};
 
 use crate::people::{known, read_all, read_external, read_internal};
 
@@ -21,7 +21,7 @@ pub(crate) async fn create(call: &Call<'_>, first_due: Duration) -> Result<Reply
     let body = call.request.json()?;
     let mut form = Form::default();
     call.request.query().only(&mut form, &[]);
-    let once = call.once(&mut form, "conversations");
+    let once = call.idempotency_key(&mut form, "conversations");
     let request = read_request(&mut form, Node::root("body", Some(&body)));
     let request = form.finish(request)?;
 
@@ -37,7 +37,7 @@ pub(crate) async fn create(call: &Call<'_>, first_due: Duration) -> Result<Reply
 struct Creation<'a> {
     call: &'a Call<'a>,
     request: ConversationCreate,
-    once: Option<Once>,
+    once: Option<IdempotencyKey>,
     first_due: Duration,
     id: ConversationId,
     write_id: String,
@@ -47,7 +47,7 @@ struct Creation<'a> {
 
 /// The data that decides about a request.
 struct Found {
-    answered: Option<Answered>,
+    answered: Option<StoredAnswer>,
     workspace: Workspace,
     lines: Lines,
     known: KnownPeople,
@@ -107,7 +107,7 @@ impl Creation<'_> {
         Ok(Found { answered, workspace, lines, known, team, templates })
     }
 
-    async fn answered(&self) -> Result<Option<Answered>, StoreError> {
+    async fn answered(&self) -> Result<Option<StoredAnswer>, StoreError> {
         match &self.once {
             Some(once) => self.call.store().answered(Table::Conversations, self.call.workspace(), once).await,
             None => Ok(None),
@@ -172,11 +172,11 @@ impl Creation<'_> {
         match opened {
             Opened::Done => Ok(Some(reply)),
             Opened::Answered(answered) => self.replayed(answered).map(Some),
-            Opened::Met => Ok(None),
+            Opened::IdentityTaken => Ok(None),
         }
     }
 
-    fn replayed(&self, answered: Answered) -> Result<Reply, ApiError> {
+    fn replayed(&self, answered: StoredAnswer) -> Result<Reply, ApiError> {
         let once = self.once.as_ref();
         let once =
             once.ok_or_else(|| ApiError::unexpected("a response was stored without an idempotency key"))?;

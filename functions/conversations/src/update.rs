@@ -53,7 +53,7 @@ async fn merge(
     match store.change_conversation(&current, &change, write_id).await? {
         Changed::Done => Reply::resource(&view::conversation(&change.conversation), 0).map(Some),
         Changed::Stale => Ok(None),
-        Changed::TooManyStrangers(max) => Err(Refused::TooManyStrangers { max }.into()),
+        Changed::TooManyNewContacts(max) => Err(Refused::TooManyNewContacts { max }.into()),
     }
 }
 

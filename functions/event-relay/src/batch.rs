@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aws_lambda_events::dynamodb::EventRecord;
 use aws_lambda_events::streams::{DynamoDbBatchItemFailure, DynamoDbEventResponse};
-use domain::{LaneId, Timestamp, Track, causes};
+use domain::{LaneId, Timestamp, Track, error_chain};
 use futures::StreamExt;
 use futures::future::join3;
 use queue::Wake;
@@ -58,7 +58,7 @@ fn read(records: &[EventRecord]) -> (Asked, Failed) {
         if let Err(error) = asked.add(place, record) {
             failed.insert(place);
             let sequence = sequence_number(record).unwrap_or_default();
-            tracing::error!(sequence, cause = causes(&error), "stream record cannot be read");
+            tracing::error!(sequence, cause = error_chain(&error), "stream record cannot be read");
         }
     }
     (asked, failed)
@@ -81,7 +81,7 @@ async fn wake_all(relay: &Relay, lanes: &[LaneId]) {
 /// Queues lanes. If a queue refuses a lane, the lane is still in a due index, and the sweeper queues it.
 async fn enqueue(relay: &Relay, wakes: &[Wake]) {
     if let Err(error) = relay.queues.enqueue(wakes).await {
-        let (lanes, cause) = (error.lanes.len(), causes(&error));
+        let (lanes, cause) = (error.lanes.len(), error_chain(&error));
         tracing::warn!(lanes, cause, "lanes not queued, left to the sweeper");
     }
 }
@@ -92,7 +92,7 @@ async fn forget_all(relay: &Relay, forgotten: &[Forgotten]) -> Failed {
     let deletions = forgotten.iter().map(async |Forgotten { record, workspace, media }| {
         let deleted = relay.bucket.delete(*workspace, *media).await;
         let failed = deleted.inspect_err(|error| {
-            tracing::error!(media = %media, workspace = %workspace, cause = causes(error), "file not deleted");
+            tracing::error!(media = %media, workspace = %workspace, cause = error_chain(error), "file not deleted");
         });
         failed.is_err().then_some(*record)
     });

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use domain::{Event, EventId, LaneId, Slot, WorkspaceId, causes};
+use domain::{Event, EventId, LaneId, Slot, WorkspaceId, error_chain};
 use futures::StreamExt;
 use futures::future::join;
 use queue::Wake;
 use runtime::metrics::Relayed;
-use store::{FreshKey, NewEvent, StoreError};
+use store::{HomeKey, NewEvent, StoreError};
 
 use crate::body::{NoBody, body};
 use crate::change::Change;
@@ -52,7 +52,7 @@ pub(crate) async fn relay_events(relay: &Relay, changes: &[Change], counted: &Re
 
     // A recorded event needs no body, but few events are already recorded. So the function reads both in one round
     // trip.
-    let (found, bodies) = join(standing_events(relay, &wanted), bodies(relay, &wanted)).await;
+    let (found, bodies) = join(recorded_events(relay, &wanted), bodies(relay, &wanted)).await;
     let (mut standing, mut new) = (vec![], vec![]);
     for (Wanted { change, slots, .. }, body) in wanted.into_iter().zip(bodies) {
         let event = change.event.clone();
@@ -105,13 +105,13 @@ fn wanted<'a>(
 
 /// Reads which events are recorded, with the slots of their deliveries: one round trip for all. The result omits the
 /// events whose lookup failed.
-async fn standing_events(relay: &Relay, wanted: &[Wanted<'_>]) -> HashMap<EventId, Option<Vec<Slot>>> {
+async fn recorded_events(relay: &Relay, wanted: &[Wanted<'_>]) -> HashMap<EventId, Option<Vec<Slot>>> {
     let of = |Wanted { change, .. }: &Wanted| (change.event.workspace_id, change.event.id);
     let all: Vec<(WorkspaceId, EventId)> = wanted.iter().map(of).collect();
-    let mut answers = vec![(all.as_slice(), relay.store.standing_events(&all).await)];
+    let mut answers = vec![(all.as_slice(), relay.store.recorded_events(&all).await)];
     // An event that this release cannot read must not delay the others.
     if let [(_, Err(StoreError::Unreadable { .. }))] = answers.as_slice() {
-        let alone = all.chunks(1).map(async |one| (one, relay.store.standing_events(one).await));
+        let alone = all.chunks(1).map(async |one| (one, relay.store.recorded_events(one).await));
         answers = futures::stream::iter(alone).buffered(AT_ONCE).collect().await;
     }
     let mut known = HashMap::new();
@@ -120,7 +120,7 @@ async fn standing_events(relay: &Relay, wanted: &[Wanted<'_>]) -> HashMap<EventI
             Ok(mut found) => known.extend(asked.iter().map(|(_, event)| (*event, found.remove(event)))),
             Err(error) => {
                 let first = asked.first().map(|(_, event)| event.to_string());
-                let (events, cause) = (asked.len(), causes(&error));
+                let (events, cause) = (asked.len(), error_chain(&error));
                 tracing::error!(event = first, events, cause, "events cannot be looked up");
             }
         }
@@ -178,9 +178,9 @@ fn portions(mut rest: &[NewEvent]) -> impl Iterator<Item = &[NewEvent]> {
 /// Adds all recorded deliveries to their lanes, with one write for each lane. Returns the visits to queue, and the
 /// slots whose lanes could not be written. One round trip, or two for a lane with new work since its last visit.
 async fn tell(relay: &Relay, standing: &[Standing]) -> (Vec<Wake>, HashSet<Slot>) {
-    let mut least: BTreeMap<Slot, FreshKey> = BTreeMap::new();
+    let mut least: BTreeMap<Slot, HomeKey> = BTreeMap::new();
     for Standing { event, slots } in standing {
-        let place = FreshKey { at: event.at, event: event.id };
+        let place = HomeKey { at: event.at, event: event.id };
         for slot in slots {
             least.entry(*slot).and_modify(|least| *least = place.min(*least)).or_insert(place);
         }
@@ -195,7 +195,7 @@ async fn tell(relay: &Relay, standing: &[Standing]) -> (Vec<Wake>, HashSet<Slot>
         match told {
             Ok(told) => wakes.extend(told.wake.map(|track| Wake::now(lane, track))),
             Err(error) => {
-                tracing::error!(lane = %lane, cause = causes(&error), "lane not notified");
+                tracing::error!(lane = %lane, cause = error_chain(&error), "lane not notified");
                 untold.insert(slot);
             }
         }
@@ -211,5 +211,5 @@ fn log_recorded(NewEvent { event, request, slots, .. }: &NewEvent) {
 }
 
 fn log_failure(Event { id, workspace_id, .. }: &Event, error: &(dyn std::error::Error + 'static)) {
-    tracing::error!(event = %id, workspace = %workspace_id, cause = causes(error), "event not recorded");
+    tracing::error!(event = %id, workspace = %workspace_id, cause = error_chain(error), "event not recorded");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::{Definitions, Event, Slot, WebhookEndpoint, WorkspaceId, causes};
+use domain::{Definitions, Event, Slot, WebhookEndpoint, WorkspaceId, error_chain};
 use futures::future::{join_all, try_join};
 use store::Store;
 
@@ -47,7 +47,7 @@ pub(crate) async fn settings_of(
         match try_join(store.endpoints(workspace), definitions).await {
             Ok((endpoints, definitions)) => Some((workspace, WorkspaceSettings { endpoints, definitions })),
             Err(error) => {
-                tracing::error!(workspace = %workspace, cause = causes(&error), "settings cannot be read");
+                tracing::error!(workspace = %workspace, cause = error_chain(&error), "settings cannot be read");
                 None
             }
         }

@@ -1,8 +1,8 @@
 use domain::media::{Declared, FileName, Mismatch};
 use domain::{FileType, Media, MediaDigest, MediaId};
-use edge::form::{Fault, Form, Node};
+use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, Call, Reply, replay, view};
-use store::{Answered, Bucket, MediaCreated, Once, Table};
+use store::{Bucket, IdempotencyKey, MediaCreated, StoredAnswer, Table};
 
 /// POST /files: one round trip after the rate limiter's, because it only writes. An idempotency key with a stored
 /// answer is looked up together with the rate limiter. Signing needs no call.
@@ -10,7 +10,7 @@ pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, Ap
     let body = call.request.json()?;
     let mut form = Form::default();
     call.request.query().only(&mut form, &[]);
-    let once = call.once(&mut form, "files");
+    let once = call.idempotency_key(&mut form, "files");
     let files = read_files(&mut form, &Node::root("body", Some(&body)));
     let files = form.finish(files)?;
 
@@ -42,8 +42,8 @@ pub(crate) async fn create(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, Ap
 async fn again(
     call: &Call<'_>,
     bucket: &Bucket,
-    once: &Once,
-    answered: Answered,
+    once: &IdempotencyKey,
+    answered: StoredAnswer,
     files: &[Declared],
 ) -> Result<Reply, ApiError> {
     // The body is the same, so its files are the same.
@@ -123,7 +123,7 @@ fn read_format(
                 ("contentType", "the contentType does not match the fileType and the extension", expected)
             }
         };
-        form.fail(&item.field(field), Fault::Mismatch { reason, expected });
+        form.fail(&item.field(field), Rejection::Mismatch { reason, expected });
     }
     None
 }

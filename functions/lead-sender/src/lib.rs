@@ -19,7 +19,7 @@ use queue::Queues;
 use runtime::metrics::{Sender, Sends};
 use runtime::{Metrics, SendRules};
 use store::{Leased, LeasedLead, Store, StoreError};
-use worker::{Left, Shift, Visitor};
+use worker::{VisitEnd, VisitLoop, Visitor};
 
 use run::Run;
 
@@ -43,9 +43,14 @@ impl<P: Provider> Engine<P> {
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let Self { store, queues, provider, rules, metrics } = self;
         let of_visits = worker::Rules { lease: rules.lease, longest: rules.call, rescue: rules.rescue };
-        let shift = Shift::begin(store, queues, of_visits, &event.context)?;
-        let run =
-            Run { store, provider: provider.afresh(), rules, time: shift.time, counted: Sends::default() };
+        let shift = VisitLoop::begin(store, queues, of_visits, &event.context)?;
+        let run = Run {
+            store,
+            provider: provider.with_new_connections(),
+            rules,
+            budget: shift.budget,
+            counted: Sends::default(),
+        };
         let response = shift.work(&run, event.payload).await;
         metrics.put(Sender::Leads, &run.counted);
         Ok(response)
@@ -55,10 +60,10 @@ impl<P: Provider> Engine<P> {
 impl<P: Provider> Visitor for Run<'_, P> {
     const KIND: LaneKind = LaneKind::Lead;
 
-    async fn visit(&self, lane: &mut Leased) -> Result<Left, StoreError> {
+    async fn visit(&self, lane: &mut Leased) -> Result<VisitEnd, StoreError> {
         match LeasedLead::of(lane) {
             Some(leased) => send::send(self, leased).await,
-            None => Ok(Left::Lost),
+            None => Ok(VisitEnd::Lost),
         }
     }
 }

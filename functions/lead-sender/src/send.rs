@@ -6,11 +6,11 @@ use std::time::Duration;
 use domain::lead::LeadWord;
 use domain::retry::Jitter;
 use domain::sending::{End, PartError, Standing};
-use domain::{Lead, LeadState, Message, Rest, Timestamp, causes};
+use domain::{Lead, LeadState, Message, Rest, Timestamp, error_chain};
 use provider::{Call, Provider};
 use runtime::metrics::Sends;
-use store::{LeadRecorded, LeadStep, LeasedLead, StoreError};
-use worker::Left;
+use store::{LeadRecorded, LeaseAfter, LeasedLead, StoreError};
+use worker::VisitEnd;
 
 use crate::ready::{Ready, Unready, prepare};
 use crate::run::Run;
@@ -21,18 +21,18 @@ const BEGIN: Duration = Duration::from_secs(2);
 const TRIES: usize = 5;
 
 /// Sends the message of a lead, if it is due.
-pub(crate) async fn send<P: Provider>(run: &Run<'_, P>, leased: LeasedLead) -> Result<Left, StoreError> {
+pub(crate) async fn send<P: Provider>(run: &Run<'_, P>, leased: LeasedLead) -> Result<VisitEnd, StoreError> {
     let LeasedLead { lead, .. } = &leased;
     let message = if lead.opened { message_of(run, lead).await? } else { None };
     let now = run.store.now();
     match lead.standing(now) {
-        None => Ok(Left::Given(None)),
+        None => Ok(VisitEnd::Released(None)),
         Some(Standing::Interrupted) => {
             let end = End::Unknown(PartError::of(PartError::INTERRUPTED));
             ended(run, &leased, message, end).await
         }
-        Some(Standing::NotBefore(at)) => Ok(Left::Rest(Rest::Closed(at))),
-        Some(Standing::Due) if !run.time.may_begin(now) => Ok(Left::Rest(Rest::TimeUp)),
+        Some(Standing::NotBefore(at)) => Ok(VisitEnd::Rest(Rest::Closed(at))),
+        Some(Standing::Due) if !run.budget.may_begin(now) => Ok(VisitEnd::Rest(Rest::TimeUp)),
         Some(Standing::Due) => try_once(run, leased, message).await,
     }
 }
@@ -43,7 +43,7 @@ async fn try_once<P: Provider>(
     run: &Run<'_, P>,
     mut leased: LeasedLead,
     message: Option<Message>,
-) -> Result<Left, StoreError> {
+) -> Result<VisitEnd, StoreError> {
     for _ in 0..TRIES {
         let jitter = Jitter::of(&leased.lease);
         let ready = match prepare(run, &leased.lead, message.as_ref(), jitter).await {
@@ -67,7 +67,7 @@ async fn try_once<P: Provider>(
             }
             LeadRecorded::Stale => {}
             LeadRecorded::Lost => {
-                return Ok(Left::Lost);
+                return Ok(VisitEnd::Lost);
             }
         }
     }
@@ -76,11 +76,11 @@ async fn try_once<P: Provider>(
 }
 
 /// The line is throttled: the provider is not called, and only the time of the lead's next visit changes.
-fn waits_with_its_line(leased: &LeasedLead, until: Timestamp) -> Left {
+fn waits_with_its_line(leased: &LeasedLead, until: Timestamp) -> VisitEnd {
     let lead = &leased.lead;
     let next_at = until.to_string();
     tracing::info!(workspace = %lead.workspace_id, lead = %lead.id, nextAt = next_at, "line throttled, lead waits");
-    Left::Rest(Rest::Closed(until))
+    VisitEnd::Rest(Rest::Closed(until))
 }
 
 /// The required data could not be read. The function retries, as if the provider were unavailable.
@@ -89,9 +89,9 @@ async fn not_now<P>(
     leased: &LeasedLead,
     message: Option<Message>,
     cause: &(dyn Error + Send + Sync + 'static),
-) -> Result<Left, StoreError> {
+) -> Result<VisitEnd, StoreError> {
     let Lead { workspace_id, id, .. } = &leased.lead;
-    tracing::error!(workspace = %workspace_id, lead = %id, cause = causes(cause), "lead not ready");
+    tracing::error!(workspace = %workspace_id, lead = %id, cause = error_chain(cause), "lead not ready");
     ended(run, leased, message, End::NotTaken).await
 }
 
@@ -103,7 +103,7 @@ async fn begin<P>(
     ready: &Ready,
 ) -> Result<LeadRecorded, StoreError> {
     if leased.lead.opened {
-        run.store.record_lead(leased, begun, None, LeadStep::Goes, BEGIN).await
+        run.store.record_lead(leased, begun, None, LeaseAfter::Kept, BEGIN).await
     } else {
         run.store.open_lead(leased, begun, &ready.opening, ready.found.as_ref(), BEGIN).await
     }
@@ -112,25 +112,33 @@ async fn begin<P>(
 /// Reverts the begin of a call within the remaining time. It is unknown whether the begin was recorded, but no call
 /// was made. If the table was only busy, another visit continues at once. If the revert fails and the begin was
 /// recorded, the next visit makes the lead UNKNOWN.
-async fn not_begun<P>(run: &Run<'_, P>, leased: &LeasedLead, error: StoreError) -> Result<Left, StoreError> {
+async fn not_begun<P>(
+    run: &Run<'_, P>,
+    leased: &LeasedLead,
+    error: StoreError,
+) -> Result<VisitEnd, StoreError> {
     let lead = &leased.lead;
-    let cause = causes(&error);
+    let cause = error_chain(&error);
     tracing::warn!(workspace = %lead.workspace_id, lead = %lead.id, cause, "start of a call undone");
     let now = run.store.now();
     let plan = Rest::TimeUp.plan(run.rules.rescue, now);
-    if !run.store.undo_lead_begin(leased, plan, run.time.left(now)).await? {
-        return Ok(Left::Lost);
+    if !run.store.take_back_lead_begin(leased, plan, run.budget.left(now)).await? {
+        return Ok(VisitEnd::Lost);
     }
     match error {
-        StoreError::Busy(_) => Ok(Left::Given(plan)),
+        StoreError::Busy(_) => Ok(VisitEnd::Released(plan)),
         error => Err(error),
     }
 }
 
-async fn call<P: Provider>(run: &Run<'_, P>, leased: &LeasedLead, ready: Ready) -> Result<Left, StoreError> {
+async fn call<P: Provider>(
+    run: &Run<'_, P>,
+    leased: &LeasedLead,
+    ready: Ready,
+) -> Result<VisitEnd, StoreError> {
     let Ready { channel, line, token, what, opening, .. } = ready;
     // The begin took so long that the call could outlast this invocation. Then its outcome would be unknown.
-    if !run.time.fits(run.store.now()) {
+    if !run.budget.fits(run.store.now()) {
         return ended(run, leased, Some(opening.message), End::NotCalled).await;
     }
     let lead = &leased.lead;
@@ -147,7 +155,7 @@ async fn ended<P>(
     leased: &LeasedLead,
     message: Option<Message>,
     end: End,
-) -> Result<Left, StoreError> {
+) -> Result<VisitEnd, StoreError> {
     let jitter = Jitter::of(&leased.lease);
     let (next, word) = leased.lead.ended(end, &run.rules.schedule, jitter, run.store.now());
     recorded(run, leased, message, next, word).await
@@ -161,28 +169,28 @@ async fn recorded<P>(
     mut message: Option<Message>,
     next: Lead,
     word: LeadWord,
-) -> Result<Left, StoreError> {
+) -> Result<VisitEnd, StoreError> {
     let now = run.store.now();
     let plan = match next.state.is_final() {
         true => None,
         false => Rest::Closed(next.progress.next_at.unwrap_or(now)).plan(run.rules.rescue, now),
     };
-    let step = LeadStep::Left(plan);
+    let step = LeaseAfter::Released(plan);
     loop {
         let now = run.store.now();
         let said = message.as_ref().and_then(|message| word.of(message, now));
         let both = message.as_ref().zip(said.as_ref());
-        match run.store.record_lead(leased, &next, both, step, run.time.left(now)).await? {
+        match run.store.record_lead(leased, &next, both, step, run.budget.left(now)).await? {
             LeadRecorded::Done => break,
             LeadRecorded::Stale => message = message_of(run, &next).await?,
             LeadRecorded::Lost => {
-                return Ok(Left::Lost);
+                return Ok(VisitEnd::Lost);
             }
         }
     }
     told(&next);
     counted(&run.counted, &leased.lead, &next);
-    Ok(Left::Given(plan))
+    Ok(VisitEnd::Released(plan))
 }
 
 async fn message_of<P>(run: &Run<'_, P>, lead: &Lead) -> Result<Option<Message>, StoreError> {

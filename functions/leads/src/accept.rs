@@ -7,7 +7,7 @@ use domain::lead::VisitorSeen;
 use domain::lead::captcha::{CaptchaVerdict, Rejection, Score, judge};
 use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, LeadState, Lines, SentOrigin};
 use edge::capture::{CaptureRequest, LeadProblem};
-use store::{CountedLead, LeadAccepted, LeadTraces, UsedToken};
+use store::{CountedLead, LeadAccepted, LeadDuplicates, UsedToken};
 
 use crate::captcha::{Unreachable, Verifier};
 use crate::leads::Leads;
@@ -90,9 +90,9 @@ async fn verdict<V: Verifier>(
     Ok(answer.map(|answer| judge(&answer, capture.threshold, &capture.hosts(), leads.store.now())))
 }
 
-async fn traces<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadTraces, LeadProblem> {
+async fn traces<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadDuplicates, LeadProblem> {
     let Candidate { request, brand, token, .. } = candidate;
-    Ok(leads.store.lead_traces(request.workspace_id, &request.cellphone, brand, token).await?)
+    Ok(leads.store.lead_duplicates(request.workspace_id, &request.cellphone, brand, token).await?)
 }
 
 /// Whether the visitor's first lead ended without a message. The function reads this after the captcha check, so a
@@ -114,7 +114,7 @@ const MEANWHILE: Duration = Duration::from_millis(300);
 async fn met_meanwhile<V, T>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,
-    wanted: impl Fn(LeadTraces) -> Option<T>,
+    wanted: impl Fn(LeadDuplicates) -> Option<T>,
 ) -> Result<Option<T>, LeadProblem> {
     if let Some(met) = wanted(traces(leads, candidate).await?) {
         return Ok(Some(met));
@@ -139,7 +139,7 @@ async fn rejected<V>(
 
 /// The last lead within the cap may be the same lead.
 async fn over_cap<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadId, LeadProblem> {
-    let standing = |traces: LeadTraces| traces.repeated.filter(|first| candidate.ended != Some(*first));
+    let standing = |traces: LeadDuplicates| traces.repeated.filter(|first| candidate.ended != Some(*first));
     match met_meanwhile(leads, candidate, standing).await? {
         Some(first) => repeated(leads, candidate, first).await,
         None => Err(LeadProblem::Rejected("over the operator's cap")),

@@ -82,7 +82,7 @@ impl Client {
     /// Makes a client for the siteverify of this host (`https://www.google.com`), with a time limit ([`Self::TIME`]).
     /// Making the TLS settings takes milliseconds, so a process does it once.
     pub fn new(base: &str, time: Duration) -> Result<Self, ClientError> {
-        let place = outbound::place(base, &["recaptcha", "api", "siteverify"]);
+        let place = outbound::url_below(base, &["recaptcha", "api", "siteverify"]);
         let url = place.ok_or(ClientError::Url { setting: "CAPTCHA_URL" })?;
         let tls = outbound::tls(RootCertStore::empty()).map_err(ClientError::Tls)?;
         let http = outbound::client(tls, "Leads")

@@ -13,7 +13,7 @@ pub mod captcha;
 mod leads;
 pub mod numbering;
 
-use domain::{Capture, LeadId, SentOrigin, WorkspaceId, causes};
+use domain::{Capture, LeadId, SentOrigin, WorkspaceId, error_chain};
 use edge::capture::{Asked, CaptureAnswer, CaptureRequest, LeadProblem};
 use futures::future::join;
 use runtime::metrics::Captured;
@@ -38,7 +38,7 @@ impl<V: Verifier> Leads<V> {
         let capture = match timeout(self.longest, self.store.capture(workspace)).await {
             Ok(Ok(capture)) => capture,
             Ok(Err(error)) => {
-                tracing::error!(%workspace, cause = causes(&error), "settings not read");
+                tracing::error!(%workspace, cause = error_chain(&error), "settings not read");
                 None
             }
             Err(_) => {

@@ -3,22 +3,25 @@
 use domain::{MessageId, OnboardingPlan, Rest};
 use provider::Provider;
 use store::{ConversationLane, Entry, Leased, Open, StoreError};
-use worker::Left;
+use worker::VisitEnd;
 
 use crate::part::{self, Stop};
 use crate::run::Run;
 
 /// Works through a conversation's lane until no work is left or the next message waits.
-pub(crate) async fn visit<P: Provider>(run: &Run<'_, P>, leased: &mut Leased) -> Result<Left, StoreError> {
-    let Some(mut lane) = ConversationLane::of(leased) else { return Ok(Left::Lost) };
+pub(crate) async fn visit<P: Provider>(
+    run: &Run<'_, P>,
+    leased: &mut Leased,
+) -> Result<VisitEnd, StoreError> {
+    let Some(mut lane) = ConversationLane::of(leased) else { return Ok(VisitEnd::Lost) };
     let stop = send_open(run, &mut lane).await?;
     leased.state = lane.state();
     Ok(match stop {
-        Stop::Empty => Left::Rest(Rest::Done),
+        Stop::Empty => VisitEnd::Rest(Rest::Done),
         // New messages wait behind the current one.
-        Stop::Waits(at) => Left::Rest(Rest::Closed(at)),
-        Stop::TimeUp => Left::Rest(Rest::TimeUp),
-        Stop::Lost => Left::Lost,
+        Stop::Waits(at) => VisitEnd::Rest(Rest::Closed(at)),
+        Stop::TimeUp => VisitEnd::Rest(Rest::TimeUp),
+        Stop::Lost => VisitEnd::Lost,
     })
 }
 

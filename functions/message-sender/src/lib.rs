@@ -20,7 +20,7 @@ use queue::Queues;
 use runtime::metrics::{Sender, Sends};
 use runtime::{Metrics, SendRules};
 use store::{Bucket, Leased, Store, StoreError};
-use worker::{Left, Shift, Visitor};
+use worker::{VisitEnd, VisitLoop, Visitor};
 
 use run::Run;
 
@@ -46,9 +46,16 @@ impl<P: Provider> Engine<P> {
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let Self { store, bucket, queues, provider, rules, metrics } = self;
         let of_visits = worker::Rules { lease: rules.lease, longest: rules.call, rescue: rules.rescue };
-        let shift = Shift::begin(store, queues, of_visits, &event.context)?;
+        let shift = VisitLoop::begin(store, queues, of_visits, &event.context)?;
         let counted = Sends::default();
-        let run = Run { store, bucket, provider: provider.afresh(), rules, time: shift.time, counted };
+        let run = Run {
+            store,
+            bucket,
+            provider: provider.with_new_connections(),
+            rules,
+            budget: shift.budget,
+            counted,
+        };
         let response = shift.work(&run, event.payload).await;
         metrics.put(Sender::Messages, &run.counted);
         Ok(response)
@@ -58,7 +65,7 @@ impl<P: Provider> Engine<P> {
 impl<P: Provider> Visitor for Run<'_, P> {
     const KIND: LaneKind = LaneKind::Conversation;
 
-    async fn visit(&self, lane: &mut Leased) -> Result<Left, StoreError> {
+    async fn visit(&self, lane: &mut Leased) -> Result<VisitEnd, StoreError> {
         conversation::visit(self, lane).await
     }
 }

@@ -8,7 +8,7 @@ use domain::message::{Content, Letter, MessageKnown, Turn, Words};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::{
-    Cellphone, ChannelId, LineThrottle, Message, MessageStatus, Recipient, Secret, Timestamp, causes,
+    Cellphone, ChannelId, LineThrottle, Message, MessageStatus, Recipient, Secret, Timestamp, error_chain,
 };
 use provider::{Call, Outgoing, Provider};
 use runtime::metrics::Sends;
@@ -43,7 +43,7 @@ pub(crate) async fn send_all<P: Provider>(
                 let end = End::Unknown(PartError::of(PartError::INTERRUPTED));
                 record(run, lane, &outbound, end).await?
             }
-            Turn::Due(_) if !run.time.may_begin(now) => return Ok(Some(Stop::TimeUp)),
+            Turn::Due(_) if !run.budget.may_begin(now) => return Ok(Some(Stop::TimeUp)),
             Turn::Due(part) => send(run, lane, &outbound, part).await?,
         };
         match worked_on {
@@ -66,7 +66,7 @@ async fn send<P: Provider>(
         Err(Unready::Never(error)) => return record(run, lane, outbound, End::Failed(error)).await,
         Err(Unready::LineThrottled(until)) => return Ok(Err(waits_with_its_line(outbound, until))),
         Err(Unready::NotNow(cause)) => {
-            let (message, cause) = (outbound.message.id, causes(&*cause));
+            let (message, cause) = (outbound.message.id, error_chain(&*cause));
             tracing::error!(workspace = %workspace, messageId = %message, part, cause, "part not ready to be sent");
             return record(run, lane, outbound, End::NotTaken).await;
         }
@@ -78,7 +78,7 @@ async fn send<P: Provider>(
         Err(error) => return not_begun(run, lane, outbound, error).await,
     };
     // The begin took so long that the call could outlast this invocation. Then its outcome would be unknown.
-    if !run.time.fits(run.store.now()) {
+    if !run.budget.fits(run.store.now()) {
         return record(run, lane, &begun, End::NotCalled).await;
     }
     let sent = run.provider.send(ready.call()).await;
@@ -112,9 +112,9 @@ async fn not_begun<P>(
     outbound: &Outbound,
     error: StoreError,
 ) -> Result<Result<Outbound, Stop>, StoreError> {
-    let (message, cause) = (outbound.message.id, causes(&error));
+    let (message, cause) = (outbound.message.id, error_chain(&error));
     tracing::warn!(workspace = %lane.workspace_id, messageId = %message, cause, "start of a call undone");
-    let undone = run.store.undo_begin(outbound, lane.lease, run.time.left(run.store.now())).await?;
+    let undone = run.store.take_back_begin(outbound, lane.lease, run.budget.left(run.store.now())).await?;
     match error {
         StoreError::Busy(_) => Ok(undone.ok_or(Stop::Lost)),
         error => Err(error),
@@ -233,7 +233,7 @@ async fn record<P>(
 ) -> Result<Result<Outbound, Stop>, StoreError> {
     let (now, jitter) = (run.store.now(), Jitter::of(&lane.lease));
     let step = |message: &Message| message.ended(end.clone(), &run.rules.schedule, jitter, now);
-    let recorded = run.store.record(outbound, run.time.left(now), step).await?;
+    let recorded = run.store.record(outbound, run.budget.left(now), step).await?;
     told(run, outbound, &end, recorded.as_ref());
     Ok(recorded.ok_or(Stop::Lost))
 }

@@ -1,6 +1,6 @@
 //! The state that all steps of one invocation share.
 
-use queue::Time;
+use queue::InvocationBudget;
 use runtime::SendRules;
 use runtime::metrics::Sends;
 use store::{Bucket, Store};
@@ -10,6 +10,6 @@ pub(crate) struct Run<'a, P> {
     pub(crate) bucket: &'a Bucket,
     pub(crate) provider: P,
     pub(crate) rules: &'a SendRules,
-    pub(crate) time: Time,
+    pub(crate) budget: InvocationBudget,
     pub(crate) counted: Sends,
 }

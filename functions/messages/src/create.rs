@@ -2,10 +2,10 @@ use domain::media::Attached;
 use domain::message::Draft;
 use domain::refused::MediaFault;
 use domain::{ConversationId, Media, MediaId, Message, MessageBody, MessageId, Refused};
-use edge::form::{Fault, Form, Node};
+use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, Call, Reply, replay, view};
 use futures::future::{try_join_all, try_join5};
-use store::{Answered, Bucket, MessageTaken, NewMessage, Once, StoreError, Table};
+use store::{Bucket, IdempotencyKey, MessageStored, NewMessage, StoreError, StoredAnswer, Table};
 
 use crate::messages::Messages;
 
@@ -15,7 +15,7 @@ pub(crate) async fn create(messages: &Messages, call: &Call<'_>) -> Result<Reply
     let body = call.request.json()?;
     let mut form = Form::default();
     call.request.query().only(&mut form, &[]);
-    let once = call.once(&mut form, "messages");
+    let once = call.idempotency_key(&mut form, "messages");
     let draft = read_draft(&mut form, Node::root("body", Some(&body)));
     let draft = form.finish(draft)?;
 
@@ -30,7 +30,7 @@ async fn take(
     messages: &Messages,
     call: &Call<'_>,
     draft: &Draft,
-    once: Option<&Once>,
+    once: Option<&IdempotencyKey>,
     id: MessageId,
     write_id: &str,
 ) -> Result<Option<Reply>, ApiError> {
@@ -60,17 +60,20 @@ async fn take(
         kept: once.map(|once| (once, answer.as_str())),
     };
     call.caller.admitted().await?;
-    match store.take_message(&new, messages.first_due, write_id).await? {
-        MessageTaken::Done => created(id).map(Some),
-        MessageTaken::Answered(answered) => match once {
+    match store.store_message(&new, messages.first_due, write_id).await? {
+        MessageStored::Done => created(id).map(Some),
+        MessageStored::Answered(answered) => match once {
             Some(once) => replayed(once, answered).map(Some),
             None => Err(ApiError::unexpected("a response was stored without an idempotency key")),
         },
-        MessageTaken::Stale => Ok(None),
+        MessageStored::Stale => Ok(None),
     }
 }
 
-async fn answered(call: &Call<'_>, once: Option<&Once>) -> Result<Option<Answered>, StoreError> {
+async fn answered(
+    call: &Call<'_>,
+    once: Option<&IdempotencyKey>,
+) -> Result<Option<StoredAnswer>, StoreError> {
     match once {
         Some(once) => call.store().answered(Table::Messages, call.workspace(), once).await,
         None => Ok(None),
@@ -139,7 +142,7 @@ fn created(id: MessageId) -> Result<Reply, ApiError> {
     Ok(Reply::list(&view::message_created(id))?.created())
 }
 
-fn replayed(once: &Once, answered: Answered) -> Result<Reply, ApiError> {
+fn replayed(once: &IdempotencyKey, answered: StoredAnswer) -> Result<Reply, ApiError> {
     let id = MessageId::parse(&replay(once, answered)?);
     let id = id
         .map_err(|_| ApiError::unexpected("the stored response of an idempotency key is not a message id"))?;
@@ -155,7 +158,7 @@ fn read_draft(form: &mut Form, body: Node<'_>) -> Option<Draft> {
     let text = body.field("messageBody").given();
     let media = body.field("mediaIds").given().filter(|media| !media.is_empty_list());
     if text.is_none() && media.is_none() {
-        form.fail(&body.field("messageBody"), Fault::Missing);
+        form.fail(&body.field("messageBody"), Rejection::Missing);
     }
     let text = text.and_then(|text| text.text(form, MessageBody::parse));
     let media = media.map(|media| read_media(form, &media));
@@ -178,7 +181,7 @@ fn read_media(form: &mut Form, at: &Node<'_>) -> Vec<MediaId> {
     for item in at.items(form, 0, Message::MAX_MEDIA) {
         let Some(id) = item.text(form, MediaId::parse) else { continue };
         if media.contains(&id) {
-            form.fail(&item, Fault::Refused("the file is named twice"));
+            form.fail(&item, Rejection::Refused("the file is named twice"));
         }
         media.push(id);
     }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use domain::{LaneKind, Timestamp, causes};
+use domain::{LaneKind, Timestamp, error_chain};
 use futures::StreamExt;
 use futures::future::join_all;
 use queue::{Queues, Wake};
@@ -104,7 +104,7 @@ impl Sweeper {
             let due = match self.store.due_lanes(kind, shard, from, Self::PAGE).await {
                 Ok(due) => due,
                 Err(error) => {
-                    let cause = causes(&error);
+                    let cause = error_chain(&error);
                     tracing::error!(what = kind.as_str(), shard, cause, "due index not read");
                     swept.failed += 1;
                     return swept;
@@ -148,11 +148,11 @@ impl Sweeper {
         match self.store.claim_lane(due, until).await {
             Ok(claimed) => Ok(claimed),
             Err(error @ StoreError::Unreadable { .. }) => {
-                tracing::error!(lane = %due.lane, cause = causes(&error), "due lane skipped");
+                tracing::error!(lane = %due.lane, cause = error_chain(&error), "due lane skipped");
                 Ok(None)
             }
             Err(error) => {
-                tracing::error!(lane = %due.lane, cause = causes(&error), "due lane not claimed");
+                tracing::error!(lane = %due.lane, cause = error_chain(&error), "due lane not claimed");
                 Err(())
             }
         }
@@ -165,7 +165,7 @@ impl Sweeper {
         let not_queued = match self.queues.enqueue(wakes).await {
             Ok(()) => 0,
             Err(error) => {
-                tracing::warn!(cause = causes(&error), "due lanes are not queued");
+                tracing::warn!(cause = error_chain(&error), "due lanes are not queued");
                 error.lanes.len()
             }
         };

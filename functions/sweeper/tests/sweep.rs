@@ -15,7 +15,7 @@ use harness::{Death, Fault, TestClock, TestDb, TestQueue, fixture};
 use queue::Queues;
 use runtime::Metrics;
 use runtime::metrics::Kept;
-use store::{FreshKey, Lease, Leased, Released, Store, Table};
+use store::{HomeKey, Lease, Leased, Released, Store, Table};
 use sweeper::{Sweeper, Swept};
 use uuid::Uuid;
 
@@ -53,7 +53,7 @@ impl Scene {
         let due_at = self.now().plus(RESCUE);
         match lane {
             LaneId::Webhook(slot) => {
-                let least = FreshKey { at: self.now(), event: EventId::from_uuid(Uuid::from_u128(9)) };
+                let least = HomeKey { at: self.now(), event: EventId::from_uuid(Uuid::from_u128(9)) };
                 self.store().tell_webhook_lane(slot, least, RESCUE).await.unwrap();
             }
             LaneId::Conversation(_, id) => {

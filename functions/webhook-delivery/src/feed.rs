@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use domain::{Delivery, EndpointSecrets, EventId, Slot, Timestamp, WebhookEndpoint};
-use store::{FreshKey, JobPage, LaneJob, Pointer, RecordedEvent, Store, StoreError, WebhookLane};
+use store::{HomeKey, JobPage, LaneJob, Pointer, RecordedEvent, Store, StoreError, WebhookLane};
 
 /// Where a delivery came from. It decides what is recorded when the delivery is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) enum Source {
 /// The range to read next, and where to start in it.
 #[derive(Clone, Debug)]
 pub(crate) enum Read {
-    Fresh(Option<FreshKey>),
+    Fresh(Option<HomeKey>),
     Waiting(Option<Pointer>),
     Job(Box<LaneJob>, Box<WebhookLane>),
 }
@@ -99,17 +99,17 @@ pub(crate) async fn read_page(
         }
     }
     let mut events: BTreeSet<EventId> = page.deliveries.iter().map(|(delivery, _)| delivery.event).collect();
-    let homes: BTreeSet<FreshKey> =
+    let homes: BTreeSet<HomeKey> =
         pointers.iter().map(|pointer: &Pointer| pointer.home).chain(places.iter().copied()).collect();
     events.extend(homes.iter().map(|home| home.event));
     if events.is_empty() {
         return Ok(page);
     }
     let events: Vec<EventId> = events.into_iter().collect();
-    let homes: Vec<FreshKey> = homes.into_iter().collect();
+    let homes: Vec<HomeKey> = homes.into_iter().collect();
     let batch = store.visit_batch(slot, &events, &homes).await?;
     // Several pointers may lead to the same delivery.
-    let mut named: BTreeSet<FreshKey> = places.into_iter().collect();
+    let mut named: BTreeSet<HomeKey> = places.into_iter().collect();
     for pointer in pointers {
         match batch.homes.get(&pointer.home) {
             Some(home) => page.deliveries.push((home.clone(), Some(pointer))),

@@ -22,7 +22,7 @@ use lambda_runtime::{Error, LambdaEvent};
 use queue::Queues;
 use runtime::metrics::{self, Metrics};
 use store::{Leased, Store, StoreError};
-use worker::{Left, Shift, Visitor};
+use worker::{VisitEnd, VisitLoop, Visitor};
 
 pub use https::resolver::{Addresses, Lookup, SystemLookup};
 pub use https::{Https, HttpsError};
@@ -49,8 +49,9 @@ impl<T: Transport> Engine<T> {
     /// Visits the lanes of a batch, all at the same time, so a slow receiver does not delay other lanes.
     pub async fn handle(&self, event: LambdaEvent<SqsEvent>) -> Result<SqsBatchResponse, Error> {
         let Self { store, queues, transport, rules, metrics } = self;
-        let shift = Shift::begin(store, queues, rules.of_visits(), &event.context)?;
-        let run = Run { store, transport, rules, time: shift.time, counted: metrics::Deliveries::default() };
+        let shift = VisitLoop::begin(store, queues, rules.of_visits(), &event.context)?;
+        let run =
+            Run { store, transport, rules, budget: shift.budget, counted: metrics::Deliveries::default() };
         let track = match queue::track_of(&event.payload) {
             Track::Fast => metrics::Track::Fast,
             Track::Slow => metrics::Track::Slow,
@@ -64,7 +65,7 @@ impl<T: Transport> Engine<T> {
 impl<T: Transport> Visitor for Run<'_, T> {
     const KIND: LaneKind = LaneKind::Webhook;
 
-    async fn visit(&self, lane: &mut Leased) -> Result<Left, StoreError> {
+    async fn visit(&self, lane: &mut Leased) -> Result<VisitEnd, StoreError> {
         self.counted.visits.add(1);
         visit::visit(self, lane).await
     }

@@ -1,6 +1,6 @@
 //! The state that all steps of one invocation share.
 
-use queue::Time;
+use queue::InvocationBudget;
 use runtime::metrics;
 use store::Store;
 
@@ -10,6 +10,6 @@ pub(crate) struct Run<'a, T> {
     pub(crate) store: &'a Store,
     pub(crate) transport: &'a T,
     pub(crate) rules: &'a Rules,
-    pub(crate) time: Time,
+    pub(crate) budget: InvocationBudget,
     pub(crate) counted: metrics::Deliveries,
 }

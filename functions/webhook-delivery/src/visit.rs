@@ -18,14 +18,14 @@ use domain::webhook::job::Job;
 use domain::webhook::pace::Allowance;
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, EndpointCaps, EventId, JobId, JobKind, JobState,
-    LaneId, Rest, Slot, Timestamp, WebhookEndpoint, causes,
+    LaneId, Rest, Slot, Timestamp, WebhookEndpoint, error_chain,
 };
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use store::{FreshKey, JobPage, LaneJob, Leased, Pointer, Record, StoreError, WebhookLane};
+use store::{HomeKey, JobPage, LaneJob, Leased, Pointer, Record, StoreError, WebhookLane};
 use tokio::time::{Instant, sleep_until};
 use uuid::Uuid;
-use worker::Left;
+use worker::VisitEnd;
 
 use crate::attempt::{Ended, Work, attempt, told, without_event};
 use crate::feed::{MOST, Needed, Page, Read, Source, read_page};
@@ -42,13 +42,16 @@ const RECORD_AFTER: Duration = Duration::from_millis(100);
 const CAREFUL_AFTER: u64 = 2;
 
 /// Visits a lane, and saves in the lane what the visit learned.
-pub(crate) async fn visit<T: Transport>(run: &Run<'_, T>, leased: &mut Leased) -> Result<Left, StoreError> {
+pub(crate) async fn visit<T: Transport>(
+    run: &Run<'_, T>,
+    leased: &mut Leased,
+) -> Result<VisitEnd, StoreError> {
     let (lane, lease, deaths) = (leased.lane, leased.lease, leased.deaths);
-    let (LaneId::Webhook(slot), Some(state)) = (lane, leased.webhook()) else { return Ok(Left::Lost) };
+    let (LaneId::Webhook(slot), Some(state)) = (lane, leased.webhook()) else { return Ok(VisitEnd::Lost) };
     let mut visit = Visit::new(run, slot, lease, deaths, state.clone());
     let ended = Box::pin(visit.through()).await;
     *state = visit.leave();
-    ended.map(Left::Rest)
+    ended.map(VisitEnd::Rest)
 }
 
 type Posting<'a> = Pin<Box<dyn Future<Output = (Work, Timestamp, Ended)> + 'a>>;
@@ -63,7 +66,7 @@ struct Visit<'a, T> {
     is_careful: bool,
     lane: WebhookLane,
     caps: EndpointCaps,
-    fresh: Range<FreshKey>,
+    fresh: Range<HomeKey>,
     waiting: Range<Pointer>,
     /// The pointers that were read.
     looked_at: BTreeSet<Pointer>,
@@ -120,7 +123,7 @@ struct JobRun {
 
 /// A handled delivery that is only to be recorded.
 struct Handled {
-    place: FreshKey,
+    place: HomeKey,
     source: Source,
 }
 
@@ -247,7 +250,7 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     /// Whether the visit may begin anything more.
     fn may_begin(&self) -> bool {
-        self.stop.is_none() && self.run.time.may_begin(self.run.store.now())
+        self.stop.is_none() && self.run.budget.may_begin(self.run.store.now())
     }
 
     /// Begins as many posts as allowed. If an operator's cap delays the next post, the function returns the time to
@@ -256,7 +259,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         while posts.len() < self.room() && self.may_begin() && !self.ready.is_empty() {
             let now = self.run.store.now();
             if let Some(ready_at) = self.lane.ready_at.filter(|ready_at| *ready_at > now) {
-                return self.run.time.may_begin(ready_at).then(|| Instant::now() + ready_at.since(now));
+                return self.run.budget.may_begin(ready_at).then(|| Instant::now() + ready_at.since(now));
             }
             if let Some(per_second) = self.caps.per_second {
                 let from = self.lane.ready_at.map_or(now, |ready_at| ready_at.max(now));
@@ -278,7 +281,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     /// Only the job leads to a delivery that had already ended. If the post kills this worker, an operator may cancel
     /// the job before the next visit. So the delivery is recorded as waiting from now on.
     fn lead_back(&mut self, work: &mut Work) {
-        let put = self.lane.pointer(FreshKey::of(&work.delivery), self.run.store.now());
+        let put = self.lane.pointer(HomeKey::of(&work.delivery), self.run.store.now());
         self.put.insert(put);
         work.delivery.next_at = Some(put.not_before);
         work.leads_back = Some(put);
@@ -345,7 +348,7 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     fn take_fresh(&mut self, page: &Page) {
         for (delivery, _) in &page.deliveries {
-            let place = FreshKey::of(delivery);
+            let place = HomeKey::of(delivery);
             // A delivery with a next attempt was already attempted, and its pointer exists.
             let is_fresh = delivery.next_at.is_none() || delivery.begun_at.is_some();
             if delivery.state == DeliveryState::Pending && is_fresh && !self.is_in_hand(delivery.event) {
@@ -355,7 +358,7 @@ impl<'a, T: Transport> Visit<'a, T> {
                 self.make_ready(Delivery { job, ..delivery.clone() }, Source::Fresh, page);
             }
         }
-        let last = page.deliveries.last().map(|(last, _)| FreshKey::of(last).next());
+        let last = page.deliveries.last().map(|(last, _)| HomeKey::of(last).next());
         self.fresh.next = last.or(self.fresh.next);
         self.fresh.is_read = !page.more;
     }
@@ -508,7 +511,7 @@ impl<'a, T: Transport> Visit<'a, T> {
                 true
             }
             Err(error) => {
-                tracing::error!(endpoint = %disabled.id, cause = causes(&error), "endpoint not disabled");
+                tracing::error!(endpoint = %disabled.id, cause = error_chain(&error), "endpoint not disabled");
                 false
             }
         }
@@ -526,7 +529,7 @@ impl<'a, T: Transport> Visit<'a, T> {
 
     /// Adds the new state of a delivery to the next record.
     fn handled(&mut self, mut delivery: Delivery, attempt: Option<Attempt>, source: Source) {
-        let (place, mut pointer) = (FreshKey::of(&delivery), None);
+        let (place, mut pointer) = (HomeKey::of(&delivery), None);
         if let Some(next_at) = delivery.next_at {
             let put = self.lane.pointer(place, next_at);
             delivery.next_at = Some(put.not_before);
@@ -546,7 +549,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     fn record(&mut self) -> Recording<'a> {
         let (records, handled): (Vec<_>, Vec<_>) = std::mem::take(&mut self.ended).into_iter().unzip();
         self.ended_since = None;
-        let (store, slot, time) = (self.run.store, self.slot, self.run.time);
+        let (store, slot, time) = (self.run.store, self.slot, self.run.budget);
         Box::pin(async move {
             let recorded = store.record_deliveries(slot, &records, time.left(store.now())).await;
             (handled, recorded)

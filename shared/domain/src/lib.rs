@@ -6,10 +6,10 @@
 
 pub mod access;
 pub mod attribute;
-mod causes;
 pub mod contact;
 pub mod conversation;
 pub mod encoding;
+mod error_chain;
 pub mod ids;
 pub mod lane;
 pub mod lead;
@@ -29,13 +29,13 @@ mod words;
 
 pub use access::api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
-pub use causes::causes;
 pub use contact::search::SearchQuery;
 pub use contact::{Contact, ContactType, ContactUpdate};
 pub use conversation::{
     ContactRef, Conversation, ConversationName, ConversationStatus, External, Internal, OnboardingPlan,
     Recipient,
 };
+pub use error_chain::error_chain;
 pub use ids::{
     AttributeId, BrandId, BusinessAccountId, ChannelId, ClosedValueId, ContactId, ConversationId, EndpointId,
     EventId, Ids, JobId, KeyId, LeadId, MediaId, MessageId, TeamId, TemplateId, UserId, WorkspaceId,

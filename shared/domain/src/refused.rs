@@ -131,7 +131,7 @@ pub enum Refused {
     },
     /// The update would create more contacts than fit into one transaction with its other changes.
     #[error("too many new contacts in one update")]
-    TooManyStrangers {
+    TooManyNewContacts {
         /// The number of contacts that fit.
         max: usize,
     },

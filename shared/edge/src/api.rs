@@ -4,12 +4,12 @@
 use std::ops::Deref;
 use std::time::Duration;
 
-use domain::{Scope, Unfit, WorkspaceId, causes};
+use domain::{Scope, Unfit, WorkspaceId, error_chain};
 use lambda_http::{Body, Response};
 use runtime::Metrics;
 use runtime::metrics::{ApiFunction, Requests};
 use serde::Serialize;
-use store::{CursorKeys, Once, Patience, Store, StoreError};
+use store::{CursorKeys, IdempotencyKey, RetryTime, Store, StoreError};
 use tokio::time::Instant;
 use tracing::{Instrument, Span, error_span};
 
@@ -121,7 +121,7 @@ impl Api {
             route: request.route(),
             status,
             code: code.map(|code| code.code),
-            cause: failure.filter(|_| status >= 500).map(|failure| causes(failure)),
+            cause: failure.filter(|_| status >= 500).map(|failure| error_chain(failure)),
         };
         self.metrics.tell(self.function, &counted, level, message, &fields);
     }
@@ -167,7 +167,7 @@ impl Call<'_> {
     where
         F: Future<Output = Result<Option<T>, ApiError>>,
     {
-        let mut patience = Patience::lasting(self.store(), self.api.longest * 2 / 3);
+        let mut patience = RetryTime::limited_to(self.store(), self.api.longest * 2 / 3);
         loop {
             if let Some(written) = once().await? {
                 return Ok(written);
@@ -178,7 +178,7 @@ impl Call<'_> {
 
     /// The request's `Idempotency-Key` for this route, if there is one. An invalid key becomes a failure of
     /// the form.
-    pub fn once(&self, form: &mut Form, route: &'static str) -> Option<Once> {
+    pub fn idempotency_key(&self, form: &mut Form, route: &'static str) -> Option<IdempotencyKey> {
         idempotency::read(self.request, form, route)
     }
 

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use base64::Engine;
 use domain::lead::{ConsentStatus, LandingUri, LeadName, LeadRequest, SentOrigin, Utm};
 use domain::text::within;
-use domain::{BrandId, Cellphone, LeadId, Secret, Timestamp, Unfit, WorkspaceId, causes};
+use domain::{BrandId, Cellphone, LeadId, Secret, Timestamp, Unfit, WorkspaceId, error_chain};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::StoreError;
 
 use crate::error::ApiError;
-use crate::form::{Fault, Form, Node};
+use crate::form::{Form, Node, Rejection};
 use crate::json;
 use crate::request::declares_json;
 
@@ -237,7 +237,7 @@ fn utm(form: &mut Form, at: &Node<'_>) -> Option<Utm> {
             values.insert(key.to_owned(), text);
         }
     }
-    Utm::of(values).map_err(|unfit| form.fail(&at, Fault::Unfit(unfit))).ok()
+    Utm::of(values).map_err(|unfit| form.fail(&at, Rejection::Unfit(unfit))).ok()
 }
 
 /// When the visitor gave consent, if the tenant says so. A failure unless the status is `GRANTED`.
@@ -333,7 +333,7 @@ impl LeadProblem {
     /// Writes one log line with the reason, which the response does not contain. It has no data of the
     /// visitor.
     pub fn log(&self, workspace: WorkspaceId) {
-        let (status, cause) = (self.kind().status, causes(self));
+        let (status, cause) = (self.kind().status, error_chain(self));
         if status >= 500 {
             tracing::error!(%workspace, status, cause, "lead failed");
         } else {

@@ -203,7 +203,7 @@ impl ApiError {
                 Refused::IdentityTaken { .. } => CONTACT_TAKEN,
                 Refused::ContactTooLarge { .. }
                 | Refused::TooManyParticipants { .. }
-                | Refused::TooManyStrangers { .. } => INVALID,
+                | Refused::TooManyNewContacts { .. } => INVALID,
                 Refused::ConversationBlocked => BLOCKED,
                 Refused::UnknownTemplate { .. } => UNKNOWN_TEMPLATE,
                 Refused::TemplateNotApproved { .. } => NOT_APPROVED,
@@ -297,7 +297,7 @@ impl ApiError {
                 Refused::UnknownOwner
                 | Refused::ContactTooLarge { .. }
                 | Refused::TooManyParticipants { .. }
-                | Refused::TooManyStrangers { .. }
+                | Refused::TooManyNewContacts { .. }
                 | Refused::ConversationBlocked
                 | Refused::NoExternalLeft
                 | Refused::UnknownConversation => return None,
@@ -322,7 +322,7 @@ impl ApiError {
             Self::Refused(Refused::TooManyParticipants { side, max }) => {
                 Some(too_many_added(side, &format!("leave at most {max} participants"), *max))
             }
-            Self::Refused(Refused::TooManyStrangers { max }) => Some(too_many_added(
+            Self::Refused(Refused::TooManyNewContacts { max }) => Some(too_many_added(
                 "externals",
                 &format!("name at most {max} participants who are not contacts yet"),
                 *max,

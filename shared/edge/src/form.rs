@@ -17,14 +17,14 @@ use crate::failure::FieldFailure;
 #[derive(Debug, Default)]
 pub struct Form {
     failures: Vec<FieldFailure>,
-    /// The number of failures that are [`Fault::Mismatch`].
+    /// The number of failures that are [`Rejection::Mismatch`].
     mismatches: usize,
 }
 
 impl Form {
     /// Records a failure at a location.
-    pub fn fail(&mut self, at: &Node<'_>, fault: Fault) {
-        self.mismatches += usize::from(matches!(fault, Fault::Mismatch { .. }));
+    pub fn fail(&mut self, at: &Node<'_>, fault: Rejection) {
+        self.mismatches += usize::from(matches!(fault, Rejection::Mismatch { .. }));
         let (kind, msg, ctx) = fault.said();
         let ctx = match ctx {
             Value::Object(ctx) => ctx,
@@ -50,7 +50,7 @@ impl Form {
 
 /// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fault {
+pub enum Rejection {
     /// A required field is absent.
     Missing,
     /// The value is not a string.
@@ -86,7 +86,7 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl Rejection {
     /// The `type`, the `msg` and the `ctx` of the failure.
     fn said(&self) -> (&'static str, String, Value) {
         match self {
@@ -151,9 +151,9 @@ fn value_error(reason: &str) -> (&'static str, String, Value) {
     ("value_error", format!("Value error: {reason}"), json!({"error": reason}))
 }
 
-fn check_control_characters(text: &str) -> Result<(), Fault> {
+fn check_control_characters(text: &str) -> Result<(), Rejection> {
     if text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
-        return Err(Fault::Refused("control characters other than newline and tab are not allowed"));
+        return Err(Rejection::Refused("control characters other than newline and tab are not allowed"));
     }
     Ok(())
 }
@@ -224,7 +224,7 @@ impl<'a> Node<'a> {
     /// This node. If it is absent, that is recorded as a failure.
     pub fn required(self, form: &mut Form) -> Option<Self> {
         if self.is_absent() {
-            form.fail(&self, Fault::Missing);
+            form.fail(&self, Rejection::Missing);
             return None;
         }
         Some(self)
@@ -240,7 +240,7 @@ impl<'a> Node<'a> {
         match self.value {
             Some(Value::Object(_)) => Some(self),
             _ => {
-                form.fail(&self, Fault::NotObject);
+                form.fail(&self, Rejection::NotObject);
                 None
             }
         }
@@ -250,14 +250,14 @@ impl<'a> Node<'a> {
     /// result is empty and a failure is recorded.
     pub fn items(&self, form: &mut Form, min: usize, max: usize) -> Vec<Self> {
         let Some(Value::Array(items)) = self.value else {
-            form.fail(self, Fault::NotList);
+            form.fail(self, Rejection::NotList);
             return vec![];
         };
         if items.len() < min {
-            form.fail(self, Fault::TooFewItems(min));
+            form.fail(self, Rejection::TooFewItems(min));
         }
         if items.len() > max {
-            form.fail(self, Fault::TooManyItems(max));
+            form.fail(self, Rejection::TooManyItems(max));
             return vec![];
         }
         items.iter().enumerate().map(|(index, item)| self.child(index.to_string(), Some(item))).collect()
@@ -268,11 +268,11 @@ impl<'a> Node<'a> {
     /// characters are refused as in other texts.
     pub fn entries(&self, form: &mut Form, max: usize) -> Vec<(&'a str, Self)> {
         let Some(Value::Object(fields)) = self.value else {
-            form.fail(self, Fault::NotObject);
+            form.fail(self, Rejection::NotObject);
             return vec![];
         };
         if fields.len() > max {
-            form.fail(self, Fault::TooManyItems(max));
+            form.fail(self, Rejection::TooManyItems(max));
             return vec![];
         }
         let mut entries = vec![];
@@ -290,10 +290,10 @@ impl<'a> Node<'a> {
     /// every field.
     pub fn text<T>(&self, form: &mut Form, parse: impl FnOnce(&str) -> Result<T, Unfit>) -> Option<T> {
         let Some(Value::String(text)) = self.value else {
-            form.fail(self, Fault::NotText);
+            form.fail(self, Rejection::NotText);
             return None;
         };
-        let read = check_control_characters(text).and_then(|()| parse(text).map_err(Fault::Unfit));
+        let read = check_control_characters(text).and_then(|()| parse(text).map_err(Rejection::Unfit));
         read.map_err(|fault| form.fail(self, fault)).ok()
     }
 
@@ -301,7 +301,7 @@ impl<'a> Node<'a> {
     pub fn boolean(&self, form: &mut Form) -> Option<bool> {
         let read = self.value.and_then(Value::as_bool);
         if read.is_none() {
-            form.fail(self, Fault::NotBool);
+            form.fail(self, Rejection::NotBool);
         }
         read
     }
@@ -312,10 +312,10 @@ impl<'a> Node<'a> {
         let whole = |number: f64| (number.fract() == 0.0).then_some(number as i64);
         let sent = self.value.and_then(|value| value.as_i64().or_else(|| value.as_f64().and_then(whole)));
         let fault = match sent {
-            Some(number) if number < least => Fault::Below(least),
-            Some(number) if number > greatest => Fault::Above(greatest),
+            Some(number) if number < least => Rejection::Below(least),
+            Some(number) if number > greatest => Rejection::Above(greatest),
             Some(number) => return Some(number),
-            None => Fault::NotInteger,
+            None => Rejection::NotInteger,
         };
         form.fail(self, fault);
         None
@@ -357,9 +357,9 @@ impl Query {
             let value = Value::String(value.clone());
             let at = Node::root("query", None).child(name.clone(), Some(&value));
             if !allowed.contains(&name.as_str()) {
-                form.fail(&at, Fault::Unknown(allowed));
+                form.fail(&at, Rejection::Unknown(allowed));
             } else if self.pairs[..index].iter().any(|(earlier, _)| earlier == name) {
-                form.fail(&at, Fault::Refused("the parameter is repeated"));
+                form.fail(&at, Rejection::Refused("the parameter is repeated"));
             }
         }
         self
@@ -390,14 +390,14 @@ impl Query {
         self.read(form, name, |form, at| {
             let text = at.value.and_then(Value::as_str).unwrap_or_default();
             let fault = match text.parse::<i64>() {
-                Ok(number) if number < least => Fault::Below(least),
-                Ok(number) if number > greatest => Fault::Above(greatest),
+                Ok(number) if number < least => Rejection::Below(least),
+                Ok(number) if number > greatest => Rejection::Above(greatest),
                 Ok(number) => return Some(number),
                 // A number with too many digits for an `i64` is still a number, but out of range.
                 Err(error) => match error.kind() {
-                    std::num::IntErrorKind::PosOverflow => Fault::Above(greatest),
-                    std::num::IntErrorKind::NegOverflow => Fault::Below(least),
-                    _ => Fault::NotInteger,
+                    std::num::IntErrorKind::PosOverflow => Rejection::Above(greatest),
+                    std::num::IntErrorKind::NegOverflow => Rejection::Below(least),
+                    _ => Rejection::NotInteger,
                 },
             };
             form.fail(at, fault);
@@ -417,7 +417,7 @@ impl Query {
             Some("true") => Some(true),
             Some("false") => Some(false),
             _ => {
-                form.fail(at, Fault::NotBool);
+                form.fail(at, Rejection::NotBool);
                 None
             }
         })

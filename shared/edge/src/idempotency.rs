@@ -4,7 +4,7 @@
 use domain::Unfit;
 use domain::encoding::sha256_hex;
 use serde_json::json;
-use store::{Answered, Once};
+use store::{IdempotencyKey, StoredAnswer};
 
 use crate::error::ApiError;
 use crate::form::{Form, Node};
@@ -15,7 +15,7 @@ const MAX: usize = 255;
 const PATTERN: &str = "^[ -~]+$";
 
 /// The key of a request and the fingerprint of its body. An invalid key becomes a failure of the form.
-pub(crate) fn read(request: &ApiRequest, form: &mut Form, route: &'static str) -> Option<Once> {
+pub(crate) fn read(request: &ApiRequest, form: &mut Form, route: &'static str) -> Option<IdempotencyKey> {
     let sent = request.raw_header(HEADER)?;
     let sent = json!({ "Idempotency-Key": String::from_utf8_lossy(sent) });
     let key = Node::root("header", Some(&sent)).field("Idempotency-Key").text(form, |text| {
@@ -23,10 +23,14 @@ pub(crate) fn read(request: &ApiRequest, form: &mut Form, route: &'static str) -
         let printable = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
         if printable { Ok(text.to_owned()) } else { Err(Unfit::Shape { pattern: PATTERN }) }
     })?;
-    Some(Once { route, key_sha256_hex: sha256_hex(key.as_bytes()), fingerprint: sha256_hex(request.body()) })
+    Some(IdempotencyKey {
+        route,
+        key_sha256_hex: sha256_hex(key.as_bytes()),
+        fingerprint: sha256_hex(request.body()),
+    })
 }
 
 /// The stored response for a repeated request. [`ApiError::KeyReused`] if the key was used for another body.
-pub fn replay(once: &Once, answered: Answered) -> Result<String, ApiError> {
+pub fn replay(once: &IdempotencyKey, answered: StoredAnswer) -> Result<String, ApiError> {
     if answered.fingerprint == once.fingerprint { Ok(answered.answer) } else { Err(ApiError::KeyReused) }
 }

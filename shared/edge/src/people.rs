@@ -2,7 +2,7 @@
 
 use domain::{Cellphone, ContactId, ContactRef, Email, Unfit, UserId, UserRef};
 
-use crate::form::{Fault, Form, Node};
+use crate::form::{Form, Node, Rejection};
 
 const USER_TYPES: &[&str] = &["ID", "EMAIL"];
 const CONTACT_TYPES: &[&str] = &["ID", "EMAIL", "PHONE"];
@@ -57,7 +57,7 @@ fn read_type(
     };
     let read = identifier_type.clone().required(form).and_then(|at| at.text(form, known));
     if identifier.is_absent() {
-        form.fail(identifier, Fault::Missing);
+        form.fail(identifier, Rejection::Missing);
         return None;
     }
     if read.is_none() {

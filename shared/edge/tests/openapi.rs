@@ -26,7 +26,7 @@ use domain::{
     User, UserId, UserRef, UserStatus, WorkspaceId,
 };
 use edge::capture::{CaptureAnswer, LeadProblem, PROBLEMS};
-use edge::form::{Fault, Form, Node};
+use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, ApiRequest, CODES, view};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -175,23 +175,23 @@ fn enumerations_match_the_domain() {
 #[test]
 fn the_types_of_validation_failures_match_those_of_the_form() {
     let faults = [
-        Fault::Missing,
-        Fault::NotText,
-        Fault::NotObject,
-        Fault::NotList,
-        Fault::TooFewItems(1),
-        Fault::TooManyItems(1),
-        Fault::NotInteger,
-        Fault::Below(1),
-        Fault::Above(1),
-        Fault::NotBool,
-        Fault::Unknown(&[]),
-        Fault::Refused(""),
-        Fault::Unfit(Unfit::TooShort { min: 1 }),
-        Fault::Unfit(Unfit::TooLong { max: 1 }),
-        Fault::Unfit(Unfit::Shape { pattern: "" }),
-        Fault::Unfit(Unfit::NotOneOf { expected: &[] }),
-        Fault::Unfit(Unfit::NotAUuid),
+        Rejection::Missing,
+        Rejection::NotText,
+        Rejection::NotObject,
+        Rejection::NotList,
+        Rejection::TooFewItems(1),
+        Rejection::TooManyItems(1),
+        Rejection::NotInteger,
+        Rejection::Below(1),
+        Rejection::Above(1),
+        Rejection::NotBool,
+        Rejection::Unknown(&[]),
+        Rejection::Refused(""),
+        Rejection::Unfit(Unfit::TooShort { min: 1 }),
+        Rejection::Unfit(Unfit::TooLong { max: 1 }),
+        Rejection::Unfit(Unfit::Shape { pattern: "" }),
+        Rejection::Unfit(Unfit::NotOneOf { expected: &[] }),
+        Rejection::Unfit(Unfit::NotAUuid),
     ];
     let mut form = Form::default();
     for fault in faults {

@@ -38,7 +38,7 @@ pub fn user_agent(name: &str) -> String {
 
 /// The URL of these path segments below the base of a deployment (`https://host`, with or without a path).
 /// Returns `None` if the base is not an `http` or `https` URL, or has a query.
-pub fn place(base: &str, segments: &[&str]) -> Option<Url> {
+pub fn url_below(base: &str, segments: &[&str]) -> Option<Url> {
     let mut url: Url = base.parse().ok()?;
     if !matches!(url.scheme(), "http" | "https") || url.query().is_some() {
         return None;
@@ -76,10 +76,10 @@ mod tests {
             ("http://127.0.0.1:9/base", "http://127.0.0.1:9/base/a/b%2Fc"),
             ("http://127.0.0.1:9/base/", "http://127.0.0.1:9/base/a/b%2Fc"),
         ] {
-            assert_eq!(place(base, &["a", "b/c"]).unwrap().as_str(), expected);
+            assert_eq!(url_below(base, &["a", "b/c"]).unwrap().as_str(), expected);
         }
         for base in ["", "host.example", "ftp://host.example", "mailto:a@host.example", "https://h/?x=1"] {
-            assert_eq!(place(base, &["a"]), None, "{base}");
+            assert_eq!(url_below(base, &["a"]), None, "{base}");
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use crate::body::body;
-use crate::{Call, Ending, Provider, Sent};
+use crate::{Call, CallOutcome, Provider, Sent};
 
 /// The Cloud API over HTTPS. Plain HTTP is for simulators.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct Client {
 impl Client {
     /// The time limit for connecting, including name resolution and the TLS handshake. It is never more than
     /// half of the call's time limit. So if the connection cannot be made, the call ends as
-    /// [`Ending::NeverConnected`] before its own time limit.
+    /// [`CallOutcome::NeverConnected`] before its own time limit.
     const CONNECT: Duration = Duration::from_secs(3);
     /// The number of bytes of an answer that are read: 64 KiB.
     const MAX_READ: usize = 64 * 1024;
@@ -38,7 +38,7 @@ impl Client {
     /// A client for the Graph API at `graph` (`https://host`) in `version` (`v23.0`), with a time limit for
     /// each call. It builds the TLS settings, which takes milliseconds; call it once, at start.
     pub fn new(graph: &str, version: &str, time: Duration) -> Result<Self, ClientError> {
-        let base = outbound::place(graph, &[version]).ok_or(ClientError::Url { setting: "GRAPH_URL" })?;
+        let base = outbound::url_below(graph, &[version]).ok_or(ClientError::Url { setting: "GRAPH_URL" })?;
         let tls = outbound::tls(RootCertStore::empty()).map_err(ClientError::Tls)?;
         let http = http(&tls, &base, time).map_err(ClientError::Client)?;
         Ok(Self { http, tls, base, time })
@@ -70,23 +70,25 @@ impl Client {
 impl Provider for Client {
     async fn send(&self, call: Call<'_>) -> Sent {
         let until = Instant::now() + self.time;
-        let Some(request) = self.request(call) else { return without_message_id(Ending::NeverConnected) };
+        let Some(request) = self.request(call) else {
+            return without_message_id(CallOutcome::NeverConnected);
+        };
         match timeout_at(until, self.http.execute(request)).await {
             // The provider may or may not have received the request.
-            Err(_) => without_message_id(Ending::NoAnswer),
-            Ok(Err(error)) if error.is_connect() => without_message_id(Ending::NeverConnected),
-            Ok(Err(_)) => without_message_id(Ending::NoAnswer),
+            Err(_) => without_message_id(CallOutcome::NoAnswer),
+            Ok(Err(error)) if error.is_connect() => without_message_id(CallOutcome::NeverConnected),
+            Ok(Err(_)) => without_message_id(CallOutcome::NoAnswer),
             Ok(Ok(response)) => {
                 let status = response.status().as_u16();
                 timeout_at(until, read_body(response)).await.ok().flatten().map_or_else(
-                    || without_message_id(Ending::NoAnswer),
+                    || without_message_id(CallOutcome::NoAnswer),
                     |answer| parse_answer(status, &serde_json::from_slice(&answer).unwrap_or_default()),
                 )
             }
         }
     }
 
-    fn afresh(&self) -> Self {
+    fn with_new_connections(&self) -> Self {
         let http = http(&self.tls, &self.base, self.time);
         // The same settings built a client before, so this does not fail.
         Self { http: http.unwrap_or_else(|_| self.http.clone()), ..self.clone() }
@@ -112,16 +114,16 @@ fn parse_answer(status: u16, answer: &Value) -> Sent {
     let id = answer["messages"][0]["id"].as_str();
     let id = id.filter(|id| !id.is_empty() && id.len() <= Client::MAX_ID).map(str::to_owned);
     match (status, id) {
-        (200..=299, None) => without_message_id(Ending::NoAnswer),
-        (200..=299, message_id) => Sent { ending: Ending::Answered { status, code: None }, message_id },
+        (200..=299, None) => without_message_id(CallOutcome::NoAnswer),
+        (200..=299, message_id) => Sent { ending: CallOutcome::Answered { status, code: None }, message_id },
         _ => {
             let code = answer["error"]["code"].as_u64().and_then(|code| u32::try_from(code).ok());
-            without_message_id(Ending::Answered { status, code })
+            without_message_id(CallOutcome::Answered { status, code })
         }
     }
 }
 
-fn without_message_id(ending: Ending) -> Sent {
+fn without_message_id(ending: CallOutcome) -> Sent {
     Sent { ending, message_id: None }
 }
 
@@ -162,14 +164,19 @@ mod tests {
 
     #[test]
     fn a_success_without_a_message_id_counts_as_no_answer() {
-        let accepted = |id| Sent { ending: Ending::Answered { status: 200, code: None }, message_id: id };
+        let accepted =
+            |id| Sent { ending: CallOutcome::Answered { status: 200, code: None }, message_id: id };
         let long = "x".repeat(Client::MAX_ID + 1);
         let rows = [
             (200, r#"{"messages":[{"id":"wamid.1"}]}"#.to_owned(), accepted(Some("wamid.1".to_owned()))),
-            (200, r#"{"messages":[{"id":""}]}"#.to_owned(), without_message_id(Ending::NoAnswer)),
-            (200, format!(r#"{{"messages":[{{"id":"{long}"}}]}}"#), without_message_id(Ending::NoAnswer)),
-            (200, r#"{"messages":[]}"#.to_owned(), without_message_id(Ending::NoAnswer)),
-            (204, "null".to_owned(), without_message_id(Ending::NoAnswer)),
+            (200, r#"{"messages":[{"id":""}]}"#.to_owned(), without_message_id(CallOutcome::NoAnswer)),
+            (
+                200,
+                format!(r#"{{"messages":[{{"id":"{long}"}}]}}"#),
+                without_message_id(CallOutcome::NoAnswer),
+            ),
+            (200, r#"{"messages":[]}"#.to_owned(), without_message_id(CallOutcome::NoAnswer)),
+            (204, "null".to_owned(), without_message_id(CallOutcome::NoAnswer)),
             (
                 400,
                 r#"{"error":{"code":131026}}"#.to_owned(),
@@ -188,7 +195,7 @@ mod tests {
         }
     }
 
-    fn answered(status: u16, code: Option<u32>) -> Ending {
-        Ending::Answered { status, code }
+    fn answered(status: u16, code: Option<u32>) -> CallOutcome {
+        CallOutcome::Answered { status, code }
     }
 }

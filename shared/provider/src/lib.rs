@@ -15,7 +15,7 @@ use domain::{Cellphone, ChannelId, LineThrottle, Secret};
 
 pub use body::Outgoing;
 pub use client::Client;
-pub use meaning::{Ending, Meaning, meaning};
+pub use meaning::{CallOutcome, Meaning, meaning};
 
 /// One call: a message, or a part of one.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub struct Call<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// How the call ended, as far as the client can tell.
-    pub ending: Ending,
+    pub ending: CallOutcome,
     /// The provider's id of the message, if the provider accepted it.
     pub message_id: Option<String>,
 }
@@ -58,11 +58,11 @@ impl Sent {
 }
 
 /// The provider's error code. If the provider gave none, the HTTP status (`HTTP_<status>`).
-fn code(ending: Ending) -> String {
+fn code(ending: CallOutcome) -> String {
     match ending {
-        Ending::Answered { code: Some(code), .. } => code.to_string(),
-        Ending::Answered { status, code: None } => format!("HTTP_{status}"),
-        Ending::NeverConnected | Ending::NoAnswer => PartError::NO_ANSWER.to_owned(),
+        CallOutcome::Answered { code: Some(code), .. } => code.to_string(),
+        CallOutcome::Answered { status, code: None } => format!("HTTP_{status}"),
+        CallOutcome::NeverConnected | CallOutcome::NoAnswer => PartError::NO_ANSWER.to_owned(),
     }
 }
 
@@ -75,5 +75,5 @@ pub trait Provider: Sized {
     /// The same provider with new connections. Call it at the start of each invocation: an environment that
     /// was frozen in between may hold dead connections that still look open, and a request that is written to
     /// one of these has an unknown outcome.
-    fn afresh(&self) -> Self;
+    fn with_new_connections(&self) -> Self;
 }

@@ -2,7 +2,7 @@
 
 /// How a call ended, as far as the client can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CallOutcome {
     /// No byte of the request was written, because the connection was never made.
     NeverConnected,
     /// The request may have been written. There was no complete answer, or the answer does not say what
@@ -42,17 +42,19 @@ const RECIPIENT_THROTTLES: u32 = 131_056;
 const NOT_TAKEN: &[u32] = &[1, 2, 131_000, 131_016];
 
 /// The meaning of an ending.
-pub fn meaning(ending: Ending) -> Meaning {
+pub fn meaning(ending: CallOutcome) -> Meaning {
     match ending {
-        Ending::NeverConnected => Meaning::Retry,
-        Ending::NoAnswer => Meaning::Unknown,
-        Ending::Answered { code: Some(RECIPIENT_THROTTLES), .. } => Meaning::RecipientThrottled,
-        Ending::Answered { status: 429, .. } => Meaning::Throttled,
-        Ending::Answered { code: Some(code), .. } if THROTTLES.contains(&code) => Meaning::Throttled,
-        Ending::Answered { status: 200..=299, .. } => Meaning::Accepted,
-        Ending::Answered { status: 500.., code: Some(code) } if NOT_TAKEN.contains(&code) => Meaning::Retry,
-        Ending::Answered { status: 500.., .. } => Meaning::Unknown,
-        Ending::Answered { .. } => Meaning::Failed,
+        CallOutcome::NeverConnected => Meaning::Retry,
+        CallOutcome::NoAnswer => Meaning::Unknown,
+        CallOutcome::Answered { code: Some(RECIPIENT_THROTTLES), .. } => Meaning::RecipientThrottled,
+        CallOutcome::Answered { status: 429, .. } => Meaning::Throttled,
+        CallOutcome::Answered { code: Some(code), .. } if THROTTLES.contains(&code) => Meaning::Throttled,
+        CallOutcome::Answered { status: 200..=299, .. } => Meaning::Accepted,
+        CallOutcome::Answered { status: 500.., code: Some(code) } if NOT_TAKEN.contains(&code) => {
+            Meaning::Retry
+        }
+        CallOutcome::Answered { status: 500.., .. } => Meaning::Unknown,
+        CallOutcome::Answered { .. } => Meaning::Failed,
     }
 }
 
@@ -62,10 +64,10 @@ mod tests {
 
     #[test]
     fn every_ending_has_the_decided_meaning() {
-        let answered = |status, code| Ending::Answered { status, code };
+        let answered = |status, code| CallOutcome::Answered { status, code };
         let rows = [
-            (Ending::NeverConnected, Meaning::Retry),
-            (Ending::NoAnswer, Meaning::Unknown),
+            (CallOutcome::NeverConnected, Meaning::Retry),
+            (CallOutcome::NoAnswer, Meaning::Unknown),
             (answered(200, None), Meaning::Accepted),
             (answered(429, None), Meaning::Throttled),
             (answered(400, Some(4)), Meaning::Throttled),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use domain::media::SentAs;
 use domain::{Cellphone, ChannelId, Secret};
 use local::simulator::{self, Receiver};
-use provider::{Call, Client, Ending, Meaning, Outgoing, Provider, Sent, meaning};
+use provider::{Call, CallOutcome, Client, Meaning, Outgoing, Provider, Sent, meaning};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -33,8 +33,8 @@ fn hello() -> Outgoing {
     Outgoing::Text("hello".to_owned())
 }
 
-fn answered(status: u16, code: u32) -> Ending {
-    Ending::Answered { status, code: Some(code) }
+fn answered(status: u16, code: u32) -> CallOutcome {
+    CallOutcome::Answered { status, code: Some(code) }
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn every_kind_of_message_is_accepted_and_arrives_unchanged() {
     ];
     for what in &all {
         let Sent { ending, message_id } = send(&client, "0101", what).await;
-        assert_eq!(ending, Ending::Answered { status: 200, code: None }, "{what:?}");
+        assert_eq!(ending, CallOutcome::Answered { status: 200, code: None }, "{what:?}");
         let call = simulator.ledger().entries().pop().unwrap();
         assert_eq!(message_id.as_deref(), call.answer.unwrap().body["messages"][0]["id"].as_str());
     }
@@ -100,11 +100,11 @@ async fn each_answer_of_the_provider_has_its_ending_and_meaning() {
     let rows = [
         ("0001", answered(400, 131_026), Meaning::Failed),
         ("0002", answered(429, 130_429), Meaning::Throttled),
-        ("0003", Ending::NoAnswer, Meaning::Unknown),
+        ("0003", CallOutcome::NoAnswer, Meaning::Unknown),
         ("0004", answered(500, 1), Meaning::Retry),
-        ("0005", Ending::NoAnswer, Meaning::Unknown),
+        ("0005", CallOutcome::NoAnswer, Meaning::Unknown),
         ("0006", answered(404, 132_001), Meaning::Failed),
-        ("0007", Ending::Answered { status: 200, code: None }, Meaning::Accepted),
+        ("0007", CallOutcome::Answered { status: 200, code: None }, Meaning::Accepted),
     ];
     for (digits, ending, means) in rows {
         let sent = send(&client, digits, &hello()).await;
@@ -118,21 +118,25 @@ async fn each_answer_of_the_provider_has_its_ending_and_meaning() {
 async fn every_failure_to_connect_ends_as_never_connected() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let never = |graph: String| async move { send(&client(&graph, LONG), "0101", &hello()).await.ending };
-    assert_eq!(never(format!("http://{free}")).await, Ending::NeverConnected, "a closed port");
+    assert_eq!(never(format!("http://{free}")).await, CallOutcome::NeverConnected, "a closed port");
     let nowhere = "https://graph.invalid".to_owned();
-    assert_eq!(never(nowhere).await, Ending::NeverConnected, "a name that leads nowhere");
+    assert_eq!(never(nowhere).await, CallOutcome::NeverConnected, "a name that leads nowhere");
 
     let stranger = Receiver::start(0, 0).await.unwrap();
-    assert_eq!(never(stranger.url()).await, Ending::NeverConnected, "an authority that is not believed");
+    assert_eq!(never(stranger.url()).await, CallOutcome::NeverConnected, "an authority that is not believed");
     assert!(stranger.ledger().entries().is_empty());
 
     let plain = Raw::start(Does::Answers(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".to_vec())).await;
-    assert_eq!(never(plain.url().replace("http:", "https:")).await, Ending::NeverConnected, "no TLS at all");
+    assert_eq!(
+        never(plain.url().replace("http:", "https:")).await,
+        CallOutcome::NeverConnected,
+        "no TLS at all"
+    );
     let silent = Raw::start(Does::Nothing).await;
     let waiting = client(&silent.url().replace("http:", "https:"), SHORT);
     assert_eq!(
         send(&waiting, "0101", &hello()).await.ending,
-        Ending::NeverConnected,
+        CallOutcome::NeverConnected,
         "TLS that never begins"
     );
 }
@@ -154,7 +158,7 @@ async fn after_the_connection_was_made_an_incomplete_answer_is_no_answer() {
     for (name, does) in rows {
         let raw = Raw::start(does).await;
         let sent = send(&client(&raw.url(), SHORT), "0101", &hello()).await;
-        assert_eq!(sent, Sent { ending: Ending::NoAnswer, message_id: None }, "{name}");
+        assert_eq!(sent, Sent { ending: CallOutcome::NoAnswer, message_id: None }, "{name}");
         assert_eq!(raw.connections(), 1, "{name}: never repeated");
     }
 }
@@ -162,7 +166,7 @@ async fn after_the_connection_was_made_an_incomplete_answer_is_no_answer() {
 #[tokio::test]
 async fn the_status_and_code_of_every_answer_are_read() {
     let rows = [
-        (429, "{}", Ending::Answered { status: 429, code: None }),
+        (429, "{}", CallOutcome::Answered { status: 429, code: None }),
         (400, r#"{"error":{"code":4}}"#, answered(400, 4)),
         (400, r#"{"error":{"code":80007}}"#, answered(400, 80_007)),
         (400, r#"{"error":{"code":130429}}"#, answered(400, 130_429)),
@@ -170,9 +174,9 @@ async fn the_status_and_code_of_every_answer_are_read() {
         (503, r#"{"error":{"code":2}}"#, answered(503, 2)),
         (500, r#"{"error":{"code":131000}}"#, answered(500, 131_000)),
         (500, r#"{"error":{"code":131016}}"#, answered(500, 131_016)),
-        (502, "<html>Bad gateway</html>", Ending::Answered { status: 502, code: None }),
+        (502, "<html>Bad gateway</html>", CallOutcome::Answered { status: 502, code: None }),
         (401, r#"{"error":{"code":190}}"#, answered(401, 190)),
-        (302, "", Ending::Answered { status: 302, code: None }),
+        (302, "", CallOutcome::Answered { status: 302, code: None }),
     ];
     for (status, body, ending) in rows {
         let length = body.len();
@@ -189,7 +193,7 @@ async fn the_status_and_code_of_every_answer_are_read() {
 async fn an_endless_answer_is_read_up_to_64_kib_and_its_status_counts() {
     let raw = Raw::start(Does::Endless).await;
     let sent = send(&client(&raw.url(), LONG), "0101", &hello()).await;
-    assert_eq!(sent.ending, Ending::Answered { status: 400, code: None });
+    assert_eq!(sent.ending, CallOutcome::Answered { status: 400, code: None });
 }
 
 #[tokio::test]
@@ -200,7 +204,7 @@ async fn a_connection_is_reused_but_not_after_afresh() {
         assert!(send(&one, "0101", &hello()).await.message_id.is_some());
     }
     assert_eq!(raw.connections(), 1);
-    assert!(send(&one.afresh(), "0101", &hello()).await.message_id.is_some());
+    assert!(send(&one.with_new_connections(), "0101", &hello()).await.message_id.is_some());
     assert_eq!(raw.connections(), 2);
 }
 
@@ -221,7 +225,7 @@ async fn a_token_that_is_no_valid_header_value_sends_nothing() {
     let (channel, token) = (ChannelId::parse("1").unwrap(), Secret::new("line\nbreak"));
     let to = Cellphone::parse("+12025550101").unwrap();
     let call = Call { channel: &channel, token: &token, to: &to, what: &hello(), answers: None };
-    assert_eq!(client(&raw.url(), LONG).send(call).await.ending, Ending::NeverConnected);
+    assert_eq!(client(&raw.url(), LONG).send(call).await.ending, CallOutcome::NeverConnected);
     assert_eq!(raw.connections(), 0);
 }
 

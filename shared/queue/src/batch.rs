@@ -1,6 +1,6 @@
 //! Processes a batch of queue messages: all at the same time, each with its own outcome.
 
-use domain::causes;
+use domain::error_chain;
 use std::error::Error;
 use std::panic::AssertUnwindSafe;
 
@@ -24,7 +24,7 @@ pub enum Outcome {
 
 /// Processes all messages of a batch at the same time and returns those that SQS must deliver again. A
 /// message that cannot be read, or whose work panics, does not affect the others.
-pub async fn drive<T>(
+pub async fn process_batch<T>(
     event: SqsEvent,
     read: impl Fn(&str) -> Result<T, Unreadable>,
     work: impl AsyncFn(T) -> Outcome,
@@ -60,7 +60,7 @@ fn log_and_must_retry(message: &SqsMessage, outcome: Outcome) -> bool {
             false
         }
         Outcome::Retry(cause) => {
-            tracing::error!(queueMessage = id, cause = causes(&*cause), "message will be retried");
+            tracing::error!(queueMessage = id, cause = error_chain(&*cause), "message will be retried");
             true
         }
     }
@@ -98,11 +98,11 @@ mod tests {
     #[tokio::test]
     async fn only_messages_that_fail_or_cannot_be_read_are_delivered_again() {
         let bodies = ["done", "poison", "later", "never", "panic", "done"];
-        let response = drive(event(&bodies), read, work).await;
+        let response = process_batch(event(&bodies), read, work).await;
         let failed: Vec<&str> =
             response.batch_item_failures.iter().map(|failure| failure.item_identifier.as_str()).collect();
         assert_eq!(failed, ["1", "2", "4"]);
-        assert!(drive(event(&[]), read, work).await.batch_item_failures.is_empty());
+        assert!(process_batch(event(&[]), read, work).await.batch_item_failures.is_empty());
     }
 
     #[tokio::test]
@@ -112,6 +112,6 @@ mod tests {
             meeting.wait().await;
             Outcome::Done
         };
-        assert!(drive(event(&["a", "b", "c"]), read, meet).await.batch_item_failures.is_empty());
+        assert!(process_batch(event(&["a", "b", "c"]), read, meet).await.batch_item_failures.is_empty());
     }
 }

@@ -4,14 +4,14 @@
 //! index. So a message may be lost, duplicated or late.
 
 mod batch;
+mod budget;
 mod queue;
 mod task;
-mod time;
 
-pub use batch::{Outcome, drive};
+pub use batch::{Outcome, process_batch};
+pub use budget::{BudgetError, InvocationBudget};
 pub use queue::{LONGEST_DELAY, NoQueue, NotQueued, PATIENCE, Queues};
 pub use task::{Wake, body, read, track_of};
-pub use time::{Time, WrongTime};
 
 /// The body of a message names no lane of its queue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
-use domain::{LaneId, LaneKind, Rest, Track, causes};
+use domain::{LaneId, LaneKind, Rest, Track, error_chain};
 use futures::StreamExt;
 use futures::future::join_all;
 use tokio::time::{Instant, timeout_at};
@@ -86,7 +86,7 @@ impl Queues {
             let name = format!("{stack}-{}", queue_name(LaneKind::Webhook, track));
             match sqs.get_queue_url().queue_name(&name).send().await {
                 Ok(answer) => Ok(answer.queue_url.unwrap_or_default()),
-                Err(error) => Err(NoQueue { name, reason: causes(&error) }),
+                Err(error) => Err(NoQueue { name, reason: error_chain(&error) }),
             }
         };
         let (fast, slow) = futures::future::try_join(url(Track::Fast), url(Track::Slow)).await?;
@@ -141,9 +141,9 @@ impl Queue {
     async fn send(&self, batch: &[Wake]) -> Result<(), NotQueued> {
         let none = |reason| not_queued(batch, reason);
         let entries: Result<Vec<_>, _> = batch.iter().enumerate().map(entry).collect();
-        let entries = entries.map_err(|error| none(causes(&error)))?;
+        let entries = entries.map_err(|error| none(error_chain(&error)))?;
         let call = self.sqs.send_message_batch().queue_url(&self.url).set_entries(Some(entries));
-        let answer = call.send().await.map_err(|error| none(causes(&error)))?;
+        let answer = call.send().await.map_err(|error| none(error_chain(&error)))?;
         let Some(last) = answer.failed.last() else { return Ok(()) };
         let wake = |id: &str| batch.get(id.parse::<usize>().ok()?);
         Err(NotQueued {

@@ -13,7 +13,7 @@ use crate::access::idempotency::stored_answer;
 use crate::conversations::plan::{change_writes, opening_writes};
 use crate::conversations::row::conversation;
 use crate::dynamodb::write::{Transacted, is_written_by};
-use crate::{Answered, Once, Store, StoreError, Table, keys};
+use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
 
 /// The result of creating a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,10 +21,10 @@ pub enum Opened {
     /// The conversation is stored.
     Done,
     /// The idempotency key has an answer already; nothing was written.
-    Answered(Answered),
+    Answered(StoredAnswer),
     /// A number or address without a contact now belongs to a contact: look up the participants again and
     /// repeat.
-    Met,
+    IdentityTaken,
 }
 
 /// The result of changing a conversation.
@@ -37,7 +37,7 @@ pub enum Changed {
     Stale,
     /// The change adds more new contacts than fit into its transaction. The value is the number that
     /// certainly fits.
-    TooManyStrangers(usize),
+    TooManyNewContacts(usize),
 }
 
 impl Store {
@@ -58,7 +58,7 @@ impl Store {
         &self,
         opening: &Opening,
         first_due: Duration,
-        once: Option<(&Once, &str)>,
+        once: Option<(&IdempotencyKey, &str)>,
         request_id: &str,
     ) -> Result<Opened, StoreError> {
         let workspace = opening.conversation.workspace_id;
@@ -83,7 +83,7 @@ impl Store {
                 _ => {}
             }
         }
-        Ok(Opened::Met)
+        Ok(Opened::IdentityTaken)
     }
 
     /// Stores the next version of the conversation that was read as `old`, with its new contacts: all or
@@ -95,10 +95,11 @@ impl Store {
         change: &ConversationChange,
         request_id: &str,
     ) -> Result<Changed, StoreError> {
-        let shards = if change.strangers.is_empty() { 1 } else { self.shards(old.workspace_id).await?.write };
+        let shards =
+            if change.new_contacts.is_empty() { 1 } else { self.shards(old.workspace_id).await?.write };
         let writes = match change_writes(old, change, shards, request_id)? {
             Ok(writes) => writes,
-            Err(room) => return Ok(Changed::TooManyStrangers(room)),
+            Err(room) => return Ok(Changed::TooManyNewContacts(room)),
         };
         let refusals = match self.transact(writes).await? {
             Transacted::Done => return Ok(Changed::Done),

@@ -217,7 +217,11 @@ pub(crate) fn with_status(list: &str, status: ConversationStatus) -> String {
 }
 
 /// The answer of an idempotency key (tables `conversations`, `messages`, `media`).
-pub(crate) fn once(workspace: WorkspaceId, route: &str, key_sha256_hex: &str) -> (String, &'static str) {
+pub(crate) fn idempotency_key(
+    workspace: WorkspaceId,
+    route: &str,
+    key_sha256_hex: &str,
+) -> (String, &'static str) {
     (format!("{workspace}#R#{route}#{key_sha256_hex}"), "R")
 }
 

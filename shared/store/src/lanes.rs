@@ -75,7 +75,7 @@ pub enum Released {
     Done,
     /// The caller still holds the lane, because work was added since it was read. The value is the lane as it
     /// is now.
-    Moved(Box<Leased>),
+    HasNewWork(Box<Leased>),
     /// Another visitor holds the lane.
     Lost,
 }
@@ -209,7 +209,7 @@ impl Store {
             // The SDK repeats a write whose answer was lost: the first write released the lane.
             "" => Ok(Released::Done),
             lease if lease == leased.lease.to_string() => {
-                Ok(Released::Moved(Box::new(leased.merged_with(found)?)))
+                Ok(Released::HasNewWork(Box::new(leased.merged_with(found)?)))
             }
             _ => Ok(Released::Lost),
         }

@@ -9,7 +9,7 @@ pub(crate) mod sending;
 use std::time::Duration;
 
 use domain::lead::capture::LeadCaps;
-use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, LeadState, Timestamp, WorkspaceId, causes};
+use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, LeadState, Timestamp, WorkspaceId, error_chain};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
@@ -25,7 +25,7 @@ const COUNT_KEPT: Duration = Duration::from_secs(2 * 24 * 3_600);
 
 /// The rows that already exist for a lead that is about to be accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeadTraces {
+pub struct LeadDuplicates {
     /// The lead of the same number and brand of the last 24 hours.
     pub repeated: Option<LeadId>,
     /// The earlier use of the captcha token.
@@ -94,13 +94,13 @@ impl Store {
 
     /// The traces of a lead with this number, brand and captcha token (SHA-256 in hexadecimal digits;
     /// strongly consistent read). One round trip.
-    pub async fn lead_traces(
+    pub async fn lead_duplicates(
         &self,
         workspace: WorkspaceId,
         cellphone: &Cellphone,
         brand: &BrandId,
         token_sha256_hex: &str,
-    ) -> Result<LeadTraces, StoreError> {
+    ) -> Result<LeadDuplicates, StoreError> {
         let (repeat, token) = (
             keys::lead_repeat(workspace, cellphone, brand),
             keys::captcha_token(workspace, token_sha256_hex),
@@ -109,7 +109,7 @@ impl Store {
         let rows = self.batch_items(Table::Leads, wanted).await?;
         // DynamoDB deletes expired rows late.
         let now = self.now().as_seconds();
-        let mut traces = LeadTraces::default();
+        let mut traces = LeadDuplicates::default();
         for item in rows {
             let of_token = text(&item, PK) == token.0;
             let row: TraceRow = read(item)?;
@@ -223,7 +223,7 @@ impl Store {
         for (pk, sk) in &counted.rows {
             let write = Write::update(Table::Leads, key(pk, *sk), "ADD leads :less").bind(":less", n(-1));
             if let Err(error) = self.write(write).await {
-                tracing::warn!(cause = causes(&error), "a lead that was not accepted is still counted");
+                tracing::warn!(cause = error_chain(&error), "a lead that was not accepted is still counted");
             }
         }
     }

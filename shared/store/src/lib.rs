@@ -26,14 +26,14 @@ mod webhooks;
 pub use access::api_keys::Revoked;
 pub use access::bucket::Bucket;
 pub use access::cursor_key::{CursorKey, CursorKeys};
-pub use access::idempotency::{Answered, Once};
+pub use access::idempotency::{IdempotencyKey, StoredAnswer};
 pub use access::limiter::{Admission, Limiter};
 pub use contacts::page::ContactQuery;
 pub use contacts::{Created, Replaced};
 pub use conversations::page::ConversationQuery;
 pub use conversations::{Changed, Opened};
 pub use dynamodb::paging::Page;
-pub use dynamodb::retry::Patience;
+pub use dynamodb::retry::RetryTime;
 pub use error::StoreError;
 pub use failures::{Failure, FailureBucket, bucket_of_stack};
 pub use lanes::conversation::{ConversationLane, Entry, Open, Outbound, SendingState};
@@ -41,16 +41,16 @@ pub use lanes::counts::Counts;
 pub use lanes::{Claim, DueFrom, DueLane, DuePage, LaneState, Lease, Leased, Released};
 pub use leads::opt_outs::OptOut;
 pub use leads::page::LeadPage;
-pub use leads::sending::{LeadRecorded, LeadStep, LeasedLead};
-pub use leads::{CountedLead, LeadAccepted, LeadTraces, UsedToken};
+pub use leads::sending::{LeadRecorded, LeaseAfter, LeasedLead};
+pub use leads::{CountedLead, LeadAccepted, LeadDuplicates, UsedToken};
 pub use media::MediaCreated;
 pub use memory::Memory;
-pub use messages::{MessageTaken, NewMessage};
+pub use messages::{MessageStored, NewMessage};
 pub use settings::users::UserCreated;
 pub use store::Store;
 pub use stream::Image;
 pub use tables::{Table, Tables};
 pub use webhooks::{
-    DeliveryFilter, DeliveryPage, FreshKey, JobPage, LaneJob, NewEvent, Pointer, Record, RecordedEvent, Told,
-    VisitBatch, WebhookLane,
+    DeliveryFilter, DeliveryPage, HomeKey, JobPage, LaneJob, NewEvent, Pointer, Record, RecordedEvent,
+    TellResult, VisitBatch, WebhookLane,
 };

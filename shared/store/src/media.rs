@@ -8,7 +8,7 @@ use crate::access::idempotency::{keep_answer, stored_answer};
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, n, read, row, s};
 use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, Wrote, is_written_by};
-use crate::{Answered, Once, Store, StoreError, Table, keys};
+use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
 
 const KIND: &str = "media";
 
@@ -18,7 +18,7 @@ pub enum MediaCreated {
     /// The files are ready for upload.
     Done,
     /// No file was created, because the idempotency key has an answer already.
-    Answered(Answered),
+    Answered(StoredAnswer),
 }
 
 impl Store {
@@ -27,7 +27,7 @@ impl Store {
     pub async fn create_media(
         &self,
         media: &[Media],
-        kept: Option<(&Once, &str)>,
+        kept: Option<(&IdempotencyKey, &str)>,
         request_id: &str,
     ) -> Result<MediaCreated, StoreError> {
         let Some(workspace) = media.first().map(|first| first.workspace_id) else {

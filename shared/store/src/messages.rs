@@ -16,7 +16,7 @@ use crate::lanes::counts::count;
 use crate::lanes::row::LaneRow;
 use crate::media::first_reference;
 use crate::messages::row::{entry_item, message, message_item};
-use crate::{Answered, Once, Store, StoreError, Table, keys};
+use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
 
 /// How often the transaction is tried with the lane that the refusal returned, without reading anything else
 /// again.
@@ -33,16 +33,16 @@ pub struct NewMessage<'a> {
     /// The conversation as it was read and as the message changes it, if it does.
     pub conversation: Option<(&'a Conversation, &'a Conversation)>,
     /// The request's idempotency key, if it has one, and the answer to store.
-    pub kept: Option<(&'a Once, &'a str)>,
+    pub kept: Option<(&'a IdempotencyKey, &'a str)>,
 }
 
 /// The result of storing a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MessageTaken {
+pub enum MessageStored {
     /// The message is stored, and will be sent if it is a broadcast.
     Done,
     /// The message is not stored, because the idempotency key has an answer already.
-    Answered(Answered),
+    Answered(StoredAnswer),
     /// The message is not stored, because the conversation or a file changed since it was read, or other
     /// messages keep taking the next number.
     Stale,
@@ -77,26 +77,26 @@ impl Store {
     /// One round trip; a second if another message took its number.
     ///
     /// A message's id is unique: if there is a message with this id, an earlier attempt stored it.
-    pub async fn take_message(
+    pub async fn store_message(
         &self,
         new: &NewMessage<'_>,
         first_due: Duration,
         request_id: &str,
-    ) -> Result<MessageTaken, StoreError> {
+    ) -> Result<MessageStored, StoreError> {
         let mut message = new.message.clone();
         let mut found_lane = None;
         for _ in 0..TRIES {
             let plan =
                 MessagePlan::of(&message, new, found_lane.as_ref(), first_due, request_id, self.now())?;
             let refusals = match self.transact(plan.writes).await? {
-                Transacted::Done => return Ok(MessageTaken::Done),
+                Transacted::Done => return Ok(MessageStored::Done),
                 Transacted::Refused(refusals) => refusals,
             };
             // The writes are in the order in which their refusals decide.
             let Some(Refusal { at, found }) = refusals.into_iter().next() else { break };
             match (plan.roles[at], found) {
-                (Role::Message, _) => return Ok(MessageTaken::Done),
-                (Role::Answer, Some(found)) => return Ok(MessageTaken::Answered(stored_answer(found)?)),
+                (Role::Message, _) => return Ok(MessageStored::Done),
+                (Role::Answer, Some(found)) => return Ok(MessageStored::Answered(stored_answer(found)?)),
                 (Role::Lane, Some(found)) => {
                     let lane: LaneRow = read(found)?;
                     message.seq = lane.seq + 1;
@@ -107,10 +107,10 @@ impl Store {
                     let reason = "the conversation has no lane".to_owned();
                     return Err(StoreError::Unreadable { key, reason });
                 }
-                (Role::Answer | Role::Changes, _) => return Ok(MessageTaken::Stale),
+                (Role::Answer | Role::Changes, _) => return Ok(MessageStored::Stale),
             }
         }
-        Ok(MessageTaken::Stale)
+        Ok(MessageStored::Stale)
     }
 }
 
@@ -276,7 +276,8 @@ mod tests {
         let attached = files.iter().map(|(media, size)| media.attached(*size)).collect();
         let message = draft.message(MessageId::from_uuid(uuid(3)), conversation, 1, attached, at());
         let active = conversation.at_interaction(at()).filter(|_| ghost);
-        let once = Once { route: "messages", key_sha256_hex: "k".to_owned(), fingerprint: "f".to_owned() };
+        let once =
+            IdempotencyKey { route: "messages", key_sha256_hex: "k".to_owned(), fingerprint: "f".to_owned() };
         let new = NewMessage {
             message: &message,
             first_references: &files,

@@ -15,8 +15,8 @@ mod rows;
 pub(crate) mod secrets;
 mod visit;
 
-pub use events::{NewEvent, RecordedEvent, Told};
+pub use events::{NewEvent, RecordedEvent, TellResult};
 pub use jobs::{JobPage, LaneJob};
-pub use lane::{FreshKey, Pointer, WebhookLane};
+pub use lane::{HomeKey, Pointer, WebhookLane};
 pub use lists::{DeliveryFilter, DeliveryPage};
 pub use visit::{Record, VisitBatch};

@@ -121,14 +121,14 @@ impl Office {
     }
 
     async fn open(&self, conversation: &Conversation) {
-        let opening = Opening { conversation: conversation.clone(), strangers: vec![], plan: None };
+        let opening = Opening { conversation: conversation.clone(), new_contacts: vec![], plan: None };
         let request = format!("open {}", conversation.id);
         let opened = self.db.store().open_conversation(&opening, Duration::from_secs(120), None, &request);
         assert_eq!(opened.await.unwrap(), Opened::Done);
     }
 
     async fn change(&self, old: &Conversation, new: &Conversation) {
-        let change = ConversationChange { conversation: new.clone(), strangers: vec![] };
+        let change = ConversationChange { conversation: new.clone(), new_contacts: vec![] };
         let request = format!("change {} {}", new.id, new.version);
         assert_eq!(self.db.store().change_conversation(old, &change, &request).await.unwrap(), Changed::Done);
     }
@@ -329,22 +329,22 @@ async fn a_person_unknown_or_of_another_workspace_has_no_conversations() {
     ];
     let external = |external| ConversationQuery { external: Some(external), ..everything(20) };
     let internal = |internal| ConversationQuery { internal: Some(internal), ..everything(20) };
-    let mut strangers: Vec<ConversationQuery> = vec![];
-    strangers.extend(unknown_contacts.clone().map(external));
-    strangers.extend(unknown_users.clone().map(internal));
+    let mut new_contacts: Vec<ConversationQuery> = vec![];
+    new_contacts.extend(unknown_contacts.clone().map(external));
+    new_contacts.extend(unknown_users.clone().map(internal));
     // Also together with a known person.
     let known_user = UserRef::Id(user.id);
-    strangers.extend(
+    new_contacts.extend(
         unknown_contacts
             .map(|named| ConversationQuery { internal: Some(known_user.clone()), ..external(named) }),
     );
     let known_contact = ContactRef::Id(contact.id);
-    strangers.extend(
+    new_contacts.extend(
         unknown_users
             .map(|named| ConversationQuery { external: Some(known_contact.clone()), ..internal(named) }),
     );
     let nothing = Page { items: vec![], next: None };
-    for query in strangers {
+    for query in new_contacts {
         assert_eq!(office.page(query.clone()).await, nothing, "{query:?}");
     }
     // Ids and addresses of one workspace find nothing in another.

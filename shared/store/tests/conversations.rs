@@ -17,7 +17,7 @@ use domain::{
 use futures::future::join_all;
 use harness::{Fault, TestDb, trips};
 use serde_json::{Value, json};
-use store::{Changed, Once, Opened, StoreError, Table};
+use store::{Changed, IdempotencyKey, Opened, StoreError, Table};
 use support::{Dice, OTHER, WORKSPACE, blank, contact, create, shards};
 
 fn external(contact: ContactId) -> External {
@@ -52,7 +52,7 @@ fn conversation(db: &TestDb) -> Conversation {
 }
 
 fn alone(conversation: &Conversation) -> Opening {
-    Opening { conversation: conversation.clone(), strangers: vec![], plan: None }
+    Opening { conversation: conversation.clone(), new_contacts: vec![], plan: None }
 }
 
 async fn open(db: &TestDb, opening: &Opening) -> Opened {
@@ -70,7 +70,7 @@ async fn stored(db: &TestDb, conversation: &Conversation) -> Option<Conversation
 fn next(conversation: &Conversation, change: impl FnOnce(&mut Conversation)) -> ConversationChange {
     let mut next = Conversation { version: conversation.version + 1, ..conversation.clone() };
     change(&mut next);
-    ConversationChange { conversation: next, strangers: vec![] }
+    ConversationChange { conversation: next, new_contacts: vec![] }
 }
 
 async fn change(db: &TestDb, old: &Conversation, new: &ConversationChange, request: &str) -> Changed {
@@ -160,28 +160,31 @@ async fn a_conversation_is_created_with_everything_that_belongs_to_it_or_not_at_
     create(&db, &taken).await;
     let before = everything(&db);
     let mut opening = alone(&conversation(&db));
-    opening.strangers = vec![
+    opening.new_contacts = vec![
         Contact { cellphone: Cellphone::parse("+34600111222").ok(), ..blank(&db) },
         Contact { email: Email::parse("ann@X.io").ok(), ..blank(&db) },
     ];
-    assert_eq!(open(&db, &opening).await, Opened::Met);
+    assert_eq!(open(&db, &opening).await, Opened::IdentityTaken);
     assert_eq!(everything(&db), before);
-    opening.strangers.pop();
+    opening.new_contacts.pop();
     assert_eq!(open(&db, &opening).await, Opened::Done);
-    let number = opening.strangers[0].cellphone.clone().unwrap();
+    let number = opening.new_contacts[0].cellphone.clone().unwrap();
     let holder = db.store().contact_holding_cellphone(WORKSPACE, &number).await.unwrap();
-    assert_eq!(holder, Some(opening.strangers[0].id));
+    assert_eq!(holder, Some(opening.new_contacts[0].id));
     assert_eq!(
-        db.store().contact(WORKSPACE, opening.strangers[0].id).await.unwrap(),
-        Some(opening.strangers[0].clone())
+        db.store().contact(WORKSPACE, opening.new_contacts[0].id).await.unwrap(),
+        Some(opening.new_contacts[0].clone())
     );
 }
 
 #[tokio::test]
 async fn an_answered_idempotency_key_returns_its_answer_and_creates_nothing() {
     let db = TestDb::start().await;
-    let once =
-        Once { route: "conversations", key_sha256_hex: "aa".to_owned(), fingerprint: "one".to_owned() };
+    let once = IdempotencyKey {
+        route: "conversations",
+        key_sha256_hex: "aa".to_owned(),
+        fingerprint: "one".to_owned(),
+    };
     let first = alone(&conversation(&db));
     let kept = Some((&once, "the answer"));
     let made = db.store().open_conversation(&first, Duration::ZERO, kept, "first").await.unwrap();
@@ -190,8 +193,8 @@ async fn an_answered_idempotency_key_returns_its_answer_and_creates_nothing() {
     // Also for a repeat whose new contact is taken by now: the request that stored the answer created it.
     let mut second = alone(&conversation(&db));
     let taken = contact(&db, "", "", "ann@x.io", "");
-    second.strangers = vec![Contact { id: ContactId::generate(&**db.ids()), ..taken.clone() }];
-    let other = Once { fingerprint: "two".to_owned(), ..once.clone() };
+    second.new_contacts = vec![Contact { id: ContactId::generate(&**db.ids()), ..taken.clone() }];
+    let other = IdempotencyKey { fingerprint: "two".to_owned(), ..once.clone() };
     let store = db.store();
     let made = store.open_conversation(&second, Duration::ZERO, Some((&other, "x")), "second").await.unwrap();
     let Opened::Answered(answered) = made else { panic!("{made:?}") };
@@ -227,7 +230,7 @@ async fn a_change_is_stale_if_its_new_contact_was_created_meanwhile() {
     let before = everything(&db);
     let stranger = Contact { email: Email::parse("Ann@x.io").ok(), ..blank(&db) };
     let mut joined = next(&first, |next| next.externals.push(external(stranger.id)));
-    joined.strangers.push(stranger);
+    joined.new_contacts.push(stranger);
     assert_eq!(change(&db, &first, &joined, "r").await, Changed::Stale);
     assert_eq!(everything(&db), before);
 }
@@ -317,7 +320,7 @@ async fn the_cost_of_new_conversations_and_changes() {
     assert_eq!(cost("a status"), (1, 14.0));
     db.forget_calls();
     let mut opening = alone(&conversation(&db));
-    opening.strangers = vec![stranger];
+    opening.new_contacts = vec![stranger];
     assert_eq!(open(&db, &opening).await, Opened::Done);
     assert_eq!(cost("a beginning with somebody new").0, 1);
 }

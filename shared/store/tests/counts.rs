@@ -13,7 +13,7 @@ use domain::{
 };
 use harness::{TestClock, World};
 use serde_json::Value;
-use store::{ConversationLane, Lease, Leased, LeasedLead, MessageTaken, NewMessage, Released, Store, Table};
+use store::{ConversationLane, Lease, Leased, LeasedLead, MessageStored, NewMessage, Released, Store, Table};
 use uuid::Uuid;
 
 mod support;
@@ -61,7 +61,7 @@ impl Talk {
 
     /// Stores a message in the conversation. It is created `skew` milliseconds from now, because clocks
     /// differ, by a request that read the lane `behind` numbers ago.
-    async fn say(&self, broadcast: bool, skew: i64, behind: u64) -> MessageTaken {
+    async fn say(&self, broadcast: bool, skew: i64, behind: u64) -> MessageStored {
         let store = self.store();
         let draft = Draft {
             conversation: self.conversation.id,
@@ -75,11 +75,11 @@ impl Talk {
         let at = Timestamp::from_millis(self.now().as_millis() + skew);
         let message = draft.message(id, &self.conversation, seq.saturating_sub(behind) + 1, vec![], at);
         let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-        store.take_message(&new, FIRST_DUE, &format!("take {id}")).await.unwrap()
+        store.store_message(&new, FIRST_DUE, &format!("take {id}")).await.unwrap()
     }
 
     async fn said(&self, broadcast: bool) {
-        assert_eq!(self.say(broadcast, 0, 0).await, MessageTaken::Done);
+        assert_eq!(self.say(broadcast, 0, 0).await, MessageStored::Done);
     }
 
     async fn lease(&self) -> Option<Visit> {
@@ -98,7 +98,7 @@ impl Talk {
         leased.state = visit.lane.state();
         match self.store().release_lane(&leased, rest, FIRST_DUE).await.unwrap() {
             Released::Done => None,
-            Released::Moved(leased) => {
+            Released::HasNewWork(leased) => {
                 Some(Visit { lane: ConversationLane::of(&leased).unwrap(), leased: *leased })
             }
             Released::Lost => panic!("the lease is over"),
@@ -275,7 +275,7 @@ async fn the_messages_are_read_if_the_lane_has_not_counted_all() {
 async fn the_first_and_last_message_are_right_although_clocks_differ() {
     let talk = Talk::start(0).await;
     for (skew, behind) in [(0, 0), (-5, 0), (5, 0), (-9, 0), (3, 1), (9, 1)] {
-        assert_eq!(talk.say(true, skew, behind).await, MessageTaken::Done, "{skew}");
+        assert_eq!(talk.say(true, skew, behind).await, MessageStored::Done, "{skew}");
     }
     talk.world.db.clock().advance(Duration::from_millis(9));
     assert!(talk.is_read_from_the_lane().await);

@@ -14,7 +14,7 @@ use domain::{
     MessageId, MessageStatus, OnboardingPlan, Recipient, Rest, RetrySchedule, TemplateId, WorkspaceId,
 };
 use harness::{Fault, TestClock, TestDb, World, trips};
-use store::{ConversationLane, Lease, Leased, MessageTaken, NewMessage, Outbound, Released, Store, Table};
+use store::{ConversationLane, Lease, Leased, MessageStored, NewMessage, Outbound, Released, Store, Table};
 use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(90);
@@ -64,7 +64,7 @@ impl Lanes {
             created_at: TestClock::START,
         };
         let plan = (steps > 0).then_some(plan);
-        let opening = Opening { conversation: conversation.clone(), strangers: vec![], plan };
+        let opening = Opening { conversation: conversation.clone(), new_contacts: vec![], plan };
         world.db.store().open_conversation(&opening, FIRST_DUE, None, "seed").await.unwrap();
         Self { world, conversation }
     }
@@ -90,8 +90,8 @@ impl Lanes {
         let id = MessageId::generate(store.ids());
         let message = draft.message(id, conversation, seq, vec![], store.now());
         let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-        let taken = store.take_message(&new, FIRST_DUE, &format!("take {id}")).await.unwrap();
-        assert_eq!(taken, MessageTaken::Done);
+        let taken = store.store_message(&new, FIRST_DUE, &format!("take {id}")).await.unwrap();
+        assert_eq!(taken, MessageStored::Done);
         id
     }
 
@@ -181,7 +181,7 @@ async fn the_open_work_is_the_plan_and_the_messages_in_order_up_to_the_number_of
     assert_eq!(open.plan.map(|plan| plan.steps_left().collect::<Vec<_>>()), Some(vec![1, 2]));
     assert_eq!((open.entries.len(), open.entries[0].seq, open.entries[0].message), (1, 3, first));
     assert!(!open.more);
-    let Released::Moved(moved) = lanes.release(&leased, Rest::Done).await else { panic!("not moved") };
+    let Released::HasNewWork(moved) = lanes.release(&leased, Rest::Done).await else { panic!("not moved") };
     assert_eq!(lanes.open(&ConversationLane::of(&moved).unwrap()).await, [3, 4]);
 }
 
@@ -324,7 +324,7 @@ async fn a_record_whose_answer_is_lost_is_recognised_in_a_single_write_and_in_a_
 }
 
 async fn undo(lanes: &Lanes, seen: &Outbound, lease: Uuid) -> Option<Outbound> {
-    lanes.store().undo_begin(seen, lease, RETRY_FOR).await.unwrap()
+    lanes.store().take_back_begin(seen, lease, RETRY_FOR).await.unwrap()
 }
 
 #[tokio::test]
@@ -441,7 +441,8 @@ async fn taking_back_a_start_is_recognised_when_the_answer_is_lost() {
             record(&lanes, &before, begun(&lane)).await.unwrap();
         }
         lanes.db().fail("UpdateItem", Fault::AnswerLost, 4);
-        let undone = lanes.store().undo_begin(&before, lane.lease, Duration::from_secs(5)).await.unwrap();
+        let undone =
+            lanes.store().take_back_begin(&before, lane.lease, Duration::from_secs(5)).await.unwrap();
         assert_eq!(undone.unwrap().message, lanes.message(id).await);
         assert_eq!(lanes.message(id).await.progress.calling, None);
     }
@@ -453,7 +454,7 @@ async fn a_lane_is_released_only_if_no_work_was_added_meanwhile() {
     lanes.say("first").await;
     let leased = lanes.leased().await;
     lanes.say("second").await;
-    let Released::Moved(moved) = lanes.release(&leased, Rest::Done).await else { panic!("not moved") };
+    let Released::HasNewWork(moved) = lanes.release(&leased, Rest::Done).await else { panic!("not moved") };
     assert_eq!((moved.lease, lanes.lease().await), (leased.lease, Lease::Held));
     assert_eq!(lanes.release(&moved, Rest::Done).await, Released::Done);
     lanes.db().clock().advance(FIRST_DUE + LEASE);

@@ -14,7 +14,9 @@ use domain::{
 };
 use harness::{Fault, TestClock, TestDb, trips};
 use serde_json::Value;
-use store::{LeadAccepted, LeadRecorded, LeadStep, LeadTraces, Lease, LeasedLead, Store, StoreError, Table};
+use store::{
+    LeadAccepted, LeadDuplicates, LeadRecorded, Lease, LeaseAfter, LeasedLead, Store, StoreError, Table,
+};
 
 mod support;
 use support::{OTHER, WORKSPACE};
@@ -71,8 +73,8 @@ async fn accept(db: &TestDb, lead: &Lead, token: &str) -> LeadAccepted {
     store(db).accept_lead(lead, token, None, DUE).await.unwrap()
 }
 
-async fn traces(db: &TestDb, lead: &Lead, token: &str) -> LeadTraces {
-    store(db).lead_traces(lead.workspace_id, &lead.cellphone, &lead.brand, token).await.unwrap()
+async fn traces(db: &TestDb, lead: &Lead, token: &str) -> LeadDuplicates {
+    store(db).lead_duplicates(lead.workspace_id, &lead.cellphone, &lead.brand, token).await.unwrap()
 }
 
 /// The only row of a kind.
@@ -119,7 +121,7 @@ async fn a_lead_is_stored_with_its_token_its_repeat_row_and_its_place_in_the_due
 async fn traces_are_found_by_number_and_brand_or_by_token_in_their_workspace() {
     let db = TestDb::start().await;
     let first = lead(&db);
-    assert_eq!(traces(&db, &first, "t").await, LeadTraces::default());
+    assert_eq!(traces(&db, &first, "t").await, LeadDuplicates::default());
     accept(&db, &first, "t").await;
     db.forget_calls();
     let found = traces(&db, &first, "t").await;
@@ -140,7 +142,7 @@ async fn traces_are_found_by_number_and_brand_or_by_token_in_their_workspace() {
         assert_eq!(of, same, "{number} {of_brand} {token}");
     }
     let theirs = Lead { workspace_id: OTHER, ..first };
-    assert_eq!(traces(&db, &theirs, "t").await, LeadTraces::default());
+    assert_eq!(traces(&db, &theirs, "t").await, LeadDuplicates::default());
     assert_eq!(accept(&db, &Lead { id: lead(&db).id, ..theirs }, "t").await, LeadAccepted::Done);
 }
 
@@ -175,7 +177,7 @@ async fn an_expired_row_counts_as_absent_while_it_still_exists() {
     assert_eq!(used.unwrap().unwrap().lead, first.id);
 
     db.clock().advance(SECOND);
-    assert_eq!(traces(&db, &first, "t").await, LeadTraces::default());
+    assert_eq!(traces(&db, &first, "t").await, LeadDuplicates::default());
     let second = Lead { created_at: db.store().now(), ..second };
     assert_eq!(accept(&db, &second, "t").await, LeadAccepted::Done);
     let found = traces(&db, &first, "t").await;
@@ -198,7 +200,7 @@ async fn a_lead_that_was_not_sent_is_replaced_once() {
     assert_eq!(accept(&second, "2", first.id).await, LeadAccepted::Done);
     assert_eq!(db.calls()[0].write_units, 8.0, "as much as any lead");
     assert_eq!(accept(&third, "3", first.id).await, LeadAccepted::Repeats(second.id));
-    assert_eq!(traces(&db, &first, "3").await, LeadTraces { repeated: Some(second.id), token: None });
+    assert_eq!(traces(&db, &first, "3").await, LeadDuplicates { repeated: Some(second.id), token: None });
     assert_eq!(store(&db).lead_state(WORKSPACE, second.id).await.unwrap(), Some(LeadState::Queued));
     assert_eq!(store(&db).lead_state(WORKSPACE, third.id).await.unwrap(), None);
     db.clock().advance(DAY + SECOND);
@@ -342,13 +344,13 @@ async fn the_consent_of_a_lead_stays_in_every_state() {
     let (now, store) = (db.store().now(), db.store());
     let begun = held.lead.begun(held.lead.contact, held.lease, now);
     assert_eq!(
-        store.record_lead(&held, &begun, None, LeadStep::Goes, SECOND).await.unwrap(),
+        store.record_lead(&held, &begun, None, LeaseAfter::Kept, SECOND).await.unwrap(),
         LeadRecorded::Done
     );
     stays(LeadState::Sending).await;
     let (failed, _) = begun.not_sent(NotSent::Failed(PartError::of(PartError::NO_LINE)), now);
     assert_eq!(
-        store.record_lead(&held, &failed, None, LeadStep::Left(None), SECOND).await.unwrap(),
+        store.record_lead(&held, &failed, None, LeaseAfter::Released(None), SECOND).await.unwrap(),
         LeadRecorded::Done
     );
     stays(LeadState::Failed).await;
@@ -357,7 +359,7 @@ async fn the_consent_of_a_lead_stays_in_every_state() {
     stays(LeadState::Queued).await;
     let held = leased().await;
     let (suppressed, _) = held.lead.not_sent(NotSent::Suppressed(PartError::of(PartError::OPTED_OUT)), now);
-    store.record_lead(&held, &suppressed, None, LeadStep::Left(None), SECOND).await.unwrap();
+    store.record_lead(&held, &suppressed, None, LeaseAfter::Released(None), SECOND).await.unwrap();
     stays(LeadState::Suppressed).await;
 }
 

@@ -15,7 +15,7 @@ use domain::{
 use harness::{Death, Fault, TestClock, TestDb, World, trips};
 use serde_json::{Value, json};
 use store::{
-    ContactQuery, Created, LeadRecorded, LeadStep, Lease, LeasedLead, OptOut, Replaced, Store, Table,
+    ContactQuery, Created, LeadRecorded, Lease, LeaseAfter, LeasedLead, OptOut, Replaced, Store, Table,
 };
 use uuid::Uuid;
 
@@ -87,7 +87,7 @@ impl Leads {
         let said = word.of(&message, self.store().now());
         let both = said.as_ref().map(|said| (&message, said));
         let rest = next.progress.next_at.map_or(Rest::Done, Rest::Closed);
-        let step = LeadStep::Left(rest.plan(FIRST_DUE, self.store().now()));
+        let step = LeaseAfter::Released(rest.plan(FIRST_DUE, self.store().now()));
         (self.store().record_lead(leased, &next, both, step, RETRY_FOR).await.unwrap(), next)
     }
 
@@ -245,7 +245,8 @@ async fn only_one_of_two_senders_that_assume_the_lease_starts_and_records() {
     assert_eq!((opened, leads.open(&late, None).await.0), (LeadRecorded::Done, LeadRecorded::Lost));
     assert_eq!(leads.record(&late, sent()).await.0, LeadRecorded::Lost);
     let without = late.lead.not_sent(NotSent::Failed(PartError::of("x")), TestClock::START).0;
-    let record = leads.store().record_lead(&late, &without, None, LeadStep::Left(None), RETRY_FOR).await;
+    let record =
+        leads.store().record_lead(&late, &without, None, LeaseAfter::Released(None), RETRY_FOR).await;
     assert_eq!(record.unwrap(), LeadRecorded::Lost);
     assert_eq!((leads.stored().await, leads.opened()), (begun.clone(), OPENED));
     assert_eq!(leads.message().await.status(), MessageStatus::Sending);
@@ -270,7 +271,7 @@ async fn the_start_of_a_call_is_taken_back_whether_it_was_recorded_or_arrives_la
         leads.db().clock().advance(Duration::from_secs(1));
         leads.db().forget_calls();
         let at_once = Rest::Closed(leads.store().now()).plan(Duration::ZERO, leads.store().now());
-        assert!(leads.store().undo_lead_begin(&leased, at_once, RETRY_FOR).await.unwrap());
+        assert!(leads.store().take_back_lead_begin(&leased, at_once, RETRY_FOR).await.unwrap());
         assert_eq!(trips(&leads.db().calls()), 1);
         let stored = leads.stored().await;
         let mut expected = begun.unwrap_or_else(|| leased.lead.clone());
@@ -282,7 +283,8 @@ async fn the_start_of_a_call_is_taken_back_whether_it_was_recorded_or_arrives_la
         // A start that was in flight all that time is refused.
         assert_eq!(leads.open(&leased, None).await.0, LeadRecorded::Lost);
         let late = leased.lead.begun(leased.lead.contact, leased.lease, TestClock::START);
-        let late = leads.store().record_lead(&leased, &late, None, LeadStep::Goes, RETRY_FOR).await.unwrap();
+        let late =
+            leads.store().record_lead(&leased, &late, None, LeaseAfter::Kept, RETRY_FOR).await.unwrap();
         assert_eq!((late, leads.stored().await), (LeadRecorded::Lost, expected.clone()));
         assert_eq!(leads.opened(), if recorded { OPENED } else { [0, 0, 0] });
         assert_eq!(leads.taken().await.lead, expected);
@@ -295,10 +297,10 @@ async fn a_sender_cannot_take_back_the_start_of_another_sender() {
     let late = leads.taken().await;
     leads.db().clock().advance(LEASE + Duration::from_millis(1));
     let mine = leads.begun().await;
-    assert!(!leads.store().undo_lead_begin(&late, None, RETRY_FOR).await.unwrap());
+    assert!(!leads.store().take_back_lead_begin(&late, None, RETRY_FOR).await.unwrap());
     assert_eq!(leads.stored().await, mine.lead);
     leads.db().fail("UpdateItem", Fault::AnswerLost, 4);
-    assert!(leads.store().undo_lead_begin(&mine, None, RETRY_FOR).await.unwrap(), "it is known again");
+    assert!(leads.store().take_back_lead_begin(&mine, None, RETRY_FOR).await.unwrap(), "it is known again");
     assert_eq!(leads.stored().await.progress.calling, None);
 }
 
@@ -335,7 +337,7 @@ async fn a_call_starts_only_once_under_a_lease() {
     let leads = Leads::start().await;
     let leased = leads.begun().await;
     let again = leased.lead.begun(leased.lead.contact, leased.lease, leads.store().now());
-    let record = leads.store().record_lead(&leased, &again, None, LeadStep::Goes, RETRY_FOR).await.unwrap();
+    let record = leads.store().record_lead(&leased, &again, None, LeaseAfter::Kept, RETRY_FOR).await.unwrap();
     assert_eq!((record, leads.stored().await), (LeadRecorded::Lost, leased.lead));
 }
 
@@ -398,7 +400,7 @@ async fn a_message_that_changed_meanwhile_is_stale_and_the_lead_stays_as_it_was(
     let older = Message { version: 7, ..message };
     let both = Some((&older, &said));
     let record =
-        leads.store().record_lead(&leased, &next, both, LeadStep::Left(None), RETRY_FOR).await.unwrap();
+        leads.store().record_lead(&leased, &next, both, LeaseAfter::Released(None), RETRY_FOR).await.unwrap();
     assert_eq!((record, leads.stored().await), (LeadRecorded::Stale, leased.lead));
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use domain::media::{Declared, FileName};
 use domain::{FileType, Media, MediaDigest, MediaId, Timestamp};
 use harness::{Fault, TestDb, trips};
-use store::{Answered, MediaCreated, Once, StoreError, Table};
+use store::{IdempotencyKey, MediaCreated, StoreError, StoredAnswer, Table};
 
 mod support;
 use support::{OTHER, WORKSPACE};
@@ -32,8 +32,8 @@ fn read(media: &Media) -> Media {
     Media { expires_at: media.expires_at.map(to_the_second), ..media.clone() }
 }
 
-fn once(fingerprint: &str) -> Once {
-    Once { route: "files", key_sha256_hex: "5e".repeat(32), fingerprint: fingerprint.to_owned() }
+fn once(fingerprint: &str) -> IdempotencyKey {
+    IdempotencyKey { route: "files", key_sha256_hex: "5e".repeat(32), fingerprint: fingerprint.to_owned() }
 }
 
 async fn create(db: &TestDb, media: &[Media]) {
@@ -112,11 +112,11 @@ async fn a_write_whose_answer_was_lost_is_recognised() {
 async fn for_a_day_an_answered_idempotency_key_returns_its_answer_and_creates_nothing() {
     let db = TestDb::start().await;
     let (first, second, third) = (media(&db), media(&db), media(&db));
-    let make = async |media: &Media, once: &Once, answer: &str| {
+    let make = async |media: &Media, once: &IdempotencyKey, answer: &str| {
         db.store().create_media(std::slice::from_ref(media), Some((once, answer)), "r").await.unwrap()
     };
     assert_eq!(make(&first, &once("body"), "first").await, MediaCreated::Done);
-    let kept = Answered { fingerprint: "body".to_owned(), answer: "first".to_owned() };
+    let kept = StoredAnswer { fingerprint: "body".to_owned(), answer: "first".to_owned() };
     for fingerprint in ["body", "another body"] {
         let answered = make(&second, &once(fingerprint), "second").await;
         assert_eq!(answered, MediaCreated::Answered(kept.clone()), "{fingerprint}");
@@ -138,7 +138,7 @@ async fn twenty_files_with_a_key_are_one_round_trip_and_two_units_each() {
         &[(&all[..1], None, 1.0), (&all[1..2], Some("one"), 4.0), (&all[2..], None, 36.0)];
     for (media, key, units) in rows {
         db.forget_calls();
-        let once = key.map(|key| Once { key_sha256_hex: key.to_owned(), ..once("body") });
+        let once = key.map(|key| IdempotencyKey { key_sha256_hex: key.to_owned(), ..once("body") });
         let kept = once.as_ref().map(|once| (once, "answer"));
         assert_eq!(db.store().create_media(media, kept, "r").await.unwrap(), MediaCreated::Done);
         let calls = db.calls();

@@ -6,7 +6,7 @@ use domain::message::Draft;
 use domain::{Conversation, ConversationStatus, Media, Message, MessageBody, MessageId};
 use harness::{World, trips};
 use serde_json::Value;
-use store::{MessageTaken, NewMessage, StoreError, Table};
+use store::{MessageStored, NewMessage, StoreError, Table};
 
 const FIRST_DUE: Duration = Duration::from_secs(120);
 
@@ -27,8 +27,8 @@ fn alone(message: &Message) -> NewMessage<'_> {
     NewMessage { message, first_references: &[], conversation: None, kept: None }
 }
 
-async fn take(world: &World, new: &NewMessage<'_>) -> Result<MessageTaken, StoreError> {
-    world.db.store().take_message(new, FIRST_DUE, "request").await
+async fn take(world: &World, new: &NewMessage<'_>) -> Result<MessageStored, StoreError> {
+    world.db.store().store_message(new, FIRST_DUE, "request").await
 }
 
 async fn stored(world: &World, message: &Message) -> Option<Message> {
@@ -48,7 +48,7 @@ async fn a_message_is_found_only_in_its_conversation() {
     let (one, other) = (world.conversation(|_| ()).await, world.conversation(|_| ()).await);
     let said = message(&world, &one, 0);
     world.db.forget_calls();
-    assert_eq!(take(&world, &alone(&said)).await.unwrap(), MessageTaken::Done);
+    assert_eq!(take(&world, &alone(&said)).await.unwrap(), MessageStored::Done);
     assert_eq!(trips(&world.db.calls()), 1);
     assert_eq!(stored(&world, &said).await, Some(said.clone()));
     let elsewhere = Message { conversation: other.id, ..said.clone() };
@@ -69,9 +69,9 @@ async fn an_existing_message_was_stored_by_an_earlier_attempt_even_if_it_changed
     let files = [(media, 1_000)];
     let new =
         NewMessage { first_references: &files, conversation: Some((&conversation, &active)), ..alone(&said) };
-    assert_eq!(take(&world, &new).await.unwrap(), MessageTaken::Done);
+    assert_eq!(take(&world, &new).await.unwrap(), MessageStored::Done);
     let later = message(&world, &conversation, 1);
-    assert_eq!(take(&world, &alone(&later)).await.unwrap(), MessageTaken::Done);
+    assert_eq!(take(&world, &alone(&later)).await.unwrap(), MessageStored::Done);
     let sent = world.db.client().update_item().table_name(world.db.table(Table::Messages));
     let sent = sent
         .set_key(Some(
@@ -86,7 +86,7 @@ async fn an_existing_message_was_stored_by_an_earlier_attempt_even_if_it_changed
         .expression_attribute_values(":sender", aws_sdk_dynamodb::types::AttributeValue::S("sender".into()));
     sent.send().await.unwrap();
     let before = rows(&world);
-    assert_eq!(take(&world, &new).await.unwrap(), MessageTaken::Done);
+    assert_eq!(take(&world, &new).await.unwrap(), MessageStored::Done);
     assert_eq!(rows(&world), before);
 }
 
@@ -96,7 +96,7 @@ async fn a_message_gets_another_number_once_and_then_is_stale() {
     let conversation = world.conversation(|_| ()).await;
     for after in 0..3 {
         let said = message(&world, &conversation, after);
-        assert_eq!(take(&world, &alone(&said)).await.unwrap(), MessageTaken::Done);
+        assert_eq!(take(&world, &alone(&said)).await.unwrap(), MessageStored::Done);
     }
     let late = message(&world, &conversation, 0);
     let before = rows(&world);
@@ -111,16 +111,16 @@ async fn a_message_gets_another_number_once_and_then_is_stale() {
             tokio::task::yield_now().await;
         }
         let said = message(&world, &conversation, 3);
-        assert_eq!(take(&world, &alone(&said)).await.unwrap(), MessageTaken::Done);
+        assert_eq!(take(&world, &alone(&said)).await.unwrap(), MessageStored::Done);
         drop(held);
     };
     let new = alone(&late);
     let (taken, ()) = tokio::join!(take(&world, &new), second);
-    assert_eq!(taken.unwrap(), MessageTaken::Stale);
+    assert_eq!(taken.unwrap(), MessageStored::Stale);
     assert_eq!(stored(&world, &late).await, None);
     assert_eq!(rows(&world).len(), before.len() + 2, "the other's message and entry");
 
-    assert_eq!(take(&world, &new).await.unwrap(), MessageTaken::Done);
+    assert_eq!(take(&world, &new).await.unwrap(), MessageStored::Done);
     assert_eq!(stored(&world, &late).await.unwrap().seq, 5);
 }
 
@@ -137,14 +137,14 @@ async fn a_message_is_stale_if_its_conversation_or_a_file_changed_since_it_was_r
     let unknown = Media { id: domain::MediaId::generate(world.db.store().ids()), ..media.clone() };
     let before = rows(&world);
     let changed = NewMessage { conversation: Some((&newer, &newest)), ..alone(&said) };
-    assert_eq!(take(&world, &changed).await.unwrap(), MessageTaken::Stale);
+    assert_eq!(take(&world, &changed).await.unwrap(), MessageStored::Stale);
     let gone = [(unknown, 1_000)];
     let without = NewMessage { first_references: &gone, ..alone(&said) };
-    assert_eq!(take(&world, &without).await.unwrap(), MessageTaken::Stale);
+    assert_eq!(take(&world, &without).await.unwrap(), MessageStored::Stale);
     world.db.clock().advance(Media::KEPT + Duration::from_secs(1));
     let expired = [(media, 1_000)];
     let late = NewMessage { first_references: &expired, ..alone(&said) };
-    assert_eq!(take(&world, &late).await.unwrap(), MessageTaken::Stale);
+    assert_eq!(take(&world, &late).await.unwrap(), MessageStored::Stale);
     assert_eq!(rows(&world), before);
 }
 

@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use domain::lane::DuePlan;
-use domain::{LaneId, LaneKind, Rest, Timestamp, Track, causes};
+use domain::{LaneId, LaneKind, Rest, Timestamp, Track, error_chain};
 use lambda_runtime::Context;
-use queue::{Outcome, Queues, Time, Wake, WrongTime};
+use queue::{BudgetError, InvocationBudget, Outcome, Queues, Wake};
 use store::{LaneState, Lease, Leased, Released, Store, StoreError};
 
 /// Executes the visits of lanes of one kind.
@@ -26,16 +26,16 @@ pub trait Visitor {
     const KIND: LaneKind;
 
     /// Works in a lane until no work is left, all remaining work waits, or the time is up.
-    fn visit(&self, lane: &mut Leased) -> impl Future<Output = Result<Left, StoreError>>;
+    fn visit(&self, lane: &mut Leased) -> impl Future<Output = Result<VisitEnd, StoreError>>;
 }
 
 /// How a visit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum VisitEnd {
     /// The visitor still has the lease. The loop releases the lane with this rest.
     Rest(Rest),
     /// The visitor's last write also released the lane, with this plan for the next visit.
-    Given(Option<DuePlan>),
+    Released(Option<DuePlan>),
     /// Another visitor holds the lane, so the lease must have expired.
     Lost,
 }
@@ -52,7 +52,7 @@ pub struct Rules {
 }
 
 /// The context of the visits of one invocation.
-pub struct Shift<'a> {
+pub struct VisitLoop<'a> {
     /// The store in which lanes are leased and released.
     pub store: &'a Store,
     /// Where the next visits are queued.
@@ -60,7 +60,7 @@ pub struct Shift<'a> {
     /// The deployment's settings.
     pub rules: Rules,
     /// The time budget of the invocation.
-    pub time: Time,
+    pub budget: InvocationBudget,
 }
 
 /// A visitor that is early by at most this time waits. The delay of its message was measured by another
@@ -69,7 +69,7 @@ const MAX_SHORT_WAIT: Duration = Duration::from_secs(2);
 /// The delay until the next visit after a visit failed for an internal reason.
 const DELAY_AFTER_FAILURE: Duration = Duration::from_secs(30);
 
-impl<'a> Shift<'a> {
+impl<'a> VisitLoop<'a> {
     /// Starts the visits of an invocation. Returns an error if the deadline leaves no time for a call, or is
     /// further away than the end of a lease.
     pub fn begin(
@@ -77,10 +77,10 @@ impl<'a> Shift<'a> {
         queues: &'a Queues,
         rules: Rules,
         context: &Context,
-    ) -> Result<Self, WrongTime> {
+    ) -> Result<Self, BudgetError> {
         let deadline = Timestamp::from_millis(i64::try_from(context.deadline).unwrap_or(i64::MAX));
-        let time = Time::until(deadline, store.now(), rules.longest, rules.lease)?;
-        Ok(Self { store, queues, rules, time })
+        let budget = InvocationBudget::until(deadline, store.now(), rules.longest, rules.lease)?;
+        Ok(Self { store, queues, rules, budget })
     }
 
     /// Visits the lanes of a batch, all at the same time; no lane waits for another. SQS delivers the message
@@ -95,7 +95,7 @@ impl<'a> Shift<'a> {
             }
             self.visit(visitor, lane).await
         };
-        queue::drive(event, |body| queue::read(V::KIND, body), work).await
+        queue::process_batch(event, |body| queue::read(V::KIND, body), work).await
     }
 
     async fn visit<V: Visitor>(&self, visitor: &V, lane: LaneId) -> Outcome {
@@ -130,12 +130,12 @@ impl<'a> Shift<'a> {
                 }
             };
             let rest = match left {
-                Left::Rest(rest) => rest,
-                Left::Given(plan) => {
+                VisitEnd::Rest(rest) => rest,
+                VisitEnd::Released(plan) => {
                     self.queue_next_visit(&leased, plan).await;
                     return Ok(());
                 }
-                Left::Lost => {
+                VisitEnd::Lost => {
                     tracing::warn!(lane = %leased.lane, "lane lost to another worker");
                     return Ok(());
                 }
@@ -151,7 +151,7 @@ impl<'a> Shift<'a> {
                     self.queue_next_visit(&leased, plan).await;
                     return Ok(());
                 }
-                Released::Moved(moved) => leased = *moved,
+                Released::HasNewWork(moved) => leased = *moved,
                 Released::Lost => {
                     tracing::warn!(lane = %leased.lane, "lane lost to another worker");
                     return Ok(());
@@ -164,7 +164,7 @@ impl<'a> Shift<'a> {
     fn short_wait(&self, rest: Rest) -> Option<Duration> {
         let (Rest::Waits(at) | Rest::Closed(at)) = rest else { return None };
         let short_wait = at.since(self.store.now());
-        (short_wait > Duration::ZERO && short_wait <= MAX_SHORT_WAIT && self.time.may_begin(at))
+        (short_wait > Duration::ZERO && short_wait <= MAX_SHORT_WAIT && self.budget.may_begin(at))
             .then_some(short_wait)
     }
 
@@ -173,7 +173,7 @@ impl<'a> Shift<'a> {
     async fn postpone(&self, leased: &Leased) {
         let rest = Rest::Closed(self.store.now().plus(DELAY_AFTER_FAILURE));
         if let Err(error) = self.store.release_lane(leased, rest, self.rules.rescue).await {
-            tracing::warn!(lane = %leased.lane, cause = causes(&error), "lane not released, left to the end of its lease");
+            tracing::warn!(lane = %leased.lane, cause = error_chain(&error), "lane not released, left to the end of its lease");
         }
     }
 
@@ -186,7 +186,7 @@ impl<'a> Shift<'a> {
             LaneState::Conversation(_) | LaneState::Lead(_) => Track::Fast,
         };
         if let Err(error) = self.queues.enqueue(&[Wake { lane: leased.lane, track, after }]).await {
-            let cause = causes(&error);
+            let cause = error_chain(&error);
             tracing::warn!(lane = %leased.lane, cause, "next visit not queued, left to the sweeper");
         }
     }

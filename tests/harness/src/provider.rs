@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use provider::{Call, Ending, Outgoing, Provider, Sent};
+use provider::{Call, CallOutcome, Outgoing, Provider, Sent};
 use tokio::sync::{Barrier, Notify};
 
 use crate::TestClock;
@@ -23,7 +23,7 @@ struct State {
 /// The reaction to one call. The call is recorded before the reaction starts.
 pub enum Reaction {
     /// Ends with this outcome. An accepted call gets a message id.
-    Ends(Ending),
+    Ends(CallOutcome),
     /// Accepts the call, but returns no message id, which the provider's rules do not allow.
     AcceptsNamelessly,
     /// Panics in the sender's process.
@@ -32,9 +32,9 @@ pub enum Reaction {
     Hangs(Arc<Notify>),
     /// Waits at the barrier twice and then ends with this outcome. Between the two waits the test knows that the call
     /// is in progress.
-    Meets(Arc<Barrier>, Ending),
+    Meets(Arc<Barrier>, CallOutcome),
     /// Advances the clock by this time and then ends with this outcome.
-    Takes(Arc<TestClock>, Duration, Ending),
+    Takes(Arc<TestClock>, Duration, CallOutcome),
 }
 
 /// A recorded call.
@@ -65,13 +65,13 @@ impl Called {
 }
 
 /// The provider accepted the message.
-pub const ACCEPTED: Ending = Ending::Answered { status: 200, code: None };
+pub const ACCEPTED: CallOutcome = CallOutcome::Answered { status: 200, code: None };
 /// The provider received the call and did not answer.
-pub const NO_ANSWER: Ending = Ending::NoAnswer;
+pub const NO_ANSWER: CallOutcome = CallOutcome::NoAnswer;
 
 /// The provider answered with this status and this error code of the Graph API.
-pub fn answered(status: u16, code: u32) -> Ending {
-    Ending::Answered { status, code: Some(code) }
+pub fn answered(status: u16, code: u32) -> CallOutcome {
+    CallOutcome::Answered { status, code: Some(code) }
 }
 
 impl TestProvider {
@@ -86,7 +86,7 @@ impl TestProvider {
     }
 
     /// Plans that the next call without a plan ends with this outcome.
-    pub fn ends(&self, ending: Ending) -> &Self {
+    pub fn ends(&self, ending: CallOutcome) -> &Self {
         self.then(Reaction::Ends(ending))
     }
 
@@ -152,7 +152,7 @@ impl Provider for TestProvider {
         }
     }
 
-    fn afresh(&self) -> Self {
+    fn with_new_connections(&self) -> Self {
         self.state().beginnings += 1;
         self.clone()
     }

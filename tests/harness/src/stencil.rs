@@ -96,7 +96,7 @@ mod tests {
         let stencilled = stencil.rows(&other);
 
         let before = world.db.rows(Table::Conversations);
-        let opening = Opening { conversation: other, strangers: vec![], plan: None };
+        let opening = Opening { conversation: other, new_contacts: vec![], plan: None };
         world.db.store().open_conversation(&opening, Duration::ZERO, None, "seed").await.unwrap();
         let mut written = world.db.rows(Table::Conversations);
         written.retain(|row| !before.contains(row));

@@ -337,7 +337,7 @@ impl World {
             done: 0,
             created_at: conversation.created_at,
         });
-        let opening = Opening { conversation, strangers: vec![], plan };
+        let opening = Opening { conversation, new_contacts: vec![], plan };
         let opened = store.open_conversation(&opening, Duration::ZERO, None, "seed").await;
         assert_eq!(done(opened), Opened::Done);
         opening.conversation

@@ -11,7 +11,7 @@ use domain::{
 };
 use futures::{StreamExt, TryStreamExt};
 use serde::Serialize;
-use store::{DeliveryFilter, FreshKey};
+use store::{DeliveryFilter, HomeKey};
 
 use crate::arguments::{InWorkspace, delivery_id, moment};
 use crate::jobs::{Waiting, Wanted};
@@ -166,7 +166,7 @@ impl List {
         console: &Console,
         (slot, endpoint): &Listed,
         state: Option<DeliveryState>,
-        after: Option<(FreshKey, EndpointId)>,
+        after: Option<(HomeKey, EndpointId)>,
     ) -> Result<Vec<(Delivery, DeliveryView)>, Refusal> {
         let endpoint = endpoint.as_ref();
         let states = match state {
@@ -205,10 +205,10 @@ impl List {
 }
 
 /// The position of a delivery in its slot.
-async fn place_of(console: &Console, workspace: WorkspaceId, id: DeliveryId) -> Result<FreshKey, Refusal> {
+async fn place_of(console: &Console, workspace: WorkspaceId, id: DeliveryId) -> Result<HomeKey, Refusal> {
     let event = console.store.recorded_event(workspace, id.event).await?;
     let event = event.filter(|event| event.slots.iter().any(|slot| slot.endpoint == id.endpoint));
-    event.map(|event| FreshKey { at: event.at, event: event.id }).ok_or(Refusal::UnknownDelivery(id))
+    event.map(|event| HomeKey { at: event.at, event: event.id }).ok_or(Refusal::UnknownDelivery(id))
 }
 
 /// The stored states that are shown as this state.

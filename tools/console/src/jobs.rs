@@ -19,7 +19,7 @@ use domain::{Delivery, DeliveryId, Job, JobId, JobKind, JobState, LaneId, Slot, 
 use futures::future::try_join_all;
 use queue::Wake;
 use serde::Serialize;
-use store::{LaneJob, Told};
+use store::{LaneJob, TellResult};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
@@ -126,7 +126,7 @@ impl Wanted {
             }
         };
         let ask = async |slot: Slot| {
-            let asked = store.ask_for_job(&Job::new(self.id, slot, kind, at), FIRST_DUE).await?;
+            let asked = store.request_job(&Job::new(self.id, slot, kind, at), FIRST_DUE).await?;
             Ok::<_, Refusal>((slot, asked))
         };
         let mut told = vec![];
@@ -163,7 +163,7 @@ fn named(name: &str) -> JobId {
 
 /// Queues the lanes that need a wake-up. Returns the number of messages that the queue did not accept. The sweeper
 /// wakes those lanes later.
-pub(crate) async fn wake(console: &Console, told: &[(Slot, Told)]) -> usize {
+pub(crate) async fn wake(console: &Console, told: &[(Slot, TellResult)]) -> usize {
     let wakes: Vec<Wake> =
         told.iter().filter_map(|(slot, told)| Some(Wake::now(LaneId::Webhook(*slot), told.wake?))).collect();
     if wakes.is_empty() {

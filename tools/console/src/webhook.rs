@@ -10,7 +10,7 @@ use domain::{
 use edge::view;
 use futures::future::try_join_all;
 use serde::Serialize;
-use store::{FreshKey, NewEvent};
+use store::{HomeKey, NewEvent};
 
 use crate::arguments::{InWorkspace, moment};
 use crate::jobs::{AskedView, FIRST_DUE, JobView, Waiting, Wanted, cancel, wake};
@@ -384,7 +384,7 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     let (id, slot) = (event.id, endpoint.slot_of(event.id));
     let new = NewEvent { event, request: None, body, slots: vec![slot] };
     store.record_events(&[new]).await.into_iter().collect::<Result<(), _>>()?;
-    let told = store.tell_webhook_lane(slot, FreshKey { at: now, event: id }, FIRST_DUE).await?;
+    let told = store.tell_webhook_lane(slot, HomeKey { at: now, event: id }, FIRST_DUE).await?;
     let mut unqueued = wake(console, &[(slot, told)]).await;
     if store.endpoint_pace(slot).await?.open_until.is_some_and(|until| now < until) {
         // An endpoint whose circuit is open is called early only if an operator requests it.

@@ -6,7 +6,7 @@ use tokio::process::Command;
 
 use crate::Problem;
 use crate::checkout::Checkout;
-use crate::group::Group;
+use crate::process_group::ProcessGroup;
 use crate::progress::Progress;
 
 /// Builds every program of the workspace. A build of fewer packages would select fewer features and compile the
@@ -19,7 +19,7 @@ pub(crate) async fn functions_and_console(progress: &Progress, checkout: &Checko
         .current_dir(checkout.root())
         .stdout(Stdio::null());
     let status =
-        Group::status(&mut command).await.map_err(|error| Problem::of("cargo cannot start", error))?;
+        ProcessGroup::status(&mut command).await.map_err(|error| Problem::of("cargo cannot start", error))?;
     if !status.success() {
         return Err(Problem::new("The functions cannot be built: see cargo's errors above."));
     }

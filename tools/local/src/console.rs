@@ -10,7 +10,7 @@ use tokio::process::Command;
 use crate::Problem;
 use crate::checkout::{Checkout, cannot_write};
 use crate::emulator::{ACCESS_KEY, REGION, SECRET_KEY};
-use crate::group::Group;
+use crate::process_group::ProcessGroup;
 use crate::simulator::Receiver;
 
 /// A script that runs the console with this stack's settings. People and programs use the same script.
@@ -59,7 +59,7 @@ impl Console {
         let mut command = Command::new(&self.script);
         command.arg("--json").args(arguments);
         let what = || format!("The demo cannot be provisioned: console {}", arguments.join(" "));
-        let output = Group::output(&mut command).await.map_err(|error| Problem::of(&what(), error))?;
+        let output = ProcessGroup::output(&mut command).await.map_err(|error| Problem::of(&what(), error))?;
         if !output.status.success() {
             let reason = String::from_utf8_lossy(&output.stderr);
             return Err(Problem::of(&what(), reason.trim()));

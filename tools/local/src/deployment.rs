@@ -9,8 +9,8 @@ use tokio::process::Command;
 use crate::Problem;
 use crate::checkout::Checkout;
 use crate::emulator::{ACCESS_KEY, REGION, SECRET_KEY};
-use crate::group::Group;
 use crate::options::Options;
+use crate::process_group::ProcessGroup;
 use crate::progress::{Progress, Step};
 use crate::simulator::{Captcha, Provider, Receiver};
 
@@ -59,8 +59,8 @@ pub(crate) async fn deploy(
 ) -> Result<Urls, Problem> {
     let step = progress.step("Deploying template.yaml");
     let mut command = command(checkout, emulator_url, deployment);
-    let mut group =
-        Group::spawn(&mut command).map_err(|error| Problem::of("The deployment cannot start", error))?;
+    let mut group = ProcessGroup::spawn(&mut command)
+        .map_err(|error| Problem::of("The deployment cannot start", error))?;
     let (said, printed) = streams(&mut group, &step).await;
     if !group.wait().await.is_ok_and(|status| status.success()) {
         return Err(Problem::new(format!("The template cannot be deployed: {}", said.trim_end())));
@@ -99,7 +99,7 @@ fn command(checkout: &Checkout, emulator_url: &str, deployment: &Deployment) -> 
 }
 
 /// Shows the lines of standard error while the program runs. Returns standard error and standard output.
-async fn streams(group: &mut Group, step: &Step) -> (String, String) {
+async fn streams(group: &mut ProcessGroup, step: &Step) -> (String, String) {
     let Some(child) = group.child() else { return Default::default() };
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let printed = async {

@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::Problem;
 use crate::checkout::{Checkout, cannot_write};
-use crate::group::Group;
+use crate::process_group::ProcessGroup;
 
 pub(crate) const REGION: &str = "us-east-1";
 /// The emulator's root credentials. They are valid nowhere else.
@@ -25,7 +25,7 @@ const LONGEST_START: Duration = Duration::from_secs(60);
 /// this process is killed, the launcher's standard input closes and the launcher ends itself.
 #[derive(Debug)]
 pub(crate) struct Emulator {
-    group: Group,
+    group: ProcessGroup,
     /// The launcher's standard input, held open. It is not left in the `Child`, because waiting for a child closes
     /// its standard input.
     _lifeline: Option<ChildStdin>,
@@ -38,8 +38,8 @@ impl Emulator {
         forget_logs(checkout)?;
         let url = format!("http://127.0.0.1:{port}");
         let mut command = command(checkout, port, &url)?;
-        let mut group =
-            Group::spawn(&mut command).map_err(|error| Problem::of("The emulator cannot start", error))?;
+        let mut group = ProcessGroup::spawn(&mut command)
+            .map_err(|error| Problem::of("The emulator cannot start", error))?;
         let lifeline = group.child().and_then(|child| child.stdin.take());
         let mut emulator =
             Self { group, _lifeline: lifeline, url, log: checkout.path_text("logs/emulator.log") };

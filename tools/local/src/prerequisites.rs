@@ -3,7 +3,7 @@
 use tokio::process::Command;
 
 use crate::Problem;
-use crate::group::Group;
+use crate::process_group::ProcessGroup;
 
 /// Python checks itself. The exit status says what is missing.
 const PYTHON_CHECK: &str = "\
@@ -37,5 +37,5 @@ pub(crate) async fn check(builds: bool) -> Result<(), Problem> {
 async fn status(program: &str, arguments: &[&str]) -> Option<i32> {
     let mut command = Command::new(program);
     command.args(arguments);
-    Group::output(&mut command).await.ok()?.status.code()
+    ProcessGroup::output(&mut command).await.ok()?.status.code()
 }

@@ -9,7 +9,7 @@ use tokio::process::Command;
 
 use crate::Problem;
 use crate::checkout::{Checkout, cannot_write};
-use crate::group::Group;
+use crate::process_group::ProcessGroup;
 use crate::progress::{Progress, Step};
 
 const REQUIREMENTS: &str = "tools/local/requirements.txt";
@@ -47,8 +47,9 @@ fn lock(checkout: &Checkout) -> Result<File, Problem> {
 async fn make(folder: &Path) -> Result<(), Problem> {
     let mut command = Command::new("python3");
     command.args(["-m", "venv", "--clear"]).arg(folder);
-    let output =
-        Group::output(&mut command).await.map_err(|error| Problem::of("python3 cannot start", error))?;
+    let output = ProcessGroup::output(&mut command)
+        .await
+        .map_err(|error| Problem::of("python3 cannot start", error))?;
     if output.status.success() {
         return Ok(());
     }
@@ -76,7 +77,8 @@ async fn install(checkout: &Checkout, step: &Step) -> Result<(), Problem> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit());
-    let mut group = Group::spawn(&mut command).map_err(|error| Problem::of("pip cannot start", error))?;
+    let mut group =
+        ProcessGroup::spawn(&mut command).map_err(|error| Problem::of("pip cannot start", error))?;
     let mut kept = tokio::fs::File::create(&log).await.map_err(|error| cannot_write(&log, error))?;
     if let Some(printed) = group.child().and_then(|child| child.stdout.take()) {
         let mut lines = BufReader::new(printed).lines();

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use domain::sending::Progress;
 use domain::{LeadState, MessageStatus, Timestamp};
 use harness::{Fault, TestClock};
-use provider::Ending;
+use provider::CallOutcome;
 
 use crate::{FIRST_DUE, INTERRUPTED, LEASE, SENT, Sender, failed, said, secs, task, unknown};
 use harness::{ACCEPTED, NO_ANSWER, Reaction, answered};
 
-const THROTTLED: Ending = Ending::Answered { status: 429, code: Some(130_429) };
-const NOT_TAKEN: Ending = Ending::NeverConnected;
+const THROTTLED: CallOutcome = CallOutcome::Answered { status: 429, code: Some(130_429) };
+const NOT_TAKEN: CallOutcome = CallOutcome::NeverConnected;
 
 fn after(seconds: u64) -> Timestamp {
     TestClock::START.plus(secs(seconds))
@@ -23,11 +23,11 @@ async fn each_call_outcome_sets_the_state_of_lead_and_message() {
         (ACCEPTED, SENT),
         (answered(400, 131_026), failed("131026")),
         (answered(404, 132_001), failed("132001")),
-        (Ending::Answered { status: 401, code: None }, failed("HTTP_401")),
-        (Ending::Answered { status: 302, code: None }, failed("HTTP_302")),
+        (CallOutcome::Answered { status: 401, code: None }, failed("HTTP_401")),
+        (CallOutcome::Answered { status: 302, code: None }, failed("HTTP_302")),
         (NO_ANSWER, unknown("NO_ANSWER")),
         (answered(500, 99), unknown("NO_ANSWER")),
-        (Ending::Answered { status: 502, code: None }, unknown("NO_ANSWER")),
+        (CallOutcome::Answered { status: 502, code: None }, unknown("NO_ANSWER")),
     ] {
         let sender = Sender::start().await;
         let id = sender.lead().await;
@@ -138,7 +138,7 @@ async fn throttling_counts_no_failure_and_its_waits_grow_up_to_the_last() {
         (5, THROTTLED),
         (10, answered(400, 4)),
         (30, answered(400, 80_007)),
-        (60, Ending::Answered { status: 429, code: None }),
+        (60, CallOutcome::Answered { status: 429, code: None }),
         (300, THROTTLED),
         (300_u64, THROTTLED),
     ] {

@@ -3,7 +3,7 @@
 use domain::lead::LeadName;
 use domain::{Cellphone, Contact, Email, LeadState, PersonName};
 use harness::{Fault, TestClock};
-use provider::{Ending, Outgoing};
+use provider::{CallOutcome, Outgoing};
 use store::{Replaced, Table};
 
 use crate::{PHONE, SENT, Sender, failed, secs, task};
@@ -184,7 +184,7 @@ async fn the_message_goes_to_the_number_of_the_consent_even_if_it_changed_hands(
     let sender = Sender::start().await;
     let before = holder(&sender, |contact| contact.first_name = name("María")).await;
     let id = sender.lead().await;
-    sender.provider.ends(Ending::NeverConnected);
+    sender.provider.ends(CallOutcome::NeverConnected);
     sender.wake(id).await;
     let moved = Cellphone::parse("+12025550199").ok();
     let next = Contact { cellphone: moved, version: 2, ..before.clone() };

@@ -2,7 +2,7 @@
 
 use domain::{Cellphone, LeadId, LeadState};
 use harness::Death;
-use provider::Ending;
+use provider::CallOutcome;
 use store::Table;
 
 use crate::{FIRST_DUE, INTERRUPTED, LEASE, PHONE, SENT, Sender, said, secs, unknown};
@@ -92,7 +92,7 @@ async fn with_a_contact_whose_blanks_are_filled() {
 async fn at_a_retry() {
     at_each_call(async |sender| {
         let id = sender.lead().await;
-        sender.provider.ends(Ending::NeverConnected);
+        sender.provider.ends(CallOutcome::NeverConnected);
         sender.wake(id).await;
         sender.world.db.clock().advance(secs(30));
         id

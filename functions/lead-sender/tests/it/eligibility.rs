@@ -4,7 +4,7 @@ use domain::conversation::ConversationChange;
 use domain::settings::template::{Source, Variable};
 use domain::{Conversation, ConversationStatus, LeadState, Secret, TemplateId};
 use harness::World;
-use provider::{Ending, Outgoing};
+use provider::{CallOutcome, Outgoing};
 use store::{Changed, OptOut, Table};
 
 use crate::{LINE, PHONE, SENT, Sender, failed, of_contact, said, secs, suppressed};
@@ -105,7 +105,7 @@ async fn a_change_between_two_tries_counts_and_the_message_shows_it() {
     for meanwhile in ALL {
         let sender = Sender::start().await;
         let id = sender.lead().await;
-        sender.provider.ends(Ending::NeverConnected);
+        sender.provider.ends(CallOutcome::NeverConnected);
         sender.wake(id).await;
         sender.sqs.take();
         meanwhile.happens(&sender).await;
@@ -155,7 +155,7 @@ async fn a_template_of_another_workspace_does_not_exist() {
 async fn a_message_keeps_its_template_and_line_when_the_settings_change() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
-    sender.provider.ends(Ending::NeverConnected);
+    sender.provider.ends(CallOutcome::NeverConnected);
     sender.wake(id).await;
     let other = sender.world.template(|template| template.name = "other".to_owned()).await;
     sender.change_capture(|capture| capture.template = Some(other.id)).await;
@@ -172,14 +172,14 @@ async fn a_message_keeps_its_template_and_line_when_the_settings_change() {
 async fn a_conversation_blocked_between_two_tries_gets_no_message() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
-    sender.provider.ends(Ending::NeverConnected);
+    sender.provider.ends(CallOutcome::NeverConnected);
     sender.wake(id).await;
     sender.sqs.take();
     let lead = sender.stored(id).await;
     let conversation = sender.store().conversation(lead.workspace_id, lead.conversation).await;
     let conversation = conversation.unwrap().unwrap();
     let blocked = Conversation { version: 2, status: ConversationStatus::Blocked, ..conversation.clone() };
-    let change = ConversationChange { conversation: blocked, strangers: vec![] };
+    let change = ConversationChange { conversation: blocked, new_contacts: vec![] };
     let changed = sender.store().change_conversation(&conversation, &change, "block").await;
     assert_eq!(changed.unwrap(), Changed::Done);
     sender.world.db.clock().advance(secs(30));

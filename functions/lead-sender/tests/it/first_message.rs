@@ -12,7 +12,7 @@ use domain::{
 use harness::{TestClock, World, context, fixture, trips};
 use lambda_runtime::LambdaEvent;
 use provider::Outgoing;
-use store::{ContactQuery, ConversationLane, Lease, MessageTaken, NewMessage, Released, Table};
+use store::{ContactQuery, ConversationLane, Lease, MessageStored, NewMessage, Released, Table};
 
 use crate::{FIRST_DUE, LEASE, LINE, PHONE, SENT, Sender, secs};
 use harness::Called;
@@ -136,7 +136,7 @@ async fn the_next_message_gets_the_second_number_and_is_the_only_open_one() {
     };
     let message = draft.message(MessageId::generate(store.ids()), &conversation, seq, vec![], store.now());
     let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-    assert_eq!(store.take_message(&new, FIRST_DUE, "take").await.unwrap(), MessageTaken::Done);
+    assert_eq!(store.store_message(&new, FIRST_DUE, "take").await.unwrap(), MessageStored::Done);
     assert_eq!(seq, 2);
     let entries = store.open_in(&ConversationLane::of(&lease().await).unwrap()).await.unwrap().entries;
     assert_eq!(entries.iter().map(|entry| (entry.seq, entry.message)).collect::<Vec<_>>(), [(2, message.id)]);

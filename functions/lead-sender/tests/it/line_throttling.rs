@@ -3,12 +3,12 @@
 use domain::sending::End;
 use domain::{BrandId, ChannelId, LeadState, LineThrottle, Timestamp};
 use harness::{TestClock, answered};
-use provider::Ending;
+use provider::CallOutcome;
 use store::Table;
 
 use crate::{FIRST_DUE, LINE, PHONE, SENT, Sender, secs};
 
-const THROTTLED: Ending = Ending::Answered { status: 429, code: Some(130_429) };
+const THROTTLED: CallOutcome = CallOutcome::Answered { status: 429, code: Some(130_429) };
 
 fn after(seconds: u64) -> Timestamp {
     TestClock::START.plus(secs(seconds))

@@ -61,7 +61,7 @@ async fn a_lead_in_any_other_state_is_not_retried() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     assert!(sender.try_again(id).await.is_none(), "QUEUED");
-    sender.provider.ends(provider::Ending::NeverConnected);
+    sender.provider.ends(provider::CallOutcome::NeverConnected);
     sender.wake(id).await;
     assert!(sender.try_again(id).await.is_none(), "SENDING");
     sender.world.db.clock().advance(secs(30));
@@ -108,7 +108,7 @@ async fn two_concurrent_operators_cause_one_retry() {
 async fn the_retry_schedule_of_a_day_starts_again() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
-    sender.provider.ends(NO_ANSWER).ends(provider::Ending::NeverConnected);
+    sender.provider.ends(NO_ANSWER).ends(provider::CallOutcome::NeverConnected);
     sender.wake(id).await;
     let later = Timestamp::from_millis(TestClock::START.as_millis() + 3 * 86_400_000);
     sender.world.db.clock().set(later);

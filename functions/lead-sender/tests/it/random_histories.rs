@@ -8,7 +8,7 @@ use domain::{Cellphone, Contact, LeadId, LeadState, PersonName};
 use harness::{Death, Fault};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use provider::{Call, Ending, Meaning, Provider, Sent, meaning};
+use provider::{Call, CallOutcome, Meaning, Provider, Sent, meaning};
 use store::Table;
 
 use crate::{Sender, said, secs, task};
@@ -18,9 +18,9 @@ use crate::{Sender, said, secs, task};
 enum Happens {
     /// A sender processes a lead, and may die at one of its calls. Provider calls have these outcomes, and then
     /// succeed.
-    Wake { lead: usize, dies: Option<(usize, bool)>, endings: Vec<Ending> },
+    Wake { lead: usize, dies: Option<(usize, bool)>, endings: Vec<CallOutcome> },
     /// One batch has the queue messages of all leads, one of them twice. Another batch runs concurrently.
-    Storm { twice: usize, endings: Vec<Ending> },
+    Storm { twice: usize, endings: Vec<CallOutcome> },
     /// The database fails this number of times.
     Fails { lead: usize, operation: &'static str, fault: Fault, times: usize },
     /// Someone creates a contact with a lead's number, or gives it a name.
@@ -37,11 +37,11 @@ enum Happens {
 
 const PHONES: [&str; 3] = ["+12025550101", "+12025550102", "+12025550103"];
 
-fn endings() -> impl Strategy<Value = Vec<Ending>> {
-    let answered = |status, code| Ending::Answered { status, code };
+fn endings() -> impl Strategy<Value = Vec<CallOutcome>> {
+    let answered = |status, code| CallOutcome::Answered { status, code };
     let ending = prop::sample::select(vec![
-        Ending::NeverConnected,
-        Ending::NoAnswer,
+        CallOutcome::NeverConnected,
+        CallOutcome::NoAnswer,
         answered(200, None),
         answered(429, Some(130_429)),
         answered(400, Some(131_056)),
@@ -78,8 +78,8 @@ struct Remembers(Arc<Mutex<Memory>>);
 
 #[derive(Default)]
 struct Memory {
-    next: Vec<Ending>,
-    calls: Vec<(String, Option<Ending>)>,
+    next: Vec<CallOutcome>,
+    calls: Vec<(String, Option<CallOutcome>)>,
 }
 
 impl Provider for Remembers {
@@ -87,7 +87,7 @@ impl Provider for Remembers {
         let (number, ending) = {
             let mut memory = self.0.lock().unwrap();
             memory.calls.push((call.to.as_str().to_owned(), None));
-            let ending = memory.next.pop().unwrap_or(Ending::Answered { status: 200, code: None });
+            let ending = memory.next.pop().unwrap_or(CallOutcome::Answered { status: 200, code: None });
             (memory.calls.len() - 1, ending)
         };
         tokio::task::yield_now().await;
@@ -96,7 +96,7 @@ impl Provider for Remembers {
         Sent { ending, message_id }
     }
 
-    fn afresh(&self) -> Self {
+    fn with_new_connections(&self) -> Self {
         self.clone()
     }
 }
@@ -119,13 +119,13 @@ impl Days {
         Self { sender, leads, again: vec![vec![]; PHONES.len()], troubled: false }
     }
 
-    fn calls_of(&self, lead: usize) -> Vec<Option<Ending>> {
+    fn calls_of(&self, lead: usize) -> Vec<Option<CallOutcome>> {
         let memory = self.sender.provider.0.lock().unwrap();
         let of_it = memory.calls.iter().filter(|(to, _)| to == PHONES[lead]);
         of_it.map(|(_, ending)| *ending).collect()
     }
 
-    fn provider_ends(&self, endings: Vec<Ending>) {
+    fn provider_ends(&self, endings: Vec<CallOutcome>) {
         self.sender.provider.0.lock().unwrap().next = endings;
     }
 

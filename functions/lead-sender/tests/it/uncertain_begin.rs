@@ -6,7 +6,7 @@ use domain::sending::Progress;
 use domain::{LeadId, LeadState};
 use futures::future::join_all;
 use harness::{Death, Fault, World};
-use provider::Ending;
+use provider::CallOutcome;
 use store::Table;
 
 use crate::{FIRST_DUE, INTERRUPTED, LEASE, SENT, Sender, said, secs, task, unknown};
@@ -25,7 +25,7 @@ async fn scene(first: bool) -> (Sender, LeadId, &'static str) {
         sender.world.db.forget_calls();
         return (sender, id, "TransactWriteItems");
     }
-    sender.provider.ends(Ending::NeverConnected);
+    sender.provider.ends(CallOutcome::NeverConnected);
     sender.wake(id).await;
     sender.world.db.clock().advance(secs(30));
     sender.sqs.take();

@@ -6,13 +6,13 @@ use std::time::Duration;
 use domain::sending::Progress;
 use domain::{MessageStatus, Timestamp};
 use harness::{Fault, TestClock};
-use provider::Ending;
+use provider::CallOutcome;
 
 use crate::{CONVERSATION, FIRST_DUE, LEASE, Sender, failed, sent, task, unknown};
 use harness::{ACCEPTED, NO_ANSWER, Reaction, answered};
 
-const THROTTLED: Ending = Ending::Answered { status: 429, code: Some(130_429) };
-const NOT_TAKEN: Ending = Ending::NeverConnected;
+const THROTTLED: CallOutcome = CallOutcome::Answered { status: 429, code: Some(130_429) };
+const NOT_TAKEN: CallOutcome = CallOutcome::NeverConnected;
 
 fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
@@ -28,11 +28,11 @@ async fn each_call_outcome_sets_the_state_of_the_part_and_the_next_one_is_sent()
         (ACCEPTED, sent(1).remove(0)),
         (answered(400, 131_026), failed("131026")),
         (answered(404, 132_001), failed("132001")),
-        (Ending::Answered { status: 401, code: None }, failed("HTTP_401")),
-        (Ending::Answered { status: 302, code: None }, failed("HTTP_302")),
+        (CallOutcome::Answered { status: 401, code: None }, failed("HTTP_401")),
+        (CallOutcome::Answered { status: 302, code: None }, failed("HTTP_302")),
         (NO_ANSWER, unknown("NO_ANSWER")),
         (answered(500, 99), unknown("NO_ANSWER")),
-        (Ending::Answered { status: 502, code: None }, unknown("NO_ANSWER")),
+        (CallOutcome::Answered { status: 502, code: None }, unknown("NO_ANSWER")),
     ] {
         let (sender, status) = (Sender::start().await, expected.0);
         let (one, other) = (sender.customer("+12025550101").await, sender.customer("+12025550102").await);

@@ -286,7 +286,7 @@ async fn a_conversation_blocked_in_between_gets_no_message() {
     let id = sender.say(&conversation, "hello").await;
     let mut blocked = domain::Conversation { version: 2, ..conversation.clone() };
     blocked.status = ConversationStatus::Blocked;
-    let change = domain::conversation::ConversationChange { conversation: blocked, strangers: vec![] };
+    let change = domain::conversation::ConversationChange { conversation: blocked, new_contacts: vec![] };
     let changed = sender.store().change_conversation(&conversation, &change, "block").await;
     assert_eq!(changed.unwrap(), store::Changed::Done);
     sender.wake().await;

@@ -8,14 +8,14 @@ use domain::{
     Timestamp,
 };
 use harness::{Fault, Reaction, TestClock, World, answered};
-use provider::Ending;
+use provider::CallOutcome;
 use serde_json::Value;
 use store::Table;
 use uuid::Uuid;
 
 use crate::{FIRST_DUE, LINE, Sender, task};
 
-const THROTTLED: Ending = Ending::Answered { status: 429, code: Some(130_429) };
+const THROTTLED: CallOutcome = CallOutcome::Answered { status: 429, code: Some(130_429) };
 
 fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)

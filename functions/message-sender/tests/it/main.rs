@@ -31,7 +31,7 @@ use queue::Queues;
 use runtime::metrics::Kept;
 use runtime::{Metrics, SendRules};
 use serde_json::json;
-use store::{MessageTaken, NewMessage, Opened, Store, Table};
+use store::{MessageStored, NewMessage, Opened, Store, Table};
 
 pub(crate) use harness::TestProvider;
 
@@ -128,7 +128,7 @@ impl<P: Provider + Clone> Sender<P> {
             created_at: now,
         };
         let plan = (!steps.is_empty()).then_some(plan);
-        let opening = Opening { conversation, strangers: vec![], plan };
+        let opening = Opening { conversation, new_contacts: vec![], plan };
         let opened = self.store().open_conversation(&opening, FIRST_DUE, None, "seed").await;
         assert_eq!(opened.unwrap(), Opened::Done);
         opening.conversation
@@ -160,8 +160,8 @@ impl<P: Provider + Clone> Sender<P> {
         let id = MessageId::generate(store.ids());
         let message = draft.message(id, conversation, seq, files, store.now());
         let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-        let taken = store.take_message(&new, FIRST_DUE, &format!("take {id}")).await.unwrap();
-        assert_eq!(taken, MessageTaken::Done);
+        let taken = store.store_message(&new, FIRST_DUE, &format!("take {id}")).await.unwrap();
+        assert_eq!(taken, MessageStored::Done);
         id
     }
 

@@ -9,7 +9,7 @@ use domain::{Message, MessageId, MessageStatus};
 use harness::{Death, Fault};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use provider::{Call, Ending, Meaning, Outgoing, Provider, Sent, meaning};
+use provider::{Call, CallOutcome, Meaning, Outgoing, Provider, Sent, meaning};
 
 use crate::{Sender, task};
 
@@ -19,20 +19,20 @@ enum Happens {
     /// A caller adds a message, or an internal note if it is not broadcast.
     Said { broadcast: bool },
     /// A sender runs, and may die at one of its calls. Provider calls have these outcomes, and then succeed.
-    Wake { dies: Option<(usize, bool)>, endings: Vec<Ending> },
+    Wake { dies: Option<(usize, bool)>, endings: Vec<CallOutcome> },
     /// Two senders run concurrently.
-    TwoWakes { endings: Vec<Ending> },
+    TwoWakes { endings: Vec<CallOutcome> },
     /// The database fails this number of times.
     Fails { operation: &'static str, fault: Fault, times: usize },
     /// The time advances by this number of seconds.
     Later(u64),
 }
 
-fn endings() -> impl Strategy<Value = Vec<Ending>> {
-    let answered = |status, code| Ending::Answered { status, code };
+fn endings() -> impl Strategy<Value = Vec<CallOutcome>> {
+    let answered = |status, code| CallOutcome::Answered { status, code };
     let ending = prop::sample::select(vec![
-        Ending::NeverConnected,
-        Ending::NoAnswer,
+        CallOutcome::NeverConnected,
+        CallOutcome::NoAnswer,
         answered(200, None),
         answered(429, Some(130_429)),
         answered(400, Some(131_056)),
@@ -64,8 +64,8 @@ struct Remembers(Arc<Mutex<Memory>>);
 
 #[derive(Default)]
 struct Memory {
-    next: Vec<Ending>,
-    calls: Vec<(String, String, Option<Ending>)>,
+    next: Vec<CallOutcome>,
+    calls: Vec<(String, String, Option<CallOutcome>)>,
 }
 
 impl Provider for Remembers {
@@ -76,7 +76,7 @@ impl Provider for Remembers {
             memory.calls.push((call.to.as_str().to_owned(), text.clone(), None));
             (
                 memory.calls.len() - 1,
-                memory.next.pop().unwrap_or(Ending::Answered { status: 200, code: None }),
+                memory.next.pop().unwrap_or(CallOutcome::Answered { status: 200, code: None }),
             )
         };
         tokio::task::yield_now().await;
@@ -85,7 +85,7 @@ impl Provider for Remembers {
         Sent { ending, message_id }
     }
 
-    fn afresh(&self) -> Self {
+    fn with_new_connections(&self) -> Self {
         self.clone()
     }
 }
@@ -162,7 +162,9 @@ async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
 
 /// Checks that calls follow the order of the messages, and of the customers in each. A call is repeated only if the
 /// provider certainly refused the one before it.
-fn in_order_and_never_blindly_again(calls: &[(String, String, Option<Ending>)]) -> Result<(), TestCaseError> {
+fn in_order_and_never_blindly_again(
+    calls: &[(String, String, Option<CallOutcome>)],
+) -> Result<(), TestCaseError> {
     for pair in calls.windows(2) {
         let [(to, text, ended), (next_to, next_text, _)] = pair else { continue };
         prop_assert!((text, to) <= (next_text, next_to), "{:?}", pair);
@@ -182,7 +184,7 @@ fn in_order_and_never_blindly_again(calls: &[(String, String, Option<Ending>)]) 
 fn as_it_was(
     message: &Message,
     text: &str,
-    calls: &[(String, String, Option<Ending>)],
+    calls: &[(String, String, Option<CallOutcome>)],
     troubled: bool,
 ) -> Result<(), TestCaseError> {
     for (part, to) in message.parts.iter().zip(CUSTOMERS) {

@@ -16,7 +16,7 @@ use crate::{FIRST_DUE, Function, operations, text};
 impl Function {
     /// Changes a conversation like a concurrent writer.
     pub(crate) async fn change(&self, old: &Conversation, conversation: Conversation) {
-        let change = ConversationChange { conversation, strangers: vec![] };
+        let change = ConversationChange { conversation, new_contacts: vec![] };
         let changed = self.world.db.store().change_conversation(old, &change, "another request").await;
         assert_eq!(changed.unwrap(), Changed::Done);
     }

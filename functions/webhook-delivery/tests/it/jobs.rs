@@ -201,7 +201,7 @@ async fn a_repeated_replay_delivers_a_range_only_once_more() {
 
     // The operator repeats the command, and no post is repeated.
     let posts = world.receivers.count();
-    assert!(!world.store().ask_for_job(&job, secs(120)).await.unwrap().0);
+    assert!(!world.store().request_job(&job, secs(120)).await.unwrap().0);
     world.to_rest().await;
     assert_eq!(world.receivers.count(), posts);
     for number in 0..45 {

@@ -153,7 +153,7 @@ impl History {
             return true;
         }
         let ids: Vec<_> = self.untold.iter().map(|event| (slot().workspace, event.id)).collect();
-        let Ok(standing) = store.standing_events(&ids).await else { return false };
+        let Ok(standing) = store.recorded_events(&ids).await else { return false };
         let new: Vec<_> = self.untold.iter().filter(|event| !standing.contains_key(&event.id)).collect();
         let new: Vec<_> = new.into_iter().map(|event| new_event(event, BODY)).collect();
         if store.record_events(&new).await.iter().any(Result::is_err) {

@@ -15,7 +15,7 @@ use harness::{Call, Death, TestClock, TestDb, TestQueue, context, failed_message
 use lambda_runtime::LambdaEvent;
 use queue::Queues;
 use runtime::metrics::{Kept, Metrics};
-use store::{FreshKey, LaneJob, NewEvent, Store, Told};
+use store::{HomeKey, LaneJob, NewEvent, Store, TellResult};
 use tokio::sync::{Barrier, Notify};
 use uuid::Uuid;
 use webhook_delivery::{Engine, Rules};
@@ -86,12 +86,12 @@ impl World {
     }
 
     /// Records these events and adds them to their lane, as the relay does.
-    pub(crate) async fn tell(&self, numbers: &[u64]) -> Told {
+    pub(crate) async fn tell(&self, numbers: &[u64]) -> TellResult {
         let events: Vec<Event> = numbers.iter().map(|number| event(*number)).collect();
         self.tell_events(&events, BODY).await
     }
 
-    pub(crate) async fn tell_events(&self, events: &[Event], body: &[u8]) -> Told {
+    pub(crate) async fn tell_events(&self, events: &[Event], body: &[u8]) -> TellResult {
         self.record(events, body).await;
         self.store().tell_webhook_lane(slot(), least(events), RESCUE).await.unwrap()
     }
@@ -255,7 +255,7 @@ impl World {
     pub(crate) async fn ask(&self, kind: JobKind) -> JobId {
         let id = JobId::from_uuid(domain::Ids::next(&**self.db.ids()));
         let job = Job::new(id, slot(), kind, self.now());
-        assert!(self.store().ask_for_job(&job, RESCUE).await.unwrap().0);
+        assert!(self.store().request_job(&job, RESCUE).await.unwrap().0);
         id
     }
 
@@ -397,11 +397,11 @@ pub(crate) fn new_event(event: &Event, body: &[u8]) -> NewEvent {
     NewEvent { event: event.clone(), request: None, body: body.to_vec(), slots: vec![slot()] }
 }
 
-pub(crate) fn place(event: &Event) -> FreshKey {
-    FreshKey { at: event.at, event: event.id }
+pub(crate) fn place(event: &Event) -> HomeKey {
+    HomeKey { at: event.at, event: event.id }
 }
 
-pub(crate) fn least(events: &[Event]) -> FreshKey {
+pub(crate) fn least(events: &[Event]) -> HomeKey {
     events.iter().map(place).min().unwrap()
 }
 

@@ -37,7 +37,7 @@ pub struct ConversationCreate {
 pub struct Party {
     pub(super) externals: Vec<External>,
     pub(super) internals: Vec<Internal>,
-    pub(super) strangers: Vec<Contact>,
+    pub(super) new_contacts: Vec<Contact>,
 }
 
 impl Party {
@@ -58,7 +58,7 @@ pub struct Opening {
     /// The conversation.
     pub conversation: Conversation,
     /// New contacts for customers who have none.
-    pub strangers: Vec<Contact>,
+    pub new_contacts: Vec<Contact>,
     /// The templates that are sent first, if there are any.
     pub plan: Option<OnboardingPlan>,
 }
@@ -73,11 +73,11 @@ impl ConversationCreate {
             return Err(Refused::TeamWithInternals { team });
         }
         let (mut externals, mut internals) = (vec![], vec![]);
-        let strangers = people.join_externals(&mut externals, &self.externals)?;
+        let new_contacts = people.join_externals(&mut externals, &self.externals)?;
         people.join_internals(&mut internals, &self.internals)?;
         match (self.team, team) {
             (Some(named), None) => Err(Refused::UnknownTeam { team: named }),
-            _ => Ok(Party { externals, internals, strangers }),
+            _ => Ok(Party { externals, internals, new_contacts }),
         }
     }
 
@@ -92,7 +92,7 @@ impl ConversationCreate {
         steps: Vec<Requested>,
         now: Timestamp,
     ) -> Opening {
-        let Party { externals, mut internals, strangers } = party;
+        let Party { externals, mut internals, new_contacts } = party;
         internals.extend(assignee.map(|user| Internal {
             user: user.id,
             shown: UserRef::Email(user.email.clone()),
@@ -125,6 +125,6 @@ impl ConversationCreate {
             done: 0,
             created_at: now,
         });
-        Opening { conversation, strangers, plan }
+        Opening { conversation, new_contacts, plan }
     }
 }

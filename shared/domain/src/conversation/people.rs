@@ -61,9 +61,9 @@ impl People<'_> {
         externals: &mut Vec<External>,
         inputs: &[ExternalInput],
     ) -> Result<Vec<Contact>, Refused> {
-        let mut strangers: Vec<Contact> = vec![];
+        let mut new_contacts: Vec<Contact> = vec![];
         for input in inputs {
-            let met = || strangers.iter().find(|stranger| input.named.is_identity_of(stranger));
+            let met = || new_contacts.iter().find(|stranger| input.named.is_identity_of(stranger));
             let known = self.known.contact(&input.named).or_else(|| met().map(|stranger| stranger.id));
             if known.is_some_and(|known| externals.iter().any(|external| external.contact == known)) {
                 continue;
@@ -73,7 +73,7 @@ impl People<'_> {
                 None => {
                     let stranger = self.stranger(&input.named)?;
                     let id = stranger.id;
-                    strangers.push(stranger);
+                    new_contacts.push(stranger);
                     id
                 }
             };
@@ -87,7 +87,7 @@ impl People<'_> {
                 last_seen_at: None,
             });
         }
-        Ok(strangers)
+        Ok(new_contacts)
     }
 
     fn stranger(&self, named: &ContactRef) -> Result<Contact, Refused> {

@@ -174,11 +174,11 @@ fn a_participant_counts_once_under_any_identifier() {
 #[test]
 fn an_unknown_number_or_address_becomes_a_contact_without_other_data() {
     let request = request(&[by_email("New@x.io"), by_phone("+34600000009")]);
-    let strangers = party(&request, None).unwrap().strangers;
+    let new_contacts = party(&request, None).unwrap().new_contacts;
     let blank = |n| Contact::blank(contact(n), workspace().id, NOW);
     let by_email = Contact { email: Some(email("New@x.io")), ..blank(1_000) };
     let by_phone = Contact { cellphone: Cellphone::parse("+34600000009").ok(), ..blank(1_001) };
-    assert_eq!(strangers, [by_email, by_phone]);
+    assert_eq!(new_contacts, [by_email, by_phone]);
 }
 
 #[test]

@@ -28,7 +28,7 @@ impl Conversation {
         let leaving: Vec<ContactId> = leaving.filter(|contact| !staying.contains(contact)).collect();
         let mut externals = self.externals.clone();
         externals.retain(|external| !leaving.contains(&external.contact));
-        let strangers = people.join_externals(&mut externals, &update.add_externals)?;
+        let new_contacts = people.join_externals(&mut externals, &update.add_externals)?;
 
         let users = |named: &[UserRef]| -> Vec<UserId> {
             named.iter().filter_map(|named| people.known.user(named)).map(|user| user.id).collect()
@@ -45,7 +45,7 @@ impl Conversation {
             return Ok(None);
         }
         next.check_participants()?;
-        Ok(Some(ConversationChange { conversation: next.next_of(self, people.now), strangers }))
+        Ok(Some(ConversationChange { conversation: next.next_of(self, people.now), new_contacts }))
     }
 
     /// The contact with this identifier. If the address now belongs to no contact, it still finds the
@@ -94,5 +94,5 @@ pub struct ConversationChange {
     /// The conversation's next version.
     pub conversation: Conversation,
     /// New contacts for customers who have none.
-    pub strangers: Vec<Contact>,
+    pub new_contacts: Vec<Contact>,
 }

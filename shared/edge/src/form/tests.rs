@@ -78,7 +78,7 @@ fn whole_numbers_of_a_body_have_bounds_and_no_fraction() {
 fn mismatches_are_an_error_of_their_own_only_if_there_are_no_other_failures() {
     let body = json!({"name": "a.gif", "size": "x"});
     let body = Node::root("body", Some(&body));
-    let mismatch = || Fault::Mismatch { reason: "it does not belong", expected: vec![".jpg", ".png"] };
+    let mismatch = || Rejection::Mismatch { reason: "it does not belong", expected: vec![".jpg", ".png"] };
     let mut form = Form::default();
     form.fail(&body.field("name"), mismatch());
     let Err(ApiError::FilesUnfit(noted)) = form.finish(Some(())) else { panic!("not of its own") };

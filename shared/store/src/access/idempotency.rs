@@ -15,7 +15,7 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A request with an idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Once {
+pub struct IdempotencyKey {
     /// The route. A key is unique per workspace and route.
     pub route: &'static str,
     /// The SHA-256 of the key, in hexadecimal digits.
@@ -27,7 +27,7 @@ pub struct Once {
 
 /// The stored answer of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct StoredAnswer {
     /// The fingerprint of the request that was answered.
     pub fingerprint: String,
     /// The body of the answer, or the data from which it is made again.
@@ -40,12 +40,12 @@ impl Store {
         &self,
         table: Table,
         workspace: WorkspaceId,
-        once: &Once,
-    ) -> Result<Option<Answered>, StoreError> {
-        let key = keys::once(workspace, once.route, &once.key_sha256_hex);
+        once: &IdempotencyKey,
+    ) -> Result<Option<StoredAnswer>, StoreError> {
+        let key = keys::idempotency_key(workspace, once.route, &once.key_sha256_hex);
         let row: Option<OnceRow> = self.get_row(table, key).await?;
         // DynamoDB deletes expired rows late.
-        Ok(row.filter(|row| row.expires_at >= self.now().as_seconds()).map(Answered::from))
+        Ok(row.filter(|row| row.expires_at >= self.now().as_seconds()).map(StoredAnswer::from))
     }
 }
 
@@ -54,11 +54,11 @@ impl Store {
 pub(crate) fn keep_answer(
     table: Table,
     workspace: WorkspaceId,
-    once: &Once,
+    once: &IdempotencyKey,
     answer: &str,
     now: Timestamp,
 ) -> Result<Write, StoreError> {
-    let (pk, sk) = keys::once(workspace, once.route, &once.key_sha256_hex);
+    let (pk, sk) = keys::idempotency_key(workspace, once.route, &once.key_sha256_hex);
     let body = OnceRow {
         fingerprint: once.fingerprint.clone(),
         answer: answer.to_owned(),
@@ -69,7 +69,7 @@ pub(crate) fn keep_answer(
 }
 
 /// The stored answer, from the row for which [`keep_answer`] was refused.
-pub(crate) fn stored_answer(row: Item) -> Result<Answered, StoreError> {
+pub(crate) fn stored_answer(row: Item) -> Result<StoredAnswer, StoreError> {
     Ok(read::<OnceRow>(row)?.into())
 }
 
@@ -82,7 +82,7 @@ struct OnceRow {
     expires_at: i64,
 }
 
-impl From<OnceRow> for Answered {
+impl From<OnceRow> for StoredAnswer {
     fn from(row: OnceRow) -> Self {
         Self { fingerprint: row.fingerprint, answer: row.answer }
     }

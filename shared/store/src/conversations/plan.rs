@@ -14,7 +14,7 @@ use crate::dynamodb::item::key;
 use crate::dynamodb::versions::diff_write;
 use crate::dynamodb::write::{MAX_TRANSACTION_WRITES, Write};
 use crate::lanes::row::{first_lane, plan_item};
-use crate::{Once, StoreError, Table, keys};
+use crate::{IdempotencyKey, StoreError, Table, keys};
 
 /// The writes of a new conversation. The write of the home row is the first.
 pub(crate) struct OpeningPlan {
@@ -33,7 +33,7 @@ pub(crate) fn opening_writes(
     opening: &Opening,
     shards: u8,
     first_due: Duration,
-    once: Option<(&Once, &str)>,
+    once: Option<(&IdempotencyKey, &str)>,
     request_id: &str,
 ) -> Result<OpeningPlan, StoreError> {
     let new = &opening.conversation;
@@ -50,7 +50,7 @@ pub(crate) fn opening_writes(
         let workspace = new.workspace_id;
         writes.push(keep_answer(Table::Conversations, workspace, once, answer, new.created_at)?);
     }
-    writes.extend(new_contacts_writes(&opening.strangers, shards, request_id)?);
+    writes.extend(new_contacts_writes(&opening.new_contacts, shards, request_id)?);
     Ok(OpeningPlan { writes, once: answer_at })
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn change_writes(
 ) -> Result<Result<Vec<Write>, usize>, StoreError> {
     let mut writes = conversation_writes(old, &change.conversation, request_id)?;
     let room = MAX_TRANSACTION_WRITES.saturating_sub(writes.len()) / MAX_WRITES_OF_NEW_CONTACT;
-    writes.extend(new_contacts_writes(&change.strangers, shards, request_id)?);
+    writes.extend(new_contacts_writes(&change.new_contacts, shards, request_id)?);
     Ok(if writes.len() > MAX_TRANSACTION_WRITES { Err(room) } else { Ok(writes) })
 }
 
@@ -112,11 +112,11 @@ fn with_lists(home: Write, before: &[String], new: &Conversation) -> Result<Vec<
 }
 
 fn new_contacts_writes(
-    strangers: &[Contact],
+    new_contacts: &[Contact],
     shards: u8,
     request_id: &str,
 ) -> Result<Vec<Write>, StoreError> {
-    let plans = strangers.iter().map(|stranger| ContactPlan::create(stranger, shards, request_id));
+    let plans = new_contacts.iter().map(|stranger| ContactPlan::create(stranger, shards, request_id));
     Ok(plans.collect::<Result<Vec<_>, _>>()?.into_iter().flat_map(|plan| plan.writes).collect())
 }
 
@@ -172,7 +172,7 @@ mod tests {
     }
 
     /// New contacts, each with the maximum number of rows.
-    fn strangers(by_email: usize, by_phone: usize) -> Vec<Contact> {
+    fn new_contacts(by_email: usize, by_phone: usize) -> Vec<Contact> {
         let blank = |n: usize| {
             let id = ContactId::from_uuid(Uuid::from_u128(1_000 + n as u128));
             Contact::blank(id, workspace(), AT)
@@ -214,9 +214,12 @@ mod tests {
                 done: 0,
                 created_at: AT,
             });
-            let opening = Opening { conversation, strangers: strangers(by_email, by_phone), plan };
-            let once =
-                Once { route: "conversations", key_sha256_hex: "0".repeat(64), fingerprint: "0".repeat(64) };
+            let opening = Opening { conversation, new_contacts: new_contacts(by_email, by_phone), plan };
+            let once = IdempotencyKey {
+                route: "conversations",
+                key_sha256_hex: "0".repeat(64),
+                fingerprint: "0".repeat(64),
+            };
             let once = keyed.then_some((&once, "the answer"));
             let writes = opening_writes(&opening, 1, Duration::ZERO, once, "r").unwrap().writes.len();
             assert_eq!(writes, expected, "{customers} {agents} {by_email} {by_phone}");
@@ -246,7 +249,7 @@ mod tests {
         for ((customers, agents), (later_customers, later_agents), (by_email, by_phone), expected) in rows {
             let old = between(customers, agents);
             let conversation = Conversation { version: 2, ..between(later_customers, later_agents) };
-            let change = ConversationChange { conversation, strangers: strangers(by_email, by_phone) };
+            let change = ConversationChange { conversation, new_contacts: new_contacts(by_email, by_phone) };
             let writes = change_writes(&old, &change, 1, "r").unwrap();
             assert_eq!(writes.map(|writes| writes.len()), expected, "{old:?} {change:?}");
         }
@@ -254,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_reported_number_of_new_contacts_fits() {
-        for stranger in strangers(1, 1) {
+        for stranger in new_contacts(1, 1) {
             let writes = ContactPlan::create(&stranger, 1, "r").unwrap().writes.len();
             assert_eq!(writes, if stranger.email.is_some() { MAX_WRITES_OF_NEW_CONTACT } else { 5 });
         }

@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::types::{PutRequest, WriteRequest};
 use futures::StreamExt;
 
 use crate::dynamodb::item::{Item, PK, SK, text};
-use crate::dynamodb::retry::Patience;
+use crate::dynamodb::retry::RetryTime;
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table};
 
@@ -55,7 +55,7 @@ impl Store {
         let name = self.tables.name(table);
         let all = || rows.iter().map(put_request).collect::<Result<Vec<_>, _>>();
         let mut wanted = all()?;
-        let mut retries = Patience::lasting(self, retry_for);
+        let mut retries = RetryTime::limited_to(self, retry_for);
         loop {
             let sent = self.db.batch_write_item().request_items(name, wanted).send().await;
             match sent.map_err(StoreError::from) {

@@ -7,7 +7,7 @@ use futures::future::try_join_all;
 use serde::de::DeserializeOwned;
 
 use crate::dynamodb::item::{Item, PK, key, read, s};
-use crate::dynamodb::retry::Patience;
+use crate::dynamodb::retry::RetryTime;
 use crate::{Store, StoreError, Table};
 
 /// The maximum number of keys in one batch read.
@@ -79,7 +79,7 @@ impl Store {
     /// The rows for as many keys as one call takes, each with its table.
     async fn whole_batch(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
         let (mut rows, mut wanted) = (vec![], keys);
-        let mut retries = Patience::new(self);
+        let mut retries = RetryTime::new(self);
         while !wanted.is_empty() {
             let (items, left) = self.batch(wanted).await?;
             if items.is_empty() && !left.is_empty() {

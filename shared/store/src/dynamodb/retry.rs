@@ -13,7 +13,7 @@ const MIN_WAIT_MS: u128 = 3;
 const MAX_WAIT_MS: u128 = 60;
 
 /// Random waits between retries, up to a time limit.
-pub struct Patience<'a> {
+pub struct RetryTime<'a> {
     store: &'a Store,
     until: Instant,
     /// The maximum of the next wait, in milliseconds.
@@ -22,7 +22,7 @@ pub struct Patience<'a> {
     max_wait_limit: u128,
 }
 
-impl<'a> Patience<'a> {
+impl<'a> RetryTime<'a> {
     /// Waits of 3 to 60 ms, for 2 s at most: for rows that other transactions hold.
     pub fn new(store: &'a Store) -> Self {
         Self { store, until: Instant::now() + TIME_LIMIT, max_wait: MAX_WAIT_MS, max_wait_limit: MAX_WAIT_MS }
@@ -35,7 +35,7 @@ impl<'a> Patience<'a> {
     }
 
     /// Waits that grow to half a second, for `most` at most.
-    pub fn lasting(store: &'a Store, most: Duration) -> Self {
+    pub fn limited_to(store: &'a Store, most: Duration) -> Self {
         Self { until: Instant::now() + most, ..Self::for_merges(store) }
     }
 
@@ -54,7 +54,7 @@ impl<'a> Patience<'a> {
 
 /// Executes a write, and retries it while the table is busy and the time limit permits.
 pub(crate) async fn retry_while_busy<T>(
-    mut retries: Patience<'_>,
+    mut retries: RetryTime<'_>,
     write: impl AsyncFn() -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     loop {

@@ -15,7 +15,7 @@ use aws_sdk_dynamodb::types::{
 };
 
 use crate::dynamodb::item::{Item, text};
-use crate::dynamodb::retry::Patience;
+use crate::dynamodb::retry::RetryTime;
 use crate::{Store, StoreError, Table};
 
 /// The attribute that stores the id of the write that last changed the row. The id begins with the id of the
@@ -148,7 +148,7 @@ impl Store {
     /// Executes one write. One round trip; more only while another transaction holds the row, for 2 s at
     /// most.
     pub(crate) async fn write(&self, write: Write) -> Result<Wrote, StoreError> {
-        let mut retries = Patience::new(self);
+        let mut retries = RetryTime::new(self);
         loop {
             match self.write_once(&write).await? {
                 Some(wrote) => return Ok(wrote),
@@ -162,7 +162,7 @@ impl Store {
     pub(crate) async fn transact(&self, writes: Vec<Write>) -> Result<Transacted, StoreError> {
         let actions: Vec<TransactWriteItem> =
             writes.into_iter().map(|write| self.action(write)).collect::<Result<_, _>>()?;
-        let mut retries = Patience::new(self);
+        let mut retries = RetryTime::new(self);
         loop {
             // The SDK makes a new token for each of these calls, and keeps it for its own retries.
             let sent = self.db.transact_write_items().set_transact_items(Some(actions.clone())).send().await;

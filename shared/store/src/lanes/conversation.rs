@@ -12,7 +12,7 @@ use domain::{ConversationId, LaneId, Message, MessageId, OnboardingPlan, Timesta
 use uuid::Uuid;
 
 use crate::dynamodb::item::{Item, SK, key, n, read, s, text};
-use crate::dynamodb::retry::{Patience, retry_while_busy};
+use crate::dynamodb::retry::{RetryTime, retry_while_busy};
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write, Wrote, is_written_by};
 use crate::lanes::counts::Counts;
 use crate::lanes::row::{LaneRow, PlanRow};
@@ -203,7 +203,7 @@ impl Store {
         loop {
             let next = Outbound { message: step(&seen.message), request: request.clone() };
             let once = async || self.record_once(&seen, &next).await;
-            let found = match retry_while_busy(Patience::lasting(self, retry_for), once).await? {
+            let found = match retry_while_busy(RetryTime::limited_to(self, retry_for), once).await? {
                 None => return Ok(Some(next)),
                 Some(found) => Outbound::read(found)?,
             };

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::contacts::plan::{ContactPlan, search_hints};
 use crate::conversations::plan::first_writes;
 use crate::dynamodb::item::{Item, PK, SK, key, s, text};
-use crate::dynamodb::retry::{Patience, retry_while_busy};
+use crate::dynamodb::retry::{RetryTime, retry_while_busy};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write, Wrote, is_written_by};
@@ -37,11 +37,11 @@ pub struct LeasedLead {
 
 /// What a record does with the lead's lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeadStep {
+pub enum LeaseAfter {
     /// The lease stays: a call is being made.
-    Goes,
+    Kept,
     /// The lease ends, and the next visit is as planned; `None` if there is no next visit.
-    Left(Option<DuePlan>),
+    Released(Option<DuePlan>),
 }
 
 /// The result of a record of a lead.
@@ -81,7 +81,7 @@ impl Store {
         retry_for: Duration,
     ) -> Result<LeadRecorded, StoreError> {
         let (request, since) = (self.ids.next().to_string(), Instant::now());
-        let mut writes = vec![lead_write(leased, begun, LeadStep::Goes, &request)?];
+        let mut writes = vec![lead_write(leased, begun, LeaseAfter::Kept, &request)?];
         let mut hints = vec![];
         match found {
             None => {
@@ -107,7 +107,7 @@ impl Store {
         let put = self.put_all(Table::Contacts, &hints, retry_for).await;
         put.into_iter().collect::<Result<(), _>>()?;
         let once = async || self.transact(writes.clone()).await;
-        let retries = Patience::lasting(self, retry_for.saturating_sub(since.elapsed()));
+        let retries = RetryTime::limited_to(self, retry_for.saturating_sub(since.elapsed()));
         let Transacted::Refused(refusals) = retry_while_busy(retries, once).await? else {
             return Ok(LeadRecorded::Done);
         };
@@ -134,12 +134,12 @@ impl Store {
         leased: &LeasedLead,
         next: &Lead,
         message: Option<(&Message, &Message)>,
-        step: LeadStep,
+        step: LeaseAfter,
         retry_for: Duration,
     ) -> Result<LeadRecorded, StoreError> {
         let request = self.ids.next().to_string();
         let once = async || self.record_lead_once(leased, next, message, step, &request).await;
-        retry_while_busy(Patience::lasting(self, retry_for), once).await
+        retry_while_busy(RetryTime::limited_to(self, retry_for), once).await
     }
 
     async fn record_lead_once(
@@ -147,7 +147,7 @@ impl Store {
         leased: &LeasedLead,
         next: &Lead,
         message: Option<(&Message, &Message)>,
-        step: LeadStep,
+        step: LeaseAfter,
         request: &str,
     ) -> Result<LeadRecorded, StoreError> {
         let write = lead_write(leased, next, step, request)?;
@@ -172,17 +172,22 @@ impl Store {
 }
 
 /// The change of a lead's row, under the condition that the caller holds the lease.
-fn lead_write(leased: &LeasedLead, next: &Lead, step: LeadStep, request: &str) -> Result<Write, StoreError> {
+fn lead_write(
+    leased: &LeasedLead,
+    next: &Lead,
+    step: LeaseAfter,
+    request: &str,
+) -> Result<Write, StoreError> {
     let (pk, sk) = keys::lead(next.workspace_id, next.id);
     let mut item = lead_item(next, request)?;
     let changed = ["contactId", "opened", "stage", "progress", "version", "updatedAt", LAST_REQUEST];
     // A call starts only once under a lease. A repeat after a lost answer finds its own write.
     let mut change = match step {
-        LeadStep::Goes => Change::default()
+        LeaseAfter::Kept => Change::default()
             .when("attribute_not_exists(#progress.#calling)")
             .name("progress")
             .name("calling"),
-        LeadStep::Left(plan) => release_change(plan, &LaneId::Lead(next.workspace_id, next.id)),
+        LeaseAfter::Released(plan) => release_change(plan, &LaneId::Lead(next.workspace_id, next.id)),
     };
     change = change.when("#lease = :mine").name("lease").bind(":mine", s(leased.lease.to_string()));
     for name in changed.into_iter().chain(["state", "error"]) {

@@ -8,7 +8,7 @@ use domain::{LaneId, Message};
 use uuid::Uuid;
 
 use crate::dynamodb::item::{key, s};
-use crate::dynamodb::retry::{Patience, retry_while_busy};
+use crate::dynamodb::retry::{RetryTime, retry_while_busy};
 use crate::dynamodb::write::{LAST_REQUEST, Wrote, is_written_by};
 use crate::lanes::release_change;
 use crate::{LeasedLead, Outbound, Store, StoreError, Table, keys};
@@ -18,7 +18,7 @@ impl Store {
     /// If no start was recorded, the message stays as it is, and a start that arrives late is refused.
     /// Returns `None` if another sender has the message. Retries for at most `retry_for`. One round trip; two
     /// if a start was recorded.
-    pub async fn undo_begin(
+    pub async fn take_back_begin(
         &self,
         seen: &Outbound,
         lease: Uuid,
@@ -37,7 +37,7 @@ impl Store {
     /// Takes back the start of a call for a lead, and releases the lead with the next visit as planned. What
     /// the lead created stays. A start that arrives late is refused, because the lease is over. Returns
     /// `false` if another visitor holds the lead. Retries for at most `retry_for`. One round trip.
-    pub async fn undo_lead_begin(
+    pub async fn take_back_lead_begin(
         &self,
         leased: &LeasedLead,
         plan: Option<DuePlan>,
@@ -52,7 +52,7 @@ impl Store {
             .bind(":mine", s(leased.lease.to_string()));
         let write = change.of(Table::Leads, key(pk, sk));
         let once = async || self.write(write.clone()).await;
-        Ok(match retry_while_busy(Patience::lasting(self, retry_for), once).await? {
+        Ok(match retry_while_busy(RetryTime::limited_to(self, retry_for), once).await? {
             Wrote::Done(_) => true,
             Wrote::Refused(found) => found.is_some_and(|found| is_written_by(&found, &request)),
         })

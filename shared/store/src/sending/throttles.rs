@@ -4,7 +4,7 @@
 //! gets the provider's own answer.
 
 use domain::sending::End;
-use domain::{ChannelId, LineThrottle, Timestamp, WorkspaceId, causes};
+use domain::{ChannelId, LineThrottle, Timestamp, WorkspaceId, error_chain};
 use serde::Deserialize;
 
 use crate::dynamodb::item::{key, n};
@@ -18,7 +18,7 @@ impl Store {
         match self.known_throttle(workspace, channel).await {
             Ok(known) => known.unwrap_or_default(),
             Err(error) => {
-                let (line, cause) = (channel.as_str(), causes(&error));
+                let (line, cause) = (channel.as_str(), error_chain(&error));
                 tracing::warn!(workspace = %workspace, line, cause, "line throttle not read");
                 LineThrottle::default()
             }
@@ -61,7 +61,7 @@ impl Store {
             .bind(":times", n(next.times))
             .bind(":expires", n(until.plus(LineThrottle::REMEMBERED).as_seconds()));
         if let Err(error) = self.write(write).await {
-            let (line, cause) = (channel.as_str(), causes(&error));
+            let (line, cause) = (channel.as_str(), error_chain(&error));
             tracing::warn!(workspace = %workspace, line, cause, "line throttle not recorded");
         }
     }

@@ -7,12 +7,12 @@ use domain::webhook::delivery::KEPT;
 use domain::{Delivery, Event, EventId, EventType, Slot, Timestamp, Track, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
-use super::lane::{FreshKey, WebhookLane};
+use super::lane::{HomeKey, WebhookLane};
 use super::rows::home_item;
 use crate::dynamodb::batch::without_repeats;
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, n, number, read, row, s};
-use crate::dynamodb::retry::Patience;
+use crate::dynamodb::retry::RetryTime;
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::Wrote;
 use crate::{Store, StoreError, Table, keys};
@@ -49,7 +49,7 @@ pub struct RecordedEvent {
 
 /// The result of telling a lane of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct TellResult {
     /// The queue for the lane's message. `None` if a message would find nothing to do: a visitor holds the
     /// lane and will look again, or the endpoint's circuit is open.
     pub wake: Option<Track>,
@@ -61,7 +61,7 @@ const RETRY_FOR: Duration = Duration::from_secs(2);
 impl Store {
     /// Which of these events are recorded, with the slots for which they were recorded. An event is recorded
     /// after all its deliveries. One round trip.
-    pub async fn standing_events(
+    pub async fn recorded_events(
         &self,
         events: &[(WorkspaceId, EventId)],
     ) -> Result<HashMap<EventId, Vec<Slot>>, StoreError> {
@@ -119,16 +119,16 @@ impl Store {
     pub async fn tell_webhook_lane(
         &self,
         slot: Slot,
-        least: FreshKey,
+        least: HomeKey,
         rescue: Duration,
-    ) -> Result<Told, StoreError> {
+    ) -> Result<TellResult, StoreError> {
         let (pk, sk) = keys::webhook_lane(&slot);
         let due_at = self.now().plus(rescue);
         // One of two forms fits. If the lane was told of nothing or only of later rows since its last visit,
         // `least` becomes its lowest key; otherwise only the mark grows. Which form fits may change between
         // the writes.
         let forms = [("(attribute_not_exists(#low) OR #low > :least)", true), ("#low <= :least", false)];
-        let mut retries = Patience::new(self);
+        let mut retries = RetryTime::new(self);
         loop {
             for (condition, is_least) in forms {
                 let mut change = lane_change(slot, due_at).when(condition).name("low");
@@ -153,13 +153,13 @@ impl Store {
         slot: Slot,
         item: Item,
         due_at: Timestamp,
-    ) -> Result<Told, StoreError> {
+    ) -> Result<TellResult, StoreError> {
         let (now, millis) = (self.now(), |name: &str| item.get(name).map(number));
         let is_leased = millis("leaseUntil").is_some_and(|until| until >= now.as_millis());
         let seen = millis("dueAt").unwrap_or(0);
         let lane = WebhookLane::read(item)?;
         if lane.pace.open_until.is_some_and(|until| now < until) && !lane.has_jobs {
-            return Ok(Told { wake: None });
+            return Ok(TellResult { wake: None });
         }
         if seen > due_at.as_millis() {
             let sooner = Change::default()
@@ -171,7 +171,7 @@ impl Store {
             // Refused if another writer changed the due time.
             self.write(sooner.of(Table::Webhooks, key(pk, sk))).await?;
         }
-        Ok(Told { wake: (!is_leased).then(|| lane.pace.track(now)) })
+        Ok(TellResult { wake: (!is_leased).then(|| lane.pace.track(now)) })
     }
 
     /// The recorded event of a delivery. One round trip.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::{Delivery, EventId, Job, JobId, JobKind, JobState, Slot, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::events::{Told, lane_change};
-use super::lane::{FreshKey, Pointer, WebhookLane};
+use super::events::{TellResult, lane_change};
+use super::lane::{HomeKey, Pointer, WebhookLane};
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, SK, key, n, number, read, row, s, text};
 use crate::dynamodb::update::Change;
@@ -30,7 +30,7 @@ pub struct JobPage {
     /// Pointers to deliveries that are still to be read.
     pub pointers: Vec<Pointer>,
     /// Places of deliveries that are still to be read.
-    pub places: Vec<FreshKey>,
+    pub places: Vec<HomeKey>,
     /// Whether this is the last page.
     pub is_last: bool,
     position: Option<String>,
@@ -49,7 +49,7 @@ impl Store {
     /// Requests a job and tells its lane to process it at once. If there is a job with this id, it stays as
     /// it is; but a [`JobKind::Retry`] or [`JobKind::Recover`] that has ended starts again if the new request
     /// is later. Returns whether the job is new, and the result of telling the lane. Two round trips.
-    pub async fn ask_for_job(&self, job: &Job, rescue: Duration) -> Result<(bool, Told), StoreError> {
+    pub async fn request_job(&self, job: &Job, rescue: Duration) -> Result<(bool, TellResult), StoreError> {
         let now = self.now();
         let request = self.ids.next().to_string();
         let mut item = row(keys::slot(&job.slot), keys::job(job.id), "job", &JobRow::of(job))?;
@@ -75,7 +75,7 @@ impl Store {
         let (pk, sk) = keys::webhook_lane(&job.slot);
         let told = match self.write(change.of(Table::Webhooks, key(&pk, sk)).returning_new()).await? {
             Wrote::Done(item) => item,
-            Wrote::Refused(_) => return Ok((is_new, Told { wake: None })),
+            Wrote::Refused(_) => return Ok((is_new, TellResult { wake: None })),
         };
         // Also if the endpoint's circuit is open.
         Ok((is_new, self.after_tell(job.slot, told, due_at).await?))
@@ -119,7 +119,7 @@ impl Store {
     ) -> Result<JobPage, StoreError> {
         let slot = of.job.slot;
         let behind = |first: String| of.position.as_ref().map_or(first, |position| format!("{position}~"));
-        let place = |at: Timestamp, event: EventId| FreshKey { at, event };
+        let place = |at: Timestamp, event: EventId| HomeKey { at, event };
         let (from, to) = match of.job.kind {
             JobKind::Retry { event, at } => {
                 let places = vec![place(at, event)];
@@ -130,12 +130,12 @@ impl Store {
                 (behind(behind_waited), format!("{}~", Pointer::PREFIX))
             }
             JobKind::Replay { since, until } => (
-                behind(FreshKey::of_moment(since).sort_key()),
+                behind(HomeKey::of_moment(since).sort_key()),
                 // The first place of a moment has the nil id, and no row has that place.
-                FreshKey::of_moment(until).sort_key(),
+                HomeKey::of_moment(until).sort_key(),
             ),
             JobKind::Recover { since } => {
-                (behind(FreshKey::of_moment(since).sort_key()), format!("{}~", FreshKey::PREFIX))
+                (behind(HomeKey::of_moment(since).sort_key()), format!("{}~", HomeKey::PREFIX))
             }
         };
         if from > to {

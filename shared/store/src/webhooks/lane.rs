@@ -11,14 +11,14 @@ use crate::dynamodb::update::Change;
 
 /// The place of a home row: the moment of its event, then the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FreshKey {
+pub struct HomeKey {
     /// When the event happened.
     pub at: Timestamp,
     /// The event's id, which orders rows of the same moment.
     pub event: EventId,
 }
 
-impl FreshKey {
+impl HomeKey {
     /// The first place after this one.
     pub fn next(self) -> Self {
         let id = self.event.as_uuid().as_u128().saturating_add(1);
@@ -60,20 +60,20 @@ pub struct Pointer {
     /// No attempt is made before this moment.
     pub not_before: Timestamp,
     /// The place of the delivery's home row.
-    pub home: FreshKey,
+    pub home: HomeKey,
 }
 
 impl Pointer {
     pub(crate) fn sort_key(self) -> String {
         let place = self.home.sort_key();
-        let not_before = self.not_before.as_millis().min(FreshKey::LAST_MILLIS);
-        format!("{}{not_before:013}#{}", Self::PREFIX, &place[FreshKey::PREFIX.len()..])
+        let not_before = self.not_before.as_millis().min(HomeKey::LAST_MILLIS);
+        format!("{}{not_before:013}#{}", Self::PREFIX, &place[HomeKey::PREFIX.len()..])
     }
 
     pub(crate) fn read(sort_key: &str) -> Option<Self> {
         let (millis, place) = sort_key.strip_prefix(Self::PREFIX)?.split_once('#')?;
         let not_before = Timestamp::from_millis(millis.parse().ok()?);
-        Some(Self { not_before, home: FreshKey::read_place(place)? })
+        Some(Self { not_before, home: HomeKey::read_place(place)? })
     }
 
     pub(crate) const PREFIX: &str = "R#";
@@ -83,7 +83,7 @@ impl Pointer {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WebhookLane {
     /// Every home row before this place was processed: attempted, or given a pointer.
-    pub base: Option<FreshKey>,
+    pub base: Option<HomeKey>,
     /// Every pointer up to this one was processed.
     pub waited: Option<Pointer>,
     /// The highest pointer that was ever written: nothing waits after it.
@@ -97,7 +97,7 @@ pub struct WebhookLane {
     /// The endpoint's pace: how many posts at a time it can handle, and its circuit.
     pub pace: Pace,
     /// The lowest place that the lane was told of since it was leased.
-    low: Option<FreshKey>,
+    low: Option<HomeKey>,
 }
 
 impl WebhookLane {
@@ -108,7 +108,7 @@ impl WebhookLane {
 
     /// A new pointer for a delivery that is not attempted before `not_before`. It is never before the place
     /// up to which pointers were read, so a clock difference between visitors cannot hide it.
-    pub fn pointer(&mut self, home: FreshKey, not_before: Timestamp) -> Pointer {
+    pub fn pointer(&mut self, home: HomeKey, not_before: Timestamp) -> Pointer {
         let least = self
             .looked_to
             .max(self.waited)
@@ -193,14 +193,14 @@ impl WebhookLane {
             halved_at: None,
         };
         Ok(Self {
-            base: row.base.as_deref().and_then(FreshKey::read),
+            base: row.base.as_deref().and_then(HomeKey::read),
             waited: row.waited.as_deref().and_then(Pointer::read),
             last_wait: row.last_wait.as_deref().and_then(Pointer::read),
             looked_to: None,
             has_jobs: row.has_jobs,
             ready_at: row.ready_at.map(Timestamp::from_millis),
             pace,
-            low: row.low.as_deref().and_then(FreshKey::read),
+            low: row.low.as_deref().and_then(HomeKey::read),
         })
     }
 }
@@ -244,8 +244,8 @@ mod tests {
 
     use super::*;
 
-    fn key(at: i64, event: u128) -> FreshKey {
-        FreshKey { at: Timestamp::from_millis(at), event: EventId::from_uuid(Uuid::from_u128(event)) }
+    fn key(at: i64, event: u128) -> HomeKey {
+        HomeKey { at: Timestamp::from_millis(at), event: EventId::from_uuid(Uuid::from_u128(event)) }
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
             let [one, other] = [one, other].map(|(at, event, not_before)| {
                 Pointer { not_before: Timestamp::from_millis(not_before), home: key(at, event) }
             });
-            prop_assert_eq!(FreshKey::read(&one.home.sort_key()), Some(one.home));
+            prop_assert_eq!(HomeKey::read(&one.home.sort_key()), Some(one.home));
             prop_assert_eq!(Pointer::read(&one.sort_key()), Some(one));
             prop_assert_eq!(one.home.sort_key().cmp(&other.home.sort_key()), one.home.cmp(&other.home));
             prop_assert_eq!(one.sort_key().cmp(&other.sort_key()), one.cmp(&other));

@@ -2,7 +2,7 @@
 
 use domain::{Attempt, Delivery, DeliveryId, DeliveryState, Pace, Slot, Timestamp, WorkspaceId};
 
-use super::lane::{FreshKey, WebhookLane};
+use super::lane::{HomeKey, WebhookLane};
 use super::rows::{attempt, delivery};
 use crate::dynamodb::item::{Item, s};
 use crate::{Store, StoreError, Table, keys};
@@ -24,7 +24,7 @@ pub struct DeliveryPage {
     /// The deliveries of the page.
     pub deliveries: Vec<Delivery>,
     /// The next page has the deliveries before this place; `None` on the last page.
-    pub next: Option<FreshKey>,
+    pub next: Option<HomeKey>,
 }
 
 impl Store {
@@ -35,12 +35,11 @@ impl Store {
         slot: Slot,
         filter: DeliveryFilter<'_>,
         limit: usize,
-        before: Option<FreshKey>,
+        before: Option<HomeKey>,
     ) -> Result<DeliveryPage, StoreError> {
-        let behind = before.map_or(FreshKey::of_moment(filter.until), |before| {
-            before.min(FreshKey::of_moment(filter.until))
-        });
-        let since = FreshKey::of_moment(filter.since);
+        let behind = before
+            .map_or(HomeKey::of_moment(filter.until), |before| before.min(HomeKey::of_moment(filter.until)));
+        let since = HomeKey::of_moment(filter.since);
         // DynamoDB refuses a range that ends before it begins.
         if behind <= since {
             return Ok(DeliveryPage { deliveries: vec![], next: None });
@@ -68,11 +67,11 @@ impl Store {
         let last = answer.last_evaluated_key.as_ref().and_then(place);
         let found = answer.items.unwrap_or_default().into_iter().map(|item| delivery(slot, item));
         let mut deliveries = found.collect::<Result<Vec<_>, _>>()?;
-        deliveries.retain(|delivery| FreshKey::of(delivery) < behind);
+        deliveries.retain(|delivery| HomeKey::of(delivery) < behind);
         let mut next = last;
         if deliveries.len() > limit {
             deliveries.truncate(limit);
-            next = deliveries.last().map(FreshKey::of);
+            next = deliveries.last().map(HomeKey::of);
         }
         Ok(DeliveryPage { deliveries, next })
     }
@@ -90,7 +89,7 @@ impl Store {
                 .filter_expression("#state = :state")
                 .expression_attribute_names("#state", "state")
                 .expression_attribute_values(":pk", s(keys::slot(&slot)))
-                .expression_attribute_values(":deliveries", s(FreshKey::PREFIX))
+                .expression_attribute_values(":deliveries", s(HomeKey::PREFIX))
                 .expression_attribute_values(":state", s(state.as_str()))
                 .select(aws_sdk_dynamodb::types::Select::Count)
                 .set_exclusive_start_key(from)
@@ -113,7 +112,7 @@ impl Store {
         let Some(event) = self.recorded_event(workspace, id.event).await? else { return Ok(None) };
         let slot = event.slots.into_iter().find(|slot| slot.endpoint == id.endpoint);
         let Some(slot) = slot else { return Ok(None) };
-        let place = FreshKey { at: event.at, event: id.event };
+        let place = HomeKey { at: event.at, event: id.event };
         let home = (keys::slot(&slot), place.sort_key());
         self.get_item(Table::Webhooks, home).await?.map(|item| delivery(slot, item)).transpose()
     }
@@ -136,8 +135,8 @@ impl Store {
     }
 }
 
-fn place(key: &Item) -> Option<FreshKey> {
-    FreshKey::read(crate::dynamodb::item::text(key, crate::dynamodb::item::SK))
+fn place(key: &Item) -> Option<HomeKey> {
+    HomeKey::read(crate::dynamodb::item::text(key, crate::dynamodb::item::SK))
 }
 
 /// The filter expression for these states; `None` for all states.

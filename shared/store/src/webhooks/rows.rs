@@ -7,7 +7,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::lane::{FreshKey, Pointer};
+use super::lane::{HomeKey, Pointer};
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, SK, n, read, row, s, text, unreadable};
 use crate::{StoreError, keys};
@@ -29,12 +29,12 @@ pub(crate) fn home_item(delivery: &Delivery) -> Result<Item, StoreError> {
         job: delivery.job,
         expires_at: delivery.expires_at.as_seconds(),
     };
-    row(keys::slot(&delivery.slot), FreshKey::of(delivery).sort_key(), "delivery", &body)
+    row(keys::slot(&delivery.slot), HomeKey::of(delivery).sort_key(), "delivery", &body)
 }
 
 /// Reads the delivery from its home row in this slot.
 pub(crate) fn delivery(slot: Slot, item: Item) -> Result<Delivery, StoreError> {
-    let place = FreshKey::read(text(&item, SK));
+    let place = HomeKey::read(text(&item, SK));
     let place = place.ok_or_else(|| unreadable(&item, "its key is no delivery's"))?;
     let row: HomeRow = read(item)?;
     let first = row.first.map(AttemptField::attempt);

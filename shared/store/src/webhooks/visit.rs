@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::{Attempt, Delivery, EndpointSecrets, EventId, LaneId, Slot, Timestamp, WebhookEndpoint};
 
 use super::events::{RecordedEvent, recorded};
-use super::lane::{FreshKey, Pointer};
+use super::lane::{HomeKey, Pointer};
 use super::rows::{attempt_item, delivery, home_item, pointer_item};
 use crate::dynamodb::batch::without_repeats;
 use crate::dynamodb::item::{Item, PK, SK, key, read, s, text};
@@ -24,7 +24,7 @@ pub struct VisitBatch {
     /// The events, without those that are not recorded yet.
     pub events: HashMap<EventId, RecordedEvent>,
     /// The deliveries at the places that pointers name.
-    pub homes: HashMap<FreshKey, Delivery>,
+    pub homes: HashMap<HomeKey, Delivery>,
 }
 
 /// What to record about a delivery.
@@ -44,10 +44,10 @@ impl Store {
     pub async fn fresh_deliveries(
         &self,
         slot: Slot,
-        from: Option<FreshKey>,
+        from: Option<HomeKey>,
         limit: usize,
     ) -> Result<(Vec<Delivery>, bool), StoreError> {
-        let from = from.map_or_else(|| FreshKey::PREFIX.to_owned(), FreshKey::sort_key);
+        let from = from.map_or_else(|| HomeKey::PREFIX.to_owned(), HomeKey::sort_key);
         let (items, more) = self.range(slot, from, "D#~".to_owned(), limit).await?;
         let deliveries = items.into_iter().map(|item| delivery(slot, item)).collect::<Result<_, _>>()?;
         Ok((deliveries, more))
@@ -112,7 +112,7 @@ impl Store {
         &self,
         slot: Slot,
         events: &[EventId],
-        homes: &[FreshKey],
+        homes: &[HomeKey],
     ) -> Result<VisitBatch, StoreError> {
         let Slot { workspace, endpoint, .. } = slot;
         let of_endpoint = keys::endpoint(workspace, endpoint);
@@ -135,7 +135,7 @@ impl Store {
                 Table::Secrets => batch.secrets = Some(read::<EndpointSecretsRow>(item)?.into()),
                 _ if text(&item, PK) == pk => {
                     let home = delivery(slot, item)?;
-                    batch.homes.insert(FreshKey::of(&home), home);
+                    batch.homes.insert(HomeKey::of(&home), home);
                 }
                 _ => {
                     let event = recorded(item)?;

@@ -8,7 +8,7 @@ use domain::conversation::Opening;
 use domain::message::Draft;
 use domain::{Conversation, ConversationId, ConversationStatus, LaneId, MessageBody, MessageId, Rest};
 use harness::{TestClock, TestDb, World};
-use store::{ConversationLane, Leased, MessageTaken, NewMessage, Store, StoreError, Table};
+use store::{ConversationLane, Leased, MessageStored, NewMessage, Store, StoreError, Table};
 use uuid::Uuid;
 
 use crate::RESCUE;
@@ -39,7 +39,7 @@ impl Talk {
             list_shard: 0,
             version: 1,
         };
-        let opening = Opening { conversation: conversation.clone(), strangers: vec![], plan: None };
+        let opening = Opening { conversation: conversation.clone(), new_contacts: vec![], plan: None };
         world.db.store().open_conversation(&opening, RESCUE, None, "seed").await.unwrap();
         Self { world, conversation, sent: RefCell::default() }
     }
@@ -67,8 +67,8 @@ impl Kind for Talk {
         let id = MessageId::generate(store.ids());
         let message = draft.message(id, conversation, seq, vec![], store.now());
         let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-        let taken = store.take_message(&new, RESCUE, &store.write_id("request")).await?;
-        Ok(taken == MessageTaken::Done)
+        let taken = store.store_message(&new, RESCUE, &store.write_id("request")).await?;
+        Ok(taken == MessageStored::Done)
     }
 
     async fn visit(&self, store: &Store, lane: &mut Leased, dice: &Dice) -> Result<Rest, StoreError> {

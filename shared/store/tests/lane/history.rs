@@ -286,7 +286,7 @@ impl<K: Kind + 'static> History<K> {
                 // A release may be executed although its answer is lost.
                 shared.borrow_mut().release(number);
                 match store.release_lane(&leased, rest, RESCUE).await {
-                    Ok(Released::Moved(moved)) => leased = moved,
+                    Ok(Released::HasNewWork(moved)) => leased = moved,
                     Ok(Released::Done) => {
                         let wake = rest.plan(RESCUE, store.now()).and_then(|plan| plan.wake_after);
                         let at = wake.map(|after| store.now().plus(after));

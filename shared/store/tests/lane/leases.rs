@@ -154,7 +154,7 @@ async fn work_added_meanwhile_prevents_a_release_unless_the_lane_is_closed() {
             let leased = lanes.lease(lane).await;
             lanes.mark(lane).await;
             let released = lanes.release(&leased, rest).await;
-            let Released::Moved(moved) = released else {
+            let Released::HasNewWork(moved) = released else {
                 assert_eq!((released, is_kept), (Released::Done, false), "{lane} {rest:?}");
                 continue;
             };
@@ -162,7 +162,9 @@ async fn work_added_meanwhile_prevents_a_release_unless_the_lane_is_closed() {
             assert_eq!((moved.lease, &moved.state), (leased.lease, &leased.state));
             assert_eq!(lanes.ask(lane).await, Lease::Held);
             lanes.mark(lane).await;
-            let Released::Moved(moved) = lanes.release(&moved, rest).await else { panic!("not moved again") };
+            let Released::HasNewWork(moved) = lanes.release(&moved, rest).await else {
+                panic!("not moved again")
+            };
             assert_eq!(lanes.release(&moved, Rest::TimeUp).await, Released::Done);
         }
     }

@@ -18,7 +18,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::{ConversationId, LaneId, LaneKind, Rest, Timestamp};
 use harness::{TestClock, World};
 use serde_json::Value;
-use store::{DueLane, FreshKey, Lease, Leased, Released, Store, Table};
+use store::{DueLane, HomeKey, Lease, Leased, Released, Store, Table};
 use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(90);
@@ -37,7 +37,7 @@ impl Lanes {
         world.line("1045551234567", |_| ()).await;
         let lead = world.lead("+12025550101", |_| ()).await;
         let webhook = hooks::slot(1);
-        let least = FreshKey::of_moment(TestClock::START);
+        let least = HomeKey::of_moment(TestClock::START);
         world.db.store().tell_webhook_lane(webhook, least, RESCUE).await.unwrap();
         let conversation = ConversationId::from_uuid(Uuid::from_u128(7));
         let all = [

@@ -13,7 +13,7 @@ use domain::{
 };
 use futures::FutureExt;
 use harness::{Fault, TestDb};
-use store::{FreshKey, Leased, NewEvent, Pointer, Record, Store, StoreError, Table, VisitBatch, WebhookLane};
+use store::{HomeKey, Leased, NewEvent, Pointer, Record, Store, StoreError, Table, VisitBatch, WebhookLane};
 
 use crate::RESCUE;
 use crate::history::{Dice, FUNCTION, Kind, histories, run_history};
@@ -29,14 +29,14 @@ struct Slot {
     /// Batches of the stream that were not relayed yet.
     batches: RefCell<Vec<Vec<NewEvent>>>,
     /// Events that the lane was told of.
-    told: RefCell<BTreeSet<FreshKey>>,
+    told: RefCell<BTreeSet<HomeKey>>,
     /// The number of posts by event.
     posts: RefCell<BTreeMap<EventId, usize>>,
     is_enabled: Cell<bool>,
     /// A job whose request was interrupted.
     asking: RefCell<Option<Job>>,
     /// The place up to which visitors read.
-    position: Cell<Option<FreshKey>>,
+    position: Cell<Option<HomeKey>>,
     /// A rule that the actors break.
     flaw: Option<Flaw>,
 }
@@ -147,11 +147,11 @@ impl Slot {
     /// The deliveries that these pointers name, with the pointers.
     async fn behind(&self, store: &Store, pointers: &[Pointer]) -> Result<Found, StoreError> {
         let events: BTreeSet<EventId> = pointers.iter().map(|pointer| pointer.home.event).collect();
-        let homes: BTreeSet<FreshKey> = pointers.iter().map(|pointer| pointer.home).collect();
+        let homes: BTreeSet<HomeKey> = pointers.iter().map(|pointer| pointer.home).collect();
         let (events, homes): (Vec<_>, Vec<_>) = (events.into_iter().collect(), homes.into_iter().collect());
         let mut batch = store.visit_batch(slot(1), &events, &homes).await?;
         // Two pointers may name one delivery; the one for which it waits counts.
-        let mut by_home: BTreeMap<FreshKey, Pointer> = BTreeMap::new();
+        let mut by_home: BTreeMap<HomeKey, Pointer> = BTreeMap::new();
         for pointer in pointers {
             let next_at = batch.homes.get(&pointer.home).and_then(|home| home.next_at);
             let known = by_home.entry(pointer.home).or_insert(*pointer);
@@ -180,7 +180,7 @@ impl Slot {
             }
             let page = store.job_page(&of, lane, PAGE).await?;
             let (mut found, mut batch) = self.behind(store, &page.pointers).await?;
-            let mut places: Vec<FreshKey> = page.deliveries.iter().map(place_of).collect();
+            let mut places: Vec<HomeKey> = page.deliveries.iter().map(place_of).collect();
             places.extend(&page.places);
             let events: Vec<EventId> = places.iter().map(|place| place.event).collect();
             let homes = store.visit_batch(slot(1), &events, &places).await?;
@@ -205,14 +205,14 @@ impl Slot {
 
     async fn ask(&self, store: &Store) -> Result<bool, StoreError> {
         let Some(job) = self.asking.borrow().clone() else { return Ok(false) };
-        let (_, told) = store.ask_for_job(&job, RESCUE).await?;
+        let (_, told) = store.request_job(&job, RESCUE).await?;
         self.asking.borrow_mut().take_if(|asking| asking.id == job.id);
         Ok(told.wake.is_some())
     }
 
     async fn relay(&self, store: &Store, batch: &[NewEvent]) -> Result<bool, StoreError> {
         let ids: Vec<_> = batch.iter().map(|new| (new.event.workspace_id, new.event.id)).collect();
-        let standing = store.standing_events(&ids).await?;
+        let standing = store.recorded_events(&ids).await?;
         let new: Vec<_> = batch.iter().filter(|new| !standing.contains_key(&new.event.id)).cloned().collect();
         for end in store.record_events(&new).await {
             end?;
@@ -295,7 +295,7 @@ impl Kind for Slot {
             let last = page.last().map(place_of);
             let page = page.into_iter().map(|delivery| (delivery, None)).collect();
             self.handle(store, lane, page, &batch, dice).await?;
-            lane.base = last.map(FreshKey::next).or(lane.base);
+            lane.base = last.map(HomeKey::next).or(lane.base);
             self.position.set(lane.base);
             if !more {
                 break;

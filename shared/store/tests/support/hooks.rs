@@ -13,7 +13,8 @@ use domain::{
 use harness::{TestClock, TestDb};
 use serde_json::Value;
 use store::{
-    FreshKey, Lease, Leased, NewEvent, Pointer, Record, Released, Store, StoreError, Table, Told, WebhookLane,
+    HomeKey, Lease, Leased, NewEvent, Pointer, Record, Released, Store, StoreError, Table, TellResult,
+    WebhookLane,
 };
 use uuid::Uuid;
 
@@ -47,12 +48,12 @@ pub fn event(version: u64, millis: i64) -> NewEvent {
     }
 }
 
-pub fn place(new: &NewEvent) -> FreshKey {
-    FreshKey { at: new.event.at, event: new.event.id }
+pub fn place(new: &NewEvent) -> HomeKey {
+    HomeKey { at: new.event.at, event: new.event.id }
 }
 
-pub fn place_of(delivery: &Delivery) -> FreshKey {
-    FreshKey { at: delivery.created_at, event: delivery.event }
+pub fn place_of(delivery: &Delivery) -> HomeKey {
+    HomeKey { at: delivery.created_at, event: delivery.event }
 }
 
 pub struct Hooks {
@@ -77,12 +78,12 @@ impl Hooks {
         assert!(ends.len() == events.len() && ends.iter().all(Result::is_ok), "{ends:?}");
     }
 
-    pub async fn tell(&self, new: &NewEvent) -> Told {
+    pub async fn tell(&self, new: &NewEvent) -> TellResult {
         self.store().tell_webhook_lane(slot(1), place(new), RESCUE).await.unwrap()
     }
 
     /// Records events and tells the first endpoint's lane of them.
-    pub async fn relay(&self, events: &[NewEvent]) -> Told {
+    pub async fn relay(&self, events: &[NewEvent]) -> TellResult {
         self.record(events).await;
         self.tell(events.iter().min_by_key(|new| place(new)).unwrap()).await
     }

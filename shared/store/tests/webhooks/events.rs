@@ -6,14 +6,14 @@ use domain::webhook::delivery::KEPT;
 use domain::webhook::job::Job;
 use domain::{AttemptError, AttemptOutcome, EventId, JobId, JobKind, Rest, RetrySchedule, Track};
 use harness::{Death, Fault, trips};
-use store::{NewEvent, Released, StoreError, Told};
+use store::{NewEvent, Released, StoreError, TellResult};
 use uuid::Uuid;
 
 use crate::hooks::{Hooks, LEASE, MINUTE, MOMENT, RESCUE, event, place, slot, workspace};
 
 async fn standing(hooks: &Hooks, events: &[NewEvent]) -> Vec<EventId> {
     let asked: Vec<_> = events.iter().map(|new| (workspace(), new.event.id)).collect();
-    let mut standing: Vec<_> = hooks.store().standing_events(&asked).await.unwrap().into_keys().collect();
+    let mut standing: Vec<_> = hooks.store().recorded_events(&asked).await.unwrap().into_keys().collect();
     standing.sort_unstable();
     standing
 }
@@ -37,7 +37,7 @@ async fn an_event_is_recorded_with_its_deliveries_and_its_body() {
     assert_eq!((found.id, found.at, found.event_type), (new.event.id, new.event.at, new.event.event_type));
     assert_eq!((found.body, found.request, &found.slots), (new.body, new.request, &new.slots));
     let asked = [(workspace(), new.event.id); 2];
-    let standing = hooks.store().standing_events(&asked).await.unwrap();
+    let standing = hooks.store().recorded_events(&asked).await.unwrap();
     assert_eq!(standing[&new.event.id], new.slots, "a repeat is told to the lanes that it was recorded for");
     for n in 1..=10 {
         let (deliveries, more) = hooks.store().fresh_deliveries(slot(n), None, 10).await.unwrap();
@@ -137,7 +137,7 @@ async fn the_first_tell_creates_the_lane_and_a_tell_of_a_due_lane_costs_one_unit
     let (first, second) = (event(1, 10), event(2, 20));
     hooks.record(&[first.clone(), second.clone()]).await;
     hooks.cost();
-    assert_eq!(hooks.tell(&second).await, Told { wake: Some(Track::Fast) });
+    assert_eq!(hooks.tell(&second).await, TellResult { wake: Some(Track::Fast) });
     assert_eq!(hooks.cost(), (2.0, 1));
     let due_at = hooks.now().plus(RESCUE).as_millis();
     assert_eq!((hooks.number("mark"), hooks.number("dueAt")), (Some(1), Some(due_at)));
@@ -181,7 +181,10 @@ async fn no_message_is_requested_while_a_visitor_holds_the_lane() {
     hooks.db.clock().advance(MOMENT);
     assert_eq!(hooks.relay(&[event(4, 3)]).await.wake, Some(Track::Fast), "it died");
     hooks.db.clock().advance(MINUTE);
-    assert!(matches!(hooks.release(&leased, Rest::Done).await, Released::Moved(_)), "nobody came after it");
+    assert!(
+        matches!(hooks.release(&leased, Rest::Done).await, Released::HasNewWork(_)),
+        "nobody came after it"
+    );
 }
 
 #[tokio::test]
@@ -204,7 +207,7 @@ async fn the_result_of_a_tell_depends_on_circuit_and_track_of_the_endpoint() {
 
     hooks.db.clock().set(now);
     let job = Job::new(JobId::from_uuid(Uuid::from_u128(1)), slot(1), JobKind::Enable, now);
-    let (_, told) = hooks.store().ask_for_job(&job, RESCUE).await.unwrap();
+    let (_, told) = hooks.store().request_job(&job, RESCUE).await.unwrap();
     assert_eq!(told.wake, Some(Track::Slow), "an operator asks");
     assert_eq!(hooks.tell(&new).await.wake, Some(Track::Slow));
 }

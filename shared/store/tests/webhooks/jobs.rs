@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::webhook::job::Job;
 use domain::{JobId, JobKind, JobState, Rest, Track};
 use harness::Fault;
-use store::{FreshKey, LaneJob, NewEvent, Pointer, Released, Told, WebhookLane};
+use store::{HomeKey, LaneJob, NewEvent, Pointer, Released, TellResult, WebhookLane};
 use uuid::Uuid;
 
 use crate::hooks::{Hooks, MINUTE, MOMENT, RESCUE, event, place, place_of, slot};
@@ -14,8 +14,8 @@ fn job(hooks: &Hooks, n: u128, kind: JobKind) -> Job {
     Job::new(JobId::from_uuid(Uuid::from_u128(n)), slot(1), kind, hooks.now())
 }
 
-async fn ask(hooks: &Hooks, job: &Job) -> (bool, Told) {
-    hooks.store().ask_for_job(job, RESCUE).await.unwrap()
+async fn ask(hooks: &Hooks, job: &Job) -> (bool, TellResult) {
+    hooks.store().request_job(job, RESCUE).await.unwrap()
 }
 
 async fn asked(hooks: &Hooks, job: &Job) -> LaneJob {
@@ -29,7 +29,7 @@ async fn page(hooks: &Hooks, of: &LaneJob, limit: usize) -> store::JobPage {
 }
 
 /// The places of all deliveries of a job, page by page.
-async fn places(hooks: &Hooks, mut of: LaneJob, limit: usize) -> Vec<FreshKey> {
+async fn places(hooks: &Hooks, mut of: LaneJob, limit: usize) -> Vec<HomeKey> {
     let mut places = vec![];
     loop {
         let page = page(hooks, &of, limit).await;
@@ -63,7 +63,9 @@ async fn a_job_is_stored_before_its_lane_is_told() {
     // The visitor reports the jobs that it executed, unless others were requested since.
     ask(&hooks, &job(&hooks, 2, JobKind::Enable)).await;
     leased.webhook().unwrap().has_jobs = false;
-    let Released::Moved(mut moved) = hooks.release(&leased, Rest::Done).await else { panic!("not moved") };
+    let Released::HasNewWork(mut moved) = hooks.release(&leased, Rest::Done).await else {
+        panic!("not moved")
+    };
     assert!(moved.webhook().unwrap().has_jobs);
     moved.webhook().unwrap().has_jobs = false;
     assert_eq!(hooks.release(&moved, Rest::Done).await, Released::Done);
@@ -150,7 +152,7 @@ async fn the_deliveries_of_a_span_are_read_page_by_page_each_once() {
         events.sort_by_key(place);
         let moment = |millis: i64| domain::Timestamp::from_millis(hooks.now().as_millis() + millis);
         let replay = JobKind::Replay { since: moment(2), until: moment(7) };
-        let wanted = |place: &FreshKey| place.at >= moment(2);
+        let wanted = |place: &HomeKey| place.at >= moment(2);
         let recover = asked(&hooks, &job(&hooks, 1, JobKind::Recover { since: moment(2) })).await;
         let expected: Vec<_> = events.iter().map(place).filter(wanted).collect();
         assert_eq!(places(&hooks, recover, limit).await, expected, "{limit}");

@@ -2,7 +2,7 @@
 
 use domain::webhook::delivery::Next;
 use domain::{Delivery, DeliveryId, DeliveryState, EventId, Slot, Timestamp, WorkspaceId};
-use store::{DeliveryFilter, FreshKey, NewEvent, WebhookLane};
+use store::{DeliveryFilter, HomeKey, NewEvent, WebhookLane};
 use uuid::Uuid;
 
 use crate::hooks::{Hooks, MINUTE, endpoint, event, place, place_of, slot, workspace};
@@ -46,7 +46,7 @@ fn sizes(mut seed: u64) -> impl FnMut() -> usize {
 }
 
 /// 57 deliveries, some at the same moment, every third one EXHAUSTED. Returns their places in order.
-async fn many(hooks: &Hooks) -> Vec<FreshKey> {
+async fn many(hooks: &Hooks) -> Vec<HomeKey> {
     let mut events: Vec<NewEvent> = (0..57).map(|n| event(n, n as i64 / 4 * 10)).collect();
     hooks.relay(&events).await;
     for (at, delivery) in hooks.all().await.iter().enumerate() {
@@ -58,7 +58,7 @@ async fn many(hooks: &Hooks) -> Vec<FreshKey> {
     events.iter().map(place).collect()
 }
 
-fn places(deliveries: &[Delivery]) -> Vec<FreshKey> {
+fn places(deliveries: &[Delivery]) -> Vec<HomeKey> {
     deliveries.iter().map(place_of).collect()
 }
 

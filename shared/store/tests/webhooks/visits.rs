@@ -4,7 +4,7 @@ use domain::webhook::delivery::Next;
 use domain::webhook::pace::Failing;
 use domain::{Delivery, DeliveryState, Pace, Rest, Timestamp};
 use harness::{Fault, trips};
-use store::{FreshKey, NewEvent, Pointer, Record, Released, StoreError, WebhookLane};
+use store::{HomeKey, NewEvent, Pointer, Record, Released, StoreError, WebhookLane};
 
 use crate::hooks::{
     Hooks, LEASE, MINUTE, MOMENT, RESCUE, RETRY_FOR, endpoint, event, place, place_of, slot, workspace,
@@ -28,7 +28,7 @@ async fn fresh_deliveries_are_read_in_order_page_by_page() {
                 break;
             }
         }
-        let read: Vec<FreshKey> = read.iter().map(place_of).collect();
+        let read: Vec<HomeKey> = read.iter().map(place_of).collect();
         assert_eq!(read, events.iter().map(place).collect::<Vec<_>>(), "{limit}");
     }
 }
@@ -82,12 +82,12 @@ async fn late_rows_told_of_during_a_visit_are_read_before_its_release_or_by_the_
         let hooks = Hooks::start().await;
         hooks.relay(&[event(1, 100)]).await;
         let mut leased = hooks.leased().await;
-        let position = Some(FreshKey::of_moment(hooks.now().plus(MINUTE)));
+        let position = Some(HomeKey::of_moment(hooks.now().plus(MINUTE)));
         leased.webhook().unwrap().base = position;
         let (late, later) = (event(2, 50), event(3, 60_500));
         hooks.relay(&[late.clone(), later.clone()]).await;
         match hooks.release(&leased, rest).await {
-            Released::Moved(mut moved) => {
+            Released::HasNewWork(mut moved) => {
                 assert_eq!(rest, Rest::Done);
                 assert_eq!(moved.webhook().unwrap().base, Some(place(&late)));
                 assert!(hooks.number("dueAt").is_some() && hooks.number("leaseUntil").is_some());

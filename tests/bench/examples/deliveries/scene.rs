@@ -13,7 +13,7 @@ use domain::{
 use harness::World;
 use http::StatusCode;
 use serde_json::json;
-use store::{FreshKey, NewEvent};
+use store::{HomeKey, NewEvent};
 
 const FIRST_DUE: Duration = Duration::from_secs(120);
 /// The size of a webhook body.
@@ -145,7 +145,7 @@ pub(crate) async fn add(world: &World, endpoint: EndpointId, count: usize) -> (V
             recorded.unwrap();
         }
     }
-    let places = new.iter().map(|new| FreshKey { at: new.event.at, event: new.event.id });
+    let places = new.iter().map(|new| HomeKey { at: new.event.at, event: new.event.id });
     let track = match places.min() {
         Some(least) => store.tell_webhook_lane(slot, least, FIRST_DUE).await.unwrap().wake,
         None => None,

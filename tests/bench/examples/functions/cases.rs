@@ -12,7 +12,7 @@ use domain::{
 };
 use harness::{GatewayEvent, World, fixture, fixture_text, queue_fixture};
 use serde_json::{Value, json};
-use store::{MessageTaken, NewMessage};
+use store::{MessageStored, NewMessage};
 
 use crate::sample::EVENTS;
 
@@ -257,7 +257,7 @@ async fn say(world: &World, conversation: &Conversation) {
     let id = MessageId::generate(store.ids());
     let message = draft.message(id, conversation, seq, vec![], store.now());
     let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-    assert_eq!(store.take_message(&new, FIRST_DUE, &id.to_string()).await.unwrap(), MessageTaken::Done);
+    assert_eq!(store.store_message(&new, FIRST_DUE, &id.to_string()).await.unwrap(), MessageStored::Done);
 }
 
 /// Creates an endpoint that subscribes to all events.

@@ -7,7 +7,7 @@ use domain::{Conversation, LaneId, Message, MessageId, TemplateId, UserRef};
 use harness::World;
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::json;
-use store::{ConversationLane, Lease, MessageTaken, NewMessage};
+use store::{ConversationLane, Lease, MessageStored, NewMessage};
 
 use crate::Desk;
 
@@ -35,8 +35,8 @@ async fn conversation() -> (World, Conversation, Message) {
     };
     let message = draft.message(MessageId::generate(store.ids()), &conversation, 2, vec![], store.now());
     let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-    let taken = store.take_message(&new, Duration::from_secs(120), "seed").await;
-    assert_eq!(taken.unwrap(), MessageTaken::Done);
+    let taken = store.store_message(&new, Duration::from_secs(120), "seed").await;
+    assert_eq!(taken.unwrap(), MessageStored::Done);
     (world, conversation, message)
 }
 

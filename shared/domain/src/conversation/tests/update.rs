@@ -219,7 +219,7 @@ proptest! {
         else {
             return Ok(());
         };
-        for stranger in &change.strangers {
+        for stranger in &change.new_contacts {
             let names = stranger.email.clone().map(ContactRef::Email);
             let names = names.into_iter().chain(stranger.cellphone.clone().map(ContactRef::Cellphone));
             known.contacts.extend(names.map(|name| (name, stranger.id)));
@@ -231,10 +231,10 @@ proptest! {
     #[test]
     fn an_update_adds_people_once_and_removes_those_it_only_removes(update in any_update()) {
         let Ok(change) = apply(&conversation(), &update) else { return Ok(()) };
-        let (after, strangers) =
-            change.map_or((conversation(), vec![]), |change| (change.conversation, change.strangers));
+        let (after, new_contacts) =
+            change.map_or((conversation(), vec![]), |change| (change.conversation, change.new_contacts));
         let who = |named: &ContactRef| {
-            let stranger = strangers.iter().find(|stranger| named.is_identity_of(stranger));
+            let stranger = new_contacts.iter().find(|stranger| named.is_identity_of(stranger));
             known().contact(named).or(stranger.map(|stranger| stranger.id))
         };
         let there = |contact| after.externals.iter().filter(|one| Some(one.contact) == contact).count();

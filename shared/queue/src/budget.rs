@@ -6,7 +6,7 @@ use domain::Timestamp;
 
 /// The budget of an invocation whose calls have a time limit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Time {
+pub struct InvocationBudget {
     begin_by: Timestamp,
     deadline: Timestamp,
     longest: Duration,
@@ -14,7 +14,7 @@ pub struct Time {
 
 /// The time limits of a deployment do not fit together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WrongTime {
+pub enum BudgetError {
     /// No call fits into the time of the invocation.
     #[error("the time-out of a call is too long for the time-out of the function")]
     CallTooLong,
@@ -23,7 +23,7 @@ pub enum WrongTime {
     LeaseTooShort,
 }
 
-impl Time {
+impl InvocationBudget {
     /// The time kept for the response of the invocation.
     const RESPONSE_TIME: Duration = Duration::from_secs(1);
 
@@ -34,14 +34,14 @@ impl Time {
         now: Timestamp,
         longest: Duration,
         lease: Duration,
-    ) -> Result<Self, WrongTime> {
+    ) -> Result<Self, BudgetError> {
         let left = deadline.since(now);
         let spare = left.saturating_sub(longest);
         if spare <= Self::RESPONSE_TIME {
-            return Err(WrongTime::CallTooLong);
+            return Err(BudgetError::CallTooLong);
         }
         if left > lease {
-            return Err(WrongTime::LeaseTooShort);
+            return Err(BudgetError::LeaseTooShort);
         }
         Ok(Self { begin_by: now.plus((spare / 2).min(spare - Self::RESPONSE_TIME)), deadline, longest })
     }
@@ -72,8 +72,8 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    fn time(left: u64, longest: u64, lease: u64) -> Result<Time, WrongTime> {
-        Time::until(NOW.plus(secs(left)), NOW, secs(longest), secs(lease))
+    fn time(left: u64, longest: u64, lease: u64) -> Result<InvocationBudget, BudgetError> {
+        InvocationBudget::until(NOW.plus(secs(left)), NOW, secs(longest), secs(lease))
     }
 
     #[test]
@@ -101,9 +101,9 @@ mod tests {
 
     #[test]
     fn a_time_limit_without_room_for_a_call_or_beyond_the_lease_is_refused() {
-        assert_eq!(time(11, 10, 90), Err(WrongTime::CallTooLong));
-        assert_eq!(time(0, 10, 90), Err(WrongTime::CallTooLong));
+        assert_eq!(time(11, 10, 90), Err(BudgetError::CallTooLong));
+        assert_eq!(time(0, 10, 90), Err(BudgetError::CallTooLong));
         assert!(time(12, 10, 12).is_ok());
-        assert_eq!(time(13, 10, 12), Err(WrongTime::LeaseTooShort));
+        assert_eq!(time(13, 10, 12), Err(BudgetError::LeaseTooShort));
     }
 }

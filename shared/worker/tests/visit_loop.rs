@@ -13,11 +13,11 @@ use domain::{
     Slot, Timestamp, WorkspaceId,
 };
 use harness::{Fault, TestDb, TestQueue, context};
-use queue::{Queues, WrongTime, body};
-use store::{FreshKey, Lease, Leased, Released, Store, StoreError, Table};
+use queue::{BudgetError, Queues, body};
+use store::{HomeKey, Lease, Leased, Released, Store, StoreError, Table};
 use tokio::sync::Barrier;
 use uuid::Uuid;
-use worker::{Left, Rules, Shift, Visitor};
+use worker::{Rules, VisitEnd, VisitLoop, Visitor};
 
 const LEASE: Duration = Duration::from_secs(90);
 const RESCUE: Duration = Duration::from_secs(120);
@@ -26,7 +26,7 @@ const RULES: Rules = Rules { lease: LEASE, longest: Duration::from_secs(30), res
 
 /// What a visit does.
 enum Step {
-    Leaves(Left),
+    Leaves(VisitEnd),
     /// New work is added to the lane during the visit.
     IsTold(Rest),
     /// It finds that the endpoint does not answer, and ends.
@@ -50,15 +50,15 @@ struct Fake<'a> {
 impl Visitor for Fake<'_> {
     const KIND: LaneKind = LaneKind::Webhook;
 
-    async fn visit(&self, lane: &mut Leased) -> Result<Left, StoreError> {
+    async fn visit(&self, lane: &mut Leased) -> Result<VisitEnd, StoreError> {
         self.visits.lock().unwrap().push(lane.lane);
         let step = self.steps.lock().unwrap().get_mut(&lane.lane).and_then(VecDeque::pop_front);
         match step {
-            None => Ok(Left::Rest(Rest::Done)),
+            None => Ok(VisitEnd::Rest(Rest::Done)),
             Some(Step::Leaves(left)) => Ok(left),
             Some(Step::IsTold(rest)) => {
                 tell(self.db.store(), lane.lane).await;
-                Ok(Left::Rest(rest))
+                Ok(VisitEnd::Rest(rest))
             }
             Some(Step::FindsSilence(rest)) => {
                 let (now, schedule) = (self.db.store().now(), RetrySchedule::default());
@@ -73,7 +73,7 @@ impl Visitor for Fake<'_> {
                         now,
                     );
                 }
-                Ok(Left::Rest(rest))
+                Ok(VisitEnd::Rest(rest))
             }
             Some(Step::Fails) => Err(StoreError::Busy("the table is busy".into())),
             Some(Step::FailsForGood) => {
@@ -83,7 +83,7 @@ impl Visitor for Fake<'_> {
             Some(Step::Panics) => panic!("as asked"),
             Some(Step::Meets) => {
                 self.meeting.wait().await;
-                Ok(Left::Rest(Rest::Done))
+                Ok(VisitEnd::Rest(Rest::Done))
             }
         }
     }
@@ -91,7 +91,7 @@ impl Visitor for Fake<'_> {
 
 async fn tell(store: &Store, lane: LaneId) {
     let LaneId::Webhook(slot) = lane else { panic!("{lane}") };
-    let least = FreshKey { at: store.now(), event: EventId::from_uuid(Uuid::from_u128(9)) };
+    let least = HomeKey { at: store.now(), event: EventId::from_uuid(Uuid::from_u128(9)) };
     store.tell_webhook_lane(slot, least, RESCUE).await.unwrap();
 }
 
@@ -136,7 +136,7 @@ impl Scene {
         let url = |name| format!("http://queue.invalid/1/{name}");
         let queues = Queues::default().with_webhooks(self.sqs.client(), url("fast"), url("slow"));
         let context = context(self.now(), Duration::from_secs(60));
-        let shift = Shift::begin(self.store(), &queues, RULES, &context).unwrap();
+        let shift = VisitLoop::begin(self.store(), &queues, RULES, &context).unwrap();
         let records = bodies.iter().enumerate().map(|(number, body)| {
             let mut message = SqsMessage::default();
             message.message_id = Some(number.to_string());
@@ -184,7 +184,7 @@ fn lane(n: u128) -> LaneId {
 }
 
 fn leaves(rest: Rest) -> Step {
-    Step::Leaves(Left::Rest(rest))
+    Step::Leaves(VisitEnd::Rest(rest))
 }
 
 fn seconds(seconds: u64) -> Duration {
@@ -309,7 +309,7 @@ async fn a_lane_released_with_the_last_record_is_queued_as_planned() {
     for (plan, message) in
         [(None, vec![]), (Some(plan(None)), vec![]), (Some(plan(Some(seconds(7)))), fast(7))]
     {
-        assert_eq!(scene.visit(vec![Step::Leaves(Left::Given(plan))]).await, (1, false));
+        assert_eq!(scene.visit(vec![Step::Leaves(VisitEnd::Released(plan))]).await, (1, false));
         assert_eq!(scene.queued(), message, "{plan:?}");
         assert_eq!(scene.due_and_leased(), (due, true), "nothing is written here");
         scene.db.clock().advance(LEASE + MOMENT);
@@ -319,7 +319,7 @@ async fn a_lane_released_with_the_last_record_is_queued_as_planned() {
 #[tokio::test]
 async fn a_lost_lane_is_left_to_its_new_holder() {
     let scene = Scene::start(1).await;
-    assert_eq!(scene.visit(vec![Step::Leaves(Left::Lost)]).await, (1, false));
+    assert_eq!(scene.visit(vec![Step::Leaves(VisitEnd::Lost)]).await, (1, false));
     assert_eq!(scene.queued(), []);
     assert_eq!(scene.visit(vec![]).await, (0, false), "it is held");
     scene.db.clock().advance(LEASE + MOMENT);
@@ -363,9 +363,10 @@ async fn the_message_of_a_lane_that_cannot_be_leased_is_delivered_again() {
 async fn the_time_budget_of_an_invocation_ends_at_its_deadline() {
     let (db, queues) = (TestDb::start().await, Queues::default());
     let now = db.store().now();
-    let begin =
-        |left| Shift::begin(db.store(), &queues, RULES, &context(now, seconds(left))).map(|shift| shift.time);
+    let begin = |left| {
+        VisitLoop::begin(db.store(), &queues, RULES, &context(now, seconds(left))).map(|shift| shift.budget)
+    };
     assert!(begin(60).unwrap().may_begin(now));
-    assert_eq!(begin(30).unwrap_err(), WrongTime::CallTooLong);
-    assert_eq!(begin(91).unwrap_err(), WrongTime::LeaseTooShort);
+    assert_eq!(begin(30).unwrap_err(), BudgetError::CallTooLong);
+    assert_eq!(begin(91).unwrap_err(), BudgetError::LeaseTooShort);
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 
 /// The message of an error and of all its sources, for one log line. The errors of this service contain table
 /// names, codes and ids, but no personal data.
-pub fn causes(error: &(dyn Error + 'static)) -> String {
+pub fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut told = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
@@ -24,6 +24,6 @@ mod tests {
 
     #[test]
     fn the_text_contains_the_error_and_its_sources() {
-        assert_eq!(causes(&Outer(std::io::Error::other("inner"))), "outer: inner");
+        assert_eq!(error_chain(&Outer(std::io::Error::other("inner"))), "outer: inner");
     }
 }

@@ -15,12 +15,12 @@ const GRACE: Duration = Duration::from_millis(300);
 /// A running program in its own process group. Dropping it kills the whole group, even if the first process has
 /// ended, and waits until the group is gone. No process in the group outlives this one.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub(crate) struct ProcessGroup {
     child: Option<Child>,
     leader: Option<Pid>,
 }
 
-impl Group {
+impl ProcessGroup {
     /// Starts the program. Its streams stay as `command` sets them.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
         let child = command.process_group(0).spawn()?;
@@ -55,7 +55,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         let Some(leader) = self.leader else { return };
         let killed = Instant::now();
@@ -82,7 +82,7 @@ mod tests {
     async fn dropping_a_group_ends_the_processes_that_its_program_started() {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 & echo $!; exec sleep 600"]).stdout(Stdio::piped());
-        let mut group = Group::spawn(&mut command).unwrap();
+        let mut group = ProcessGroup::spawn(&mut command).unwrap();
         let printed = group.child().unwrap().stdout.take().unwrap();
         let grandchild = BufReader::new(printed).lines().next_line().await.unwrap().unwrap();
         let grandchild = Pid::from_raw(grandchild.parse().unwrap()).unwrap();
@@ -96,7 +96,7 @@ mod tests {
     async fn a_background_process_ends_when_its_program_has_ended() {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 600 >/dev/null 2>&1 & echo $!"]);
-        let output = Group::output(&mut command).await.unwrap();
+        let output = ProcessGroup::output(&mut command).await.unwrap();
         let left: i32 = String::from_utf8(output.stdout).unwrap().trim().parse().unwrap();
         assert!(!is_running(Pid::from_raw(left).unwrap()));
     }
