@@ -115,7 +115,7 @@ fn parse_answer(status: u16, answer: &Value) -> Sent {
     let id = id.filter(|id| !id.is_empty() && id.len() <= Client::MAX_ID).map(str::to_owned);
     match (status, id) {
         (200..=299, None) => without_message_id(CallOutcome::NoAnswer),
-        (200..=299, message_id) => Sent { ending: CallOutcome::Answered { status, code: None }, message_id },
+        (200..=299, message_id) => Sent { outcome: CallOutcome::Answered { status, code: None }, message_id },
         _ => {
             let code = answer["error"]["code"].as_u64().and_then(|code| u32::try_from(code).ok());
             without_message_id(CallOutcome::Answered { status, code })
@@ -123,8 +123,8 @@ fn parse_answer(status: u16, answer: &Value) -> Sent {
     }
 }
 
-fn without_message_id(ending: CallOutcome) -> Sent {
-    Sent { ending, message_id: None }
+fn without_message_id(outcome: CallOutcome) -> Sent {
+    Sent { outcome, message_id: None }
 }
 
 fn http(tls: &ClientConfig, base: &Url, time: Duration) -> reqwest::Result<reqwest::Client> {
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_success_without_a_message_id_counts_as_no_answer() {
         let accepted =
-            |id| Sent { ending: CallOutcome::Answered { status: 200, code: None }, message_id: id };
+            |id| Sent { outcome: CallOutcome::Answered { status: 200, code: None }, message_id: id };
         let long = "x".repeat(Client::MAX_ID + 1);
         let rows = [
             (200, r#"{"messages":[{"id":"wamid.1"}]}"#.to_owned(), accepted(Some("wamid.1".to_owned()))),

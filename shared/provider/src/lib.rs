@@ -36,7 +36,7 @@ pub struct Call<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// How the call ended, as far as the client can tell.
-    pub ending: CallOutcome,
+    pub outcome: CallOutcome,
     /// The provider's id of the message, if the provider accepted it.
     pub message_id: Option<String>,
 }
@@ -46,9 +46,9 @@ impl Sent {
     /// store if the provider throttled the line.
     pub fn end(self, slower: LineThrottle) -> End {
         let unknown = End::Unknown(PartError::of(PartError::NO_ANSWER));
-        match meaning(self.ending) {
+        match meaning(self.outcome) {
             Meaning::Accepted => self.message_id.map_or(unknown, End::Sent),
-            Meaning::Failed => End::Failed(PartError::of(code(self.ending))),
+            Meaning::Failed => End::Failed(PartError::of(code(self.outcome))),
             Meaning::Unknown => unknown,
             Meaning::Retry => End::NotTaken,
             Meaning::Throttled => End::LineThrottled(slower),
@@ -58,8 +58,8 @@ impl Sent {
 }
 
 /// The provider's error code. If the provider gave none, the HTTP status (`HTTP_<status>`).
-fn code(ending: CallOutcome) -> String {
-    match ending {
+fn code(outcome: CallOutcome) -> String {
+    match outcome {
         CallOutcome::Answered { code: Some(code), .. } => code.to_string(),
         CallOutcome::Answered { status, code: None } => format!("HTTP_{status}"),
         CallOutcome::NeverConnected | CallOutcome::NoAnswer => PartError::NO_ANSWER.to_owned(),

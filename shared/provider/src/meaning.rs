@@ -42,8 +42,8 @@ const RECIPIENT_THROTTLES: u32 = 131_056;
 const NOT_TAKEN: &[u32] = &[1, 2, 131_000, 131_016];
 
 /// The meaning of an ending.
-pub fn meaning(ending: CallOutcome) -> Meaning {
-    match ending {
+pub fn meaning(outcome: CallOutcome) -> Meaning {
+    match outcome {
         CallOutcome::NeverConnected => Meaning::Retry,
         CallOutcome::NoAnswer => Meaning::Unknown,
         CallOutcome::Answered { code: Some(RECIPIENT_THROTTLES), .. } => Meaning::RecipientThrottled,
@@ -88,8 +88,8 @@ mod tests {
             (answered(401, None), Meaning::Failed),
             (answered(302, None), Meaning::Failed),
         ];
-        for (ending, expected) in rows {
-            assert_eq!(meaning(ending), expected, "{ending:?}");
+        for (outcome, expected) in rows {
+            assert_eq!(meaning(outcome), expected, "{outcome:?}");
         }
     }
 }

@@ -64,8 +64,8 @@ async fn every_kind_of_message_is_accepted_and_arrives_unchanged() {
         template(&["Ana", "10 %"]),
     ];
     for what in &all {
-        let Sent { ending, message_id } = send(&client, "0101", what).await;
-        assert_eq!(ending, CallOutcome::Answered { status: 200, code: None }, "{what:?}");
+        let Sent { outcome, message_id } = send(&client, "0101", what).await;
+        assert_eq!(outcome, CallOutcome::Answered { status: 200, code: None }, "{what:?}");
         let call = simulator.ledger().entries().pop().unwrap();
         assert_eq!(message_id.as_deref(), call.answer.unwrap().body["messages"][0]["id"].as_str());
     }
@@ -106,9 +106,9 @@ async fn each_answer_of_the_provider_has_its_ending_and_meaning() {
         ("0006", answered(404, 132_001), Meaning::Failed),
         ("0007", CallOutcome::Answered { status: 200, code: None }, Meaning::Accepted),
     ];
-    for (digits, ending, means) in rows {
+    for (digits, outcome, means) in rows {
         let sent = send(&client, digits, &hello()).await;
-        assert_eq!((sent.ending, meaning(sent.ending)), (ending, means), "{digits}");
+        assert_eq!((sent.outcome, meaning(sent.outcome)), (outcome, means), "{digits}");
         assert_eq!(sent.message_id.is_some(), means == Meaning::Accepted);
     }
     assert_eq!(simulator.ledger().entries().len(), rows.len(), "one call each, none repeated");
@@ -117,7 +117,7 @@ async fn each_answer_of_the_provider_has_its_ending_and_meaning() {
 #[tokio::test]
 async fn every_failure_to_connect_ends_as_never_connected() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let never = |graph: String| async move { send(&client(&graph, LONG), "0101", &hello()).await.ending };
+    let never = |graph: String| async move { send(&client(&graph, LONG), "0101", &hello()).await.outcome };
     assert_eq!(never(format!("http://{free}")).await, CallOutcome::NeverConnected, "a closed port");
     let nowhere = "https://graph.invalid".to_owned();
     assert_eq!(never(nowhere).await, CallOutcome::NeverConnected, "a name that leads nowhere");
@@ -135,7 +135,7 @@ async fn every_failure_to_connect_ends_as_never_connected() {
     let silent = Raw::start(Does::Nothing).await;
     let waiting = client(&silent.url().replace("http:", "https:"), SHORT);
     assert_eq!(
-        send(&waiting, "0101", &hello()).await.ending,
+        send(&waiting, "0101", &hello()).await.outcome,
         CallOutcome::NeverConnected,
         "TLS that never begins"
     );
@@ -158,7 +158,7 @@ async fn after_the_connection_was_made_an_incomplete_answer_is_no_answer() {
     for (name, does) in rows {
         let raw = Raw::start(does).await;
         let sent = send(&client(&raw.url(), SHORT), "0101", &hello()).await;
-        assert_eq!(sent, Sent { ending: CallOutcome::NoAnswer, message_id: None }, "{name}");
+        assert_eq!(sent, Sent { outcome: CallOutcome::NoAnswer, message_id: None }, "{name}");
         assert_eq!(raw.connections(), 1, "{name}: never repeated");
     }
 }
@@ -178,13 +178,13 @@ async fn the_status_and_code_of_every_answer_are_read() {
         (401, r#"{"error":{"code":190}}"#, answered(401, 190)),
         (302, "", CallOutcome::Answered { status: 302, code: None }),
     ];
-    for (status, body, ending) in rows {
+    for (status, body, outcome) in rows {
         let length = body.len();
         let text =
             format!("HTTP/1.1 {status} X\r\nlocation: /elsewhere\r\ncontent-length: {length}\r\n\r\n{body}");
         let raw = Raw::start(Does::Answers(text.into_bytes())).await;
         let sent = send(&client(&raw.url(), LONG), "0101", &hello()).await;
-        assert_eq!(sent, Sent { ending, message_id: None }, "{status} {body}");
+        assert_eq!(sent, Sent { outcome, message_id: None }, "{status} {body}");
         assert_eq!(raw.connections(), 1, "no redirect is followed");
     }
 }
@@ -193,7 +193,7 @@ async fn the_status_and_code_of_every_answer_are_read() {
 async fn an_endless_answer_is_read_up_to_64_kib_and_its_status_counts() {
     let raw = Raw::start(Does::Endless).await;
     let sent = send(&client(&raw.url(), LONG), "0101", &hello()).await;
-    assert_eq!(sent.ending, CallOutcome::Answered { status: 400, code: None });
+    assert_eq!(sent.outcome, CallOutcome::Answered { status: 400, code: None });
 }
 
 #[tokio::test]
@@ -225,7 +225,7 @@ async fn a_token_that_is_no_valid_header_value_sends_nothing() {
     let (channel, token) = (ChannelId::parse("1").unwrap(), Secret::new("line\nbreak"));
     let to = Cellphone::parse("+12025550101").unwrap();
     let call = Call { channel: &channel, token: &token, to: &to, what: &hello(), answers: None };
-    assert_eq!(client(&raw.url(), LONG).send(call).await.ending, CallOutcome::NeverConnected);
+    assert_eq!(client(&raw.url(), LONG).send(call).await.outcome, CallOutcome::NeverConnected);
     assert_eq!(raw.connections(), 0);
 }
 

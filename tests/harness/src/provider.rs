@@ -86,8 +86,8 @@ impl TestProvider {
     }
 
     /// Plans that the next call without a plan ends with this outcome.
-    pub fn ends(&self, ending: CallOutcome) -> &Self {
-        self.then(Reaction::Ends(ending))
+    pub fn ends(&self, outcome: CallOutcome) -> &Self {
+        self.then(Reaction::Ends(outcome))
     }
 
     /// All calls so far, in order.
@@ -130,24 +130,24 @@ impl Provider for TestProvider {
             (state.calls.len(), state.lined_up.pop_front())
         };
         let ended =
-            |ending| Sent { ending, message_id: (ending == ACCEPTED).then(|| format!("wamid.{number}")) };
+            |outcome| Sent { outcome, message_id: (outcome == ACCEPTED).then(|| format!("wamid.{number}")) };
         match reaction {
             None => ended(ACCEPTED),
-            Some(Reaction::Ends(ending)) => ended(ending),
-            Some(Reaction::AcceptsNamelessly) => Sent { ending: ACCEPTED, message_id: None },
+            Some(Reaction::Ends(outcome)) => ended(outcome),
+            Some(Reaction::AcceptsNamelessly) => Sent { outcome: ACCEPTED, message_id: None },
             Some(Reaction::Panics) => panic!("the test asked for this panic"),
             Some(Reaction::Hangs(got)) => {
                 got.notify_one();
                 std::future::pending().await
             }
-            Some(Reaction::Meets(barrier, ending)) => {
+            Some(Reaction::Meets(barrier, outcome)) => {
                 barrier.wait().await;
                 barrier.wait().await;
-                ended(ending)
+                ended(outcome)
             }
-            Some(Reaction::Takes(clock, time, ending)) => {
+            Some(Reaction::Takes(clock, time, outcome)) => {
                 clock.advance(time);
-                ended(ending)
+                ended(outcome)
             }
         }
     }

@@ -19,7 +19,7 @@ fn after(seconds: u64) -> Timestamp {
 
 #[tokio::test]
 async fn each_call_outcome_sets_the_state_of_lead_and_message() {
-    for (ending, expected) in [
+    for (outcome, expected) in [
         (ACCEPTED, SENT),
         (answered(400, 131_026), failed("131026")),
         (answered(404, 132_001), failed("132001")),
@@ -31,22 +31,22 @@ async fn each_call_outcome_sets_the_state_of_lead_and_message() {
     ] {
         let sender = Sender::start().await;
         let id = sender.lead().await;
-        sender.provider.ends(ending);
+        sender.provider.ends(outcome);
         sender.wake(id).await;
-        assert_eq!(sender.state(id).await, expected, "{ending:?}");
-        assert_eq!(sender.part(id).await, said(expected), "{ending:?}");
+        assert_eq!(sender.state(id).await, expected, "{outcome:?}");
+        assert_eq!(sender.part(id).await, said(expected), "{outcome:?}");
         let name = match sender.stored(id).await.state {
             LeadState::Sent => "SendsAccepted lead-sender",
             LeadState::Failed => "SendsFailed lead-sender",
             _ => "SendsUnknown lead-sender",
         };
         let told: Vec<_> = sender.counted.told().into_iter().collect();
-        assert_eq!(told, [(name.to_owned(), vec![1])], "{ending:?}");
+        assert_eq!(told, [(name.to_owned(), vec![1])], "{outcome:?}");
         let lead = sender.stored(id).await;
-        assert_eq!((lead.version, sender.message(id).await.unwrap().version), (3, 2), "{ending:?}");
+        assert_eq!((lead.version, sender.message(id).await.unwrap().version), (3, 2), "{outcome:?}");
         sender.assert_idle(id);
         sender.wake(id).await;
-        assert_eq!(sender.provider.calls().len(), 1, "{ending:?}");
+        assert_eq!(sender.provider.calls().len(), 1, "{outcome:?}");
     }
 }
 
@@ -61,10 +61,10 @@ async fn an_acceptance_without_a_message_id_is_unknown() {
 
 #[tokio::test]
 async fn a_refused_call_waits_and_is_retried() {
-    for ending in [NOT_TAKEN, answered(500, 1), answered(503, 131_016)] {
+    for outcome in [NOT_TAKEN, answered(500, 1), answered(503, 131_016)] {
         let sender = Sender::start().await;
         let id = sender.lead().await;
-        sender.provider.ends(ending);
+        sender.provider.ends(outcome);
         sender.wake(id).await;
         let waiting = sender.stored(id).await;
         assert_eq!((waiting.state, waiting.opened, waiting.version), (LeadState::Sending, true, 2));
@@ -134,7 +134,7 @@ async fn throttling_counts_no_failure_and_its_waits_grow_up_to_the_last() {
     let sender = Sender::start().await;
     let id = sender.lead().await;
     let mut at = sender.store().now();
-    for (wait, ending) in [
+    for (wait, outcome) in [
         (5, THROTTLED),
         (10, answered(400, 4)),
         (30, answered(400, 80_007)),
@@ -142,7 +142,7 @@ async fn throttling_counts_no_failure_and_its_waits_grow_up_to_the_last() {
         (300, THROTTLED),
         (300_u64, THROTTLED),
     ] {
-        sender.provider.ends(ending);
+        sender.provider.ends(outcome);
         sender.wake(id).await;
         let progress = sender.stored(id).await.progress;
         let next_at = progress.next_at.unwrap();

@@ -9,10 +9,10 @@ use harness::{ACCEPTED, NO_ANSWER, answered};
 
 #[tokio::test]
 async fn an_unknown_or_failed_lead_is_sent_again_in_the_same_conversation() {
-    for (ending, before) in [(NO_ANSWER, unknown("NO_ANSWER")), (answered(400, 131_026), failed("131026"))] {
+    for (outcome, before) in [(NO_ANSWER, unknown("NO_ANSWER")), (answered(400, 131_026), failed("131026"))] {
         let sender = Sender::start().await;
         let id = sender.lead().await;
-        sender.provider.ends(ending);
+        sender.provider.ends(outcome);
         sender.wake(id).await;
         assert_eq!(sender.state(id).await, before);
         let first = sender.stored(id).await;

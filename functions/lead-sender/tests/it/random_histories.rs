@@ -2,13 +2,11 @@
 //! appear and change, and an operator retries leads. No recipient gets a message twice without an operator's retry,
 //! and no lead is lost silently.
 
-use std::sync::{Arc, Mutex};
-
 use domain::{Cellphone, Contact, LeadId, LeadState, PersonName};
-use harness::{Death, Fault};
+use harness::{Death, Fault, RecordingProvider, call_outcomes};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use provider::{Call, CallOutcome, Meaning, Provider, Sent, meaning};
+use provider::{CallOutcome, Meaning, meaning};
 use store::Table;
 
 use crate::{Sender, said, secs, task};
@@ -18,9 +16,9 @@ use crate::{Sender, said, secs, task};
 enum Happens {
     /// A sender processes a lead, and may die at one of its calls. Provider calls have these outcomes, and then
     /// succeed.
-    Wake { lead: usize, dies: Option<(usize, bool)>, endings: Vec<CallOutcome> },
+    Wake { lead: usize, dies: Option<(usize, bool)>, outcomes: Vec<CallOutcome> },
     /// One batch has the queue messages of all leads, one of them twice. Another batch runs concurrently.
-    Storm { twice: usize, endings: Vec<CallOutcome> },
+    Storm { twice: usize, outcomes: Vec<CallOutcome> },
     /// The database fails this number of times.
     Fails { lead: usize, operation: &'static str, fault: Fault, times: usize },
     /// Someone creates a contact with a lead's number, or gives it a name.
@@ -37,19 +35,8 @@ enum Happens {
 
 const PHONES: [&str; 3] = ["+12025550101", "+12025550102", "+12025550103"];
 
-fn endings() -> impl Strategy<Value = Vec<CallOutcome>> {
-    let answered = |status, code| CallOutcome::Answered { status, code };
-    let ending = prop::sample::select(vec![
-        CallOutcome::NeverConnected,
-        CallOutcome::NoAnswer,
-        answered(200, None),
-        answered(429, Some(130_429)),
-        answered(400, Some(131_056)),
-        answered(500, Some(1)),
-        answered(500, Some(99)),
-        answered(400, Some(131_026)),
-    ]);
-    prop::collection::vec(ending, 0..3)
+fn outcomes() -> impl Strategy<Value = Vec<CallOutcome>> {
+    prop::collection::vec(call_outcomes(), 0..3)
 }
 
 fn happens() -> impl Strategy<Value = Happens> {
@@ -59,9 +46,9 @@ fn happens() -> impl Strategy<Value = Happens> {
         prop::sample::select(vec![Fault::Throttled, Fault::AnswerLost, Fault::Unreachable, Fault::Conflict]);
     let lead = || 0..PHONES.len();
     prop_oneof![
-        4 => (lead(), prop::option::of((0..13_usize, any::<bool>())), endings())
-            .prop_map(|(lead, dies, endings)| Happens::Wake { lead, dies, endings }),
-        1 => (lead(), endings()).prop_map(|(twice, endings)| Happens::Storm { twice, endings }),
+        4 => (lead(), prop::option::of((0..13_usize, any::<bool>())), outcomes())
+            .prop_map(|(lead, dies, outcomes)| Happens::Wake { lead, dies, outcomes }),
+        1 => (lead(), outcomes()).prop_map(|(twice, outcomes)| Happens::Storm { twice, outcomes }),
         1 => (lead(), operation, fault, 1..6_usize)
             .prop_map(|(lead, operation, fault, times)| Happens::Fails { lead, operation, fault, times }),
         1 => lead().prop_map(|lead| Happens::Contact { lead }),
@@ -72,37 +59,8 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-/// A provider that records each call and its outcome, if it had one.
-#[derive(Clone, Default)]
-struct Remembers(Arc<Mutex<Memory>>);
-
-#[derive(Default)]
-struct Memory {
-    next: Vec<CallOutcome>,
-    calls: Vec<(String, Option<CallOutcome>)>,
-}
-
-impl Provider for Remembers {
-    async fn send(&self, call: Call<'_>) -> Sent {
-        let (number, ending) = {
-            let mut memory = self.0.lock().unwrap();
-            memory.calls.push((call.to.as_str().to_owned(), None));
-            let ending = memory.next.pop().unwrap_or(CallOutcome::Answered { status: 200, code: None });
-            (memory.calls.len() - 1, ending)
-        };
-        tokio::task::yield_now().await;
-        self.0.lock().unwrap().calls[number].1 = Some(ending);
-        let message_id = (meaning(ending) == Meaning::Accepted).then(|| format!("wamid.{number}"));
-        Sent { ending, message_id }
-    }
-
-    fn with_new_connections(&self) -> Self {
-        self.clone()
-    }
-}
-
 struct Days {
-    sender: Sender<Remembers>,
+    sender: Sender<RecordingProvider>,
     leads: Vec<LeadId>,
     /// The numbers of calls at which an operator retried the lead.
     again: Vec<Vec<usize>>,
@@ -111,7 +69,7 @@ struct Days {
 
 impl Days {
     async fn start() -> Self {
-        let sender = Sender::with(Remembers::default()).await;
+        let sender = Sender::with(RecordingProvider::default()).await;
         let mut leads = vec![];
         for phone in PHONES {
             leads.push(sender.lead_of(phone).await);
@@ -120,20 +78,19 @@ impl Days {
     }
 
     fn calls_of(&self, lead: usize) -> Vec<Option<CallOutcome>> {
-        let memory = self.sender.provider.0.lock().unwrap();
-        let of_it = memory.calls.iter().filter(|(to, _)| to == PHONES[lead]);
-        of_it.map(|(_, ending)| *ending).collect()
+        let calls = self.sender.provider.calls().into_iter();
+        calls.filter(|call| call.to == PHONES[lead]).map(|call| call.outcome).collect()
     }
 
-    fn provider_ends(&self, endings: Vec<CallOutcome>) {
-        self.sender.provider.0.lock().unwrap().next = endings;
+    fn provider_ends(&self, outcomes: Vec<CallOutcome>) {
+        self.sender.provider.set_next(outcomes);
     }
 
     async fn happens(&mut self, happens: Happens) {
         let (sender, db) = (&self.sender, &self.sender.world.db);
         match happens {
-            Happens::Wake { lead, dies, endings } => {
-                self.provider_ends(endings);
+            Happens::Wake { lead, dies, outcomes } => {
+                self.provider_ends(outcomes);
                 let wake = [task(self.leads[lead])];
                 let Some((calls, carried_out)) = dies else {
                     sender.run(&wake).await;
@@ -147,8 +104,8 @@ impl Days {
                 db.revive();
                 self.troubled = true;
             }
-            Happens::Storm { twice, endings } => {
-                self.provider_ends(endings);
+            Happens::Storm { twice, outcomes } => {
+                self.provider_ends(outcomes);
                 let mut tasks: Vec<String> = self.leads.iter().map(|lead| task(*lead)).collect();
                 tasks.push(task(self.leads[twice]));
                 tokio::join!(sender.run(&tasks), sender.run(&tasks));

@@ -24,7 +24,7 @@ fn after(seconds: u64) -> Timestamp {
 
 #[tokio::test]
 async fn each_call_outcome_sets_the_state_of_the_part_and_the_next_one_is_sent() {
-    for (ending, expected) in [
+    for (outcome, expected) in [
         (ACCEPTED, sent(1).remove(0)),
         (answered(400, 131_026), failed("131026")),
         (answered(404, 132_001), failed("132001")),
@@ -39,10 +39,10 @@ async fn each_call_outcome_sets_the_state_of_the_part_and_the_next_one_is_sent()
         let conversation = sender.conversation(&[&one, &other]).await;
         let id = sender.say(&conversation, "hello").await;
         let next = sender.say(&conversation, "next").await;
-        sender.provider.ends(ending);
+        sender.provider.ends(outcome);
         sender.wake().await;
-        assert_eq!(sender.parts(id).await, [expected, sent(1).remove(0)], "{ending:?}");
-        assert_eq!(sender.parts(next).await, sent(2), "{ending:?}");
+        assert_eq!(sender.parts(id).await, [expected, sent(1).remove(0)], "{outcome:?}");
+        assert_eq!(sender.parts(next).await, sent(2), "{outcome:?}");
         let told = sender.counted.told();
         let of =
             |name: &str| told.get(&format!("{name} message-sender")).map_or(0, |counts| counts.iter().sum());
@@ -52,8 +52,8 @@ async fn each_call_outcome_sets_the_state_of_the_part_and_the_next_one_is_sent()
             _ => (3, 0, 1),
         };
         let counts: (u64, u64, u64) = (of("SendsAccepted"), of("SendsFailed"), of("SendsUnknown"));
-        assert_eq!((counts, of("SendsRetried")), (first_of_four, 0), "{ending:?}");
-        assert_eq!(sender.provider.calls().len(), 4, "{ending:?}");
+        assert_eq!((counts, of("SendsRetried")), (first_of_four, 0), "{outcome:?}");
+        assert_eq!(sender.provider.calls().len(), 4, "{outcome:?}");
         sender.assert_idle(2);
     }
 }
@@ -71,13 +71,13 @@ async fn an_acceptance_without_a_message_id_is_unknown() {
 
 #[tokio::test]
 async fn a_refused_part_waits_delays_the_following_parts_and_is_then_sent() {
-    for ending in [NOT_TAKEN, answered(500, 1), answered(503, 131_016)] {
+    for outcome in [NOT_TAKEN, answered(500, 1), answered(503, 131_016)] {
         let sender = Sender::start().await;
         let customer = sender.customer("+12025550101").await;
         let conversation = sender.conversation(&[&customer]).await;
         let first = sender.say(&conversation, "first").await;
         let second = sender.say(&conversation, "second").await;
-        sender.provider.ends(ending);
+        sender.provider.ends(outcome);
         sender.wake().await;
         let waiting = sender.message(first).await;
         assert_eq!((waiting.parts[0].status, waiting.version), (MessageStatus::Sending, 2));

@@ -2,14 +2,13 @@
 //! and senders die or run concurrently. No recipient gets a message twice, no message is lost silently, and the order
 //! is kept.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use domain::{Message, MessageId, MessageStatus};
-use harness::{Death, Fault};
+use harness::{Death, Fault, RecordedCall, RecordingProvider, call_outcomes};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use provider::{Call, CallOutcome, Meaning, Outgoing, Provider, Sent, meaning};
+use provider::{CallOutcome, Meaning, Outgoing, meaning};
 
 use crate::{Sender, task};
 
@@ -19,28 +18,17 @@ enum Happens {
     /// A caller adds a message, or an internal note if it is not broadcast.
     Said { broadcast: bool },
     /// A sender runs, and may die at one of its calls. Provider calls have these outcomes, and then succeed.
-    Wake { dies: Option<(usize, bool)>, endings: Vec<CallOutcome> },
+    Wake { dies: Option<(usize, bool)>, outcomes: Vec<CallOutcome> },
     /// Two senders run concurrently.
-    TwoWakes { endings: Vec<CallOutcome> },
+    TwoWakes { outcomes: Vec<CallOutcome> },
     /// The database fails this number of times.
     Fails { operation: &'static str, fault: Fault, times: usize },
     /// The time advances by this number of seconds.
     Later(u64),
 }
 
-fn endings() -> impl Strategy<Value = Vec<CallOutcome>> {
-    let answered = |status, code| CallOutcome::Answered { status, code };
-    let ending = prop::sample::select(vec![
-        CallOutcome::NeverConnected,
-        CallOutcome::NoAnswer,
-        answered(200, None),
-        answered(429, Some(130_429)),
-        answered(400, Some(131_056)),
-        answered(500, Some(1)),
-        answered(500, Some(99)),
-        answered(400, Some(131_026)),
-    ]);
-    prop::collection::vec(ending, 0..5)
+fn outcomes() -> impl Strategy<Value = Vec<CallOutcome>> {
+    prop::collection::vec(call_outcomes(), 0..5)
 }
 
 fn happens() -> impl Strategy<Value = Happens> {
@@ -49,51 +37,19 @@ fn happens() -> impl Strategy<Value = Happens> {
         prop::sample::select(vec![Fault::Throttled, Fault::AnswerLost, Fault::Unreachable, Fault::Conflict]);
     prop_oneof![
         3 => any::<bool>().prop_map(|note| Happens::Said { broadcast: !note }),
-        3 => (prop::option::of((0..25_usize, any::<bool>())), endings())
-            .prop_map(|(dies, endings)| Happens::Wake { dies, endings }),
-        1 => endings().prop_map(|endings| Happens::TwoWakes { endings }),
+        3 => (prop::option::of((0..25_usize, any::<bool>())), outcomes())
+            .prop_map(|(dies, outcomes)| Happens::Wake { dies, outcomes }),
+        1 => outcomes().prop_map(|outcomes| Happens::TwoWakes { outcomes }),
         1 => (operation, fault, 1..6_usize)
             .prop_map(|(operation, fault, times)| Happens::Fails { operation, fault, times }),
         3 => prop::sample::select(vec![1, 6, 31, 95, 130, 700, 4_000, 20_000]).prop_map(Happens::Later),
     ]
 }
 
-/// A provider that records each call and its outcome, if it had one.
-#[derive(Clone, Default)]
-struct Remembers(Arc<Mutex<Memory>>);
-
-#[derive(Default)]
-struct Memory {
-    next: Vec<CallOutcome>,
-    calls: Vec<(String, String, Option<CallOutcome>)>,
-}
-
-impl Provider for Remembers {
-    async fn send(&self, call: Call<'_>) -> Sent {
-        let Outgoing::Text(text) = call.what else { panic!("{:?}", call.what) };
-        let (number, ending) = {
-            let mut memory = self.0.lock().unwrap();
-            memory.calls.push((call.to.as_str().to_owned(), text.clone(), None));
-            (
-                memory.calls.len() - 1,
-                memory.next.pop().unwrap_or(CallOutcome::Answered { status: 200, code: None }),
-            )
-        };
-        tokio::task::yield_now().await;
-        self.0.lock().unwrap().calls[number].2 = Some(ending);
-        let message_id = (meaning(ending) == Meaning::Accepted).then(|| format!("wamid.{number}"));
-        Sent { ending, message_id }
-    }
-
-    fn with_new_connections(&self) -> Self {
-        self.clone()
-    }
-}
-
 const CUSTOMERS: [&str; 2] = ["+12025550101", "+12025550102"];
 
 async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
-    let sender = Sender::with(Remembers::default()).await;
+    let sender = Sender::with(RecordingProvider::default()).await;
     let (one, other) = (sender.customer(CUSTOMERS[0]).await, sender.customer(CUSTOMERS[1]).await);
     let conversation = sender.conversation(&[&one, &other]).await;
     let mut said: Vec<(MessageId, bool)> = vec![];
@@ -107,8 +63,8 @@ async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
                     .await;
                 said.push((id, broadcast));
             }
-            Happens::Wake { dies, endings } => {
-                sender.provider.0.lock().unwrap().next = endings;
+            Happens::Wake { dies, outcomes } => {
+                sender.provider.set_next(outcomes);
                 let Some((calls, carried_out)) = dies else {
                     sender.run(&wake).await;
                     continue;
@@ -122,8 +78,8 @@ async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
                 }
                 db.revive();
             }
-            Happens::TwoWakes { endings } => {
-                sender.provider.0.lock().unwrap().next = endings;
+            Happens::TwoWakes { outcomes } => {
+                sender.provider.set_next(outcomes);
                 tokio::join!(sender.run(&wake), sender.run(&wake));
             }
             Happens::Fails { operation, fault, times } => {
@@ -136,7 +92,7 @@ async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
         }
     }
     // All failures end, and the sweeper processes the rest.
-    sender.provider.0.lock().unwrap().next.clear();
+    sender.provider.set_next(vec![]);
     for _ in 0..6 {
         db.clock().advance(Duration::from_secs(86_400));
         if sender.due().await.is_empty() {
@@ -147,7 +103,7 @@ async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
     prop_assert!(sender.due().await.is_empty(), "{}", sender.lane());
     prop_assert_eq!(sender.rows("Q#"), 0);
 
-    let calls = std::mem::take(&mut sender.provider.0.lock().unwrap().calls);
+    let calls = sender.provider.calls();
     in_order_and_never_blindly_again(&calls)?;
     for (number, (id, broadcast)) in said.into_iter().enumerate() {
         let message = sender.message(id).await;
@@ -160,16 +116,20 @@ async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The place of a call in the order: its message, and its recipient in it.
+fn place(call: &RecordedCall) -> (&str, &str) {
+    let Outgoing::Text(text) = &call.what else { panic!("{:?}", call.what) };
+    (text, &call.to)
+}
+
 /// Checks that calls follow the order of the messages, and of the customers in each. A call is repeated only if the
 /// provider certainly refused the one before it.
-fn in_order_and_never_blindly_again(
-    calls: &[(String, String, Option<CallOutcome>)],
-) -> Result<(), TestCaseError> {
+fn in_order_and_never_blindly_again(calls: &[RecordedCall]) -> Result<(), TestCaseError> {
     for pair in calls.windows(2) {
-        let [(to, text, ended), (next_to, next_text, _)] = pair else { continue };
-        prop_assert!((text, to) <= (next_text, next_to), "{:?}", pair);
-        if (text, to) == (next_text, next_to) {
-            let again = ended.map(meaning);
+        let (at, next) = (place(&pair[0]), place(&pair[1]));
+        prop_assert!(at <= next, "{:?}", pair);
+        if at == next {
+            let again = pair[0].outcome.map(meaning);
             prop_assert!(
                 matches!(again, Some(Meaning::Retry | Meaning::Throttled | Meaning::RecipientThrottled)),
                 "{:?}",
@@ -184,12 +144,12 @@ fn in_order_and_never_blindly_again(
 fn as_it_was(
     message: &Message,
     text: &str,
-    calls: &[(String, String, Option<CallOutcome>)],
+    calls: &[RecordedCall],
     troubled: bool,
 ) -> Result<(), TestCaseError> {
     for (part, to) in message.parts.iter().zip(CUSTOMERS) {
-        let mut of_it = calls.iter().filter(|(called, what, _)| called == to && what == text);
-        let last = of_it.next_back().and_then(|(_, _, ended)| *ended).map(meaning);
+        let mut of_it = calls.iter().filter(|call| place(call) == (text, to));
+        let last = of_it.next_back().and_then(|call| call.outcome).map(meaning);
         let error = part.error.as_ref().map(|error| error.as_str());
         let expected = match part.status {
             MessageStatus::Sent => last == Some(Meaning::Accepted) && part.provider_message_id.is_some(),
