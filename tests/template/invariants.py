@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 
+from creation import TRACING_RIGHTS, unchecked
 from expand import Stack
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -197,8 +198,8 @@ NO_ALARMS_RUNBOOKS = {"README", "restore"}
 METRICS = ROOT / "shared" / "runtime" / "src" / "metrics.rs"
 
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/k"
+SECRETS_KEY = "arn:aws:kms:eu-west-1:123456789012:key/s"
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:operators"
-TRACING_RIGHTS = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
 ROLLOUT_POLICY = "arn:aws:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited"
 
 # parameter -> functions whose concurrency it reserves
@@ -490,15 +491,21 @@ def each_function_has_a_role_of_its_own(template):
 
 @invariant
 def all_roles_may_trace_where_that_is_asked_for(template):
-    roles = {function["Role"]["Fn::GetAtt"][0] for function in Stack(template).of_type("AWS::Lambda::Function").values()}
-    if Stack(template).of_type("AWS::IAM::Policy"):
-        yield "roles have the right to trace without being asked for it"
-    policies = Stack(template, Tracing="on").of_type("AWS::IAM::Policy").values()
-    if [{role["Ref"] for role in policy["Roles"]} for policy in policies] != [roles]:
-        yield "some role has no right to trace"
-    for policy in policies:
-        if [set(_list(statement["Action"])) for statement in policy["PolicyDocument"]["Statement"]] != [TRACING_RIGHTS]:
-            yield "the tracing policy allows more than tracing"
+    wanted = {"Effect": "Allow", "Action": ["xray:PutTraceSegments", "xray:PutTelemetryRecords"], "Resource": "*"}
+    for choice, expected in (("off", []), ("on", [wanted])):
+        stack = Stack(template, Tracing=choice)
+        roles = stack.of_type("AWS::IAM::Role")
+        for function in stack.of_type("AWS::Lambda::Function").values():
+            name = function["Role"]["Fn::GetAtt"][0]
+            found = [one for one in _statements(roles[name]) if any(act.startswith("xray:") for act in _list(one["Action"]))]
+            if found != expected:
+                yield f"with Tracing {choice} {name} may {found}"
+
+
+@invariant
+def what_a_service_checks_is_created_before(template):
+    for stack in (Stack(template), _with_everything(template)):
+        yield from unchecked(stack)
 
 
 @invariant
@@ -1198,8 +1205,8 @@ def _with_values(template, values):
 
 
 def _with_everything(template):
-    """A stack in which all conditional parts exist."""
-    return Stack(template, Stage="production", SecretsKmsKeyArn=KEY, DataKmsKeyArn=KEY, Tracing="on")
+    """All conditional parts present."""
+    return Stack(template, Stage="production", SecretsKmsKeyArn=SECRETS_KEY, DataKmsKeyArn=KEY, Tracing="on")
 
 
 def _queue_mappings(stack):

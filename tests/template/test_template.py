@@ -125,6 +125,34 @@ def data_key(role, **changes):
     return change
 
 
+def tracing(role, **changes):
+    """The right of a role to trace, changed."""
+
+    def change(template):
+        (choice,) = [one["Fn::If"] for one in statements(template, role) if one.get("Fn::If", [None])[0] == "HasTracing"]
+        choice[1].update(changes)
+
+    return change
+
+
+def beside(role, condition, action):
+    """A right of a role moved into a policy of its own, for which nothing waits."""
+
+    def change(template):
+        for statement in list(statements(template, role)):
+            given, allowed = (statement["Fn::If"][:2]) if "Fn::If" in statement else (None, statement)
+            if given == condition and action in allowed["Action"]:
+                statements(template, role).remove(statement)
+                document = {"Version": "2012-10-17", "Statement": [allowed]}
+                properties = {"PolicyName": "beside", "Roles": [{"Ref": role}], "PolicyDocument": document}
+                policy = {"Type": "AWS::IAM::Policy", "Properties": properties}
+                template["Resources"]["Beside"] = policy | ({"Condition": condition} if condition else {})
+                return
+        raise AssertionError(f"{role} has no right to {action}")
+
+    return change
+
+
 def without(*path):
     def change(template):
         node = template
@@ -485,21 +513,31 @@ MUTATIONS = [
     ("webhook_lanes_have_two_queues_of_their_own_width", parameter("SlowDeliveryConcurrency", MinValue=1)),
     ("no_role_has_a_wildcard", set_in("RolloutRole", "ManagedPolicyArns", to=["arn:aws:iam::aws:policy/AdministratorAccess"])),
     ("no_role_has_a_wildcard", data_key("UsersRole", Resource="*")),
-    (
-        "no_role_has_a_wildcard",
-        set_in("TracingPolicy", "PolicyDocument", "Statement", 0, "Action", to=["xray:PutTraceSegments", "s3:GetObject"]),
-    ),
+    ("no_role_has_a_wildcard", tracing("UsersRole", Action=["xray:PutTraceSegments", "s3:GetObject"])),
     (
         "each_function_has_a_role_of_its_own",
         set_in(
             "RolloutRole", "AssumeRolePolicyDocument", "Statement", 0, "Principal", to={"AWS": "123456789012"},
         ),
     ),
-    ("all_roles_may_trace_where_that_is_asked_for", without("Resources", "TracingPolicy", "Condition")),
-    ("all_roles_may_trace_where_that_is_asked_for", remove("TracingPolicy", "Roles", 3)),
+    ("all_roles_may_trace_where_that_is_asked_for", grant("UsersRole", "xray:PutTraceSegments", "*")),
+    ("all_roles_may_trace_where_that_is_asked_for", tracing("UsersRole", Action=["xray:PutTraceSegments"])),
+    ("what_a_service_checks_is_created_before", tracing("UsersRole", Action=["xray:PutTraceSegments"])),
+    ("what_a_service_checks_is_created_before", beside("UsersRole", "HasTracing", "xray:PutTraceSegments")),
+    ("what_a_service_checks_is_created_before", beside("MessageSenderRole", None, "sqs:ReceiveMessage")),
+    ("what_a_service_checks_is_created_before", beside("EventRelayRole", None, "dynamodb:GetRecords")),
+    ("what_a_service_checks_is_created_before", beside("EventRelayRole", None, "s3:PutObject")),
+    ("what_a_service_checks_is_created_before", beside("LeadSenderRole", "HasDataKey", "kms:Decrypt")),
     (
-        "all_roles_may_trace_where_that_is_asked_for",
-        set_in("TracingPolicy", "PolicyDocument", "Statement", 0, "Action", to=["xray:PutTraceSegments"]),
+        "what_a_service_checks_is_created_before",
+        set_in("UsersRole", "AssumeRolePolicyDocument", "Statement", 0, "Principal", to={"Service": "ec2.amazonaws.com"}),
+    ),
+    (
+        "what_a_service_checks_is_created_before",
+        set_in(
+            "MediaBucket", "NotificationConfiguration",
+            to={"LambdaConfigurations": [{"Event": "s3:ObjectCreated:*", "Function": {"Ref": "FilesFunctionAliaslive"}}]},
+        ),
     ),
     ("all_roles_may_use_the_key_of_the_data_for_that_data", data_key("SweeperRole", Condition={})),
     ("all_roles_may_use_the_key_of_the_data_for_that_data", data_key("SweeperRole", Action="kms:Decrypt")),
