@@ -60,6 +60,8 @@ def _expanded(template, values):
 class Stack:
     """One deployment of a template. `resources` are evaluated except for references between resources."""
 
+    pseudo_parameters = PSEUDO_PARAMETERS
+
     def __init__(self, template, **parameters):
         self.template = template
         declared = template["Parameters"]
@@ -115,8 +117,8 @@ class Stack:
     def _reference(self, name):
         if name == "AWS::NoValue":
             return ABSENT
-        if name in PSEUDO_PARAMETERS:
-            return PSEUDO_PARAMETERS[name]
+        if name in self.pseudo_parameters:
+            return self.pseudo_parameters[name]
         return self.values.get(name, {"Ref": name})
 
     def _substitute(self, argument):
