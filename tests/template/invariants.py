@@ -166,7 +166,6 @@ FORBIDDEN = (403, "SERVICE_CORE_0301", "Forbidden"), (403, "REJECTED", "Forbidde
 TOO_LARGE = (413, "SERVICE_CORE_0413", "Payload Too Large"), (400, "INVALID_REQUEST", "Bad Request")
 NOT_JSON = (415, "SERVICE_CORE_0415", "Unsupported Media Type"), (400, "INVALID_REQUEST", "Bad Request")
 TOO_MANY = (429, "SERVICE_RATE_LIMIT_0001", "Too Many Requests"), (429, "RATE_LIMITED", "Too Many Requests")
-BLOCKED = FORBIDDEN[0], TOO_MANY[1]  # the web ACL of the capture API blocks only too many requests
 FAILED = (500, "SERVICE_CORE_0500", "Internal Server Error"), (500, "INTERNAL_ERROR", "Internal Server Error")
 TIMED_OUT = (503, "SERVICE_CORE_0503", "Service Unavailable"), (500, "INTERNAL_ERROR", "Internal Server Error")
 GATEWAY_RESPONSES = {
@@ -190,7 +189,7 @@ GATEWAY_RESPONSES = {
     "THROTTLED": TOO_MANY,
     "UNAUTHORIZED": FORBIDDEN,
     "UNSUPPORTED_MEDIA_TYPE": NOT_JSON,
-    "WAF_FILTERED": BLOCKED,
+    "WAF_FILTERED": TOO_MANY,  # the web ACLs block too many requests, and nothing else
 }
 
 RUNBOOKS = ROOT / "docs" / "runbooks"
@@ -201,6 +200,12 @@ KEY = "arn:aws:kms:eu-west-1:123456789012:key/k"
 SECRETS_KEY = "arn:aws:kms:eu-west-1:123456789012:key/s"
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:operators"
 ROLLOUT_POLICY = "arn:aws:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited"
+
+# API -> what its parameters begin with
+LIMITED = {"IntegrationsApi": "Api", "CaptureApi": "Capture"}
+
+# Of an account's concurrency Lambda keeps so much for functions without a reservation.
+UNRESERVED = 100
 
 # parameter -> functions whose concurrency it reserves
 RESERVES = {
@@ -725,6 +730,31 @@ def concurrency_is_reserved_where_asked_for(template):
 
 
 @invariant
+def the_recommended_reservations_fit_their_accounts(template):
+    parameters = template["Parameters"]
+    reserved = {10: 0, 1000: 0}
+    for name, functions in RESERVES.items():
+        described = {
+            int(account.replace(",", "")): int(number)
+            for account, number in re.findall(r"In an account of ([\d,]+): (\d+)", parameters[name]["Description"])
+        }
+        if set(described) != set(reserved):
+            yield f"{name} recommends numbers for accounts of {sorted(described)}"
+            continue
+        for account, number in described.items():
+            reserved[account] += number * len(functions)
+        least = {
+            "DeliveryReservedConcurrency": parameters["DeliveryConcurrency"]["Default"] + parameters["SlowDeliveryConcurrency"]["Default"],
+            "SenderReservedConcurrency": 50,
+        }.get(name, 1)
+        if described[1000] < least:
+            yield f"{name} recommends {described[1000]}, less than its queues may use"
+    for account, number in reserved.items():
+        if number > max(account - UNRESERVED, 0):
+            yield f"{number} are recommended to be reserved in an account of {account}"
+
+
+@invariant
 def requests_are_traced_where_asked_for(template):
     for choice, mode, traced in (("off", "PassThrough", False), ("on", "Active", True)):
         stack = Stack(template, Tracing=choice)
@@ -1066,65 +1096,69 @@ def preflights_are_answered_by_the_function(template):
 
 @invariant
 def strangers_cannot_take_the_concurrency_of_all_functions(template):
-    stack = Stack(template, CaptureRequestsPerSecond="7", CaptureBurst="9")
-    for stage in stack.of_type("AWS::ApiGateway::Stage").values():
-        if stage["RestApiId"] != {"Ref": "CaptureApi"}:
-            continue
-        limits = [
-            (setting["HttpMethod"], setting["ResourcePath"], setting["ThrottlingRateLimit"], setting["ThrottlingBurstLimit"])
-            for setting in stage.get("MethodSettings", [])
-        ]
-        if limits != [("*", "/*", "7", "9")]:
-            yield f"the limits of the capture API are {limits}"
+    for api, prefix in LIMITED.items():
+        stack = Stack(template, **{f"{prefix}RequestsPerSecond": "7", f"{prefix}Burst": "9"})
+        for stage in stack.of_type("AWS::ApiGateway::Stage").values():
+            if stage["RestApiId"] != {"Ref": api}:
+                continue
+            limits = [
+                (setting["HttpMethod"], setting["ResourcePath"], setting["ThrottlingRateLimit"], setting["ThrottlingBurstLimit"])
+                for setting in stage.get("MethodSettings", [])
+            ]
+            if limits != [("*", "/*", "7", "9")]:
+                yield f"{api} is limited so: {limits}"
 
 
 @invariant
-def in_production_one_address_cannot_flood_the_capture_api(template):
-    for stage, choice, wanted in (
-        ("production", "auto", True),
-        ("staging", "auto", False),
-        ("development", "auto", False),
-        ("development", "on", True),
-        ("production", "off", False),
-    ):
-        stack = Stack(template, Stage=stage, CaptureFirewall=choice)
-        kinds = ("AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation")
-        if [len(stack.of_type(kind)) for kind in kinds] != [int(wanted)] * 2:
-            yield f"CaptureFirewall {choice} in {stage} gives {'no' if wanted else 'a'} web ACL"
-    if template["Parameters"]["CaptureFirewall"]["Default"] != "auto":
-        yield "by default, the web ACL does not depend on the stage"
+def in_production_one_address_cannot_flood_an_api(template):
+    for prefix, other in (("Api", "Capture"), ("Capture", "Api")):
+        for stage, choice, wanted in (
+            ("production", "auto", True),
+            ("staging", "auto", False),
+            ("development", "auto", False),
+            ("development", "on", True),
+            ("production", "off", False),
+        ):
+            stack = Stack(template, Stage=stage, **{f"{prefix}Firewall": choice, f"{other}Firewall": "off"})
+            kinds = ("AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation")
+            if [len(stack.of_type(kind)) for kind in kinds] != [int(wanted)] * 2:
+                yield f"{prefix}Firewall {choice} in {stage} gives {'no' if wanted else 'a'} web ACL"
+        if template["Parameters"][f"{prefix}Firewall"]["Default"] != "auto":
+            yield f"the web ACL of {prefix}Firewall is not there in production, or elsewhere too, unless asked for"
 
 
 @invariant
-def the_web_acl_counts_the_requests_of_an_address_to_the_capture_api(template):
-    stack = Stack(template, CaptureFirewall="on", CaptureRequestsPerAddress="10")
-    stages = stack.of_type("AWS::ApiGateway::Stage")
-    for name, acl in stack.of_type("AWS::WAFv2::WebACL").items():
-        attached = [
-            association["ResourceArn"]
-            for association in stack.of_type("AWS::WAFv2::WebACLAssociation").values()
-            if association["WebACLArn"] == {"Fn::GetAtt": [name, "Arn"]}
-        ]
-        # It must be a reference to the stage and not its name. Otherwise the association could be created before the stage.
-        ours = [
-            f"arn:aws:apigateway:eu-west-1::/restapis/${{CaptureApi}}/stages/${{{logical_id}}}"
-            for logical_id, stage in stages.items()
-            if stage["RestApiId"] == {"Ref": "CaptureApi"}
-        ]
-        if attached != ours or len(ours) != 1:
-            yield f"{name} is attached to {attached}"
-        if (acl["Scope"], acl["DefaultAction"]) != ("REGIONAL", {"Allow": {}}):
-            yield f"{name} does not allow requests that no rule blocks"
-        rules = [(rule["Statement"], rule.get("Action")) for rule in acl["Rules"]]
-        rate = {"RateBasedStatement": {"AggregateKeyType": "IP", "EvaluationWindowSec": 300, "Limit": "10"}}
-        # Block without a custom response, so that the gateway's own is sent. That one fits too many requests only.
-        if rules != [(rate, {"Block": {}})]:
-            yield f"{name} has other rules than the limit per address: {rules}"
-        seen = [part["VisibilityConfig"] for part in (acl, *acl["Rules"])]
-        if not all(config["CloudWatchMetricsEnabled"] for config in seen) or len({config["MetricName"] for config in seen}) != len(seen):
-            yield f"{name} has no metrics"
-        if any(config["SampledRequestsEnabled"] for config in seen):
-            yield f"{name} keeps visitors' addresses"
+def a_web_acl_counts_the_requests_of_an_address_to_its_api(template):
+    for api, prefix in LIMITED.items():
+        others = {f"{other}Firewall": "off" for other in LIMITED.values()}
+        stack = Stack(template, **others | {f"{prefix}Firewall": "on", f"{prefix}RequestsPerAddress": "10"})
+        stages = stack.of_type("AWS::ApiGateway::Stage")
+        for name, acl in stack.of_type("AWS::WAFv2::WebACL").items():
+            attached = [
+                association["ResourceArn"]
+                for association in stack.of_type("AWS::WAFv2::WebACLAssociation").values()
+                if association["WebACLArn"] == {"Fn::GetAtt": [name, "Arn"]}
+            ]
+            # A reference to the stage, not its name: without it the association could come before the stage.
+            ours = [
+                f"arn:aws:apigateway:eu-west-1::/restapis/${{{api}}}/stages/${{{logical_id}}}"
+                for logical_id, stage in stages.items()
+                if stage["RestApiId"] == {"Ref": api}
+            ]
+            if attached != ours or len(ours) != 1:
+                yield f"{name} guards {attached}"
+            if (acl["Scope"], acl["DefaultAction"]) != ("REGIONAL", {"Allow": {}}):
+                yield f"{name} does not let through what no rule blocks"
+            rules = [(rule["Statement"], rule.get("Action")) for rule in acl["Rules"]]
+            rate = {"RateBasedStatement": {"AggregateKeyType": "IP", "EvaluationWindowSec": 300, "Limit": "10"}}
+            # Blocked without an answer of its own, so that the gateway's is sent; it speaks of too many requests only.
+            if rules != [(rate, {"Block": {}})]:
+                yield f"{name} has other rules than the one of addresses: {rules}"
+            seen = [part["VisibilityConfig"] for part in (acl, *acl["Rules"])]
+            if not all(config["CloudWatchMetricsEnabled"] for config in seen) or len({config["MetricName"] for config in seen}) != len(seen):
+                yield f"{name} has no metrics"
+            if any(config["SampledRequestsEnabled"] for config in seen):
+                yield f"{name} keeps callers' addresses"
 
 
 @invariant

@@ -19,6 +19,7 @@ CHOICES = {
         "Rollout": "Linear10PercentEvery10Minutes",
         "Alarms": "on",
         "Tracing": "on",
+        "ApiFirewall": "on",
         "CaptureFirewall": "on",
     },
 }

@@ -412,49 +412,84 @@ MUTATIONS = [
         ),
     ),
     ("strangers_cannot_take_the_concurrency_of_all_functions", remove("CaptureApi", "MethodSettings")),
-    ("in_production_one_address_cannot_flood_the_capture_api", parameter("CaptureFirewall", Default="off")),
+    ("strangers_cannot_take_the_concurrency_of_all_functions", remove("IntegrationsApi", "MethodSettings")),
     (
-        "in_production_one_address_cannot_flood_the_capture_api",
+        "strangers_cannot_take_the_concurrency_of_all_functions",
+        set_in("IntegrationsApi", "MethodSettings", 0, "ThrottlingBurstLimit", to={"Ref": "CaptureBurst"}),
+    ),
+    ("the_recommended_reservations_fit_their_accounts", parameter("LeadsReservedConcurrency", Description="0 = none.")),
+    (
+        "the_recommended_reservations_fit_their_accounts",
+        parameter("ApiReservedConcurrency", Description="In an account of 10: 0. In an account of 1,000: 100."),
+    ),
+    (
+        "the_recommended_reservations_fit_their_accounts",
+        parameter("LeadsReservedConcurrency", Description="In an account of 10: 1. In an account of 1,000: 50."),
+    ),
+    (
+        "the_recommended_reservations_fit_their_accounts",
+        parameter("SenderReservedConcurrency", Description="In an account of 10: 0. In an account of 1,000: 20."),
+    ),
+    ("in_production_one_address_cannot_flood_an_api", parameter("ApiFirewall", Default="on")),
+    (
+        "in_production_one_address_cannot_flood_an_api",
+        lambda template: template["Resources"]["ApiWebAcl"].pop("Condition"),
+    ),
+    (
+        "a_web_acl_counts_the_requests_of_an_address_to_its_api",
+        set_in("ApiWebAcl", "Rules", 0, "Statement", "RateBasedStatement", "Limit", to={"Ref": "CaptureRequestsPerAddress"}),
+    ),
+    (
+        "a_web_acl_counts_the_requests_of_an_address_to_its_api",
+        set_in("ApiWebAclAssociation", "WebACLArn", to={"Fn::GetAtt": ["CaptureWebAcl", "Arn"]}),
+    ),
+    (
+        "the_gateway_answers_in_our_shapes",
+        set_in("IntegrationsApi", "GatewayResponses", "WAF_FILTERED", "StatusCode", to="403"),
+    ),
+    ("in_production_one_address_cannot_flood_an_api", parameter("CaptureFirewall", Default="off")),
+    (
+        "in_production_one_address_cannot_flood_an_api",
         lambda template: template["Resources"]["CaptureWebAcl"].pop("Condition"),
     ),
     (
-        "in_production_one_address_cannot_flood_the_capture_api",
+        "in_production_one_address_cannot_flood_an_api",
         lambda template: template["Resources"].pop("CaptureWebAclAssociation"),
     ),
     (
-        "in_production_one_address_cannot_flood_the_capture_api",
+        "in_production_one_address_cannot_flood_an_api",
         lambda template: template["Conditions"].update(HasCaptureFirewall=template["Conditions"]["IsProduction"]),
     ),
-    ("the_web_acl_counts_the_requests_of_an_address_to_the_capture_api", guarding("${IntegrationsApi}", "${IntegrationsApi.Stage}")),
-    ("the_web_acl_counts_the_requests_of_an_address_to_the_capture_api", guarding("${CaptureApi}", "live")),
+    ("a_web_acl_counts_the_requests_of_an_address_to_its_api", guarding("${IntegrationsApi}", "${IntegrationsApi.Stage}")),
+    ("a_web_acl_counts_the_requests_of_an_address_to_its_api", guarding("${CaptureApi}", "live")),
     (
-        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        "a_web_acl_counts_the_requests_of_an_address_to_its_api",
         set_in("CaptureWebAcl", "DefaultAction", to={"Block": {}}),
     ),
     (
-        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        "a_web_acl_counts_the_requests_of_an_address_to_its_api",
         set_in("CaptureWebAcl", "Rules", 0, "Statement", "RateBasedStatement", "Limit", to=300),
     ),
     (
-        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        "a_web_acl_counts_the_requests_of_an_address_to_its_api",
         set_in("CaptureWebAcl", "Rules", 0, "Action", to={"Count": {}}),
     ),
     (
-        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        "a_web_acl_counts_the_requests_of_an_address_to_its_api",
         set_in("CaptureWebAcl", "Rules", 0, "Action", "Block", "CustomResponse", to={"ResponseCode": 403}),
     ),
     (
-        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        "a_web_acl_counts_the_requests_of_an_address_to_its_api",
         lambda template: resource(template, "CaptureWebAcl")["Rules"].append(
             resource(template, "CaptureWebAcl")["Rules"][0]
         ),
     ),
     (
-        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        "a_web_acl_counts_the_requests_of_an_address_to_its_api",
         set_in("CaptureWebAcl", "VisibilityConfig", "CloudWatchMetricsEnabled", to=False),
     ),
     (
-        "the_web_acl_counts_the_requests_of_an_address_to_the_capture_api",
+        "a_web_acl_counts_the_requests_of_an_address_to_its_api",
         set_in("CaptureWebAcl", "Rules", 0, "VisibilityConfig", "SampledRequestsEnabled", to=True),
     ),
     ("the_gateway_answers_in_our_shapes", remove("IntegrationsApi", "GatewayResponses", "THROTTLED")),
