@@ -50,6 +50,10 @@ def unchecked(stack):
             trust = role.get("Properties", {}).get("AssumeRolePolicyDocument", {}).get("Statement", [])
             if {"Service": principal} not in [statement["Principal"] for statement in trust]:
                 yield f"{name} has no role of the stack that {principal} may take"
+        if kind == "AWS::ApiGateway::Stage" and "AccessLogSetting" in properties:
+            # Without an account resource in the stack somebody else has set the role.
+            if set(stack.of_type("AWS::ApiGateway::Account")) - before[name]:
+                yield f"{name} may be created before API Gateway may write logs"
         if kind == "AWS::S3::Bucket":
             for told, permission in TELLING.items():
                 wanted = len(properties.get("NotificationConfiguration", {}).get(told, []))

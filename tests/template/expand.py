@@ -133,6 +133,10 @@ class Stack:
 
         return re.sub(r"\$\{([^!}][^}]*)}", one, text)
 
+    def _join(self, argument):
+        delimiter, parts = argument
+        return delimiter.join(f"${{{part['Ref']}}}" if isinstance(part, dict) else str(part) for part in self._evaluate(parts))
+
     def _choose(self, argument):
         condition, yes, no = argument
         return self._evaluate(yes if self.conditions[condition] else no)
@@ -155,6 +159,7 @@ class Stack:
     _FUNCTIONS = {
         "Ref": _reference,
         "Fn::Sub": _substitute,
+        "Fn::Join": _join,
         "Fn::If": _choose,
         "Fn::FindInMap": _find,
         "Condition": lambda self, name: self._evaluate(self.template["Conditions"][name]),

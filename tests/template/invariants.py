@@ -199,7 +199,22 @@ METRICS = ROOT / "shared" / "runtime" / "src" / "metrics.rs"
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/k"
 SECRETS_KEY = "arn:aws:kms:eu-west-1:123456789012:key/s"
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:operators"
-ROLLOUT_POLICY = "arn:aws:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited"
+# Roles that are not ours to write: of CodeDeploy, of API Gateway.
+MANAGED = {
+    "RolloutRole": ["arn:aws:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited"],
+    "GatewayLogsWriter": ["arn:aws:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"],
+}
+# CodeDeploy's role may call functions with such names only. It reports to CodeDeploy, so nothing else watches it.
+ROLLOUT_CHECK = "CodeDeployHook_messaging"
+ROLLOUT_CHECK_REACHES = {
+    "lambda:InvokeFunction": r"arn:aws:lambda:eu-west-1:123456789012:function:messaging-[a-z-]+:\*",
+    "codedeploy:PutLifecycleEventHookExecutionStatus": r"arn:aws:codedeploy:eu-west-1:123456789012:deploymentgroup:messaging-\*/\*",
+}
+# Of a request, what an access log may say.
+LOGGED = {
+    "error.responseType", "httpMethod", "integrationLatency", "integrationStatus", "requestId", "requestTimeEpoch",
+    "resourcePath", "responseLatency", "status", "wafResponseCode",
+}
 
 # API -> what its parameters begin with
 LIMITED = {"IntegrationsApi": "Api", "CaptureApi": "Capture"}
@@ -459,9 +474,8 @@ def the_sweeper_runs_every_minute_and_is_not_repeated(template):
 def no_role_has_a_wildcard(template):
     stack = _with_everything(template)
     for name, role in stack.of_type("AWS::IAM::Role").items():
-        # CodeDeploy's policy is the only managed one.
-        if role.get("ManagedPolicyArns", []) != ([ROLLOUT_POLICY] if name == "RolloutRole" else []):
-            yield f"{name} has managed policies, which allow too much"
+        if role.get("ManagedPolicyArns", []) != MANAGED.get(name, []):
+            yield f"{name} has managed policies, which are wide"
     policies = stack.of_type("AWS::IAM::Policy")
     for name, statement in (
         *((name, statement) for name, role in stack.of_type("AWS::IAM::Role").items() for statement in _statements(role)),
@@ -473,6 +487,9 @@ def no_role_has_a_wildcard(template):
         if set(_list(statement["Action"])) == TRACING_RIGHTS:
             continue
         for resource in _list(statement["Resource"]):
+            reaches = ROLLOUT_CHECK_REACHES.get(str(statement["Action"])) if name == "RolloutCheckRole" else None
+            if reaches and re.fullmatch(reaches, resource):
+                continue
             if isinstance(resource, str) and not re.fullmatch(r"(arn:|\$\{)[^*]*(/\*)?", resource):
                 yield f"{name} allows access to {resource}"
             if resource == "*" or "NotResource" in statement or "NotAction" in statement:
@@ -653,8 +670,11 @@ def tables_are_capped_where_asked_for(template):
         ({"TableReadCap": "9", "TableWriteCap": "5"}, {"MaxReadRequestUnits": "9", "MaxWriteRequestUnits": "5"}),
     ):
         for name, table in Stack(template, **parameters).of_type("AWS::DynamoDB::Table").items():
-            if table.get("OnDemandThroughput") != wanted:
-                yield f"with {parameters} {name} is capped at {table.get('OnDemandThroughput')}"
+            # DynamoDB does not apply the cap of a table to its indexes.
+            for part in (table, *table.get("GlobalSecondaryIndexes", [])):
+                if part.get("OnDemandThroughput") != wanted:
+                    of = part.get("IndexName", "the table")
+                    yield f"with {parameters} {of} of {name} is capped at {part.get('OnDemandThroughput')}"
 
 
 @invariant
@@ -885,6 +905,42 @@ def a_changed_parameter_publishes_a_version(template):
             yield f"{name} is published when one of {sorted(told)} changes, but uses {sorted(used)}"
 
 
+@invariant
+def a_new_version_is_tried_before_it_gets_traffic(template):
+    stack = Stack(template, Stage="production")
+    checks = {name: one for name, one in stack.of_type("AWS::Lambda::Function").items() if one["FunctionName"] == ROLLOUT_CHECK}
+    if len(checks) != 1:
+        yield f"the checks are {sorted(checks)}"
+        return
+    ((name, check),) = checks.items()
+    versions = {f"${{{version}}}" for version in stack.of_type("AWS::Lambda::Version")}
+    if set(check["Environment"]["Variables"]["VERSIONS"].split()) != versions:
+        yield f"{name} does not try all versions"
+    for alias in stack.of_type("AWS::Lambda::Alias"):
+        update = stack.resources[alias].get("UpdatePolicy", {}).get("CodeDeployLambdaAliasUpdate", {})
+        if update.get("BeforeAllowTrafficHook") != {"Ref": name}:
+            yield f"{alias} moves without a check"
+    called = {
+        resource.rsplit(":", 2)[1]
+        for statement in _statements(stack.resources[check["Role"]["Fn::GetAtt"][0]]["Properties"])
+        if statement["Action"] == "lambda:InvokeFunction"
+        for resource in _list(statement["Resource"])
+    }
+    if called != {f"messaging-{function}" for function in FUNCTIONS}:
+        yield f"{name} may call {sorted(called)}"
+    if any(one["FunctionName"] == ROLLOUT_CHECK for one in Stack(template).of_type("AWS::Lambda::Function").values()):
+        yield "there is a check without gradual rollouts"
+
+
+@invariant
+def earlier_versions_remain(template):
+    stack = Stack(template)
+    for name in stack.of_type("AWS::Lambda::Version"):
+        policies = [stack.resources[name].get(policy) for policy in ("DeletionPolicy", "UpdateReplacePolicy")]
+        if policies != ["Retain", "Retain"]:
+            yield f"{name} is deleted when another takes over: {policies}"
+
+
 # --- Alarms --------------------------------------------------------------------------------------------------------
 
 
@@ -933,6 +989,8 @@ def every_function_queue_and_api_is_watched(template):
     }
     wanted = []
     for name, function in stack.of_type("AWS::Lambda::Function").items():
+        if function["FunctionName"] == ROLLOUT_CHECK:
+            continue
         wanted += [(metric, {"FunctionName": {"Ref": name}}) for metric in ("Errors", "Throttles")]
         if function["FunctionName"] == "messaging-event-relay":
             wanted += [(metric, {"FunctionName": {"Ref": name}}) for metric in ("IteratorAge", "DestinationDeliveryFailures")]
@@ -1187,6 +1245,45 @@ def the_gateway_answers_in_our_shapes(template):
                 yield f"{api}: body of {kind}"
         for kind in set(responses) - set(GATEWAY_RESPONSES):
             yield f"{api}: {kind} is not a known gateway response"
+
+
+@invariant
+def requests_are_logged_by_ids_where_asked_for(template):
+    for stage, choice, wanted in (
+        ("development", "auto", False), ("staging", "auto", True), ("production", "auto", True),
+        ("development", "on", True), ("production", "off", False),
+    ):
+        stack = Stack(template, Stage=stage, AccessLogs=choice)
+        groups = stack.of_type("AWS::Logs::LogGroup")
+        for name, found in stack.of_type("AWS::ApiGateway::Stage").items():
+            setting = found.get("AccessLogSetting")
+            if bool(setting) is not wanted:
+                yield f"AccessLogs {choice} in {stage}: {name} has {setting}"
+                continue
+            if not wanted:
+                continue
+            line = json.loads(setting["Format"])
+            used = set(re.findall(r"\$context\.([\w.]+)", setting["Format"]))
+            if not {"requestId", "status", "responseLatency", "resourcePath"} <= used or line["requestId"] != "$context.requestId":
+                yield f"{name} does not log id, status, latency and route"
+            if used - LOGGED or not all(re.fullmatch(r"\$context\.[\w.]+", value) for value in line.values()):
+                yield f"{name} logs {sorted(used - LOGGED)}"
+            api = stack.resources[found["RestApiId"]["Ref"]]["Properties"]["Name"]
+            group = groups.get(setting["DestinationArn"]["Fn::GetAtt"][0], {})
+            if group.get("LogGroupName") != f"/aws/apigateway/{api}":
+                yield f"{name} logs to {group.get('LogGroupName')}"
+            if "RetentionInDays" not in group:
+                yield f"{name} keeps its log for ever"
+    for choice, stage, wanted in (("create", "production", 1), ("existing", "production", 0), ("create", "development", 0)):
+        stack = Stack(template, Stage=stage, GatewayLogsRole=choice)
+        for kind in ("AWS::ApiGateway::Account", "AWS::IAM::Role"):
+            found = [name for name in stack.of_type(kind) if name.startswith("Gateway")]
+            if len(found) != wanted:
+                yield f"GatewayLogsRole {choice} in {stage} gives {found}"
+            for name in found:
+                kept = [stack.resources[name].get(policy) for policy in ("DeletionPolicy", "UpdateReplacePolicy")]
+                if kept != ["Retain", "Retain"]:
+                    yield f"{name} goes with the stack, though other APIs may use it"
 
 
 @invariant

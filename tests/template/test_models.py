@@ -19,6 +19,8 @@ CHOICES = {
         "Rollout": "Linear10PercentEvery10Minutes",
         "Alarms": "on",
         "Tracing": "on",
+        "AccessLogs": "on",
+        "GatewayLogsRole": "create",
         "ApiFirewall": "on",
         "CaptureFirewall": "on",
     },

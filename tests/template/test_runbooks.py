@@ -1,6 +1,7 @@
 """The runbooks are correct: the links have targets, and the console commands and the log lines exist."""
 
 import itertools
+import json
 import re
 
 import pytest
@@ -43,6 +44,15 @@ def test_logs_are_of_functions_and_lines_are_written(page):
     text = page.read_text()
     for function in re.findall(r"/aws/lambda/\$S-([a-z-]+)", text):
         assert function in FUNCTIONS
-    sources = "".join(path.read_text() for root in ("functions", "shared") for path in ROOT.glob(f"{root}/*/src/**/*.rs"))
+    sources = (ROOT / "template.yaml").read_text() + "".join(path.read_text() for root in ("functions", "shared") for path in ROOT.glob(f"{root}/*/src/**/*.rs"))
     for line in re.findall(r"--filter-pattern '\"([^\"]+)\"'", text):
         assert line in sources, line
+
+
+def test_the_sweeper_can_be_run_by_hand():
+    # Without these two the function refuses a scheduled event.
+    needed = {"time", "resources"}
+    assert needed <= set(json.loads((ROOT / "events" / "sweeper.json").read_text()))
+    text = re.sub(r"\s+", " ", (RUNBOOKS / "sweeper.md").read_text())
+    payloads = re.findall(r"aws lambda invoke [^`]*--payload '([^']*)'", text)
+    assert [set(json.loads(payload)) for payload in payloads] == [needed]

@@ -187,6 +187,15 @@ def alarm_like(name, **changes):
     return change
 
 
+def log_of(api, old, new):
+    def change(template):
+        setting = resource(template, api)["AccessLogSetting"]["Fn::If"][1]
+        assert old in setting["Format"]
+        setting["Format"] = setting["Format"].replace(old, new)
+
+    return change
+
+
 def dashboard(old, new):
     def change(template):
         body = resource(template, "Dashboard")["DashboardBody"]
@@ -593,6 +602,7 @@ MUTATIONS = [
         ),
     ),
     ("tables_are_capped_where_asked_for", remove("LimitsTable", "OnDemandThroughput")),
+    ("tables_are_capped_where_asked_for", remove("LeadsTable", "GlobalSecondaryIndexes", 1, "OnDemandThroughput")),
     ("tables_are_capped_where_asked_for", parameter("TableReadCap", Default=100)),
     ("concurrency_is_reserved_where_asked_for", remove("UsersFunction", "ReservedConcurrentExecutions")),
     ("concurrency_is_reserved_where_asked_for", set_in("SweeperFunction", "ReservedConcurrentExecutions", to=1)),
@@ -618,6 +628,36 @@ MUTATIONS = [
         "a_rollout_that_raises_an_alarm_is_taken_back",
         written("Resources", "RecordsNotRelayed", "Condition", to="IsProduction"),
     ),
+    ("a_new_version_is_tried_before_it_gets_traffic", without("Globals", "Function", "DeploymentPreference", "Hooks")),
+    ("a_new_version_is_tried_before_it_gets_traffic", set_in("RolloutCheckFunction", "FunctionName", to="check")),
+    (
+        "a_new_version_is_tried_before_it_gets_traffic",
+        remove("RolloutCheckFunction", "Environment", "Variables", "VERSIONS", "Fn::Join", 1, 0),
+    ),
+    (
+        "a_new_version_is_tried_before_it_gets_traffic",
+        lambda template: statements(template, "RolloutCheckRole")[1]["Resource"].pop(),
+    ),
+    ("a_new_version_is_tried_before_it_gets_traffic", without("Resources", "RolloutCheckFunction", "Condition")),
+    ("earlier_versions_remain", without("Resources", "UsersFunction", "UpdateReplacePolicy")),
+    ("earlier_versions_remain", in_resource("UsersFunction", "DeletionPolicy", "Delete")),
+    ("requests_are_logged_by_ids_where_asked_for", remove("CaptureApi", "AccessLogSetting")),
+    ("requests_are_logged_by_ids_where_asked_for", log_of("IntegrationsApi", '"status"', '"ip":"$context.identity.sourceIp","status"')),
+    ("requests_are_logged_by_ids_where_asked_for", log_of("IntegrationsApi", '"$context.resourcePath"', '"$context.path"')),
+    ("requests_are_logged_by_ids_where_asked_for", log_of("CaptureApi", '"$context.requestId"', '"$context.extendedRequestId"')),
+    ("requests_are_logged_by_ids_where_asked_for", set_in("CaptureAccessLogGroup", "LogGroupName", to="/aws/apigateway/x")),
+    ("requests_are_logged_by_ids_where_asked_for", without("Resources", "GatewayLogsWriter", "DeletionPolicy")),
+    (
+        "requests_are_logged_by_ids_where_asked_for",
+        written("Conditions", "SetsGatewayLogsRole", to={"Condition": "HasAccessLogs"}),
+    ),
+    ("what_a_service_checks_is_created_before", without("Resources", "CaptureAccessLogGroup", "Metadata")),
+    (
+        "what_a_service_checks_is_created_before",
+        set_in("GatewayLogsWriter", "AssumeRolePolicyDocument", "Statement", 0, "Principal", to={"Service": "lambda.amazonaws.com"}),
+    ),
+    ("no_role_has_a_wildcard", grant("RolloutCheckRole", "lambda:InvokeFunction", "arn:aws:lambda:eu-west-1:123456789012:function:*")),
+    ("no_role_has_a_wildcard", set_in("GatewayLogsWriter", "ManagedPolicyArns", to=["arn:aws:iam::aws:policy/CloudWatchFullAccess"])),
     ("everything_calls_the_alias", called_as_it_is),
     ("everything_calls_the_alias", without("Globals", "Function", "AutoPublishAlias")),
     ("everything_calls_the_alias", by_hand()),

@@ -6,7 +6,10 @@ use std::sync::OnceLock;
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
-/// The name of the embedded stack.
+/// What stands for the absence of a member.
+const NO_VALUE: &str = "${AWS::NoValue}";
+
+/// The name the embedded stack has.
 pub(crate) const STACK: &str = "test";
 
 /// The `CreateTable` request of one table, and its `TimeToLiveSpecification` if it has one.
@@ -83,8 +86,9 @@ fn definition(properties: &Value) -> TableDefinition {
     TableDefinition { create: Value::Object(create), time_to_live }
 }
 
-/// A part of the template as JSON. `!Sub` replaces the stack name, `!If` takes its second branch (the one of a stack
-/// outside production), `!GetAtt` and `!Ref` become `${...}`. Every other function becomes null.
+/// A part of the template as JSON. `!Sub` is carried out for the stack's name, `!If` takes its second branch
+/// (what a stack outside production gets), `!GetAtt` and `!Ref` become `${...}`; other functions become null. As in
+/// CloudFormation, a member that is `!Ref AWS::NoValue` is absent.
 fn to_json(yaml: &Yaml<'_>) -> Value {
     match yaml {
         Yaml::Tagged(tag, inner) => match (tag.suffix.as_str(), to_json(inner)) {
@@ -97,6 +101,7 @@ fn to_json(yaml: &Yaml<'_>) -> Value {
         Yaml::Mapping(members) => members
             .iter()
             .filter_map(|(key, value)| key.as_str().map(|key| (key.to_owned(), to_json(value))))
+            .filter(|(_, value)| value != NO_VALUE)
             .collect(),
         Yaml::Value(Scalar::String(text)) => Value::String(text.to_string()),
         Yaml::Value(Scalar::Boolean(flag)) => Value::Bool(*flag),
@@ -110,7 +115,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_template_has_exactly_the_tables_that_the_store_knows() {
+    fn indexes_have_no_member_without_a_value() {
+        let indexes = tables().iter().filter_map(|table| table.create["GlobalSecondaryIndexes"].as_array()).flatten();
+        let mut count = 0;
+        for index in indexes {
+            let names: Vec<&str> = index.as_object().unwrap().keys().map(String::as_str).collect();
+            assert_eq!(names, ["IndexName", "KeySchema", "Projection"]);
+            count += 1;
+        }
+        assert_eq!(count, 8);
+    }
+
+    #[test]
+    fn the_template_has_the_tables_that_the_store_knows() {
         let mut made: Vec<&str> =
             tables().iter().map(|table| table.create["TableName"].as_str().unwrap()).collect();
         made.sort_unstable();
