@@ -47,7 +47,8 @@ build: $(VENV)/installed ## build all functions as they are shipped, for both pr
 	  echo "=== $$architecture into .aws-sam/$$architecture"; \
 	  $(SAM) build --build-dir .aws-sam/$$architecture --parameter-overrides Architecture=$$architecture || exit 1; \
 	done
-	@echo "Deploy with: sam deploy --guided --template .aws-sam/<processor>/template.yaml --parameter-overrides Architecture=<processor>"
+	@echo "Deploy arm64 with: sam deploy --config-env dev --config-file $(CURDIR)/samconfig.toml --template .aws-sam/arm64/template.yaml"
+	@echo "samconfig.toml names the stages. For x86_64, change Architecture in it; otherwise \`sam build\` and \`sam deploy\` disagree."
 
 engine: $(VENV)/installed ## provide containers for `sam local` without Docker (as root, until Ctrl-C)
 	@$(VENV)/bin/python tests/sam/engine.py

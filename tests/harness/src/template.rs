@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn indexes_have_no_member_without_a_value() {
-        let indexes = tables().iter().filter_map(|table| table.create["GlobalSecondaryIndexes"].as_array()).flatten();
+        let indexes =
+            tables().iter().filter_map(|table| table.create["GlobalSecondaryIndexes"].as_array()).flatten();
         let mut count = 0;
         for index in indexes {
             let names: Vec<&str> = index.as_object().unwrap().keys().map(String::as_str).collect();

@@ -1,0 +1,64 @@
+"""samconfig.toml: what `sam build` and `sam deploy` are told for each stage is what they and the template take."""
+
+import subprocess
+import tomllib
+
+import click
+import pytest
+from samcli.commands.build.command import cli as build
+from samcli.commands.deploy.command import cli as deploy
+
+from expand import TEMPLATE, Stack, source
+from models import LONGEST_STACK_NAME
+
+ROOT = TEMPLATE.parent
+CONFIG = tomllib.loads((ROOT / "samconfig.toml").read_text())
+STAGES = {"dev": "development", "staging": "staging", "production": "production"}
+OPTIONS = {option.name for command in (build, deploy) for option in command.params if isinstance(option, click.Option)}
+
+
+def parameters(environment):
+    return dict(pair.split("=", 1) for pair in CONFIG[environment]["global"]["parameters"]["parameter_overrides"])
+
+
+def test_there_is_an_environment_for_each_stage():
+    assert set(CONFIG) - {"version"} == set(STAGES)
+    assert len({CONFIG[environment]["global"]["parameters"]["stack_name"] for environment in STAGES}) == len(STAGES)
+
+
+@pytest.mark.parametrize("environment", STAGES)
+def test_sam_knows_the_options(environment):
+    given = {name for command in CONFIG[environment].values() for name in command["parameters"]}
+    assert given <= OPTIONS, given - OPTIONS
+
+
+@pytest.mark.parametrize("environment", STAGES)
+def test_the_template_takes_the_parameters(environment):
+    given = parameters(environment)
+    assert given["Stage"] == STAGES[environment]
+    for name, value in given.items():
+        assert value in source()["Parameters"][name]["AllowedValues"]
+    assert Stack(source(), **given).refused_by() == []
+    assert len(CONFIG[environment]["global"]["parameters"]["stack_name"]) <= LONGEST_STACK_NAME
+
+
+@pytest.mark.parametrize("environment", STAGES)
+def test_build_and_deploy_get_the_same_parameters(environment):
+    # In a command's own section, the functions could be built for another processor than they are deployed for.
+    assert "parameter_overrides" not in CONFIG[environment].get("build", {"parameters": {}})["parameters"]
+    assert "parameter_overrides" not in CONFIG[environment]["deploy"]["parameters"]
+
+
+@pytest.mark.parametrize("environment", STAGES)
+def test_deploy_has_what_the_template_needs(environment):
+    options = CONFIG[environment]["deploy"]["parameters"]
+    stack = Stack(source(), Stage=STAGES[environment])
+    named = [name for name, role in stack.of_type("AWS::IAM::Role").items() if "RoleName" in role]
+    assert options["capabilities"] == ["CAPABILITY_NAMED_IAM" if named else "CAPABILITY_IAM"]
+    assert options["resolve_s3"] is True
+    assert options["confirm_changeset"] is (environment == "production")
+
+
+def test_answers_are_kept():
+    ignored = subprocess.run(["git", "check-ignore", "--quiet", "--no-index", "samconfig.toml"], cwd=ROOT)
+    assert ignored.returncode == 1
