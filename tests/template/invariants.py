@@ -193,7 +193,7 @@ GATEWAY_RESPONSES = {
 }
 
 RUNBOOKS = ROOT / "docs" / "runbooks"
-NO_ALARMS_RUNBOOKS = {"README", "restore"}
+NO_ALARMS_RUNBOOKS = {"README", "first-deploy", "restore"}
 METRICS = ROOT / "shared" / "runtime" / "src" / "metrics.rs"
 
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/k"

@@ -6,7 +6,10 @@ import re
 
 import pytest
 
-from invariants import FUNCTIONS, ROOT, RUNBOOKS
+from expand import source
+from invariants import FUNCTIONS, NO_ALARMS_RUNBOOKS, ROOT, RUNBOOKS, TABLES
+from test_models import deployment
+from test_template import RUNBOOK_SECTIONS
 
 PAGES = sorted(RUNBOOKS.glob("*.md"))
 CONSOLE = ROOT / "tools" / "console" / "src"
@@ -56,3 +59,34 @@ def test_the_sweeper_can_be_run_by_hand():
     text = re.sub(r"\s+", " ", (RUNBOOKS / "sweeper.md").read_text())
     payloads = re.findall(r"aws lambda invoke [^`]*--payload '([^']*)'", text)
     assert [set(json.loads(payload)) for payload in payloads] == [needed]
+
+
+def test_the_index_names_the_pages_without_an_alarm():
+    index = (RUNBOOKS / "README.md").read_text()
+    for page in NO_ALARMS_RUNBOOKS - {"README"}:
+        assert f"({page}.md)" in index, page
+
+
+def test_the_first_deployment_is_told_like_an_incident():
+    text = (RUNBOOKS / "first-deploy.md").read_text()
+    assert re.findall(r"^## (.*)$", text, re.M) == RUNBOOK_SECTIONS
+    assert text.splitlines()[2].startswith("No alarm")
+
+
+def test_the_first_deployment_knows_what_remains_and_how_much_there_is():
+    text = (RUNBOOKS / "first-deploy.md").read_text()
+    (removed,) = re.findall(r"for t in ([a-z -]+); do", text)
+    assert set(removed.split()) == set(TABLES)
+    stack = deployment(source(), "all on", "default")
+    kinds = {"alarms": "AWS::CloudWatch::Alarm", "roles": "AWS::IAM::Role", "log groups": "AWS::Logs::LogGroup", "tables": "AWS::DynamoDB::Table"}
+    for word, kind in kinds.items():
+        assert f"{len(stack.of_type(kind))} {word}" in text, word
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_parameters_exist(page):
+    text = page.read_text()
+    given = re.findall(r"--parameter-overrides ((?:\w+=\S+ ?)+)", text)
+    names = {pair.split("=")[0] for pairs in given for pair in pairs.split()}
+    names |= set(re.findall(r"`(\w+)=\w+`", text)) & {name for name in re.findall(r"`([A-Z][a-z]+[A-Z]\w+)=", text)}
+    assert names <= set(source()["Parameters"]), names - set(source()["Parameters"])
