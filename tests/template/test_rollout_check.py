@@ -2,6 +2,7 @@
 
 import io
 import json
+import pathlib
 import types
 
 import botocore.session
@@ -77,3 +78,8 @@ def test_a_check_that_fails_is_reported_too(aws):
     with pytest.raises(Exception, match="AccessDenied"):
         aws.code.check(HOOK, None)
     aws.codedeploy.assert_no_pending_responses()
+
+
+def test_the_event_is_the_one_that_all_functions_took(aws):
+    # tests/stack invokes each real function with this file.
+    assert aws.code.EVENT == json.loads(pathlib.Path(__file__).with_name("rollout-check.json").read_text())

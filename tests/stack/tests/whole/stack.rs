@@ -327,12 +327,19 @@ impl Stack {
 
     /// Invokes the sweeper, as its schedule does every minute.
     pub(crate) fn sweep(&self) {
-        let name = format!("{}-sweeper", self.stack_name());
-        let event = root().join("events/sweeper.json");
-        let event = format!("fileb://{}", event.display());
-        let answer = self.folder.join("sweeper.json").to_string_lossy().into_owned();
+        self.invoke("sweeper", "events/sweeper.json");
+    }
+
+    /// Invokes a function with an event of the repository. Panics if it crashes; returns its answer.
+    pub(crate) fn invoke(&self, function: &str, event: &str) -> Value {
+        let name = format!("{}-{function}", self.stack_name());
+        let event = format!("fileb://{}", root().join(event).display());
+        let path = self.folder.join(format!("{function}.json"));
+        let answer = path.to_string_lossy();
         let done = self.aws(&["lambda", "invoke", "--function-name", &name, "--payload", &event, &answer]);
-        assert!(done["FunctionError"].is_null(), "{done}");
+        let answer = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(done["FunctionError"].is_null(), "{function}: {answer}");
+        serde_json::from_str(&answer).unwrap_or(Value::Null)
     }
 
     /// The name of the CloudFormation stack, which is the name of the folder.

@@ -158,7 +158,24 @@ async fn the_responses_of_the_gateway_itself_have_the_specified_shapes() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_stack_leaves_no_process() {
+async fn every_function_takes_the_event_that_tries_new_versions() {
+    let stack = Stack::start("new-versions", &[]).await;
+    let listed = stack.aws(&["lambda", "list-functions", "--query", "Functions[].FunctionName"]);
+    let functions = listed.as_array().expect("a list");
+    assert_eq!(functions.len(), 12);
+    for name in functions.iter().filter_map(Value::as_str) {
+        let function =
+            name.strip_prefix(&format!("{}-", stack.stack_name())).expect("a function of the stack");
+        let answer = stack.invoke(function, "tests/template/rollout-check.json");
+        assert!(answer["statusCode"].as_u64().unwrap_or(200) < 500, "{function}: {answer}");
+        if let Some(failed) = answer["batchItemFailures"].as_array() {
+            assert!(failed.is_empty(), "{function}: {answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_end_leaves_no_process_behind() {
     let stack = Stack::start("ending", &[]).await;
     let workspace = stack.workspace("Ending");
     assert_eq!(stack.api(Method::GET, &workspace, "/contacts", None).await.status, 200);
