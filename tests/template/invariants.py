@@ -1336,7 +1336,7 @@ def _with_values(template, values):
 
 
 def _with_everything(template):
-    """All conditional parts present."""
+    """A stack in which all conditional parts exist."""
     return Stack(template, Stage="production", SecretsKmsKeyArn=SECRETS_KEY, DataKmsKeyArn=KEY, Tracing="on")
 
 

@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value, json};
 
-/// What stands for the absence of a member.
+/// The value of a member that is absent.
 const NO_VALUE: &str = "${AWS::NoValue}";
 
-/// The name the embedded stack has.
+/// The name of the embedded stack.
 pub(crate) const STACK: &str = "test";
 
 /// The `CreateTable` request of one table, and its `TimeToLiveSpecification` if it has one.
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_template_has_the_tables_that_the_store_knows() {
+    fn the_template_has_exactly_the_tables_that_the_store_knows() {
         let mut made: Vec<&str> =
             tables().iter().map(|table| table.create["TableName"].as_str().unwrap()).collect();
         made.sort_unstable();

@@ -175,7 +175,7 @@ async fn every_function_takes_the_event_that_tries_new_versions() {
 }
 
 #[tokio::test]
-async fn an_end_leaves_no_process_behind() {
+async fn the_end_of_a_stack_leaves_no_process() {
     let stack = Stack::start("ending", &[]).await;
     let workspace = stack.workspace("Ending");
     assert_eq!(stack.api(Method::GET, &workspace, "/contacts", None).await.status, 200);
