@@ -720,7 +720,7 @@ def test_a_spoiled_template_is_noticed_by(name, mutate):
     assert next(check(template), None) is not None
 
 
-RUNBOOK_SECTIONS = ["What it means", "What customers see", "First look", "How to mend", "When it is over"]
+RUNBOOK_SECTIONS = ["What it means", "What customers see", "First look", "How to fix it", "When it is over"]
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in RUNBOOKS.glob("*.md") if path.stem not in NO_ALARMS_RUNBOOKS))

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use domain::lead::LeadWord;
+use domain::lead::MessageUpdate;
 use domain::retry::Jitter;
 use domain::sending::{End, PartError, Standing};
 use domain::{Lead, LeadState, Message, Rest, Timestamp, error_chain};
@@ -168,7 +168,7 @@ async fn recorded<P>(
     leased: &LeasedLead,
     mut message: Option<Message>,
     next: Lead,
-    word: LeadWord,
+    word: MessageUpdate,
 ) -> Result<VisitEnd, StoreError> {
     let now = run.store.now();
     let plan = match next.state.is_final() {

@@ -66,7 +66,7 @@ pub(crate) async fn accept<V: Verifier>(
         }
     };
     if let Some(first) = traces.repeated {
-        if !came_to_nothing(leads, &candidate, first).await? {
+        if !ended_without_message(leads, &candidate, first).await? {
             return repeated(leads, &candidate, first).await;
         }
         candidate.ended = Some(first);
@@ -97,21 +97,21 @@ async fn traces<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadDu
 
 /// Whether the visitor's first lead ended without a message. The function reads this after the captcha check, so a
 /// caller who fails the captcha learns nothing from the response time.
-async fn came_to_nothing<V>(
+async fn ended_without_message<V>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,
     first: LeadId,
 ) -> Result<bool, LeadProblem> {
     let state = leads.store.lead_state(candidate.request.workspace_id, first).await?;
-    Ok(state.is_none_or(LeadState::came_to_nothing))
+    Ok(state.is_none_or(LeadState::ended_without_message))
 }
 
 /// How long the function waits before it checks a second time whether a concurrent request stored the same lead: a
 /// visitor pressed twice, or a browser repeated a request without an answer.
-const MEANWHILE: Duration = Duration::from_millis(300);
+const RECHECK_DELAY: Duration = Duration::from_millis(300);
 
-/// Looks up the traces of a lead until `wanted` finds something in them: at once, and again after [`MEANWHILE`].
-async fn met_meanwhile<V, T>(
+/// Looks up the traces of a lead until `wanted` finds something in them: at once, and again after [`RECHECK_DELAY`].
+async fn recheck<V, T>(
     leads: &Leads<V>,
     candidate: &Candidate<'_>,
     wanted: impl Fn(LeadDuplicates) -> Option<T>,
@@ -119,7 +119,7 @@ async fn met_meanwhile<V, T>(
     if let Some(met) = wanted(traces(leads, candidate).await?) {
         return Ok(Some(met));
     }
-    tokio::time::sleep(MEANWHILE).await;
+    tokio::time::sleep(RECHECK_DELAY).await;
     Ok(wanted(traces(leads, candidate).await?))
 }
 
@@ -130,7 +130,7 @@ async fn rejected<V>(
     rejection: Rejection,
 ) -> Result<LeadId, LeadProblem> {
     if rejection == Rejection::Duplicate
-        && let Some(used) = met_meanwhile(leads, candidate, |traces| traces.token).await?
+        && let Some(used) = recheck(leads, candidate, |traces| traces.token).await?
     {
         return candidate.met(used);
     }
@@ -140,7 +140,7 @@ async fn rejected<V>(
 /// The last lead within the cap may be the same lead.
 async fn over_cap<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadId, LeadProblem> {
     let standing = |traces: LeadDuplicates| traces.repeated.filter(|first| candidate.ended != Some(*first));
-    match met_meanwhile(leads, candidate, standing).await? {
+    match recheck(leads, candidate, standing).await? {
         Some(first) => repeated(leads, candidate, first).await,
         None => Err(LeadProblem::Rejected("over the operator's cap")),
     }

@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout_at};
 use url::Position;
 
 use crate::transport::{Answer, Post, Transport, Unanswered};
-use connections::{Connection, Connections, Room, is_tls};
+use connections::{Connection, Connections, SocketPermit, is_tls};
 use control::Control;
 use dial::Dial;
 use resolver::{Lookup, Names, SystemLookup};
@@ -136,8 +136,8 @@ impl Transport for Https {
         loop {
             let (mut connection, is_kept) = match way {
                 Way::Kept(connection) => (connection, true),
-                Way::Room(room) => {
-                    (Box::pin(self.connections.open(post.url, reach, room, until)).await?, false)
+                Way::Connect(permit) => {
+                    (Box::pin(self.connections.open(post.url, reach, permit, until)).await?, false)
                 }
             };
             match timeout_at(until, connection.send(request)).await {
@@ -162,14 +162,14 @@ enum Way {
     /// Over a kept connection.
     Kept(Connection),
     /// Over a new connection, which this permit allows.
-    Room(Room),
+    Connect(SocketPermit),
 }
 
 impl Https {
     async fn way(&self, origin: &str) -> Result<Way, Unanswered> {
         match self.connections.kept(origin).await {
             Some(connection) => Ok(Way::Kept(connection)),
-            None => Ok(Way::Room(self.connections.room().await?)),
+            None => Ok(Way::Connect(self.connections.permit().await?)),
         }
     }
 

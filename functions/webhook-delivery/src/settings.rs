@@ -40,7 +40,7 @@ impl Rules {
             let seconds = if text.is_empty() { Ok(90) } else { text.parse() };
             match seconds.map(Duration::from_secs) {
                 Ok(lease) if lease > attempt => Ok(lease),
-                Ok(_) => Err("a lease is longer than ATTEMPT_TIMEOUT_SECONDS".to_owned()),
+                Ok(_) => Err("must be longer than ATTEMPT_TIMEOUT_SECONDS".to_owned()),
                 Err(error) => Err(error.to_string()),
             }
         })?;

@@ -160,7 +160,7 @@ impl Rest {
     }
 
     /// Whether the worker may leave the lane even if new work arrived since it looked.
-    pub fn holds_whatever_comes(self) -> bool {
+    pub fn ignores_new_work(self) -> bool {
         matches!(self, Self::Closed(_) | Self::TimeUp)
     }
 }

@@ -22,7 +22,7 @@ pub use consent::{Consent, ConsentStatus};
 pub use opening::LeadOpening;
 pub use origin::{SentOrigin, WebOrigin};
 pub use request::{LeadRequest, VisitorSeen};
-pub use sending::{LeadKnown, LeadWord, NotSent};
+pub use sending::{LeadKnown, MessageUpdate, NotSent};
 pub use visitor::{LandingUri, LeadName, Utm};
 
 use std::time::Duration;
@@ -112,7 +112,7 @@ impl LeadState {
 
     /// Whether the visitor received no message and will receive none. Their next request is then a new lead.
     /// The message of an UNKNOWN lead may have been sent.
-    pub fn came_to_nothing(self) -> bool {
+    pub fn ended_without_message(self) -> bool {
         matches!(self, Self::Failed | Self::Suppressed)
     }
 }

@@ -10,7 +10,7 @@ mod task;
 
 pub use batch::{Outcome, process_batch};
 pub use budget::{BudgetError, InvocationBudget};
-pub use queue::{LONGEST_DELAY, NoQueue, NotQueued, PATIENCE, Queues};
+pub use queue::{LONGEST_DELAY, NoQueue, NotQueued, Queues, TIME_LIMIT};
 pub use task::{Wake, body, read, track_of};
 
 /// The body of a message names no lane of its queue.

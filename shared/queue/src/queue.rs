@@ -55,7 +55,7 @@ struct Queue {
 /// The number of calls to a queue at the same time.
 const AT_ONCE: usize = 16;
 /// The time limit of [`Queues::enqueue`] in all.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// The number of messages in one call: SQS's limit.
 const BATCH: usize = 10;
 
@@ -94,7 +94,7 @@ impl Queues {
     }
 
     /// Queues lanes, ten a call, several calls at the same time. If a call fails, the others are still tried.
-    /// The time limit is [`PATIENCE`]. A message that was not accepted by then counts as not queued, even if
+    /// The time limit is [`TIME_LIMIT`]. A message that was not accepted by then counts as not queued, even if
     /// SQS did accept it.
     pub async fn enqueue(&self, wakes: &[Wake]) -> Result<(), NotQueued> {
         let mut left = NotQueued { lanes: vec![], reason: String::new() };
@@ -122,7 +122,7 @@ impl Queues {
 
 impl Queue {
     async fn enqueue(&self, wakes: &[Wake]) -> Result<(), NotQueued> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIME_LIMIT;
         let sends = wakes.chunks(BATCH).map(async |batch| {
             let sent = timeout_at(until, self.send(batch)).await;
             sent.unwrap_or_else(|_| Err(not_queued(batch, "no answer in time".to_owned())))

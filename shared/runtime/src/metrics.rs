@@ -153,7 +153,7 @@ families! {
         due_swept: Count = "DueSwept",
         /// Lanes whose queue message was lost or whose visitor died.
         rescued: Count = "Rescued",
-        /// Partitions of the due index that could not be swept to the end.
+        /// Parts of a due index that could not be read, and lanes that could not be claimed.
         not_swept: Count = "NotSwept",
     }
     /// Messages sent to the provider.

@@ -21,17 +21,17 @@ pub struct SendRules {
 
 impl SendRules {
     /// Reads and checks the settings. It cannot check that the lease is longer than the function's time
-    /// limit, nor that this limit leaves time for a call; `queue::Time` checks both at each invocation.
+    /// limit, nor that this limit leaves time for a call; `queue::InvocationBudget` checks both at each invocation.
     pub fn read(settings: &Settings) -> Result<Self, SettingError> {
         let call = settings.read_with("SEND_TIMEOUT_SECONDS", |text| match seconds(text, 10)? {
-            Duration::ZERO => Err("a call takes some time".to_owned()),
+            Duration::ZERO => Err("must be at least 1 second".to_owned()),
             call => Ok(call),
         })?;
         let lease = settings.read_with("SEND_LEASE_SECONDS", |text| match seconds(text, 90)? {
             lease if lease > call => Ok(lease),
-            _ => Err("a lease is longer than SEND_TIMEOUT_SECONDS".to_owned()),
+            _ => Err("must be longer than SEND_TIMEOUT_SECONDS".to_owned()),
         })?;
-        let decided = SendSchedule::decided();
+        let decided = SendSchedule::recommended();
         let schedule = SendSchedule {
             retries: settings.parsed("SEND_RETRY_SCHEDULE", decided.retries)?,
             throttled: settings.parsed("SEND_THROTTLE_SCHEDULE", decided.throttled)?,
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absent_settings_have_the_decided_defaults() {
+    fn absent_settings_have_the_recommended_defaults() {
         let rules = SendRules::read(&Settings::from_pairs(&[])).unwrap();
         assert_eq!((rules.call.as_secs(), rules.lease.as_secs(), rules.rescue.as_secs()), (10, 90, 120));
         assert_eq!(rules.schedule.retries, "30,120,600,3600,14400".parse().unwrap());

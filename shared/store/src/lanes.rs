@@ -186,7 +186,7 @@ impl Store {
         let mut change = release_change(rest.plan(rescue, self.now()), &leased.lane)
             .when("#lease = :mine")
             .bind(":mine", s(leased.lease.to_string()));
-        if !rest.holds_whatever_comes() {
+        if !rest.ignores_new_work() {
             // A lane has no mark if no work was added since it was created (a lead), or since an earlier
             // release.
             let condition = match leased.mark {
@@ -196,8 +196,8 @@ impl Store {
             change = change.when(condition).name("mark").bind(":seen", n(leased.mark));
         }
         change = match &leased.state {
-            LaneState::Webhook(state) => state.add_to_release(change, !rest.holds_whatever_comes()),
-            LaneState::Conversation(counts) if !rest.holds_whatever_comes() => counts.add_to_release(change),
+            LaneState::Webhook(state) => state.add_to_release(change, !rest.ignores_new_work()),
+            LaneState::Conversation(counts) if !rest.ignores_new_work() => counts.add_to_release(change),
             LaneState::Conversation(_) | LaneState::Lead(_) => change,
         };
         let (table, pk, sk) = keys::lane(&leased.lane);

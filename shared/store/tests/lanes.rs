@@ -458,7 +458,7 @@ async fn a_lane_is_released_only_if_no_work_was_added_meanwhile() {
     assert_eq!((moved.lease, lanes.lease().await), (leased.lease, Lease::Held));
     assert_eq!(lanes.release(&moved, Rest::Done).await, Released::Done);
     lanes.db().clock().advance(FIRST_DUE + LEASE);
-    assert_eq!(lanes.due().await, 0, "whoever gives back says that nothing is left");
+    assert_eq!(lanes.due().await, 0, "the release says that nothing is left");
 
     lanes.leased().await;
     assert_eq!(lanes.release(&moved, Rest::Done).await, Released::Lost, "it is somebody else's");

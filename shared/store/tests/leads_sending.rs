@@ -137,8 +137,8 @@ fn is_hint(row: &Value) -> bool {
     ["term", "phone"].contains(&row["kind"]["S"].as_str().unwrap())
 }
 
-fn ended(lead: &Lead, end: End) -> (Lead, domain::lead::LeadWord) {
-    lead.ended(end, &SendSchedule::decided(), Jitter::NONE, TestClock::START)
+fn ended(lead: &Lead, end: End) -> (Lead, domain::lead::MessageUpdate) {
+    lead.ended(end, &SendSchedule::recommended(), Jitter::NONE, TestClock::START)
 }
 
 fn sent() -> End {
@@ -423,14 +423,14 @@ async fn a_contact_changed_or_created_meanwhile_is_stale_and_nothing_is_written(
     let next = Contact { first_name: PersonName::parse("María").ok(), version: 2, ..contact.clone() };
     assert_eq!(leads.store().replace_contact(&contact, &next, "next").await.unwrap(), Replaced::Done);
     assert_eq!(leads.open(&leased, Some(&contact)).await.0, LeadRecorded::Stale, "it has a name");
-    assert_eq!(leads.open(&leased, Some(&blank(2))).await.0, LeadRecorded::Stale, "it is no more");
+    assert_eq!(leads.open(&leased, Some(&blank(2))).await.0, LeadRecorded::Stale, "it no longer exists");
     assert_eq!(leads.stored().await, leased.lead);
     assert_eq!(leads.opened()[1..], rows[1..]);
 
     let (opened, begun) = leads.open(&leased, Some(&next)).await;
     assert_eq!((opened, begun.contact), (LeadRecorded::Done, next.id));
     let stored = leads.store().contact(leads.world.workspace, next.id).await.unwrap();
-    assert_eq!(stored, Some(next), "whoever has a name is not written");
+    assert_eq!(stored, Some(next), "a contact with a name is not overwritten");
 }
 
 #[tokio::test]

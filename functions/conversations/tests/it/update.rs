@@ -165,7 +165,7 @@ async fn an_update_that_changes_nothing_gets_200_and_writes_nothing() {
     let ids = f.world.db.store().ids();
     let (nobody, no_user) = (ContactId::generate(ids), UserId::generate(ids));
     let mut elsewhere = named(contact, "ID");
-    elsewhere["providerChannelId"] = json!("a line that is no more");
+    elsewhere["providerChannelId"] = json!("a line that no longer exists");
     let updates = [
         json!({}),
         json!({"participants": {}}),

@@ -78,7 +78,7 @@ impl<P: Provider + Clone> Sender<P> {
             queues: Queues::default().with(LaneKind::Lead, sqs.client(), "http://queue.invalid/1/lead-sends"),
             provider: provider.clone(),
             rules: SendRules {
-                schedule: SendSchedule::decided(),
+                schedule: SendSchedule::recommended(),
                 call: Duration::from_secs(10),
                 lease: LEASE,
                 rescue: FIRST_DUE,

@@ -233,7 +233,7 @@ impl<P: Provider + Clone> Sender<P> {
 
 pub(crate) fn rules() -> SendRules {
     SendRules {
-        schedule: SendSchedule::decided(),
+        schedule: SendSchedule::recommended(),
         call: Duration::from_secs(10),
         lease: LEASE,
         rescue: FIRST_DUE,

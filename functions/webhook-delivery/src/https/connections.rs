@@ -31,8 +31,8 @@ use tokio_rustls::client::TlsStream;
 use url::Host;
 
 use super::control::Control;
-use super::dial::{self, Dial, Undialled};
-use super::resolver::{Names, Nowhere};
+use super::dial::{self, Dial, DialError};
+use super::resolver::{Names, ResolveError};
 use crate::transport::Unanswered;
 
 /// The time limit for the name lookup, TCP and TLS together.
@@ -42,7 +42,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 const IDLE: Duration = Duration::from_secs(20);
 
 /// The permit for one socket.
-pub(super) type Room = OwnedSemaphorePermit;
+pub(super) type SocketPermit = OwnedSemaphorePermit;
 
 /// Opens connections and keeps reusable ones.
 pub(super) struct Connections {
@@ -118,9 +118,9 @@ impl Connections {
 
     /// Returns a permit for one more socket. If all are in use, it closes the connection that was kept longest. There
     /// is always one kept or about to close, because fewer posts are in flight than there are sockets.
-    pub(super) async fn room(&self) -> Result<Room, Unanswered> {
-        if let Ok(room) = Arc::clone(&self.sockets).try_acquire_owned() {
-            return Ok(room);
+    pub(super) async fn permit(&self) -> Result<SocketPermit, Unanswered> {
+        if let Ok(permit) = Arc::clone(&self.sockets).try_acquire_owned() {
+            return Ok(permit);
         }
         let oldest = self.locked().pop_front();
         if let Some(oldest) = oldest {
@@ -134,11 +134,11 @@ impl Connections {
         &self,
         url: &EndpointUrl,
         reach: Reach,
-        room: Room,
+        permit: SocketPermit,
         until: Instant,
     ) -> Result<Connection, Unanswered> {
         let by = until.min(Instant::now() + CONNECT);
-        let in_vain = || match Instant::now() < until {
+        let connect_error = || match Instant::now() < until {
             true => AttemptError::ConnectFailed,
             false => AttemptError::Timeout,
         };
@@ -148,19 +148,19 @@ impl Connections {
         let found = timeout_at(until, self.names.addresses(&host, reach)).await;
         let addresses = match found.map_err(|_| AttemptError::Timeout)? {
             Ok(addresses) => addresses,
-            Err(Nowhere::Refused) => return Err(AttemptError::AddressRefused.into()),
-            Err(Nowhere::NoAddress) => return Err(AttemptError::DnsFailed.into()),
-            Err(Nowhere::Unknown) if self.control.finds_its_name().await => {
+            Err(ResolveError::Refused) => return Err(AttemptError::AddressRefused.into()),
+            Err(ResolveError::NoAddress) => return Err(AttemptError::DnsFailed.into()),
+            Err(ResolveError::Unknown) if self.control.resolves().await => {
                 return Err(AttemptError::DnsFailed.into());
             }
-            Err(Nowhere::Unknown | Nowhere::TooManyFiles) => return Err(Unanswered::NotSent),
+            Err(ResolveError::Unknown | ResolveError::TooManyFiles) => return Err(Unanswered::NotSent),
         };
         let stream = match dial::connect(&self.dial, &addresses, port, by).await {
             Ok(stream) => stream,
-            Err(Undialled::Refused) => return Err(AttemptError::ConnectFailed.into()),
-            Err(Undialled::TooManyFiles) => return Err(Unanswered::NotSent),
-            Err(Undialled::Unreached) => {
-                let error = in_vain();
+            Err(DialError::Refused) => return Err(AttemptError::ConnectFailed.into()),
+            Err(DialError::TooManyFiles) => return Err(Unanswered::NotSent),
+            Err(DialError::Unreached) => {
+                let error = connect_error();
                 return Err(if self.control.connects().await { error.into() } else { Unanswered::NotSent });
             }
         };
@@ -178,11 +178,11 @@ impl Connections {
         let stream = match timeout_at(by, tls.connect(name, stream)).await {
             Ok(Ok(stream)) => stream,
             Ok(Err(error)) if is_tls(&error) => return Err(AttemptError::TlsFailed.into()),
-            Ok(Err(_)) | Err(_) => return Err(in_vain().into()),
+            Ok(Err(_)) | Err(_) => return Err(connect_error().into()),
         };
         let shaken = http1::handshake(TokioIo::new(stream)).await;
         let (sender, wire) = shaken.map_err(|_| AttemptError::ConnectFailed)?;
-        Ok(Connection { sender, wire: Wire(Some(Box::pin(wire))), _room: room })
+        Ok(Connection { sender, wire: Wire(Some(Box::pin(wire))), _permit: permit })
     }
 
     fn locked(&self) -> MutexGuard<'_, VecDeque<Kept>> {
@@ -204,7 +204,7 @@ pub(super) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     wire: Wire,
     // This field is below `wire`, so the socket closes before its permit is released.
-    _room: Room,
+    _permit: SocketPermit,
 }
 
 impl Connection {
@@ -225,17 +225,17 @@ impl Connection {
 
     /// Whether the connection can send another request, according to the data received so far.
     fn can_send(&mut self) -> bool {
-        self.wire.move_on(&mut Context::from_waker(Waker::noop()));
+        self.wire.drive(&mut Context::from_waker(Waker::noop()));
         self.wire.0.is_some() && self.sender.is_ready()
     }
 
     /// Closes an idle connection and tells the receiver (TLS `close_notify`).
     fn close(self) {
-        let Self { sender, mut wire, _room: room } = self;
+        let Self { sender, mut wire, _permit: permit } = self;
         drop(sender);
-        wire.move_on(&mut Context::from_waker(Waker::noop()));
+        wire.drive(&mut Context::from_waker(Waker::noop()));
         drop(wire);
-        drop(room);
+        drop(permit);
     }
 }
 
@@ -252,13 +252,13 @@ impl Wire {
             if let Poll::Ready(done) = work.as_mut().poll(context) {
                 return Poll::Ready(done);
             }
-            self.move_on(context);
+            self.drive(context);
             work.as_mut().poll(context)
         })
         .await
     }
 
-    fn move_on(&mut self, context: &mut Context<'_>) {
+    fn drive(&mut self, context: &mut Context<'_>) {
         // The waiting request gets the error. A request that was not begun is returned when the connection is
         // dropped.
         if let Some(wire) = &mut self.0

@@ -46,7 +46,7 @@ impl Control {
 
     /// Whether the service's name can be resolved. If its URL has an IP address instead of a name, the result is
     /// `true`, because no name can be checked.
-    pub(super) async fn finds_its_name(&self) -> bool {
+    pub(super) async fn resolves(&self) -> bool {
         self.found.or_try(async || self.addresses().await.is_some()).await
     }
 

@@ -19,7 +19,7 @@ pub(super) fn system() -> Dial {
 
 /// Why there is no connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Undialled {
+pub(super) enum DialError {
     /// The host refused the connection.
     Refused,
     /// Nothing answered, or nothing was sent. The error does not show whether the host or the deployment's own
@@ -36,8 +36,8 @@ pub(super) async fn connect(
     addresses: &[IpAddr],
     port: u16,
     by: Instant,
-) -> Result<TcpStream, Undialled> {
-    let mut worst = Undialled::Unreached;
+) -> Result<TcpStream, DialError> {
+    let mut worst = DialError::Unreached;
     for (tried, address) in addresses.iter().enumerate() {
         let left = u32::try_from(addresses.len() - tried).unwrap_or(u32::MAX);
         let now = Instant::now();
@@ -49,10 +49,10 @@ pub(super) async fn connect(
                 return Ok(stream);
             }
             Ok(Err(error)) => match judged(&error) {
-                Undialled::TooManyFiles => return Err(Undialled::TooManyFiles),
+                DialError::TooManyFiles => return Err(DialError::TooManyFiles),
                 // One answer is enough to know that the deployment's network lets packets out.
-                Undialled::Refused => worst = Undialled::Refused,
-                Undialled::Unreached => {}
+                DialError::Refused => worst = DialError::Refused,
+                DialError::Unreached => {}
             },
             Err(_) => {}
         }
@@ -60,19 +60,19 @@ pub(super) async fn connect(
     Err(worst)
 }
 
-fn judged(error: &std::io::Error) -> Undialled {
+fn judged(error: &std::io::Error) -> DialError {
     /// Linux: `ENOBUFS`, no buffer space.
     const NO_BUFFERS: i32 = 105;
     match error.kind() {
-        _ if is_too_many_files(error) => Undialled::TooManyFiles,
+        _ if is_too_many_files(error) => DialError::TooManyFiles,
         ErrorKind::AddrNotAvailable
         | ErrorKind::HostUnreachable
         | ErrorKind::NetworkDown
         | ErrorKind::NetworkUnreachable
         | ErrorKind::PermissionDenied
-        | ErrorKind::TimedOut => Undialled::Unreached,
-        _ if error.raw_os_error() == Some(NO_BUFFERS) => Undialled::Unreached,
-        _ => Undialled::Refused,
+        | ErrorKind::TimedOut => DialError::Unreached,
+        _ if error.raw_os_error() == Some(NO_BUFFERS) => DialError::Unreached,
+        _ => DialError::Refused,
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) struct Names {
 
 /// Why there are no addresses to connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nowhere {
+pub(crate) enum ResolveError {
     /// At least one address is not public.
     Refused,
     /// The name has no address.
@@ -86,7 +86,11 @@ impl Names {
     /// The addresses of a host to which a connection is allowed, at least one. Callers must connect to these
     /// addresses: a second lookup of the name could return others. **One** address that is not public refuses them
     /// all, so a mixed answer gives no second try. A host that is an IP address was checked with its URL.
-    pub(crate) async fn addresses(&self, host: &Host<&str>, reach: Reach) -> Result<Vec<IpAddr>, Nowhere> {
+    pub(crate) async fn addresses(
+        &self,
+        host: &Host<&str>,
+        reach: Reach,
+    ) -> Result<Vec<IpAddr>, ResolveError> {
         let name = match host {
             Host::Ipv4(address) => return Ok(vec![(*address).into()]),
             Host::Ipv6(address) => return Ok(vec![(*address).into()]),
@@ -94,7 +98,7 @@ impl Names {
         };
         let mut addresses = self.look_up(name).await?;
         if reach == Reach::Public && !addresses.iter().copied().all(is_public) {
-            return Err(Nowhere::Refused);
+            return Err(ResolveError::Refused);
         }
         // If there are IPv4 addresses, only they are used: a function without IPv6 would lose a share of the connect
         // time on each IPv6 address.
@@ -104,12 +108,12 @@ impl Names {
         Ok(addresses)
     }
 
-    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, Nowhere> {
+    async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
         match timeout(LOOKUP, self.lookup.lookup(name)).await {
-            Ok(Ok(addresses)) if addresses.is_empty() => Err(Nowhere::NoAddress),
+            Ok(Ok(addresses)) if addresses.is_empty() => Err(ResolveError::NoAddress),
             Ok(Ok(addresses)) => Ok(addresses),
-            Ok(Err(error)) if is_too_many_files(&error) => Err(Nowhere::TooManyFiles),
-            Ok(Err(_)) | Err(_) => Err(Nowhere::Unknown),
+            Ok(Err(error)) if is_too_many_files(&error) => Err(ResolveError::TooManyFiles),
+            Ok(Err(_)) | Err(_) => Err(ResolveError::Unknown),
         }
     }
 }

@@ -16,7 +16,6 @@ impl Conversation {
     /// The function compares people by contact or user, not by identifier. Adding a present participant or
     /// removing an absent one changes nothing, even if the line or brand differs, so an update can be
     /// repeated. A person in both lists participates afterwards.
-    /// part afterwards.
     pub fn apply(
         &self,
         update: &ConversationUpdate,

@@ -83,14 +83,15 @@ impl Capture {
 
     /// The settings under which the lead is accepted, or the reason why it is rejected. `capture` contains
     /// the settings of the workspace in the request, if there are any. The function always evaluates all
-    /// conditions, so its duration does not reveal the result.
+    /// conditions, so its duration does not reveal the result. A request without an `Origin` header comes from a
+    /// server, not from a page, and is admitted.
     pub fn admits<'a>(
         capture: Option<&'a Self>,
         key: &str,
         origin: &SentOrigin,
     ) -> Result<&'a Self, Objection> {
         let enabled = capture.is_some_and(|capture| capture.enabled);
-        let stored = capture.map_or(CaptureKey::NOBODYS, |capture| capture.key.as_str());
+        let stored = capture.map_or(CaptureKey::PLACEHOLDER, |capture| capture.key.as_str());
         let keyed: bool = stored.as_bytes().ct_eq(key.as_bytes()).into();
         let from_server = *origin == SentOrigin::Absent;
         let origin = capture.is_some_and(|capture| capture.allows(origin)) | from_server;
@@ -183,10 +184,10 @@ impl Capture {
             (Some(_), Some(_)) => {}
         }
         match &self.brand {
-            Some(brand) => lacks.extend(known.stands_in_the_way_of(brand)),
+            Some(brand) => lacks.extend(known.obstacle_for(brand)),
             None => {
                 let mut brands = known.lines.brands.iter();
-                if brands.all(|brand| known.stands_in_the_way_of(&brand.id).is_some()) {
+                if brands.all(|brand| known.obstacle_for(&brand.id).is_some()) {
                     lacks.push(Lack::Brand);
                 }
             }
@@ -197,7 +198,7 @@ impl Capture {
     /// The brands of the workspace whose leads cannot receive the template. Empty if there is no template.
     pub fn unreachable<'a>(&self, known: &CaptureKnown<'a>) -> Vec<&'a BrandId> {
         let ids = known.lines.brands.iter().map(|brand| &brand.id);
-        let unreachable = |brand: &&BrandId| known.stands_in_the_way_of(brand).is_some();
+        let unreachable = |brand: &&BrandId| known.obstacle_for(brand).is_some();
         known.template.map(|_| ids.filter(unreachable).collect()).unwrap_or_default()
     }
 }
@@ -241,7 +242,7 @@ pub struct CaptureKnown<'a> {
 
 impl CaptureKnown<'_> {
     /// Why a lead of this brand cannot receive the template.
-    fn stands_in_the_way_of(&self, brand: &BrandId) -> Option<Lack> {
+    fn obstacle_for(&self, brand: &BrandId) -> Option<Lack> {
         if self.lines.brand(brand).is_none() {
             return Some(Lack::UnknownBrand(brand.clone()));
         }
@@ -329,7 +330,7 @@ impl CaptureKey {
     const LENGTH: usize = 24;
     const PATTERN: &'static str = "^lck_[0-9A-Za-z]{24}$";
     /// The value for the comparison if there are no settings.
-    const NOBODYS: &'static str = "lck_000000000000000000000000";
+    const PLACEHOLDER: &'static str = "lck_000000000000000000000000";
 
     /// Makes a key from random numbers. Each number gives four characters.
     pub fn from_entropy(entropy: [u64; 6]) -> Self {

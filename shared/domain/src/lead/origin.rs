@@ -42,7 +42,7 @@ impl WebOrigin {
         match url.scheme() {
             "https" => {}
             "http" if loopback => {}
-            _ => return unfit("an origin is https://, or http:// on localhost"),
+            _ => return unfit("an origin is https://, or http:// on localhost or a loopback address"),
         }
         if url.origin().ascii_serialization() != text {
             return unfit(

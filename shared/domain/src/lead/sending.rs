@@ -101,27 +101,30 @@ impl Lead {
         schedule: &SendSchedule,
         jitter: Jitter,
         now: Timestamp,
-    ) -> (Self, LeadWord) {
+    ) -> (Self, MessageUpdate) {
         let done = Progress::default();
         match self.progress.after(end, schedule, jitter, now) {
-            SendOutcome::Sent(id) => (self.moved(LeadState::Sent, None, done, now), LeadWord::Sent(id)),
+            SendOutcome::Sent(id) => (self.moved(LeadState::Sent, None, done, now), MessageUpdate::Sent(id)),
             SendOutcome::Failed(error) => {
-                (self.moved(LeadState::Failed, Some(error.clone()), done, now), LeadWord::Failed(error))
+                (self.moved(LeadState::Failed, Some(error.clone()), done, now), MessageUpdate::Failed(error))
             }
-            SendOutcome::Unknown(error) => {
-                (self.moved(LeadState::Unknown, Some(error.clone()), done, now), LeadWord::Unknown(error))
+            SendOutcome::Unknown(error) => (
+                self.moved(LeadState::Unknown, Some(error.clone()), done, now),
+                MessageUpdate::Unknown(error),
+            ),
+            SendOutcome::Waits(progress) => {
+                (self.moved(self.state, None, progress, now), MessageUpdate::Waits)
             }
-            SendOutcome::Waits(progress) => (self.moved(self.state, None, progress, now), LeadWord::Waits),
         }
     }
 
     /// The lead that is not sent, and the update of its message, if it has one.
-    pub fn not_sent(&self, why: NotSent, now: Timestamp) -> (Self, LeadWord) {
+    pub fn not_sent(&self, why: NotSent, now: Timestamp) -> (Self, MessageUpdate) {
         let (state, error) = match why {
             NotSent::Suppressed(error) => (LeadState::Suppressed, error),
             NotSent::Failed(error) => (LeadState::Failed, error),
         };
-        (self.moved(state, Some(error.clone()), Progress::default(), now), LeadWord::Failed(error))
+        (self.moved(state, Some(error.clone()), Progress::default(), now), MessageUpdate::Failed(error))
     }
 
     /// The lead after an operator requested a retry. `None` unless it is UNKNOWN or FAILED. A retry of an
@@ -143,7 +146,7 @@ impl Lead {
 
 /// The update of a lead's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LeadWord {
+pub enum MessageUpdate {
     /// The provider accepted the message under this id.
     Sent(String),
     /// The message was not sent.
@@ -154,7 +157,7 @@ pub enum LeadWord {
     Waits,
 }
 
-impl LeadWord {
+impl MessageUpdate {
     /// The message after this update. `None` if nothing changes. A status never goes back: after an
     /// operator's retry, an UNKNOWN message can only get a higher status.
     pub fn of(&self, message: &Message, now: Timestamp) -> Option<Message> {

@@ -103,8 +103,8 @@ fn stranger() -> ContactId {
     ContactId::from_uuid(Uuid::from_u128(50))
 }
 
-fn ended(lead: &Lead, end: End) -> (Lead, LeadWord) {
-    lead.ended(end, &SendSchedule::decided(), Jitter::NONE, NOW)
+fn ended(lead: &Lead, end: End) -> (Lead, MessageUpdate) {
+    lead.ended(end, &SendSchedule::recommended(), Jitter::NONE, NOW)
 }
 
 fn begun() -> Lead {
@@ -159,7 +159,7 @@ fn an_address_hash_confirms_an_address_and_differs_between_leads() {
 
 #[test]
 fn states_and_consents_have_their_names() {
-    for (state, word, is_final, came_to_nothing) in [
+    for (state, word, is_final, ended_without_message) in [
         (LeadState::Queued, "QUEUED", false, false),
         (LeadState::Sending, "SENDING", false, false),
         (LeadState::Sent, "SENT", true, false),
@@ -168,7 +168,7 @@ fn states_and_consents_have_their_names() {
         (LeadState::Suppressed, "SUPPRESSED", true, true),
     ] {
         assert_eq!((state.as_str(), state.is_final()), (word, is_final));
-        assert_eq!(state.came_to_nothing(), came_to_nothing, "{word}");
+        assert_eq!(state.ended_without_message(), ended_without_message, "{word}");
         assert_eq!(LeadState::parse(word), Ok(state));
     }
     assert_eq!(LeadState::parse("sent"), Err(Unfit::NotOneOf { expected: LeadState::NAMES }));

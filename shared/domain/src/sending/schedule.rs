@@ -17,7 +17,7 @@ pub struct SendSchedule {
 
 impl SendSchedule {
     /// The defaults for deployments that set no parameters: retries end after one day.
-    pub fn decided() -> Self {
+    pub fn recommended() -> Self {
         let waits = |waits: &[u64]| {
             RetrySchedule::of(&waits.iter().copied().map(Duration::from_secs).collect::<Vec<_>>())
         };

@@ -78,11 +78,11 @@ mod tests {
     fn waits_grow_by_the_schedule_and_the_last_repeats() {
         let mut line = LineThrottle::default();
         for (times, wait) in [(1, 5), (2, 10), (3, 30), (4, 60), (5, 300), (6, 300)] {
-            line = line.slower(&SendSchedule::decided(), Jitter::NONE, NOW);
+            line = line.slower(&SendSchedule::recommended(), Jitter::NONE, NOW);
             assert_eq!(line, LineThrottle { until: Some(after(wait)), times });
         }
         let most = LineThrottle { times: u32::MAX, ..line };
-        assert_eq!(most.slower(&SendSchedule::decided(), Jitter::NONE, NOW), most);
+        assert_eq!(most.slower(&SendSchedule::recommended(), Jitter::NONE, NOW), most);
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Idempotency keys: the answer of a key, kept for a day and written in the transaction of the change that it
-//! guards.
+//! Idempotency keys: the response for a key. The store keeps it for 24 hours and writes it in the transaction of the change.
 
 use std::time::Duration;
 

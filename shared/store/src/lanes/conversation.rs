@@ -224,7 +224,7 @@ impl Store {
         let write = next.write(&seen.request)?;
         let missing = || StoreError::Unreadable {
             key: format!("the message {}", next.message.id),
-            reason: "it is no more".to_owned(),
+            reason: "it no longer exists".to_owned(),
         };
         if next.message.part_at_hand().is_some() {
             return match self.write(write).await? {

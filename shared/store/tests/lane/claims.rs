@@ -72,7 +72,7 @@ async fn a_leased_lane_is_never_claimed() {
         lanes.world.db.clock().advance(LEASE);
         assert_eq!((claim().await, lanes.row(lane)), (None, row), "{lane}");
         lanes.world.db.clock().advance(MOMENT);
-        assert!(claim().await.is_some(), "{lane}: whoever had it is dead");
+        assert!(claim().await.is_some(), "{lane}: the previous visitor crashed");
     }
 }
 

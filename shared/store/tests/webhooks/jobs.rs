@@ -40,7 +40,7 @@ async fn places(hooks: &Hooks, mut of: LaneJob, limit: usize) -> Vec<HomeKey> {
         let progress = Job { passed: places.len() as u64, ..of.job.clone() };
         of = hooks.store().advance_job(&of, &page, &progress).await.unwrap().unwrap();
         let stored = hooks.store().job(slot(1), of.job.id).await.unwrap().unwrap();
-        assert_eq!(stored, of, "whoever comes next goes on from there");
+        assert_eq!(stored, of, "the next visitor continues from there");
         if page.is_last {
             assert_eq!((of.job.state, of.job.passed), (JobState::Done, places.len() as u64));
             return places;
@@ -101,7 +101,7 @@ async fn a_job_requested_twice_is_one_job_and_the_lane_is_told_again() {
         let again = job(&hooks, n, kind);
         let (is_new, told) = ask(&hooks, &again).await;
         assert_eq!((is_new, told.wake), (false, Some(Track::Fast)), "{kind:?}");
-        assert!(hooks.number("mark") > mark, "whoever asked first may have died before the lane was told");
+        assert!(hooks.number("mark") > mark, "the first request may have died before the lane was told");
         let stored = hooks.store().job(slot(1), first.id).await.unwrap().unwrap();
         assert_eq!(stored.job, first);
 

@@ -22,13 +22,18 @@ fn a_begun_call_makes_a_lead_sending_and_records_its_lease() {
 fn each_call_outcome_has_its_state_error_and_message_update() {
     let id = || "wamid.1".to_owned();
     let rows = [
-        (End::Sent(id()), LeadState::Sent, None, LeadWord::Sent(id())),
-        (End::Failed(error("131026")), LeadState::Failed, Some("131026"), LeadWord::Failed(error("131026"))),
+        (End::Sent(id()), LeadState::Sent, None, MessageUpdate::Sent(id())),
+        (
+            End::Failed(error("131026")),
+            LeadState::Failed,
+            Some("131026"),
+            MessageUpdate::Failed(error("131026")),
+        ),
         (
             End::Unknown(error("NO_ANSWER")),
             LeadState::Unknown,
             Some("NO_ANSWER"),
-            LeadWord::Unknown(error("NO_ANSWER")),
+            MessageUpdate::Unknown(error("NO_ANSWER")),
         ),
     ];
     for (end, state, word, said) in rows {
@@ -56,7 +61,7 @@ fn a_send_that_was_not_accepted_waits_in_its_present_state() {
             let since = (called || next_at.is_some()).then_some(NOW);
             let progress = Progress { failures, throttled, since, next_at, calling: None };
             let expected = Lead { progress, ..lead.clone() };
-            assert_eq!(ended(&lead, end.clone()), (expected.clone(), LeadWord::Waits), "{end:?}");
+            assert_eq!(ended(&lead, end.clone()), (expected.clone(), MessageUpdate::Waits), "{end:?}");
             let standing = next_at.map_or(Standing::Due, Standing::NotBefore);
             assert_eq!(expected.standing(NOW), Some(standing));
             assert_eq!(expected.standing(NOW.plus(Duration::from_secs(30))), Some(Standing::Due));
@@ -67,11 +72,11 @@ fn a_send_that_was_not_accepted_waits_in_its_present_state() {
 #[test]
 fn a_send_that_is_never_accepted_is_given_up_a_day_after_its_first_call() {
     let day = Duration::from_secs(86_400);
-    let last = begun().ended(End::NotTaken, &SendSchedule::decided(), Jitter::NONE, NOW.plus(day));
+    let last = begun().ended(End::NotTaken, &SendSchedule::recommended(), Jitter::NONE, NOW.plus(day));
     assert_eq!((last.0.state, last.0.error), (LeadState::Failed, Some(error("GIVEN_UP"))));
-    assert_eq!(last.1, LeadWord::Failed(error("GIVEN_UP")));
+    assert_eq!(last.1, MessageUpdate::Failed(error("GIVEN_UP")));
     let before = NOW.plus(day - MOMENT);
-    let waits = begun().ended(End::NotTaken, &SendSchedule::decided(), Jitter::NONE, before).0;
+    let waits = begun().ended(End::NotTaken, &SendSchedule::recommended(), Jitter::NONE, before).0;
     assert_eq!((waits.state, waits.progress.next_at), (LeadState::Sending, Some(NOW.plus(day))));
 }
 
@@ -89,7 +94,7 @@ fn a_lead_that_is_not_sent_has_a_reason() {
                 (state, Some(error.clone()), lead.version + 1)
             );
             assert_eq!((next.progress, next.opened), (Progress::default(), lead.opened));
-            assert_eq!(word, LeadWord::Failed(error));
+            assert_eq!(word, MessageUpdate::Failed(error));
         }
     }
 }
@@ -128,14 +133,14 @@ fn a_messages_status_never_goes_back() {
         message
     };
     let words = [
-        (LeadWord::Unknown(error("a")), MessageStatus::Unknown, None, Some("a")),
-        (LeadWord::Failed(error("b")), MessageStatus::Failed, None, Some("b")),
-        (LeadWord::Sent("c".to_owned()), MessageStatus::Sent, Some("c"), None),
+        (MessageUpdate::Unknown(error("a")), MessageStatus::Unknown, None, Some("a")),
+        (MessageUpdate::Failed(error("b")), MessageStatus::Failed, None, Some("b")),
+        (MessageUpdate::Sent("c".to_owned()), MessageStatus::Sent, Some("c"), None),
     ];
     for name in MessageStatus::NAMES {
         let status = MessageStatus::parse(name).unwrap();
         let before = said(status, None, (status == MessageStatus::Unknown).then_some("before"));
-        assert_eq!(LeadWord::Waits.of(&before, NOW), None);
+        assert_eq!(MessageUpdate::Waits.of(&before, NOW), None);
         for (word, becomes, id, why) in &words {
             let mut expected = said(*becomes, *id, *why);
             expected.version = 2;
@@ -191,7 +196,7 @@ proptest! {
             let (before, jitter) = (lead.clone(), Jitter::of(&Uuid::from_u128(random)));
             let (next, word) = match (happens, lead.standing(now)) {
                 (Happens::Again, _) => match lead.retried(now) {
-                    Some(next) => (next, LeadWord::Waits),
+                    Some(next) => (next, MessageUpdate::Waits),
                     None => continue,
                 },
                 // Nobody works on the lead.
@@ -219,7 +224,7 @@ proptest! {
             prop_assert!(next.progress.calling.is_none());
             if next.state.is_final() {
                 prop_assert_eq!(&next.progress, &Progress::default());
-                prop_assert!(word != LeadWord::Waits);
+                prop_assert!(word != MessageUpdate::Waits);
             }
             // The values from the acceptance never change.
             prop_assert_eq!((next.id, &next.consent, next.message), (before.id, &before.consent, before.message));

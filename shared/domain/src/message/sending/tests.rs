@@ -148,7 +148,7 @@ fn a_part_without_a_call_is_due_and_a_call_begins_under_a_lease() {
     assert_eq!((begun.parts[0].status, begun.version, begun.updated_at), (MessageStatus::Sending, 2, later));
     assert_eq!(begun.progress, Progress { since: Some(later), calling: Some(LEASE), ..Progress::default() });
     assert_eq!(begun.parts[1..], message.parts[1..], "nothing else is touched");
-    assert_eq!(begun.turn(later), Turn::Interrupted, "whoever finds it so did not make the call");
+    assert_eq!(begun.turn(later), Turn::Interrupted, "the sender that finds it did not make the call");
 }
 
 #[test]
