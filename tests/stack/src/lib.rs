@@ -1,2 +1,2 @@
 //! This crate has only tests: of the whole stack (`tests/whole`) and of the dependencies between packages
-//! (`tests/floors.rs`).
+//! (`tests/layers.rs`).

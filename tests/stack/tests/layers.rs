@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
 /// Each package and the workspace packages that it depends on (except for tests), floor by floor. A package may depend
-/// only on packages of lower floors.
+/// only on packages of lower layers.
 const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("domain", &[])],
     &[("outbound", &["domain"])],
@@ -47,14 +47,14 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
 const FOR_TESTS: &[&str] = &["harness", "local"];
 
 #[test]
-fn every_package_depends_only_on_the_listed_packages_of_lower_floors() {
+fn every_package_depends_only_on_the_listed_packages_of_lower_layers() {
     let (built_from, tested_with) = edges();
     let listed: BTreeMap<String, BTreeSet<String>> = FLOORS
         .iter()
         .flat_map(|floor| floor.iter())
         .map(|(name, below)| ((*name).to_owned(), below.iter().map(|&name| name.to_owned()).collect()))
         .collect();
-    assert_eq!(built_from, listed, "left: the manifests, right: the list of floors");
+    assert_eq!(built_from, listed, "left: the manifests, right: the list of layers");
 
     for (height, floor) in FLOORS.iter().enumerate() {
         let below: BTreeSet<&str> =
