@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
-/// Each package and the workspace packages that it depends on (except for tests), floor by floor. A package may depend
+/// Each package and the workspace packages that it depends on (except for tests), layer by layer. A package may depend
 /// only on packages of lower layers.
-const FLOORS: &[&[(&str, &[&str])]] = &[
+const LAYERS: &[&[(&str, &[&str])]] = &[
     &[("domain", &[])],
     &[("outbound", &["domain"])],
     &[
@@ -49,19 +49,19 @@ const FOR_TESTS: &[&str] = &["harness", "local"];
 #[test]
 fn every_package_depends_only_on_the_listed_packages_of_lower_layers() {
     let (built_from, tested_with) = edges();
-    let listed: BTreeMap<String, BTreeSet<String>> = FLOORS
+    let listed: BTreeMap<String, BTreeSet<String>> = LAYERS
         .iter()
-        .flat_map(|floor| floor.iter())
+        .flat_map(|layer| layer.iter())
         .map(|(name, below)| ((*name).to_owned(), below.iter().map(|&name| name.to_owned()).collect()))
         .collect();
     assert_eq!(built_from, listed, "left: the manifests, right: the list of layers");
 
-    for (height, floor) in FLOORS.iter().enumerate() {
+    for (height, layer) in LAYERS.iter().enumerate() {
         let below: BTreeSet<&str> =
-            FLOORS[..height].iter().flat_map(|floor| floor.iter()).map(|(name, _)| *name).collect();
-        for (name, imports) in *floor {
+            LAYERS[..height].iter().flat_map(|layer| layer.iter()).map(|(name, _)| *name).collect();
+        for (name, imports) in *layer {
             for import in *imports {
-                assert!(below.contains(import), "{name} depends on {import}, which is not on a lower floor");
+                assert!(below.contains(import), "{name} depends on {import}, which is not on a lower layer");
             }
         }
     }
