@@ -91,7 +91,7 @@ async fn all_invalid_parameters_are_reported_together() {
         .list(&[
             ("pageSize", "101"),
             ("owner", "nobody"),
-            ("search", "x"),
+            ("search", " "),
             ("cursor", "nonsense"),
             ("page", "2"),
         ])
@@ -189,6 +189,16 @@ async fn search_finds_word_prefixes_and_parts_of_the_phone_number() {
     for text in ["oe", "zoex", "zoe sample", "erg", "8612 99", "5678"] {
         assert_eq!(ids(&f.list(&[("search", text)]).await), Vec::<String>::new(), "{text:?}");
     }
+}
+
+#[tokio::test]
+async fn search_finds_a_name_by_its_only_character() {
+    let f = Contacts::start().await;
+    let named =
+        |name: &'static str| f.world.contact(move |contact| contact.last_name = PersonName::parse(name).ok());
+    let (li, _) = (named("李").await, named("王").await);
+    assert_eq!(ids(&f.list(&[("search", "李")]).await), [li.id.to_string()]);
+    assert_eq!(ids(&f.list(&[("search", "张")]).await), Vec::<String>::new());
 }
 
 #[tokio::test]

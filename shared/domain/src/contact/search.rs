@@ -118,8 +118,9 @@ pub enum SearchQuery {
 }
 
 impl SearchQuery {
-    /// The least number of characters in a query, without surrounding white space.
-    pub const MIN: usize = 2;
+    /// The least number of characters in a query, without surrounding white space. One character is a word in
+    /// many languages.
+    pub const MIN: usize = 1;
     /// The greatest number of characters in a query.
     pub const MAX: usize = 100;
     /// The greatest number of words in a query.
@@ -316,7 +317,7 @@ mod tests {
 
     #[test]
     fn queries_are_words_or_a_phone_fragment() {
-        let short = Err(Unfit::TooShort { min: 2 });
+        let short = Err(Unfit::TooShort { min: 1 });
         let nothing = Err(Unfit::Value { reason: "a search needs letters or digits" });
         let rows: &[(&str, Result<SearchQuery, Unfit>)] = &[
             ("ana", words("ana", &[])),
@@ -325,8 +326,10 @@ mod tests {
             ("a b c d e", words("a", &["b", "c", "d", "e"])),
             ("a b c d e f", Err(Unfit::Value { reason: "a search takes at most 5 words" })),
             ("a ' b", words("a", &["b"])),
-            ("x", short.clone()),
-            (" x ", short),
+            ("李", words("李", &[])),
+            (" x ", words("x", &[])),
+            ("", short.clone()),
+            (" ", short),
             ("''", nothing),
             ("415", phone("415")),
             ("+1 (415) 555-01", phone("141555501")),
