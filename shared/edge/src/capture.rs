@@ -21,6 +21,9 @@ use crate::form::{Form, Node, Rejection};
 use crate::json;
 use crate::request::declares_json;
 
+/// For how many seconds a browser may remember a preflight: two hours, the most that Chromium allows.
+const PREFLIGHT_SECONDS: u32 = 7_200;
+
 /// One request as the gateway sends it. The type is parsed from the event itself, because an HTTP request
 /// made from the event contains only one value of a repeated header.
 #[derive(Default, Deserialize)]
@@ -389,7 +392,7 @@ impl CaptureAnswer {
         answer.headers.extend([
             ("access-control-allow-methods", "POST".to_owned()),
             ("access-control-allow-headers", "content-type".to_owned()),
-            ("access-control-max-age", "600".to_owned()),
+            ("access-control-max-age", PREFLIGHT_SECONDS.to_string()),
         ]);
         answer
     }

@@ -471,8 +471,8 @@ async fn numbers_opt_out_and_in() {
     assert!(!store.opted_out(elsewhere, &one.cellphone).await.unwrap());
     assert_eq!(store.opt_outs(elsewhere).await.unwrap(), []);
 
-    store.opt_in(workspace, &one.cellphone).await.unwrap();
-    store.opt_in(workspace, &one.cellphone).await.unwrap();
+    assert!(store.opt_in(workspace, &one.cellphone).await.unwrap());
+    assert!(!store.opt_in(workspace, &one.cellphone).await.unwrap(), "it is not listed any more");
     assert!(!store.opted_out(workspace, &one.cellphone).await.unwrap());
     assert!(store.opted_out(workspace, &other.cellphone).await.unwrap());
     assert!(store.lead(workspace, leads.lead.id).await.unwrap().is_some(), "leads are no numbers");

@@ -12,6 +12,7 @@ use clap::Subcommand;
 use crate::arguments::InWorkspace;
 use crate::output::Output;
 use crate::{Console, Refusal};
+use export::Formulas;
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -35,6 +36,10 @@ pub(crate) enum Verb {
         /// The CSV file to write [default: standard output].
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
+        /// Write every text as it is. Without this flag, a text that a spreadsheet would execute as a formula (one that
+        /// begins with =, +, - or @) gets an apostrophe before it, which an import removes. Phone numbers never do.
+        #[arg(long)]
+        raw: bool,
     },
 }
 
@@ -45,9 +50,10 @@ impl Verb {
                 let workspace = console.workspace(within.workspace).await?;
                 import::run(console, workspace.id, &file, output).await
             }
-            Self::Export { within, output: file } => {
+            Self::Export { within, output: file, raw } => {
                 let workspace = console.workspace(within.workspace).await?;
-                export::run(console, workspace.id, file.as_deref(), output).await
+                let formulas = if raw { Formulas::Kept } else { Formulas::Neutralised };
+                export::run(console, workspace.id, file.as_deref(), formulas, output).await
             }
         }
     }

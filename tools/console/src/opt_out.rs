@@ -37,8 +37,11 @@ impl Verb {
             }
             Self::Remove(OneNumber { within, cellphone }) => {
                 let workspace = console.workspace(within.workspace).await?.id;
-                console.store.opt_in(workspace, &cellphone).await?;
-                output.one(&RemovedView { cellphone: cellphone.as_str().to_owned(), removed: true })
+                let removed = console.store.opt_in(workspace, &cellphone).await?;
+                if !removed {
+                    output.remark("The number was not listed.")?;
+                }
+                output.one(&RemovedView { cellphone: cellphone.as_str().to_owned(), removed })
             }
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?.id;
@@ -92,9 +95,9 @@ struct RemovedView {
 }
 
 impl Shown for RemovedView {
-    const HEADINGS: &'static [&'static str] = &["removed number"];
+    const HEADINGS: &'static [&'static str] = &["number", "removed"];
 
     fn cells(&self) -> Vec<String> {
-        vec![self.cellphone.clone()]
+        vec![self.cellphone.clone(), if self.removed { "yes" } else { "no" }.to_owned()]
     }
 }

@@ -61,7 +61,7 @@ async fn the_answer_to_a_preflight_lists_what_a_page_may_do() {
             ("access-control-allow-headers", "content-type"),
             ("access-control-allow-methods", "POST"),
             ("access-control-allow-origin", World::PAGE),
-            ("access-control-max-age", "600"),
+            ("access-control-max-age", "7200"),
             ("cache-control", "no-store"),
             ("vary", "Origin"),
             ("x-content-type-options", "nosniff"),

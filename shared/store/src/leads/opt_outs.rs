@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{key, row};
-use crate::dynamodb::write::Write;
+use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
 
 /// A phone number that opted out.
@@ -31,11 +31,11 @@ impl Store {
         self.put_first(Table::Leads, row).await
     }
 
-    /// Deletes a number's opt-out, if there is one. One round trip.
-    pub async fn opt_in(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Result<(), StoreError> {
+    /// Deletes a number's opt-out. `false` if there is none. One round trip.
+    pub async fn opt_in(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Result<bool, StoreError> {
         let key = key(keys::opt_outs(workspace), cellphone.as_str());
-        self.write(Write::delete(Table::Leads, key)).await?;
-        Ok(())
+        let delete = Write::delete(Table::Leads, key).when("attribute_exists(pk)");
+        Ok(matches!(self.write(delete).await?, Wrote::Done(_)))
     }
 
     /// All numbers that opted out, sorted by number. One round trip for each megabyte.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use domain::contact::{AttributeContent, AttributeUpdate, OpenContent};
 use domain::{
-    AttributeCategory, AttributeDefinition, Cellphone, ClosedValueId, Contact, ContactId, ContactUpdate,
-    Definitions, Email, Language, Patch, PersonName, Timestamp, Unfit, User, UserId, UserRef,
+    AttributeCategory, AttributeDefinition, AttributeType, Cellphone, ClosedValueId, Contact, ContactId,
+    ContactUpdate, Definitions, Email, Language, Patch, PersonName, Timestamp, Unfit, User, UserId, UserRef,
 };
 
 #[derive(Clone, Debug)]
@@ -116,8 +116,31 @@ impl<'a> Column<'a> {
         }
     }
 
+    /// The content of this column for a contact, as a spreadsheet may open it: free text that would be a formula has
+    /// an apostrophe before it. An import removes the apostrophe.
+    pub(super) fn safe_cell(&self, contact: &Contact) -> String {
+        let cell = self.cell(contact);
+        if self.is_free_text() && is_formula(&cell) { format!("'{cell}") } else { cell }
+    }
+
+    /// Whether people choose the text. Phone numbers and numbers keep their sign.
+    fn is_free_text(&self) -> bool {
+        match self {
+            Self::FirstName | Self::LastName | Self::Email | Self::Owner => true,
+            Self::Id | Self::Cellphone | Self::LanguageCode => false,
+            Self::Attribute(definition) => match definition.category {
+                AttributeCategory::Open => definition.attribute_type == AttributeType::Text,
+                AttributeCategory::Closed => true,
+            },
+        }
+    }
+
     /// Reads a cell into a row.
     fn read<'u>(&self, cell: &str, users: &'u Users, row: &mut Row<'u>) -> Result<(), String> {
+        let cell = match cell.strip_prefix('\'') {
+            Some(rest) if self.is_free_text() && is_formula(rest) => rest,
+            _ => cell,
+        };
         fn parsed<T>(result: Result<T, Unfit>) -> Result<Patch<T>, String> {
             result.map(Patch::Set).map_err(|unfit| unfit.to_string())
         }
@@ -138,6 +161,11 @@ impl<'a> Column<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether a spreadsheet would execute a text, or would after apostrophes that were removed.
+fn is_formula(text: &str) -> bool {
+    text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
 }
 
 /// Reads a row. The error lists all mistakes in the row.

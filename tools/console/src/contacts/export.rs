@@ -14,10 +14,20 @@ use super::columns::Column;
 use crate::output::{Output, Shown};
 use crate::{Console, Refusal};
 
+/// What an export does with a text that a spreadsheet would execute.
+#[derive(Clone, Copy)]
+pub(super) enum Formulas {
+    /// It stays as it is.
+    Kept,
+    /// It gets an apostrophe before it.
+    Neutralised,
+}
+
 pub(super) async fn run(
     console: &Console,
     workspace: WorkspaceId,
     file: Option<&Path>,
+    formulas: Formulas,
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
     let store = &console.store;
@@ -29,20 +39,21 @@ pub(super) async fn run(
         };
         let mut to = File::create(path).map_err(unwritable)?;
         let columns = Column::all(&definitions, now);
-        let exported = write_csv(console, workspace, &columns, &mut to).await?;
+        let exported = write_csv(console, workspace, &columns, formulas, &mut to).await?;
         return output.one(&Exported { exported, file: path.display().to_string() });
     }
     if output.is_json() {
         return write_json(console, workspace, &definitions, now, output).await;
     }
     let columns = Column::all(&definitions, now);
-    write_csv(console, workspace, &columns, output.raw()).await.map(|_| ())
+    write_csv(console, workspace, &columns, formulas, output.raw()).await.map(|_| ())
 }
 
 async fn write_csv(
     console: &Console,
     workspace: WorkspaceId,
     columns: &[Column<'_>],
+    formulas: Formulas,
     to: &mut dyn Write,
 ) -> Result<usize, Refusal> {
     let unwritable = |error: csv::Error| Refusal::Output(error.into());
@@ -51,7 +62,11 @@ async fn write_csv(
     let (mut pages, mut count) = (Pages::of(console, workspace), 0);
     while let Some(contacts) = pages.next().await? {
         for contact in &contacts {
-            csv.write_record(columns.iter().map(|column| column.cell(contact))).map_err(unwritable)?;
+            csv.write_record(columns.iter().map(|column| match formulas {
+                Formulas::Kept => column.cell(contact),
+                Formulas::Neutralised => column.safe_cell(contact),
+            }))
+            .map_err(unwritable)?;
         }
         count += contacts.len();
     }

@@ -361,6 +361,41 @@ async fn rows_are_imported_concurrently_in_two_round_trips_each() {
 }
 
 #[tokio::test]
+async fn an_export_has_no_formulas_and_an_import_restores_the_text() {
+    let book = Book::new("formulas").await;
+    let names = ["=HYPERLINK(\"http://x\")", "+1", "-1", "@SUM(A1)", "'=1", "O'Neil", "'quoted'"];
+    let rows: Vec<String> = names
+        .iter()
+        .enumerate()
+        .map(|(number, name)| format!("+3460011122{number},\"'{}\"", name.replace('"', "\"\"")))
+        .collect();
+    let formulas = rows[..5].join("\n");
+    let others = format!("+34600111225,{}\n+34600111226,{}", names[5], names[6]);
+    book.taken(&format!("cellphone,firstName\n{formulas}\n{others}\n")).await;
+
+    let stored = book.export().await;
+    let mut found: Vec<&str> =
+        stored.as_array().unwrap().iter().map(|contact| contact["firstName"].as_str().unwrap()).collect();
+    found.sort_unstable();
+    let mut expected = names;
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+
+    let csv = book.export_csv().await;
+    let cells: Vec<&str> = csv.lines().skip(1).map(|line| line.split(',').nth(1).unwrap()).collect();
+    assert!(
+        cells.iter().all(|cell| !cell.trim_start_matches('"').starts_with(['=', '+', '-', '@'])),
+        "{csv}"
+    );
+    assert!(csv.contains(",+34600111221,"), "numbers keep their sign: {csv}");
+    assert_eq!(book.taken(&csv).await, report(0, 0, 7));
+    assert_eq!(book.export().await, stored, "an import of the export changes nothing");
+
+    let raw = book.desk.run(&["contacts", "export", "--workspace", &book.workspace, "--raw"]).await.out;
+    assert!(raw.contains(",@SUM(A1),") && !csv.contains(",@SUM(A1),"), "{raw}");
+}
+
+#[tokio::test]
 async fn an_export_can_be_written_to_a_file() {
     let book = Book::new("to-file").await;
     assert_eq!(book.export().await, json!([]));
