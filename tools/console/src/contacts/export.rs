@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 
 use domain::contact::AttributeContent;
@@ -42,11 +42,17 @@ pub(super) async fn run(
         let exported = write_csv(console, workspace, &columns, formulas, &mut to).await?;
         return output.one(&Exported { exported, file: path.display().to_string() });
     }
-    if output.is_json() {
-        return write_json(console, workspace, &definitions, now, output).await;
+    let written = if output.is_json() {
+        write_json(console, workspace, &definitions, now, output).await
+    } else {
+        let columns = Column::all(&definitions, now);
+        write_csv(console, workspace, &columns, formulas, output.raw()).await.map(|_| ())
+    };
+    match written {
+        // The program that reads the export, such as `head`, needs no more of it.
+        Err(Refusal::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written,
     }
-    let columns = Column::all(&definitions, now);
-    write_csv(console, workspace, &columns, formulas, output.raw()).await.map(|_| ())
 }
 
 async fn write_csv(
@@ -56,7 +62,10 @@ async fn write_csv(
     formulas: Formulas,
     to: &mut dyn Write,
 ) -> Result<usize, Refusal> {
-    let unwritable = |error: csv::Error| Refusal::Output(error.into());
+    let unwritable = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(error) => Refusal::Output(error),
+        other => Refusal::Output(std::io::Error::other(format!("{other:?}"))),
+    };
     let mut csv = csv::Writer::from_writer(to);
     csv.write_record(columns.iter().map(Column::name)).map_err(unwritable)?;
     let (mut pages, mut count) = (Pages::of(console, workspace), 0);

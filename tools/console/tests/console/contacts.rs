@@ -2,11 +2,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use aws_sdk_dynamodb::types::StreamSpecification;
+use console::Terminal;
 use harness::{Fault, trips};
 use insta::{assert_json_snapshot, assert_snapshot};
 use serde_json::{Value, json};
 
-use crate::Desk;
+use crate::{ClosedPipe, Desk, Pipe, terminal};
 
 /// A workspace with a user and three attributes, and a file for the import.
 struct Book {
@@ -393,6 +394,22 @@ async fn an_export_has_no_formulas_and_an_import_restores_the_text() {
 
     let raw = book.desk.run(&["contacts", "export", "--workspace", &book.workspace, "--raw"]).await.out;
     assert!(raw.contains(",@SUM(A1),") && !csv.contains(",@SUM(A1),"), "{raw}");
+}
+
+#[tokio::test]
+async fn an_export_ends_without_an_error_when_its_reader_closes_the_pipe() {
+    let book = Book::new("closed-pipe").await;
+    book.taken(TWO).await;
+    for format in [None, Some("--json")] {
+        let err = Pipe::default();
+        let mut terminal = Terminal { out: Box::new(ClosedPipe), ..terminal("", &Pipe::default(), &err) };
+        let export = ["contacts", "export", "--workspace", &book.workspace];
+        let arguments: Vec<&str> = format.into_iter().chain(export).collect();
+        assert_eq!(book.desk.run_in(&mut terminal, &arguments).await, 0, "{arguments:?}");
+        assert_eq!(err.text(), "", "{arguments:?}");
+        let list = ["user", "list", "--workspace", &book.workspace];
+        assert_eq!(book.desk.run_in(&mut terminal, &list).await, 1, "other commands report it");
+    }
 }
 
 #[tokio::test]

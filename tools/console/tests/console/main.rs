@@ -78,7 +78,12 @@ impl Desk {
     /// Runs a command line as a person types it.
     async fn run(&self, arguments: &[&str]) -> Ran {
         let (out, err) = (Pipe::default(), Pipe::default());
-        let mut terminal = terminal(&self.input, &out, &err);
+        let status = self.run_in(&mut terminal(&self.input, &out, &err), arguments).await;
+        Ran { status, out: out.text(), err: err.text() }
+    }
+
+    /// Runs a command line with these streams and returns its exit status.
+    async fn run_in(&self, terminal: &mut Terminal, arguments: &[&str]) -> u8 {
         let line = std::iter::once("console").chain(arguments.iter().copied()).map(OsString::from);
         let connect = async |_stack| {
             let trusted = TrustedReceivers::parse("https://127.0.0.1:9443").unwrap();
@@ -90,8 +95,7 @@ impl Desk {
             }));
             Ok(Console { store: self.db.store().clone(), beside, random: Arc::clone(&self.random), trusted })
         };
-        let status = console::run(line, connect, &mut terminal).await;
-        Ran { status, out: out.text(), err: err.text() }
+        console::run(line, connect, terminal).await
     }
 
     /// Runs a command with `--json` that must succeed, and parses the value that it prints.
@@ -131,6 +135,19 @@ impl Randomness for Counting {
             *next = next.wrapping_add(1);
             *byte = *next;
         }
+    }
+}
+
+/// A pipe that its reader has closed.
+struct ClosedPipe;
+
+impl Write for ClosedPipe {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::BrokenPipe.into())
     }
 }
 
