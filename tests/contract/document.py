@@ -34,12 +34,19 @@ def operations(part="paths"):
 
 
 def fields(schema):
-    """The properties of an object, including those of its allOf and anyOf parts."""
+    """The properties of an object, including those of its allOf, anyOf and oneOf parts."""
     schema = deref(schema)
     found = {}
-    for part in [*schema.get("allOf", []), *schema.get("anyOf", [])]:
+    for part in [*schema.get("allOf", []), *schema.get("anyOf", []), *schema.get("oneOf", [])]:
         found |= fields(part)
     return found | schema.get("properties", {})
+
+
+def required(schema):
+    """The required fields of an object. If the object is a choice, those of its first part."""
+    schema = deref(schema)
+    parts = [*schema.get("allOf", []), *schema.get("anyOf", [])[:1], *schema.get("oneOf", [])[:1]]
+    return set(schema.get("required", [])).union(*map(required, parts))
 
 
 def items(schema):

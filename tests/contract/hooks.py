@@ -155,7 +155,7 @@ BEYOND_SCHEMAS = [
     (r"query\.(internal|external)(User)?Identifier(Type)?", r".*"),
     # A cursor must be one that the service sealed.
     (r"query\.cursor", "value_error"),
-    # A search needs at least one letter or digit, and has at most five words.
+    # A search needs a character that remains without white space, accents and apostrophes, and has at most five words.
     (r"query\.search", "value_error|string_too_short"),
     # The size limit depends on the file's type. Name and content type must match the type.
     (r"body\.\d+\.contentLength", "less_than_equal"),

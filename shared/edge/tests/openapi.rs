@@ -73,7 +73,7 @@ fn listed<'a>(api: &'a Value, field: &str) -> Vec<(&'a str, u16, Vec<&'a str>, V
     let mut all = vec![];
     for (id, status, answer) in answers(api) {
         for (_, media) in object(&answer["content"]) {
-            let narrowed = &media["schema"]["allOf"][1]["properties"];
+            let narrowed = &deref(api, &media["schema"])["allOf"][1]["properties"];
             if narrowed[field].is_object() {
                 assert_eq!(narrowed["status"]["const"], status, "{id}");
                 let examples = object(&media["examples"]).map(|(_, example)| &deref(api, example)["value"]);
@@ -142,9 +142,8 @@ fn enumerations_match_the_domain() {
         ("/AttributeCategory/enum", AttributeCategory::NAMES),
         ("/CustomAttribute/properties/type/enum", AttributeType::NAMES),
         ("/Lead/properties/state/enum", LeadState::NAMES),
-        ("/Event/properties/eventType/enum", EventType::NAMES),
         ("/CampaignLeadRequest/properties/consent/properties/status/enum", ConsentStatus::NAMES),
-        ("/ContactPayload/properties/type/enum", &types),
+        ("/ContactBase/properties/type/enum", &types),
         ("/InternalUser/properties/status/enum", &statuses),
     ];
     for (pointer, names) in rows {
@@ -213,6 +212,8 @@ fn limits_match_the_domain() {
     let create = "/components/schemas/ConversationCreate/properties";
     let update = "/components/schemas/ConversationUpdate/properties/participants/properties";
     let attributes = "/components/schemas/ContactUpdate/properties/customAttributes/properties";
+    let text = "/components/schemas/TextMessageCreate/allOf/1/properties";
+    let files = "/components/schemas/FileMessageCreate/allOf/1/properties";
     let rows = [
         ("/components/schemas/PersonName/maxLength".to_owned(), PersonName::MAX as u64),
         ("/components/schemas/Email/maxLength".to_owned(), Email::MAX as u64),
@@ -248,8 +249,10 @@ fn limits_match_the_domain() {
         ),
         (format!("{file}/name/maxLength"), FileName::MAX as u64),
         (format!("{file}/contentLength/maximum"), largest),
-        ("/components/schemas/MessageCreate/properties/messageBody/maxLength".to_owned(), MessageBody::MAX as u64),
-        ("/components/schemas/MessageCreate/properties/mediaIds/maxItems".to_owned(), Message::MAX_MEDIA as u64),
+        (format!("{text}/messageBody/maxLength"), MessageBody::MAX as u64),
+        (format!("{text}/mediaIds/maxItems"), Message::MAX_MEDIA as u64),
+        (format!("{files}/messageBody/maxLength"), MessageBody::MAX as u64),
+        (format!("{files}/mediaIds/maxItems"), Message::MAX_MEDIA as u64),
         (
             "/paths/~1service~1api~1v1~1workspaces~1{workspaceId}~1files/post/requestBody/content/application~1json/schema/maxItems"
                 .to_owned(),
@@ -287,7 +290,7 @@ fn every_event_is_a_webhook_with_its_headers_and_every_webhook_is_an_event() {
     for (name, item) in object(&api["webhooks"]) {
         let event_type = EventType::parse(name).unwrap();
         let sent = &item["post"]["requestBody"]["content"]["application/json"];
-        let narrowed = &sent["schema"]["allOf"][1]["properties"];
+        let narrowed = &deref(&api, &sent["schema"])["allOf"][1]["properties"];
         assert_eq!(narrowed["eventType"]["const"], event_type.as_str());
         assert_eq!(narrowed["entity"]["const"], event_type.entity(), "{name}");
         let parameters = item["post"]["parameters"].as_array().unwrap().iter();
@@ -551,7 +554,7 @@ fn responses_and_events_have_exactly_the_documented_fields() {
     for (name, shown) in rows {
         assert_shows(&api, name, &shown, schema(&api, name));
     }
-    let described: BTreeSet<&str> = fields(&api, schema(&api, "Event")).0.into_keys().collect();
+    let described: BTreeSet<&str> = fields(&api, schema(&api, "ContactUpdatedEvent")).0.into_keys().collect();
     assert_eq!(event.as_object().unwrap().keys().map(String::as_str).collect::<BTreeSet<_>>(), described);
 }
 
@@ -565,6 +568,6 @@ fn responses_of_lead_capture_have_exactly_the_documented_fields() {
     assert_shows(&api, "CampaignLeadAccepted", &body(Ok(lead().id)), schema(&api, "CampaignLeadAccepted"));
     let problem = body(Err(LeadProblem::Rejected("")));
     let shown: BTreeSet<&str> = problem.as_object().unwrap().keys().map(String::as_str).collect();
-    let (_, required) = fields(&api, schema(&api, "ProblemDetails"));
+    let (_, required) = fields(&api, schema(&api, "LeadRejectedProblem"));
     assert_eq!(shown, required);
 }

@@ -17,13 +17,28 @@ pub(super) fn body(schema: Node) -> String {
     }
 }
 
-/// Whether the schema is an object with its own fields.
+/// Whether the schema is an object with its own fields, or a choice of such objects.
 pub(super) fn is_object(schema: Node) -> bool {
-    !properties(schema).is_empty()
+    !properties(schema).is_empty() || !choices(schema).is_empty()
+}
+
+/// The objects of which a value must be one. Empty if the schema is not a choice of objects.
+fn choices(schema: Node) -> &'static [Yaml<'static>] {
+    let schema = deref(schema);
+    let all = list(get(schema, "anyOf").or_else(|| get(schema, "oneOf")));
+    if all.iter().all(is_object) { all } else { &[] }
 }
 
 /// The fields with their kinds. The fields of an unnamed object follow the field that contains it.
 pub(super) fn fields(schema: Node) -> String {
+    let choices = choices(schema).iter().enumerate();
+    let either = choices.map(|(at, choice)| {
+        format!("<p>{} {}:</p>\n{}", if at == 0 { "Either" } else { "Or" }, kind(choice), fields(choice))
+    });
+    own_fields(schema) + &either.collect::<String>()
+}
+
+fn own_fields(schema: Node) -> String {
     let (all, needed) = (properties(schema), required(schema));
     if all.is_empty() {
         return String::new();
