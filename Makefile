@@ -6,6 +6,7 @@ SAM := PATH="$(CURDIR)/$(VENV)/bin:$$PATH" SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
 ARCHITECTURES ?= x86_64 arm64
 BROWSER := tests/browser
 ROTATION := tests/rotation
+CLIENTS := tests/contract/clients
 
 .DEFAULT_GOAL := help
 .PHONY: help run check test bench soak fuzz build engine hooks machine-runs machine-tests
@@ -23,7 +24,7 @@ run: machine-runs ## run the whole service on this machine until Ctrl-C (PORT=90
 check: machine-runs $(VENV)/bin/typos ## check spelling, format and lints, and run the tests of the crates
 	@python3 tests/run.py check
 
-test: machine-tests $(VENV)/installed $(BROWSER)/node_modules/installed $(ROTATION)/node_modules/installed ## run all tests: also the whole stack, a browser, the template and SAM
+test: machine-tests $(VENV)/installed $(BROWSER)/node_modules/installed $(ROTATION)/node_modules/installed $(CLIENTS)/node_modules/installed ## run all tests: also the whole stack, a browser, the template and SAM
 	@python3 tests/run.py test
 
 bench: machine-runs ## measure the cost of functions, reads and deliveries, as tables (builds first; then about ten minutes)
@@ -74,6 +75,10 @@ $(BROWSER)/node_modules/installed: $(BROWSER)/package.json $(BROWSER)/package-lo
 
 $(ROTATION)/node_modules/installed: $(ROTATION)/package.json $(ROTATION)/package-lock.json | machine-tests
 	@npm ci --prefix $(ROTATION) --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(CLIENTS)/node_modules/installed: $(CLIENTS)/package.json $(CLIENTS)/package-lock.json | machine-tests
+	@npm ci --prefix $(CLIENTS) --no-audit --no-fund --loglevel=error
 	@touch $@
 
 machine-runs:

@@ -3,8 +3,9 @@
     run.py                          what `make test` runs: the same requests each time, about two minutes
     run.py fuzz [MINUTES] [SEED]    different requests each time, 15 minutes by default
 
-First, test_requests.py compares the document with what the stack reads from requests. Then Schemathesis generates requests
-from the document: its examples, the boundaries of every schema, random valid and invalid requests, and chains of requests.
+First, test_requests.py compares the document with what the stack reads from requests, and `make test` lets the generated
+clients call every operation (test_driving.py). Then Schemathesis generates requests from the document: its examples, the
+boundaries of every schema, random valid and invalid requests, and chains of requests.
 """
 
 import base64
@@ -37,7 +38,8 @@ def main(arguments):
     seed = int(arguments[2]) if len(arguments) > 2 else secrets.randbelow(2**32) if arguments else 1
     with running() as stack:
         environment = os.environ | made(stack)
-        command = [BIN / "python", "-m", "pytest", "--quiet", "-p", "no:cacheprovider", HERE / "test_requests.py"]
+        tests = [HERE / "test_requests.py"] if arguments else [HERE / "test_requests.py", HERE / "test_driving.py"]
+        command = [BIN / "python", "-m", "pytest", "--quiet", "-p", "no:cacheprovider", *tests]
         status = subprocess.run(command, cwd=ROOT, env=environment).returncode
         for surface, (paths, phases) in SURFACES.items():
             # The larger API gets most of the time.

@@ -1,0 +1,140 @@
+"""Calls every operation with the client of openapi-python-client. Prints the name of each operation that succeeded.
+
+The environment names a running stack (see ../test_clients.py).
+"""
+
+import base64
+import hashlib
+import json
+import os
+import uuid
+from typing import Any, TypeVar
+
+from messaging_client import AuthenticatedClient, Client
+from messaging_client.api.contacts import get_contact, list_contacts, update_contact
+from messaging_client.api.conversations import (
+    create_conversation,
+    get_conversation,
+    list_conversations,
+    update_conversation,
+)
+from messaging_client.api.files import create_uploads
+from messaging_client.api.lead_capture import create_campaign_lead, get_capture_health, preflight_campaign_lead
+from messaging_client.api.messages import create_message
+from messaging_client.api.settings import list_custom_attributes
+from messaging_client.api.users import get_user
+from messaging_client.models import (
+    CampaignLeadAccepted,
+    CampaignLeadRequest,
+    CampaignLeadRequestConsent,
+    CampaignLeadRequestConsentStatus,
+    Contact,
+    ContactPage,
+    ContactUpdate,
+    Conversation,
+    ConversationCreate,
+    ConversationCreateParticipants,
+    ConversationPage,
+    ConversationStatus,
+    ConversationUpdate,
+    CustomAttributeList,
+    ExternalByPhone,
+    FileType,
+    FileUploadRequestItem,
+    GetCaptureHealthResponse200,
+    InternalByEmail,
+    InternalUser,
+    MessageCreated,
+    NoContactError,
+    NoContactErrorCode,
+    TextMessageCreate,
+)
+from messaging_client.types import Response
+
+T = TypeVar("T")
+
+
+def parsed(operation: str, response: Response[Any], status: int, kind: type[T]) -> T:
+    """The body of a response that has this status and this type."""
+    assert response.status_code == status, (operation, response.status_code, response.content)
+    assert isinstance(response.parsed, kind), (operation, response.parsed)
+    print(operation, flush=True)
+    return response.parsed
+
+
+def main() -> None:
+    stack = json.loads(os.environ["CLIENT_STACK"])
+    workspace = uuid.UUID(stack["workspaceId"])
+    client = AuthenticatedClient(stack["baseUrl"], stack["apiKey"], prefix="", auth_header_name="x-api-key")
+    visitor = Client(stack["captureUrl"])
+
+    customer = ExternalByPhone(stack["cellphone"], "PHONE")
+    agent = InternalByEmail(stack["email"], "EMAIL")
+    opened = ConversationCreate(ConversationCreateParticipants([customer], [agent]), name="Order 4711")
+    key = str(uuid.uuid4())
+    created = create_conversation.sync_detailed(workspace, client=client, body=opened, idempotency_key=key)
+    conversation = parsed("createConversation", created, 201, Conversation)
+    assert conversation.participants.externals[0].identifier == stack["cellphone"]
+
+    page = list_conversations.sync_detailed(workspace, client=client, page_size=1, status=ConversationStatus.ACTIVE)
+    assert len(parsed("listConversations", page, 200, ConversationPage).conversations) == 1
+
+    read = get_conversation.sync_detailed(workspace, conversation.id, client=client)
+    assert parsed("getConversation", read, 200, Conversation) == conversation
+
+    renamed = ConversationUpdate(name="Order 4712")
+    etag = read.headers["ETag"]
+    changed = update_conversation.sync_detailed(workspace, conversation.id, client=client, body=renamed, if_match=etag)
+    assert parsed("updateConversation", changed, 200, Conversation).name == "Order 4712"
+
+    contacts = list_contacts.sync_detailed(workspace, client=client, page_size=5)
+    [contact, *_] = parsed("listContacts", contacts, 200, ContactPage).contacts
+
+    found = get_contact.sync_detailed(workspace, contact.id, client=client)
+    assert parsed("getContact", found, 200, Contact) == contact
+
+    update = ContactUpdate(first_name="Augusta")
+    kept = update_contact.sync_detailed(workspace, contact.id, client=client, body=update, if_match=found.headers["ETag"])
+    assert parsed("updateContact", kept, 200, Contact).first_name == "Augusta"
+
+    missing = get_contact.sync(workspace, uuid.uuid4(), client=client)
+    assert isinstance(missing, NoContactError), missing
+    assert (missing.status, missing.code) == (404, NoContactErrorCode.SERVICE_CONTACT_0404)
+
+    attributes = list_custom_attributes.sync_detailed(workspace, client=client)
+    assert parsed("listCustomAttributes", attributes, 200, CustomAttributeList).custom_attributes
+
+    user = get_user.sync_detailed(workspace, uuid.UUID(stack["userId"]), client=client)
+    assert parsed("getUser", user, 200, InternalUser).email == stack["email"]
+
+    digest = base64.b64encode(hashlib.sha256(b"hello").digest()).decode()
+    file = FileUploadRequestItem("hello.txt", FileType.DOCUMENT, "text/plain", digest, content_length=5)
+    uploads = create_uploads.sync_detailed(workspace, client=client, body=[file])
+    [upload] = parsed("createUploads", uploads, 201, list)
+    assert upload.presign_url.method == "PUT"
+
+    text = TextMessageCreate(conversation.id, "Your order is on its way.")
+    sent = create_message.sync_detailed(workspace, client=client, body=text, idempotency_key=str(uuid.uuid4()))
+    parsed("createMessage", sent, 201, MessageCreated)
+
+    lead = CampaignLeadRequest(
+        workspace_id=workspace,
+        capture_key=stack["captureKey"],
+        cellphone=stack["cellphone"],
+        landing_uri=f"{stack['origin']}/spring",
+        consent=CampaignLeadRequestConsent(CampaignLeadRequestConsentStatus.GRANTED),
+        recaptcha_token=f"pass-{uuid.uuid4()}",
+    )
+    queued = create_campaign_lead.sync_detailed(client=visitor, body=lead, workspace_id=workspace)
+    parsed("createCampaignLead", queued, 202, CampaignLeadAccepted)
+
+    allowed = preflight_campaign_lead.sync_detailed(client=visitor, workspace_id=str(workspace), origin=stack["origin"])
+    parsed("preflightCampaignLead", allowed, 204, object)
+    assert allowed.headers["Access-Control-Allow-Origin"] == stack["origin"]
+
+    health = get_capture_health.sync_detailed(client=visitor)
+    parsed("getCaptureHealth", health, 200, GetCaptureHealthResponse200)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+// Calls every operation with openapi-fetch and the types of openapi-typescript. Prints the name of each operation that
+// succeeded. The environment names a running stack (see ../test_clients.py).
+import createClient from "openapi-fetch";
+import type { components, paths } from "./openapi_typescript";
+import { digestOfHello, printed, stack } from "./stack";
+
+type Schemas = components["schemas"];
+
+const client = createClient<paths>({ baseUrl: stack.baseUrl, headers: { "x-api-key": stack.apiKey } });
+const visitor = createClient<paths>({ baseUrl: stack.captureUrl });
+const workspace = { workspaceId: stack.workspaceId };
+
+async function main(): Promise<void> {
+  const customer: Schemas["ExternalParticipantInput"] = { identifier: stack.cellphone, identifierType: "PHONE" };
+  const agent: Schemas["InternalParticipantInput"] = { identifier: stack.email, identifierType: "EMAIL" };
+  const created = await client.POST("/service/api/v1/workspaces/{workspaceId}/conversations", {
+    params: { path: workspace, header: { "Idempotency-Key": crypto.randomUUID() } },
+    body: { participants: { externals: [customer], internals: [agent] }, name: "Order 4711" },
+  });
+  const conversation: Schemas["Conversation"] = printed("createConversation", created, 201);
+  const one = { ...workspace, conversationId: conversation.id };
+
+  const page = await client.GET("/service/api/v1/workspaces/{workspaceId}/conversations", {
+    params: { path: workspace, query: { pageSize: 1, status: "ACTIVE" } },
+  });
+  const listed: Schemas["ConversationPage"] = printed("listConversations", page, 200);
+  if (listed.conversations.length !== 1) throw new Error("one conversation is expected");
+
+  const read = await client.GET("/service/api/v1/workspaces/{workspaceId}/conversations/{conversationId}", {
+    params: { path: one },
+  });
+  printed("getConversation", read, 200);
+
+  const changed = await client.PATCH("/service/api/v1/workspaces/{workspaceId}/conversations/{conversationId}", {
+    params: { path: one, header: { "If-Match": read.response.headers.get("ETag") ?? "" } },
+    body: { name: "Order 4712" },
+  });
+  const renamed: Schemas["Conversation"] = printed("updateConversation", changed, 200);
+  if (renamed.name !== "Order 4712") throw new Error("the new name is expected");
+
+  const contacts = await client.GET("/service/api/v1/workspaces/{workspaceId}/contacts", {
+    params: { path: workspace, query: { pageSize: 5 } },
+  });
+  const [contact] = printed("listContacts", contacts, 200).contacts;
+  if (contact === undefined) throw new Error("a contact is expected");
+  const path = { ...workspace, contactId: contact.id };
+
+  const found = await client.GET("/service/api/v1/workspaces/{workspaceId}/contacts/{contactId}", { params: { path } });
+  printed("getContact", found, 200);
+
+  const kept = await client.PATCH("/service/api/v1/workspaces/{workspaceId}/contacts/{contactId}", {
+    params: { path, header: { "If-Match": found.response.headers.get("ETag") ?? "" } },
+    body: { firstName: "Augusta", languageCode: null },
+  });
+  if (printed("updateContact", kept, 200).firstName !== "Augusta") throw new Error("the new name is expected");
+
+  const missing = await client.GET("/service/api/v1/workspaces/{workspaceId}/contacts/{contactId}", {
+    params: { path: { ...workspace, contactId: crypto.randomUUID() } },
+  });
+  if (missing.error?.code !== "SERVICE_CONTACT_0404") throw new Error("no contact is expected");
+  const status: 404 = missing.error.status;
+  if (missing.response.status !== status) throw new Error("status and body differ");
+
+  const attributes = await client.GET("/service/api/v1/workspaces/{workspaceId}/settings/attributes", {
+    params: { path: workspace },
+  });
+  const definitions: Schemas["CustomAttribute"][] = printed("listCustomAttributes", attributes, 200).customAttributes;
+  if (definitions.length === 0) throw new Error("attributes are expected");
+
+  const user = await client.GET("/service/api/v1/workspaces/{workspaceId}/users/{userId}", {
+    params: { path: { ...workspace, userId: stack.userId } },
+  });
+  if (printed("getUser", user, 200).email !== stack.email) throw new Error("another user is expected");
+
+  const uploads = await client.POST("/service/api/v1/workspaces/{workspaceId}/files", {
+    params: { path: workspace },
+    body: [{ name: "hello.txt", fileType: "DOCUMENT", contentType: "text/plain", checksumBase64: digestOfHello }],
+  });
+  const [upload] = printed("createUploads", uploads, 201);
+  if (upload?.presignUrl.method !== "PUT") throw new Error("an upload is expected");
+
+  const sent = await client.POST("/service/api/v1/workspaces/{workspaceId}/messages", {
+    params: { path: workspace, header: { "Idempotency-Key": crypto.randomUUID() } },
+    body: { conversationId: conversation.id, messageBody: "Your order is on its way." },
+  });
+  const message: Schemas["MessageCreated"] = printed("createMessage", sent, 201);
+  if (message.messagingProduct !== "SERVICE") throw new Error("another product is expected");
+
+  const lead = await visitor.POST("/api/v1/leadscout/campaign-leads", {
+    params: { query: workspace },
+    body: {
+      workspaceId: stack.workspaceId,
+      captureKey: stack.captureKey,
+      cellphone: stack.cellphone,
+      landingUri: `${stack.origin}/spring`,
+      consent: { status: "GRANTED" },
+      recaptchaToken: `pass-${crypto.randomUUID()}`,
+    },
+  });
+  printed("createCampaignLead", lead, 202);
+
+  // `fetch` of browsers sends its own preflight requests. `fetch` of Node.js sends none, so this is the only one.
+  const preflight = await visitor.OPTIONS("/api/v1/leadscout/campaign-leads", {
+    params: { query: workspace, header: { Origin: stack.origin } },
+  });
+  printed("preflightCampaignLead", preflight, 204);
+
+  printed("getCaptureHealth", await visitor.GET("/health"), 200);
+}
+
+void main();

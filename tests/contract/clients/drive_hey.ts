@@ -1,0 +1,107 @@
+// Calls every operation with the client of @hey-api/openapi-ts. Prints the name of each operation that succeeded. The
+// environment names a running stack (see ../test_clients.py).
+import type { Conversation, ConversationPage, CustomAttribute, MessageCreated } from "./hey";
+import type { ExternalParticipantInput, InternalParticipantInput } from "./hey";
+import * as api from "./hey";
+import { createClient } from "./hey/client";
+import { digestOfHello, printed, stack } from "./stack";
+
+const client = createClient({ baseUrl: stack.baseUrl, auth: stack.apiKey });
+const visitor = createClient({ baseUrl: stack.captureUrl });
+const workspace = { workspaceId: stack.workspaceId };
+
+async function main(): Promise<void> {
+  const customer: ExternalParticipantInput = { identifier: stack.cellphone, identifierType: "PHONE" };
+  const agent: InternalParticipantInput = { identifier: stack.email, identifierType: "EMAIL" };
+  const created = await api.createConversation({
+    client,
+    path: workspace,
+    headers: { "Idempotency-Key": crypto.randomUUID() },
+    body: { participants: { externals: [customer], internals: [agent] }, name: "Order 4711" },
+  });
+  const conversation: Conversation = printed("createConversation", created, 201);
+  const one = { ...workspace, conversationId: conversation.id };
+
+  const page = await api.listConversations({ client, path: workspace, query: { pageSize: 1, status: "ACTIVE" } });
+  const listed: ConversationPage = printed("listConversations", page, 200);
+  if (listed.conversations.length !== 1) throw new Error("one conversation is expected");
+
+  const read = await api.getConversation({ client, path: one });
+  printed("getConversation", read, 200);
+
+  const changed = await api.updateConversation({
+    client,
+    path: one,
+    headers: { "If-Match": read.response.headers.get("ETag") ?? "" },
+    body: { name: "Order 4712" },
+  });
+  const renamed: Conversation = printed("updateConversation", changed, 200);
+  if (renamed.name !== "Order 4712") throw new Error("the new name is expected");
+
+  const contacts = await api.listContacts({ client, path: workspace, query: { pageSize: 5 } });
+  const [contact] = printed("listContacts", contacts, 200).contacts;
+  if (contact === undefined) throw new Error("a contact is expected");
+  const path = { ...workspace, contactId: contact.id };
+
+  const found = await api.getContact({ client, path });
+  printed("getContact", found, 200);
+
+  const kept = await api.updateContact({
+    client,
+    path,
+    headers: { "If-Match": found.response.headers.get("ETag") ?? "" },
+    body: { firstName: "Augusta", languageCode: null },
+  });
+  if (printed("updateContact", kept, 200).firstName !== "Augusta") throw new Error("the new name is expected");
+
+  const missing = await api.getContact({ client, path: { ...workspace, contactId: crypto.randomUUID() } });
+  if (missing.error?.code !== "SERVICE_CONTACT_0404") throw new Error("no contact is expected");
+  const status: 404 = missing.error.status;
+  if (missing.response.status !== status) throw new Error("status and body differ");
+
+  const attributes = await api.listCustomAttributes({ client, path: workspace });
+  const definitions: CustomAttribute[] = printed("listCustomAttributes", attributes, 200).customAttributes;
+  if (definitions.length === 0) throw new Error("attributes are expected");
+
+  const user = await api.getUser({ client, path: { ...workspace, userId: stack.userId } });
+  if (printed("getUser", user, 200).email !== stack.email) throw new Error("another user is expected");
+
+  const uploads = await api.createUploads({
+    client,
+    path: workspace,
+    body: [{ name: "hello.txt", fileType: "DOCUMENT", contentType: "text/plain", checksumBase64: digestOfHello }],
+  });
+  const [upload] = printed("createUploads", uploads, 201);
+  if (upload?.presignUrl.method !== "PUT") throw new Error("an upload is expected");
+
+  const sent = await api.createMessage({
+    client,
+    path: workspace,
+    headers: { "Idempotency-Key": crypto.randomUUID() },
+    body: { conversationId: conversation.id, messageBody: "Your order is on its way." },
+  });
+  const message: MessageCreated = printed("createMessage", sent, 201);
+  if (message.messagingProduct !== "SERVICE") throw new Error("another product is expected");
+
+  const lead = await api.createCampaignLead({
+    client: visitor,
+    query: workspace,
+    body: {
+      workspaceId: stack.workspaceId,
+      captureKey: stack.captureKey,
+      cellphone: stack.cellphone,
+      landingUri: `${stack.origin}/spring`,
+      consent: { status: "GRANTED" },
+      recaptchaToken: `pass-${crypto.randomUUID()}`,
+    },
+  });
+  printed("createCampaignLead", lead, 202);
+
+  // `fetch` of browsers sends its own preflight requests. `fetch` of Node.js sends none, so this is the only one.
+  const preflight = await api.preflightCampaignLead({ client: visitor, query: workspace, headers: { Origin: stack.origin } });
+  printed("preflightCampaignLead", preflight, 204);
+
+  printed("getCaptureHealth", await api.getCaptureHealth({ client: visitor }), 200);
+}
+
+void main();

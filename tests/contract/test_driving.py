@@ -1,0 +1,42 @@
+"""Each generated client calls every operation of a running stack."""
+
+import json
+import os
+import pathlib
+import sys
+
+import pytest
+from conftest import NODE, run
+from document import operations
+
+if "CONTRACT_API_KEY" not in os.environ:
+    pytest.skip("run.py starts the stack that these tests need", allow_module_level=True)
+STACK = json.loads(pathlib.Path(os.environ["STACK_FILE"]).read_text())
+WORKSPACE = STACK["workspaces"][0]
+
+
+def drive(clients, command, cellphone):
+    """Runs a program. It prints the operations whose response it expected."""
+    stack = {
+        "baseUrl": STACK["baseUrl"],
+        "captureUrl": STACK["captureUrl"],
+        "apiKey": os.environ["CONTRACT_API_KEY"],
+        "workspaceId": WORKSPACE["workspaceId"],
+        "userId": WORKSPACE["users"][0]["id"],
+        "email": WORKSPACE["users"][0]["email"],
+        "cellphone": cellphone,
+        "captureKey": WORKSPACE["capture"]["captureKey"],
+        "origin": WORKSPACE["capture"]["origins"][0],
+    }
+    called = run(command, clients, CLIENT_STACK=json.dumps(stack)).split()
+    assert sorted(called) == sorted(operation["operationId"] for _, _, operation, _ in operations())
+
+
+def test_openapi_python_client(clients):
+    drive(clients, [sys.executable, "drive.py"], "+34600111333")
+
+
+@pytest.mark.parametrize("program, cellphone", [("drive_fetch", "+34600111334"), ("drive_hey", "+34600111335")])
+def test_typescript(clients, program, cellphone):
+    run([NODE / ".bin" / "tsc", "--project", "."], clients)
+    drive(clients, ["node", f"js/{program}.js"], cellphone)
