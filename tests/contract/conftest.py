@@ -11,7 +11,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parents[2]
 PROGRAMS = ROOT / "tests" / "contract" / "clients"
 NODE = PROGRAMS / "node_modules"
-# The programs of Python packages are beside Python itself. The linters neither report their use nor look for a newer version.
+# The programs of Python packages are beside Python itself. Redocly neither reports its use nor looks for a newer version.
 ENVIRONMENT = os.environ | {
     "PATH": f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     "REDOCLY_TELEMETRY": "off",

@@ -1,6 +1,6 @@
 """Calls every operation with the client of openapi-python-client. Prints the name of each operation that succeeded.
 
-The environment names a running stack (see ../test_clients.py).
+The environment names a running stack (see ../test_driving.py).
 """
 
 import base64
@@ -70,7 +70,7 @@ def main() -> None:
 
     customer = ExternalByPhone(stack["cellphone"], "PHONE")
     agent = InternalByEmail(stack["email"], "EMAIL")
-    opened = ConversationCreate(ConversationCreateParticipants([customer], [agent]), name="Order 4711")
+    opened = ConversationCreate(ConversationCreateParticipants([customer], [agent]), name="Order 4711", onboarding_templates=[])
     key = str(uuid.uuid4())
     created = create_conversation.sync_detailed(workspace, client=client, body=opened, idempotency_key=key)
     conversation = parsed("createConversation", created, 201, Conversation)

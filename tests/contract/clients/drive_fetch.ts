@@ -1,5 +1,5 @@
 // Calls every operation with openapi-fetch and the types of openapi-typescript. Prints the name of each operation that
-// succeeded. The environment names a running stack (see ../test_clients.py).
+// succeeded. The environment names a running stack (see ../test_driving.py).
 import createClient from "openapi-fetch";
 import type { components, paths } from "./openapi_typescript";
 import { digestOfHello, printed, stack } from "./stack";
@@ -15,7 +15,7 @@ async function main(): Promise<void> {
   const agent: Schemas["InternalParticipantInput"] = { identifier: stack.email, identifierType: "EMAIL" };
   const created = await client.POST("/service/api/v1/workspaces/{workspaceId}/conversations", {
     params: { path: workspace, header: { "Idempotency-Key": crypto.randomUUID() } },
-    body: { participants: { externals: [customer], internals: [agent] }, name: "Order 4711" },
+    body: { participants: { externals: [customer], internals: [agent] }, name: "Order 4711", onboardingTemplates: [] },
   });
   const conversation: Schemas["Conversation"] = printed("createConversation", created, 201);
   const one = { ...workspace, conversationId: conversation.id };

@@ -1,5 +1,5 @@
 // Calls every operation with the client of @hey-api/openapi-ts. Prints the name of each operation that succeeded. The
-// environment names a running stack (see ../test_clients.py).
+// environment names a running stack (see ../test_driving.py).
 import type { Conversation, ConversationPage, CustomAttribute, MessageCreated } from "./hey";
 import type { ExternalParticipantInput, InternalParticipantInput } from "./hey";
 import * as api from "./hey";
@@ -17,7 +17,7 @@ async function main(): Promise<void> {
     client,
     path: workspace,
     headers: { "Idempotency-Key": crypto.randomUUID() },
-    body: { participants: { externals: [customer], internals: [agent] }, name: "Order 4711" },
+    body: { participants: { externals: [customer], internals: [agent] }, name: "Order 4711", onboardingTemplates: [] },
   });
   const conversation: Conversation = printed("createConversation", created, 201);
   const one = { ...workspace, conversationId: conversation.id };
