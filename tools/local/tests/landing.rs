@@ -74,6 +74,15 @@ async fn the_api_reference_shows_every_operation_and_every_error_code() {
         let Some(code) = example["value"]["code"].as_str() else { continue };
         assert!(page.contains(&format!("<tr id=\"{code}\">")), "{code}");
     }
+    // A body that is a choice shows the fields of each of its objects.
+    let message = page.split("<article id=\"createMessage\">").nth(1).unwrap();
+    let message = message.split("<h4>Responses</h4>").next().unwrap();
+    for shown in
+        ["Either <a href=\"#schema-TextMessageCreate\">", "Or <a href=\"#schema-FileMessageCreate\">"]
+    {
+        let fields = message.split(shown).nth(1).unwrap_or_default();
+        assert!(fields.contains("<code>messageBody</code>"), "{shown}");
+    }
     // Every link within the page has its target.
     for link in page.split("href=\"#").skip(1) {
         let target = link.split('"').next().unwrap();
