@@ -7,7 +7,7 @@
 //! Nothing depends on the queue message. If this process dies, the lead is still in the due index, and its lease
 //! ends. A call that was begun under an expired lease is never repeated: its lead becomes UNKNOWN.
 
-mod ready;
+mod prepare;
 mod run;
 mod send;
 

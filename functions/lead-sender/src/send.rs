@@ -12,7 +12,7 @@ use runtime::metrics::Sends;
 use store::{LeadRecorded, LeaseAfter, LeasedLead, StoreError};
 use worker::VisitEnd;
 
-use crate::ready::{Ready, Unready, prepare};
+use crate::prepare::{NotPrepared, Prepared, prepare};
 use crate::run::Run;
 
 /// The time limit to record that a call begins.
@@ -48,12 +48,12 @@ async fn try_once<P: Provider>(
         let jitter = Jitter::of(&leased.lease);
         let ready = match prepare(run, &leased.lead, message.as_ref(), jitter).await {
             Ok(ready) => ready,
-            Err(Unready::Never(why)) => {
+            Err(NotPrepared::Never(why)) => {
                 let (next, word) = leased.lead.not_sent(why, run.store.now());
                 return recorded(run, &leased, message, next, word).await;
             }
-            Err(Unready::LineThrottled(until)) => return Ok(waits_with_its_line(&leased, until)),
-            Err(Unready::NotNow(cause)) => return not_now(run, &leased, message, &*cause).await,
+            Err(NotPrepared::LineThrottled(until)) => return Ok(waits_with_its_line(&leased, until)),
+            Err(NotPrepared::NotNow(cause)) => return not_now(run, &leased, message, &*cause).await,
         };
         let begun = leased.lead.begun(ready.opening.contact.id, leased.lease, run.store.now());
         let recorded = match begin(run, &leased, &begun, &ready).await {
@@ -100,7 +100,7 @@ async fn begin<P>(
     run: &Run<'_, P>,
     leased: &LeasedLead,
     begun: &Lead,
-    ready: &Ready,
+    ready: &Prepared,
 ) -> Result<LeadRecorded, StoreError> {
     if leased.lead.opened {
         run.store.record_lead(leased, begun, None, LeaseAfter::Kept, BEGIN).await
@@ -134,9 +134,9 @@ async fn not_begun<P>(
 async fn call<P: Provider>(
     run: &Run<'_, P>,
     leased: &LeasedLead,
-    ready: Ready,
+    ready: Prepared,
 ) -> Result<VisitEnd, StoreError> {
-    let Ready { channel, line, token, what, opening, .. } = ready;
+    let Prepared { channel, line, token, what, opening, .. } = ready;
     // The begin took so long that the call could outlast this invocation. Then its outcome would be unknown.
     if !run.budget.fits(run.store.now()) {
         return ended(run, leased, Some(opening.message), End::NotCalled).await;

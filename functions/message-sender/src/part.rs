@@ -63,9 +63,9 @@ async fn send<P: Provider>(
     let (workspace, jitter) = (lane.workspace_id, Jitter::of(&lane.lease));
     let ready = match prepare(run, &outbound.message, part, jitter).await {
         Ok(ready) => ready,
-        Err(Unready::Never(error)) => return record(run, lane, outbound, End::Failed(error)).await,
-        Err(Unready::LineThrottled(until)) => return Ok(Err(waits_with_its_line(outbound, until))),
-        Err(Unready::NotNow(cause)) => {
+        Err(NotPrepared::Never(error)) => return record(run, lane, outbound, End::Failed(error)).await,
+        Err(NotPrepared::LineThrottled(until)) => return Ok(Err(waits_with_its_line(outbound, until))),
+        Err(NotPrepared::NotNow(cause)) => {
             let (message, cause) = (outbound.message.id, error_chain(&*cause));
             tracing::error!(workspace = %workspace, messageId = %message, part, cause, "part not ready to be sent");
             return record(run, lane, outbound, End::NotTaken).await;
@@ -82,7 +82,7 @@ async fn send<P: Provider>(
         return record(run, lane, &begun, End::NotCalled).await;
     }
     let sent = run.provider.send(ready.call()).await;
-    let Ready { channel, line, .. } = &ready;
+    let Prepared { channel, line, .. } = &ready;
     let end = sent.end(line.slower(&run.rules.schedule, jitter, run.store.now()));
     let remembered = run.store.remember_line(workspace, channel, line, &end);
     let (recorded, ()) = tokio::join!(record(run, lane, &begun, end.clone()), remembered);
@@ -122,7 +122,7 @@ async fn not_begun<P>(
 }
 
 /// The data for a call.
-struct Ready {
+struct Prepared {
     channel: ChannelId,
     /// The throttling state of the line.
     line: LineThrottle,
@@ -132,7 +132,7 @@ struct Ready {
     answers: Option<String>,
 }
 
-impl Ready {
+impl Prepared {
     fn call(&self) -> Call<'_> {
         let Self { channel, token, to, what, answers, .. } = self;
         Call { channel, token, to, what, answers: answers.as_deref() }
@@ -140,7 +140,7 @@ impl Ready {
 }
 
 /// Why a part is not sent now.
-enum Unready {
+enum NotPrepared {
     /// It cannot be sent.
     Never(PartError),
     /// Its line is throttled until then.
@@ -155,10 +155,10 @@ async fn prepare<P>(
     message: &Message,
     part: usize,
     jitter: Jitter,
-) -> Result<Ready, Unready> {
+) -> Result<Prepared, NotPrepared> {
     let (store, workspace) = (run.store, message.workspace_id);
     let Some(Recipient { contact, channel }) = message.recipient_of(part) else {
-        return Err(Unready::Never(PartError::of(PartError::NO_ADDRESS)));
+        return Err(NotPrepared::Never(PartError::of(PartError::NO_ADDRESS)));
     };
     let template = match &message.content {
         Content::Template(requested) => Some(requested.template),
@@ -183,12 +183,12 @@ async fn prepare<P>(
         line: line.as_ref(),
         template: template.and_then(|id| templates.get(&id)),
     };
-    let Letter { to, words } = message.letter(part, &known).map_err(Unready::Never)?;
+    let Letter { to, words } = message.letter(part, &known).map_err(NotPrepared::Never)?;
     if let Some(until) = throttle.put_off(jitter, store.now()) {
-        return Err(Unready::LineThrottled(until));
+        return Err(NotPrepared::LineThrottled(until));
     }
-    let token = token.ok_or_else(|| Unready::NotNow(format!("line {channel:?} has no token").into()))?;
-    Ok(Ready {
+    let token = token.ok_or_else(|| NotPrepared::NotNow(format!("line {channel:?} has no token").into()))?;
+    Ok(Prepared {
         channel: channel.clone(),
         line: throttle,
         token,
@@ -198,7 +198,7 @@ async fn prepare<P>(
     })
 }
 
-impl From<StoreError> for Unready {
+impl From<StoreError> for NotPrepared {
     fn from(error: StoreError) -> Self {
         Self::NotNow(error.into())
     }

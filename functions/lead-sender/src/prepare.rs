@@ -14,7 +14,7 @@ use store::StoreError;
 use crate::run::Run;
 
 /// The data for a call.
-pub(crate) struct Ready {
+pub(crate) struct Prepared {
     /// The line that sends the message.
     pub(crate) channel: ChannelId,
     /// The throttling state of the line.
@@ -30,7 +30,7 @@ pub(crate) struct Ready {
 }
 
 /// Why no message is sent to a lead now.
-pub(crate) enum Unready {
+pub(crate) enum NotPrepared {
     /// The message must not or cannot be sent.
     Never(NotSent),
     /// The line is throttled until then.
@@ -39,7 +39,7 @@ pub(crate) enum Unready {
     NotNow(Box<dyn Error + Send + Sync>),
 }
 
-impl From<StoreError> for Unready {
+impl From<StoreError> for NotPrepared {
     fn from(error: StoreError) -> Self {
         Self::NotNow(error.into())
     }
@@ -52,7 +52,7 @@ pub(crate) async fn prepare<P>(
     lead: &Lead,
     message: Option<&Message>,
     jitter: Jitter,
-) -> Result<Ready, Unready> {
+) -> Result<Prepared, NotPrepared> {
     let (store, workspace) = (run.store, lead.workspace_id);
     let conversation =
         async { if lead.opened { store.conversation(workspace, lead.conversation).await } else { Ok(None) } };
@@ -70,7 +70,7 @@ pub(crate) async fn prepare<P>(
         conversation,
         holder,
     )?;
-    let settings = settings.ok_or_else(|| Unready::NotNow("the workspace is not there".into()))?;
+    let settings = settings.ok_or_else(|| NotPrepared::NotNow("the workspace is not there".into()))?;
     let lines = Lines { default: settings.default_line.clone(), ..lines };
     let line = lead.line(message, &lines);
     let template = message.map_or(capture.as_ref().and_then(|capture| capture.template), template_of);
@@ -105,9 +105,9 @@ pub(crate) async fn prepare<P>(
         line,
         template: template.and_then(|id| templates.get(&id)),
     };
-    let (line, template) = lead.check(&known).map_err(Unready::Never)?;
+    let (line, template) = lead.check(&known).map_err(NotPrepared::Never)?;
     if let Some(until) = throttle.put_off(jitter, store.now()) {
-        return Err(Unready::LineThrottled(until));
+        return Err(NotPrepared::LineThrottled(until));
     }
     let mut opening =
         lead.opening(found.as_ref(), line, template.id, settings.list_shards_write, store.now());
@@ -125,8 +125,8 @@ pub(crate) async fn prepare<P>(
         },
     )?;
     let channel = line.channel.clone();
-    let token = token.ok_or_else(|| Unready::NotNow(format!("line {channel:?} has no token").into()))?;
-    Ok(Ready { channel, line: throttle, token, what, opening, found })
+    let token = token.ok_or_else(|| NotPrepared::NotNow(format!("line {channel:?} has no token").into()))?;
+    Ok(Prepared { channel, line: throttle, token, what, opening, found })
 }
 
 fn template_of(message: &Message) -> Option<TemplateId> {
@@ -136,13 +136,15 @@ fn template_of(message: &Message) -> Option<TemplateId> {
     }
 }
 
-fn outgoing(opening: &LeadOpening, known: &MessageKnown<'_>) -> Result<Outgoing, Unready> {
-    let failed = |error| Unready::Never(NotSent::Failed(error));
+fn outgoing(opening: &LeadOpening, known: &MessageKnown<'_>) -> Result<Outgoing, NotPrepared> {
+    let failed = |error| NotPrepared::Never(NotSent::Failed(error));
     let letter = opening.message.letter(0, known).map_err(failed)?;
     match letter.words {
         Words::Template(Template { name, language, .. }, values) => {
             Ok(Outgoing::Template { name: name.clone(), language: language.clone(), values })
         }
-        Words::Text(_) | Words::Media(..) => Err(Unready::NotNow("a lead's message is a template".into())),
+        Words::Text(_) | Words::Media(..) => {
+            Err(NotPrepared::NotNow("a lead's message is a template".into()))
+        }
     }
 }
