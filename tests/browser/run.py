@@ -8,30 +8,18 @@ import os
 import pathlib
 import subprocess
 import sys
-import threading
 
 HERE = pathlib.Path(__file__).parent
-ROOT = HERE.parents[1]
-STATE = ROOT / "target" / "stacks" / "browser"
+sys.path.insert(0, str(HERE.parent))
+from local_stack import running  # noqa: E402
+
 NODE = ["node", "--test", "--test-reporter=spec"]
 
 
 def main(arguments):
-    command = [ROOT / "target" / "debug" / "local", "run", "--no-build", "--port", "0", "--state-dir", STATE]
-    stack = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-    try:
-        for line in stack.stdout:
-            if line.startswith("The stack is up."):
-                break
-        else:
-            return "The stack did not start."
-        # Read the rest of the output, so that the pipe does not fill up.
-        threading.Thread(target=stack.stdout.read, daemon=True).start()
-        environment = os.environ | {"STACK_FILE": str(STATE / "stack.json")}
+    with running("browser") as stack_file:
+        environment = os.environ | {"STACK_FILE": str(stack_file)}
         return subprocess.run([*NODE, *arguments], cwd=HERE, env=environment).returncode
-    finally:
-        stack.terminate()
-        stack.wait()
 
 
 if __name__ == "__main__":

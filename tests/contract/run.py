@@ -9,7 +9,6 @@ boundaries of every schema, random valid and invalid requests, and chains of req
 """
 
 import base64
-import contextlib
 import hashlib
 import json
 import os
@@ -17,12 +16,13 @@ import pathlib
 import secrets
 import subprocess
 import sys
-import threading
 import urllib.request
 
 HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+from local_stack import running  # noqa: E402
+
 ROOT = HERE.parents[1]
-STATE = ROOT / "target" / "stacks" / "contract"
 BIN = ROOT / ".venv" / "bin"
 # Field of stack.json -> paths of the API and phases of Schemathesis. Chains need something that is created and then read.
 SURFACES = {
@@ -36,8 +36,9 @@ def main(arguments):
         return __doc__
     minutes = int(arguments[1]) if len(arguments) > 1 else 15
     seed = int(arguments[2]) if len(arguments) > 2 else secrets.randbelow(2**32) if arguments else 1
-    with running() as stack:
-        environment = os.environ | made(stack)
+    with running("contract") as file:
+        stack = json.loads(file.read_text())
+        environment = os.environ | made(stack) | {"STACK_FILE": str(file)}
         tests = [HERE / "test_requests.py"] if arguments else [HERE / "test_requests.py", HERE / "test_driving.py"]
         command = [BIN / "python", "-m", "pytest", "--quiet", "-p", "no:cacheprovider", *tests]
         status = subprocess.run(command, cwd=ROOT, env=environment).returncode
@@ -52,23 +53,8 @@ def main(arguments):
                 *("--seed", str(seed), *bound),
             ]
             # Schemathesis writes its own temporary files beside those of the stack.
-            status = subprocess.run(command, cwd=STATE, env=environment).returncode or status
+            status = subprocess.run(command, cwd=file.parent, env=environment).returncode or status
         return status
-
-
-@contextlib.contextmanager
-def running():
-    command = [ROOT / "target" / "debug" / "local", "run", "--no-build", "--port", "0", "--state-dir", STATE]
-    stack = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-    try:
-        if not any(line.startswith("The stack is up.") for line in stack.stdout):
-            sys.exit("The stack did not start.")
-        # Read the rest of the output, so that the pipe does not fill up.
-        threading.Thread(target=stack.stdout.read, daemon=True).start()
-        yield json.loads((STATE / "stack.json").read_text())
-    finally:
-        stack.terminate()
-        stack.wait()
 
 
 def made(stack):
@@ -94,7 +80,6 @@ def made(stack):
     urllib.request.urlopen(request).close()
     objects = {"conversationId": conversation["id"], "mediaId": upload["mediaId"]}
     return {
-        "STACK_FILE": str(STATE / "stack.json"),
         "CONTRACT_API_KEY": key,
         "CONTRACT_MADE": json.dumps(objects),
         "PYTHONPATH": str(HERE),

@@ -1,28 +1,17 @@
-"""A running stack for the pages' commands, as `make run` starts it: on free ports, with what was built last."""
+"""A running stack for the commands of the pages."""
 
 import json
 import pathlib
-import subprocess
-import threading
+import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).parents[2]
-STATE = ROOT / "target" / "stacks" / "docs"
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+from local_stack import running  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def stack():
-    """The stack's file, with its own path as `file`."""
-    command = [ROOT / "target" / "debug" / "local", "run", "--no-build", "--port", "0", "--state-dir", STATE]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-    try:
-        if not any(line.startswith("The stack is up.") for line in process.stdout):
-            pytest.exit("The stack did not come up.")
-        # The stack goes on printing; nobody needs it, but it must not fill the pipe.
-        threading.Thread(target=process.stdout.read, daemon=True).start()
-        file = STATE / "stack.json"
+    """The content of the stack's file, with the path of the file as `file`."""
+    with running("docs") as file:
         yield json.loads(file.read_text()) | {"file": file}
-    finally:
-        process.terminate()
-        process.wait()

@@ -53,12 +53,9 @@ pub struct Rules {
 
 /// The context of the visits of one invocation.
 pub struct VisitLoop<'a> {
-    /// The store in which lanes are leased and released.
-    pub store: &'a Store,
-    /// Where the next visits are queued.
-    pub queues: &'a Queues,
-    /// The deployment's settings.
-    pub rules: Rules,
+    store: &'a Store,
+    queues: &'a Queues,
+    rules: Rules,
     /// The time budget of the invocation.
     pub budget: InvocationBudget,
 }

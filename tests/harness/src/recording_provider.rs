@@ -6,6 +6,8 @@ use proptest::prelude::Strategy;
 use proptest::sample::select;
 use provider::{Call, CallOutcome, Meaning, Outgoing, Provider, Sent, meaning};
 
+use crate::{ACCEPTED, NO_ANSWER, answered};
+
 /// A call, in the order of the calls.
 #[derive(Clone, Debug)]
 pub struct RecordedCall {
@@ -49,8 +51,7 @@ impl Provider for RecordingProvider {
             let mut state = self.state();
             let to = call.to.as_str().to_owned();
             state.calls.push(RecordedCall { to, what: call.what.clone(), outcome: None });
-            let accepted = CallOutcome::Answered { status: 200, code: None };
-            (state.calls.len() - 1, state.next.pop().unwrap_or(accepted))
+            (state.calls.len() - 1, state.next.pop().unwrap_or(ACCEPTED))
         };
         tokio::task::yield_now().await;
         self.state().calls[number].outcome = Some(outcome);
@@ -65,15 +66,14 @@ impl Provider for RecordingProvider {
 
 /// One outcome of each meaning that a sender distinguishes.
 pub fn call_outcomes() -> impl Strategy<Value = CallOutcome> {
-    let answered = |status, code| CallOutcome::Answered { status, code };
     select(vec![
         CallOutcome::NeverConnected,
-        CallOutcome::NoAnswer,
-        answered(200, None),
-        answered(429, Some(130_429)),
-        answered(400, Some(131_056)),
-        answered(500, Some(1)),
-        answered(500, Some(99)),
-        answered(400, Some(131_026)),
+        NO_ANSWER,
+        ACCEPTED,
+        answered(429, 130_429),
+        answered(400, 131_056),
+        answered(500, 1),
+        answered(500, 99),
+        answered(400, 131_026),
     ])
 }
