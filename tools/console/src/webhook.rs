@@ -1,5 +1,7 @@
 //! `console webhook ...`
 
+mod update;
+
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::webhook::{DisabledReason, ReceiverKey, RotationRefused, SigningSecret, SigningSecrets};
@@ -17,6 +19,8 @@ use crate::jobs::{AskedView, FIRST_DUE, JobView, Waiting, Wanted, cancel, wake};
 use crate::output::{Output, Shown, joined, or_dash, stacked};
 use crate::{Console, Refusal, TRIES};
 
+use update::Update;
+
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     /// Create an endpoint. Its signing secret is shown only once.
@@ -25,7 +29,13 @@ pub(crate) enum Verb {
     List(InWorkspace),
     /// Show an endpoint: how it responds, and the progress of its jobs.
     Show(OneEndpoint),
-    /// Change the caps and the number of slots of an endpoint.
+    /// Change the URL, the API key, the events, the caps or the slots of an endpoint. Its secret and its deliveries stay.
+    ///
+    /// What is not given stays unchanged. Pending deliveries go to the new URL, with the same event ids, signed with the
+    /// same secret. A new URL starts without a record: the circuit closes, the number of concurrent requests starts at 16
+    /// again, and the five days after which an endpoint is disabled start again. For an enabled endpoint, --url requests
+    /// the same job as `webhook enable`: all waiting deliveries are attempted, and their retry schedule starts again. A
+    /// disabled endpoint stays disabled. New events follow the new --event list; deliveries that already exist stay.
     Update(Update),
     /// Disable an endpoint: it gets no new events, and its pending deliveries are parked for 14 days.
     Disable(OneEndpoint),
@@ -104,41 +114,6 @@ pub(crate) struct Create {
     slots: u8,
 }
 
-#[derive(Args)]
-pub(crate) struct Update {
-    #[command(flatten)]
-    one: OneEndpoint,
-    #[command(flatten)]
-    limits: Limits,
-}
-
-#[derive(Args)]
-#[group(required = true, multiple = true)]
-struct Limits {
-    /// The maximum number of requests at the same time, 1 to 1000, or `none`.
-    #[arg(long, value_name = "N", value_parser = NewCap::parse)]
-    max_concurrency: Option<NewCap>,
-    /// The maximum number of requests per second, 1 to 1000, or `none`.
-    #[arg(long, value_name = "N", value_parser = NewCap::parse)]
-    max_per_second: Option<NewCap>,
-    /// The number of slots over which its deliveries are spread, up to 16. It can only be increased.
-    #[arg(long, value_name = "N", value_parser = slots)]
-    slots: Option<u8>,
-}
-
-/// The new value of a cap: a number or `none`.
-#[derive(Clone, Copy)]
-struct NewCap(Option<u16>);
-
-impl NewCap {
-    fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "none" => Ok(Self(None)),
-            _ => cap(text).map(Some).map(Self).map_err(|should| format!("{should}, or none")),
-        }
-    }
-}
-
 fn cap(text: &str) -> Result<u16, String> {
     let most = EndpointCaps::MOST;
     text.parse().ok().filter(|cap| (1..=most).contains(cap)).ok_or(format!("should be 1 to {most}"))
@@ -168,10 +143,7 @@ impl Verb {
                 output.list_as::<EndpointView, _>(&endpoints)
             }
             Self::Show(one) => show(console, &one, output).await,
-            Self::Update(wanted) => {
-                let update = |endpoint: &WebhookEndpoint| wanted.limits.of(endpoint);
-                output.one(&EndpointView::from(&wanted.one.change(console, update).await?))
-            }
+            Self::Update(wanted) => update::update(console, &wanted, output).await,
             Self::Disable(one) => {
                 let now = console.store.now();
                 let disable =
@@ -192,10 +164,8 @@ impl Verb {
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;
     let url = EndpointUrl::parse(&wanted.url, &console.trusted)?;
-    let api_key = ReceiverKey::parse(&wanted.api_key)
-        .map_err(|reason| Refusal::Unfit { what: "The customer's API key is invalid", reason })?;
-    let filter = EventFilter::parse(wanted.events.iter().map(String::as_str))
-        .map_err(|reason| Refusal::Unfit { what: "The event is invalid", reason })?;
+    let api_key = receiver_key(&wanted.api_key)?;
+    let filter = filter(&wanted.events)?;
     let caps = EndpointCaps { concurrency: wanted.max_concurrency, per_second: wanted.max_per_second };
     bearable(caps, wanted.slots)?;
     let workspace_id = console.workspace(wanted.within.workspace).await?.id;
@@ -219,6 +189,16 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     output.remark("Save the signing secret now: it is not shown again.")
 }
 
+fn receiver_key(text: &str) -> Result<ReceiverKey, Refusal> {
+    ReceiverKey::parse(text)
+        .map_err(|reason| Refusal::Unfit { what: "The customer's API key is invalid", reason })
+}
+
+fn filter(events: &[String]) -> Result<EventFilter, Refusal> {
+    EventFilter::parse(events.iter().map(String::as_str))
+        .map_err(|reason| Refusal::Unfit { what: "The event is invalid", reason })
+}
+
 /// Checks that this number of slots can keep these caps.
 fn bearable(caps: EndpointCaps, slots: u8) -> Result<(), Refusal> {
     let named = [("--max-concurrency", caps.concurrency), ("--max-per-second", caps.per_second)];
@@ -228,25 +208,6 @@ fn bearable(caps: EndpointCaps, slots: u8) -> Result<(), Refusal> {
         }
     }
     Ok(())
-}
-
-impl Limits {
-    /// The endpoint with these limits. `None` if it already has them.
-    fn of(&self, endpoint: &WebhookEndpoint) -> Result<Option<WebhookEndpoint>, Refusal> {
-        let EndpointCaps { concurrency, per_second } = endpoint.caps;
-        let caps = EndpointCaps {
-            concurrency: self.max_concurrency.map_or(concurrency, |NewCap(cap)| cap),
-            per_second: self.max_per_second.map_or(per_second, |NewCap(cap)| cap),
-        };
-        let (has, slots) = (endpoint.slots, self.slots.unwrap_or(endpoint.slots));
-        if slots < has {
-            return Err(Refusal::FewerSlots { has, wanted: slots });
-        }
-        bearable(caps, slots)?;
-        let changed = (caps, slots) != (endpoint.caps, has);
-        let version = endpoint.version + 1;
-        Ok(changed.then(|| WebhookEndpoint { caps, slots, version, ..endpoint.clone() }))
-    }
 }
 
 fn fresh_secret(console: &Console) -> SigningSecret {

@@ -1,13 +1,14 @@
 //! Jobs that operators ask for.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use domain::webhook::job::{Job, JobState};
-use domain::{AttemptError, DeliveryState, JobKind};
+use domain::{AttemptError, DeliveryState, EndpointUrl, JobKind, TrustedReceivers};
 use harness::{Death, TestClock};
 
-use crate::reactions::Reaction;
-use crate::world::{DAY, World, event, secs};
+use crate::reactions::{Posted, Reaction};
+use crate::world::{DAY, World, event, secs, slot};
 
 fn numbers(range: std::ops::Range<u64>) -> Vec<u64> {
     range.collect()
@@ -346,4 +347,25 @@ async fn a_job_finishes_although_a_delivery_kills_its_process() {
         assert_eq!(world.state(number).await, DeliveryState::Delivered);
         assert!(world.receivers.count_of(event(number).id) >= 2);
     }
+}
+
+#[tokio::test]
+async fn a_new_url_gets_all_waiting_deliveries_at_once_without_the_record_of_the_old_url() {
+    let world = World::empty().await;
+    world.receivers.always_silent();
+    world.tell(&numbers(0..5)).await;
+    world.visit().await;
+    let dead = world.store().endpoint_pace(slot()).await.unwrap();
+    assert!(dead.open_until.is_some() && dead.failing.is_some(), "{dead:?}");
+    world.receivers.always_answer(200);
+    let url = EndpointUrl::parse("https://new.example.com/", &TrustedReceivers::none()).unwrap();
+    world.change_endpoint(|endpoint| endpoint.url = url).await;
+    world.ask(JobKind::Enable).await;
+    world.visit().await;
+    let (old, new) = (&world.receivers.posts()[..5], &world.receivers.posts()[5..]);
+    assert!(new.len() == 5 && new.iter().all(|post| post.url == "https://new.example.com/"), "{new:?}");
+    let events = |posts: &[Posted]| posts.iter().map(Posted::event).collect::<BTreeSet<_>>();
+    assert_eq!(events(old), events(new));
+    let pace = world.store().endpoint_pace(slot()).await.unwrap();
+    assert_eq!((pace.silences, pace.openings, pace.open_until, pace.failing), (0, 0, None, None));
 }

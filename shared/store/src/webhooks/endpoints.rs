@@ -1,6 +1,6 @@
 //! Webhook endpoints. Relay and delivery always use strongly consistent reads, never memory.
 
-use domain::webhook::DisabledReason;
+use domain::webhook::{DisabledReason, ReceiverKey};
 use domain::{
     EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, Slot, Timestamp,
     WebhookEndpoint, Workspace, WorkspaceId,
@@ -8,10 +8,11 @@ use domain::{
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, key, n, row};
-use crate::dynamodb::write::{Transacted, Write};
+use crate::dynamodb::item::{Item, key, n, row, s};
+use crate::dynamodb::versions::replace_write;
+use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, is_written_by};
 use crate::settings::workspaces::bump_version;
-use crate::webhooks::secrets::secrets_row;
+use crate::webhooks::secrets::{new_api_key, secrets_row};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -52,6 +53,28 @@ impl Store {
     /// one. One round trip.
     pub async fn replace_endpoint(&self, next: &WebhookEndpoint) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, endpoint_row(next)?, next.version - 1).await
+    }
+
+    /// Replaces an endpoint by its next version, and the customer's API key if there is a new one, both or
+    /// neither: no key stays with the URL of another. The signing secrets stay. Returns `false` if the
+    /// previous version is not the current one. One round trip.
+    pub async fn update_endpoint(
+        &self,
+        next: &WebhookEndpoint,
+        new_key: Option<&ReceiverKey>,
+    ) -> Result<bool, StoreError> {
+        let Some(new_key) = new_key else { return self.replace_endpoint(next).await };
+        let request = self.ids.next().to_string();
+        let mut row = endpoint_row(next)?;
+        row.insert(LAST_REQUEST.to_owned(), s(&request));
+        let endpoint = replace_write(Table::Workspaces, row, next.version - 1);
+        let writes = vec![endpoint, new_api_key(next.workspace_id, next.id, new_key)];
+        Ok(match self.transact(writes).await? {
+            Transacted::Done => true,
+            Transacted::Refused(refusals) => refusals
+                .iter()
+                .any(|refusal| refusal.found.as_ref().is_some_and(|found| is_written_by(found, &request))),
+        })
     }
 
     /// Deletes an endpoint and its secrets. Returns `false` if the endpoint has changed since it was read. A

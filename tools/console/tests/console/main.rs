@@ -19,6 +19,7 @@ mod page;
 mod teams;
 mod templates;
 mod users;
+mod webhook_update;
 mod webhooks;
 mod workspaces;
 
