@@ -22,6 +22,7 @@ pub struct MediaDigest(String);
 impl MediaDigest {
     // 32 bytes have 43 Base64 digits and one padding character. The last digit carries only four bits.
     const PATTERN: &'static str = "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$";
+    const FORM: &'static str = "the Base64 of the SHA-256 of the file (44 characters)";
     const LAST_DIGITS: &'static [u8] = b"AEIMQUYcgkosw048";
 
     /// Parses the canonical Base64 (RFC 4648, section 4) of 32 bytes.
@@ -34,7 +35,8 @@ impl MediaDigest {
             }
             _ => false,
         };
-        if fits { Ok(Self(text.to_owned())) } else { Err(Unfit::Shape { pattern: Self::PATTERN }) }
+        let shape = Unfit::Shape { pattern: Self::PATTERN, form: Self::FORM };
+        if fits { Ok(Self(text.to_owned())) } else { Err(shape) }
     }
 
     /// The Base64 text of the digest.

@@ -20,6 +20,8 @@ pub enum Unfit {
     Shape {
         /// The regular expression that a valid value matches.
         pattern: &'static str,
+        /// The same in words, after "should be".
+        form: &'static str,
     },
     /// The value is not one of a fixed set.
     NotOneOf {
@@ -41,7 +43,7 @@ impl fmt::Display for Unfit {
         match self {
             Self::TooShort { min } => write!(f, "should have at least {min} characters"),
             Self::TooLong { max } => write!(f, "should have at most {max} characters"),
-            Self::Shape { pattern } => write!(f, "should match {pattern}"),
+            Self::Shape { form, .. } => write!(f, "should be {form}"),
             Self::NotOneOf { expected } => write!(f, "should be one of {}", expected.join(", ")),
             Self::NotAUuid => f.write_str("should be a UUID"),
             Self::Value { reason } => f.write_str(reason),
@@ -113,12 +115,13 @@ impl Email {
     /// The greatest number of characters (RFC 5321's path without its brackets).
     pub const MAX: usize = 254;
     const PATTERN: &'static str = r"^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$";
+    const FORM: &'static str = "an e-mail address, such as jo@example.com";
 
     /// Parses an address: one `@`, at least one character before it, a domain with a dot after it, and no
     /// white space.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         within(text, 1, Self::MAX)?;
-        let shape = Unfit::Shape { pattern: Self::PATTERN };
+        let shape = Unfit::Shape { pattern: Self::PATTERN, form: Self::FORM };
         let (local, domain) = text.split_once('@').ok_or(shape.clone())?;
         let dotted = domain.contains('.') && domain.split('.').all(|label| !label.is_empty());
         let plain = !text.chars().any(|c| c.is_whitespace() || c.is_control()) && !domain.contains('@');
@@ -138,6 +141,7 @@ impl Email {
 
 impl Cellphone {
     const PATTERN: &'static str = r"^\+[1-9][0-9]{7,14}$";
+    const FORM: &'static str = "a phone number in E.164 format, such as +34600111222";
 
     /// Parses an E.164 number. It does not check the number against its numbering plan.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
@@ -145,7 +149,8 @@ impl Cellphone {
         let fits = (8..=15).contains(&digits.len())
             && digits.bytes().all(|b| b.is_ascii_digit())
             && !digits.starts_with('0');
-        if fits { Ok(Self(text.to_owned())) } else { Err(Unfit::Shape { pattern: Self::PATTERN }) }
+        let shape = Unfit::Shape { pattern: Self::PATTERN, form: Self::FORM };
+        if fits { Ok(Self(text.to_owned())) } else { Err(shape) }
     }
 
     /// The digits after the `+`.

@@ -130,9 +130,9 @@ impl Rejection {
                     format!("The text should have at most {max} characters"),
                     json!({"max_length": max}),
                 ),
-                Unfit::Shape { pattern } => (
+                Unfit::Shape { pattern, form } => (
                     "string_pattern_mismatch",
-                    format!("The text should match {pattern}"),
+                    format!("The text should be {form}"),
                     json!({"pattern": pattern}),
                 ),
                 Unfit::NotOneOf { expected } => (

@@ -13,6 +13,7 @@ use crate::request::ApiRequest;
 const HEADER: &str = "idempotency-key";
 const MAX: usize = 255;
 const PATTERN: &str = "^[ -~]+$";
+const FORM: &str = "printable ASCII characters";
 
 /// The key of a request and the fingerprint of its body. An invalid key becomes a failure of the form.
 pub(crate) fn read(request: &ApiRequest, form: &mut Form, route: &'static str) -> Option<IdempotencyKey> {
@@ -21,7 +22,7 @@ pub(crate) fn read(request: &ApiRequest, form: &mut Form, route: &'static str) -
     let key = Node::root("header", Some(&sent)).field("Idempotency-Key").text(form, |text| {
         domain::text::within(text, 1, MAX)?;
         let printable = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-        if printable { Ok(text.to_owned()) } else { Err(Unfit::Shape { pattern: PATTERN }) }
+        if printable { Ok(text.to_owned()) } else { Err(Unfit::Shape { pattern: PATTERN, form: FORM }) }
     })?;
     Some(IdempotencyKey {
         route,

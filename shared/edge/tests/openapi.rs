@@ -188,7 +188,7 @@ fn the_types_of_validation_failures_match_those_of_the_form() {
         Rejection::Refused(""),
         Rejection::Unfit(Unfit::TooShort { min: 1 }),
         Rejection::Unfit(Unfit::TooLong { max: 1 }),
-        Rejection::Unfit(Unfit::Shape { pattern: "" }),
+        Rejection::Unfit(Unfit::Shape { pattern: "", form: "" }),
         Rejection::Unfit(Unfit::NotOneOf { expected: &[] }),
         Rejection::Unfit(Unfit::NotAUuid),
     ];

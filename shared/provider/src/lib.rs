@@ -2,11 +2,12 @@
 //!
 //! A send must never be repeated blindly, because the recipient could get the message twice. This crate
 //! therefore maps each ending of a call to one of six meanings ([`Meaning`]). The senders only act on the
-//! meaning.
+//! meaning. [`in_words`] explains the code of a failure to people.
 
 mod body;
 mod client;
 mod meaning;
+mod words;
 
 use std::future::Future;
 
@@ -16,6 +17,7 @@ use domain::{Cellphone, ChannelId, LineThrottle, Secret};
 pub use body::Outgoing;
 pub use client::Client;
 pub use meaning::{CallOutcome, Meaning, meaning};
+pub use words::in_words;
 
 /// One call: a message, or a part of one.
 #[derive(Clone, Copy, Debug)]

@@ -35,11 +35,11 @@ pub enum Meaning {
 }
 
 /// Graph codes that throttle the app, the account or the number, whatever the HTTP status.
-const THROTTLES: &[u32] = &[4, 80_007, 130_429];
+pub(crate) const THROTTLES: &[u32] = &[4, 80_007, 130_429];
 /// The Graph code for too many messages from one number to the same recipient.
-const RECIPIENT_THROTTLES: u32 = 131_056;
+pub(crate) const RECIPIENT_THROTTLES: u32 = 131_056;
 /// Graph codes of a 5xx which say that the message was not accepted.
-const NOT_TAKEN: &[u32] = &[1, 2, 131_000, 131_016];
+pub(crate) const NOT_TAKEN: &[u32] = &[1, 2, 131_000, 131_016];
 
 /// The meaning of an ending.
 pub fn meaning(outcome: CallOutcome) -> Meaning {

@@ -1,13 +1,16 @@
 //! Arguments that several verbs take.
 
 use clap::Args;
-use domain::{DeliveryId, Email, Timestamp, Unfit, UserId, UserRef, WorkspaceId};
+use domain::{DeliveryId, Email, UserId, UserRef, WorkspaceId};
+
+/// The environment variable with the workspace of the verbs that are not given one.
+pub(crate) const WORKSPACE: &str = "CONSOLE_WORKSPACE";
 
 /// The workspace of a verb.
 #[derive(Args)]
 pub(crate) struct InWorkspace {
     /// The workspace's id.
-    #[arg(long = "workspace", value_name = "ID", value_parser = WorkspaceId::parse)]
+    #[arg(long = "workspace", value_name = "ID", env = WORKSPACE, value_parser = WorkspaceId::parse)]
     pub(crate) workspace: WorkspaceId,
 }
 
@@ -18,13 +21,6 @@ pub(crate) fn user_ref(text: &str) -> Result<UserRef, String> {
         (_, Ok(email)) => Ok(UserRef::Email(email)),
         _ => Err("should be a user's id or e-mail address".to_owned()),
     }
-}
-
-/// Parses a time: a date-time with its offset, or a day, which begins at midnight UTC.
-pub(crate) fn moment(text: &str) -> Result<Timestamp, Unfit> {
-    Timestamp::parse(text)
-        .or_else(|| Timestamp::parse(&format!("{text}T00:00:00Z")))
-        .ok_or(Unfit::Value { reason: "should be a day (2027-01-31) or a date-time (2027-01-31T12:00:00Z)" })
 }
 
 /// Parses a delivery's id as `delivery list` prints it.

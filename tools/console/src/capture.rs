@@ -13,7 +13,7 @@ use futures::try_join;
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
-use crate::output::{Output, Shown, or_dash, stacked};
+use crate::output::{Output, Shown, or_dash, stacked, yes_or_no};
 use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
@@ -372,10 +372,9 @@ impl Shown for CaptureView {
     ];
 
     fn cells(&self) -> Vec<String> {
-        let yes_or_dash = |yes| if yes { "yes" } else { "-" }.to_owned();
-        let cap = |cap: Option<u32>| cap.map_or("none".to_owned(), |cap| cap.to_string());
+        let cap = |cap: Option<u32>| or_dash(&cap.map(|cap| cap.to_string()));
         vec![
-            yes_or_dash(self.enabled),
+            yes_or_no(self.enabled),
             self.capture_key.clone(),
             stacked(self.origins.clone()),
             or_dash(&self.brand_id),
@@ -383,7 +382,7 @@ impl Shown for CaptureView {
             self.threshold.to_string(),
             cap(self.daily_cap),
             cap(self.phone_cap),
-            yes_or_dash(self.has_secret),
+            yes_or_no(self.has_secret),
             stacked(self.unreachable_brands.clone()),
             self.created_at.clone(),
             self.updated_at.clone(),

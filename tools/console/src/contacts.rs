@@ -3,6 +3,7 @@
 mod chains;
 mod columns;
 mod export;
+mod file;
 mod import;
 
 use std::path::PathBuf;
@@ -12,7 +13,9 @@ use clap::Subcommand;
 use crate::arguments::InWorkspace;
 use crate::output::Output;
 use crate::{Console, Refusal};
-use export::Formulas;
+use columns::Formulas;
+use file::Source;
+use import::Effect;
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -26,8 +29,19 @@ pub(crate) enum Verb {
     Import {
         #[command(flatten)]
         within: InWorkspace,
-        /// The CSV file.
+        /// The CSV file, with commas, semicolons or tabs between its cells; `-` is standard input.
         file: PathBuf,
+        /// Validate every row against the workspace as it is, and write nothing. The report is that of the import.
+        #[arg(long)]
+        dry_run: bool,
+        /// Write the rows that are refused to this CSV file, with the reason in a first column, which an import ignores: mend
+        /// the rows and import the file.
+        #[arg(long, value_name = "FILE")]
+        rejects: Option<PathBuf>,
+        /// Take every text as it is, from a file that `contacts export --raw` wrote. Without this flag, an apostrophe before
+        /// a text that a spreadsheet would execute is removed.
+        #[arg(long)]
+        raw: bool,
     },
     /// Write all contacts as CSV, newest first, with the columns that import reads; with --json, as a JSON array.
     Export {
@@ -46,9 +60,12 @@ pub(crate) enum Verb {
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         match self {
-            Self::Import { within, file } => {
+            Self::Import { within, file, dry_run, rejects, raw } => {
                 let workspace = console.workspace(within.workspace).await?;
-                import::run(console, workspace.id, &file, output).await
+                let formulas = if raw { Formulas::Kept } else { Formulas::Neutralised };
+                let source = Source { file: &file, formulas };
+                let effect = if dry_run { Effect::Validate } else { Effect::Write };
+                import::run(console, workspace.id, source, effect, rejects.as_deref(), output).await
             }
             Self::Export { within, output: file, raw } => {
                 let workspace = console.workspace(within.workspace).await?;

@@ -13,8 +13,9 @@ use futures::{StreamExt, TryStreamExt};
 use serde::Serialize;
 use store::{DeliveryFilter, HomeKey};
 
-use crate::arguments::{InWorkspace, delivery_id, moment};
+use crate::arguments::{InWorkspace, delivery_id};
 use crate::jobs::{Waiting, Wanted};
+use crate::moment::{Moment, to_repeat};
 use crate::output::{Output, Shown, or_dash, stacked};
 use crate::{Console, Refusal};
 
@@ -65,12 +66,12 @@ pub(crate) struct Replay {
     /// The endpoint's id. It must be enabled.
     #[arg(long, value_name = "ID", value_parser = EndpointId::parse)]
     endpoint: EndpointId,
-    /// The start of the range, at most 14 days ago.
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
-    since: Timestamp,
+    /// The start of the range, at most 14 days ago; 2h means two hours ago.
+    #[arg(long, value_name = "MOMENT", value_parser = Moment::parse)]
+    since: Moment,
     /// The end of the range, exclusive [default: now].
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
-    until: Option<Timestamp>,
+    #[arg(long, value_name = "MOMENT", value_parser = Moment::parse)]
+    until: Option<Moment>,
     #[command(flatten)]
     waiting: Waiting,
 }
@@ -85,12 +86,13 @@ pub(crate) struct List {
     /// Only deliveries in this state.
     #[arg(long, value_parser = PossibleValuesParser::new(DeliveryState::NAMES))]
     state: Option<String>,
-    /// Only deliveries of events from this time on: a day (2027-01-31) or a date-time (2027-01-31T12:00:00Z).
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
-    since: Option<Timestamp>,
+    /// Only deliveries of events from this time on: a day (2027-01-31), a date-time (2027-01-31T12:00:00Z) or a time ago
+    /// (30m, 2h, 7d).
+    #[arg(long, value_name = "MOMENT", value_parser = Moment::parse)]
+    since: Option<Moment>,
     /// Only deliveries of events before this time.
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
-    until: Option<Timestamp>,
+    #[arg(long, value_name = "MOMENT", value_parser = Moment::parse)]
+    until: Option<Moment>,
     /// The maximum number of deliveries to list, the newest first [default: all].
     #[arg(long)]
     limit: Option<usize>,
@@ -168,7 +170,7 @@ impl List {
         state: Option<DeliveryState>,
         after: Option<(HomeKey, EndpointId)>,
     ) -> Result<Vec<(Delivery, DeliveryView)>, Refusal> {
-        let endpoint = endpoint.as_ref();
+        let (endpoint, now) = (endpoint.as_ref(), console.store.now());
         let states = match state {
             None => vec![],
             Some(state) => match states_shown_as(state, *slot, endpoint) {
@@ -177,8 +179,8 @@ impl List {
             },
         };
         let filter = DeliveryFilter {
-            since: self.since.unwrap_or(Timestamp::from_millis(0)),
-            until: self.until.unwrap_or(Timestamp::from_millis(i64::MAX)),
+            since: self.since.map_or(Timestamp::from_millis(0), |since| since.ago(now)),
+            until: self.until.map_or(Timestamp::from_millis(i64::MAX), |until| until.ago(now)),
             states: &states,
         };
         // Of the deliveries of one event, the one to the endpoint with the greatest id is listed first.
@@ -287,7 +289,12 @@ impl Replay {
     async fn run(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let endpoint = console.endpoint_to_call(workspace, self.endpoint).await?;
-        let wanted = Wanted::replay(&endpoint, self.since, self.until, console.store.now())?;
+        let now = console.store.now();
+        let until = self.until.map(|until| until.ago(now));
+        let wanted = Wanted::replay(&endpoint, self.since.ago(now), until, now)?;
+        if let Some(remark) = to_repeat(&[("--since", Some(self.since)), ("--until", self.until)], now) {
+            output.remark(&remark)?;
+        }
         wanted.ask(console).await?.show(console, &self.waiting, output).await
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use store::{Failure, FailureBucket};
 
 use crate::jobs::FIRST_DUE;
-use crate::output::{Output, Shown, or_dash};
+use crate::output::{Output, Shown, or_dash, yes_or_no};
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -151,11 +151,10 @@ impl Shown for ObjectView {
     const HEADINGS: &'static [&'static str] = &["written", "records", "relayed", "reason", "object"];
 
     fn cells(&self) -> Vec<String> {
-        let relayed = if self.relayed { "yes" } else { "no" };
         vec![
             self.at.clone(),
             self.records.to_string(),
-            relayed.to_owned(),
+            yes_or_no(self.relayed),
             or_dash(&self.reason),
             self.object.clone(),
         ]

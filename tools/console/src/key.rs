@@ -2,11 +2,12 @@
 
 use clap::{Args, Subcommand};
 use domain::access::api_key::{Grant, RateLimit};
-use domain::{ApiKey, ApiKeyToken, KeyId, Scope, Scopes, Timestamp};
+use domain::{ApiKey, ApiKeyToken, KeyId, Scope, Scopes};
 use serde::Serialize;
 use store::Revoked;
 
-use crate::arguments::{InWorkspace, moment};
+use crate::arguments::InWorkspace;
+use crate::moment::Moment;
 use crate::output::{Output, Shown, or_dash};
 use crate::{Console, Refusal};
 
@@ -36,9 +37,9 @@ pub(crate) struct Create {
     /// A scope of the key; repeat for several; `*` allows everything.
     #[arg(long, required = true, value_parser = clap::builder::PossibleValuesParser::new(Scope::NAMES))]
     scope: Vec<String>,
-    /// When the key expires: a day (2027-01-31) or a date-time (2027-01-31T12:00:00Z).
-    #[arg(long, value_name = "MOMENT", value_parser = moment)]
-    expires: Option<Timestamp>,
+    /// When the key expires: a day (2027-01-31), a date-time (2027-01-31T12:00:00Z) or a time from now (12h, 90d).
+    #[arg(long, value_name = "MOMENT", value_parser = Moment::parse)]
+    expires: Option<Moment>,
     /// The rate limit in requests per second.
     #[arg(long, default_value_t = RateLimit::DEFAULT.per_second)]
     rate: u32,
@@ -68,7 +69,7 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     let grant = Grant {
         scopes: Scopes::parse(wanted.scope.iter().map(String::as_str)).map_err(unfit)?,
         rate: RateLimit::new(wanted.rate, wanted.burst).map_err(unfit)?,
-        expires_at: wanted.expires,
+        expires_at: wanted.expires.map(|expires| expires.ahead(store.now())),
     };
     let id = KeyId::generate(store.ids());
     let key = ApiKey::new(id, workspace.id, &wanted.name, grant, store.now()).map_err(unfit)?;

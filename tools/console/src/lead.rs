@@ -11,6 +11,7 @@ use store::{LeadPage, Store};
 use crate::arguments::InWorkspace;
 use crate::message::ProgressView;
 use crate::output::{Output, Shown, or_dash, stacked};
+use crate::unsent::ErrorView;
 use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
@@ -139,7 +140,8 @@ async fn retry(console: &Console, one: &OneLead, may_send_twice: bool) -> Result
 struct LeadView {
     request_id: String,
     state: &'static str,
-    error: Option<String>,
+    #[serde(flatten)]
+    error: ErrorView,
     cellphone: String,
     brand_id: String,
     created_at: String,
@@ -151,7 +153,7 @@ impl From<&Lead> for LeadView {
         Self {
             request_id: lead.id.to_string(),
             state: lead.state.as_str(),
-            error: lead.error.as_ref().map(|error| error.as_str().to_owned()),
+            error: ErrorView::of(lead.error.as_ref()),
             cellphone: lead.cellphone.as_str().to_owned(),
             brand_id: lead.brand.as_str().to_owned(),
             created_at: lead.created_at.to_string(),
@@ -162,17 +164,17 @@ impl From<&Lead> for LeadView {
 
 impl Shown for LeadView {
     const HEADINGS: &'static [&'static str] =
-        &["lead", "state", "error", "number", "brand", "created", "updated"];
+        &["lead", "state", "number", "brand", "created", "updated", "error"];
 
     fn cells(&self) -> Vec<String> {
         vec![
             self.request_id.clone(),
             self.state.to_owned(),
-            or_dash(&self.error),
             self.cellphone.clone(),
             self.brand_id.clone(),
             self.created_at.clone(),
             self.updated_at.clone(),
+            or_dash(&self.error.cell()),
         ]
     }
 }
@@ -242,11 +244,11 @@ impl Shown for LeadDetails {
     const HEADINGS: &'static [&'static str] = &[
         "lead",
         "state",
-        "error",
         "number",
         "brand",
         "created",
         "updated",
+        "error",
         "name",
         "page",
         "campaign",

@@ -6,13 +6,15 @@
 //!
 //! Each noun has one file. A verb reads its arguments, applies the rules of `domain`, calls `store`, and shows the
 //! result: one JSON value on standard output with `--json`, otherwise a table for people. Exit status 0 means
-//! success, 1 a refusal (one sentence on standard error), and 2 an invalid command line.
+//! success, 1 a refusal (one sentence on standard error, or one JSON value), and 2 an invalid command line.
 
 mod arguments;
 mod attribute;
 mod beside;
 mod brand;
 mod capture;
+mod colour;
+mod completions;
 mod connect;
 mod console;
 mod contacts;
@@ -20,17 +22,22 @@ mod conversation;
 mod cursor_key;
 mod delivery;
 mod events;
+mod failure;
+mod irreversible;
 mod jobs;
 mod key;
 mod lead;
 mod line;
 mod message;
+mod moment;
 mod onboarding;
 mod opt_out;
 mod output;
+mod progress;
 mod refusal;
 mod team;
 mod template;
+mod unsent;
 mod user;
 mod webhook;
 mod workspace;
@@ -38,7 +45,7 @@ mod workspace;
 use std::ffi::OsString;
 use std::io::Write;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use beside::{Beside, KnownStack};
 pub use connect::to_stack;
@@ -46,12 +53,17 @@ pub use console::Console;
 pub use output::Terminal;
 pub use refusal::Refusal;
 
+use completions::Completions;
 use console::TRIES;
+use failure::Failure;
 use output::Output;
+
+/// The version and the git revision of the checkout from which the console was built.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("CONSOLE_REVISION"), ")");
 
 /// Operate the workspaces of the messaging service: keys, users, contacts, lines, templates, leads, webhooks.
 #[derive(Parser)]
-#[command(name = "console", version, max_term_width = 110)]
+#[command(name = "console", version = VERSION, max_term_width = 110)]
 struct Cli {
     /// Print one JSON value instead of tables.
     #[arg(long, global = true)]
@@ -59,8 +71,19 @@ struct Cli {
     /// The CloudFormation stack [default: the environment variable STACK].
     #[arg(long, global = true)]
     stack: Option<String>,
+    /// When tables have colours. `auto`: at a terminal, unless NO_COLOR is set.
+    #[arg(long, global = true, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    color: ColorChoice,
     #[command(subcommand)]
-    noun: Noun,
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    #[command(flatten)]
+    Noun(Noun),
+    /// Print the completion script of a shell, which needs no stack. bash: `source <(console completions bash)`.
+    Completions(Completions),
 }
 
 #[derive(Subcommand)]
@@ -126,7 +149,7 @@ enum Noun {
 
 /// The nouns, verbs and arguments, as `docs/console.md` lists them.
 pub fn command() -> clap::Command {
-    let mut command = Cli::command();
+    let mut command = irreversible::with_flags(Cli::command());
     command.build();
     command
 }
@@ -137,31 +160,57 @@ pub async fn run(
     connect: impl AsyncFnOnce(Option<String>) -> Result<Console, Refusal>,
     terminal: &mut Terminal,
 ) -> u8 {
-    let cli = match Cli::try_parse_from(command_line) {
-        Ok(cli) => cli,
-        Err(usage) => return explain(&usage, terminal),
+    let line: Vec<OsString> = command_line.into_iter().collect();
+    let (cli, matches) = match parse(&line) {
+        Ok(parsed) => parsed,
+        Err(usage) => return explain(&usage, &line, terminal),
     };
-    let mut output = Output::new(cli.json, terminal);
-    let done = match connect(cli.stack).await {
-        // The future is boxed. Otherwise the compiler would build one very deep type from the states of all verbs.
-        Ok(console) => Box::pin(console.carry_out(cli.noun, &mut output)).await,
-        Err(refusal) => Err(refusal),
-    };
-    match done {
-        Ok(()) => 0,
+    let is_json = cli.json;
+    match execute(cli, &matches, connect, terminal).await {
+        Ok(()) => return 0,
+        Err(refusal) if is_json => Failure::from(&refusal).write(terminal),
         Err(refusal) => {
             // If standard error is closed, the sentence cannot be reported elsewhere.
             let _ = writeln!(terminal.err, "{refusal}");
-            1
         }
     }
+    1
+}
+
+fn parse(line: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
+    let mut command = template::without_default_workspace(command(), line);
+    let matches = command.try_get_matches_from_mut(line)?;
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    Ok((cli, matches))
 }
 
 /// Prints requested help on standard output (success) and a usage error on standard error.
-fn explain(usage: &clap::Error, terminal: &mut Terminal) -> u8 {
-    let to = if usage.use_stderr() { &mut terminal.err } else { &mut terminal.out };
-    let _ = write!(to, "{usage}");
+fn explain(usage: &clap::Error, line: &[OsString], terminal: &mut Terminal) -> u8 {
+    if usage.use_stderr() && failure::asks_for_json(line) {
+        Failure::from(usage).write(terminal);
+    } else {
+        let to = if usage.use_stderr() { &mut terminal.err } else { &mut terminal.out };
+        let _ = write!(to, "{usage}");
+    }
     u8::try_from(usage.exit_code()).unwrap_or(2)
+}
+
+async fn execute(
+    cli: Cli,
+    matches: &ArgMatches,
+    connect: impl AsyncFnOnce(Option<String>) -> Result<Console, Refusal>,
+    terminal: &mut Terminal,
+) -> Result<(), Refusal> {
+    irreversible::confirm(matches, terminal)?;
+    let mut output = Output::new(cli.json, cli.color, terminal);
+    match cli.what {
+        What::Completions(completions) => completions.write(command(), &mut output),
+        What::Noun(noun) => {
+            let console = connect(cli.stack).await?;
+            // The future is boxed. Otherwise the compiler would build one very deep type from the states of all verbs.
+            Box::pin(console.carry_out(noun, &mut output)).await
+        }
+    }
 }
 
 impl Console {

@@ -7,7 +7,7 @@ use domain::{BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Workspa
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
-use crate::output::{Output, Shown};
+use crate::output::{Output, Shown, yes_or_no};
 use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
@@ -170,7 +170,7 @@ impl Shown for LineView {
             self.provider_channel_id.clone(),
             self.brand_id.clone(),
             self.business_account_id.clone(),
-            if self.is_default { "yes" } else { "-" }.to_owned(),
+            yes_or_no(self.is_default),
             self.created_at.clone(),
         ]
     }

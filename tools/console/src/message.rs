@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::conversation::OneConversation;
 use crate::output::{Output, Shown, or_dash, stacked};
+use crate::unsent::ErrorView;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -62,7 +63,8 @@ struct PartView {
     index: usize,
     status: &'static str,
     provider_message_id: Option<String>,
-    error: Option<String>,
+    #[serde(flatten)]
+    error: ErrorView,
 }
 
 /// The progress of the first part that is not final.
@@ -111,7 +113,7 @@ impl From<&Part> for PartView {
             index: part.index,
             status: part.status.as_str(),
             provider_message_id: part.provider_message_id.clone(),
-            error: part.error.as_ref().map(|error| error.as_str().to_owned()),
+            error: ErrorView::of(part.error.as_ref()),
         }
     }
 }
@@ -171,7 +173,7 @@ impl Shown for MessageView {
 
 impl PartView {
     fn line(&self) -> String {
-        let end = self.error.as_ref().or(self.provider_message_id.as_ref());
+        let end = self.error.cell().or_else(|| self.provider_message_id.clone());
         let end = end.map(|end| format!(" {end}")).unwrap_or_default();
         format!("{} #{} {}{end}", self.recipient, self.index, self.status)
     }

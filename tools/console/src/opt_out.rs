@@ -6,7 +6,7 @@ use serde::Serialize;
 use store::OptOut;
 
 use crate::arguments::InWorkspace;
-use crate::output::{Output, Shown};
+use crate::output::{Output, Shown, yes_or_no};
 use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
@@ -98,6 +98,6 @@ impl Shown for RemovedView {
     const HEADINGS: &'static [&'static str] = &["number", "removed"];
 
     fn cells(&self) -> Vec<String> {
-        vec![self.cellphone.clone(), if self.removed { "yes" } else { "no" }.to_owned()]
+        vec![self.cellphone.clone(), yes_or_no(self.removed)]
     }
 }

@@ -3,10 +3,12 @@
 use std::io::{IsTerminal, Read, Write};
 use std::path::Path;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use clap::ColorChoice;
 use serde::Serialize;
 
 use crate::Refusal;
+use crate::colour;
+use crate::progress::Progress;
 
 /// The streams of a command. Standard input is for values that should not be among the arguments.
 pub struct Terminal {
@@ -16,8 +18,12 @@ pub struct Terminal {
     pub out: Box<dyn Write>,
     /// Standard error.
     pub err: Box<dyn Write>,
-    /// Whether standard error is a terminal, so that a progress bar is useful.
+    /// Whether standard error is a terminal, so that somebody sees the progress.
     pub is_watched: bool,
+    /// Whether a person can be asked: standard input and standard error are terminals.
+    pub has_person: bool,
+    /// Whether tables have colours with `--color auto`.
+    pub has_colours: bool,
 }
 
 impl Terminal {
@@ -29,7 +35,34 @@ impl Terminal {
             out: Box::new(std::io::stdout()),
             err: Box::new(std::io::stderr()),
             is_watched,
+            has_person: is_watched && std::io::stdin().is_terminal(),
+            has_colours: colour::automatic(std::io::stdout().is_terminal(), |name| std::env::var_os(name)),
         }
+    }
+
+    /// Asks the person at the terminal a question and reads a line. `None` if there is nobody to ask.
+    pub(crate) fn ask(&mut self, question: &str) -> Result<Option<String>, Refusal> {
+        if !self.has_person {
+            return Ok(None);
+        }
+        write!(self.err, "{question}").and_then(|()| self.err.flush()).map_err(Refusal::Output)?;
+        let (mut line, mut has_end) = (vec![], false);
+        // Bytes after the line belong to the command.
+        for byte in self.input.by_ref().bytes() {
+            match byte {
+                Ok(b'\n') => {
+                    has_end = true;
+                    break;
+                }
+                Ok(byte) => line.push(byte),
+                Err(_) => break,
+            }
+        }
+        if !has_end {
+            // The end of the input moves no cursor to the next line.
+            writeln!(self.err).map_err(Refusal::Output)?;
+        }
+        Ok(Some(String::from_utf8_lossy(&line).trim().to_owned()))
     }
 }
 
@@ -58,12 +91,18 @@ pub(crate) const fn joined<const N: usize>(
 /// The output in the requested format.
 pub(crate) struct Output<'a> {
     json: bool,
+    has_colours: bool,
     terminal: &'a mut Terminal,
 }
 
 impl<'a> Output<'a> {
-    pub(crate) fn new(json: bool, terminal: &'a mut Terminal) -> Self {
-        Self { json, terminal }
+    pub(crate) fn new(json: bool, colours: ColorChoice, terminal: &'a mut Terminal) -> Self {
+        let has_colours = match colours {
+            ColorChoice::Auto => terminal.has_colours,
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+        };
+        Self { json, has_colours, terminal }
     }
 
     /// Shows one value: in the table, one line per field.
@@ -73,7 +112,7 @@ impl<'a> Output<'a> {
         }
         let width = T::HEADINGS.iter().map(|heading| heading.chars().count()).max().unwrap_or(0);
         for (heading, cell) in T::HEADINGS.iter().zip(value.cells()) {
-            let cell = cell.replace('\n', &format!("\n{:width$}  ", ""));
+            let cell = self.painted(heading, &present(cell)).replace('\n', &format!("\n{:width$}  ", ""));
             self.line(&format!("{heading:width$}  {cell}"))?;
         }
         Ok(())
@@ -88,16 +127,25 @@ impl<'a> Output<'a> {
             return self.line("None.");
         }
         let headings = T::HEADINGS.iter().map(|heading| heading.to_uppercase()).collect();
-        let rows: Vec<Vec<String>> =
-            std::iter::once(headings).chain(values.iter().map(Shown::cells)).collect();
+        let cells = |value: &T| value.cells().into_iter().map(present).collect();
+        let rows: Vec<Vec<String>> = std::iter::once(headings).chain(values.iter().map(cells)).collect();
         let widths: Vec<usize> = (0..T::HEADINGS.len())
             .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
             .collect();
         for row in rows {
-            let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-            self.line(cells.collect::<Vec<_>>().join("  ").trim_end())?;
+            let cells = T::HEADINGS.iter().zip(row.iter().zip(&widths)).map(|(heading, (cell, width))| {
+                // The codes of a colour have no width.
+                let rest = width - cell.chars().count();
+                format!("{}{:rest$}", self.painted(heading, cell), "")
+            });
+            let line = cells.collect::<Vec<_>>().join("  ");
+            self.line(line.trim_end())?;
         }
         Ok(())
+    }
+
+    fn painted(&self, heading: &str, cell: &str) -> String {
+        if self.has_colours { colour::painted(heading, cell) } else { cell.to_owned() }
     }
 
     /// Shows a list of values, each converted to `T`.
@@ -107,12 +155,7 @@ impl<'a> Output<'a> {
 
     /// Writes a remark on standard error, for people only.
     pub(crate) fn remark(&mut self, sentence: &str) -> Result<(), Refusal> {
-        if self.json { Ok(()) } else { self.complain(sentence) }
-    }
-
-    /// Writes a problem on standard error, for people and programs.
-    pub(crate) fn complain(&mut self, sentence: &str) -> Result<(), Refusal> {
-        writeln!(self.terminal.err, "{sentence}").map_err(Refusal::Output)
+        if self.json { Ok(()) } else { writeln!(self.terminal.err, "{sentence}").map_err(Refusal::Output) }
     }
 
     /// Whether the command was started with `--json`.
@@ -122,12 +165,19 @@ impl<'a> Output<'a> {
 
     /// Reads the text of a file. `-` means standard input.
     pub(crate) fn read(&mut self, file: &Path) -> Result<String, Refusal> {
-        let text = if file == Path::new("-") {
-            std::io::read_to_string(&mut self.terminal.input)
-        } else {
-            std::fs::read_to_string(file)
+        let not_utf_8 =
+            |_| Refusal::File { path: file.display().to_string(), reason: "is not UTF-8".to_owned() };
+        String::from_utf8(self.read_bytes(file)?).map_err(not_utf_8)
+    }
+
+    /// Reads a file. `-` means standard input.
+    pub(crate) fn read_bytes(&mut self, file: &Path) -> Result<Vec<u8>, Refusal> {
+        let mut bytes = vec![];
+        let read = match file == Path::new("-") {
+            true => self.terminal.input.read_to_end(&mut bytes).map(|_| bytes),
+            false => std::fs::read(file),
         };
-        text.map_err(|error| Refusal::File { path: file.display().to_string(), reason: error.to_string() })
+        read.map_err(|error| Refusal::File { path: file.display().to_string(), reason: error.to_string() })
     }
 
     /// Standard output, for a CSV file or streamed JSON.
@@ -135,16 +185,10 @@ impl<'a> Output<'a> {
         &mut self.terminal.out
     }
 
-    /// A progress bar on standard error, if that is a terminal and `--json` is absent. Otherwise the bar is hidden.
-    pub(crate) fn progress(&self, of: usize) -> ProgressBar {
-        let target = if self.terminal.is_watched && !self.json {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} rows, {eta} left")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
-        ProgressBar::with_draw_target(Some(of as u64), target).with_style(style)
+    /// The progress of so many rows, on standard error, if that is a terminal and `--json` is absent.
+    pub(crate) fn progress(&mut self, of: usize) -> Progress<'_> {
+        let is_shown = self.terminal.is_watched && !self.json;
+        Progress::new(is_shown.then_some(&mut *self.terminal.err), of)
     }
 
     fn json<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refusal> {
@@ -157,9 +201,22 @@ impl<'a> Output<'a> {
     }
 }
 
+/// The cell of an absent value.
+const ABSENT: &str = "-";
+
+/// A cell that is never empty.
+fn present(cell: String) -> String {
+    if cell.is_empty() { ABSENT.to_owned() } else { cell }
+}
+
 /// The cell of an optional value.
 pub(crate) fn or_dash(value: &Option<String>) -> String {
-    value.clone().unwrap_or_else(|| "-".to_owned())
+    value.clone().unwrap_or_else(|| ABSENT.to_owned())
+}
+
+/// The cell of a choice.
+pub(crate) fn yes_or_no(choice: bool) -> String {
+    if choice { "yes" } else { "no" }.to_owned()
 }
 
 /// The cell of a list: one text per line.

@@ -226,6 +226,17 @@ pub enum Refusal {
         /// The total number.
         of: usize,
     },
+    /// The same for an import that only validates.
+    #[error("{failed} of {of} rows would not be imported.")]
+    RowsWouldFail {
+        /// The number of failures.
+        failed: usize,
+        /// The total number.
+        of: usize,
+    },
+    /// The person at the terminal did not confirm a command that cannot be undone.
+    #[error("Nothing was changed: the command was not confirmed. --yes confirms it.")]
+    NotConfirmed,
     /// Others changed the same item during all tries.
     #[error("Somebody else changed this at the same time; try again.")]
     Contended,

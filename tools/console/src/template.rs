@@ -1,13 +1,16 @@
 //! `console template ...`
 
-use clap::builder::PossibleValuesParser;
-use clap::{Args, Subcommand};
+use std::ffi::OsString;
+
+use clap::builder::{PossibleValuesParser, Resettable};
+use clap::{Args, Command, Subcommand};
 use domain::settings::template::{
     ContactField, NewTemplate, ParameterValue, Source, TemplateUnfit, Variable,
 };
 use domain::{BusinessAccountId, Provider, Template, TemplateId, TemplateScope, WorkspaceId};
 use serde::Serialize;
 
+use crate::arguments::WORKSPACE;
 use crate::output::{Output, Shown};
 use crate::{Console, Refusal, TRIES};
 
@@ -54,7 +57,7 @@ pub(crate) struct Create {
 #[group(id = "scope", required = true, multiple = false)]
 pub(crate) struct InScope {
     /// Templates of this workspace.
-    #[arg(long, value_name = "ID", value_parser = WorkspaceId::parse)]
+    #[arg(long, value_name = "ID", env = WORKSPACE, value_parser = WorkspaceId::parse)]
     workspace: Option<WorkspaceId>,
     /// Templates of the platform, which all workspaces may use.
     #[arg(long)]
@@ -110,6 +113,16 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
         return Err(Refusal::Contended);
     }
     output.one(&TemplateView::from(&template))
+}
+
+/// Without the workspace of the environment, if the command line says `--platform`. Otherwise clap would find both, which
+/// exclude each other.
+pub(crate) fn without_default_workspace(command: Command, line: &[OsString]) -> Command {
+    if !line.iter().any(|word| word == "--platform") {
+        return command;
+    }
+    let without = |verb: Command| verb.mut_args(|arg| arg.env(Resettable::Reset));
+    command.mut_subcommand("template", |noun| noun.mut_subcommands(without))
 }
 
 impl InScope {

@@ -14,8 +14,9 @@ use futures::future::try_join_all;
 use serde::Serialize;
 use store::{HomeKey, NewEvent};
 
-use crate::arguments::{InWorkspace, moment};
+use crate::arguments::InWorkspace;
 use crate::jobs::{AskedView, FIRST_DUE, JobView, Waiting, Wanted, cancel, wake};
+use crate::moment::{Moment, to_repeat};
 use crate::output::{Output, Shown, joined, or_dash, stacked};
 use crate::{Console, Refusal, TRIES};
 
@@ -74,9 +75,9 @@ pub(crate) enum Verb {
     Recover {
         #[command(flatten)]
         one: OneEndpoint,
-        /// Only deliveries of events from this time on, at most 14 days ago [default: 14 days ago].
-        #[arg(long, value_name = "MOMENT", value_parser = moment)]
-        since: Option<Timestamp>,
+        /// Only deliveries of events from this time on, at most 14 days ago; 2h means two hours ago [default: 14 days ago].
+        #[arg(long, value_name = "MOMENT", value_parser = Moment::parse)]
+        since: Option<Moment>,
         #[command(flatten)]
         waiting: Waiting,
     },
@@ -403,13 +404,17 @@ async fn activate(console: &Console, one: &OneEndpoint, output: &mut Output<'_>)
 async fn recover(
     console: &Console,
     one: &OneEndpoint,
-    since: Option<Timestamp>,
+    since: Option<Moment>,
     waiting: &Waiting,
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
     let workspace = console.workspace(one.within.workspace).await?.id;
     let endpoint = console.endpoint_to_call(workspace, one.endpoint).await?;
-    let wanted = Wanted::recover(&endpoint, since, console.store.now())?;
+    let now = console.store.now();
+    let wanted = Wanted::recover(&endpoint, since.map(|since| since.ago(now)), now)?;
+    if let Some(remark) = to_repeat(&[("--since", since)], now) {
+        output.remark(&remark)?;
+    }
     wanted.ask(console).await?.show(console, waiting, output).await
 }
 

@@ -120,7 +120,8 @@ impl Capture {
     /// Parses the secret for the captcha provider: 1 to 512 visible ASCII characters.
     pub fn secret(text: &str) -> Result<Secret, Unfit> {
         let fits = (1..=512).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if fits { Ok(Secret::new(text)) } else { Err(Unfit::Shape { pattern: "^[!-~]{1,512}$" }) }
+        let form = "1 to 512 visible ASCII characters, without spaces";
+        if fits { Ok(Secret::new(text)) } else { Err(Unfit::Shape { pattern: "^[!-~]{1,512}$", form }) }
     }
 
     /// The settings with this change. Origins are removed first and then added.
@@ -341,7 +342,8 @@ impl CaptureKey {
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let body = text.strip_prefix(Self::PREFIX).unwrap_or_default();
         let fits = body.len() == Self::LENGTH && is_base62(body);
-        if fits { Ok(Self(text.to_owned())) } else { Err(Unfit::Shape { pattern: Self::PATTERN }) }
+        let shape = Unfit::Shape { pattern: Self::PATTERN, form: "lck_ and 24 ASCII letters or digits" };
+        if fits { Ok(Self(text.to_owned())) } else { Err(shape) }
     }
 
     /// The key as text.

@@ -55,7 +55,8 @@ impl Line {
     ) -> Result<Self, Unfit> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if !channel.as_str().bytes().all(plain) {
-            return Err(Unfit::Shape { pattern: Self::CHANNEL });
+            let form = "1 to 128 ASCII letters, digits, underscores or hyphens, such as 106540352242922";
+            return Err(Unfit::Shape { pattern: Self::CHANNEL, form });
         }
         Ok(Self { channel, workspace_id, brand, business_account, created_at: now, version: 1 })
     }
@@ -64,7 +65,8 @@ impl Line {
     /// sent in a header.
     pub fn token(text: &str) -> Result<Secret, Unfit> {
         let fits = (1..=4_096).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if fits { Ok(Secret::new(text)) } else { Err(Unfit::Shape { pattern: Self::TOKEN }) }
+        let form = "1 to 4096 visible ASCII characters, without spaces";
+        if fits { Ok(Secret::new(text)) } else { Err(Unfit::Shape { pattern: Self::TOKEN, form }) }
     }
 }
 

@@ -211,7 +211,8 @@ impl Variable {
         if (1..=Self::MAX_NAME).contains(&name.len()) && name.bytes().all(fits) {
             Ok(Self { name: name.to_owned(), source })
         } else {
-            Err(Unfit::Shape { pattern: Self::PATTERN })
+            let form = "1 to 64 ASCII letters, digits or underscores, such as first_name";
+            Err(Unfit::Shape { pattern: Self::PATTERN, form })
         }
     }
 }
@@ -221,7 +222,8 @@ fn check_name(name: &str) -> Result<(), Unfit> {
     if (1..=Template::MAX_NAME).contains(&name.len()) && name.bytes().all(fits) {
         Ok(())
     } else {
-        Err(Unfit::Shape { pattern: "^[a-z0-9_]{1,512}$" })
+        let form = "1 to 512 lower-case ASCII letters, digits or underscores, such as order_shipped";
+        Err(Unfit::Shape { pattern: "^[a-z0-9_]{1,512}$", form })
     }
 }
 
@@ -234,7 +236,10 @@ fn check_language(code: &str) -> Result<(), Unfit> {
     if is_language && region.is_none_or(is_region) {
         Ok(())
     } else {
-        Err(Unfit::Shape { pattern: "^[a-z]{2,3}(_[A-Z]{2})?$" })
+        Err(Unfit::Shape {
+            pattern: "^[a-z]{2,3}(_[A-Z]{2})?$",
+            form: "a language code, such as es or en_US",
+        })
     }
 }
 

@@ -112,6 +112,7 @@ pub struct SigningSecret(Secret);
 impl SigningSecret {
     const PREFIX: &'static str = "whsec_";
     const PATTERN: &'static str = "^whsec_[A-Za-z0-9+/]{43}=$";
+    const FORM: &'static str = "whsec_ and the Base64 of 32 bytes";
 
     /// Makes a secret of 32 random bytes.
     pub fn from_entropy(entropy: [u8; 32]) -> Self {
@@ -123,7 +124,7 @@ impl SigningSecret {
         let secret = Self(Secret::new(text));
         match secret.decoded() {
             Some(bytes) if bytes.len() == 32 => Ok(secret),
-            _ => Err(Unfit::Shape { pattern: Self::PATTERN }),
+            _ => Err(Unfit::Shape { pattern: Self::PATTERN, form: Self::FORM }),
         }
     }
 
@@ -152,11 +153,13 @@ impl ReceiverKey {
     /// The greatest number of characters in a key.
     pub const MAX: usize = 256;
     const PATTERN: &'static str = "^[!-~]{1,256}$";
+    const FORM: &'static str = "1 to 256 visible ASCII characters, without spaces";
 
     /// Parses a key.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let fits = (1..=Self::MAX).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
-        if fits { Ok(Self(Secret::new(text))) } else { Err(Unfit::Shape { pattern: Self::PATTERN }) }
+        let shape = Unfit::Shape { pattern: Self::PATTERN, form: Self::FORM };
+        if fits { Ok(Self(Secret::new(text))) } else { Err(shape) }
     }
 
     /// The plain text of the key.

@@ -18,6 +18,17 @@ pub(super) enum Column<'a> {
     LanguageCode,
     Owner,
     Attribute(&'a AttributeDefinition),
+    /// Why the row was refused before. Its content is ignored.
+    Reason,
+}
+
+/// What a file does with a text that a spreadsheet would execute.
+#[derive(Clone, Copy)]
+pub(super) enum Formulas {
+    /// It is as it is.
+    Kept,
+    /// It has an apostrophe before it.
+    Neutralised,
 }
 
 /// The columns with a fixed name, in the order of an export.
@@ -33,6 +44,9 @@ const NAMED: [(&str, Column<'static>); 7] = [
 
 /// The prefix of attribute columns.
 const ATTRIBUTE: &str = "attr:";
+
+/// The column that a file of refused rows has in addition.
+pub(super) const REASON: &str = "reason";
 
 /// A row of an import.
 #[derive(Debug, Default)]
@@ -81,6 +95,9 @@ impl<'a> Column<'a> {
                 .map(Self::Attribute)
                 .ok_or_else(|| format!("the workspace has no active attribute {key_name:?}"));
         }
+        if name == REASON {
+            return Ok(Self::Reason);
+        }
         let found = NAMED.into_iter().find(|(known, _)| *known == name);
         found.map(|(_, column)| column).ok_or_else(|| {
             let known: Vec<&str> = NAMED.iter().map(|(known, _)| *known).collect();
@@ -91,6 +108,7 @@ impl<'a> Column<'a> {
     pub(super) fn name(&self) -> String {
         match self {
             Self::Attribute(definition) => format!("{ATTRIBUTE}{}", definition.key_name),
+            Self::Reason => REASON.to_owned(),
             named => NAMED
                 .iter()
                 .find(|(_, column)| std::mem::discriminant(column) == std::mem::discriminant(named))
@@ -99,7 +117,7 @@ impl<'a> Column<'a> {
     }
 
     /// The content of this column for a contact.
-    pub(super) fn cell(&self, contact: &Contact) -> String {
+    fn cell(&self, contact: &Contact) -> String {
         match self {
             Self::Id => contact.id.to_string(),
             Self::FirstName => text(contact.first_name.as_ref().map(PersonName::as_str)),
@@ -113,21 +131,25 @@ impl<'a> Column<'a> {
                 Some(AttributeContent::Open(content)) => content.as_str().to_owned(),
                 Some(AttributeContent::Closed(values)) => join(values_of(definition, values)),
             },
+            Self::Reason => String::new(),
         }
     }
 
-    /// The content of this column for a contact, as a spreadsheet may open it: free text that would be a formula has
-    /// an apostrophe before it. An import removes the apostrophe.
-    pub(super) fn safe_cell(&self, contact: &Contact) -> String {
+    /// The content of this column for a contact, as an export writes it. An import with the same `formulas` reads the
+    /// same content.
+    pub(super) fn written(&self, contact: &Contact, formulas: Formulas) -> String {
         let cell = self.cell(contact);
-        if self.is_free_text() && is_formula(&cell) { format!("'{cell}") } else { cell }
+        match formulas {
+            Formulas::Neutralised if self.is_free_text() && is_formula(&cell) => format!("'{cell}"),
+            _ => cell,
+        }
     }
 
     /// Whether people choose the text. Phone numbers and numbers keep their sign.
     fn is_free_text(&self) -> bool {
         match self {
             Self::FirstName | Self::LastName | Self::Email | Self::Owner => true,
-            Self::Id | Self::Cellphone | Self::LanguageCode => false,
+            Self::Id | Self::Cellphone | Self::LanguageCode | Self::Reason => false,
             Self::Attribute(definition) => match definition.category {
                 AttributeCategory::Open => definition.attribute_type == AttributeType::Text,
                 AttributeCategory::Closed => true,
@@ -136,9 +158,15 @@ impl<'a> Column<'a> {
     }
 
     /// Reads a cell into a row.
-    fn read<'u>(&self, cell: &str, users: &'u Users, row: &mut Row<'u>) -> Result<(), String> {
-        let cell = match cell.strip_prefix('\'') {
-            Some(rest) if self.is_free_text() && is_formula(rest) => rest,
+    fn read<'u>(
+        &self,
+        cell: &str,
+        formulas: Formulas,
+        users: &'u Users,
+        row: &mut Row<'u>,
+    ) -> Result<(), String> {
+        let cell = match (formulas, cell.strip_prefix('\'')) {
+            (Formulas::Neutralised, Some(rest)) if self.is_free_text() && is_formula(rest) => rest,
             _ => cell,
         };
         fn parsed<T>(result: Result<T, Unfit>) -> Result<Patch<T>, String> {
@@ -158,6 +186,7 @@ impl<'a> Column<'a> {
                 row.owner = Some(user);
             }
             Self::Attribute(definition) => update.attributes.push(attribute(definition, cell)?),
+            Self::Reason => {}
         }
         Ok(())
     }
@@ -173,6 +202,7 @@ pub(super) fn read_row<'u>(
     number: usize,
     cells: &[&str],
     columns: &[Column<'_>],
+    formulas: Formulas,
     users: &'u Users,
 ) -> Result<Row<'u>, String> {
     if cells.len() != columns.len() {
@@ -180,7 +210,7 @@ pub(super) fn read_row<'u>(
     }
     let (mut row, mut wrong) = (Row { number, ..Row::default() }, vec![]);
     for (column, cell) in columns.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
-        if let Err(reason) = column.read(cell, users, &mut row) {
+        if let Err(reason) = column.read(cell, formulas, users, &mut row) {
             wrong.push(format!("{}: {reason}", column.name()));
         }
     }

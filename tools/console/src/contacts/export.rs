@@ -10,18 +10,9 @@ use domain::{Contact, Definitions, Timestamp, WorkspaceId};
 use serde::Serialize;
 use store::ContactQuery;
 
-use super::columns::Column;
+use super::columns::{Column, Formulas};
 use crate::output::{Output, Shown};
 use crate::{Console, Refusal};
-
-/// What an export does with a text that a spreadsheet would execute.
-#[derive(Clone, Copy)]
-pub(super) enum Formulas {
-    /// It stays as it is.
-    Kept,
-    /// It gets an apostrophe before it.
-    Neutralised,
-}
 
 pub(super) async fn run(
     console: &Console,
@@ -71,11 +62,8 @@ async fn write_csv(
     let (mut pages, mut count) = (Pages::of(console, workspace), 0);
     while let Some(contacts) = pages.next().await? {
         for contact in &contacts {
-            csv.write_record(columns.iter().map(|column| match formulas {
-                Formulas::Kept => column.cell(contact),
-                Formulas::Neutralised => column.safe_cell(contact),
-            }))
-            .map_err(unwritable)?;
+            csv.write_record(columns.iter().map(|column| column.written(contact, formulas)))
+                .map_err(unwritable)?;
         }
         count += contacts.len();
     }

@@ -1,10 +1,13 @@
 //! Imports contacts from a CSV file, many rows at the same time. Each row changes its contact as an update through
 //! the API does.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
-use domain::{Contact, ContactId, Definitions, Patch, WorkspaceId};
+use domain::refused::IdentityField;
+use domain::{Cellphone, Contact, ContactId, Definitions, Email, Patch, WorkspaceId};
 use futures::future::try_join;
 use futures::stream::{self, StreamExt};
 use serde::Serialize;
@@ -12,8 +15,9 @@ use store::{Created, Replaced, StoreError};
 
 use super::chains::chains;
 use super::columns::{Column, Row, Users, read_row};
+use super::file::{Rejects, Source, Table};
 use crate::output::{Output, Shown};
-use crate::refusal::deepest;
+use crate::progress::Progress;
 use crate::{Console, Refusal};
 
 /// The number of chains that are imported at the same time: enough to hide the round trips, and far below a table's
@@ -22,42 +26,55 @@ const AT_ONCE: usize = 32;
 /// The number of tries of a row if somebody changes its contact at the same time or the table is busy.
 const TRIES: u32 = 6;
 
+/// Whether an import writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    Write,
+    /// Nothing is written. The report says what an import would do now.
+    Validate,
+}
+
 pub(super) async fn run(
     console: &Console,
     workspace: WorkspaceId,
-    path: &Path,
+    source: Source<'_>,
+    effect: Effect,
+    rejects: Option<&Path>,
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
     let store = &console.store;
     let (definitions, users) = try_join(store.definitions(workspace), store.users(workspace)).await?;
     let users = Users::new(users);
-    let file = CsvFile::read(path)?;
-    let columns = Column::of_header(file.header()?, &definitions, store.now())
-        .map_err(|reason| file_refused(path, reason))?;
+    let now = store.now();
+    let columns = |names: &[&str]| Column::of_header(names.iter().copied(), &definitions, now);
+    let (table, columns) = Table::read(source.file, columns, output)?;
+    let rejects = rejects.map(|path| Rejects::create(path, &table)).transpose()?;
 
     let mut report = Report::default();
     let mut rows = vec![];
-    for (number, record) in file.rows() {
-        match record.and_then(|cells| read_row(number, &cells, &columns, &users)) {
+    for (number, cells) in table.rows() {
+        match cells.and_then(|cells| read_row(number, &cells, &columns, source.formulas, &users)) {
             Ok(row) => rows.push(row),
             Err(error) => report.failed.push(FailedRow { row: number, error }),
         }
     }
-    let total = rows.len() + report.failed.len();
-    let bar = output.progress(total);
-    bar.inc(report.failed.len() as u64);
-
-    let import = Import { console, workspace, definitions: &definitions };
+    let import = Import { console, workspace, definitions: &definitions, effect };
+    let progress = RefCell::new(output.progress(rows.len()));
     let mut results = stream::iter(chains(rows, Row::identities))
-        .map(|chain| import.chain(chain, &bar))
+        .map(|chain| import.chain(chain, &progress))
         .buffer_unordered(AT_ONCE);
     while let Some(taken) = results.next().await {
         for (row, taken) in taken? {
             report.count(row, taken);
         }
     }
-    bar.finish_and_clear();
-    report.show(total, output)
+    drop(results);
+    progress.into_inner().clear();
+    report.failed.sort_by_key(|failed| failed.row);
+    if let Some(rejects) = rejects {
+        rejects.write(&table, report.failed.iter().map(|failed| (failed.row, failed.error.as_str())))?;
+    }
+    report.show(table.len(), effect, output)
 }
 
 /// The result of a row.
@@ -73,27 +90,31 @@ struct Import<'a> {
     console: &'a Console,
     workspace: WorkspaceId,
     definitions: &'a Definitions,
+    effect: Effect,
 }
+
+/// What the earlier rows of a chain would have made of their contacts, if the import only validates. Otherwise empty.
+type Planned = HashMap<ContactId, Contact>;
 
 impl Import<'_> {
     /// Imports the rows of a chain one after another.
     async fn chain(
         &self,
         rows: Vec<Row<'_>>,
-        bar: &indicatif::ProgressBar,
+        progress: &RefCell<Progress<'_>>,
     ) -> Result<Vec<(usize, Taken)>, Refusal> {
-        let mut taken = vec![];
+        let (mut taken, mut planned) = (vec![], Planned::new());
         for row in rows {
-            taken.push((row.number, self.row(&row).await?));
-            bar.inc(1);
+            taken.push((row.number, self.row(&row, &mut planned).await?));
+            progress.borrow_mut().step();
         }
         Ok(taken)
     }
 
     /// Imports a row. An error ends the whole import.
-    async fn row(&self, row: &Row<'_>) -> Result<Taken, Refusal> {
+    async fn row(&self, row: &Row<'_>, planned: &mut Planned) -> Result<Taken, Refusal> {
         for attempt in 0..TRIES {
-            let busy = match self.merge(row).await {
+            let busy = match self.merge(row, planned).await {
                 Ok(Some(taken)) => return Ok(taken),
                 Ok(None) => continue,
                 Err(StoreError::Busy(_)) => Duration::from_millis(100 << attempt),
@@ -107,9 +128,9 @@ impl Import<'_> {
     }
 
     /// Tries once. `None` means that somebody else changed the contact first, and the row must be tried again.
-    async fn merge(&self, row: &Row<'_>) -> Result<Option<Taken>, StoreError> {
+    async fn merge(&self, row: &Row<'_>, planned: &mut Planned) -> Result<Option<Taken>, StoreError> {
         let store = &self.console.store;
-        let Some(contact) = self.find(row).await? else { return self.create(row).await };
+        let Some(contact) = self.find(row, planned).await? else { return self.create(row, planned).await };
         let mut update = row.update.clone();
         // The current owner may stay the owner even if the user has been disabled since.
         if row.owner.is_some_and(|user| contact.owner.as_ref().is_some_and(|owner| owner.id == user.id)) {
@@ -120,17 +141,18 @@ impl Import<'_> {
             Ok(Some(next)) => next,
             Err(refused) => return Ok(Some(Taken::Failed(refused.to_string()))),
         };
+        if self.effect == Effect::Validate {
+            return self.plan(next, Taken::Updated, planned).await.map(Some);
+        }
         let request = store.ids().next().to_string();
         Ok(match store.replace_contact(&contact, &next, &request).await? {
             Replaced::Done => Some(Taken::Updated),
             Replaced::Stale => None,
-            Replaced::Taken { field, contact } => {
-                Some(Taken::Failed(format!("{} belongs to contact {contact}", field.as_str())))
-            }
+            Replaced::Taken { field, contact } => Some(Taken::by_another(field, contact)),
         })
     }
 
-    async fn create(&self, row: &Row<'_>) -> Result<Option<Taken>, StoreError> {
+    async fn create(&self, row: &Row<'_>, planned: &mut Planned) -> Result<Option<Taken>, StoreError> {
         let store = &self.console.store;
         let id = row.id.unwrap_or_else(|| ContactId::generate(store.ids()));
         let blank = Contact::blank(id, self.workspace, store.now());
@@ -140,80 +162,85 @@ impl Import<'_> {
             }
             Err(refused) => return Ok(Some(Taken::Failed(refused.to_string()))),
         };
+        if self.effect == Effect::Validate {
+            return self.plan(contact, Taken::Created, planned).await.map(Some);
+        }
         let request = store.ids().next().to_string();
         Ok(match store.create_contact(&contact, &request).await? {
             Created::Done => Some(Taken::Created),
             // Somebody else created the contact after the lookup. The next try finds it, unless the row names an id.
-            Created::Taken { field, contact } => {
-                row.id.map(|_| Taken::Failed(format!("{} belongs to contact {contact}", field.as_str())))
-            }
+            Created::Taken { field, contact } => row.id.map(|_| Taken::by_another(field, contact)),
         })
+    }
+
+    /// Plans a contact as a write would leave it, unless one of its identities belongs to another contact.
+    async fn plan(&self, contact: Contact, taken: Taken, planned: &mut Planned) -> Result<Taken, StoreError> {
+        let email = self.holder_of_email(contact.email.as_ref(), planned);
+        let cellphone = self.holder_of_cellphone(contact.cellphone.as_ref(), planned);
+        let (email, cellphone) = try_join(email, cellphone).await?;
+        let of_another = [(IdentityField::Email, email), (IdentityField::Cellphone, cellphone)]
+            .into_iter()
+            .find_map(|(field, holder)| Some((field, holder.filter(|holder| *holder != contact.id)?)));
+        if let Some((field, holder)) = of_another {
+            return Ok(Taken::by_another(field, holder));
+        }
+        planned.insert(contact.id, contact);
+        Ok(taken)
     }
 
     /// Finds the contact of the row: by its id if the row has one, otherwise by its e-mail address, then by its phone
     /// number.
-    async fn find(&self, row: &Row<'_>) -> Result<Option<Contact>, StoreError> {
-        let store = &self.console.store;
-        if let Some(id) = row.id {
-            return store.contact(self.workspace, id).await;
-        }
-        let by_email = async {
-            match row.update.email.as_set() {
-                Some(email) => store.contact_holding_email(self.workspace, email).await,
-                None => Ok(None),
+    async fn find(&self, row: &Row<'_>, planned: &Planned) -> Result<Option<Contact>, StoreError> {
+        let id = match row.id {
+            Some(id) => Some(id),
+            None => {
+                let by_email = self.holder_of_email(row.update.email.as_set(), planned);
+                let by_cellphone = self.holder_of_cellphone(row.update.cellphone.as_set(), planned);
+                let (by_email, by_cellphone) = try_join(by_email, by_cellphone).await?;
+                by_email.or(by_cellphone)
             }
         };
-        let by_cellphone = async {
-            match row.update.cellphone.as_set() {
-                Some(cellphone) => store.contact_holding_cellphone(self.workspace, cellphone).await,
-                None => Ok(None),
-            }
-        };
-        let (by_email, by_cellphone) = try_join(by_email, by_cellphone).await?;
-        match by_email.or(by_cellphone) {
-            Some(id) => store.contact(self.workspace, id).await,
+        match id {
+            Some(id) if planned.contains_key(&id) => Ok(planned.get(&id).cloned()),
+            Some(id) => self.console.store.contact(self.workspace, id).await,
             None => Ok(None),
         }
     }
-}
 
-/// The file in memory.
-struct CsvFile<'p> {
-    path: &'p Path,
-    header: csv::ByteRecord,
-    records: Vec<Result<csv::ByteRecord, csv::Error>>,
-}
-
-impl<'p> CsvFile<'p> {
-    fn read(path: &'p Path) -> Result<Self, Refusal> {
-        let bytes = std::fs::read(path).map_err(|error| file_refused(path, error.to_string()))?;
-        // Spreadsheet programs often write a byte order mark first.
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
-        let header = reader.byte_headers().map_err(|error| file_refused(path, error.to_string()))?.clone();
-        let records = reader.into_byte_records().collect();
-        Ok(Self { path, header, records })
+    async fn holder_of_email(
+        &self,
+        email: Option<&Email>,
+        planned: &Planned,
+    ) -> Result<Option<ContactId>, StoreError> {
+        let Some(email) = email else { return Ok(None) };
+        let has = |contact: &Contact| contact.email.as_ref().is_some_and(|has| has.same_as(email));
+        if let Some(contact) = planned.values().find(|contact| has(contact)) {
+            return Ok(Some(contact.id));
+        }
+        let stored = self.console.store.contact_holding_email(self.workspace, email).await?;
+        // A contact that is planned without the address no longer has it.
+        Ok(stored.filter(|id| !planned.contains_key(id)))
     }
 
-    fn header(&self) -> Result<Vec<&str>, Refusal> {
-        texts(&self.header).map_err(|reason| file_refused(self.path, format!("the header {reason}")))
-    }
-
-    /// The rows below the header, with the row numbers of a spreadsheet.
-    fn rows(&self) -> impl Iterator<Item = (usize, Result<Vec<&str>, String>)> {
-        self.records.iter().enumerate().map(|(at, record)| {
-            let cells = record.as_ref().map_err(|error| deepest(error)).and_then(texts);
-            (at + 2, cells)
-        })
+    async fn holder_of_cellphone(
+        &self,
+        cellphone: Option<&Cellphone>,
+        planned: &Planned,
+    ) -> Result<Option<ContactId>, StoreError> {
+        let Some(cellphone) = cellphone else { return Ok(None) };
+        let has = |contact: &Contact| contact.cellphone.as_ref() == Some(cellphone);
+        if let Some(contact) = planned.values().find(|contact| has(contact)) {
+            return Ok(Some(contact.id));
+        }
+        let stored = self.console.store.contact_holding_cellphone(self.workspace, cellphone).await?;
+        Ok(stored.filter(|id| !planned.contains_key(id)))
     }
 }
 
-fn texts(record: &csv::ByteRecord) -> Result<Vec<&str>, String> {
-    record.iter().map(|cell| std::str::from_utf8(cell).map_err(|_| "is not UTF-8".to_owned())).collect()
-}
-
-fn file_refused(path: &Path, reason: String) -> Refusal {
-    Refusal::File { path: path.display().to_string(), reason }
+impl Taken {
+    fn by_another(field: IdentityField, contact: ContactId) -> Self {
+        Self::Failed(format!("{} belongs to contact {contact}", field.as_str()))
+    }
 }
 
 /// The result of an import.
@@ -242,15 +269,16 @@ impl Report {
     }
 
     /// Always shows the counts: if some rows failed, the other rows were still imported.
-    fn show(mut self, total: usize, output: &mut Output<'_>) -> Result<(), Refusal> {
-        self.failed.sort_by_key(|failed| failed.row);
+    fn show(self, of: usize, effect: Effect, output: &mut Output<'_>) -> Result<(), Refusal> {
         output.one(&self)?;
         for FailedRow { row, error } in &self.failed {
-            output.complain(&format!("Row {row}: {error}."))?;
+            output.remark(&format!("Row {row}: {error}."))?;
         }
-        match self.failed.len() {
-            0 => Ok(()),
-            failed => Err(Refusal::RowsFailed { failed, of: total }),
+        match (self.failed.len(), effect) {
+            (0, Effect::Write) => Ok(()),
+            (0, Effect::Validate) => output.remark("Nothing was written: these are the counts of an import."),
+            (failed, Effect::Write) => Err(Refusal::RowsFailed { failed, of }),
+            (failed, Effect::Validate) => Err(Refusal::RowsWouldFail { failed, of }),
         }
     }
 }

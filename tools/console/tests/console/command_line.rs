@@ -1,7 +1,9 @@
 use std::ffi::OsString;
+use std::process::Command;
 
 use console::Refusal;
 use harness::Fault;
+use serde_json::Value;
 
 use crate::{Desk, Pipe, terminal};
 
@@ -80,12 +82,219 @@ async fn an_invalid_command_line_is_a_usage_error_on_standard_error() {
 }
 
 #[tokio::test]
+async fn an_invalid_value_is_explained_without_a_regular_expression() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let within = ["--workspace", &workspace];
+    for (wrong, hint) in [
+        (&["opt-out", "add", "--cellphone", "600111222"][..], "should be a phone number in E.164 format"),
+        (&["user", "create", "--email", "ada"], "should be an e-mail address, such as jo@example.com"),
+        (
+            &["template", "create", "--name", "A b", "--language", "es"],
+            "lower-case ASCII letters, digits or underscores",
+        ),
+        (
+            &["template", "create", "--name", "a", "--language", "Spanish"],
+            "should be a language code, such as es or en_US",
+        ),
+        (
+            &["template", "create", "--name", "a", "--language", "es", "--variable", "a b=CALLER"],
+            "such as first_name",
+        ),
+        (
+            &["key", "create", "--name", "k", "--scope", "*", "--expires", "soon"],
+            "a distance from now (30m, 2h, 7d)",
+        ),
+        (&["webhook", "create", "--url", "https://example.com", "--api-key", "a b"], "without spaces"),
+        (&["capture", "set", "--secret", "a b"], "without spaces"),
+    ] {
+        let err = desk.run(&[wrong, &within].concat()).await.err;
+        assert!(err.contains(hint), "{wrong:?}: {err}");
+        assert!(!err.contains(['^', '$']), "{wrong:?}: {err}");
+    }
+}
+
+#[tokio::test]
+async fn with_json_a_failure_is_one_object_and_the_exit_status_stays() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let nobody = "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f";
+    let within = ["--workspace", &workspace];
+    let command = console::command();
+    let nouns: Vec<&str> = command.get_subcommands().map(|noun| noun.get_name()).collect();
+    let nouns = format!("one of {}", nouns.join(", "));
+    for (line, status, code, field, hint) in [
+        (
+            &["workspace", "show", "--workspace", nobody][..],
+            1,
+            "UNKNOWN_WORKSPACE",
+            Some("--workspace"),
+            None,
+        ),
+        (
+            &["key", "revoke", "--key", nobody, "--workspace", &workspace],
+            1,
+            "UNKNOWN_KEY",
+            Some("--key"),
+            None,
+        ),
+        (
+            &["team", "create", "--name", " ", "--workspace", &workspace],
+            1,
+            "UNFIT",
+            None,
+            Some("a name cannot be blank or contain control characters"),
+        ),
+        (
+            &[
+                "webhook",
+                "create",
+                "--max-per-second",
+                "1",
+                "--slots",
+                "2",
+                "--url",
+                "https://example.com",
+                "--api-key",
+                "k",
+                within[0],
+                within[1],
+            ],
+            1,
+            "CAP_TOO_LOW",
+            Some("--max-per-second"),
+            None,
+        ),
+        (&[], 2, "MISSING_SUBCOMMAND", None, Some(nouns.as_str())),
+        (&["nonsense"], 2, "INVALID_SUBCOMMAND", None, None),
+        (&["key", "lost", "--workspace", &workspace], 2, "INVALID_SUBCOMMAND", None, Some("similar: list")),
+        (
+            &["opt-out", "add", "--workspace", &workspace, "--cellphone", "555"],
+            2,
+            "VALUE_VALIDATION",
+            Some("--cellphone <NUMBER>"),
+            Some("should be a phone number in E.164 format, such as +34600111222"),
+        ),
+        (
+            &["delivery", "list", "--workspace", &workspace, "--state", "LOST"],
+            2,
+            "INVALID_VALUE",
+            Some("--state <STATE>"),
+            Some("one of PENDING, DELIVERED, EXHAUSTED, PARKED, CANCELLED"),
+        ),
+        (
+            &["user", "list", "--workspace", &workspace, "--jsn"],
+            2,
+            "UNKNOWN_ARGUMENT",
+            Some("--jsn"),
+            Some("similar: --json"),
+        ),
+        (
+            &["brand", "create", "--workspace", &workspace],
+            2,
+            "MISSING_REQUIRED_ARGUMENT",
+            Some("--name <NAME>"),
+            None,
+        ),
+    ] {
+        let ran = desk.run(&[line, &["--json"]].concat()).await;
+        assert_eq!((ran.status, ran.out.as_str()), (status, ""), "{line:?}");
+        let failure: Value = serde_json::from_str(&ran.err).unwrap();
+        assert_eq!(ran.err.lines().count(), 1);
+        let told = (failure["code"].as_str(), failure["field"].as_str(), failure["hint"].as_str());
+        assert_eq!(told, (Some(code), field, hint), "{line:?}: {failure}");
+        let message = failure["message"].as_str().unwrap();
+        assert!(!message.is_empty() && !message.contains(['\n', '\u{1b}']), "{message}");
+        assert_eq!(desk.run(line).await.status, status, "the format does not change the status");
+    }
+    let ran = desk.run(&["--json", "key"]).await;
+    let failure: Value = serde_json::from_str(&ran.err).unwrap();
+    assert_eq!((ran.status, &failure["code"]), (2, &Value::from("MISSING_SUBCOMMAND")));
+    // After `--`, the word is a value.
+    let ran = desk.run(&["contacts", "import", "--workspace", "x", "--", "--json"]).await;
+    assert!(ran.err.starts_with("error: "), "{}", ran.err);
+    let help = desk.run(&["--json", "--help"]).await;
+    assert_eq!((help.status, help.err.as_str()), (0, ""));
+}
+
+#[tokio::test]
+async fn the_version_names_the_revision() {
+    let version = Desk::new().await.run(&["--version"]).await.out;
+    let revision = version.trim().strip_prefix("console 0.1.0 (").and_then(|rest| rest.strip_suffix(')'));
+    let is_hash = |text: &str| text.len() >= 12 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let here = Command::new("git").args(["rev-parse", "--show-prefix"]).output();
+    let is_checkout = here.is_ok_and(|ran| ran.stdout == b"tools/console/\n");
+    assert!(
+        revision.is_some_and(|text| if is_checkout { is_hash(text) } else { text == "unknown" }),
+        "{version}"
+    );
+}
+
+#[tokio::test]
+async fn each_shell_gets_a_completion_script_without_a_stack() {
+    for (shell, sign) in
+        [("bash", "complete -F"), ("zsh", "#compdef console"), ("fish", "complete -c console")]
+    {
+        let (out, err) = (Pipe::default(), Pipe::default());
+        let mut terminal = terminal("", &out, &err);
+        let line = ["console", "completions", shell].map(OsString::from);
+        let connect = async |_| panic!("a script needs no stack");
+        assert_eq!(console::run(line, connect, &mut terminal).await, 0, "{}", err.text());
+        let script = out.text();
+        assert!(script.contains(sign), "{shell}");
+        for noun in console::command().get_subcommands() {
+            assert!(script.contains(noun.get_name()), "{shell}: {}", noun.get_name());
+        }
+        assert!(
+            ["rotate-key", "dry-run", "yes", "PENDING"].iter().all(|word| script.contains(word)),
+            "{shell}"
+        );
+    }
+    assert_eq!(Desk::new().await.run(&["completions", "tcsh"]).await.status, 2);
+}
+
+/// Runs the program without a stack. A command line that is accepted is refused for that reason.
+fn without_stack(workspace: Option<&str>, arguments: &[&str]) -> (Option<i32>, String) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_console"));
+    program.args(arguments).env_remove("STACK").env_remove("CONSOLE_WORKSPACE");
+    program.envs(workspace.map(|workspace| ("CONSOLE_WORKSPACE", workspace)));
+    let ran = program.output().unwrap();
+    (ran.status.code(), String::from_utf8(ran.stderr).unwrap())
+}
+
+#[test]
+fn the_environment_may_name_the_workspace() {
+    let id = "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f";
+    for (workspace, line, status) in [
+        (Some(id), &["key", "list"][..], 1),
+        (None, &["key", "list"], 2),
+        (Some("nonsense"), &["key", "list"], 2),
+        (Some("nonsense"), &["key", "list", "--workspace", id], 1),
+        (Some(id), &["template", "list"], 1),
+        (None, &["template", "list"], 2),
+        (Some(id), &["template", "list", "--platform"], 1),
+        (Some(id), &["template", "list", "--platform", "--workspace", id], 2),
+    ] {
+        let (found, err) = without_stack(workspace, line);
+        assert_eq!(found, Some(status), "{workspace:?} {line:?}: {err}");
+        assert_eq!(err.starts_with("No stack is named"), status == 1, "{err}");
+    }
+    let verbs = console::command();
+    let verbs = verbs.get_subcommands().flat_map(|noun| noun.get_subcommands());
+    for verb in verbs {
+        let mut arguments = verb.get_arguments().filter(|arg| arg.get_id() == "workspace");
+        let is_default = arguments.all(|arg| arg.get_env().is_some_and(|name| name == "CONSOLE_WORKSPACE"));
+        assert!(is_default, "{}", verb.get_name());
+    }
+    assert!(without_stack(None, &["key", "list", "--help"]).1.is_empty());
+}
+
+#[tokio::test]
 async fn help_is_a_success_on_standard_output() {
     let desk = Desk::new().await;
     for help in [&["--help"][..], &["help", "contacts"], &["contacts", "import", "--help"], &["--version"]] {
         let ran = desk.run(help).await;
         assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{help:?}");
         assert!(ran.out.contains("console"), "{help:?}");
+        assert_eq!(ran.out.contains("[env: CONSOLE_WORKSPACE="), help.contains(&"import"), "{help:?}");
     }
 }
 

@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use crate::{ClosedPipe, Desk, Pipe, terminal};
 
 /// A workspace with a user and three attributes, and a file for the import.
-struct Book {
-    desk: Desk,
-    workspace: String,
-    file: PathBuf,
+pub(crate) struct Book {
+    pub(crate) desk: Desk,
+    pub(crate) workspace: String,
+    pub(crate) file: PathBuf,
 }
 
 impl Book {
-    async fn new(name: &str) -> Self {
+    pub(crate) async fn new(name: &str) -> Self {
         let (desk, workspace) = Desk::with_workspace().await;
         desk.json(&["user", "create", "--workspace", &workspace, "--email", "Ada@example.com"]).await;
         for attribute in [
@@ -60,7 +60,7 @@ impl Book {
         (ran.status, serde_json::from_str(&ran.out).unwrap_or_default(), ran.err)
     }
 
-    async fn taken(&self, csv: &str) -> Value {
+    pub(crate) async fn taken(&self, csv: &str) -> Value {
         let (status, report, err) = self.import(csv).await;
         assert_eq!((status, err.as_str()), (0, ""), "{report}");
         report
@@ -69,23 +69,25 @@ impl Book {
     async fn refused(&self, csv: &str) -> String {
         let (status, report, err) = self.import(csv).await;
         assert_eq!((status, report), (1, Value::Null));
-        err.trim_end().replace(self.file.to_str().unwrap(), "FILE")
+        let failure: Value = serde_json::from_str(&err).unwrap();
+        assert_eq!(failure["code"], "FILE");
+        failure["message"].as_str().unwrap().replace(self.file.to_str().unwrap(), "FILE")
     }
 
-    async fn export(&self) -> Value {
+    pub(crate) async fn export(&self) -> Value {
         self.desk.json(&["contacts", "export", "--workspace", &self.workspace]).await
     }
 
-    async fn export_csv(&self) -> String {
+    pub(crate) async fn export_csv(&self) -> String {
         self.desk.run(&["contacts", "export", "--workspace", &self.workspace]).await.out
     }
 }
 
-fn report(created: usize, updated: usize, unchanged: usize) -> Value {
+pub(crate) fn report(created: usize, updated: usize, unchanged: usize) -> Value {
     json!({ "created": created, "updated": updated, "unchanged": unchanged, "failed": [] })
 }
 
-const TWO: &str = "\
+pub(crate) const TWO: &str = "\
 firstName,lastName,email,cellphone,languageCode,owner,attr:company,attr:seats,attr:plan
 Ana,Ruiz,ana@example.com,+14155550101,ES,ada@example.com,\"Aster, Inc.\",12,Free;a\\;b
 Bo,,bo@example.com,,,,,,
@@ -201,7 +203,7 @@ async fn failed_rows_are_listed_and_the_others_are_imported() {
       "created": 1,
       "failed": [
         {
-          "error": "email: should match ^[^@\\s]+@[^@\\s.]+(\\.[^@\\s.]+)+$; cellphone: should match ^\\+[1-9][0-9]{7,14}$; languageCode: should be one of ES, EN; owner: is not a user of the workspace; attr:seats: should be a NUMBER; attr:plan: the attribute has no value \"Gold\"",
+          "error": "email: should be an e-mail address, such as jo@example.com; cellphone: should be a phone number in E.164 format, such as +34600111222; languageCode: should be one of ES, EN; owner: is not a user of the workspace; attr:seats: should be a NUMBER; attr:plan: the attribute has no value \"Gold\"",
           "row": 3
         },
         {
@@ -229,15 +231,7 @@ async fn failed_rows_are_listed_and_the_others_are_imported() {
       "updated": 0
     }
     "#);
-    assert_snapshot!(err, @r#"
-    Row 3: email: should match ^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$; cellphone: should match ^\+[1-9][0-9]{7,14}$; languageCode: should be one of ES, EN; owner: is not a user of the workspace; attr:seats: should be a NUMBER; attr:plan: the attribute has no value "Gold".
-    Row 4: an id, email or cellphone is needed to identify the contact.
-    Row 5: cellphone belongs to contact 00000000-0000-4000-8000-00000000000d.
-    Row 6: 3 cells where the header has 8.
-    Row 7: id: should be a UUID.
-    Row 8: email belongs to contact 00000000-0000-4000-8000-00000000000d.
-    6 of 7 rows were not imported.
-    "#);
+    assert_snapshot!(err, @r#"{"code":"ROWS_FAILED","message":"6 of 7 rows were not imported."}"#);
     assert_eq!(book.export().await.as_array().unwrap().len(), 3);
 }
 
@@ -255,7 +249,7 @@ async fn people_see_counts_and_the_rows_that_failed() {
     failed     1
     ");
     assert_snapshot!(ran.err, @r#"
-    Row 3: email: should match ^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$.
+    Row 3: email: should be an e-mail address, such as jo@example.com.
     1 of 2 rows were not imported.
     "#);
 }

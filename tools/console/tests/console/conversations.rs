@@ -146,6 +146,7 @@ async fn a_message_is_shown_with_its_parts_and_without_its_text() {
       "parts": [
         {
           "error": null,
+          "errorInWords": null,
           "index": 0,
           "providerMessageId": null,
           "recipient": "00000000-0000-4000-8000-000000000007",

@@ -157,7 +157,7 @@ async fn unreadable_and_unrelayed_objects_stay_and_do_not_block_the_others() {
     let ran = desk.run(&["--json", "events", "redrive", "--all"]).await;
     assert_eq!(
         (ran.status, ran.err.trim_end()),
-        (1, "5 of 11 objects were not relayed and stay in the bucket.")
+        (1, r#"{"code":"NOT_RELAYED","message":"5 of 11 objects were not relayed and stay in the bucket."}"#)
     );
     let done: Vec<Value> = serde_json::from_str(&ran.out).unwrap();
     let reasons: Vec<&Value> =

@@ -80,6 +80,7 @@ async fn leads_are_listed_newest_first_by_state_and_up_to_a_limit() {
         "cellphone": "+34600111203",
         "createdAt": "2026-01-02T03:04:08.678Z",
         "error": "NO_ANSWER",
+        "errorInWords": "WhatsApp did not answer: nobody knows whether the person received the message",
         "requestId": "00000000-0000-4000-8000-000000000014",
         "state": "UNKNOWN",
         "updatedAt": "2026-01-02T03:04:08.678Z"
@@ -87,11 +88,11 @@ async fn leads_are_listed_newest_first_by_state_and_up_to_a_limit() {
     ]
     "#);
     assert_snapshot!(leads.desk.run(&leads.within(&["lead", "list"])).await.out, @"
-    LEAD                                  STATE    ERROR      NUMBER        BRAND  CREATED                   UPDATED
-    00000000-0000-4000-8000-000000000014  UNKNOWN  NO_ANSWER  +34600111203  brand  2026-01-02T03:04:08.678Z  2026-01-02T03:04:08.678Z
-    00000000-0000-4000-8000-00000000000f  SENT     -          +34600111202  brand  2026-01-02T03:04:07.678Z  2026-01-02T03:04:07.678Z
-    00000000-0000-4000-8000-00000000000a  QUEUED   -          +34600111201  brand  2026-01-02T03:04:06.678Z  2026-01-02T03:04:06.678Z
-    00000000-0000-4000-8000-000000000005  UNKNOWN  NO_ANSWER  +34600111200  brand  2026-01-02T03:04:05.678Z  2026-01-02T03:04:05.678Z
+    LEAD                                  STATE    NUMBER        BRAND  CREATED                   UPDATED                   ERROR
+    00000000-0000-4000-8000-000000000014  UNKNOWN  +34600111203  brand  2026-01-02T03:04:08.678Z  2026-01-02T03:04:08.678Z  NO_ANSWER: WhatsApp did not answer: nobody knows whether the person received the message
+    00000000-0000-4000-8000-00000000000f  SENT     +34600111202  brand  2026-01-02T03:04:07.678Z  2026-01-02T03:04:07.678Z  -
+    00000000-0000-4000-8000-00000000000a  QUEUED   +34600111201  brand  2026-01-02T03:04:06.678Z  2026-01-02T03:04:06.678Z  -
+    00000000-0000-4000-8000-000000000005  UNKNOWN  +34600111200  brand  2026-01-02T03:04:05.678Z  2026-01-02T03:04:05.678Z  NO_ANSWER: WhatsApp did not answer: nobody knows whether the person received the message
     ");
 }
 
@@ -139,6 +140,7 @@ async fn a_lead_is_shown_with_its_consent_and_its_progress() {
       "conversationId": "00000000-0000-4000-8000-000000000007",
       "createdAt": "2026-01-02T03:04:05.678Z",
       "error": null,
+      "errorInWords": null,
       "landingUri": "https://www.example.com/spring?utm_source=search",
       "messageId": "00000000-0000-4000-8000-000000000008",
       "name": "Ana Pérez",
@@ -161,11 +163,11 @@ async fn a_lead_is_shown_with_its_consent_and_its_progress() {
     assert_snapshot!(leads.desk.run(&leads.within(&show)).await.out, @"
     lead           00000000-0000-4000-8000-000000000005
     state          SENDING
-    error          -
     number         +34600111200
     brand          brand
     created        2026-01-02T03:04:05.678Z
     updated        2026-01-02T03:04:05.678Z
+    error          -
     name           Ana Pérez
     page           https://www.example.com/spring?utm_source=search
     campaign       utm_source=search
@@ -181,6 +183,20 @@ async fn a_lead_is_shown_with_its_consent_and_its_progress() {
     ");
     let failed = leads.json(&["lead", "show", "--lead", &ids[1]]).await;
     assert_eq!((&failed["state"], &failed["error"]), (&json!("FAILED"), &json!("131026")));
+}
+
+#[tokio::test]
+async fn a_failure_is_shown_in_words_and_an_unknown_code_alone() {
+    let failed = |code| ended(LeadState::Failed, Some(code));
+    let (leads, _) = Leads::with(&[&failed("131047"), &failed("999999"), &failed("NO_LINE")]).await;
+    let list = leads.json(&["lead", "list"]).await;
+    let words: Vec<_> = list.as_array().unwrap().iter().map(|lead| lead["errorInWords"].as_str()).collect();
+    let of_provider = "the person last wrote more than 24 hours ago: only a template can be sent";
+    let own = "the line or the brand no longer exists";
+    assert_eq!(words, [Some(own), None, Some(of_provider)]);
+    let table = leads.desk.run(&leads.within(&["lead", "list"])).await.out;
+    let ends: Vec<&str> = table.lines().skip(1).map(|line| line.rsplit("Z  ").next().unwrap()).collect();
+    assert_eq!(ends, [&format!("NO_LINE: {own}"), "999999", &format!("131047: {of_provider}")]);
 }
 
 #[tokio::test]

@@ -46,8 +46,8 @@ async fn the_first_line_becomes_its_brands_line_and_the_default_and_its_token_is
 
     assert_snapshot!(desk.run(&["line", "list", "--workspace", &workspace]).await.out, @"
     LINE        BRAND                                 BUSINESS ACCOUNT  DEFAULT  CREATED
-    1055500001  00000000-0000-4000-8000-000000000004  2055500001        -        2026-01-02T03:04:05.678Z
-    1055500002  00000000-0000-4000-8000-000000000004  2055500001        -        2026-01-02T03:04:05.678Z
+    1055500001  00000000-0000-4000-8000-000000000004  2055500001        no       2026-01-02T03:04:05.678Z
+    1055500002  00000000-0000-4000-8000-000000000004  2055500001        no       2026-01-02T03:04:05.678Z
     1055500003  kids                                  2055500001        yes      2026-01-02T03:04:05.678Z
     ");
     assert_snapshot!(desk.run(&["brand", "list", "--workspace", &workspace]).await.out, @"
@@ -80,7 +80,7 @@ async fn a_token_may_come_from_a_file_or_standard_input() {
     assert!(gone.starts_with(&format!("{path}: ")), "{gone}");
     desk.input = "two words".to_owned();
     let unfit = ["line", "token", "--workspace", &workspace, "--channel", "1", "--token-file", "-"];
-    assert_snapshot!(desk.refused(&unfit).await, @"The token is invalid: should match ^[!-~]{1,4096}$.");
+    assert_snapshot!(desk.refused(&unfit).await, @"The token is invalid: should be 1 to 4096 visible ASCII characters, without spaces.");
     assert_eq!(token(&desk, &workspace, "1").await, Some(Secret::new("from-file")));
 }
 
@@ -128,7 +128,7 @@ async fn invalid_lines_and_brands_are_refused() {
         desk.refused(&line.iter().map(String::as_str).collect::<Vec<_>>()).await
     };
     assert_snapshot!(refused("1", "nobodys").await, @"This cannot be created: the workspace has no brand nobodys.");
-    assert_snapshot!(refused("../2", "a").await, @"The channel is invalid: should match ^[0-9A-Za-z_-]{1,128}$.");
+    assert_snapshot!(refused("../2", "a").await, @"The channel is invalid: should be 1 to 128 ASCII letters, digits, underscores or hyphens, such as 106540352242922.");
     line(&desk, &workspace, "1", "a", &["--token", "t"]).await;
     assert_snapshot!(refused("1", "a").await, @"This cannot be created: the workspace already has a line 1.");
     for verb in [&["default"][..], &["token", "--token", "t"]] {

@@ -5,19 +5,23 @@
 mod attributes;
 mod captures;
 mod command_line;
+mod confirmations;
 mod contacts;
 mod conversations;
 mod deliveries;
 mod events;
 mod hooks;
+mod imports;
 mod jobs;
 mod keys;
 mod leads;
 mod lines;
 mod opt_outs;
 mod page;
+mod tables;
 mod teams;
 mod templates;
+mod times;
 mod users;
 mod webhook_update;
 mod webhooks;
@@ -83,6 +87,15 @@ impl Desk {
         Ran { status, out: out.text(), err: err.text() }
     }
 
+    /// Runs a command line as a person at a terminal, who types `input`.
+    async fn run_at_terminal(&self, input: &str, arguments: &[&str]) -> Ran {
+        let (out, err) = (Pipe::default(), Pipe::default());
+        let mut terminal =
+            Terminal { is_watched: true, has_person: true, has_colours: true, ..terminal(input, &out, &err) };
+        let status = self.run_in(&mut terminal, arguments).await;
+        Ran { status, out: out.text(), err: err.text() }
+    }
+
     /// Runs a command line with these streams and returns its exit status.
     async fn run_in(&self, terminal: &mut Terminal, arguments: &[&str]) -> u8 {
         let line = std::iter::once("console").chain(arguments.iter().copied()).map(OsString::from);
@@ -122,6 +135,8 @@ fn terminal(input: &str, out: &Pipe, err: &Pipe) -> Terminal {
         out: Box::new(out.clone()),
         err: Box::new(err.clone()),
         is_watched: false,
+        has_person: false,
+        has_colours: false,
     }
 }
 

@@ -36,6 +36,9 @@ fn list() -> String {
         let name = noun.get_name();
         write!(list, "\n### `{name}`\n\n{}\n\n", about(noun)).unwrap();
         list.push_str("| Command | What it does |\n|---|---|\n");
+        if !noun.has_subcommands() {
+            writeln!(list, "| `{}` | {} |", usage(noun), explanation(noun)).unwrap();
+        }
         for verb in noun.get_subcommands().filter(|verb| verb.get_name() != "help") {
             writeln!(list, "| `{name} {}` | {} |", usage(verb), explanation(verb)).unwrap();
         }
@@ -138,7 +141,7 @@ fn explanation(verb: &Command) -> String {
 }
 
 fn own_arguments(verb: &Command) -> impl Iterator<Item = &Arg> {
-    let global = ["json", "stack", "help", "version"];
+    let global = ["json", "stack", "color", "help", "version"];
     verb.get_arguments().filter(move |arg| !global.contains(&arg.get_id().as_str()))
 }
 

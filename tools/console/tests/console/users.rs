@@ -81,9 +81,9 @@ async fn an_address_is_unique_without_case_even_if_its_user_is_disabled() {
 async fn invalid_values_and_unknown_users_are_refused() {
     let (desk, workspace) = Desk::with_workspace().await;
     let create = ["user", "create", "--workspace", &workspace, "--email"];
-    assert_snapshot!(desk.refused(&[&create[..], &["ada"]].concat()).await, @r#"The e-mail address is invalid: should match ^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$."#);
+    assert_snapshot!(desk.refused(&[&create[..], &["ada"]].concat()).await, @"The e-mail address is invalid: should be an e-mail address, such as jo@example.com.");
     let phone = ["ada@example.com", "--cellphone", "12"];
-    assert_snapshot!(desk.refused(&[&create[..], &phone].concat()).await, @r#"The cellphone is invalid: should match ^\+[1-9][0-9]{7,14}$."#);
+    assert_snapshot!(desk.refused(&[&create[..], &phone].concat()).await, @"The cellphone is invalid: should be a phone number in E.164 format, such as +34600111222.");
     let disable = ["user", "disable", "--workspace", &workspace, "--user", "nobody@example.com"];
     assert_snapshot!(desk.refused(&disable).await, @"The workspace has no user nobody@example.com.");
 }

@@ -1,0 +1,33 @@
+//! `console completions ...`
+
+use clap::{Args, ValueEnum};
+
+use crate::Refusal;
+use crate::output::Output;
+
+#[derive(Args)]
+pub(crate) struct Completions {
+    /// The shell.
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+impl Completions {
+    pub(crate) fn write(self, mut command: clap::Command, output: &mut Output<'_>) -> Result<(), Refusal> {
+        let shell = match self.shell {
+            Shell::Bash => clap_complete::Shell::Bash,
+            Shell::Zsh => clap_complete::Shell::Zsh,
+            Shell::Fish => clap_complete::Shell::Fish,
+        };
+        let mut script = vec![];
+        clap_complete::generate(shell, &mut command, "console", &mut script);
+        output.raw().write_all(&script).map_err(Refusal::Output)
+    }
+}

@@ -1,0 +1,127 @@
+//! A command that failed, as one JSON value for programs (`--json`).
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::Write;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use serde::Serialize;
+
+use crate::Refusal;
+use crate::output::Terminal;
+
+/// Why a command failed. The exit status says whether it was refused or its command line is invalid.
+#[derive(Serialize)]
+pub(crate) struct Failure {
+    /// A stable word.
+    code: String,
+    /// The sentence that people read.
+    message: String,
+    /// The argument at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+    /// What the argument should be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn write(&self, terminal: &mut Terminal) {
+        // If standard error is closed, the failure cannot be reported elsewhere.
+        let text = serde_json::to_string(self).unwrap_or_else(|_| self.message.clone());
+        let _ = writeln!(terminal.err, "{text}");
+    }
+}
+
+/// Whether a command line that cannot be read asks for JSON.
+pub(crate) fn asks_for_json(line: &[OsString]) -> bool {
+    line.iter().take_while(|word| *word != "--").any(|word| word == "--json")
+}
+
+impl From<&Refusal> for Failure {
+    fn from(refusal: &Refusal) -> Self {
+        let hint = match refusal {
+            Refusal::Unfit { reason, .. } => Some(reason.to_string()),
+            _ => None,
+        };
+        Self {
+            code: code(refusal),
+            message: refusal.to_string(),
+            field: argument_of(refusal).map(str::to_owned),
+            hint,
+        }
+    }
+}
+
+/// The argument at fault, if only one can be meant.
+fn argument_of(refusal: &Refusal) -> Option<&'static str> {
+    Some(match refusal {
+        Refusal::NoStack | Refusal::MissingTable => "--stack",
+        Refusal::UnknownWorkspace(_) => "--workspace",
+        Refusal::WorkspaceExists(_) => "--id",
+        Refusal::UnknownKey(_) => "--key",
+        Refusal::UnknownUser(_) => "--user",
+        Refusal::UserEmailTaken => "--email",
+        Refusal::UnknownTeam(_) => "--team",
+        Refusal::UnknownAttribute(_) => "--attribute",
+        Refusal::UnknownLine(_) => "--channel",
+        Refusal::UnknownBrand(_) => "--brand",
+        Refusal::UnknownConversation(_) => "--conversation",
+        Refusal::UnknownMessage(_) => "--message",
+        Refusal::TooManyOrigins(_) => "--origin",
+        Refusal::MaySendTwice => "--may-send-twice",
+        Refusal::Url(_) => "--url",
+        Refusal::UnknownEndpoint(_) | Refusal::EndpointDisabled(_) => "--endpoint",
+        Refusal::FewerSlots { .. } => "--slots",
+        Refusal::CapTooLow { argument, .. } | Refusal::BucketNotFound { argument, .. } => argument,
+        Refusal::UnknownJob(_) | Refusal::JobDone(_) => "--job",
+        _ => return None,
+    })
+}
+
+impl From<&clap::Error> for Failure {
+    fn from(usage: &clap::Error) -> Self {
+        let shown = usage.to_string();
+        let sentence = shown.split("\n\n").next().unwrap_or_default();
+        let sentence = sentence.strip_prefix("error: ").unwrap_or(sentence);
+        let (kind, message) = match usage.kind() {
+            // Clap shows the whole help instead of an error.
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                (ErrorKind::MissingSubcommand, "a command is missing: --help lists the commands".to_owned())
+            }
+            kind => (kind, sentence.split_whitespace().collect::<Vec<_>>().join(" ")),
+        };
+        let told = |kind| usage.get(kind).map(text);
+        let possible = [ContextKind::ValidValue, ContextKind::ValidSubcommand].into_iter().find_map(told);
+        let suggested =
+            [ContextKind::SuggestedValue, ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand];
+        let hint = usage
+            .source()
+            .map(ToString::to_string)
+            .or_else(|| suggested.into_iter().find_map(told).map(|similar| format!("similar: {similar}")))
+            .or_else(|| possible.map(|all| format!("one of {all}")));
+        Self { code: code(&kind), message, field: told(ContextKind::InvalidArg), hint }
+    }
+}
+
+fn text(value: &ContextValue) -> String {
+    match value {
+        ContextValue::Strings(several) => several.join(", "),
+        one => one.to_string(),
+    }
+}
+
+/// The name of an enum's variant as a constant: `UnknownKey` becomes `UNKNOWN_KEY`. A program may rely on it, so a
+/// variant that is renamed changes what programs see.
+fn code(variant: &impl std::fmt::Debug) -> String {
+    let shown = format!("{variant:?}");
+    let name = shown.split(|character: char| !character.is_ascii_alphanumeric()).next().unwrap_or_default();
+    let mut code = String::new();
+    for character in name.chars() {
+        if character.is_ascii_uppercase() && !code.is_empty() {
+            code.push('_');
+        }
+        code.push(character.to_ascii_uppercase());
+    }
+    code
+}

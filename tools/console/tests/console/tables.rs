@@ -1,0 +1,60 @@
+//! What all tables have in common: absent values and colours.
+
+use crate::Desk;
+
+#[tokio::test]
+async fn an_absent_value_is_a_hyphen_in_every_table() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let within = ["--workspace", &workspace];
+    for create in [
+        &["attribute", "create", "--key-name", "k", "--category", "OPEN"][..],
+        &["template", "create", "--name", "t", "--language", "es"],
+        &["user", "create", "--email", "ada@example.com"],
+        &["brand", "create", "--name", "b"],
+    ] {
+        desk.json(&[create, &within].concat()).await;
+    }
+    for (list, absent) in
+        [(["attribute", "list"], 1), (["template", "list"], 2), (["user", "list"], 3), (["brand", "list"], 1)]
+    {
+        let table = desk.run(&[&list[..], &within].concat()).await.out;
+        let row = table.lines().nth(1).unwrap();
+        let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(cells.iter().filter(|cell| **cell == "-").count(), absent, "{table}");
+        let columns = table.lines().next().unwrap().split("  ").filter(|cell| !cell.trim().is_empty());
+        assert_eq!(columns.count(), cells.len(), "{table}");
+    }
+    let capture = desk.json(&[&["capture", "set"][..], &within].concat()).await;
+    assert_eq!(capture["dailyCap"], serde_json::Value::Null);
+    let shown = desk.run(&[&["capture", "show"][..], &within].concat()).await.out;
+    assert!(
+        shown.contains("daily cap           -\n") && shown.contains("captcha secret      no\n"),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn states_have_colours_at_a_terminal_or_on_request_and_never_in_json() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    desk.json(&["user", "create", "--workspace", &workspace, "--email", "ada@example.com"]).await;
+    let list = ["user", "list", "--workspace", &workspace];
+    let plain = desk.run(&list).await.out;
+    let green = plain.replace("active", "\u{1b}[32mactive\u{1b}[0m");
+    assert_ne!(plain, green);
+    for (at_terminal, more, expected) in [
+        (false, &["--color", "never"][..], &plain),
+        (false, &["--color", "auto"], &plain),
+        (false, &["--color", "always"], &green),
+        (true, &[], &green),
+        (true, &["--color", "always"], &green),
+        (true, &["--color", "never"], &plain),
+    ] {
+        let list = [&list[..], more].concat();
+        let ran = if at_terminal { desk.run_at_terminal("", &list).await } else { desk.run(&list).await };
+        assert_eq!(&ran.out, expected, "{at_terminal} {more:?}");
+    }
+    let json = desk.run(&[&list[..], &["--color", "always", "--json"]].concat()).await.out;
+    assert!(json.contains("\"active\"") && !json.contains('\u{1b}'));
+    let show = ["workspace", "show", "--workspace", &workspace, "--color", "always"];
+    assert!(!desk.run(&show).await.out.contains('\u{1b}'), "a table without states has no colours");
+}
