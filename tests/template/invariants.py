@@ -24,18 +24,18 @@ def invariant(check):
 COMMON_ENVIRONMENT = {"STACK", "LOG_LEVEL", "REVISION", "AWS_LAMBDA_HTTP_IGNORE_STAGE_IN_PATH"}
 FUNCTIONS = {
     "conversations": (
-        {"FIRST_DUE_SECONDS"},
+        {"FIRST_DUE_SECONDS", "MESSAGE_RETENTION_DAYS", "CONVERSATION_RETENTION_DAYS"},
         {"api-keys", "limits", "workspaces", "contacts", "conversations", "messages", "secrets"},
     ),
     "contacts": (set(), {"api-keys", "limits", "workspaces", "contacts", "secrets"}),
     "files": ({"MEDIA_BUCKET"}, {"api-keys", "limits", "media"}),
     "messages": (
-        {"FIRST_DUE_SECONDS", "MEDIA_BUCKET"},
+        {"FIRST_DUE_SECONDS", "MEDIA_BUCKET", "MESSAGE_RETENTION_DAYS"},
         {"api-keys", "limits", "conversations", "messages", "media"},
     ),
     "attributes": (set(), {"api-keys", "limits", "workspaces"}),
     "users": (set(), {"api-keys", "limits", "workspaces"}),
-    "leads": ({"CAPTCHA_URL", "FIRST_DUE_SECONDS"}, {"workspaces", "leads", "secrets"}),
+    "leads": ({"CAPTCHA_URL", "FIRST_DUE_SECONDS", "LEAD_RETENTION_DAYS"}, {"workspaces", "leads", "secrets"}),
     "event-relay": (
         {
             "DELIVERY_QUEUE_URL",
@@ -44,6 +44,7 @@ FUNCTIONS = {
             "LEAD_QUEUE_URL",
             "FIRST_DUE_SECONDS",
             "MEDIA_BUCKET",
+            "EVENT_RETENTION_DAYS",
             "PARTIAL_BATCHES",
         },
         {"contacts", "conversations", "messages", "media", "leads", "workspaces", "webhooks"},
@@ -59,6 +60,7 @@ FUNCTIONS = {
             "GRAPH_URL",
             "GRAPH_VERSION",
             "MEDIA_BUCKET",
+            "MESSAGE_RETENTION_DAYS",
         },
         {"workspaces", "contacts", "conversations", "messages", "limits", "secrets"},
     ),
@@ -72,6 +74,7 @@ FUNCTIONS = {
             "FIRST_DUE_SECONDS",
             "GRAPH_URL",
             "GRAPH_VERSION",
+            "MESSAGE_RETENTION_DAYS",
         },
         {"workspaces", "contacts", "conversations", "messages", "leads", "limits", "secrets"},
     ),

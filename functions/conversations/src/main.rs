@@ -12,7 +12,8 @@ use store::{Store, Tables};
 async fn main() -> Result<(), Error> {
     let process = runtime::Process::start().await?;
     let tables = Tables::of_stack(&process.stack);
-    let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids());
+    let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids())
+        .with_retention(process.retention()?);
     let api = Api::new(store, process.metrics(), ApiFunction::Conversations);
     let first_due = Duration::from_secs(process.settings.parsed("FIRST_DUE_SECONDS", 120)?);
     lambda_http::run(service_fn(async |request| {

@@ -48,6 +48,7 @@ async fn merge(
     let Some(change) = current.apply(update, &people)? else {
         return Ok(Some(shown));
     };
+    let change = change.retained(&current, store.retention().conversations);
 
     call.caller.admitted().await?;
     match store.change_conversation(&current, &change, write_id).await? {

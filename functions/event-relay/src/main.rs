@@ -20,7 +20,8 @@ async fn main() -> Result<(), Error> {
             Tables::of_stack(&process.stack),
             process.clock(),
             process.ids(),
-        ),
+        )
+        .with_retention(process.retention()?),
         queues: Queues::default()
             .with_webhooks(process.sqs(), fast, slow)
             .with(LaneKind::Conversation, process.sqs(), settings.required("SEND_QUEUE_URL")?)

@@ -16,7 +16,8 @@ async fn main() -> Result<(), Error> {
     let (graph, version) = (settings.required("GRAPH_URL")?, settings.required("GRAPH_VERSION")?);
     let tables = Tables::of_stack(&process.stack);
     let engine = Engine {
-        store: Store::new(process.dynamodb(), tables, process.clock(), process.ids()),
+        store: Store::new(process.dynamodb(), tables, process.clock(), process.ids())
+            .with_retention(process.retention()?),
         queues: Queues::default().with(LaneKind::Lead, process.sqs(), settings.required("LEAD_QUEUE_URL")?),
         provider: Client::new(&graph, &version, rules.call)?,
         rules,

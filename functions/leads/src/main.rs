@@ -13,7 +13,8 @@ async fn main() -> Result<(), Error> {
     let settings = &process.settings;
     let tables = Tables::of_stack(&process.stack);
     let leads = Leads {
-        store: Store::new(process.dynamodb(), tables, process.clock(), process.ids()),
+        store: Store::new(process.dynamodb(), tables, process.clock(), process.ids())
+            .with_retention(process.retention()?),
         captcha: Client::new(&settings.required("CAPTCHA_URL")?, Client::TIME)?,
         first_due: Duration::from_secs(settings.parsed("FIRST_DUE_SECONDS", 120)?),
         longest: LONGEST,

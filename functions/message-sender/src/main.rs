@@ -20,7 +20,8 @@ async fn main() -> Result<(), Error> {
             Tables::of_stack(&process.stack),
             process.clock(),
             process.ids(),
-        ),
+        )
+        .with_retention(process.retention()?),
         bucket: Bucket::new(process.s3(), settings.required("MEDIA_BUCKET")?, process.clock()),
         queues: Queues::default().with(
             LaneKind::Conversation,

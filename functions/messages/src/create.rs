@@ -1,4 +1,4 @@
-use domain::media::Attached;
+use domain::media::{Attached, MediaState};
 use domain::message::Draft;
 use domain::refused::MediaFault;
 use domain::{ConversationId, Media, MediaId, Message, MessageBody, MessageId, Refused};
@@ -123,11 +123,13 @@ async fn look_at(
     })
 }
 
-/// A file's size, if its upload matches its declaration. A file that a message referred to before matched then.
+/// A file's size, if its upload matches its declaration. A file that a message referred to before matched then, and a
+/// file that was too large when it arrived no longer exists.
 async fn size(bucket: &Bucket, media: &Media) -> Result<Result<u64, Refused>, StoreError> {
-    match media.size.filter(|_| media.is_referenced()) {
-        Some(size) => Ok(Ok(size)),
-        None => Ok(media.check(bucket.head(media.workspace_id, media.id).await?.as_ref())),
+    match (media.state, media.size) {
+        (MediaState::Referenced, Some(size)) => Ok(Ok(size)),
+        (MediaState::TooLarge, _) => Ok(media.check(None)),
+        _ => Ok(media.check(bucket.head(media.workspace_id, media.id).await?.as_ref())),
     }
 }
 

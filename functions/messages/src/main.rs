@@ -13,7 +13,8 @@ use store::{Bucket, Store, Tables};
 async fn main() -> Result<(), Error> {
     let process = runtime::Process::start().await?;
     let tables = Tables::of_stack(&process.stack);
-    let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids());
+    let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids())
+        .with_retention(process.retention()?);
     let messages = Messages {
         api: Api::new(store, process.metrics(), ApiFunction::Messages),
         bucket: Bucket::new(process.s3(), process.settings.required("MEDIA_BUCKET")?, process.clock()),

@@ -39,7 +39,7 @@ pub(crate) enum Ended {
 
 /// The next state of a delivery whose event is missing.
 pub(crate) fn without_event(delivery: &Delivery, now: Timestamp) -> Delivery {
-    if now.since(delivery.recorded_at()) > EVENT_LOST {
+    if now.since(delivery.recorded_at) > EVENT_LOST {
         delivery.ended(DeliveryState::Cancelled)
     } else {
         delivery.waiting(now.plus(EVENT_MISSING))

@@ -46,6 +46,9 @@ pub struct Conversation {
     pub list_shard: u8,
     /// Increases by one with each change.
     pub version: u64,
+    /// When the conversation expires, if it was released and the deployment keeps released conversations for a
+    /// limited time.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl Conversation {

@@ -14,6 +14,7 @@ use crate::ids::{Ids, MediaId, WorkspaceId};
 use crate::refused::{MediaFault, Refused};
 use crate::text::Unfit;
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// The SHA-256 of a file's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,9 +80,29 @@ pub struct Media {
     pub size: Option<u64>,
     /// When the file was prepared.
     pub created_at: Timestamp,
-    /// When the file expires unless a message refers to it. `None` after a message referred to it.
+    /// What became of it.
+    pub state: MediaState,
+    /// When the file expires: unless a message refers to it in time, or with the first message that referred to it.
+    /// `None` if messages do not expire.
     pub expires_at: Option<Timestamp>,
 }
+
+/// What became of a file that was prepared for upload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MediaState {
+    /// No message has referred to the file. It may be uploaded or not.
+    Waiting,
+    /// A message has referred to the file. The file was then checked.
+    Referenced,
+    /// The uploaded file was over its type's limit and was deleted. The upload URL is bound to the digest, so no
+    /// later upload can be smaller.
+    TooLarge,
+}
+
+words!(
+    /// The values of the row's attribute.
+    MediaState { Waiting: "WAITING", Referenced: "REFERENCED", TooLarge: "TOO_LARGE" }
+);
 
 /// The bucket's data about an uploaded file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,23 +136,32 @@ impl Media {
             digest: file.digest.clone(),
             size: file.size,
             created_at: now,
+            state: MediaState::Waiting,
             expires_at: Some(now.plus(Self::KEPT)),
         }
     }
 
-    /// Whether a message has referred to the file. The file was then checked and does not expire.
+    /// Whether a message has referred to the file. The file was then checked.
     pub fn is_referenced(&self) -> bool {
-        self.expires_at.is_none()
+        self.state == MediaState::Referenced
+    }
+
+    /// Whether a file of this size, which was uploaded for this row, must be deleted.
+    pub fn is_exceeded_by(&self, size: u64) -> bool {
+        size > self.file_type.max_bytes()
     }
 
     /// The size in bytes if the uploaded file matches the declaration. If the result is
     /// [`MediaFault::TooLarge`], the caller must delete the file.
     pub fn check(&self, uploaded: Option<&Uploaded>) -> Result<u64, Refused> {
-        let uploaded = uploaded.ok_or(Refused::UnknownMedia { media: self.id })?;
-        let max_bytes = self.file_type.max_bytes();
         let unfit = |reason| Err(Refused::MediaUnfit { media: self.id, reason });
-        if uploaded.size > max_bytes {
-            return unfit(MediaFault::TooLarge { max_bytes });
+        let too_large = || unfit(MediaFault::TooLarge { max_bytes: self.file_type.max_bytes() });
+        if self.state == MediaState::TooLarge {
+            return too_large();
+        }
+        let uploaded = uploaded.ok_or(Refused::UnknownMedia { media: self.id })?;
+        if self.is_exceeded_by(uploaded.size) {
+            return too_large();
         }
         if uploaded.digest.as_ref() != Some(&self.digest) {
             return unfit(MediaFault::OtherDigest);

@@ -490,6 +490,7 @@ mod tests {
             updated_at: at,
             list_shard: 0,
             version: 1,
+            expires_at: None,
         };
         let sound = Attached {
             media: MediaId::from_uuid(uuid(5)),

@@ -446,6 +446,7 @@ fn conversation() -> Conversation {
         updated_at: moment(),
         list_shard: 0,
         version: 1,
+        expires_at: None,
     }
 }
 

@@ -5,6 +5,7 @@
 mod aws;
 mod http;
 pub mod metrics;
+mod retention;
 mod sending;
 pub mod settings;
 pub mod system;
@@ -13,7 +14,7 @@ mod telemetry;
 use std::sync::Arc;
 
 use aws_config::SdkConfig;
-use domain::{Clock, Ids};
+use domain::{Clock, Ids, Retention};
 
 pub use metrics::Metrics;
 pub use sending::SendRules;
@@ -75,6 +76,11 @@ impl Process {
     /// The stack's metrics, written to standard output.
     pub fn metrics(&self) -> Metrics {
         Metrics::new(&self.stack, self.clock())
+    }
+
+    /// How long the rows that the process writes are kept.
+    pub fn retention(&self) -> Result<Retention, SettingError> {
+        retention::read(&self.settings)
     }
 
     /// Random ids from the operating system.

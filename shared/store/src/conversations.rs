@@ -63,7 +63,7 @@ impl Store {
     ) -> Result<Opened, StoreError> {
         let workspace = opening.conversation.workspace_id;
         let shards = self.shards(workspace).await?.write;
-        let plan = opening_writes(opening, shards, first_due, once, request_id)?;
+        let plan = opening_writes(opening, shards, first_due, self.retention.messages, once, request_id)?;
         let refusals = match self.transact(plan.writes).await? {
             Transacted::Done => return Ok(Opened::Done),
             Transacted::Refused(refusals) => refusals,

@@ -294,6 +294,12 @@ pub(crate) fn media_object(workspace: WorkspaceId, media: MediaId) -> String {
     format!("{workspace}/{media}")
 }
 
+/// The file of an object that [`media_object`] named.
+pub(crate) fn read_media_object(key: &str) -> Option<(WorkspaceId, MediaId)> {
+    let (workspace, media) = key.split_once('/')?;
+    Some((WorkspaceId::parse(workspace).ok()?, MediaId::parse(media).ok()?))
+}
+
 /// A workspace's lead capture.
 pub(crate) fn capture(workspace: WorkspaceId) -> (String, &'static str) {
     (format!("{workspace}#K"), "K")

@@ -13,7 +13,7 @@ use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, LeadState, Timestamp, Wor
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{PK, key, n, read, row, s, text};
+use crate::dynamodb::item::{PK, expiring, is_live, key, n, read, row, s, text};
 use crate::dynamodb::write::{Transacted, Write, Wrote, is_written_by};
 use crate::leads::row::{lead, lead_item, state};
 use crate::{Store, StoreError, Table, keys};
@@ -83,13 +83,13 @@ impl Store {
             .get_item()
             .table_name(self.tables.name(Table::Leads))
             .set_key(Some(key(pk, sk)))
-            .projection_expression("pk, sk, sv, #stage, #state")
+            .projection_expression("pk, sk, sv, expiresAt, #stage, #state")
             .expression_attribute_names("#stage", "stage")
             .expression_attribute_names("#state", "state")
             .consistent_read(true)
             .send()
             .await?;
-        answer.item.map(state).transpose()
+        answer.item.filter(|item| is_live(item, self.now())).map(state).transpose()
     }
 
     /// The traces of a lead with this number, brand and captcha token (SHA-256 in hexadecimal digits;
@@ -135,7 +135,7 @@ impl Store {
     ) -> Result<LeadAccepted, StoreError> {
         let request = self.ids.next().to_string();
         let now = lead.created_at;
-        let mut item = lead_item(lead, &request)?;
+        let mut item = expiring(lead_item(lead, &request)?, now, self.retention.leads);
         item.insert("dueShard".to_owned(), s(keys::due_shard(&LaneId::Lead(lead.workspace_id, lead.id))));
         item.insert("dueAt".to_owned(), n(now.plus(first_due).as_millis()));
         let trace = |kept| TraceRow {

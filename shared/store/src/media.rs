@@ -1,12 +1,15 @@
-//! Files: one row each. The row expires unless a message refers to the file in time.
+//! Files: one row each. The row expires unless a message refers to the file in time, and then with that message.
 
-use domain::media::FileName;
-use domain::{FileType, Media, MediaDigest, MediaId, Timestamp, WorkspaceId};
+use std::time::Duration;
+
+use domain::media::{FileName, MediaState};
+use domain::{FileType, Media, MediaDigest, MediaId, Message, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::access::idempotency::{keep_answer, stored_answer};
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, key, n, read, row, s};
+use crate::dynamodb::item::{EXPIRES_AT, Item, is_live, key, n, read, row, s};
+use crate::dynamodb::update::Change;
 use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, Wrote, is_written_by};
 use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
 
@@ -74,26 +77,52 @@ impl Store {
         wanted.dedup();
         let keys = wanted.iter().map(|id| media_key(workspace, *id)).collect();
         let rows = self.batch_items(Table::Media, keys).await?;
-        let now = self.now().as_seconds();
+        let now = self.now();
         let mut found = rows
             .into_iter()
+            .filter(|row| is_live(row, now))
             .map(|row| Ok(Media::from(read::<MediaRow>(row)?)))
             .collect::<Result<Vec<_>, StoreError>>()?;
-        // DynamoDB deletes expired rows late.
-        found.retain(|media| media.expires_at.is_none_or(|expires_at| expires_at.as_seconds() >= now));
         found.sort_by_key(|media| ids.iter().position(|id| *id == media.id));
         Ok(found)
     }
+
+    /// The file with this id, if it exists and has not expired (strongly consistent read). One round trip.
+    pub async fn media_of(&self, workspace: WorkspaceId, id: MediaId) -> Result<Option<Media>, StoreError> {
+        let row: Option<MediaRow> = self.get_row(Table::Media, keys::media(workspace, id)).await?;
+        Ok(row.map(Media::from))
+    }
+
+    /// Records that the file uploaded for this row was too large and does not stay. Changes nothing if the row has
+    /// expired since, or if the file is recorded as too large already. One round trip.
+    pub async fn media_too_large(&self, media: &Media, size: u64) -> Result<(), StoreError> {
+        let change = Change::default()
+            .set("size", n(size))
+            .set("state", s(MediaState::TooLarge.as_str()))
+            .when("attribute_exists(pk) AND (attribute_not_exists(#state) OR #state = :waiting)")
+            .bind(":waiting", s(MediaState::Waiting.as_str()));
+        self.write(change.of(Table::Media, media_key(media.workspace_id, media.id))).await?;
+        Ok(())
+    }
 }
 
-/// Part of a transaction: a message refers to a file with this size in bytes, so the file stays. Refused only
-/// if the file has expired since; another message may have referred to it first.
-pub(crate) fn first_reference(media: &Media, size: u64, now: Timestamp) -> Write {
-    Write::update(Table::Media, media_key(media.workspace_id, media.id), "SET #size = :size REMOVE expiresAt")
-        .when("attribute_exists(pk) AND (attribute_not_exists(expiresAt) OR expiresAt >= :now)")
-        .name("#size", "size")
-        .bind(":size", n(size))
+/// Part of a transaction: a message refers to a file with this size in bytes, so the file is kept as long as the
+/// message, which is kept for `kept`. Refused only if the file has expired since; another message may have
+/// referred to it first.
+pub(crate) fn first_reference(
+    media: &Media,
+    size: u64,
+    message: &Message,
+    kept: Option<Duration>,
+    now: Timestamp,
+) -> Write {
+    Change::default()
+        .set("size", n(size))
+        .set("state", s(MediaState::Referenced.as_str()))
+        .set_or_remove(EXPIRES_AT, kept.map(|kept| n(message.created_at.plus(kept).as_seconds())))
+        .when("attribute_exists(pk) AND (attribute_not_exists(#expiresAt) OR #expiresAt >= :now)")
         .bind(":now", n(now.as_seconds()))
+        .of(Table::Media, media_key(media.workspace_id, media.id))
 }
 
 /// The write of a new file's row, as `request_id` writes it.
@@ -128,6 +157,9 @@ struct MediaRow {
     size: Option<u64>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
+    /// Releases before this attribute removed the TTL of a file when a message referred to it.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    state: Option<MediaState>,
     /// Epoch seconds, for the table's TTL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires_at: Option<i64>,
@@ -144,6 +176,7 @@ impl From<&Media> for MediaRow {
             digest: media.digest.clone(),
             size: media.size,
             created_at: media.created_at,
+            state: Some(media.state),
             expires_at: media.expires_at.map(|at| at.as_seconds()),
         }
     }
@@ -160,6 +193,10 @@ impl From<MediaRow> for Media {
             digest: row.digest,
             size: row.size,
             created_at: row.created_at,
+            state: row.state.unwrap_or(match row.expires_at {
+                Some(_) => MediaState::Waiting,
+                None => MediaState::Referenced,
+            }),
             expires_at: row.expires_at.map(|seconds| Timestamp::from_millis(seconds * 1_000)),
         }
     }

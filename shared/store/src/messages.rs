@@ -86,8 +86,15 @@ impl Store {
         let mut message = new.message.clone();
         let mut found_lane = None;
         for _ in 0..TRIES {
-            let plan =
-                MessagePlan::of(&message, new, found_lane.as_ref(), first_due, request_id, self.now())?;
+            let plan = MessagePlan::of(
+                &message,
+                new,
+                found_lane.as_ref(),
+                first_due,
+                self.retention.messages,
+                request_id,
+                self.now(),
+            )?;
             let refusals = match self.transact(plan.writes).await? {
                 Transacted::Done => return Ok(MessageStored::Done),
                 Transacted::Refused(refusals) => refusals,
@@ -139,20 +146,21 @@ impl MessagePlan {
         new: &NewMessage<'_>,
         lane: Option<&LaneRow>,
         first_due: Duration,
+        kept: Option<Duration>,
         request_id: &str,
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let mut plan = Self { writes: vec![], roles: vec![] };
         plan.add(
             Role::Message,
-            Write::put(Table::Messages, message_item(message, request_id)?).when_absent(),
+            Write::put(Table::Messages, message_item(message, kept, request_id)?).when_absent(),
         );
         if let Some((once, answer)) = new.kept {
             let workspace = message.workspace_id;
             plan.add(Role::Answer, keep_answer(Table::Messages, workspace, once, answer, now)?);
         }
         for (media, size) in new.first_references {
-            plan.add(Role::Changes, first_reference(media, *size, now));
+            plan.add(Role::Changes, first_reference(media, *size, message, kept, now));
         }
         if let Some((old, new)) = new.conversation {
             for write in conversation_writes(old, new, request_id)? {
@@ -161,7 +169,7 @@ impl MessagePlan {
         }
         plan.add(Role::Lane, take_number(message, lane, now.plus(first_due), request_id));
         if message.is_broadcast() {
-            plan.add(Role::Lane, Write::put(Table::Messages, entry_item(message, request_id)?));
+            plan.add(Role::Lane, Write::put(Table::Messages, entry_item(message, kept, request_id)?));
         }
         Ok(plan)
     }
@@ -199,7 +207,7 @@ fn lane_key(message: &Message) -> Item {
 #[cfg(test)]
 mod tests {
     use domain::conversation::ContactRef;
-    use domain::media::FileName;
+    use domain::media::{FileName, MediaState};
     use domain::message::Draft;
     use domain::{
         BrandId, ChannelId, ContactId, ConversationStatus, External, FileType, Internal, MediaDigest,
@@ -246,6 +254,7 @@ mod tests {
             updated_at: at(),
             list_shard: 0,
             version: 1,
+            expires_at: None,
         }
     }
 
@@ -259,6 +268,7 @@ mod tests {
             digest: MediaDigest::parse("47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=").unwrap(),
             size: None,
             created_at: at(),
+            state: MediaState::Waiting,
             expires_at: Some(at()),
         }
     }
@@ -284,7 +294,7 @@ mod tests {
             conversation: active.as_ref().map(|active| (conversation, active)),
             kept: key.then_some((&once, "answer")),
         };
-        MessagePlan::of(&message, &new, None, Duration::ZERO, "r", at()).unwrap().writes.len()
+        MessagePlan::of(&message, &new, None, Duration::ZERO, None, "r", at()).unwrap().writes.len()
     }
 
     #[test]

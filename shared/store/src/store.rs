@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{Clock, Ids};
+use domain::{Clock, Ids, Retention};
 
 use crate::access::cursor_key::CursorKeys;
 use crate::contacts::shards::Shards;
@@ -18,6 +18,7 @@ pub struct Store {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) memories: Arc<Memories>,
+    pub(crate) retention: Retention,
 }
 
 /// How long a process remembers a captcha secret.
@@ -42,7 +43,7 @@ pub(crate) struct Memories {
 }
 
 impl Store {
-    /// A store for the tables that `tables` names.
+    /// A store for the tables that `tables` names, with the default retention.
     pub fn new(
         db: aws_sdk_dynamodb::Client,
         tables: Tables,
@@ -56,7 +57,17 @@ impl Store {
             onboardings: Memory::new(ONBOARDING_MEMORY),
             shards: Memory::new(SHARD_MEMORY),
         };
-        Self { db, tables, clock, ids, memories: Arc::new(memories) }
+        Self { db, tables, clock, ids, memories: Arc::new(memories), retention: Retention::default() }
+    }
+
+    /// The store with another retention of the rows that it writes.
+    pub fn with_retention(self, retention: Retention) -> Self {
+        Self { retention, ..self }
+    }
+
+    /// The retention of the rows that this store writes.
+    pub fn retention(&self) -> Retention {
+        self.retention
     }
 
     /// The current time of the clock that this store was given.

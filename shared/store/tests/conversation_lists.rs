@@ -78,6 +78,7 @@ impl Office {
             updated_at: now,
             list_shard: list_shard(&random, self.shards),
             version: 1,
+            expires_at: None,
         };
         for _ in 0..dice.below(4) {
             self.toggle(&mut conversation, dice);

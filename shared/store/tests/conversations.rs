@@ -48,6 +48,7 @@ fn conversation(db: &TestDb) -> Conversation {
         updated_at: db.store().now(),
         list_shard: 0,
         version: 1,
+        expires_at: None,
     }
 }
 

@@ -50,6 +50,7 @@ impl Lanes {
             updated_at: TestClock::START,
             list_shard: 0,
             version: 1,
+            expires_at: None,
         };
         let step = |n| Requested {
             template: TemplateId::from_uuid(Uuid::from_u128(n as u128)),

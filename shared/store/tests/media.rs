@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use domain::media::{Declared, FileName};
+use domain::media::{Declared, FileName, MediaState};
 use domain::{FileType, Media, MediaDigest, MediaId, Timestamp};
 use harness::{Fault, TestDb, trips};
 use store::{IdempotencyKey, MediaCreated, StoreError, StoredAnswer, Table};
@@ -60,7 +60,7 @@ async fn files_are_read_in_the_order_of_the_ids_each_once() {
 async fn a_file_without_an_expiry_is_still_read_after_a_year() {
     let db = TestDb::start().await;
     let unmeasured = Media { size: None, ..media(&db) };
-    let referenced = Media { expires_at: None, ..media(&db) };
+    let referenced = Media { state: MediaState::Referenced, expires_at: None, ..media(&db) };
     create(&db, &[unmeasured.clone(), referenced.clone()]).await;
     db.clock().advance(365 * DAY);
     assert_eq!(db.store().media(WORKSPACE, &[unmeasured.id, referenced.id]).await.unwrap(), [referenced]);

@@ -325,6 +325,7 @@ impl World {
             updated_at: store.now(),
             list_shard: 0,
             version: 1,
+            expires_at: None,
         };
         change(&mut conversation);
         let recipient =

@@ -10,15 +10,16 @@ use crate::beside::Beside;
 use crate::{Console, Refusal};
 
 /// Connects to the stack that the command line names, otherwise to the one in `STACK`. Region, credentials and
-/// endpoint come from the usual AWS variables. `TRUSTED_RECEIVERS` names receivers that are not public, as in the
-/// stack.
+/// endpoint come from the usual AWS variables. `TRUSTED_RECEIVERS` names receivers that are not public, and
+/// `EVENT_RETENTION_DAYS` is how long recorded events are kept, both as in the stack.
 pub async fn to_stack(stack: Option<String>) -> Result<Console, Refusal> {
     let settings = Settings::from_env();
     let stack = stack.or_else(|| settings.optional("STACK")).ok_or(Refusal::NoStack)?;
     let trusted = settings.read_with("TRUSTED_RECEIVERS", TrustedReceivers::parse)?;
     let process = Process::of_stack(stack).await?;
     let tables = Tables::of_stack(&process.stack);
-    let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids());
+    let store = Store::new(process.dynamodb(), tables, process.clock(), process.ids())
+        .with_retention(process.retention()?);
     let beside = Beside::OfStack(Box::new(process));
     Ok(Console { store, beside, random: Arc::new(OsRandomness), trusted })
 }

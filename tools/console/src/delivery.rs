@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use domain::webhook::delivery::KEPT;
 use domain::{
-    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, EventType, Slot,
-    Timestamp, WebhookEndpoint, WorkspaceId,
+    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, EventType,
+    Retention, Slot, Timestamp, WebhookEndpoint, WorkspaceId,
 };
 use futures::{StreamExt, TryStreamExt};
 use serde::Serialize;
@@ -150,14 +149,15 @@ impl List {
         self.limit.unwrap_or(usize::MAX)
     }
 
-    /// The slots of the existing endpoints, and of those deleted since the time of the oldest delivery that is kept.
+    /// The slots of the existing endpoints, and of those deleted since the time of the oldest delivery that a deployment may keep.
     async fn slots(&self, console: &Console, workspace: WorkspaceId) -> Result<Vec<Listed>, Refusal> {
         let store = &console.store;
         let mut slots: Vec<Listed> = vec![];
         for endpoint in store.endpoints(workspace).await? {
             slots.extend(endpoint.all_slots().map(|slot| (slot, Some(endpoint.clone()))));
         }
-        let deleted = store.endpoints_deleted_since(workspace, store.now().minus(KEPT)).await?;
+        let deleted =
+            store.endpoints_deleted_since(workspace, store.now().minus(Retention::LONGEST_EVENTS)).await?;
         slots.extend(deleted.into_iter().map(|slot| (slot, None)));
         slots.retain(|(slot, _)| self.endpoint.is_none_or(|endpoint| slot.endpoint == endpoint));
         Ok(slots)
@@ -221,7 +221,7 @@ fn states_shown_as(
 ) -> Vec<DeliveryState> {
     let now = Timestamp::from_millis(0);
     let event = domain::EventId::from_uuid(*slot.endpoint.as_uuid());
-    let any = Delivery::new(slot, event, EventType::WebhookTest, now, now);
+    let any = Delivery::new(slot, event, EventType::WebhookTest, now, now, Retention::EVENTS);
     let states = DeliveryState::NAMES.iter().filter_map(|name| DeliveryState::parse(name).ok());
     states.filter(|state| Delivery { state: *state, ..any.clone() }.shown(endpoint) == shown).collect()
 }

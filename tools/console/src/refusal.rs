@@ -208,7 +208,9 @@ pub enum Refusal {
         of: usize,
     },
     /// The delivery does not exist or is no longer kept.
-    #[error("The workspace has no delivery {0}; deliveries are kept for 30 days.")]
+    #[error(
+        "The workspace has no delivery {0}; deliveries are kept for 30 days, unless the deployment sets EventRetentionDays."
+    )]
     UnknownDelivery(DeliveryId),
     /// The file cannot be read or written.
     #[error("{path}: {reason}.")]

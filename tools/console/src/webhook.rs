@@ -350,7 +350,7 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     let mut unqueued = wake(console, &[(slot, told)]).await;
     if store.endpoint_pace(slot).await?.open_until.is_some_and(|until| now < until) {
         // An endpoint whose circuit is open is called early only if an operator requests it.
-        let delivery = Delivery::new(slot, id, EventType::WebhookTest, now, now);
+        let delivery = Delivery::new(slot, id, EventType::WebhookTest, now, now, store.retention().events);
         unqueued += Wanted::retry(&delivery).ask(console).await?.unqueued;
     }
     if unqueued > 0 {

@@ -1,9 +1,13 @@
 use std::time::Duration;
 
 use domain::{
-    ContactId, Conversation, ConversationId, ConversationStatus, Email, External, UserId, UserStatus,
+    ContactId, Conversation, ConversationId, ConversationStatus, Email, External, Retention, UserId,
+    UserStatus,
 };
+use edge::Api;
 use harness::{Answer, trips};
+use runtime::Metrics;
+use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
 use store::{ConversationQuery, Table};
 
@@ -33,6 +37,39 @@ async fn refused(f: &Conversations, id: impl ToString, body: &Value) -> Answer {
     assert_eq!(answer.status, 422, "{body}: {}", answer.text);
     assert_eq!(f.everything(), before, "{body}");
     answer
+}
+
+#[tokio::test]
+async fn a_release_starts_the_retention_of_the_conversation_and_of_its_lane() {
+    let mut f = Conversations::start().await;
+    let day = Duration::from_secs(86_400);
+    let retention = Retention { conversations: Some(7 * day), ..Retention::default() };
+    f.api = Api::new(
+        f.world.db.store_of("conversations").with_retention(retention),
+        Metrics::kept(f.world.db.clock().clone()).0,
+        ApiFunction::Conversations,
+    );
+    let made = f.made(&with("+34600111222", json!({}))).await;
+    let expiries = |f: &Conversations| -> Vec<Value> {
+        let rows = f.rows(Table::Conversations, "conversation");
+        let rows = rows.into_iter().chain(f.rows(Table::Conversations, "listedConversation"));
+        rows.chain(f.rows(Table::Messages, "lane")).map(|row| row["expiresAt"].clone()).collect()
+    };
+    f.world.db.forget_calls();
+    let answer = f.patch(made["id"].as_str().unwrap(), &json!({"status": "RELEASED"})).await;
+    assert_eq!((answer.status, trips(&f.world.db.calls())), (200, 2));
+    let released = f.stored(&made["id"]).await;
+    let ttl = json!({"N": released.updated_at.plus(7 * day).as_seconds().to_string()});
+    assert_eq!(expiries(&f), vec![ttl; 4]);
+    f.patch(made["id"].as_str().unwrap(), &json!({"name": "Order 8"})).await;
+    assert_eq!(f.stored(&made["id"]).await.expires_at, released.expires_at, "it counts from the release");
+    f.patch(made["id"].as_str().unwrap(), &json!({"status": "ACTIVE"})).await;
+    assert_eq!(expiries(&f), vec![Value::Null; 4]);
+
+    f.patch(made["id"].as_str().unwrap(), &json!({"status": "RELEASED"})).await;
+    f.world.db.clock().advance(8 * day);
+    assert_eq!(f.get(made["id"].as_str().unwrap()).await.status, 404, "DynamoDB deletes it late");
+    assert_eq!(f.patch(made["id"].as_str().unwrap(), &json!({"status": "ACTIVE"})).await.status, 404);
 }
 
 #[tokio::test]

@@ -10,6 +10,27 @@ const CREATED: &str = "event-relay-conversation-created.json";
 const RELEASED: &str = "event-relay-conversation-released.json";
 
 #[tokio::test]
+async fn rows_that_expire_make_no_events_and_a_ttl_makes_no_difference_to_the_others() {
+    let scene = Scene::with_endpoint().await;
+    for name in [CREATED, "event-relay-message-created.json", "event-relay-lead-accepted.json"] {
+        let mut expired = fixture(name);
+        let record = &mut expired["Records"][0];
+        record["eventName"] = json!("REMOVE");
+        record["userIdentity"] = json!({"type": "Service", "principalId": "dynamodb.amazonaws.com"});
+        let change = record["dynamodb"].as_object_mut().unwrap();
+        let image = change.remove("NewImage").unwrap();
+        change.insert("OldImage".to_owned(), image);
+        assert!(scene.relayed(&expired).await, "{name}");
+    }
+    assert!(scene.deliveries(ENDPOINT).await.is_empty());
+
+    let mut created = fixture(CREATED);
+    created["Records"][0]["dynamodb"]["NewImage"]["expiresAt"] = json!({"N": "1800000000"});
+    assert!(scene.relayed(&created).await);
+    assert_eq!(scene.deliveries(ENDPOINT).await.len(), 1);
+}
+
+#[tokio::test]
 async fn a_new_conversation_becomes_an_event_that_shows_it_as_the_api_does() {
     let scene = Scene::with_endpoint().await;
     assert!(scene.relayed(&fixture(CREATED)).await);

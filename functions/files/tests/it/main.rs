@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
-use domain::media::FileName;
+use domain::media::{FileName, MediaState};
 use domain::{FileType, Media, MediaDigest, MediaId, Timestamp};
 use edge::{Api, ApiRequest};
 use harness::{Answer, Fault, GatewayEvent, TestBucket, TestClock, World, trips};
@@ -174,6 +174,7 @@ async fn files_are_returned_in_order_with_their_upload_data() {
         digest: MediaDigest::parse(digest).unwrap(),
         size,
         created_at: TestClock::START,
+        state: MediaState::Waiting,
         // A day and ten minutes, without the milliseconds.
         expires_at: Timestamp::parse("2026-01-03T03:14:05Z"),
     };

@@ -118,6 +118,7 @@ impl<P: Provider + Clone> Sender<P> {
             updated_at: now,
             list_shard: 0,
             version: 1,
+            expires_at: None,
         };
         let plan = OnboardingPlan {
             workspace_id: self.world.workspace,

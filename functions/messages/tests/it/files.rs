@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
-use domain::media::{Attached, Uploaded};
+use domain::media::{Attached, MediaState, Uploaded};
 use domain::message::Content;
 use domain::{Conversation, FileType, Media, MediaDigest, MediaId, Message};
 use harness::{Answer, Fault, trips};
@@ -52,7 +52,8 @@ async fn files_are_attached_in_the_order_of_the_request_with_their_actual_sizes(
     assert_eq!(attached(&stored), [film.attached(2_000), picture.attached(1_000)]);
     assert_eq!(stored.parts.len(), 2, "the video with the text, then the image");
     for (media, size) in [(film, 2_000), (picture, 1_000)] {
-        let kept = Media { size: Some(size), expires_at: None, ..media.clone() };
+        let kept =
+            Media { size: Some(size), state: MediaState::Referenced, expires_at: None, ..media.clone() };
         assert_eq!(current(&f, &media).await, Some(kept));
     }
 }
@@ -110,6 +111,19 @@ async fn a_file_is_kept_beyond_a_day_once_a_message_refers_to_it() {
     assert_eq!(f.post(&files(&conversation, &[&kept])).await.status, 201);
     refused(&f, &files(&conversation, &[&forgotten]), "0902", &json!({"mediaId": forgotten.id.to_string()}))
         .await;
+}
+
+#[tokio::test]
+async fn a_file_that_was_too_large_when_it_arrived_is_refused_without_a_look_into_the_bucket() {
+    let f = Function::start().await;
+    let conversation = f.world.conversation(|_| ()).await;
+    let media = f.world.media(|_| ()).await;
+    let limit = media.file_type.max_bytes();
+    f.world.db.store().media_too_large(&media, limit + 1).await.unwrap();
+    f.world.db.forget_calls();
+    let extra = json!({"mediaId": media.id.to_string(), "maxBytes": limit});
+    refused(&f, &files(&conversation, &[&media]), "0903", &extra).await;
+    assert_eq!(heads(&f), 0);
 }
 
 /// Posts a message that must be refused with this file error code. Checks that nothing changes.

@@ -116,6 +116,7 @@ impl ConversationCreate {
             updated_at: now,
             list_shard: list_shard(id.as_uuid(), workspace.list_shards_write),
             version: 1,
+            expires_at: None,
         };
         let plan = (!steps.is_empty()).then(|| OnboardingPlan {
             workspace_id: workspace.id,

@@ -349,6 +349,7 @@ fn conversation() -> Conversation {
         updated_at: NOW,
         list_shard: 0,
         version: 4,
+        expires_at: None,
     }
 }
 

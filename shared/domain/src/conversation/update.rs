@@ -1,5 +1,7 @@
 //! The effect of an update on a conversation.
 
+use std::time::Duration;
+
 use crate::contact::Contact;
 use crate::conversation::participant::ContactRef;
 use crate::conversation::people::{ExternalInput, People};
@@ -94,4 +96,20 @@ pub struct ConversationChange {
     pub conversation: Conversation,
     /// New contacts for customers who have none.
     pub new_contacts: Vec<Contact>,
+}
+
+impl ConversationChange {
+    /// The change with the end of the conversation's retention. A release sets it, later changes leave it, and
+    /// a conversation that is reopened does not expire. `before` is the conversation before the change, and
+    /// `kept` is how long released conversations are kept.
+    pub fn retained(mut self, before: &Conversation, kept: Option<Duration>) -> Self {
+        let next = &mut self.conversation;
+        let is_released = |status| status == ConversationStatus::Released;
+        next.expires_at = match (is_released(before.status), is_released(next.status)) {
+            (_, false) => None,
+            (true, true) => before.expires_at,
+            (false, true) => kept.map(|kept| next.updated_at.plus(kept)),
+        };
+        self
+    }
 }

@@ -57,6 +57,7 @@ impl Lead {
             updated_at: now,
             list_shard: list_shard(self.conversation.as_uuid(), shards),
             version: 1,
+            expires_at: None,
         };
         let recipients = conversation.recipients();
         let content = Content::Template(Requested { template, parameters: Parameters::new() });

@@ -388,6 +388,7 @@ fn a_lead_opens_an_unassigned_conversation_with_one_message_in_status_sending() 
         updated_at: NOW,
         list_shard: list_shard(lead.conversation.as_uuid(), 4),
         version: 1,
+        expires_at: None,
     };
     assert_eq!(conversation, expected);
     assert_eq!((message.id, message.conversation, message.seq), (lead.message, lead.conversation, 1));

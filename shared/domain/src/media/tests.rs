@@ -180,6 +180,7 @@ fn media(file_type: FileType) -> Media {
         digest: MediaDigest::parse(DIGEST).unwrap(),
         size: None,
         created_at: Timestamp::from_millis(0),
+        state: MediaState::Waiting,
         expires_at: None,
     }
 }

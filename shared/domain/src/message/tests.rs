@@ -58,6 +58,7 @@ fn conversation(status: ConversationStatus) -> Conversation {
         updated_at: Timestamp::from_millis(0),
         list_shard: 0,
         version: 1,
+        expires_at: None,
     }
 }
 

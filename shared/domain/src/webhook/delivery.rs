@@ -83,18 +83,21 @@ pub struct Delivery {
     pub last: Option<(Timestamp, AttemptOutcome)>,
     /// The mark of the last job that requested an attempt ([`crate::Job::mark`]).
     pub job: Option<JobId>,
+    /// When the event was recorded.
+    pub recorded_at: Timestamp,
     /// When the row expires.
     pub expires_at: Timestamp,
 }
 
 impl Delivery {
-    /// A new delivery without attempts, recorded at `now`.
+    /// A new delivery without attempts, recorded at `now` and kept for `kept`.
     pub fn new(
         slot: Slot,
         event: EventId,
         event_type: EventType,
         created_at: Timestamp,
         now: Timestamp,
+        kept: Duration,
     ) -> Self {
         Self {
             slot,
@@ -109,18 +112,14 @@ impl Delivery {
             first: None,
             last: None,
             job: None,
-            expires_at: now.plus(KEPT),
+            recorded_at: now,
+            expires_at: now.plus(kept),
         }
     }
 
     /// The delivery's id.
     pub fn id(&self) -> DeliveryId {
         DeliveryId { event: self.event, endpoint: self.slot.endpoint }
-    }
-
-    /// When the event was recorded. For a delivered event the result is not earlier than that.
-    pub fn recorded_at(&self) -> Timestamp {
-        self.expires_at.minus(KEPT)
     }
 
     /// The state that operators see. `endpoint` is the endpoint at present; `None` if it was deleted.
@@ -142,7 +141,7 @@ impl Delivery {
         match next {
             Next::Delivered => {
                 after.state = DeliveryState::Delivered;
-                after.expires_at = now.plus(DELIVERED_KEPT);
+                after.expires_at = after.expires_at.min(now.plus(DELIVERED_KEPT));
             }
             Next::Exhausted => {
                 after.state = DeliveryState::Exhausted;
@@ -268,9 +267,7 @@ impl Next {
     }
 }
 
-/// How long events and deliveries are kept after the event was recorded: 30 days.
-pub const KEPT: Duration = Duration::from_secs(30 * 86_400);
-/// How long a delivered delivery is kept after its acknowledgement: 7 days.
+/// How long a delivered delivery is kept after its acknowledgement: 7 days, if it does not expire earlier.
 pub const DELIVERED_KEPT: Duration = Duration::from_secs(7 * 86_400);
 /// How long a delivery waits for its event. The recorder writes the deliveries first and the event last.
 pub const EVENT_MISSING: Duration = Duration::from_secs(60);
@@ -283,6 +280,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::retention::Retention;
 
     const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
 
@@ -351,7 +349,14 @@ mod tests {
             endpoint: EndpointId::from_uuid(Uuid::from_u128(2)),
             number: 0,
         };
-        Delivery::new(slot, EventId::from_uuid(Uuid::from_u128(3)), EventType::ContactUpdated, NOW, NOW)
+        Delivery::new(
+            slot,
+            EventId::from_uuid(Uuid::from_u128(3)),
+            EventType::ContactUpdated,
+            NOW,
+            NOW,
+            Retention::EVENTS,
+        )
     }
 
     fn attempt(number: u32, status: u16) -> Attempt {

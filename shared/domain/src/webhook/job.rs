@@ -152,6 +152,7 @@ mod tests {
 
     use super::*;
     use crate::ids::{EndpointId, WorkspaceId};
+    use crate::retention::Retention;
     use crate::webhook::attempt::AttemptOutcome;
     use crate::webhook::event::EventType;
 
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn a_job_requests_its_deliveries_and_none_of_them_twice() {
         let event = EventId::from_uuid(Uuid::from_u128(3));
-        let fresh = Delivery::new(slot(), event, EventType::ContactUpdated, NOW, NOW);
+        let fresh = Delivery::new(slot(), event, EventType::ContactUpdated, NOW, NOW, Retention::EVENTS);
         let last = Some((NOW, AttemptOutcome::Answered { status: 500, retry_after: None }));
         let tried = |state| Delivery { state, attempts: 1, last, ..fresh.clone() };
         let rows = [

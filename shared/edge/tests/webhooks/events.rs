@@ -218,6 +218,7 @@ fn opened() -> Conversation {
         updated_at: at(60),
         list_shard: 0,
         version: 1,
+        expires_at: None,
     }
 }
 

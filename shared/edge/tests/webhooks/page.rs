@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::Duration;
 
+use domain::Retention;
 use domain::retry::{Jitter, RetrySchedule};
-use domain::webhook::delivery::{DELIVERED_KEPT, KEPT};
+use domain::webhook::delivery::DELIVERED_KEPT;
 use domain::webhook::{PARKED_FOR, SigningSecrets};
 use domain::{
     Attempt, AttemptError, AttemptOutcome, DeliveryState, EndpointUrl, Event, EventType, WebhookEndpoint,
@@ -103,7 +104,7 @@ fn limits() -> String {
         ("a URL", format!("{} bytes", EndpointUrl::MAX)),
         ("a body", format!("{} bytes", Event::MAX_BODY)),
         ("the kept part of your answer's body", format!("{} bytes", Attempt::MAX_ANSWER)),
-        ("events, deliveries and attempts are kept", days(KEPT)),
+        ("events, deliveries and attempts are kept", days(Retention::EVENTS)),
         ("`DELIVERED` deliveries and their attempts are kept", days(DELIVERED_KEPT)),
         ("a parked delivery waits for its endpoint", days(PARKED_FOR)),
         ("a replaced secret still signs for", hours(SigningSecrets::OVERLAP)),

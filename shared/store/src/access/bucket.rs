@@ -76,6 +76,11 @@ impl Bucket {
         Ok(())
     }
 
+    /// The workspace and the file whose bytes have this key; `None` if no file has such a key.
+    pub fn file_of(key: &str) -> Option<(WorkspaceId, MediaId)> {
+        keys::read_media_object(key)
+    }
+
     fn valid_for(&self, time: Duration) -> Result<PresigningConfig, StoreError> {
         let now = u64::try_from(self.clock.now().as_millis()).unwrap_or_default();
         let now: SystemTime = UNIX_EPOCH + Duration::from_millis(now);

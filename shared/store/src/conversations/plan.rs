@@ -10,7 +10,8 @@ use domain::{Contact, Conversation, Timestamp};
 use crate::access::idempotency::keep_answer;
 use crate::contacts::plan::ContactPlan;
 use crate::conversations::row::{home_item, listed_item, lists};
-use crate::dynamodb::item::key;
+use crate::dynamodb::item::{EXPIRES_AT, expiring, key, n};
+use crate::dynamodb::update::Change;
 use crate::dynamodb::versions::diff_write;
 use crate::dynamodb::write::{MAX_TRANSACTION_WRITES, Write};
 use crate::lanes::row::{first_lane, plan_item};
@@ -28,11 +29,12 @@ pub(crate) struct OpeningPlan {
 const MAX_WRITES_OF_NEW_CONTACT: usize = 6;
 
 /// The writes of a new conversation with everything that belongs to it. `shards` is the number of shards of
-/// the list of all contacts.
+/// the list of all contacts, and `messages_kept` is how long the plan is kept at most.
 pub(crate) fn opening_writes(
     opening: &Opening,
     shards: u8,
     first_due: Duration,
+    messages_kept: Option<Duration>,
     once: Option<(&IdempotencyKey, &str)>,
     request_id: &str,
 ) -> Result<OpeningPlan, StoreError> {
@@ -42,7 +44,8 @@ pub(crate) fn opening_writes(
     let due_at = opening.plan.as_ref().map(|plan| plan.created_at.plus(first_due));
     let mut writes = first_writes(new, steps, Tally::default(), due_at, request_id)?;
     if let Some(plan) = &opening.plan {
-        writes.push(Write::put(Table::Messages, plan_item(plan, request_id)?));
+        let plan = expiring(plan_item(plan, request_id)?, plan.created_at, messages_kept);
+        writes.push(Write::put(Table::Messages, plan));
     }
 
     let answer_at = once.map(|_| writes.len());
@@ -78,10 +81,21 @@ pub(crate) fn change_writes(
     shards: u8,
     request_id: &str,
 ) -> Result<Result<Vec<Write>, usize>, StoreError> {
-    let mut writes = conversation_writes(old, &change.conversation, request_id)?;
+    let new = &change.conversation;
+    let mut writes = conversation_writes(old, new, request_id)?;
+    if old.expires_at != new.expires_at {
+        writes.push(lane_expiry(new));
+    }
     let room = MAX_TRANSACTION_WRITES.saturating_sub(writes.len()) / MAX_WRITES_OF_NEW_CONTACT;
     writes.extend(new_contacts_writes(&change.new_contacts, shards, request_id)?);
     Ok(if writes.len() > MAX_TRANSACTION_WRITES { Err(room) } else { Ok(writes) })
+}
+
+/// The lane expires with its conversation.
+fn lane_expiry(new: &Conversation) -> Write {
+    let (pk, sk) = keys::conversation_lane(new.workspace_id, new.id);
+    let expires_at = new.expires_at.map(|at| n(at.as_seconds()));
+    Change::default().set_or_remove(EXPIRES_AT, expires_at).of(Table::Messages, key(pk, sk))
 }
 
 /// The writes of the change from `old` to `new`, for one transaction. The write of the home row is the first
@@ -168,6 +182,7 @@ mod tests {
             updated_at: AT,
             list_shard: 0,
             version: 1,
+            expires_at: None,
         }
     }
 
@@ -221,7 +236,7 @@ mod tests {
                 fingerprint: "0".repeat(64),
             };
             let once = keyed.then_some((&once, "the answer"));
-            let writes = opening_writes(&opening, 1, Duration::ZERO, once, "r").unwrap().writes.len();
+            let writes = opening_writes(&opening, 1, Duration::ZERO, None, once, "r").unwrap().writes.len();
             assert_eq!(writes, expected, "{customers} {agents} {by_email} {by_phone}");
             assert!(writes <= MAX_TRANSACTION_WRITES);
         }

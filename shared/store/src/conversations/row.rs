@@ -78,6 +78,9 @@ struct ConversationRow {
     updated_at: Timestamp,
     list_shard: u8,
     version: u64,
+    /// Epoch seconds, for the table's TTL. All copies of a conversation have the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires_at: Option<i64>,
 }
 
 /// Shown by e-mail address, by phone number or, without either, by id.
@@ -127,6 +130,7 @@ impl From<&Conversation> for ConversationRow {
             updated_at: conversation.updated_at,
             list_shard: conversation.list_shard,
             version: conversation.version,
+            expires_at: conversation.expires_at.map(Timestamp::as_seconds),
         }
     }
 }
@@ -144,6 +148,7 @@ impl From<ConversationRow> for Conversation {
             updated_at: row.updated_at,
             list_shard: row.list_shard,
             version: row.version,
+            expires_at: row.expires_at.map(|seconds| Timestamp::from_millis(seconds * 1_000)),
         }
     }
 }
@@ -257,11 +262,12 @@ mod tests {
             updated_at: Timestamp::from_millis(AT.as_millis() + 1),
             list_shard: 15,
             version: 9,
+            expires_at: Some(Timestamp::from_millis(1_769_915_045_000)),
         }
     }
 
     fn bare() -> Conversation {
-        Conversation { name: None, internals: vec![], ..full() }
+        Conversation { name: None, internals: vec![], expires_at: None, ..full() }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use domain::lead::captcha::Threshold;
 use domain::lead::{ConsentStatus, LandingUri, LeadName};
-use domain::media::FileName;
+use domain::media::{FileName, MediaState};
 use domain::message::SentBy;
 use domain::settings::line::Provider;
 use domain::settings::onboarding::Override;
@@ -62,7 +62,7 @@ displayed_fields! {
 worded_fields! {
     AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId ConsentStatus ContactField ConversationName
     ConversationStatus DeliveryState DisabledReason Email EventType FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
-    MessageBody MessageStatus Override ParameterValue PersonName Provider SentBy UserStatus WebOrigin
+    MediaState     MessageBody MessageStatus Override ParameterValue PersonName Provider SentBy UserStatus WebOrigin
 }
 
 impl Field for Threshold {

@@ -1,8 +1,10 @@
 //! Rows: from a private struct to DynamoDB's attributes and back.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
+use domain::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -14,6 +16,8 @@ pub(crate) type Item = HashMap<String, AttributeValue>;
 /// The two key attributes of every table.
 pub(crate) const PK: &str = "pk";
 pub(crate) const SK: &str = "sk";
+/// The TTL of every table that has one: epoch seconds.
+pub(crate) const EXPIRES_AT: &str = "expiresAt";
 
 /// The newest schema version (`sv`) that this release reads. Readers convert older rows and refuse newer
 /// ones.
@@ -83,6 +87,17 @@ pub(crate) fn text<'a>(item: &'a Item, name: &str) -> &'a str {
 /// A number attribute; 0 if it is not a number.
 pub(crate) fn number(value: &AttributeValue) -> i64 {
     value.as_n().ok().and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+/// Whether the row still counts. DynamoDB deletes expired rows late, up to some days.
+pub(crate) fn is_live(item: &Item, now: Timestamp) -> bool {
+    item.get(EXPIRES_AT).is_none_or(|at| number(at) >= now.as_seconds())
+}
+
+/// The row with its TTL, if rows of this kind are kept for a limited time from `from` on.
+pub(crate) fn expiring(mut item: Item, from: Timestamp, kept: Option<Duration>) -> Item {
+    item.extend(kept.map(|kept| (EXPIRES_AT.to_owned(), n(from.plus(kept).as_seconds()))));
+    item
 }
 
 /// The error for a row whose keys or attributes have no valid meaning.

@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use domain::WorkspaceId;
 use futures::future::{try_join, try_join_all};
 
-use crate::dynamodb::item::{Item, s, text};
+use crate::dynamodb::item::{Item, is_live, s, text};
 use crate::{Store, StoreError, Table};
 
 /// One page of a list.
@@ -28,9 +28,9 @@ pub(crate) const MAX_PAGE_SIZE: usize = 100;
 /// The first letter of positions in lists. Positions in a search begin with the letter of the phase.
 const LIST: char = 'L';
 
-/// The maximum number of rows that a page of a filtered list reads, in growing rounds. Four rounds reach it.
-const MAX_FILTERED_ROWS: usize = 1_000;
-/// How many times as many rows each of these rounds reads as the previous one.
+/// The maximum number of rows that a page reads. Four rounds of a filtered list reach it.
+const MAX_ROWS: usize = 1_000;
+/// How many times as many rows each round of a filtered list reads as the previous one.
 const GROWTH: usize = 4;
 
 /// A row of the page, and the position after it.
@@ -139,7 +139,7 @@ impl Store {
         Ok(Hits::of(hits, page_size, read_up_to.map(|sk| position(sk))))
     }
 
-    /// Reads the next rows of one partition. A filter may exclude all of them.
+    /// Reads the next rows of one partition, without expired ones. A filter may exclude all of them.
     async fn refill<T>(&self, list: &List<T>, run: &mut Run<T>, rows: usize) -> Result<(), StoreError> {
         let (pk, sk) = list.keys;
         let range = if run.after.is_empty() { String::new() } else { format!(" AND {sk} > :after") };
@@ -158,13 +158,15 @@ impl Store {
         if let Some((condition, only)) = &list.filter {
             query = query.filter_expression(condition).expression_attribute_values(":only", only.clone());
         }
-        let answer = query.send().await?;
+        let (answer, now) = (query.send().await?, self.now());
         for item in answer.items.unwrap_or_default() {
-            let sk = text(&item, sk).to_owned();
-            run.rows.push_back((sk, (list.read)(item)?));
+            if is_live(&item, now) {
+                let sk = text(&item, sk).to_owned();
+                run.rows.push_back((sk, (list.read)(item)?));
+            }
         }
         match answer.last_evaluated_key {
-            // Rows after the last one that the filter excluded need not be read again.
+            // Rows after the last one that was left out need not be read again.
             Some(last) => run.after = text(&last, sk).to_owned(),
             None => run.is_over = true,
         }
@@ -225,11 +227,9 @@ struct Reading {
 impl Reading {
     fn of<T>(list: &List<T>, page_size: usize, runs: usize) -> Self {
         match list.filter {
-            // Each row that is read is a row of the page, so the rounds end by themselves.
-            None => Self { rows: share(page_size + 1, runs), growth: 1, left: usize::MAX },
-            Some(_) => {
-                Self { rows: share(2 * page_size + 10, runs), growth: GROWTH, left: MAX_FILTERED_ROWS }
-            }
+            // Each row that is read is a row of the page, unless it has expired.
+            None => Self { rows: share(page_size + 1, runs), growth: 1, left: MAX_ROWS },
+            Some(_) => Self { rows: share(2 * page_size + 10, runs), growth: GROWTH, left: MAX_ROWS },
         }
     }
 

@@ -6,7 +6,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use futures::future::try_join_all;
 use serde::de::DeserializeOwned;
 
-use crate::dynamodb::item::{Item, PK, key, read, s};
+use crate::dynamodb::item::{Item, PK, is_live, key, read, s};
 use crate::dynamodb::retry::RetryTime;
 use crate::{Store, StoreError, Table};
 
@@ -14,7 +14,7 @@ use crate::{Store, StoreError, Table};
 const MAX_KEYS: usize = 100;
 
 impl Store {
-    /// One row (strongly consistent read). One round trip.
+    /// One row (strongly consistent read), unless it has expired. One round trip.
     pub(crate) async fn get_row<T: DeserializeOwned>(
         &self,
         table: Table,
@@ -37,7 +37,7 @@ impl Store {
             .consistent_read(true)
             .send()
             .await?;
-        Ok(answer.item)
+        Ok(answer.item.filter(|item| is_live(item, self.now())))
     }
 
     /// All rows of a partition (strongly consistent read). One round trip for each megabyte.

@@ -11,7 +11,7 @@ use domain::sending::Progress;
 use domain::{ConversationId, LaneId, Message, MessageId, OnboardingPlan, Timestamp, WorkspaceId};
 use uuid::Uuid;
 
-use crate::dynamodb::item::{Item, SK, key, n, read, s, text};
+use crate::dynamodb::item::{Item, SK, is_live, key, n, read, s, text};
 use crate::dynamodb::retry::{RetryTime, retry_while_busy};
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write, Wrote, is_written_by};
 use crate::lanes::counts::Counts;
@@ -121,7 +121,8 @@ impl Store {
             .send()
             .await?;
         let mut open = Open { more: answer.last_evaluated_key.is_some(), ..Open::default() };
-        for item in answer.items.unwrap_or_default() {
+        let now = self.now();
+        for item in answer.items.unwrap_or_default().into_iter().filter(|item| is_live(item, now)) {
             match keys::read_open_entry(text(&item, SK)) {
                 Some(seq) => open.entries.push(Entry { seq, message: read::<EntryRow>(item)?.message_id }),
                 None => open.plan = Some(read::<PlanRow>(item)?.plan(workspace, conversation)),
@@ -148,7 +149,7 @@ impl Store {
         message: &Message,
         plan: &OnboardingPlan,
     ) -> Result<Option<Outbound>, StoreError> {
-        let request = self.ids.next().to_string();
+        let (request, kept) = (self.ids.next().to_string(), self.retention.messages);
         let (pk, sk) = keys::plan(plan.workspace_id, plan.conversation);
         let step = match plan.steps_left().next() {
             Some(_) => {
@@ -159,8 +160,8 @@ impl Store {
             None => Write::delete(Table::Messages, key(pk, sk)),
         };
         let writes = vec![
-            Write::put(Table::Messages, message_item(message, &request)?).when_absent(),
-            Write::put(Table::Messages, entry_item(message, &request)?),
+            Write::put(Table::Messages, message_item(message, kept, &request)?).when_absent(),
+            Write::put(Table::Messages, entry_item(message, kept, &request)?),
             step.when("done = :seen").bind(":seen", n(plan.done - 1)),
         ];
         let made = Outbound { message: message.clone(), request };
@@ -277,7 +278,8 @@ impl Outbound {
     /// The change of the row, under the condition that `seen` wrote it last.
     fn write(&self, seen: &str) -> Result<Write, StoreError> {
         let (pk, sk) = keys::message(self.message.workspace_id, self.message.conversation, self.message.id);
-        let mut item = message_item(&self.message, &self.request)?;
+        // The row keeps its TTL, because `changed` does not contain it.
+        let mut item = message_item(&self.message, None, &self.request)?;
         let changed = ["parts", "progress", "version", "updatedAt", LAST_REQUEST];
         let set = changed.map(|name| format!("{name} = :{name}")).join(", ");
         let write = Write::update(Table::Messages, key(pk, sk), format!("SET {set}"))

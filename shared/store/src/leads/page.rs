@@ -2,7 +2,7 @@
 
 use domain::{LaneId, Lead, LeadState, WorkspaceId};
 
-use crate::dynamodb::item::{PK, SK, key, n, s, text};
+use crate::dynamodb::item::{PK, SK, is_live, key, n, s, text};
 use crate::dynamodb::versions::diff_write;
 use crate::dynamodb::write::{Wrote, is_written_by};
 use crate::leads::row::{is_indexed, lead, lead_item};
@@ -78,7 +78,9 @@ impl Store {
         places.truncate(usize::from(limit));
         let next = if cut { places.last().map(|(place, _)| place.clone()) } else { after };
         let rows = self.batch_items(Table::Leads, places.into_iter().map(|(_, key)| key).collect()).await?;
-        let mut leads = rows.into_iter().map(lead).collect::<Result<Vec<_>, _>>()?;
+        let now = self.now();
+        let live = rows.into_iter().filter(|row| is_live(row, now));
+        let mut leads = live.map(lead).collect::<Result<Vec<_>, _>>()?;
         leads.retain(|lead| state.is_none_or(|state| lead.state == state));
         leads.sort_by_key(|lead| keys::newest_first(lead.created_at, lead.id));
         Ok(LeadPage { leads, next })

@@ -103,7 +103,10 @@ impl Store {
             None,
             &request,
         )?);
-        writes.push(Write::put(Table::Messages, message_item(&opening.message, &request)?).when_absent());
+        writes.push(
+            Write::put(Table::Messages, message_item(&opening.message, self.retention.messages, &request)?)
+                .when_absent(),
+        );
         let put = self.put_all(Table::Contacts, &hints, retry_for).await;
         put.into_iter().collect::<Result<(), _>>()?;
         let once = async || self.transact(writes.clone()).await;
@@ -159,7 +162,11 @@ impl Store {
                 Wrote::Refused(_) => LeadRecorded::Lost,
             });
         };
-        let said = replace_write(Table::Messages, message_item(said, request)?, seen.version);
+        let said = replace_write(
+            Table::Messages,
+            message_item(said, self.retention.messages, request)?,
+            seen.version,
+        );
         let Transacted::Refused(refusals) = self.transact(vec![write, said]).await? else {
             return Ok(LeadRecorded::Done);
         };

@@ -1,5 +1,7 @@
 //! The row of a message, and the entry in its conversation's lane while the message is to be sent.
 
+use std::time::Duration;
+
 use domain::media::{Attached, FileName};
 use domain::message::summary::Direction;
 use domain::message::{Content, SentBy};
@@ -13,18 +15,22 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, read, row, s};
+use crate::dynamodb::item::{Item, expiring, read, row, s};
 use crate::dynamodb::write::LAST_REQUEST;
 use crate::{StoreError, keys};
 
 const KIND: &str = "message";
 
-/// A message's row as `request_id` writes it.
-pub(crate) fn message_item(message: &Message, request_id: &str) -> Result<Item, StoreError> {
+/// A message's row as `request_id` writes it. `kept` is how long messages are kept.
+pub(crate) fn message_item(
+    message: &Message,
+    kept: Option<Duration>,
+    request_id: &str,
+) -> Result<Item, StoreError> {
     let (pk, sk) = keys::message(message.workspace_id, message.conversation, message.id);
     let mut item = row(pk, sk, KIND, &MessageRow::from(message))?;
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
-    Ok(item)
+    Ok(expiring(item, message.created_at, kept))
 }
 
 /// Reads the message from its row.
@@ -32,12 +38,16 @@ pub(crate) fn message(item: Item) -> Result<Message, StoreError> {
     Ok(read::<MessageRow>(item)?.into())
 }
 
-/// The entry of a message that is to be sent, under the message's number.
-pub(crate) fn entry_item(message: &Message, request_id: &str) -> Result<Item, StoreError> {
+/// The entry of a message that is to be sent, under the message's number. It is kept as long as the message.
+pub(crate) fn entry_item(
+    message: &Message,
+    kept: Option<Duration>,
+    request_id: &str,
+) -> Result<Item, StoreError> {
     let pk = keys::messages(message.workspace_id, message.conversation);
     let mut item = row(pk, keys::open_entry(message.seq), "entry", &EntryRow { message_id: message.id })?;
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
-    Ok(item)
+    Ok(expiring(item, message.created_at, kept))
 }
 
 /// `W#C#<conversation id>` / `Q#<seq>`. Deleted with the record of the message's last part.
@@ -370,11 +380,11 @@ mod tests {
                 failures: 2,
                 throttled: 1,
                 since: Some(at),
-                next_at: Some(at.plus(std::time::Duration::from_millis(1))),
+                next_at: Some(at.plus(Duration::from_millis(1))),
                 calling: Some(Uuid::from_u128(6)),
             },
             created_at: at,
-            updated_at: at.plus(std::time::Duration::from_secs(1)),
+            updated_at: at.plus(Duration::from_secs(1)),
             version: 9,
         }
     }
@@ -408,13 +418,13 @@ mod tests {
         };
         let lead = Message { sent_by: SentBy::Lead, ..full(template()) };
         for kept in [full(written()), full(template()), plain, lead] {
-            assert_eq!(message(message_item(&kept, "r").unwrap()).unwrap(), kept);
+            assert_eq!(message(message_item(&kept, None, "r").unwrap()).unwrap(), kept);
         }
     }
 
     #[test]
     fn the_keys_of_a_message_are_those_of_its_conversation_and_its_own_id() {
-        let item = message_item(&full(written()), "r").unwrap();
+        let item = message_item(&full(written()), None, "r").unwrap();
         assert_eq!(
             ["pk", "sk", "kind", LAST_REQUEST].map(|name| text(&item, name)),
             [
@@ -424,7 +434,7 @@ mod tests {
                 "r"
             ]
         );
-        let entry = entry_item(&full(written()), "r").unwrap();
+        let entry = entry_item(&full(written()), None, "r").unwrap();
         assert_eq!(text(&entry, "pk"), text(&item, "pk"));
         assert_eq!(text(&entry, "sk"), "Q#000000000004");
         assert_eq!(read::<EntryRow>(entry).unwrap().message_id, id(MessageId::from_uuid, 1));

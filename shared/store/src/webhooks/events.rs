@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use domain::webhook::delivery::KEPT;
 use domain::{Delivery, Event, EventId, EventType, Slot, Timestamp, Track, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +10,7 @@ use super::lane::{HomeKey, WebhookLane};
 use super::rows::home_item;
 use crate::dynamodb::batch::without_repeats;
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, key, n, number, read, row, s};
+use crate::dynamodb::item::{Item, is_live, key, n, number, read, row, s};
 use crate::dynamodb::retry::RetryTime;
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::Wrote;
@@ -65,7 +64,7 @@ impl Store {
         &self,
         events: &[(WorkspaceId, EventId)],
     ) -> Result<HashMap<EventId, Vec<Slot>>, StoreError> {
-        let now = self.now().as_seconds();
+        let now = self.now();
         let mut keys: Vec<(String, &str)> =
             events.iter().map(|(of, event)| keys::event(*of, *event)).collect();
         keys.sort_unstable();
@@ -73,8 +72,7 @@ impl Store {
         let wanted = keys.into_iter().map(|(pk, sk)| key(pk, sk)).collect();
         let mut standing = HashMap::new();
         for item in self.batch_items(Table::Webhooks, wanted).await? {
-            // DynamoDB deletes expired rows late.
-            if item.get("expiresAt").is_some_and(|at| number(at) >= now) {
+            if is_live(&item, now) {
                 let event = recorded(item)?;
                 standing.insert(event.id, event.slots);
             }
@@ -91,7 +89,7 @@ impl Store {
         let mut ends: Vec<Result<(), StoreError>> = vec![];
         let mut rows = vec![];
         for (at, new) in events.iter().enumerate() {
-            let homes = homes(new, now);
+            let homes = homes(new, now, self.retention.events);
             ends.push(homes.map(|homes| rows.extend(homes.into_iter().map(|home| (at, home)))));
         }
         let (of, rows): (Vec<usize>, Vec<Item>) = rows.into_iter().unzip();
@@ -103,7 +101,7 @@ impl Store {
         let mut rows = vec![];
         for (at, new) in events.iter().enumerate() {
             if ends[at].is_ok() {
-                ends[at] = event_item(new, now).map(|row| rows.push((at, row)));
+                ends[at] = event_item(new, now, self.retention.events).map(|row| rows.push((at, row)));
             }
         }
         let (of, rows): (Vec<usize>, Vec<Item>) = rows.into_iter().unzip();
@@ -195,13 +193,13 @@ pub(crate) fn lane_change(slot: Slot, due_at: Timestamp) -> Change {
         .add("mark", n(1))
 }
 
-fn homes(new: &NewEvent, now: Timestamp) -> Result<Vec<Item>, StoreError> {
+fn homes(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Vec<Item>, StoreError> {
     let Event { id, event_type, at, .. } = new.event;
-    let home = |slot: &Slot| home_item(&Delivery::new(*slot, id, event_type, at, now));
+    let home = |slot: &Slot| home_item(&Delivery::new(*slot, id, event_type, at, now, kept));
     new.slots.iter().map(home).collect::<Result<Vec<_>, _>>().map(without_repeats)
 }
 
-fn event_item(new: &NewEvent, now: Timestamp) -> Result<Item, StoreError> {
+fn event_item(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Item, StoreError> {
     let Event { id, workspace_id, event_type, at } = new.event;
     let body = EventRow {
         event_id: id,
@@ -211,7 +209,7 @@ fn event_item(new: &NewEvent, now: Timestamp) -> Result<Item, StoreError> {
         body: new.body.clone(),
         request: new.request.clone(),
         slots: new.slots.iter().map(|slot| format!("{}#{}", slot.endpoint, slot.number)).collect(),
-        expires_at: now.plus(KEPT).as_seconds(),
+        expires_at: now.plus(kept).as_seconds(),
     };
     let (pk, sk) = keys::event(workspace_id, id);
     row(pk, sk, "event", &body)

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::events::{TellResult, lane_change};
 use super::lane::{HomeKey, Pointer, WebhookLane};
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, SK, key, n, number, read, row, s, text};
+use crate::dynamodb::item::{Item, SK, is_live, key, n, read, row, s, text};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::{LAST_REQUEST, Write, Wrote, is_written_by};
 use crate::{Store, StoreError, Table, keys};
@@ -106,8 +106,7 @@ impl Store {
     }
 
     fn kept_job(&self, slot: Slot, item: Item) -> Result<Option<LaneJob>, StoreError> {
-        let is_kept = item.get("expiresAt").is_none_or(|at| number(at) >= self.now().as_seconds());
-        is_kept.then(|| lane_job(slot, item)).transpose()
+        is_live(&item, self.now()).then(|| lane_job(slot, item)).transpose()
     }
 
     /// The next page of a job's deliveries, about `limit` rows. One round trip.

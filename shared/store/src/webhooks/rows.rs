@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use domain::{
-    Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, EventType, JobId, Slot, Timestamp,
+    Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, EventType, JobId, Retention, Slot,
+    Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,7 @@ pub(crate) fn home_item(delivery: &Delivery) -> Result<Item, StoreError> {
             .filter(|_| delivery.attempts > 1)
             .map(|(at, outcome)| LastField { at, outcome: OutcomeField::of(outcome) }),
         job: delivery.job,
+        recorded_at: Some(delivery.recorded_at.as_millis()),
         expires_at: delivery.expires_at.as_seconds(),
     };
     row(keys::slot(&delivery.slot), HomeKey::of(delivery).sort_key(), "delivery", &body)
@@ -38,6 +40,7 @@ pub(crate) fn delivery(slot: Slot, item: Item) -> Result<Delivery, StoreError> {
     let place = place.ok_or_else(|| unreadable(&item, "its key is no delivery's"))?;
     let row: HomeRow = read(item)?;
     let first = row.first.map(AttemptField::attempt);
+    let expires_at = Timestamp::from_millis(row.expires_at * 1_000);
     let last = row.last.map(|last| (last.at, last.outcome.outcome()));
     Ok(Delivery {
         slot,
@@ -52,7 +55,8 @@ pub(crate) fn delivery(slot: Slot, item: Item) -> Result<Delivery, StoreError> {
         last: last.or(first.as_ref().map(|first| (first.at, first.outcome))),
         first,
         job: row.job,
-        expires_at: Timestamp::from_millis(row.expires_at * 1_000),
+        recorded_at: row.recorded_at.map_or(expires_at.minus(Retention::EVENTS), Timestamp::from_millis),
+        expires_at,
     })
 }
 
@@ -106,6 +110,9 @@ struct HomeRow {
     last: Option<LastField>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     job: Option<JobId>,
+    /// When the event was recorded. Releases before this attribute kept every row for [`Retention::EVENTS`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recorded_at: Option<i64>,
     /// Epoch seconds, for the table's TTL.
     expires_at: i64,
 }

@@ -38,6 +38,7 @@ impl Talk {
             updated_at: TestClock::START,
             list_shard: 0,
             version: 1,
+            expires_at: None,
         };
         let opening = Opening { conversation: conversation.clone(), new_contacts: vec![], plan: None };
         world.db.store().open_conversation(&opening, RESCUE, None, "seed").await.unwrap();

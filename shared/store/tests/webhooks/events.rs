@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::webhook::delivery::KEPT;
+use domain::Retention;
 use domain::webhook::job::Job;
 use domain::{AttemptError, AttemptOutcome, EventId, JobId, JobKind, Rest, RetrySchedule, Track};
 use harness::{Death, Fault, trips};
-use store::{NewEvent, Released, StoreError, TellResult};
+use store::{NewEvent, Released, StoreError, Table, TellResult};
 use uuid::Uuid;
 
 use crate::hooks::{Hooks, LEASE, MINUTE, MOMENT, RESCUE, event, place, slot, workspace};
@@ -86,10 +86,25 @@ async fn an_expired_event_counts_as_absent() {
     let hooks = Hooks::start().await;
     let events = [event(1, 0)];
     hooks.record(&events).await;
-    hooks.db.clock().advance(KEPT);
+    hooks.db.clock().advance(Retention::EVENTS);
     assert_eq!(standing(&hooks, &events).await, ids(&events));
     hooks.db.clock().advance(Duration::from_secs(1));
     assert_eq!(standing(&hooks, &events).await, [], "DynamoDB deletes it late");
+}
+
+#[tokio::test]
+async fn an_event_and_its_deliveries_are_kept_as_long_as_the_deployment_says() {
+    let hooks = Hooks::start().await;
+    let kept = Duration::from_secs(5 * 86_400);
+    let store = hooks.store().clone().with_retention(Retention { events: kept, ..Retention::default() });
+    let new = event(1, 0);
+    let now = store.now();
+    store.record_events(std::slice::from_ref(&new)).await.into_iter().collect::<Result<(), _>>().unwrap();
+    let ttl = now.plus(kept).as_seconds().to_string();
+    let rows = hooks.db.rows(Table::Webhooks);
+    assert!(rows.len() >= 2 && rows.iter().all(|row| row["expiresAt"]["N"] == ttl.as_str()), "{rows:?}");
+    let home = hooks.all().await.remove(0);
+    assert_eq!(home.recorded_at, now, "whatever the retention is");
 }
 
 #[tokio::test]

@@ -9,6 +9,35 @@ fn after(update: &ConversationUpdate) -> Conversation {
 }
 
 #[test]
+fn the_retention_of_a_conversation_counts_from_its_release_and_ends_when_it_is_reopened() {
+    use ConversationStatus::{Active, Blocked, Released};
+    let day = Duration::from_secs(86_400);
+    let earlier = Some(Timestamp::from_millis(NOW.as_millis() + 5));
+    let from_now = |days: u32| Some(after(&name_of("Order 8")).updated_at.plus(days * day));
+    let rows = [
+        // Status before and after, expiry before; how long released conversations are kept; expiry after.
+        (Active, Blocked, None, Some(day), None),
+        (Active, Released, None, Some(day), from_now(1)),
+        (Active, Released, None, Some(2 * day), from_now(2)),
+        (Active, Released, None, None, None),
+        (Released, Released, earlier, Some(2 * day), earlier),
+        (Released, Released, None, Some(day), None),
+        (Released, Active, earlier, Some(day), None),
+        (Released, Active, earlier, None, None),
+    ];
+    for (old, new, expires_at, kept, expected) in rows {
+        let before = Conversation { status: old, expires_at, ..conversation() };
+        let update = ConversationUpdate { status: Some(new), ..name_of("Order 8") };
+        let change = apply(&before, &update).unwrap().expect("the name changes").retained(&before, kept);
+        assert_eq!(change.conversation.expires_at, expected, "{old:?} {new:?} {kept:?}");
+    }
+}
+
+fn name_of(name: &str) -> ConversationUpdate {
+    ConversationUpdate { name: Patch::Set(ConversationName::parse(name).unwrap()), ..Default::default() }
+}
+
+#[test]
 fn an_update_changes_only_the_fields_it_contains() {
     let later = Timestamp::from_millis(NOW.as_millis() + 1);
     let next = |change: fn(&mut Conversation)| {

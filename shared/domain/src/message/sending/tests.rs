@@ -275,6 +275,7 @@ fn conversation(status: ConversationStatus) -> Conversation {
         updated_at: NOW,
         list_shard: 0,
         version: 1,
+        expires_at: None,
     }
 }
 
