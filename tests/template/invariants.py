@@ -96,6 +96,7 @@ FUNCTIONS = {
         {"DELIVERY_QUEUE_URL", "SLOW_DELIVERY_QUEUE_URL", "SEND_QUEUE_URL", "LEAD_QUEUE_URL"},
         {"webhooks", "messages", "leads"},
     ),
+    "uploads": ({"MEDIA_BUCKET"}, {"media"}),
 }
 
 # (function, table) -> the keys of the partitions that it may access. Listed are: secrets, for all functions; all tables,
@@ -234,6 +235,9 @@ RESERVES = {
     "SenderReservedConcurrency": {"message-sender", "lead-sender"},
 }
 
+# Queues to which S3 itself sends. Their messages hold ids and sizes.
+TOLD_BY_S3 = {"UploadQueue", "UploadDeadLetterQueue"}
+
 # They may be longer than a version's description allows. To change only one of these, also change Revision.
 NOT_TOLD_BY_VERSIONS = {"TrustedReceivers", "TrustedCaPem", "EgressControlUrl"}
 
@@ -257,6 +261,8 @@ OUTPUTS = {
     "SendDlqUrl",
     "LeadQueueUrl",
     "LeadDlqUrl",
+    "UploadQueueUrl",
+    "UploadDlqUrl",
     "MediaBucketName",
     "FailureBucketName",
 }
@@ -651,6 +657,10 @@ def a_key_of_the_operator_encrypts_all_data_or_none(template):
         if used.pop("SecretsTable") is not None:
             yield "the table of secrets must not use the key of the data"
         for name, queue in stack.of_type("AWS::SQS::Queue").items():
+            if name in TOLD_BY_S3:
+                if "KmsMasterKeyId" in queue:
+                    yield f"{name} has a key that S3 may not use"
+                continue
             used[name] = queue.get("KmsMasterKeyId")
             if key and "SqsManagedSseEnabled" in queue:
                 yield f"{name} has two kinds of encryption, which SQS does not accept"

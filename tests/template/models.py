@@ -126,6 +126,12 @@ def origins_of_a_bucket(_name, value):
     return {"PutBucketCors": {"Bucket": "identifier", "CORSConfiguration": {"CORSRules": rules}}}
 
 
+def notifications_of_a_bucket(_name, value):
+    queues = [{"QueueArn": one["Queue"], "Events": [one["Event"]]} for one in value["QueueConfigurations"]]
+    configuration = {"QueueConfigurations": queues} | {key: one for key, one in value.items() if key != "QueueConfigurations"}
+    return {"PutBucketNotificationConfiguration": {"Bucket": "identifier", "NotificationConfiguration": configuration}}
+
+
 def metrics_of_a_bucket(_name, value):
     return [{"PutBucketMetricsConfiguration": {"Bucket": "identifier", "Id": one.get("Id", ""), "MetricsConfiguration": one}} for one in value]
 
@@ -231,6 +237,7 @@ OPERATIONS = {
             "CorsConfiguration": origins_of_a_bucket,
             "LifecycleConfiguration": lifecycle_of_a_bucket,
             "MetricsConfigurations": metrics_of_a_bucket,
+            "NotificationConfiguration": notifications_of_a_bucket,
             "OwnershipControls": to("PutBucketOwnershipControls", "Bucket"),
             "PublicAccessBlockConfiguration": to("PutPublicAccessBlock", "Bucket"),
         },
@@ -243,6 +250,13 @@ OPERATIONS = {
         {
             name: attributes_of_a_queue
             for name in ("KmsMasterKeyId", "MessageRetentionPeriod", "RedrivePolicy", "SqsManagedSseEnabled", "VisibilityTimeout")
+        },
+    ),
+    "AWS::SQS::QueuePolicy": (
+        "sqs", "SetQueueAttributes",
+        {
+            "PolicyDocument": lambda _name, value: {None: {"Attributes": {"Policy": json.dumps(value)}}},
+            "Queues": lambda _name, value: {None: {"QueueUrl": value[0]}},  # the template's policies are of one queue each
         },
     ),
     "AWS::WAFv2::WebACL": ("wafv2", "CreateWebACL", {}),

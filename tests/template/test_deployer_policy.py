@@ -48,7 +48,7 @@ NOT_NEEDED = [
             "InventoryConfiguration", "Lifecycle", "Logging", "MetricsConfiguration", "Notification", "ObjectLockConfiguration",
             "Replication", "ReplicationConfiguration", "Versioning", "Website",
         )
-        if (verb, what) != ("Put", "MetricsConfiguration")
+        if (verb, what) not in {("Put", "MetricsConfiguration"), ("PutBucket", "Notification")}
     ),
     # code signing, layers, runtimes, scaling, provisioned concurrency
     "lambda:*CodeSigningConfig", "lambda:GetLayerVersion", "lambda:AssociateRuntimeAlias", "lambda:PassCapacityProvider",
@@ -133,7 +133,7 @@ def test_a_missing_action_is_noticed():
     for policy in policies.values():
         for one in policy:
             one["Action"] = [action for action in as_list(one["Action"]) if action != "sqs:SetQueueAttributes"]
-    assert list(lacking(policies)) == ["AWS::SQS::Queue needs sqs:SetQueueAttributes"]
+    assert list(lacking(policies)) == [f"{kind} needs sqs:SetQueueAttributes" for kind in ("AWS::SQS::Queue", "AWS::SQS::QueuePolicy")]
 
 
 def test_nothing_is_allowed_that_nobody_calls():

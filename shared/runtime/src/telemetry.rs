@@ -37,6 +37,7 @@ const OURS: &[&str] = &[
     "runtime",
     "store",
     "sweeper",
+    "uploads",
     "users",
     "webhook_delivery",
 ];

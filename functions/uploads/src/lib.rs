@@ -1,0 +1,56 @@
+//! Checks files when they arrive in the bucket, and deletes those that may not stay.
+//!
+//! ```text
+//! PUT to a presigned URL -> bucket -> notification -> file's row -> too large: row TOO_LARGE, bytes deleted
+//! ```
+//!
+//! The bucket refuses any other size than the declared one. If a request declares no size, only the row's type limits
+//! the file, and the bucket does not know it. `messages` checks a file again when a message first refers to it, so a
+//! late notification lets no message through.
+
+use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
+use queue::{Outcome, Upload, process_batch, read_uploads};
+use store::{Bucket, Store, StoreError};
+
+/// The dependencies of this function.
+pub struct Uploads {
+    /// The tables.
+    pub store: Store,
+    /// The bucket of files.
+    pub bucket: Bucket,
+}
+
+impl Uploads {
+    /// Checks the files of a batch of notifications. A notification that cannot be processed now is delivered again.
+    pub async fn handle(&self, event: SqsEvent) -> SqsBatchResponse {
+        process_batch(event, read_uploads, async |uploads: Vec<Upload>| {
+            for upload in &uploads {
+                if let Err(error) = self.check(upload).await {
+                    return Outcome::Retry(error.into());
+                }
+            }
+            Outcome::Done
+        })
+        .await
+    }
+
+    /// Checks one file. One round trip; three for a file that is too large, two for a file without a row. The row
+    /// changes first, so a message that refers to the file gets the reason and not "unknown".
+    async fn check(&self, upload: &Upload) -> Result<(), StoreError> {
+        let Some((workspace, id)) = Bucket::file_of(&upload.key) else {
+            tracing::warn!(size = upload.size, "an object that is no file of a workspace");
+            return Ok(());
+        };
+        let reason = match self.store.media_of(workspace, id).await? {
+            Some(media) if media.is_exceeded_by(upload.size) => {
+                self.store.media_too_large(&media, upload.size).await?;
+                "too large"
+            }
+            Some(_) => return Ok(()),
+            None => "no row",
+        };
+        self.bucket.delete(workspace, id).await?;
+        tracing::info!(workspace = %workspace, media = %id, size = upload.size, reason, "upload deleted");
+        Ok(())
+    }
+}
