@@ -9,7 +9,7 @@ ROTATION := tests/rotation
 CLIENTS := tests/contract/clients
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench soak fuzz build engine hooks machine-runs machine-tests
+.PHONY: help run check test bench soak fuzz smoke build engine hooks machine-runs machine-tests
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
@@ -42,6 +42,9 @@ soak: $(VENV)/installed ## process a thousand leads while senders are killed and
 fuzz: $(VENV)/installed ## send random API requests and check them against openapi.yaml (MINUTES=15; SEED=... repeats a run)
 	@cargo build --workspace --bins --locked
 	@$(VENV)/bin/python tests/contract/run.py fuzz $(or $(MINUTES),15) $(SEED)
+
+smoke: $(VENV)/installed ## run a deployed stack through its main job and print a verdict (STACK=messaging URL=https://...)
+	@$(VENV)/bin/python tests/smoke/smoke.py $(if $(LOCAL),--local "$(LOCAL)",--stack "$(STACK)" --url "$(URL)")
 
 build: $(VENV)/installed ## build all functions as they are shipped, for both processors (ARCHITECTURES=arm64 builds one)
 	@for architecture in $(ARCHITECTURES); do \

@@ -66,6 +66,7 @@ STEPS = {
         WHOLE_STACK,
         ("browser", [sys.executable, "tests/browser/run.py"]),
         ("API contract (Schemathesis)", [PYTHON, "tests/contract/run.py"]),
+        ("smoke test", pytest("smoke")),
         ("pages", pytest("docs")),
         ("SAM: both processors, sam local", pytest("sam")),
     ],

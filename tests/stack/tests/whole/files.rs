@@ -249,6 +249,29 @@ async fn the_bucket_refuses_every_request_that_differs_from_the_signed_one() {
 }
 
 #[tokio::test]
+async fn a_file_over_the_limit_of_its_type_is_deleted_when_it_arrives() {
+    let stack = Stack::start("oversize", &[]).await;
+    let workspace = stack.workspace("Oversize");
+    let (fits, over) = (vec![7; 500 * 1024], vec![7; 500 * 1024 + 1]);
+    let sticker = |bytes| ("wave.webp", "STICKER", "image/webp", bytes, false);
+    let uploads = prepare_uploads(&stack, &workspace, &[sticker(&fits[..]), sticker(&over[..])]).await;
+    for (upload, bytes) in uploads.iter().zip([&fits, &over]) {
+        assert_eq!(send(Method::PUT, &upload.url, &upload.headers, bytes).await.status, 200);
+    }
+    let (bucket, kept) = uploads[0].bucket_and_key();
+    stack
+        .wait_until("the deletion of the large file", async || {
+            (all_keys(&stack, &bucket) == [kept.clone()]).then_some(())
+        })
+        .await;
+    let pk = format!("{}#M#{}", workspace.id, uploads[1].media_id);
+    let key = json!({"pk": {"S": pk}, "sk": {"S": "M"}}).to_string();
+    let table = format!("{}-media", stack.stack_name());
+    let row = stack.aws(&["dynamodb", "get-item", "--table-name", &table, "--key", &key]);
+    assert_eq!(row["Item"]["state"]["S"], "TOO_LARGE");
+}
+
+#[tokio::test]
 async fn the_bytes_of_a_file_are_deleted_after_its_row() {
     let stack = Stack::start("forgotten", &[]).await;
     let workspace = stack.workspace("Forgotten");

@@ -157,6 +157,22 @@ async fn the_responses_of_the_gateway_itself_have_the_specified_shapes() {
     assert!(!answer.header("x-request-id").is_empty());
 }
 
+/// On AWS, Lambda takes no request of this size, and the gateway answers it in the same form. The emulator has no such
+/// limit.
+#[tokio::test]
+async fn a_body_of_several_megabytes_is_refused_in_the_form_of_each_api() {
+    let stack = Stack::start("bodies", &[]).await;
+    let workspace = stack.workspace("Bodies");
+    let large = "x".repeat(7 * 1024 * 1024);
+    let refused = stack.api(Method::POST, &workspace, "/messages", Some(json!({"messageBody": large}))).await;
+    assert_eq!((refused.status, &refused.json["code"]), (413, &json!("SERVICE_CORE_0413")), "{}", refused.text);
+    let lead = format!("{}/api/v1/leadscout/campaign-leads", stack.text("captureUrl"));
+    let lead = reqwest::Client::new().post(lead).header("content-type", "application/json").body(large);
+    let refused = Stack::answer(lead).await;
+    let invalid = json!("SERVICE.CAMPAIGN_LEADS.INVALID_REQUEST");
+    assert_eq!((refused.status, &refused.json["type"]), (400, &invalid), "{}", refused.text);
+}
+
 #[tokio::test]
 async fn every_function_takes_the_event_that_tries_new_versions() {
     let stack = Stack::start("new-versions", &[]).await;
