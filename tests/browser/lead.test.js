@@ -301,6 +301,7 @@ test('the accessibility tree of the page is complete and in order', async () => 
 test('a page without its settings says that it is closed', async () => {
   const page = await open(browser, stack.landingUrl);
   await page.route('**/settings.json', (route) => route.fulfill({ status: 503, body: '' }));
+  await page.reload();
   await fill(page, nextPhone());
   await parts(page).button.click();
   await outcome(page, 'This form is closed at the moment');

@@ -1,9 +1,12 @@
-// lead-capture.js by itself, on a page of its own origin with a simulated API: the behaviour that tenants can rely on.
+// lead-capture-1.js by itself, as the lead capture API serves it, on a page with a simulated API: the behaviour that
+// tenants can rely on.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { launch, open, stack } from './stack.js';
+
+const SCRIPT = `${stack.captureUrl}/api/v1/leadscout/scripts/lead-capture-1.js`;
 
 let browser;
 before(async () => (browser = await launch()));
@@ -24,8 +27,8 @@ async function sent(reply, { query = '', settings = {}, lead = {}, given = () =>
   });
   await page.evaluate(`window.given = ${given}`);
   const outcome = await page.evaluate(
-    async ({ settings, lead }) => {
-      const script = await import('/lead-capture.js');
+    async ({ SCRIPT, settings, lead }) => {
+      const script = await import(SCRIPT);
       return script.sendLead(
         {
           captureUrl: `${location.origin}/`,
@@ -38,7 +41,7 @@ async function sent(reply, { query = '', settings = {}, lead = {}, given = () =>
         { cellphone: '+34600111222', consentedAt: new Date(0), ...lead },
       );
     },
-    { settings, lead },
+    { SCRIPT, settings, lead },
   );
   await page.context().close();
   return { outcome, body };
@@ -142,7 +145,8 @@ test('the campaign is taken from the utm parameters of the URL, within the limit
 
 test('phone numbers are understood in the forms that people write', async () => {
   const page = await open(browser, stack.landingUrl);
-  const phoneFrom = (text) => page.evaluate(async (text) => (await import('/lead-capture.js')).phoneFrom(text), text);
+  const phoneFrom = (text) =>
+    page.evaluate(async ([SCRIPT, text]) => (await import(SCRIPT)).phoneFrom(text), [SCRIPT, text]);
   for (const [text, number] of [
     ['+34600111222', '+34600111222'],
     [' +34 600 11 12 22 ', '+34600111222'],

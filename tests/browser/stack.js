@@ -30,8 +30,8 @@ export async function open(browser, url) {
   return page;
 }
 
-/** Checks that a state of the page fits a phone and a desktop, and saves screenshots for people. */
-export async function look(page, state) {
+/** Checks that a state of the page fits a phone and a desktop, and saves screenshots of it, or of its window, for people. */
+export async function look(page, state, fullPage = true) {
   mkdirSync(PICTURES, { recursive: true });
   for (const [device, size] of Object.entries(SIZES)) {
     await page.setViewportSize(size);
@@ -40,7 +40,7 @@ export async function look(page, state) {
       return scrollWidth - clientWidth;
     });
     assert.equal(beyond, 0, `${state} on a ${device}: the page is too wide by this many pixels`);
-    await page.screenshot({ path: `${PICTURES}/${state}-${device}.png`, fullPage: true });
+    await page.screenshot({ path: `${PICTURES}/${state}-${device}.png`, fullPage });
   }
 }
 

@@ -174,7 +174,7 @@ def well_formed_requests_are_not_refused_as_ill_formed(ctx, response, case):
     meta = case.meta
     if meta is None or not meta.generation.mode.is_positive or is_odd(case):
         return
-    if "campaign-leads" in case.path or case.path == "/health":
+    if "/leadscout/" in case.path or case.path == "/health":
         return
     error = error_of(response) if response.status_code >= 400 else {}
     assert response.status_code not in (400, 413, 415), f"the response to a well-formed request is {response.status_code}"

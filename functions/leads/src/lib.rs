@@ -5,13 +5,14 @@
 //!       -> { captcha, earlier leads } -> caps -> { lead, captcha token, repeats } in one transaction -> 202
 //! ```
 //!
-//! Every request makes the same first round trip, also an invalid one, so the response time does not show which of
-//! the first checks failed.
+//! Every post makes the same first round trip, also an invalid one, so the response time does not show which of
+//! the first checks failed. A script for pages ([`scripts`]) is answered without any call.
 
 mod accept;
 pub mod captcha;
 mod leads;
 pub mod numbering;
+pub mod scripts;
 
 use domain::{Capture, LeadId, SentOrigin, WorkspaceId, error_chain};
 use edge::capture::{Asked, CaptureAnswer, CaptureRequest, LeadProblem};
@@ -28,6 +29,7 @@ impl<V: Verifier> Leads<V> {
     pub async fn handle(&self, request: &CaptureRequest) -> CaptureAnswer {
         match request.method() {
             "OPTIONS" => self.preflight(request).await,
+            "GET" => CaptureAnswer::script(request, scripts::named(request.script())),
             _ => self.post(request).await,
         }
     }

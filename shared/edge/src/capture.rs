@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use base64::Engine;
+use domain::encoding::sha256_hex;
 use domain::lead::{ConsentStatus, LandingUri, LeadName, LeadRequest, SentOrigin, Utm};
 use domain::text::within;
 use domain::{BrandId, Cellphone, LeadId, Secret, Timestamp, Unfit, WorkspaceId, error_chain};
@@ -32,6 +33,7 @@ pub struct CaptureRequest {
     http_method: String,
     multi_value_headers: Option<BTreeMap<String, Vec<String>>>,
     multi_value_query_string_parameters: Option<BTreeMap<String, Vec<String>>>,
+    path_parameters: Option<BTreeMap<String, String>>,
     body: Option<String>,
     is_base64_encoded: bool,
     request_context: Context,
@@ -91,6 +93,22 @@ impl CaptureRequest {
     /// The `User-Agent` of the visitor's browser.
     pub fn user_agent(&self) -> Option<&str> {
         self.header("user-agent").first().copied()
+    }
+
+    /// The name of the requested script.
+    pub fn script(&self) -> &str {
+        let parameters = self.path_parameters.as_ref();
+        parameters.and_then(|parameters| parameters.get("script")).map_or("", String::as_str)
+    }
+
+    /// Whether the sender has the content with this entity tag already.
+    fn has(&self, etag: &str) -> bool {
+        let lists = self.header("if-none-match");
+        lists
+            .iter()
+            .flat_map(|list| list.split(','))
+            .map(|tag| tag.trim())
+            .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
     }
 
     /// The workspace in the URL, for a preflight request. Without one, an id that no workspace has.
@@ -395,6 +413,30 @@ impl CaptureAnswer {
             ("access-control-max-age", PREFLIGHT_SECONDS.to_string()),
         ]);
         answer
+    }
+
+    /// A script for any page. Browsers may keep it for a year without asking again, because the content of a name
+    /// never changes. Without a script it is the response that the gateway gives for an unknown path.
+    pub fn script(request: &CaptureRequest, script: Option<&str>) -> Self {
+        let Some(script) = script else {
+            let problem = ProblemBody { kind: INVALID.name, title: "Not Found", status: 404 };
+            let mut answer = Self::bare(404, json_text(&problem), &SentOrigin::Absent);
+            answer.headers.insert("content-type", "application/problem+json".to_owned());
+            return answer;
+        };
+        let etag = format!("\"{}\"", sha256_hex(script.as_bytes()));
+        let is_known = request.has(&etag);
+        let mut headers = BTreeMap::from([
+            ("access-control-allow-origin", "*".to_owned()),
+            ("cache-control", "public, max-age=31536000, immutable".to_owned()),
+            ("etag", etag),
+            ("x-content-type-options", "nosniff".to_owned()),
+        ]);
+        if !is_known {
+            headers.insert("content-type", "text/javascript; charset=utf-8".to_owned());
+        }
+        let (status_code, body) = if is_known { (304, String::new()) } else { (200, script.to_owned()) };
+        Self { status_code, headers, body, is_base64_encoded: false }
     }
 
     fn bare(status_code: u16, body: String, readable_by: &SentOrigin) -> Self {

@@ -19,7 +19,12 @@ from messaging_client.api.conversations import (
     update_conversation,
 )
 from messaging_client.api.files import create_uploads
-from messaging_client.api.lead_capture import create_campaign_lead, get_capture_health, preflight_campaign_lead
+from messaging_client.api.lead_capture import (
+    create_campaign_lead,
+    get_capture_health,
+    get_lead_script,
+    preflight_campaign_lead,
+)
 from messaging_client.api.messages import create_message
 from messaging_client.api.settings import list_custom_attributes
 from messaging_client.api.users import get_user
@@ -42,6 +47,7 @@ from messaging_client.models import (
     FileType,
     FileUploadRequestItem,
     GetCaptureHealthResponse200,
+    GetLeadScriptScript,
     InternalByEmail,
     InternalUser,
     MessageCreated,
@@ -131,6 +137,9 @@ def main() -> None:
     allowed = preflight_campaign_lead.sync_detailed(client=visitor, workspace_id=str(workspace), origin=stack["origin"])
     parsed("preflightCampaignLead", allowed, 204, object)
     assert allowed.headers["Access-Control-Allow-Origin"] == stack["origin"]
+
+    script = get_lead_script.sync_detailed(GetLeadScriptScript.LEAD_CAPTURE_1_JS, client=visitor)
+    assert "export async function sendLead" in parsed("getLeadScript", script, 200, str)
 
     health = get_capture_health.sync_detailed(client=visitor)
     parsed("getCaptureHealth", health, 200, GetCaptureHealthResponse200)

@@ -105,6 +105,13 @@ async function main(): Promise<void> {
   });
   printed("preflightCampaignLead", preflight, 204);
 
+  const script = await visitor.GET("/api/v1/leadscout/scripts/{script}", {
+    params: { path: { script: "lead-capture-1.js" } },
+    parseAs: "text",
+  });
+  const code: string = printed("getLeadScript", script, 200);
+  if (!code.includes("export async function sendLead")) throw new Error("the script is expected");
+
   printed("getCaptureHealth", await visitor.GET("/health"), 200);
 }
 

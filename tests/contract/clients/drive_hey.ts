@@ -101,6 +101,10 @@ async function main(): Promise<void> {
   const preflight = await api.preflightCampaignLead({ client: visitor, query: workspace, headers: { Origin: stack.origin } });
   printed("preflightCampaignLead", preflight, 204);
 
+  const script = await api.getLeadScript({ client: visitor, path: { script: "lead-capture-1.js" } });
+  const code: string = printed("getLeadScript", script, 200);
+  if (!code.includes("export async function sendLead")) throw new Error("the script is expected");
+
   printed("getCaptureHealth", await api.getCaptureHealth({ client: visitor }), 200);
 }
 

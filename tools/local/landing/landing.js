@@ -1,7 +1,5 @@
 // The demo's landing page: reads the form, sends the lead and shows the outcome.
 
-import { phoneFrom, sendLead } from './lead-capture.js';
-
 const form = document.querySelector('#lead');
 const { name, phone, consent } = form.elements;
 const button = form.querySelector('button');
@@ -23,6 +21,10 @@ const SAY = {
   },
 };
 
+// Your own page imports this script by its whole URL. Here the host is known only when the stack runs.
+const SCRIPT = '/api/v1/leadscout/scripts/lead-capture-1.js';
+
+let loading = load();
 let consentedAt = null;
 consent.addEventListener('change', () => {
   consentedAt = consent.checked ? new Date() : null;
@@ -33,34 +35,38 @@ phone.addEventListener('input', () => complain(phone, ''));
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   show(null);
-  const cellphone = phoneFrom(phone.value);
+  button.disabled = true;
+  const api = (await loading) ?? (await (loading = load()));
+  button.disabled = false;
+  if (!api) return finish('unavailable');
+  const cellphone = api.phoneFrom(phone.value);
   complain(phone, cellphone ? '' : 'Please give your number with its country code, beginning with +.');
   complain(consent, consent.checked ? '' : 'Please agree, or we may not write to you.');
   const wrong = form.querySelector('[aria-invalid="true"]');
   if (wrong) return wrong.focus();
 
   busy(true);
-  const settings = await settingsOfThisPage();
-  const { outcome, requestId } = settings
-    ? await sendLead(settings, { cellphone, name: name.value, consentedAt })
-    : { outcome: 'unavailable' };
+  const { outcome, requestId } = await api.sendLead(api.settings, { cellphone, name: name.value, consentedAt });
   busy(false);
+  if (outcome === 'accepted') return accepted(cellphone, requestId);
+  return finish(outcome);
+});
 
-  if (outcome === 'accepted') {
-    accepted(cellphone, requestId);
-    return;
-  }
+/** Shows an outcome after which the form stays. */
+function finish(outcome) {
   action.textContent = outcome === 'try-again' ? 'Try again' : 'Write to me';
   show(outcome, SAY[outcome].title, SAY[outcome].text);
   // Disabling the button removed the focus.
   (outcome === 'rejected' ? phone : button).focus();
-});
+}
 
-/** The settings of `sendLead`. Your own page has them as constants. */
-async function settingsOfThisPage() {
+/** The script and the settings of `sendLead`, or null if one of them cannot be loaded. */
+async function load() {
   const answer = await fetch('settings.json').catch(() => null);
   if (!answer?.ok) return null;
-  return { ...(await answer.json()), token: simulatedToken };
+  const settings = await answer.json();
+  const script = await import(settings.captureUrl + SCRIPT).catch(() => null);
+  return script && { ...script, settings: { ...settings, token: simulatedToken } };
 }
 
 /**

@@ -1,8 +1,8 @@
 //! A tenant's landing page at two origins: one from which the demo's first workspace accepts leads, and a foreign
 //! one. The same servers serve the API reference.
 //!
-//! The page is an example to copy (`tools/local/landing`). All its calls of the lead capture API are in
-//! `lead-capture.js`.
+//! The page is an example to copy (`tools/local/landing`). It calls the lead capture API with the script that this API
+//! serves.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -22,11 +22,10 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const YAML: &str = "application/yaml; charset=utf-8";
 
 /// Path, content type, content.
-const FILES: [(&str, &str, &str); 6] = [
+const FILES: [(&str, &str, &str); 5] = [
     ("/", HTML, include_str!("../landing/index.html")),
     ("/landing.css", CSS, include_str!("../landing/landing.css")),
     ("/landing.js", SCRIPT, include_str!("../landing/landing.js")),
-    ("/lead-capture.js", SCRIPT, include_str!("../landing/lead-capture.js")),
     ("/reference.css", CSS, include_str!("../landing/reference.css")),
     ("/openapi.yaml", YAML, reference::OPENAPI),
 ];
@@ -119,12 +118,13 @@ fn content(asked: &Asked, settings: Option<&Settings>) -> Answer {
     }
 }
 
-/// Sets the security headers. The page may load only its own files and call only the lead capture API.
+/// Sets the security headers. The page may load only its own files and the script of the lead capture API, and call
+/// only that API.
 fn protect(headers: &mut HeaderMap, settings: Option<&Settings>) {
     let capture = settings.and_then(|settings| Url::parse(&settings.capture_url).ok());
     let capture = capture.map(|url| format!(" {}", url.origin().ascii_serialization())).unwrap_or_default();
     let policy = format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'{capture}; \
+        "default-src 'none'; script-src 'self'{capture}; style-src 'self'; img-src data:; connect-src 'self'{capture}; \
          base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     );
     if let Ok(policy) = HeaderValue::try_from(policy) {

@@ -43,8 +43,7 @@ async fn both_origins_serve_the_same_page() {
         for (path, content_type, contained) in [
             ("/?utm_source=mail", "text/html; charset=utf-8", "<form"),
             ("/landing.css", "text/css; charset=utf-8", ":focus-visible"),
-            ("/landing.js", "text/javascript; charset=utf-8", "./lead-capture.js"),
-            ("/lead-capture.js", "text/javascript; charset=utf-8", "export async function sendLead"),
+            ("/landing.js", "text/javascript; charset=utf-8", "/scripts/lead-capture-1.js"),
         ] {
             let response = get(format!("{origin}{path}")).await;
             assert_eq!(response.status(), 200, "{path}");
@@ -129,7 +128,7 @@ async fn the_policy_allows_only_the_page_itself_and_the_lead_capture_api() {
     let response = get(landing.url()).await;
     assert_eq!(
         header(&response, "content-security-policy"),
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; \
+        "default-src 'none'; script-src 'self' http://127.0.0.1:8787; style-src 'self'; img-src data:; \
          connect-src 'self' http://127.0.0.1:8787; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     );
     assert_eq!(header(&response, "x-content-type-options"), "nosniff");

@@ -13,6 +13,7 @@ mod deduplication;
 mod logging;
 mod origins;
 mod round_trips;
+mod scripts;
 mod validation;
 
 use std::cell::{Cell, RefCell};

@@ -1,5 +1,5 @@
-// Sends a lead from a landing page to the lead capture API. Copy this file unchanged. It has no dependencies and
-// needs no bundler: `<script type="module">` and `import { sendLead } from './lead-capture.js'` are enough.
+// Sends a lead from a landing page to the lead capture API. That API serves this file, so a page needs no copy:
+// `import { sendLead } from 'https://{host}/api/v1/leadscout/scripts/lead-capture-1.js'` in a `<script type="module">`.
 
 // The API accepts only tokens of this action, so a token of another form of the same site is refused.
 const ACTION = 'campaign_lead';

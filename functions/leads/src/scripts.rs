@@ -1,0 +1,10 @@
+//! The scripts for pages that send leads. A name is for good: its content never changes, and it stays served
+//! (`docs/decisions/0049-the-capture-api-serves-its-script.md`).
+
+/// A script by its file name.
+pub const SCRIPTS: [(&str, &str); 1] = [("lead-capture-1.js", include_str!("../scripts/lead-capture-1.js"))];
+
+/// The content of a script.
+pub fn named(name: &str) -> Option<&'static str> {
+    SCRIPTS.iter().find(|(known, _)| *known == name).map(|(_, content)| *content)
+}
