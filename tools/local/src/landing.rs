@@ -12,7 +12,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use serde::Serialize;
 use url::Url;
 
-use crate::reference;
+use crate::reference::{self, Deployed};
 use crate::simulator::http_server::{Answer, Asked, Server, answer, json, text};
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -22,11 +22,12 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const YAML: &str = "application/yaml; charset=utf-8";
 
 /// Path, content type, content.
-const FILES: [(&str, &str, &str); 5] = [
+const FILES: [(&str, &str, &str); 6] = [
     ("/", HTML, include_str!("../landing/index.html")),
     ("/landing.css", CSS, include_str!("../landing/landing.css")),
     ("/landing.js", SCRIPT, include_str!("../landing/landing.js")),
     ("/reference.css", CSS, include_str!("../landing/reference.css")),
+    ("/reference.js", SCRIPT, include_str!("../landing/reference.js")),
     ("/openapi.yaml", YAML, reference::OPENAPI),
 ];
 
@@ -35,7 +36,14 @@ const FILES: [(&str, &str, &str); 5] = [
 pub struct Landing {
     allowed: Server,
     foreign: Server,
-    settings: Arc<OnceLock<Settings>>,
+    known: Arc<Known>,
+}
+
+/// What the servers learn while the stack starts.
+#[derive(Debug, Default)]
+struct Known {
+    deployed: OnceLock<Deployed>,
+    settings: OnceLock<Settings>,
 }
 
 /// The settings that the page requests from its own server: where it sends leads, and for which workspace.
@@ -61,10 +69,10 @@ impl Landing {
     /// # Errors
     /// If a port is taken.
     pub async fn start(port: u16, foreign_port: u16) -> io::Result<Self> {
-        let settings = Arc::new(OnceLock::new());
-        let allowed = serve(port, &settings).await?;
-        let foreign = serve(foreign_port, &settings).await?;
-        Ok(Self { allowed, foreign, settings })
+        let known = Arc::new(Known::default());
+        let allowed = serve(port, &known).await?;
+        let foreign = serve(foreign_port, &known).await?;
+        Ok(Self { allowed, foreign, known })
     }
 
     /// The origin that may send leads, without a trailing slash.
@@ -84,33 +92,38 @@ impl Landing {
 
     /// Lets the page send leads, from both origins. The first call wins.
     pub fn open(&self, settings: Settings) {
-        let _ = self.settings.set(settings);
+        let _ = self.known.settings.set(settings);
+    }
+
+    /// Lets the API reference name the deployment. The first call wins.
+    pub fn describe(&self, deployed: Deployed) {
+        let _ = self.known.deployed.set(deployed);
     }
 }
 
-async fn serve(port: u16, settings: &Arc<OnceLock<Settings>>) -> io::Result<Server> {
-    let settings = Arc::clone(settings);
+async fn serve(port: u16, known: &Arc<Known>) -> io::Result<Server> {
+    let known = Arc::clone(known);
     Server::plain(port, move |asked| {
-        let answer = respond(&asked, settings.get());
+        let answer = respond(&asked, &known);
         async move { Some(answer) }
     })
     .await
 }
 
-fn respond(asked: &Asked, settings: Option<&Settings>) -> Answer {
-    let mut answer = content(asked, settings);
-    protect(answer.headers_mut(), settings);
+fn respond(asked: &Asked, known: &Known) -> Answer {
+    let mut answer = content(asked, known);
+    protect(answer.headers_mut(), known.settings.get());
     answer
 }
 
-fn content(asked: &Asked, settings: Option<&Settings>) -> Answer {
+fn content(asked: &Asked, known: &Known) -> Answer {
     if asked.method != Method::GET {
         return text(StatusCode::METHOD_NOT_ALLOWED, "the landing page accepts only GET");
     }
-    match (asked.uri.path(), settings) {
+    match (asked.uri.path(), known.settings.get()) {
         ("/settings.json", Some(settings)) => json(StatusCode::OK, settings),
         ("/settings.json", None) => text(StatusCode::SERVICE_UNAVAILABLE, "there is no demo (yet)"),
-        ("/reference", _) => answer(StatusCode::OK, HTML, reference::page().to_owned()),
+        ("/reference", _) => answer(StatusCode::OK, HTML, reference::page(known.deployed.get())),
         (path, _) => match FILES.iter().find(|(known, ..)| *known == path) {
             Some((_, content_type, content)) => answer(StatusCode::OK, content_type, (*content).to_owned()),
             None => text(StatusCode::NOT_FOUND, "there is no such file"),

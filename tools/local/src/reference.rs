@@ -1,14 +1,15 @@
-//! The API reference: `openapi.yaml` as one page, rendered at the first request.
+//! The API reference: `openapi.yaml` as one page.
 //!
-//! The page is plain HTML, without a script. Folded parts are `<details>`, and every operation, schema and error code
-//! has an anchor to link to.
+//! The page is complete without its script. Folded parts are `<details>`, and every operation, schema and error code has
+//! an anchor to link to. The script (`tools/local/landing/reference.js`) adds the search, the copy buttons and the choice
+//! between light and dark.
 
+mod curl;
 mod document;
 mod markup;
 mod schema;
 
 use std::fmt::Write;
-use std::sync::LazyLock;
 
 use saphyr::Yaml;
 
@@ -16,10 +17,15 @@ pub use document::{OPENAPI, as_json};
 use document::{deref, entries, get, list, root, text};
 use markup::{escape, prose};
 
-/// Returns the page.
-pub fn page() -> &'static str {
-    static PAGE: LazyLock<String> = LazyLock::new(render);
-    &PAGE
+/// What the requests on the page use instead of the examples of `openapi.yaml`.
+#[derive(Clone, Debug)]
+pub struct Deployed {
+    /// The URL of the Integrations API.
+    pub api_url: String,
+    /// The URL of the lead capture API.
+    pub capture_url: String,
+    /// Ids of the examples, each with an id of the demo.
+    pub ids: Vec<(&'static str, String)>,
 }
 
 /// An operation: a method of a path, or a webhook.
@@ -27,7 +33,7 @@ struct Operation {
     method: &'static str,
     path: &'static str,
     /// The path item, with the members that all operations of the path share.
-    shared: Option<&'static Yaml<'static>>,
+    item: &'static Yaml<'static>,
     node: &'static Yaml<'static>,
     is_webhook: bool,
 }
@@ -41,13 +47,7 @@ fn operations() -> Vec<Operation> {
         for (path, item) in entries(get(root(), part)) {
             for (method, node) in entries(Some(item)) {
                 if let Some(method) = METHODS.into_iter().find(|known| *known == method) {
-                    operations.push(Operation {
-                        method,
-                        path,
-                        shared: get(item, "parameters"),
-                        node,
-                        is_webhook,
-                    });
+                    operations.push(Operation { method, path, item, node, is_webhook });
                 }
             }
         }
@@ -68,6 +68,12 @@ impl Operation {
         list(get(self.node, "tags")).iter().any(|of| of.as_str() == Some(tag))
     }
 
+    /// The parameters of the path and of the operation.
+    fn parameters(&self) -> impl Iterator<Item = &'static Yaml<'static>> {
+        let all = list(get(self.item, "parameters")).iter().chain(list(get(self.node, "parameters")));
+        all.map(deref)
+    }
+
     /// The method in upper case, or `event` for a webhook, and the path.
     fn title(&self) -> String {
         let method = if self.is_webhook { "event".to_owned() } else { self.method.to_uppercase() };
@@ -80,7 +86,8 @@ impl Operation {
     }
 }
 
-fn render() -> String {
+/// Renders the page. Without a deployment, its requests go to the hosts of the examples.
+pub fn page(deployed: Option<&Deployed>) -> String {
     let info = get(root(), "info");
     let title = info.map_or("", |info| text(info, "title"));
     let operations = operations();
@@ -90,8 +97,9 @@ fn render() -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{0}: API reference</title>\n<link rel=\"stylesheet\" href=\"./reference.css\">\n\
+         <script src=\"./reference.js\"></script>\n\
          <link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to content</a>\n\
-         <header><p><a href=\"#top\">{0}</a> <span>API reference</span></p>\
+         <header><p><a href=\"#top\">{0}</a> <span>API reference</span></p>\n{TOOLS}\
          <p><a href=\"./openapi.yaml\">openapi.yaml</a></p></header>\n",
         escape(title)
     ));
@@ -102,14 +110,14 @@ fn render() -> String {
         put(&format!("<p class=\"lead\">{}</p>\n", escape(text(info, "summary"))));
         put(&prose(text(info, "description")));
     }
-    put(&servers());
+    put(&servers(deployed));
     put("</section>\n");
     for tag in list(get(root(), "tags")) {
         let name = text(tag, "name");
         put(&format!("<section id=\"{}\">\n<h2>{}</h2>\n", anchor(name), escape(name)));
         put(&prose(text(tag, "description")));
         for operation in operations.iter().filter(|operation| operation.is_of(name)) {
-            put(&show(operation));
+            put(&show(operation, deployed));
         }
         put("</section>\n");
     }
@@ -118,6 +126,14 @@ fn render() -> String {
     put("</main>\n</body>\n</html>\n");
     page
 }
+
+/// What works only with the script, which shows it: the search, and the choice between light and dark.
+const TOOLS: &str = "<search hidden><label for=\"search\">Search operations, fields and errors</label>\
+    <input id=\"search\" type=\"search\" role=\"combobox\" placeholder=\"Search ( / )\" autocomplete=\"off\" \
+    spellcheck=\"false\" aria-autocomplete=\"list\" aria-expanded=\"false\" aria-controls=\"found\">\
+    <ul id=\"found\" role=\"listbox\" aria-label=\"Results\" hidden></ul>\
+    <p id=\"count\" role=\"status\"></p></search>\n\
+    <button id=\"dark\" type=\"button\" aria-pressed=\"false\" hidden>Dark</button>\n";
 
 fn anchor(name: &str) -> String {
     name.to_lowercase().replace(' ', "-")
@@ -144,14 +160,14 @@ fn navigation(operations: &[Operation]) -> String {
 }
 
 /// The servers and the authentication.
-fn servers() -> String {
-    let mut shown = "<h3>Hosts and keys</h3>\n<dl class=\"fields\">\n".to_owned();
-    for server in list(get(root(), "servers")) {
+fn servers(deployed: Option<&Deployed>) -> String {
+    let mut shown = "<h2>Hosts and keys</h2>\n<dl class=\"fields\">\n".to_owned();
+    for server in curl::servers() {
         let _ = writeln!(
             shown,
             "<div><dt><code>{}</code></dt><dd>{}</dd></div>",
-            escape(text(server, "url")),
-            prose(text(server, "description"))
+            escape(&server.url(deployed)),
+            prose(server.description())
         );
     }
     let schemes = get(root(), "components").and_then(|components| get(components, "securitySchemes"));
@@ -164,11 +180,14 @@ fn servers() -> String {
             prose(text(scheme, "description"))
         );
     }
-    shown.push_str("</dl>\n");
+    shown.push_str(
+        "</dl>\n<p>The requests on this page take the API key from the shell variable <code>KEY</code>. For the local \
+         stack, <code>. tools/local/shell.sh</code> sets it.</p>\n",
+    );
     shown
 }
 
-fn show(operation: &Operation) -> String {
+fn show(operation: &Operation, deployed: Option<&Deployed>) -> String {
     let mut shown = format!(
         "<article id=\"{}\">\n<h3>{}</h3>\n<p class=\"route\">{}</p>\n",
         operation.id(),
@@ -176,6 +195,13 @@ fn show(operation: &Operation) -> String {
         operation.title()
     );
     shown.push_str(&prose(text(operation.node, "description")));
+    if !operation.is_webhook {
+        let request = escape(&curl::request(operation, deployed));
+        let _ = writeln!(
+            shown,
+            "<div class=\"curl\"><h4>Try it</h4><pre tabindex=\"0\"><code>{request}</code></pre></div>"
+        );
+    }
     shown.push_str(&parameters(operation));
     if let Some(content) = get(operation.node, "requestBody").and_then(|body| get(deref(body), "content")) {
         for (content_type, media) in entries(Some(content)) {
@@ -194,9 +220,8 @@ fn show(operation: &Operation) -> String {
 }
 
 fn parameters(operation: &Operation) -> String {
-    let all = list(operation.shared).iter().chain(list(get(operation.node, "parameters")));
     let mut shown = String::new();
-    for parameter in all.map(deref) {
+    for parameter in operation.parameters() {
         let needed = get(parameter, "required").and_then(Yaml::as_bool) == Some(true);
         let _ = writeln!(
             shown,
@@ -272,7 +297,8 @@ fn examples(media: &'static Yaml<'static>) -> String {
     let mut put = |summary: &str, value: &Yaml<'_>| {
         let _ = writeln!(
             shown,
-            "<details class=\"example\"><summary>Example: {}</summary><pre><code>{}</code></pre></details>",
+            "<details class=\"example\"><summary>Example: {}</summary>\
+             <pre tabindex=\"0\"><code>{}</code></pre></details>",
             escape(summary),
             escape(&document::pretty(value))
         );
@@ -305,7 +331,7 @@ fn errors() -> String {
             rows.push((code, status, text(value, "title"), text(example, "summary")));
         }
     }
-    let mut shown = "<section id=\"errors\">\n<h2>Error codes</h2>\n<div class=\"wide\"><table>\n<thead><tr><th>Status</th>\
+    let mut shown = "<section id=\"errors\">\n<h2>Error codes</h2>\n<div class=\"wide\" tabindex=\"0\"><table>\n<thead><tr><th>Status</th>\
                      <th>Code</th><th>Meaning</th></tr></thead>\n<tbody>\n"
         .to_owned();
     for (code, status, title, instance) in rows {

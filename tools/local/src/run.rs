@@ -13,6 +13,7 @@ use crate::landing::{Landing, Settings};
 use crate::options::Options;
 use crate::ports::Ports;
 use crate::progress::Progress;
+use crate::reference::Deployed;
 use crate::simulator::{Captcha, Provider, Receiver};
 use crate::stack_file::{StackFile, Workspace};
 use crate::{Problem, build, demo, prerequisites, venv};
@@ -68,6 +69,11 @@ async fn stand(options: &Options) -> Result<(), Problem> {
         Vec::new()
     };
     open(&landing, &urls.capture_url, &workspaces);
+    landing.describe(Deployed {
+        api_url: urls.api_url.clone(),
+        capture_url: urls.capture_url.clone(),
+        ids: workspaces.first().map(ids_of_examples).unwrap_or_default(),
+    });
 
     let stack = StackFile {
         base_url: urls.api_url,
@@ -103,6 +109,27 @@ fn open(landing: &Landing, capture_url: &str, workspaces: &[Workspace]) {
         brand_id: capture.brand_id.clone(),
         captcha: "simulated",
     });
+}
+
+/// Ids in the examples of `openapi.yaml`, each with an id of this workspace.
+fn ids_of_examples(workspace: &Workspace) -> Vec<(&'static str, String)> {
+    let attribute = |category: &str| {
+        workspace.attributes.iter().find(|found| found.category == category && !found.archived)
+    };
+    let closed = attribute("CLOSED");
+    let value = closed.and_then(|closed| closed.values.first());
+    let all = [
+        ("3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90", Some(&workspace.workspace_id)),
+        ("a18eabcd-ae14-4325-9568-1c361b76a862", workspace.contacts.first().map(|contact| &contact.id)),
+        ("2f24fcc0-e1da-40d4-a496-7dcd00f4546d", workspace.users.first().map(|user| &user.id)),
+        ("ada.okafor@example.com", workspace.users.first().map(|user| &user.email)),
+        ("711f90e5-3baa-43bc-a891-271ec7772b40", attribute("OPEN").map(|open| &open.id)),
+        ("1a6d1c0e-5a41-4a39-8f3e-5b1d5f0f7a55", closed.map(|closed| &closed.id)),
+        ("5b1f7d52-93cf-4a5d-8d5d-1d3f5a7e9b11", value.map(|value| &value.id)),
+        ("lck_xafPsoYw0V1s2O7SQsm7paFZ", Some(&workspace.capture.capture_key)),
+        ("https://www.example.com", workspace.capture.origins.first()),
+    ];
+    all.into_iter().filter_map(|(example, id)| Some((example, id?.clone()))).collect()
 }
 
 /// Resolves at the first Ctrl-C, SIGTERM or SIGHUP (closed terminal) from now on.

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue panics")]
 
 use local::landing::{Landing, Settings};
+use local::reference::Deployed;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
@@ -44,6 +45,7 @@ async fn both_origins_serve_the_same_page() {
             ("/?utm_source=mail", "text/html; charset=utf-8", "<form"),
             ("/landing.css", "text/css; charset=utf-8", ":focus-visible"),
             ("/landing.js", "text/javascript; charset=utf-8", "/scripts/lead-capture-1.js"),
+            ("/reference.js", "text/javascript; charset=utf-8", "localStorage"),
         ] {
             let response = get(format!("{origin}{path}")).await;
             assert_eq!(response.status(), 200, "{path}");
@@ -92,6 +94,48 @@ async fn the_api_reference_shows_every_operation_and_every_error_code() {
     assert_eq!(header(&response, "content-type"), "application/yaml; charset=utf-8");
     assert_eq!(response.text().await.unwrap(), local::reference::OPENAPI);
     assert_eq!(get(format!("{}/reference.css", landing.url())).await.status(), 200);
+}
+
+/// The text of the request of an operation, as the browser copies it.
+fn request_of(page: &str, operation: &str) -> String {
+    let article = page.split(&format!("<article id=\"{operation}\">")).nth(1).unwrap();
+    let code = article.split("<div class=\"curl\">").nth(1).unwrap().split("<code>").nth(1).unwrap();
+    let code = code.split("</code>").next().unwrap();
+    code.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+#[tokio::test]
+async fn the_requests_of_the_reference_name_the_deployed_hosts_and_the_demos_ids() {
+    let landing = landing().await;
+    let page = get(landing.reference_url()).await.text().await.unwrap();
+    assert!(request_of(&page, "getContact").starts_with(
+        "curl -s 'https://api.example.com/service/api/v1/workspaces/3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90/contacts/"
+    ));
+    assert!(
+        request_of(&page, "getCaptureHealth").starts_with("curl -s 'https://capture.example.com/health'")
+    );
+
+    landing.describe(Deployed {
+        api_url: "http://127.0.0.1:8787/_aws/execute-api/abc/live".to_owned(),
+        capture_url: "http://127.0.0.1:8787/_aws/execute-api/def/live".to_owned(),
+        ids: vec![
+            ("3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90", "W".to_owned()),
+            ("a18eabcd-ae14-4325-9568-1c361b76a862", "C".to_owned()),
+        ],
+    });
+    let page = get(landing.reference_url()).await.text().await.unwrap();
+    let update = request_of(&page, "updateContact");
+    let head = r#"curl -s -X PATCH 'http://127.0.0.1:8787/_aws/execute-api/abc/live/service/api/v1/workspaces/W/contacts/C' \
+  -H "x-api-key: $KEY" \
+  -H 'content-type: application/json' \
+  -d '"#;
+    let body = update.strip_prefix(head).and_then(|rest| rest.strip_suffix('\'')).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(body).unwrap()["firstName"], "Augusta");
+    assert_eq!(
+        request_of(&page, "preflightCampaignLead"),
+        "curl -s -X OPTIONS 'http://127.0.0.1:8787/_aws/execute-api/def/live/api/v1/leadscout/campaign-leads?workspaceId=W' \\\n  \
+         -H 'Origin: https://www.example.com'"
+    );
 }
 
 #[tokio::test]

@@ -30,7 +30,9 @@ fn table(block: &str) -> String {
     let mut rows = block.lines();
     let head = rows.next().map(|row| cells(row, "th")).unwrap_or_default();
     let body: String = rows.skip(1).map(|row| format!("<tr>{}</tr>", cells(row, "td"))).collect();
-    format!("<div class=\"wide\"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n")
+    format!(
+        "<div class=\"wide\" tabindex=\"0\"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>\n"
+    )
 }
 
 /// Renders `code` and **bold** in running text.
@@ -62,7 +64,7 @@ mod tests {
             ("**Ids** & `<x> **`", "<p><strong>Ids</strong> &amp; <code>&lt;x&gt; **</code></p>\n"),
             (
                 "| A | B |\n|---|---|\n| `x` | y |",
-                "<div class=\"wide\"><table><thead><tr><th>A</th><th>B</th></tr></thead>\
+                "<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th>A</th><th>B</th></tr></thead>\
                  <tbody><tr><td><code>x</code></td><td>y</td></tr></tbody></table></div>\n",
             ),
             ("", ""),
