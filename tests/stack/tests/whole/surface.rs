@@ -165,7 +165,12 @@ async fn a_body_of_several_megabytes_is_refused_in_the_form_of_each_api() {
     let workspace = stack.workspace("Bodies");
     let large = "x".repeat(7 * 1024 * 1024);
     let refused = stack.api(Method::POST, &workspace, "/messages", Some(json!({"messageBody": large}))).await;
-    assert_eq!((refused.status, &refused.json["code"]), (413, &json!("SERVICE_CORE_0413")), "{}", refused.text);
+    assert_eq!(
+        (refused.status, &refused.json["code"]),
+        (413, &json!("SERVICE_CORE_0413")),
+        "{}",
+        refused.text
+    );
     let lead = format!("{}/api/v1/leadscout/campaign-leads", stack.text("captureUrl"));
     let lead = reqwest::Client::new().post(lead).header("content-type", "application/json").body(large);
     let refused = Stack::answer(lead).await;
@@ -178,7 +183,7 @@ async fn every_function_takes_the_event_that_tries_new_versions() {
     let stack = Stack::start("new-versions", &[]).await;
     let listed = stack.aws(&["lambda", "list-functions", "--query", "Functions[].FunctionName"]);
     let functions = listed.as_array().expect("a list");
-    assert_eq!(functions.len(), 12);
+    assert_eq!(functions.len(), 13);
     for name in functions.iter().filter_map(Value::as_str) {
         let function =
             name.strip_prefix(&format!("{}-", stack.stack_name())).expect("a function of the stack");
