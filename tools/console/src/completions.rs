@@ -28,6 +28,6 @@ impl Completions {
         };
         let mut script = vec![];
         clap_complete::generate(shell, &mut command, "console", &mut script);
-        output.raw().write_all(&script).map_err(Refusal::Output)
+        Output::may_be_cut(output.raw().write_all(&script).map_err(Refusal::Output))
     }
 }

@@ -1,6 +1,6 @@
 //! The output of a command: one JSON value for programs or aligned tables for people. Also its standard input.
 
-use std::io::{IsTerminal, Read, Write};
+use std::io::{ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
 
 use clap::ColorChoice;
@@ -46,18 +46,15 @@ impl Terminal {
             return Ok(None);
         }
         write!(self.err, "{question}").and_then(|()| self.err.flush()).map_err(Refusal::Output)?;
-        let (mut line, mut has_end) = (vec![], false);
+        let (mut line, mut byte) = (vec![], [0]);
         // Bytes after the line belong to the command.
-        for byte in self.input.by_ref().bytes() {
-            match byte {
-                Ok(b'\n') => {
-                    has_end = true;
-                    break;
-                }
-                Ok(byte) => line.push(byte),
-                Err(_) => break,
+        let has_end = loop {
+            match self.input.read(&mut byte) {
+                Ok(0) | Err(_) => break false,
+                Ok(_) if byte == *b"\n" => break true,
+                Ok(_) => line.extend(byte),
             }
-        }
+        };
         if !has_end {
             // The end of the input moves no cursor to the next line.
             writeln!(self.err).map_err(Refusal::Output)?;
@@ -178,6 +175,14 @@ impl<'a> Output<'a> {
             false => std::fs::read(file),
         };
         read.map_err(|error| Refusal::File { path: file.display().to_string(), reason: error.to_string() })
+    }
+
+    /// The end of an output that a program such as `head` may not read to its end: a closed pipe is a success.
+    pub(crate) fn may_be_cut(written: Result<(), Refusal>) -> Result<(), Refusal> {
+        match written {
+            Err(Refusal::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            written => written,
+        }
     }
 
     /// Standard output, for a CSV file or streamed JSON.

@@ -27,21 +27,22 @@ impl<'t> Progress<'t> {
         let now = self.begun.elapsed();
         if now.saturating_sub(self.drawn) >= Self::BETWEEN_DRAWS {
             self.drawn = now;
-            // A progress that cannot be shown is no reason to stop.
-            let _ = write!(terminal, "\r{}{ERASE}", self.pace.line(now)).and_then(|()| terminal.flush());
+            draw(*terminal, &self.pace.line(now));
         }
     }
 
     /// Removes the line.
     pub(crate) fn clear(self) {
         if let Some(terminal) = self.terminal.filter(|_| !self.drawn.is_zero()) {
-            let _ = write!(terminal, "\r{ERASE}").and_then(|()| terminal.flush());
+            draw(terminal, "");
         }
     }
 }
 
-/// Erases the rest of the terminal's line.
-const ERASE: &str = "\u{1b}[K";
+/// Replaces the terminal's line, in one write. A progress that cannot be shown is no reason to stop.
+fn draw(terminal: &mut dyn Write, line: &str) {
+    let _ = terminal.write_all(format!("\r{line}\u{1b}[K").as_bytes()).and_then(|()| terminal.flush());
+}
 
 /// How many of how many rows are done, and how fast the last ones were.
 struct Pace {

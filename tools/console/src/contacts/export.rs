@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::Path;
 
 use domain::contact::AttributeContent;
@@ -39,11 +39,7 @@ pub(super) async fn run(
         let columns = Column::all(&definitions, now);
         write_csv(console, workspace, &columns, formulas, output.raw()).await.map(|_| ())
     };
-    match written {
-        // The program that reads the export, such as `head`, needs no more of it.
-        Err(Refusal::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
+    Output::may_be_cut(written)
 }
 
 async fn write_csv(

@@ -1,11 +1,11 @@
 use std::ffi::OsString;
 use std::process::Command;
 
-use console::Refusal;
+use console::{Refusal, Terminal};
 use harness::Fault;
 use serde_json::Value;
 
-use crate::{Desk, Pipe, terminal};
+use crate::{ClosedPipe, Desk, Pipe, terminal};
 
 #[tokio::test]
 async fn an_invalid_command_line_is_a_usage_error_on_standard_error() {
@@ -248,7 +248,12 @@ async fn each_shell_gets_a_completion_script_without_a_stack() {
             "{shell}"
         );
     }
-    assert_eq!(Desk::new().await.run(&["completions", "tcsh"]).await.status, 2);
+    let desk = Desk::new().await;
+    assert_eq!(desk.run(&["completions", "tcsh"]).await.status, 2);
+    let err = Pipe::default();
+    let mut terminal = Terminal { out: Box::new(ClosedPipe), ..terminal("", &Pipe::default(), &err) };
+    let status = desk.run_in(&mut terminal, &["completions", "bash"]).await;
+    assert_eq!((status, err.text().as_str()), (0, ""), "the reader of a script may need no more of it");
 }
 
 /// Runs the program without a stack. A command line that is accepted is refused for that reason.

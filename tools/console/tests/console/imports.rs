@@ -1,5 +1,6 @@
 //! What an import reads and what it does with the rows that it refuses.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use console::Terminal;
@@ -100,7 +101,8 @@ async fn an_export_comes_back_the_same_with_every_delimiter_raw_or_not() {
         .map(|contact| contact["firstName"].as_str().unwrap().to_owned())
         .collect();
     let mut expected = names.map(str::to_owned).to_vec();
-    (found.sort(), expected.sort());
+    found.sort();
+    expected.sort();
     assert_eq!(found, expected, "--raw changes no text");
 
     for raw in [&[][..], &["--raw"]] {
@@ -204,9 +206,10 @@ async fn refused_rows_are_written_with_their_reason_and_imported_after_mending()
     let last = book.import_with(&mended, &["--rejects", path, "--json"]).await;
     assert_eq!((last.status, parsed(&last)), (0, report(2, 0, 0)), "{mended}");
     assert_eq!(fs::read_to_string(&rejects).unwrap(), "reason;email;firstName;languageCode\n");
-    let names: Vec<Value> =
-        book.contacts().await.iter().map(|contact| contact["firstName"].clone()).collect();
-    assert_eq!(names, ["Ana", "B;o", "Cy"]);
+    let contacts = book.contacts().await;
+    let names: BTreeSet<&str> =
+        contacts.iter().map(|contact| contact["firstName"].as_str().unwrap()).collect();
+    assert_eq!(names, BTreeSet::from(["Ana", "B;o", "Cy"]));
 }
 
 #[tokio::test]
