@@ -3,9 +3,10 @@
     run.py                          what `make test` runs: the same requests each time, about two minutes
     run.py fuzz [MINUTES] [SEED]    different requests each time, 15 minutes by default
 
-First, test_requests.py compares the document with what the stack reads from requests, and `make test` lets the generated
-clients call every operation (test_driving.py). Then Schemathesis generates requests from the document: its examples, the
-boundaries of every schema, random valid and invalid requests, and chains of requests.
+First, test_requests.py compares the document with what the stack reads from requests. `make test` also lets the generated
+clients call every operation (test_driving.py) and runs the programs of docs/quick-start.md (test_quick_start.py). Then
+Schemathesis generates requests from the document: its examples, the boundaries of every schema, random valid and invalid
+requests, and chains of requests.
 """
 
 import base64
@@ -39,7 +40,8 @@ def main(arguments):
     with running("contract") as file:
         stack = json.loads(file.read_text())
         environment = os.environ | made(stack) | {"STACK_FILE": str(file)}
-        tests = [HERE / "test_requests.py"] if arguments else [HERE / "test_requests.py", HERE / "test_driving.py"]
+        of_clients = [] if arguments else [HERE / "test_driving.py", HERE / "test_quick_start.py"]
+        tests = [HERE / "test_requests.py", *of_clients]
         command = [BIN / "python", "-m", "pytest", "--quiet", "-p", "no:cacheprovider", *tests]
         status = subprocess.run(command, cwd=ROOT, env=environment).returncode
         for surface, (paths, phases) in SURFACES.items():

@@ -422,6 +422,7 @@ MUTATIONS = [
     ),
     ("strangers_cannot_take_the_concurrency_of_all_functions", remove("CaptureApi", "MethodSettings")),
     ("strangers_cannot_take_the_concurrency_of_all_functions", remove("IntegrationsApi", "MethodSettings")),
+    ("strangers_cannot_take_the_concurrency_of_all_functions", remove("CaptureApi", "MethodSettings", 1)),
     (
         "strangers_cannot_take_the_concurrency_of_all_functions",
         set_in("IntegrationsApi", "MethodSettings", 0, "ThrottlingBurstLimit", to={"Ref": "CaptureBurst"}),

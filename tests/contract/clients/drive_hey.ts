@@ -101,8 +101,9 @@ async function main(): Promise<void> {
   const preflight = await api.preflightCampaignLead({ client: visitor, query: workspace, headers: { Origin: stack.origin } });
   printed("preflightCampaignLead", preflight, 204);
 
-  const script = await api.getLeadScript({ client: visitor, path: { script: "lead-capture-1.js" } });
-  const code: string = printed("getLeadScript", script, 200);
+  // This generator takes a script for a file.
+  const script = await api.getLeadScript({ client: visitor, path: { script: "lead-capture-1.js" }, parseAs: "blob" });
+  const code: string = await printed("getLeadScript", script, 200).text();
   if (!code.includes("export async function sendLead")) throw new Error("the script is expected");
 
   printed("getCaptureHealth", await api.getCaptureHealth({ client: visitor }), 200);
