@@ -8,6 +8,9 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /** Each violation of a rule on the page, with the elements that violate it. */
 export async function violations(page) {
   await page.evaluate(AXE);
-  const found = await page.evaluate(async () => (await window.axe.run()).violations);
-  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target} ${failureSummary}`).join('; ')}`);
+  return page.evaluate(async () => {
+    const { violations } = await window.axe.run({ resultTypes: ['violations'] });
+    const said = ({ target, failureSummary }) => `${target} ${failureSummary}`;
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(said).join('; ')}`);
+  });
 }

@@ -52,6 +52,9 @@ form.addEventListener('submit', async (event) => {
   return finish(outcome);
 });
 
+// Not before: a form without its handler would put the number into the address.
+button.disabled = false;
+
 /** Shows an outcome after which the form stays. */
 function finish(outcome) {
   action.textContent = outcome === 'try-again' ? 'Try again' : 'Write to me';

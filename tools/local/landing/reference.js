@@ -192,7 +192,7 @@ function search(box, index) {
   document.addEventListener('click', (event) => box.contains(event.target) || close());
   box.addEventListener('focusout', (event) => box.contains(event.relatedTarget) || close());
   document.addEventListener('keydown', (event) => {
-    if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || event.target === input) return;
+    if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
     input.focus();
     input.select();

@@ -129,7 +129,7 @@ pub fn page(deployed: Option<&Deployed>) -> String {
 
 /// What works only with the script, which shows it: the search, and the choice between light and dark.
 const TOOLS: &str = "<search hidden><label for=\"search\">Search operations, fields and errors</label>\
-    <input id=\"search\" type=\"search\" role=\"combobox\" placeholder=\"Search ( / )\" autocomplete=\"off\" \
+    <input id=\"search\" type=\"search\" role=\"combobox\" placeholder=\"Search (Ctrl K)\" autocomplete=\"off\" \
     spellcheck=\"false\" aria-autocomplete=\"list\" aria-expanded=\"false\" aria-controls=\"found\">\
     <ul id=\"found\" role=\"listbox\" aria-label=\"Results\" hidden></ul>\
     <p id=\"count\" role=\"status\"></p></search>\n\
