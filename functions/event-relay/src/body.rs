@@ -5,19 +5,18 @@ use edge::view;
 use store::{Store, StoreError};
 
 use crate::change::{About, Change};
-use crate::settings::WorkspaceSettings;
 
 /// Why an event has no body.
 pub(crate) type NoBody = Box<dyn std::error::Error + Send + Sync>;
 
-/// The body of a change's event.
+/// The body of a change's event. `definitions` are the workspace's; only the body of a contact needs them.
 pub(crate) async fn body(
     store: &Store,
     Change { event, about, .. }: &Change,
-    settings: &WorkspaceSettings,
+    definitions: &Definitions,
 ) -> Result<Vec<u8>, NoBody> {
     Ok(match about {
-        About::Contact(contact) => contact_body(store, event, contact, &settings.definitions)?,
+        About::Contact(contact) => contact_body(store, event, contact, definitions)?,
         About::Conversation(conversation) => view::event_body(event, &view::conversation(conversation))?,
         About::Release(conversation) => {
             view::event_body(event, &view::summary(&summary(store, conversation).await?))?

@@ -6,7 +6,8 @@ use domain::{
     Contact, Conversation, ConversationStatus, Event, EventType, LaneId, Lead, LeadState, MediaId, Message,
     WorkspaceId,
 };
-use store::{Image, StoreError};
+use serde_dynamo::Item;
+use store::{Image, RowChange, StoreError};
 
 /// The work that the records ask for.
 #[derive(Debug, Default)]
@@ -62,26 +63,34 @@ impl Asked {
     /// a helper row, a write that left the version unchanged, or the removal of anything but a file.
     pub(crate) fn add(&mut self, place: usize, record: &EventRecord) -> Result<(), StoreError> {
         let change = &record.change;
-        let image = |image: &serde_dynamo::Item| Image::read(image.clone());
         let before = self.changes.len();
         match record.event_name.as_str() {
-            "INSERT" => self.add_inserted(image(&change.new_image)?),
-            "MODIFY" => {
-                if let Some((old, new)) = image(&change.old_image)?.zip(image(&change.new_image)?) {
-                    self.add_requeued(&old, &new);
-                    self.changes.extend(modified((old, new)));
-                }
-            }
             "REMOVE" => {
-                if let Some(Image::Media(workspace, media)) = image(&change.old_image)? {
+                if let Some(Image::Media(workspace, media)) = Image::read(change.old_image.clone())? {
                     self.forgotten.push(Forgotten { record: place, workspace, media });
                 }
             }
-            _ => {}
+            name => self.add_written(name, &change.old_image, &change.new_image)?,
         }
         for added in &mut self.changes[before..] {
             added.record = place;
             added.request = Image::request(&change.new_image).map(str::to_owned);
+        }
+        Ok(())
+    }
+
+    /// Adds the work of a new row (`INSERT`) or of a changed one (`MODIFY`).
+    fn add_written(&mut self, name: &str, old: &Item, new: &Item) -> Result<(), StoreError> {
+        let image = |image: &Item| Image::read(image.clone());
+        match name {
+            "INSERT" => self.add_inserted(image(new)?),
+            "MODIFY" => {
+                if let Some((old, new)) = image(old)?.zip(image(new)?) {
+                    self.add_requeued(&old, &new);
+                    self.changes.extend(modified((old, new)));
+                }
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -128,6 +137,13 @@ impl Asked {
             self.lanes.push(lane);
         }
     }
+}
+
+/// The events of a change of a row.
+pub(crate) fn changes_of(RowChange { name, old, new }: &RowChange) -> Result<Vec<Change>, StoreError> {
+    let mut asked = Asked::default();
+    asked.add_written(name, old, new)?;
+    Ok(asked.changes)
 }
 
 fn modified(images: (Image, Image)) -> Vec<Change> {

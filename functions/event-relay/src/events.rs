@@ -132,7 +132,7 @@ async fn recorded_events(relay: &Relay, wanted: &[Wanted<'_>]) -> HashMap<EventI
 async fn bodies(relay: &Relay, wanted: &[Wanted<'_>]) -> Vec<Option<Result<Vec<u8>, NoBody>>> {
     let bodies = wanted.iter().map(async |Wanted { change, settings, slots }| match slots.is_empty() {
         true => None,
-        false => Some(body(&relay.store, change, settings).await),
+        false => Some(body(&relay.store, change, &settings.definitions).await),
     });
     futures::stream::iter(bodies).buffered(AT_ONCE).collect().await
 }

@@ -20,6 +20,7 @@
 mod batch;
 mod body;
 mod change;
+mod derive;
 mod events;
 mod relay;
 mod settings;
@@ -28,6 +29,7 @@ use aws_lambda_events::dynamodb::Event as StreamEvent;
 use aws_lambda_events::streams::DynamoDbEventResponse;
 
 pub use batch::NotRelayed;
+pub use derive::{Derived, NotDerived, derive};
 pub use relay::Relay;
 
 impl Relay {

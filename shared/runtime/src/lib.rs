@@ -55,6 +55,11 @@ impl Process {
         aws_sdk_dynamodb::Client::new(&self.aws)
     }
 
+    /// A new client of DynamoDB's streams. Build it once.
+    pub fn streams(&self) -> aws_sdk_dynamodbstreams::Client {
+        aws_sdk_dynamodbstreams::Client::new(&self.aws)
+    }
+
     /// A new SQS client. Build it once.
     pub fn sqs(&self) -> aws_sdk_sqs::Client {
         aws_sdk_sqs::Client::new(&self.aws)

@@ -44,6 +44,7 @@ impl StoreError {
 
 /// DynamoDB's error codes for "try later" that come with a 4xx status.
 const BUSY: &[&str] = &[
+    "LimitExceededException",
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
     "ThrottlingException",

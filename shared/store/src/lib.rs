@@ -49,6 +49,7 @@ pub use messages::{MessageStored, NewMessage};
 pub use settings::users::UserCreated;
 pub use store::Store;
 pub use stream::Image;
+pub use stream::feed::{ChangeFeed, Changes, RowChange, Streams};
 pub use tables::{Table, Tables};
 pub use webhooks::{
     DeliveryFilter, DeliveryPage, HomeKey, JobPage, LaneJob, NewEvent, Pointer, Record, RecordedEvent,

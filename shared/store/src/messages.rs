@@ -60,6 +60,43 @@ impl Store {
         item.map(message).transpose()
     }
 
+    /// The messages of a conversation before a number, newest first, at most `limit`, for operators (strongly
+    /// consistent read). The call reads all messages of the conversation, because their rows are in no order: one
+    /// round trip for each megabyte. It keeps no more than a page in memory.
+    pub async fn messages_before(
+        &self,
+        workspace: WorkspaceId,
+        conversation: ConversationId,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<Message>, StoreError> {
+        let (mut newest, mut from) = (vec![], None);
+        loop {
+            let page = self
+                .db
+                .query()
+                .table_name(self.tables.name(Table::Messages))
+                .key_condition_expression("pk = :pk AND begins_with(sk, :messages)")
+                .filter_expression("seq < :before")
+                .expression_attribute_values(":pk", s(keys::messages(workspace, conversation)))
+                .expression_attribute_values(":messages", s(keys::MESSAGES))
+                .expression_attribute_values(":before", n(before.unwrap_or(u64::MAX)))
+                .set_exclusive_start_key(from)
+                .consistent_read(true)
+                .send()
+                .await?;
+            for item in page.items.unwrap_or_default() {
+                newest.push(message(item)?);
+            }
+            newest.sort_by_key(|message| std::cmp::Reverse(message.seq));
+            newest.truncate(limit);
+            from = page.last_evaluated_key;
+            if from.is_none() {
+                return Ok(newest);
+            }
+        }
+    }
+
     /// The last number that a message of the conversation took (strongly consistent read); 0 if there is
     /// none, or no such conversation. One round trip.
     pub async fn last_seq(

@@ -1,5 +1,7 @@
 //! The rows in the records of a table's stream.
 
+pub(crate) mod feed;
+
 use std::collections::HashMap;
 
 use domain::{Contact, Conversation, ConversationId, Lead, MediaId, Message, WorkspaceId};

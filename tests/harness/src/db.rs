@@ -10,7 +10,7 @@ use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
 use dynoxide::{Database, ImportOptions};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use store::{Store, Table, Tables};
+use store::{Store, Streams, Table, Tables};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -70,6 +70,19 @@ impl TestDb {
     /// The client, to read rows or to corrupt them.
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// The streams of the tables. Their calls are in [`TestDb::calls`] too.
+    pub fn streams(&self) -> Streams {
+        let config = aws_sdk_dynamodbstreams::Config::builder()
+            .behavior_version(BehaviorVersion::latest())
+            .region(Region::new("eu-central-1"))
+            .credentials_provider(Credentials::new("test", "test", None, None, "tests"))
+            .endpoint_url(&self.endpoint)
+            .http_client(self.wire.http_client(None))
+            .retry_config(RetryConfig::standard().with_max_attempts(3).with_initial_backoff(BACKOFF))
+            .build();
+        Streams::new(aws_sdk_dynamodbstreams::Client::from_conf(config))
     }
 
     /// The full name of a table, for calls on the client.
@@ -214,16 +227,18 @@ impl TestDb {
     }
 }
 
-/// A client configured as in the functions, but with a backoff too short to notice.
+/// A backoff too short to notice.
+const BACKOFF: Duration = Duration::from_millis(1);
+
+/// A client configured as in the functions, but with a short backoff.
 fn client(endpoint: &str, wire: &Wire, rights: Option<Arc<Rights>>) -> Client {
-    let backoff = Duration::from_millis(1);
     let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
         .credentials_provider(Credentials::new("test", "test", None, None, "tests"))
         .endpoint_url(endpoint)
         .http_client(wire.http_client(rights))
-        .retry_config(RetryConfig::standard().with_max_attempts(3).with_initial_backoff(backoff))
+        .retry_config(RetryConfig::standard().with_max_attempts(3).with_initial_backoff(BACKOFF))
         .build();
     Client::from_conf(config)
 }

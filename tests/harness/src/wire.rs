@@ -48,6 +48,8 @@ pub enum Fault {
     AnswerLost,
     /// The database or the bucket cannot be reached. The call is not executed.
     Unreachable,
+    /// The iterator of a stream has expired. The call is not executed.
+    Expired,
     /// The batch processes none of its keys or puts.
     Unprocessed,
     /// The batch processes the first half of its keys or puts, rounded down, and leaves the rest.
@@ -272,6 +274,7 @@ impl HttpConnector for WiredConnector {
             }
             let answer = match fault {
                 Some(Fault::Throttled) => Ok(refusal("ThrottlingException", json!({}))),
+                Some(Fault::Expired) => Ok(refusal("ExpiredIteratorException", json!({}))),
                 Some(Fault::Conflict) if operation != "TransactWriteItems" => {
                     Ok(refusal("TransactionConflictException", json!({})))
                 }

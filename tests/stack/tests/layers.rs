@@ -34,7 +34,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("webhook-delivery", &["domain", "outbound", "queue", "runtime", "store", "worker"]),
     ],
     &[
-        ("console", &["domain", "edge", "event-relay", "provider", "queue", "runtime", "store"]),
+        ("console", &["domain", "edge", "event-relay", "outbound", "provider", "queue", "runtime", "store"]),
         ("floor", &[]),
         ("harness", &["domain", "provider", "store"]),
         ("local", &["domain"]),

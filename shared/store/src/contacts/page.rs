@@ -10,8 +10,9 @@ use domain::contact::search::SearchQuery;
 use domain::{Contact, ContactId, Email, WorkspaceId};
 
 use crate::contacts::row::{ContactRow, LIST_PK, LIST_SK, OWNER_PK, contact_id_of_key};
+use crate::contacts::search::position_of;
 use crate::dynamodb::item::{key, read};
-use crate::dynamodb::paging::{Hits, List, MAX_PAGE_SIZE, Page, Wanted};
+use crate::dynamodb::paging::{Hits, List, MAX_PAGE_SIZE, Page, Wanted, position};
 use crate::{Store, StoreError, Table, keys};
 
 /// Which contacts to list.
@@ -26,6 +27,18 @@ pub struct ContactQuery {
     /// Only contacts after this position: [`Page::next`] of the previous page, with the same owner and
     /// search.
     pub after: Option<String>,
+}
+
+impl ContactQuery {
+    /// The position after this contact in a list, newest first.
+    pub fn behind(contact: &Contact) -> String {
+        position(&keys::newest_first(contact.created_at, contact.id))
+    }
+
+    /// The position after this contact in the results of a search; `None` if the search does not find it.
+    pub fn behind_found(search: &SearchQuery, contact: &Contact) -> Option<String> {
+        position_of(search, contact)
+    }
 }
 
 /// How many pages are read at most to avoid an empty one.

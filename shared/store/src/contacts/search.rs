@@ -6,8 +6,10 @@
 
 use std::collections::VecDeque;
 
-use domain::contact::search::{PhoneForm, SearchQuery, reversed, shows_by_form, shows_by_term};
-use domain::{ContactId, WorkspaceId};
+use domain::contact::search::{
+    PhoneForm, SearchQuery, phone_forms, reversed, shows_by_form, shows_by_term, terms,
+};
+use domain::{Contact, ContactId, WorkspaceId};
 use futures::future::try_join_all;
 
 use crate::dynamodb::item::{SK, check_schema, s, text};
@@ -20,6 +22,11 @@ const ROUNDS: u32 = 4;
 const MAX_ROWS: usize = 2_000;
 /// How many times as many rows each round reads as the previous one.
 const GROWTH: usize = 4;
+
+/// The letters of the phases.
+const TERMS: char = 'T';
+const DIGITS: char = 'D';
+const LAST_DIGITS: char = 'Z';
 
 /// One partition that a query reads. A phone fragment has two: numbers that begin with it, with or without
 /// the country code, and numbers that end with it.
@@ -130,14 +137,32 @@ fn phases(workspace: WorkspaceId, query: &SearchQuery) -> VecDeque<Phase> {
         is_over: false,
     };
     match query {
-        SearchQuery::Words { lead, .. } => [phase('T', keys::contact_terms(workspace, lead), lead)].into(),
+        SearchQuery::Words { lead, .. } => [phase(TERMS, keys::contact_terms(workspace, lead), lead)].into(),
         SearchQuery::Phone(digits) => {
             let last_first = reversed(digits);
             let (begins, ends) =
                 (keys::contact_digits(workspace, digits), keys::contact_last_digits(workspace, &last_first));
-            [phase('D', begins, digits), phase('Z', ends, &last_first)].into()
+            [phase(DIGITS, begins, digits), phase(LAST_DIGITS, ends, &last_first)].into()
         }
     }
+}
+
+/// The position after the row that shows this contact; `None` if the query does not find it.
+pub(crate) fn position_of(query: &SearchQuery, contact: &Contact) -> Option<String> {
+    let (letter, found_by) = match query {
+        SearchQuery::Words { lead, .. } => {
+            let terms = terms(contact);
+            let all = || terms.iter().map(String::as_str);
+            (TERMS, all().find(|term| shows_by_term(term, lead, all()))?.to_owned())
+        }
+        SearchQuery::Phone(fragment) => {
+            let digits = contact.cellphone.as_ref()?.digits();
+            let mut forms = phone_forms(digits).into_iter();
+            let (form, found_by) = forms.find(|(form, _)| shows_by_form(*form, digits, fragment))?;
+            (if form == PhoneForm::Reversed { LAST_DIGITS } else { DIGITS }, found_by)
+        }
+    };
+    Some(format!("{letter}{}", keys::search_sort_key(&found_by, contact.id)))
 }
 
 /// The phases that are left after a position.
@@ -189,7 +214,7 @@ impl Phase {
             }
             SearchQuery::Phone(fragment) => {
                 let form = match self.letter {
-                    'Z' => PhoneForm::Reversed,
+                    LAST_DIGITS => PhoneForm::Reversed,
                     _ if found_by == held => PhoneForm::International,
                     _ => PhoneForm::National,
                 };

@@ -9,7 +9,7 @@ use futures::future::try_join;
 
 use crate::conversations::row::{INTERNAL_IDS, STATUS_PK, conversation};
 use crate::dynamodb::item::{PK, SK, s};
-use crate::dynamodb::paging::{List, MAX_PAGE_SIZE, Page, Wanted};
+use crate::dynamodb::paging::{List, MAX_PAGE_SIZE, Page, Wanted, position};
 use crate::{Store, StoreError, Table, keys};
 
 /// The index that contains each list once for each status.
@@ -29,6 +29,13 @@ pub struct ConversationQuery {
     /// Only conversations after this position: [`Page::next`] of the previous page, with the same status and
     /// people.
     pub after: Option<String>,
+}
+
+impl ConversationQuery {
+    /// The position after this conversation in each list that contains it.
+    pub fn behind(conversation: &Conversation) -> String {
+        position(&keys::newest_first(conversation.created_at, conversation.id))
+    }
 }
 
 /// The person by whom a query filters.

@@ -211,7 +211,8 @@ fn first<T>(runs: &mut [Run<T>]) -> Option<Hit<T>> {
     Some(Hit { row, position: position(&sk) })
 }
 
-fn position(sk: &str) -> String {
+/// The position after the row with this sort key.
+pub(crate) fn position(sk: &str) -> String {
     format!("{LIST}{sk}")
 }
 
