@@ -1,7 +1,7 @@
 //! Arguments that several verbs take.
 
 use clap::Args;
-use domain::{DeliveryId, Email, UserId, UserRef, WorkspaceId};
+use domain::{Cellphone, ContactId, ContactRef, DeliveryId, Email, UserId, UserRef, WorkspaceId};
 
 /// The environment variable with the workspace of the verbs that are not given one.
 pub(crate) const WORKSPACE: &str = "CONSOLE_WORKSPACE";
@@ -21,6 +21,16 @@ pub(crate) fn user_ref(text: &str) -> Result<UserRef, String> {
         (_, Ok(email)) => Ok(UserRef::Email(email)),
         _ => Err("should be a user's id or e-mail address".to_owned()),
     }
+}
+
+/// Parses a contact's id, e-mail address or phone number.
+pub(crate) fn contact_ref(text: &str) -> Result<ContactRef, &'static str> {
+    let id = ContactId::parse(text).map(ContactRef::Id);
+    let email = || Email::parse(text).map(ContactRef::Email);
+    let cellphone = || Cellphone::parse(text).map(ContactRef::Cellphone);
+    id.or_else(|_| email())
+        .or_else(|_| cellphone())
+        .map_err(|_| "should be a contact's id, e-mail address or phone number (+14155550123)")
 }
 
 /// Parses a delivery's id as `delivery list` prints it.

@@ -4,7 +4,9 @@ mod chains;
 mod columns;
 mod export;
 mod file;
+mod find;
 mod import;
+mod view;
 
 use std::path::PathBuf;
 
@@ -15,10 +17,17 @@ use crate::output::Output;
 use crate::{Console, Refusal};
 use columns::Formulas;
 use file::Source;
+use find::{List, OneContact, Search};
 use import::Effect;
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
+    /// List contacts, newest first. A contact that was just created may be missing for a moment.
+    List(List),
+    /// Search contacts, as the API does: sorted by the matched text.
+    Search(Search),
+    /// Show a contact: its fields, its attributes and whether its number has opted out.
+    Show(OneContact),
     /// Create and update contacts from the rows of a CSV file. You can repeat an import: a row with an existing id,
     /// e-mail address or phone number updates that contact, and an empty cell changes nothing.
     #[command(
@@ -60,6 +69,9 @@ pub(crate) enum Verb {
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         match self {
+            Self::List(wanted) => wanted.run(console, output).await,
+            Self::Search(wanted) => wanted.run(console, output).await,
+            Self::Show(one) => one.show(console, output).await,
             Self::Import { within, file, dry_run, rejects, raw } => {
                 let workspace = console.workspace(within.workspace).await?;
                 let formulas = if raw { Formulas::Kept } else { Formulas::Neutralised };

@@ -1,17 +1,23 @@
 //! `console conversation ...`
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use domain::{Conversation, ConversationId, External, Internal};
+use domain::{
+    ContactRef, Conversation, ConversationId, ConversationStatus, External, Internal, UserRef, WorkspaceId,
+};
 use futures::future::try_join;
 use serde::Serialize;
-use store::{Entry, SendingState};
+use store::{ConversationQuery, Entry, SendingState, Store};
 
-use crate::arguments::InWorkspace;
+use crate::arguments::{InWorkspace, contact_ref, user_ref};
 use crate::output::{Output, Shown, or_dash, stacked};
+use crate::paging::{Limit, Listed};
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
+    /// List conversations, newest first.
+    List(List),
     /// Show a conversation: its participants and the messages that are still to be sent.
     Show(OneConversation),
 }
@@ -25,12 +31,67 @@ pub(crate) struct OneConversation {
     pub(crate) conversation: ConversationId,
 }
 
+#[derive(Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    within: InWorkspace,
+    /// Only conversations with this status.
+    #[arg(long, value_parser = PossibleValuesParser::new(ConversationStatus::NAMES))]
+    status: Option<String>,
+    /// Only conversations of this contact.
+    #[arg(long, value_name = "ID|E-MAIL|PHONE", value_parser = contact_ref)]
+    contact: Option<ContactRef>,
+    /// Only conversations of this user, by id or e-mail address.
+    #[arg(long, value_name = "ID|E-MAIL", value_parser = user_ref)]
+    user: Option<UserRef>,
+    #[command(flatten)]
+    limit: Limit,
+    /// Only conversations that follow this one in the list: the last one of the previous list.
+    #[arg(long, value_name = "ID", value_parser = ConversationId::parse)]
+    after: Option<ConversationId>,
+}
+
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         match self {
+            Self::List(wanted) => {
+                let listed = wanted.find(console).await?;
+                listed.show(output, ConversationRow::from, |conversation| conversation.id)
+            }
             Self::Show(one) => show(console, &one, output).await,
         }
     }
+}
+
+impl List {
+    async fn find(&self, console: &Console) -> Result<Listed<Conversation>, Refusal> {
+        let workspace = console.workspace(self.within.workspace).await?.id;
+        let status = self
+            .status
+            .as_deref()
+            .map(ConversationStatus::parse)
+            .transpose()
+            .map_err(|reason| Refusal::Unfit { what: "The status is invalid", reason })?;
+        let from = match self.after {
+            None => None,
+            Some(id) => Some(ConversationQuery::behind(&known(&console.store, workspace, id).await?)),
+        };
+        let read = async |page_size, after| {
+            let (external, internal) = (self.contact.clone(), self.user.clone());
+            let wanted = ConversationQuery { status, external, internal, page_size, after };
+            Ok(console.store.conversations_page(workspace, wanted).await?)
+        };
+        self.limit.fill(from, read).await
+    }
+}
+
+/// Reads a conversation, and refuses an unknown one.
+pub(crate) async fn known(
+    store: &Store,
+    workspace: WorkspaceId,
+    id: ConversationId,
+) -> Result<Conversation, Refusal> {
+    store.conversation(workspace, id).await?.ok_or(Refusal::UnknownConversation(id))
 }
 
 async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>) -> Result<(), Refusal> {
@@ -41,34 +102,48 @@ async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>)
     output.one(&ConversationView::of(&conversation, &lane))
 }
 
-/// A conversation with ids only. Other commands show names, addresses and texts.
+/// A conversation in a list.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ConversationView {
+struct ConversationRow {
     conversation_id: String,
+    name: Option<String>,
     status: &'static str,
     externals: Vec<ExternalView>,
     internals: Vec<InternalView>,
-    lane: LaneView,
     created_at: String,
     updated_at: String,
     version: u64,
+}
+
+/// A conversation and its lane.
+#[derive(Serialize)]
+struct ConversationView {
+    #[serde(flatten)]
+    conversation: ConversationRow,
+    lane: LaneView,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ExternalView {
     contact_id: String,
+    identifier: String,
+    identifier_type: &'static str,
     provider_channel_id: String,
     brand_id: String,
     joined_at: String,
+    last_seen_at: Option<String>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct InternalView {
     user_id: String,
+    identifier: String,
+    identifier_type: &'static str,
     joined_at: String,
+    last_seen_at: Option<String>,
 }
 
 /// The lane that sends the conversation's messages in the order of their numbers.
@@ -106,12 +181,18 @@ struct PlanView {
 
 impl ConversationView {
     fn of(conversation: &Conversation, lane: &SendingState) -> Self {
+        Self { conversation: ConversationRow::from(conversation), lane: LaneView::from(lane) }
+    }
+}
+
+impl From<&Conversation> for ConversationRow {
+    fn from(conversation: &Conversation) -> Self {
         Self {
             conversation_id: conversation.id.to_string(),
+            name: conversation.name.as_ref().map(|name| name.as_str().to_owned()),
             status: conversation.status.as_str(),
             externals: conversation.externals.iter().map(ExternalView::from).collect(),
             internals: conversation.internals.iter().map(InternalView::from).collect(),
-            lane: LaneView::from(lane),
             created_at: conversation.created_at.to_string(),
             updated_at: conversation.updated_at.to_string(),
             version: conversation.version,
@@ -123,16 +204,25 @@ impl From<&External> for ExternalView {
     fn from(external: &External) -> Self {
         Self {
             contact_id: external.contact.to_string(),
+            identifier: external.shown.identifier(),
+            identifier_type: external.shown.identifier_type(),
             provider_channel_id: external.channel.as_str().to_owned(),
             brand_id: external.brand.as_str().to_owned(),
             joined_at: external.joined_at.to_string(),
+            last_seen_at: external.last_seen_at.map(|at| at.to_string()),
         }
     }
 }
 
 impl From<&Internal> for InternalView {
     fn from(internal: &Internal) -> Self {
-        Self { user_id: internal.user.to_string(), joined_at: internal.joined_at.to_string() }
+        Self {
+            user_id: internal.user.to_string(),
+            identifier: internal.shown.identifier(),
+            identifier_type: internal.shown.identifier_type(),
+            joined_at: internal.joined_at.to_string(),
+            last_seen_at: internal.last_seen_at.map(|at| at.to_string()),
+        }
     }
 }
 
@@ -155,9 +245,31 @@ impl From<&SendingState> for LaneView {
     }
 }
 
+impl Shown for ConversationRow {
+    const HEADINGS: &'static [&'static str] =
+        &["conversation", "name", "status", "customers", "users", "created", "updated"];
+
+    fn cells(&self) -> Vec<String> {
+        let joined = |identifiers: Vec<&str>| {
+            let text = identifiers.join(", ");
+            or_dash(&(!text.is_empty()).then_some(text))
+        };
+        vec![
+            self.conversation_id.clone(),
+            or_dash(&self.name),
+            self.status.to_owned(),
+            joined(self.externals.iter().map(|of| of.identifier.as_str()).collect()),
+            joined(self.internals.iter().map(|of| of.identifier.as_str()).collect()),
+            self.created_at.clone(),
+            self.updated_at.clone(),
+        ]
+    }
+}
+
 impl Shown for ConversationView {
     const HEADINGS: &'static [&'static str] = &[
         "conversation",
+        "name",
         "status",
         "externals",
         "internals",
@@ -171,22 +283,32 @@ impl Shown for ConversationView {
     ];
 
     fn cells(&self) -> Vec<String> {
-        let external = |of: &ExternalView| format!("{} on line {}", of.contact_id, of.provider_channel_id);
+        let external = |of: &ExternalView| {
+            format!("{} on line {}", with_id(&of.contact_id, &of.identifier), of.provider_channel_id)
+        };
+        let internal = |of: &InternalView| with_id(&of.user_id, &of.identifier);
         let entry = |of: &EntryView| format!("{}. {}", of.seq, of.message_id);
         let left = self.lane.plan.iter().flat_map(|plan| plan.templates.iter().skip(plan.done).cloned());
         let more = self.lane.more.then(|| "and more".to_owned());
+        let conversation = &self.conversation;
         vec![
-            self.conversation_id.clone(),
-            self.status.to_owned(),
-            stacked(self.externals.iter().map(external)),
-            stacked(self.internals.iter().map(|of| of.user_id.clone())),
+            conversation.conversation_id.clone(),
+            or_dash(&conversation.name),
+            conversation.status.to_owned(),
+            stacked(conversation.externals.iter().map(external)),
+            stacked(conversation.internals.iter().map(internal)),
             self.lane.seq.to_string(),
             or_dash(&self.lane.lease_until),
             or_dash(&self.lane.due_at),
             stacked(self.lane.open.iter().map(entry).chain(more)),
             stacked(left),
-            self.created_at.clone(),
-            self.updated_at.clone(),
+            conversation.created_at.clone(),
+            conversation.updated_at.clone(),
         ]
     }
+}
+
+/// A person's id, and the identifier by which the person was named if it is another one.
+fn with_id(id: &str, identifier: &str) -> String {
+    if id == identifier { id.to_owned() } else { format!("{id} ({identifier})") }
 }

@@ -5,17 +5,17 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::{
-    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, EventType,
-    Retention, Slot, Timestamp, WebhookEndpoint, WorkspaceId,
+    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState,
+    WebhookEndpoint, WorkspaceId,
 };
-use futures::{StreamExt, TryStreamExt};
 use serde::Serialize;
-use store::{DeliveryFilter, HomeKey};
+use store::HomeKey;
 
 use crate::arguments::{InWorkspace, delivery_id};
+use crate::deliveries::{After, Deliveries};
 use crate::jobs::{Waiting, Wanted};
 use crate::moment::{Moment, to_repeat};
-use crate::output::{Output, Shown, or_dash, stacked};
+use crate::output::{Output, Shown, or_dash, printable, stacked};
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
@@ -111,17 +111,7 @@ impl Verb {
     }
 }
 
-/// A slot whose deliveries are listed, and its current endpoint (`None`: it was deleted).
-type Listed = (Slot, Option<WebhookEndpoint>);
-
 impl List {
-    /// The maximum number of rows in one read of a slot.
-    const PAGE: usize = 100;
-    /// The same if the list filters by state.
-    const SEARCHED: usize = 1_000;
-    /// The number of slots that are read at the same time.
-    const AT_ONCE: usize = 16;
-
     async fn find(&self, console: &Console) -> Result<Vec<DeliveryView>, Refusal> {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let state = self
@@ -131,78 +121,22 @@ impl List {
             .transpose()
             .map_err(|reason| Refusal::Unfit { what: "The state is invalid", reason })?;
         let after = match self.after {
-            Some(id) => Some((place_of(console, workspace, id).await?, id.endpoint)),
+            Some(id) => Some(After::Delivery(place_of(console, workspace, id).await?, id.endpoint)),
             None => None,
         };
-        let slots = self.slots(console, workspace).await?;
-        let of_slots = slots.iter().map(|listed| self.of_slot(console, listed, state, after));
-        let of_slots: Vec<_> = futures::stream::iter(of_slots).buffered(Self::AT_ONCE).try_collect().await?;
-        let mut deliveries: Vec<(Delivery, DeliveryView)> = of_slots.into_iter().flatten().collect();
-        deliveries.sort_by_key(|(delivery, _)| {
-            std::cmp::Reverse((delivery.created_at, delivery.event, delivery.slot.endpoint))
-        });
-        deliveries.truncate(self.limit());
-        Ok(deliveries.into_iter().map(|(_, view)| view).collect())
-    }
-
-    fn limit(&self) -> usize {
-        self.limit.unwrap_or(usize::MAX)
-    }
-
-    /// The slots of the existing endpoints, and of those deleted since the time of the oldest delivery that a deployment may keep.
-    async fn slots(&self, console: &Console, workspace: WorkspaceId) -> Result<Vec<Listed>, Refusal> {
-        let store = &console.store;
-        let mut slots: Vec<Listed> = vec![];
-        for endpoint in store.endpoints(workspace).await? {
-            slots.extend(endpoint.all_slots().map(|slot| (slot, Some(endpoint.clone()))));
-        }
-        let deleted =
-            store.endpoints_deleted_since(workspace, store.now().minus(Retention::LONGEST_EVENTS)).await?;
-        slots.extend(deleted.into_iter().map(|slot| (slot, None)));
-        slots.retain(|(slot, _)| self.endpoint.is_none_or(|endpoint| slot.endpoint == endpoint));
-        Ok(slots)
-    }
-
-    async fn of_slot(
-        &self,
-        console: &Console,
-        (slot, endpoint): &Listed,
-        state: Option<DeliveryState>,
-        after: Option<(HomeKey, EndpointId)>,
-    ) -> Result<Vec<(Delivery, DeliveryView)>, Refusal> {
-        let (endpoint, now) = (endpoint.as_ref(), console.store.now());
-        let states = match state {
-            None => vec![],
-            Some(state) => match states_shown_as(state, *slot, endpoint) {
-                none if none.is_empty() => return Ok(vec![]),
-                some => some,
-            },
+        let limit = self.limit.unwrap_or(usize::MAX);
+        let now = console.store.now();
+        let wanted = Deliveries {
+            endpoint: self.endpoint,
+            state,
+            since: self.since.map(|since| since.ago(now)),
+            until: self.until.map(|until| until.ago(now)),
+            after,
+            of_slot: limit,
         };
-        let filter = DeliveryFilter {
-            since: self.since.map_or(Timestamp::from_millis(0), |since| since.ago(now)),
-            until: self.until.map_or(Timestamp::from_millis(i64::MAX), |until| until.ago(now)),
-            states: &states,
-        };
-        // Of the deliveries of one event, the one to the endpoint with the greatest id is listed first.
-        let mut before = after.map(|(place, last)| if slot.endpoint < last { place.next() } else { place });
-        let mut found = vec![];
-        while found.len() < self.limit() {
-            // Rows in other states are read too, and count towards the maximum.
-            let most = match states.is_empty() {
-                true => Self::PAGE.min(self.limit() - found.len()),
-                false => Self::SEARCHED,
-            };
-            let page = console.store.deliveries(*slot, filter, most, before).await?;
-            found.extend(page.deliveries.into_iter().map(|delivery| {
-                let view = DeliveryView::of(&delivery, endpoint);
-                (delivery, view)
-            }));
-            before = page.next;
-            if before.is_none() {
-                break;
-            }
-        }
-        Ok(found)
+        let mut found = wanted.find(&console.store, workspace).await?;
+        found.truncate(limit);
+        Ok(found.iter().map(|(delivery, endpoint)| DeliveryView::of(delivery, endpoint.as_ref())).collect())
     }
 }
 
@@ -211,19 +145,6 @@ async fn place_of(console: &Console, workspace: WorkspaceId, id: DeliveryId) -> 
     let event = console.store.recorded_event(workspace, id.event).await?;
     let event = event.filter(|event| event.slots.iter().any(|slot| slot.endpoint == id.endpoint));
     event.map(|event| HomeKey { at: event.at, event: event.id }).ok_or(Refusal::UnknownDelivery(id))
-}
-
-/// The stored states that are shown as this state.
-fn states_shown_as(
-    shown: DeliveryState,
-    slot: Slot,
-    endpoint: Option<&WebhookEndpoint>,
-) -> Vec<DeliveryState> {
-    let now = Timestamp::from_millis(0);
-    let event = domain::EventId::from_uuid(*slot.endpoint.as_uuid());
-    let any = Delivery::new(slot, event, EventType::WebhookTest, now, now, Retention::EVENTS);
-    let states = DeliveryState::NAMES.iter().filter_map(|name| DeliveryState::parse(name).ok());
-    states.filter(|state| Delivery { state: *state, ..any.clone() }.shown(endpoint) == shown).collect()
 }
 
 async fn show(
@@ -301,7 +222,7 @@ impl Replay {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct DeliveryView {
+pub(crate) struct DeliveryView {
     delivery_id: String,
     event_id: String,
     event_type: &'static str,
@@ -324,7 +245,7 @@ enum LastStatus {
 }
 
 impl DeliveryView {
-    fn of(delivery: &Delivery, endpoint: Option<&WebhookEndpoint>) -> Self {
+    pub(crate) fn of(delivery: &Delivery, endpoint: Option<&WebhookEndpoint>) -> Self {
         let state = delivery.shown(endpoint);
         let due_at = delivery.next_at.unwrap_or(delivery.created_at);
         Self {
@@ -340,6 +261,18 @@ impl DeliveryView {
             }),
             due_at: (state == DeliveryState::Pending).then(|| due_at.to_string()),
             created_at: delivery.created_at.to_string(),
+        }
+    }
+
+    pub(crate) fn endpoint_id(&self) -> &str {
+        &self.endpoint_id
+    }
+
+    /// The state, and the last answer or failure of a delivery that the receiver did not acknowledge.
+    pub(crate) fn progress(&self) -> String {
+        match (&self.last_status, self.state == DeliveryState::Delivered.as_str()) {
+            (Some(_), false) => format!("{} ({})", self.state, self.last()),
+            _ => self.state.to_owned(),
         }
     }
 
@@ -443,11 +376,6 @@ impl AttemptView {
         }
         lines
     }
-}
-
-/// Makes text of a third party safe for a terminal: escapes its control characters.
-fn printable(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -1,5 +1,7 @@
 //! `console events ...`
 
+mod list;
+
 use std::sync::Arc;
 
 use aws_lambda_events::dynamodb::Event as StreamEvent;
@@ -13,9 +15,16 @@ use store::{Failure, FailureBucket};
 use crate::jobs::FIRST_DUE;
 use crate::output::{Output, Shown, or_dash, yes_or_no};
 use crate::{Console, Refusal};
+use list::{List, OneEvent};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
+    /// List the events of a workspace, newest first, with their deliveries.
+    ///
+    /// An event is recorded if an enabled endpoint subscribes to it, and kept for 30 days.
+    List(List),
+    /// Show an event: its deliveries and its body, as the receivers get it.
+    Show(OneEvent),
     /// Relay the stream records that the relay could not process: Lambda gave them up and left them in the failure bucket.
     ///
     /// The command covers all workspaces, oldest records first, and uses the relay's own code. It deletes an object when
@@ -51,8 +60,11 @@ struct Which {
 
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
-        let Self::Redrive(wanted) = self;
-        wanted.run(console, output).await
+        match self {
+            Self::List(wanted) => wanted.run(console, output).await,
+            Self::Show(one) => one.show(console, output).await,
+            Self::Redrive(wanted) => wanted.run(console, output).await,
+        }
     }
 }
 

@@ -6,11 +6,12 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::{Consent, Lead, LeadId, LeadState};
 use serde::Serialize;
-use store::{LeadPage, Store};
+use store::{LeadPage, Page, Store};
 
 use crate::arguments::InWorkspace;
 use crate::message::ProgressView;
 use crate::output::{Output, Shown, or_dash, stacked};
+use crate::paging::{Limit, Listed};
 use crate::unsent::ErrorView;
 use crate::{Console, Refusal, TRIES};
 
@@ -37,9 +38,8 @@ pub(crate) struct List {
     /// Only leads in this state.
     #[arg(long, value_parser = PossibleValuesParser::new(LeadState::NAMES))]
     state: Option<String>,
-    /// The maximum number of leads to list, up to 1000.
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    limit: u16,
+    #[command(flatten)]
+    limit: Limit,
     /// Only leads that follow this one in the list: the last one of the previous list.
     #[arg(long, value_name = "ID", value_parser = LeadId::parse)]
     after: Option<LeadId>,
@@ -57,10 +57,7 @@ pub(crate) struct OneLead {
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         match self {
-            Self::List(wanted) => {
-                let leads = wanted.find(console).await?;
-                output.list_as::<LeadView, _>(&leads)
-            }
+            Self::List(wanted) => wanted.find(console).await?.show(output, LeadView::from, |lead| lead.id),
             Self::Show(one) => output.one(&LeadDetails::from(&one.read(console).await?)),
             Self::Retry { one, may_send_twice } => {
                 output.one(&LeadDetails::from(&retry(console, &one, may_send_twice).await?))
@@ -70,7 +67,7 @@ impl Verb {
 }
 
 impl List {
-    async fn find(&self, console: &Console) -> Result<Vec<Lead>, Refusal> {
+    async fn find(&self, console: &Console) -> Result<Listed<Lead>, Refusal> {
         let workspace = console.workspace(self.within.workspace).await?.id;
         let state = self
             .state
@@ -78,26 +75,19 @@ impl List {
             .map(LeadState::parse)
             .transpose()
             .map_err(|reason| Refusal::Unfit { what: "The state is invalid", reason })?;
-        let mut from = match self.after {
+        let from = match self.after {
             None => None,
             Some(id) => {
                 let last = console.store.lead(workspace, id).await?.ok_or(Refusal::UnknownLead(id))?;
                 Some(LeadPage::behind(&last))
             }
         };
-        let mut leads = vec![];
-        let mut left = self.limit;
-        while left > 0 {
-            let most = left.min(Store::MOST_LEADS);
+        let read = async |missing, from: Option<String>| {
+            let most = u16::try_from(missing).unwrap_or(u16::MAX).min(Store::MOST_LEADS);
             let page = console.store.leads(workspace, state, from.as_deref(), most).await?;
-            left = left.saturating_sub(u16::try_from(page.leads.len()).unwrap_or(left));
-            leads.extend(page.leads);
-            from = page.next;
-            if from.is_none() {
-                break;
-            }
-        }
-        Ok(leads)
+            Ok(Page { items: page.leads, next: page.next })
+        };
+        self.limit.fill(from, read).await
     }
 }
 

@@ -20,6 +20,7 @@ mod console;
 mod contacts;
 mod conversation;
 mod cursor_key;
+mod deliveries;
 mod delivery;
 mod events;
 mod failure;
@@ -33,6 +34,7 @@ mod moment;
 mod onboarding;
 mod opt_out;
 mod output;
+mod paging;
 mod progress;
 mod refusal;
 mod team;
@@ -103,7 +105,7 @@ enum Noun {
     /// Custom attributes of contacts.
     #[command(subcommand)]
     Attribute(attribute::Verb),
-    /// Contacts, from and to CSV files.
+    /// Contacts: lists, search, CSV files.
     #[command(subcommand)]
     Contacts(contacts::Verb),
     /// Brands in whose names workspaces send messages.
@@ -118,7 +120,7 @@ enum Noun {
     /// The templates that open a workspace's conversations.
     #[command(subcommand)]
     Onboarding(onboarding::Verb),
-    /// Conversations and the messages that are still to be sent in them.
+    /// Conversations, and the messages that are still to be sent in them.
     #[command(subcommand)]
     Conversation(conversation::Verb),
     /// Messages and their progress.
@@ -139,8 +141,8 @@ enum Noun {
     /// Deliveries of events to webhook endpoints.
     #[command(subcommand)]
     Delivery(delivery::Verb),
-    /// Changes whose events were not recorded.
-    #[command(subcommand)]
+    /// Recorded events, and changes whose events were not recorded. (Also: `event`.)
+    #[command(subcommand, alias = "event")]
     Events(events::Verb),
     /// The key that seals the cursors of all workspaces.
     #[command(subcommand)]

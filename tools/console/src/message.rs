@@ -1,18 +1,31 @@
 //! `console message ...`
 
+use std::collections::BTreeSet;
+
 use clap::Subcommand;
 use domain::message::Content;
 use domain::sending::Progress;
 use domain::{Message, MessageId, Part};
 use serde::Serialize;
 
-use crate::conversation::OneConversation;
-use crate::output::{Output, Shown, or_dash, stacked};
+use crate::conversation::{OneConversation, known};
+use crate::output::{Output, Shown, or_dash, printable, stacked};
+use crate::paging::{Limit, Listed};
 use crate::unsent::ErrorView;
 use crate::{Console, Refusal};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
+    /// List the messages of a conversation, newest first.
+    List {
+        #[command(flatten)]
+        of: OneConversation,
+        #[command(flatten)]
+        limit: Limit,
+        /// Only messages that follow this one in the list: the last one of the previous list.
+        #[arg(long, value_name = "ID", value_parser = MessageId::parse)]
+        after: Option<MessageId>,
+    },
     /// Show a message and the progress of each of its parts.
     Show {
         #[command(flatten)]
@@ -26,6 +39,10 @@ pub(crate) enum Verb {
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         match self {
+            Self::List { of, limit, after } => {
+                let listed = find(console, &of, &limit, after).await?;
+                listed.show(output, |message| MessageRow(MessageView::from(message)), |message| message.id)
+            }
             Self::Show { one, message } => {
                 let workspace = console.workspace(one.within.workspace).await?;
                 let found = console.store.message(workspace.id, one.conversation, message).await?;
@@ -35,7 +52,26 @@ impl Verb {
     }
 }
 
-/// A message with ids only, without its text.
+async fn find(
+    console: &Console,
+    of: &OneConversation,
+    limit: &Limit,
+    after: Option<MessageId>,
+) -> Result<Listed<Message>, Refusal> {
+    let (store, workspace) = (&console.store, console.workspace(of.within.workspace).await?.id);
+    known(store, workspace, of.conversation).await?;
+    let before = match after {
+        None => None,
+        Some(id) => {
+            let last = store.message(workspace, of.conversation, id).await?;
+            Some(last.ok_or(Refusal::UnknownMessage(id))?.seq)
+        }
+    };
+    let found = store.messages_before(workspace, of.conversation, before, limit.rows() + 1).await?;
+    Ok(Listed::of(found, limit))
+}
+
+/// A message with its parts.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MessageView {
@@ -46,6 +82,7 @@ struct MessageView {
     sent_by: &'static str,
     broadcast: bool,
     status: &'static str,
+    message_body: Option<String>,
     template_id: Option<String>,
     media_ids: Vec<String>,
     reply_to_message_id: Option<String>,
@@ -81,10 +118,11 @@ pub(crate) struct ProgressView {
 
 impl From<&Message> for MessageView {
     fn from(message: &Message) -> Self {
-        let (template_id, media_ids) = match &message.content {
-            Content::Template(requested) => (Some(requested.template.to_string()), vec![]),
-            Content::Written { media, .. } => {
-                (None, media.iter().map(|attached| attached.media.to_string()).collect())
+        let (text, template_id, media_ids) = match &message.content {
+            Content::Template(requested) => (None, Some(requested.template.to_string()), vec![]),
+            Content::Written { body, media, .. } => {
+                let media = media.iter().map(|attached| attached.media.to_string()).collect();
+                (body.as_ref().map(|body| body.as_str().to_owned()), None, media)
             }
         };
         Self {
@@ -94,6 +132,7 @@ impl From<&Message> for MessageView {
             sent_by: message.sent_by.as_str(),
             broadcast: message.is_broadcast(),
             status: message.status().as_str(),
+            message_body: text,
             template_id,
             media_ids,
             reply_to_message_id: message.reply_to.map(|id| id.to_string()),
@@ -144,6 +183,7 @@ impl Shown for MessageView {
         "number",
         "sent by",
         "status",
+        "text",
         "template",
         "media",
         "parts",
@@ -160,6 +200,7 @@ impl Shown for MessageView {
             self.seq.to_string(),
             self.sent_by.to_owned(),
             self.status.to_owned(),
+            or_dash(&self.message_body.as_deref().map(printable)),
             or_dash(&self.template_id),
             stacked(self.media_ids.clone()),
             stacked(self.parts.iter().map(PartView::line)),
@@ -167,6 +208,54 @@ impl Shown for MessageView {
             or_dash(&self.progress.next_at),
             self.created_at.clone(),
             self.updated_at.clone(),
+        ]
+    }
+}
+
+/// A message in a list: the table has one line for each.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct MessageRow(MessageView);
+
+impl MessageRow {
+    /// The number of characters of a text that the table shows.
+    const SHOWN: usize = 60;
+
+    /// The beginning of the text, or what the message has instead.
+    fn content(&self) -> String {
+        let message = &self.0;
+        match (&message.message_body, &message.template_id) {
+            (Some(text), _) => {
+                let beginning: String = text.chars().take(Self::SHOWN).collect();
+                let more = if beginning.len() < text.len() { "..." } else { "" };
+                format!("{}{more}", printable(&beginning))
+            }
+            (None, Some(template)) => format!("template {template}"),
+            (None, None) => format!("{} files", message.media_ids.len()),
+        }
+    }
+
+    /// The errors of its parts, each once.
+    fn errors(&self) -> Option<String> {
+        let errors: BTreeSet<String> = self.0.parts.iter().filter_map(|part| part.error.cell()).collect();
+        (!errors.is_empty()).then(|| errors.into_iter().collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Shown for MessageRow {
+    const HEADINGS: &'static [&'static str] =
+        &["number", "message", "sent by", "status", "error", "text", "created"];
+
+    fn cells(&self) -> Vec<String> {
+        let message = &self.0;
+        vec![
+            message.seq.to_string(),
+            message.message_id.clone(),
+            message.sent_by.to_owned(),
+            message.status.to_owned(),
+            or_dash(&self.errors()),
+            self.content(),
+            message.created_at.clone(),
         ]
     }
 }

@@ -150,6 +150,11 @@ impl<'a> Output<'a> {
         self.list(&values.iter().map(T::from).collect::<Vec<_>>())
     }
 
+    /// Shows a value of a list that goes on: in the table, its cells on one line without headings.
+    pub(crate) fn next<T: Shown>(&mut self, value: &T) -> Result<(), Refusal> {
+        if self.json { self.json(value) } else { self.line(value.cells().join("  ").trim_end()) }
+    }
+
     /// Writes a remark on standard error, for people only.
     pub(crate) fn remark(&mut self, sentence: &str) -> Result<(), Refusal> {
         if self.json { Ok(()) } else { writeln!(self.terminal.err, "{sentence}").map_err(Refusal::Output) }
@@ -222,6 +227,11 @@ pub(crate) fn or_dash(value: &Option<String>) -> String {
 /// The cell of a choice.
 pub(crate) fn yes_or_no(choice: bool) -> String {
     if choice { "yes" } else { "no" }.to_owned()
+}
+
+/// Makes text of a third party safe for a terminal: escapes its control characters.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 /// The cell of a list: one text per line.

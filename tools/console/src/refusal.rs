@@ -10,8 +10,9 @@ use domain::settings::template::TemplateUnfit;
 use domain::settings::workspace::TeamFull;
 use domain::webhook::{RotationRefused, UrlRefused};
 use domain::{
-    AttributeId, BrandId, ChannelId, ConversationId, DeliveryId, EndpointId, JobId, KeyId, LeadId, LeadState,
-    MessageId, TeamId, TemplateId, Unfit, UserRef, WebhookEndpoint, WorkspaceId,
+    AttributeId, BrandId, ChannelId, ContactId, ContactRef, ConversationId, DeliveryId, EndpointId, EventId,
+    JobId, KeyId, LeadId, LeadState, MessageId, TeamId, TemplateId, Unfit, UserRef, WebhookEndpoint,
+    WorkspaceId,
 };
 use queue::NoQueue;
 use store::StoreError;
@@ -212,6 +213,17 @@ pub enum Refusal {
         "The workspace has no delivery {0}; deliveries are kept for 30 days, unless the deployment sets EventRetentionDays."
     )]
     UnknownDelivery(DeliveryId),
+    /// The event was not recorded or is no longer kept.
+    #[error(
+        "The workspace has no recorded event {0}; events to which an endpoint subscribes are kept for 30 days."
+    )]
+    UnknownEvent(EventId),
+    /// The contact does not exist.
+    #[error("The workspace has no contact {}.", .0.identifier())]
+    UnknownContact(ContactRef),
+    /// The contact is not a result of the search.
+    #[error("The search does not find the contact {0}, so the list cannot continue after it.")]
+    NotFound(ContactId),
     /// The file cannot be read or written.
     #[error("{path}: {reason}.")]
     File {
@@ -239,6 +251,9 @@ pub enum Refusal {
     /// The person at the terminal did not confirm a command that cannot be undone.
     #[error("Nothing was changed: the command was not confirmed. --yes confirms it.")]
     NotConfirmed,
+    /// The client that forwards events cannot be made.
+    #[error("Events cannot be forwarded: {0}.")]
+    Http(String),
     /// Others changed the same item during all tries.
     #[error("Somebody else changed this at the same time; try again.")]
     Contended,

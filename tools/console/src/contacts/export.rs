@@ -1,16 +1,15 @@
 //! Exports all contacts of a workspace, page by page: as CSV that `contacts import` accepts, or as JSON.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use domain::contact::AttributeContent;
 use domain::{Contact, Definitions, Timestamp, WorkspaceId};
 use serde::Serialize;
 use store::ContactQuery;
 
 use super::columns::{Column, Formulas};
+use super::view::ContactView;
 use crate::output::{Output, Shown};
 use crate::{Console, Refusal};
 
@@ -111,51 +110,6 @@ impl<'a> Pages<'a> {
         self.is_over = page.next.is_none();
         self.after = page.next;
         Ok(Some(page.items))
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ContactView<'a> {
-    id: String,
-    r#type: &'static str,
-    first_name: Option<&'a str>,
-    last_name: Option<&'a str>,
-    email: Option<&'a str>,
-    cellphone: Option<&'a str>,
-    language_code: Option<&'static str>,
-    owner: Option<&'a str>,
-    attributes: BTreeMap<&'a str, Vec<&'a str>>,
-    created_at: String,
-    updated_at: String,
-}
-
-impl<'a> ContactView<'a> {
-    fn of(contact: &'a Contact, definitions: &'a Definitions, now: Timestamp) -> Self {
-        let attributes = definitions.active(now).filter_map(|definition| {
-            let values = match contact.attributes.get(&definition.id)? {
-                AttributeContent::Open(content) => vec![content.as_str()],
-                AttributeContent::Closed(ids) => ids
-                    .iter()
-                    .filter_map(|id| definition.closed_value(*id))
-                    .map(|value| value.value.as_str())
-                    .collect(),
-            };
-            Some((definition.key_name.as_str(), values))
-        });
-        Self {
-            id: contact.id.to_string(),
-            r#type: contact.contact_type(definitions, now).as_str(),
-            first_name: contact.first_name.as_ref().map(|name| name.as_str()),
-            last_name: contact.last_name.as_ref().map(|name| name.as_str()),
-            email: contact.email.as_ref().map(|email| email.as_str()),
-            cellphone: contact.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
-            language_code: contact.language.map(|language| language.as_str()),
-            owner: contact.owner.as_ref().map(|owner| owner.email.as_str()),
-            attributes: attributes.collect(),
-            created_at: contact.created_at.to_string(),
-            updated_at: contact.updated_at.to_string(),
-        }
     }
 }
 

@@ -16,6 +16,7 @@ mod jobs;
 mod keys;
 mod leads;
 mod lines;
+mod lists;
 mod opt_outs;
 mod page;
 mod tables;

@@ -1,0 +1,123 @@
+//! Lists, searches and shows contacts.
+
+use clap::Args;
+use domain::contact::search::SearchQuery;
+use domain::{Contact, ContactId, ContactRef, Email, WorkspaceId};
+use futures::future::try_join;
+use store::ContactQuery;
+
+use super::view::{ContactDetails, ContactView};
+use crate::arguments::{InWorkspace, contact_ref};
+use crate::output::Output;
+use crate::paging::Limit;
+use crate::{Console, Refusal};
+
+#[derive(Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(Args)]
+pub(crate) struct Search {
+    #[command(flatten)]
+    which: Which,
+    /// The beginnings of up to five words of names and e-mail address, or three digits or more of the phone number.
+    #[arg(value_name = "TEXT", value_parser = SearchQuery::parse)]
+    text: SearchQuery,
+}
+
+#[derive(Args)]
+struct Which {
+    #[command(flatten)]
+    within: InWorkspace,
+    /// Only contacts of the user with this e-mail address.
+    #[arg(long, value_name = "E-MAIL", value_parser = Email::parse)]
+    owner: Option<Email>,
+    #[command(flatten)]
+    limit: Limit,
+    /// Only contacts that follow this one in the list: the last one of the previous list.
+    #[arg(long, value_name = "ID", value_parser = ContactId::parse)]
+    after: Option<ContactId>,
+}
+
+#[derive(Args)]
+pub(crate) struct OneContact {
+    #[command(flatten)]
+    within: InWorkspace,
+    /// The contact, by id, e-mail address or phone number.
+    #[arg(long, value_name = "ID|E-MAIL|PHONE", value_parser = contact_ref)]
+    contact: ContactRef,
+}
+
+impl List {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        self.which.show(console, None, output).await
+    }
+}
+
+impl Search {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        self.which.show(console, Some(self.text), output).await
+    }
+}
+
+impl Which {
+    async fn show(
+        self,
+        console: &Console,
+        search: Option<SearchQuery>,
+        output: &mut Output<'_>,
+    ) -> Result<(), Refusal> {
+        let (store, workspace) = (&console.store, console.workspace(self.within.workspace).await?.id);
+        let from = match self.after {
+            None => None,
+            Some(id) => {
+                let last = known(console, workspace, &ContactRef::Id(id)).await?;
+                Some(match &search {
+                    None => ContactQuery::behind(&last),
+                    Some(search) => ContactQuery::behind_found(search, &last).ok_or(Refusal::NotFound(id))?,
+                })
+            }
+        };
+        let read = async |page_size, after| {
+            let (owner, search) = (self.owner.clone(), search.clone());
+            let wanted = ContactQuery { owner, search, page_size, after };
+            Ok(store.contacts_page(workspace, wanted).await?)
+        };
+        let definitions = async { Ok(store.definitions(workspace).await?) };
+        let (listed, definitions) = try_join(self.limit.fill(from, read), definitions).await?;
+        let now = store.now();
+        listed.show(output, |contact| ContactView::of(contact, &definitions, now), |contact| contact.id)
+    }
+}
+
+impl OneContact {
+    pub(crate) async fn show(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        let (store, workspace) = (&console.store, console.workspace(self.within.workspace).await?.id);
+        let contact = known(console, workspace, &self.contact).await?;
+        let opted_out = async {
+            match &contact.cellphone {
+                Some(cellphone) => store.opted_out(workspace, cellphone).await,
+                None => Ok(false),
+            }
+        };
+        let (definitions, opted_out) = try_join(store.definitions(workspace), opted_out).await?;
+        output.one(&ContactDetails::of(&contact, &definitions, opted_out, store.now()))
+    }
+}
+
+/// Reads a contact, and refuses an unknown one.
+async fn known(console: &Console, workspace: WorkspaceId, contact: &ContactRef) -> Result<Contact, Refusal> {
+    let store = &console.store;
+    let id = match contact {
+        ContactRef::Id(id) => Some(*id),
+        ContactRef::Email(email) => store.contact_holding_email(workspace, email).await?,
+        ContactRef::Cellphone(cellphone) => store.contact_holding_cellphone(workspace, cellphone).await?,
+    };
+    let found = match id {
+        Some(id) => store.contact(workspace, id).await?,
+        None => None,
+    };
+    found.ok_or_else(|| Refusal::UnknownContact(contact.clone()))
+}
