@@ -1,12 +1,12 @@
-//! The queues and buckets of a stack.
+//! The streams, queues and buckets of a stack.
 
 use queue::{NoQueue, Queues};
 use runtime::Process;
-use store::{Bucket, FailureBucket};
+use store::{Bucket, FailureBucket, Streams};
 
 use crate::Refusal;
 
-/// The stack's queues and buckets. Only the verbs that need them look them up.
+/// The stack's streams, queues and buckets. Only the verbs that need them look them up.
 pub enum Beside {
     /// The queues and buckets are looked up in the stack.
     OfStack(Box<Process>),
@@ -14,9 +14,11 @@ pub enum Beside {
     Known(Box<KnownStack>),
 }
 
-/// The queues and buckets that the relay needs.
+/// The streams, queues and buckets that verbs need.
 #[derive(Clone)]
 pub struct KnownStack {
+    /// The streams of the tables.
+    pub streams: Streams,
     /// The queues of webhook lanes. The sweeper processes lanes of other kinds.
     pub queues: Queues,
     /// The bucket of files.
@@ -31,6 +33,14 @@ impl Beside {
         match self {
             Self::OfStack(process) => Queues::webhooks_of_stack(process.sqs(), &process.stack).await,
             Self::Known(known) => Ok(known.queues.clone()),
+        }
+    }
+
+    /// The streams of the stack's tables.
+    pub(crate) fn streams(&self) -> Streams {
+        match self {
+            Self::OfStack(process) => Streams::new(process.streams()),
+            Self::Known(known) => known.streams.clone(),
         }
     }
 
@@ -49,6 +59,7 @@ impl Beside {
         let failures = named_or_found(failures, process, FAILURES).await?;
         let media = named_or_found(media, process, MEDIA).await?;
         Ok(KnownStack {
+            streams: self.streams(),
             queues: self.queues().await?,
             media: Bucket::new(s3.clone(), media, process.clock()),
             failures: FailureBucket::new(s3, failures),

@@ -1,5 +1,6 @@
 //! `console webhook ...`
 
+mod listen;
 mod update;
 
 use clap::builder::PossibleValuesParser;
@@ -20,6 +21,7 @@ use crate::moment::{Moment, to_repeat};
 use crate::output::{Output, Shown, joined, or_dash, stacked};
 use crate::{Console, Refusal, TRIES};
 
+use listen::Listen;
 use update::Update;
 
 #[derive(Subcommand)]
@@ -53,6 +55,13 @@ pub(crate) enum Verb {
     Delete(OneEndpoint),
     /// Send a test event, `webhook.test`, to an endpoint.
     Test(OneEndpoint),
+    /// Forward events to your own server as they happen, signed with a temporary secret, until Ctrl-C.
+    ///
+    /// The command only reads: it needs no endpoint, and it creates none. It makes the events from the changes of the
+    /// workspace's rows, from now on, and posts them one by one with the headers of real deliveries. It prints a line for
+    /// each, follows no redirect, waits up to 30 seconds for an answer and repeats nothing. With --json it prints one value
+    /// per line; the first has the secret.
+    Listen(Listen),
     /// Create the endpoint's next signing secret. The secret is shown only once.
     ///
     /// From now on, both secrets sign each request (webhook-signature). When the customer verifies with the new secret, end
@@ -154,6 +163,7 @@ impl Verb {
             Self::Enable { one, waiting } => enable(console, &one, &waiting, output).await,
             Self::Delete(one) => delete(console, &one, output).await,
             Self::Test(one) => test(console, &one, output).await,
+            Self::Listen(wanted) => wanted.run(console, fresh_secret(console), output).await,
             Self::Rotate { one, replace } => rotate(console, &one, replace, output).await,
             Self::Activate(one) => activate(console, &one, output).await,
             Self::Recover { one, since, waiting } => recover(console, &one, since, &waiting, output).await,

@@ -6,6 +6,7 @@ mod deliveries;
 mod files;
 mod isolation;
 mod leads;
+mod listen;
 mod redrive;
 mod rotation;
 mod sending;

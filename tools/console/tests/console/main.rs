@@ -16,6 +16,7 @@ mod jobs;
 mod keys;
 mod leads;
 mod lines;
+mod listen;
 mod lists;
 mod opt_outs;
 mod page;
@@ -100,16 +101,8 @@ impl Desk {
     /// Runs a command line with these streams and returns its exit status.
     async fn run_in(&self, terminal: &mut Terminal, arguments: &[&str]) -> u8 {
         let line = std::iter::once("console").chain(arguments.iter().copied()).map(OsString::from);
-        let connect = async |_stack| {
-            let trusted = TrustedReceivers::parse("https://127.0.0.1:9443").unwrap();
-            let (fast, slow) = ("http://queue.invalid/fast", "http://queue.invalid/slow");
-            let beside = Beside::Known(Box::new(KnownStack {
-                queues: Queues::default().with_webhooks(self.queue.client(), fast, slow),
-                media: TestBucket::beside(&self.db).bucket(),
-                failures: self.failures.bucket(),
-            }));
-            Ok(Console { store: self.db.store().clone(), beside, random: Arc::clone(&self.random), trusted })
-        };
+        let connect =
+            async |_stack| Ok(console_of(&self.db, &self.queue, &self.failures, Arc::clone(&self.random)));
         console::run(line, connect, terminal).await
     }
 
@@ -127,6 +120,24 @@ impl Desk {
         assert_eq!(ran.err.lines().count(), 1, "the refusal must be one sentence: {}", ran.err);
         ran.err.trim_end().to_owned()
     }
+}
+
+/// The console of a database.
+fn console_of(
+    db: &TestDb,
+    queue: &TestQueue,
+    failures: &TestFailures,
+    random: Arc<dyn Randomness>,
+) -> Console {
+    let trusted = TrustedReceivers::parse("https://127.0.0.1:9443").unwrap();
+    let (fast, slow) = ("http://queue.invalid/fast", "http://queue.invalid/slow");
+    let beside = Beside::Known(Box::new(KnownStack {
+        streams: db.streams(),
+        queues: Queues::default().with_webhooks(queue.client(), fast, slow),
+        media: TestBucket::beside(db).bucket(),
+        failures: failures.bucket(),
+    }));
+    Console { store: db.store().clone(), beside, random, trusted }
 }
 
 /// The streams of a command that is not on a terminal.

@@ -1,0 +1,290 @@
+//! `console webhook listen`: forwards events to a developer's own server as they happen. It only reads.
+
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use domain::webhook::{ForwardUrl, ReceiverKey, SigningSecret, SigningSecrets, signature};
+use domain::{EndpointSecrets, EventFilter, EventType, Timestamp, Unfit, WorkspaceId};
+use event_relay::{Derived, derive};
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use rustls::RootCertStore;
+use serde::Serialize;
+use store::{ChangeFeed, RowChange, StoreError};
+
+use crate::arguments::InWorkspace;
+use crate::output::{Output, Shown};
+use crate::refusal::deepest;
+use crate::{Console, Refusal};
+
+#[derive(Args)]
+pub(crate) struct Listen {
+    #[command(flatten)]
+    within: InWorkspace,
+    /// The URL of the server: https, or http on this machine (http://localhost:3000/hook).
+    #[arg(long, value_name = "URL", value_parser = ForwardUrl::parse)]
+    forward_to: ForwardUrl,
+    /// An event to forward; repeat for several [default: all events].
+    #[arg(long = "event", value_name = "TYPE", value_parser = PossibleValuesParser::new(of_changes()))]
+    events: Vec<String>,
+    /// The value of X-Service-API-Key.
+    #[arg(long, value_name = "KEY", default_value = "local", value_parser = receiver_key)]
+    api_key: ReceiverKey,
+}
+
+/// The types of events that a change makes. An operator asks for a test event, which goes to an endpoint.
+fn of_changes() -> Vec<&'static str> {
+    EventType::NAMES.iter().copied().filter(|name| *name != EventType::WebhookTest.as_str()).collect()
+}
+
+fn receiver_key(text: &str) -> Result<ReceiverKey, Unfit> {
+    ReceiverKey::parse(text)
+}
+
+/// The time between two looks at the streams. A shard bears five reads a second, and the relay makes four.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The time limit of a post, as in the service.
+const POST: Duration = Duration::from_secs(30);
+/// How many bytes of an answer are read, as in the service.
+const MAX_READ: usize = 8 * 1024;
+
+impl Listen {
+    /// Forwards events until Ctrl-C. `secret` signs them.
+    pub(crate) async fn run(
+        self,
+        console: &Console,
+        secret: SigningSecret,
+        output: &mut Output<'_>,
+    ) -> Result<(), Refusal> {
+        match self.until_stopped(console, secret, output).await {
+            // The program that reads the lines needs no more of them.
+            Err(Refusal::Output(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            ended => ended,
+        }
+    }
+
+    async fn until_stopped(
+        self,
+        console: &Console,
+        secret: SigningSecret,
+        output: &mut Output<'_>,
+    ) -> Result<(), Refusal> {
+        let workspace = console.workspace(self.within.workspace).await?.id;
+        let filter = EventFilter::parse(self.events.iter().map(String::as_str))
+            .map_err(|reason| Refusal::Unfit { what: "The event is invalid", reason })?;
+        let feed = ChangeFeed::open(&console.store, console.beside.streams()).await?;
+        let listening = ListeningView {
+            forward_to: self.forward_to.as_str().to_owned(),
+            events: filter.names(),
+            api_key: self.api_key.expose().to_owned(),
+            secret: secret.expose().to_owned(),
+        };
+        let secrets = EndpointSecrets { api_key: self.api_key, signing: SigningSecrets::only(secret) };
+        let forwarder = Forwarder::new(self.forward_to, secrets)?;
+        output.one(&listening)?;
+        output.remark("Forwarding events until you press Ctrl-C.")?;
+        let mut listener = Listener {
+            console,
+            workspace,
+            filter,
+            feed,
+            forwarder,
+            forwarded: 0,
+            failed: 0,
+            in_trouble: false,
+        };
+        tokio::select! {
+            stopped = tokio::signal::ctrl_c() => stopped.map_err(Refusal::Output)?,
+            refusal = listener.forward_all(output) => return Err(refusal),
+        }
+        output.remark(&listener.end())
+    }
+}
+
+struct Listener<'a> {
+    console: &'a Console,
+    workspace: WorkspaceId,
+    filter: EventFilter,
+    feed: ChangeFeed,
+    forwarder: Forwarder,
+    forwarded: usize,
+    /// How many of them the server did not acknowledge.
+    failed: usize,
+    /// Whether the last look failed, which was reported.
+    in_trouble: bool,
+}
+
+impl Listener<'_> {
+    /// Forwards events one by one. Ends only if the stack refuses a call, or if a line cannot be written.
+    async fn forward_all(&mut self, output: &mut Output<'_>) -> Refusal {
+        let mut rows: Vec<RowChange> = vec![];
+        loop {
+            let looked = self.look(&mut rows).await;
+            if let Err(refusal) = self.report(looked, output).await {
+                return refusal;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// The events since the last look, in the order of their times. `rows` keeps changes whose events could not be
+    /// derived because the stack was busy.
+    async fn look(&mut self, rows: &mut Vec<RowChange>) -> (Vec<Derived>, Vec<String>, Option<StoreError>) {
+        let changes = self.feed.look(self.workspace).await;
+        rows.extend(changes.rows);
+        let store = &self.console.store;
+        let derived = match derive(store, self.workspace, rows, |of| self.filter.takes(of)).await {
+            Ok(derived) => derived,
+            Err(error) => return (vec![], vec![], Some(error)),
+        };
+        rows.clear();
+        let (mut events, mut problems) = (vec![], vec![]);
+        for event in derived {
+            match event {
+                Ok(event) => events.push(event),
+                Err(error) => problems.push(format!("An event is left out: {error} ({}).", deepest(&error))),
+            }
+        }
+        events.sort_by_key(|derived| derived.event.at);
+        (events, problems, changes.failed)
+    }
+
+    async fn report(
+        &mut self,
+        (events, problems, failed): (Vec<Derived>, Vec<String>, Option<StoreError>),
+        output: &mut Output<'_>,
+    ) -> Result<(), Refusal> {
+        for problem in problems {
+            output.complain(&problem)?;
+        }
+        for derived in events {
+            let forwarded = self.forwarder.post(&derived, self.console.store.now()).await;
+            self.forwarded += 1;
+            self.failed += usize::from(!forwarded.is_acknowledged());
+            output.next(&forwarded)?;
+        }
+        match failed {
+            None => self.in_trouble = false,
+            // The next look tries again.
+            Some(StoreError::Busy(_)) if self.in_trouble => {}
+            Some(error @ StoreError::Busy(_)) => {
+                self.in_trouble = true;
+                output
+                    .complain(&format!("The changes cannot be read at the moment ({}).", deepest(&error)))?;
+            }
+            Some(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn end(&self) -> String {
+        format!("Events forwarded: {}; not acknowledged: {}.", self.forwarded, self.failed)
+    }
+}
+
+/// Posts events to the server, as the service does: without redirects and with the same headers.
+struct Forwarder {
+    client: reqwest::Client,
+    url: ForwardUrl,
+    secrets: EndpointSecrets,
+}
+
+impl Forwarder {
+    fn new(url: ForwardUrl, secrets: EndpointSecrets) -> Result<Self, Refusal> {
+        let tls = outbound::tls(RootCertStore::empty()).map_err(|error| Refusal::Http(deepest(&error)))?;
+        let client = outbound::client(tls, "Webhooks").timeout(POST).build();
+        let client = client.map_err(|error| Refusal::Http(deepest(&error)))?;
+        Ok(Self { client, url, secrets })
+    }
+
+    async fn post(&self, Derived { event, body }: &Derived, now: Timestamp) -> ForwardedView {
+        let begun = Instant::now();
+        let signed = signature::headers(event.id, body, &self.secrets, now);
+        let post = self.client.post(self.url.as_str()).header(ACCEPT, "*/*");
+        let post = post.header(CONTENT_TYPE, "application/json").body(body.clone());
+        let post = signed.iter().fold(post, |post, (name, value)| post.header(*name, value.expose()));
+        let answer = post.send().await;
+        let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let (status, error) = match answer {
+            Ok(answer) => {
+                let status = answer.status().as_u16();
+                read(answer).await;
+                (Some(status), None)
+            }
+            Err(error) => (None, Some(in_words(&error))),
+        };
+        let (event_id, event_type) = (event.id.to_string(), event.event_type.as_str());
+        ForwardedView { at: now.to_string(), event_type, event_id, status, error, took_ms }
+    }
+}
+
+/// Reads the beginning of the body, so that the server can end its answer. The status alone decides.
+async fn read(mut answer: reqwest::Response) {
+    let mut read = 0;
+    while let Ok(Some(chunk)) = answer.chunk().await {
+        read += chunk.len();
+        if read >= MAX_READ {
+            break;
+        }
+    }
+}
+
+/// Why there was no answer.
+fn in_words(error: &reqwest::Error) -> String {
+    if error.is_timeout() { format!("no answer within {} s", POST.as_secs()) } else { deepest(error) }
+}
+
+/// What the developer's server needs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListeningView {
+    forward_to: String,
+    events: Vec<&'static str>,
+    api_key: String,
+    secret: String,
+}
+
+impl Shown for ListeningView {
+    const HEADINGS: &'static [&'static str] = &["forward to", "events", "API key", "signing secret"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![self.forward_to.clone(), self.events.join(" "), self.api_key.clone(), self.secret.clone()]
+    }
+}
+
+/// A post and its outcome.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ForwardedView {
+    at: String,
+    event_type: &'static str,
+    event_id: String,
+    /// The status of the answer.
+    status: Option<u16>,
+    /// Why there was no answer.
+    error: Option<String>,
+    took_ms: u64,
+}
+
+impl ForwardedView {
+    fn is_acknowledged(&self) -> bool {
+        self.status.is_some_and(|status| (200..300).contains(&status))
+    }
+}
+
+impl Shown for ForwardedView {
+    const HEADINGS: &'static [&'static str] = &["time", "type", "event", "outcome", "took"];
+
+    fn cells(&self) -> Vec<String> {
+        let width = EventType::NAMES.iter().map(|name| name.len()).max().unwrap_or_default();
+        let status = self.status.map(|status| status.to_string());
+        vec![
+            self.at.clone(),
+            format!("{:width$}", self.event_type),
+            self.event_id.clone(),
+            status.or_else(|| self.error.clone()).unwrap_or_default(),
+            format!("{} ms", self.took_ms),
+        ]
+    }
+}
