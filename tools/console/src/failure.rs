@@ -100,8 +100,18 @@ impl From<&clap::Error> for Failure {
             .map(ToString::to_string)
             .or_else(|| suggested.into_iter().find_map(told).map(|similar| format!("similar: {similar}")))
             .or_else(|| possible.map(|all| format!("one of {all}")));
-        Self { code: code(&kind), message, field: told(ContextKind::InvalidArg), hint }
+        let field = told(ContextKind::InvalidArg).map(|arguments| without_values(&arguments));
+        Self { code: code(&kind), message, field, hint }
     }
+}
+
+/// The names of arguments: `--name <NAME>, --scope <SCOPE>` becomes `--name, --scope`.
+fn without_values(arguments: &str) -> String {
+    let name = |argument: &str| match argument.split_once(' ') {
+        Some((name, _)) if name.starts_with("--") => name.to_owned(),
+        _ => argument.to_owned(),
+    };
+    arguments.split(", ").map(name).collect::<Vec<_>>().join(", ")
 }
 
 fn text(value: &ContextValue) -> String {

@@ -30,11 +30,13 @@ impl<'t> Progress<'t> {
             draw(*terminal, &self.pace.line(now));
         }
     }
+}
 
-    /// Removes the line.
-    pub(crate) fn clear(self) {
-        if let Some(terminal) = self.terminal.filter(|_| !self.drawn.is_zero()) {
-            draw(terminal, "");
+/// Removes the line, also if the command fails.
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        if let Some(terminal) = self.terminal.as_mut().filter(|_| !self.drawn.is_zero()) {
+            draw(*terminal, "");
         }
     }
 }
@@ -136,8 +138,18 @@ mod tests {
             progress.step();
         }
         let longest = begun.elapsed();
-        progress.clear();
+        drop(progress);
         let draws = String::from_utf8(drawn).unwrap().matches('\r').count() as u128;
         assert!(draws <= 1 + longest.as_millis() / 250, "{draws} in {longest:?}");
+    }
+
+    #[test]
+    fn the_line_is_removed_even_if_the_command_fails() {
+        let mut drawn = vec![];
+        let mut progress = Progress::new(Some(&mut drawn), 2);
+        progress.begun -= Duration::from_secs(1);
+        progress.step();
+        drop(progress);
+        assert_eq!(String::from_utf8(drawn).unwrap(), "\r1 of 2 rows\u{1b}[K\r\u{1b}[K");
     }
 }

@@ -69,7 +69,7 @@ pub(super) async fn run(
         }
     }
     drop(results);
-    progress.into_inner().clear();
+    drop(progress);
     report.failed.sort_by_key(|failed| failed.row);
     if let Some(rejects) = rejects {
         rejects.write(&table, report.failed.iter().map(|failed| (failed.row, failed.error.as_str())))?;

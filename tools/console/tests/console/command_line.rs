@@ -170,14 +170,14 @@ async fn with_json_a_failure_is_one_object_and_the_exit_status_stays() {
             &["opt-out", "add", "--workspace", &workspace, "--cellphone", "555"],
             2,
             "VALUE_VALIDATION",
-            Some("--cellphone <NUMBER>"),
+            Some("--cellphone"),
             Some("should be a phone number in E.164 format, such as +34600111222"),
         ),
         (
             &["delivery", "list", "--workspace", &workspace, "--state", "LOST"],
             2,
             "INVALID_VALUE",
-            Some("--state <STATE>"),
+            Some("--state"),
             Some("one of PENDING, DELIVERED, EXHAUSTED, PARKED, CANCELLED"),
         ),
         (
@@ -191,7 +191,14 @@ async fn with_json_a_failure_is_one_object_and_the_exit_status_stays() {
             &["brand", "create", "--workspace", &workspace],
             2,
             "MISSING_REQUIRED_ARGUMENT",
-            Some("--name <NAME>"),
+            Some("--name"),
+            None,
+        ),
+        (
+            &["key", "create", "--workspace", &workspace],
+            2,
+            "MISSING_REQUIRED_ARGUMENT",
+            Some("--name, --scope"),
             None,
         ),
     ] {
