@@ -1,18 +1,18 @@
-"""The pages of this repository, and what stands on them: command blocks with the output shown for them, links, anchors.
+"""The pages of this repository and their content: command blocks with the output that the page shows, links, anchors.
 
 How a page marks its blocks:
 
-    ```sh           Commands for the local stack. The test runs them as they stand. All blocks of a page run in one shell,
-                    in the order of the page.
-    ```text         Directly behind a block of commands: what they print.
+    ```sh           Commands for the local stack. The test runs them unchanged. All blocks of a page run in one shell, in the
+                    order of the page.
+    ```text         Directly after a block of commands: their output.
     ```json         The same for one JSON value. The page may spread it over lines; its fields may be in any order.
     ```sh aws       Commands for AWS. The test only parses them, and gives their console commands to the real console.
-    ```sh by-hand   Commands that start, build or test everything (`make run`), which is what these tests themselves need.
-                    The test only parses them, and does not check the output shown for them.
+    ```sh by-hand   Commands that start, build or test everything (`make run`). These tests need the result of such commands.
+                    The test only parses the block, and does not check its output.
 
-In shown output, `...` stands for anything, and a line `...` for any lines. An id, a moment, a port, a signature, a key or a
-secret on the page stands for any other. A block that begins with the comment `# A moment later` is run again, for a minute at most, until it prints what the
-page shows.
+In the output on a page, `...` matches any text, and a line `...` matches any lines. An id, a time, a port, a signature, a
+key or a secret matches any other. If a block begins with the comment `# A moment later`, the test repeats it for up to a
+minute, until it prints what the page shows.
 
 Everything in docs/runbooks is for AWS, so its blocks need no mark.
 """
@@ -41,15 +41,15 @@ VARYING = [re.compile(pattern) for pattern in (UUID, TIMESTAMP, SECONDS, PORT, S
 
 @dataclasses.dataclass
 class Block:
-    """A fenced block: the words behind its fence, its text, its place."""
+    """A fenced block: the words after its fence, its text, its place."""
 
     page: pathlib.Path
     line: int
     words: list
     text: str
-    # Whether a program writes it into the page, between marks.
+    # Whether a program writes the block into the page, between marks.
     is_made: bool = False
-    # What the page shows as its output: a block, or None.
+    # The block that shows its output, or None.
     shown: "Block | None" = None
 
     @property
@@ -66,7 +66,7 @@ class Block:
 
 
 def all_pages():
-    """Every page of the repository; not those of what was built or installed into it."""
+    """Every page of the repository, except pages in folders of built or installed files."""
     pages = []
     for folder, folders, files in os.walk(ROOT):
         folders[:] = [name for name in folders if name == ".github" or name not in BUILT and not name.startswith(".")]
@@ -75,7 +75,7 @@ def all_pages():
 
 
 def blocks_of(page):
-    """The fenced blocks of a page. An output is joined to the commands before it."""
+    """The fenced blocks of a page. An output belongs to the commands before it."""
     blocks, lines = [], page.read_text().splitlines()
     at, behind = 0, None
     while at < len(lines):
@@ -106,14 +106,14 @@ def without_blocks(page):
 
 
 def links_of(page):
-    """The targets of a page's links and pictures."""
+    """The targets of a page's links and images."""
     text = without_blocks(page)
     targets = re.findall(r"\]\(([^()\s]+(?:\([^()\s]*\))?)(?: \"[^\"]*\")?\)", text)
     return targets + re.findall(r"(?m)^\[[^\]]+\]: (\S+)", text)
 
 
 def anchors_of(page):
-    """The anchors of a page, as GitHub makes them of its headings."""
+    """The anchors that GitHub makes from the headings of a page."""
     text = without_blocks(page)
     anchors, seen = set(re.findall(r"<a (?:id|name)=\"([^\"]+)\"", text)), {}
     for heading in re.findall(r"(?m)^#{1,6} +(.*?) *#*$", text):
@@ -125,7 +125,7 @@ def anchors_of(page):
 
 
 def differences(shown, printed):
-    """What is wrong with what was printed, given what the page shows; None if nothing is."""
+    """Returns how the printed output differs from the page, or None if it matches."""
     if shown.words[0] == "json":
         try:
             values = (json.loads(shown.text), json.loads(printed))
@@ -135,7 +135,7 @@ def differences(shown, printed):
     lines = [line.rstrip() for line in shown.text.strip("\n").splitlines()]
     pattern = "\n".join(r"(?:.*\n)*?.*" if line.strip() == "..." else fitting(line) for line in lines)
     printed = "\n".join(line.rstrip() for line in printed.strip("\n").splitlines())
-    return None if re.fullmatch(pattern, printed) else "this does not fit what the page shows"
+    return None if re.fullmatch(pattern, printed) else "this does not match the page"
 
 
 def different_value(shown, printed, where):
@@ -159,7 +159,7 @@ def different_value(shown, printed, where):
 
 
 def fitting(text):
-    """The pattern of what a line or a text on a page stands for."""
+    """The pattern that matches what a line or a text on a page stands for."""
     pattern, at = "", 0
     varying = sorted((found.span(), kind.pattern) for kind in VARYING for found in kind.finditer(text))
     for (begin, end), kind in varying:
@@ -169,7 +169,7 @@ def fitting(text):
 
 
 def literally(text):
-    """`...` is anything, blanks are any number of blanks, all else is itself."""
+    """The pattern of a fixed text: `...` matches anything, blanks match any number of blanks, the rest matches itself."""
     parts = [r"[^\n]*?" if part == "..." else r"[ \t]+" if part.isspace() else re.escape(part)
              for part in re.split(r"(\.\.\.|[ \t]+)", text) if part]
     return "".join(parts)

@@ -1,4 +1,4 @@
-"""The commands on the pages: what is for the local stack is run as it stands, what is for AWS is parsed."""
+"""The commands on the pages: those for the local stack are run unchanged, those for AWS are parsed."""
 
 import os
 import pathlib
@@ -30,8 +30,8 @@ def test_every_mark_of_a_block_has_a_meaning():
     assert marks <= {(), ("aws",), ("by-hand",)}
 
 
-def test_every_output_stands_directly_behind_its_commands():
-    """Otherwise nobody checks it."""
+def test_every_output_follows_its_commands_directly():
+    """Otherwise no test checks it."""
     apart = [
         block.place
         for page, blocks in BLOCKS.items()
@@ -41,8 +41,8 @@ def test_every_output_stands_directly_behind_its_commands():
     assert apart == []
 
 
-def test_no_page_defines_a_console_of_its_own():
-    """A reader who copies commands of several pages must not reach AWS by accident."""
+def test_no_page_redefines_the_console():
+    """Otherwise a reader who copies commands from several pages could reach AWS by accident."""
     assert [block.place for block in chosen(lambda block: re.search(r"\bconsole *\(\)|alias console", block.text))] == []
 
 
@@ -54,8 +54,8 @@ def test_commands_that_are_not_run_can_be_parsed(block):
 
 @pytest.mark.parametrize("block", chosen(lambda block: "aws" in block.words), ids=name)
 def test_console_commands_for_aws_name_their_stack_and_can_be_read(block, tmp_path):
-    """Runs the block in a shell that has no programs. Its console commands reach the real console, which cannot reach AWS:
-    it exits with 2 if it cannot read the command, and with 1 because no stack answers."""
+    """Runs the block in a shell without programs. Its console commands call the real console, which cannot reach AWS. It
+    exits with 2 if it cannot read the command, and with 1 because no stack answers."""
     script = tmp_path / "block.sh"
     script.write_text(block.text)
     shell = f"""
@@ -106,7 +106,7 @@ def run(shell, block):
 
 
 class Shell:
-    """A shell as a reader has it, in the folder of the checkout."""
+    """A reader's shell, in the folder of the checkout."""
 
     def __init__(self, stack_file, folder):
         self.folder = folder
@@ -118,11 +118,11 @@ class Shell:
             ["bash", "--norc", "--noprofile"], cwd=ROOT, env=environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         )  # fmt: skip
-        # A failure ends nothing, as in the reader's shell, but is noted.
+        # As in a reader's shell, a failure does not end the shell. The trap records it.
         self._write(f"set -E -o pipefail; trap 'echo \"$BASH_COMMAND\" >> {self.failed}' ERR\n")
 
     def run(self, text):
-        """What the commands print, and those of them that fail."""
+        """Returns the output of the commands, and the commands that failed."""
         commands, printed = self.folder / "commands", self.folder / "printed"
         commands.write_text(text)
         self.failed.write_text("")

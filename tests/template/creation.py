@@ -1,7 +1,7 @@
-"""What a service checks when CloudFormation creates a resource, and what CloudFormation has created by then.
+"""The checks that services make when CloudFormation creates a resource, and the resources that exist by then.
 
-CloudFormation makes a resource wait for what it refers to and for its DependsOn, and for nothing else. If a service checks
-something that is no ancestor, the deployment succeeds or fails by chance.
+A resource waits for the resources that it refers to and for those in its DependsOn, and for no others. If a service checks a
+resource that is no ancestor, the deployment succeeds or fails by chance.
 """
 
 import re
@@ -9,26 +9,26 @@ import re
 TRACING_RIGHTS = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
 ANYTHING = "*"
 
-# What Lambda tries when it creates an event source mapping, by the type of the source.
+# The actions that Lambda tries when it creates an event source mapping, by the type of the source.
 READING = {
     "AWS::SQS::Queue": {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
     "AWS::DynamoDB::Table": {
         "dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams",
     },
 }
-# What it tries of a destination of failures.
+# The actions that it tries on a destination for failures.
 WRITING = {
     "AWS::S3::Bucket": {"s3:ListBucket", "s3:PutObject"},
     "AWS::SQS::Queue": {"sqs:SendMessage"},
     "AWS::SNS::Topic": {"sns:Publish"},
 }
-# Which resource lets S3 tell whom, by the kind of a bucket's notification.
+# The type of the resource that permits S3 to send, by the kind of a bucket's notification.
 TELLING = {
     "LambdaConfigurations": "AWS::Lambda::Permission",
     "QueueConfigurations": "AWS::SQS::QueuePolicy",
     "TopicConfigurations": "AWS::SNS::TopicPolicy",
 }
-# Which service takes the role of a resource.
+# The property with the role of a resource, and the service that assumes the role.
 TRUSTED = {
     "AWS::ApiGateway::Account": ("CloudWatchRoleArn", "apigateway.amazonaws.com"),
     "AWS::CodeDeploy::DeploymentGroup": ("ServiceRoleArn", "codedeploy.amazonaws.com"),
@@ -37,7 +37,7 @@ TRUSTED = {
 
 
 def unchecked(stack):
-    """A sentence for each thing that a service checks and that may not be there yet."""
+    """A sentence for each thing that a service checks and that may not exist yet."""
     before = ancestors(stack)
     for name, role, action, target in rights(stack):
         if not any(allows(statement, action, target) for statement in statements_before(stack, role, before[name])):
@@ -49,9 +49,9 @@ def unchecked(stack):
             role = stack.resources.get(owner(properties[key]), {})
             trust = role.get("Properties", {}).get("AssumeRolePolicyDocument", {}).get("Statement", [])
             if {"Service": principal} not in [statement["Principal"] for statement in trust]:
-                yield f"{name} has no role of the stack that {principal} may take"
+                yield f"{name} has no role of the stack that {principal} may assume"
         if kind == "AWS::ApiGateway::Stage" and "AccessLogSetting" in properties:
-            # Without an account resource in the stack somebody else has set the role.
+            # If the stack has no account resource, an operator has set the role.
             if set(stack.of_type("AWS::ApiGateway::Account")) - before[name]:
                 yield f"{name} may be created before API Gateway may write logs"
         if kind == "AWS::S3::Bucket":
@@ -62,7 +62,7 @@ def unchecked(stack):
 
 
 def rights(stack):
-    """Resource, role, action and target of each right that is tried when the resource is created."""
+    """Resource, role, action and target of each right that a service tries when the resource is created."""
     functions = stack.of_type("AWS::Lambda::Function")
     for name, function in functions.items():
         if function.get("TracingConfig", {}).get("Mode") == "Active":
@@ -98,7 +98,7 @@ def key_of(properties):
 
 
 def statements_before(stack, role, before):
-    """What a role allows: its own policies, and those beside it that exist for certain."""
+    """The statements of a role: those of its own policies, and of separate policies that certainly exist before."""
     policies = list(stack.resources[role]["Properties"].get("Policies", []))
     for name, policy in stack.of_type("AWS::IAM::Policy").items():
         if name in before and {"Ref": role} in policy.get("Roles", []):
@@ -119,7 +119,7 @@ def ancestors(stack):
 
     def of(name):
         if name not in found:
-            found[name] = set()  # SAM and cfn-lint refuse circles
+            found[name] = set()  # there are no circles: SAM and cfn-lint refuse them
             found[name] = set().union(parents[name], *(of(parent) for parent in parents[name]))
         return found[name]
 

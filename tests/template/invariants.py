@@ -200,6 +200,7 @@ GATEWAY_RESPONSES = {
 RUNBOOKS = ROOT / "docs" / "runbooks"
 NO_ALARMS_RUNBOOKS = {"README", "first-deploy", "restore"}
 METRICS = ROOT / "shared" / "runtime" / "src" / "metrics.rs"
+RETENTION = ROOT / "shared" / "domain" / "src" / "retention.rs"
 
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/k"
 SECRETS_KEY = "arn:aws:kms:eu-west-1:123456789012:key/s"
@@ -238,6 +239,14 @@ RESERVES = {
 
 # Queues to which S3 itself sends. Their messages hold ids and sizes.
 TOLD_BY_S3 = {"UploadQueue", "UploadDeadLetterQueue"}
+
+# parameter -> its minimum, its default, its maximum in the code, and the functions that write such rows
+RETENTIONS = {
+    "MessageRetentionDays": (0, 0, "LONGEST_DAYS", {"conversations", "messages", "message-sender", "lead-sender"}),
+    "ConversationRetentionDays": (0, 0, "LONGEST_DAYS", {"conversations"}),
+    "LeadRetentionDays": (0, 0, "LONGEST_DAYS", {"leads"}),
+    "EventRetentionDays": (1, 30, "LONGEST_EVENTS", {"event-relay"}),
+}
 
 # They may be longer than a version's description allows. To change only one of these, also change Revision.
 NOT_TOLD_BY_VERSIONS = {"TrustedReceivers", "TrustedCaPem", "EgressControlUrl"}
@@ -727,6 +736,49 @@ def browsers_may_only_put_to_the_media_bucket(template):
     for rule in rules:
         if {"content-type", "content-length", "x-amz-checksum-sha256"} != set(rule["AllowedHeaders"]):
             yield "the allowed headers are not exactly the signed headers of an upload"
+
+
+@invariant
+def every_upload_is_told_and_only_s3_may_tell_it(template):
+    stack = Stack(template)
+    told = stack.resources["MediaBucket"]["Properties"].get("NotificationConfiguration")
+    wanted = [{"Event": "s3:ObjectCreated:*", "Queue": {"Fn::GetAtt": ["UploadQueue", "Arn"]}}]
+    if told != {"QueueConfigurations": wanted}:
+        yield f"the media bucket notifies {told}"
+    allowed = [
+        statement
+        for policy in stack.of_type("AWS::SQS::QueuePolicy").values()
+        for statement in policy["PolicyDocument"]["Statement"]
+    ]
+    if allowed != [
+        {
+            "Effect": "Allow",
+            "Principal": {"Service": "s3.amazonaws.com"},
+            "Action": "sqs:SendMessage",
+            "Resource": {"Fn::GetAtt": ["UploadQueue", "Arn"]},
+            "Condition": {"StringEquals": {"aws:SourceAccount": "123456789012"}},
+        }
+    ]:
+        yield f"the policies of queues allow {allowed}"
+
+
+@invariant
+def data_is_kept_as_the_parameters_say(template):
+    days = dict(re.findall(r"const (LONGEST\w*): \w+ = (?:days\()?([\d_]+)", RETENTION.read_text()))
+    longest = {name: int(number.replace("_", "")) for name, number in days.items()}
+    for name, (least, default, most, functions) in RETENTIONS.items():
+        spec = template["Parameters"][name]
+        if (spec["MinValue"], spec["Default"], spec["MaxValue"]) != (least, default, longest[most]):
+            yield f"{name} allows other days than the code, or has another default"
+        variable = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).upper()
+        stack = Stack(template, **{name: "77"})
+        given = {
+            function["FunctionName"].removeprefix("messaging-")
+            for function in stack.of_type("AWS::Lambda::Function").values()
+            if function["Environment"]["Variables"].get(variable) == "77"
+        }
+        if given != functions:
+            yield f"{name} reaches {sorted(given)}, not the functions that write such rows: {sorted(functions)}"
 
 
 # --- Functions and routes ------------------------------------------------------------------------------------------

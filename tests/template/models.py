@@ -1,8 +1,8 @@
-"""Every resource of the expanded template, held against what AWS takes when CloudFormation creates it.
+"""Compares every resource of the expanded template with the input that AWS accepts for it.
 
-CloudFormation passes the properties of a resource to operations of a service. botocore has the input of each operation as
-a model: required members, enums, patterns, least and greatest lengths. `OPERATIONS` says which operations a type of
-resource becomes. `LIMITS` has what AWS documents beside its models.
+CloudFormation passes the properties of a resource to operations of a service. botocore has a model of each operation's
+input: required members, enums, patterns, minimum and maximum lengths. `OPERATIONS` maps each resource type to its operations.
+`LIMITS` has the limits that AWS documents outside its models.
 """
 
 import functools
@@ -14,7 +14,7 @@ import botocore.session
 from creation import as_list
 from expand import PSEUDO_PARAMETERS, Stack
 
-# The longest that AWS gives: a stack's name is the template's own limit (the longest function's name has 64 characters).
+# The longest values of AWS. The template itself limits the stack's name, because a function's name has at most 64 characters.
 LONGEST_STACK_NAME = 47
 LONGEST = PSEUDO_PARAMETERS | {
     "AWS::Partition": "aws-iso-f",
@@ -26,7 +26,7 @@ SHORTEST = PSEUDO_PARAMETERS | {"AWS::StackName": "s"}
 
 
 def deployed(template, pseudo_parameters, values):
-    """The stack of a template in an account and region; values that CloudFormation takes as lists are lists."""
+    """The stack of a template in an account and region. Values of list parameters become lists."""
     as_taken = {
         name: value.split(",") if template["Parameters"][name]["Type"] == "CommaDelimitedList" and isinstance(value, str) else value
         for name, value in ({name: spec.get("Default") for name, spec in template["Parameters"].items()} | values).items()
@@ -57,16 +57,16 @@ def refused(stack):
                 yield f"{name}: {what} is {measured}, at most {most}"
 
 
-# --- Which operations a resource becomes ---------------------------------------------------------------------------
+# --- The operations for each resource ---------------------------------------------------------------------------
 
 
 def to(operation, identifier):
-    """A property that another operation takes, beside the identifier of what was created."""
+    """A property that another operation takes, together with the identifier of the created resource."""
     return lambda name, value: {operation: {identifier: "identifier", name: value}}
 
 
 def ignored(_name, _value):
-    """What CloudFormation itself uses."""
+    """A property that CloudFormation itself uses."""
     return {}
 
 
@@ -153,7 +153,7 @@ def backups_of_a_table(_name, value):
 
 
 def settings_of_methods(_name, value):
-    """A stage's settings are set by paths; the models have their result."""
+    """A stage's settings are set by paths. The models have only the result."""
     known = _operation("apigateway", "GetStage").output_shape.members["methodSettings"].value
     problems = [
         problem
@@ -187,8 +187,8 @@ def targets_of_a_rule(_name, value):
     return {"PutTargets": {"Rule": "identifier", "Targets": value}}
 
 
-# Type -> service, operation that takes its properties, property -> what else becomes of it. CloudFormation's names are the
-# members' names, with other capitals.
+# Type -> service, operation that takes its properties, and properties that other operations take. CloudFormation's names are
+# the members' names with different capitals.
 OPERATIONS = {
     "AWS::ApiGateway::Account": ("apigateway", "UpdateAccount", {"CloudWatchRoleArn": ignored}),
     "AWS::ApiGateway::BasePathMapping": ("apigateway", "CreateBasePathMapping", {}),
@@ -263,7 +263,7 @@ OPERATIONS = {
     "AWS::WAFv2::WebACLAssociation": ("wafv2", "AssociateWebACL", {}),
 }
 
-# What CloudFormation gives when the template gives nothing.
+# The names that CloudFormation generates if the template gives none.
 GENERATED = {
     "AWS::CodeDeploy::Application": {"applicationName": "identifier"},
     "AWS::CodeDeploy::DeploymentGroup": {"deploymentGroupName": "identifier"},
@@ -275,7 +275,7 @@ GENERATED = {
 
 
 def _inputs(kind, properties):
-    """Operation -> its input; several calls of one operation are told apart by a number."""
+    """Operation -> its input. A number distinguishes several calls of one operation."""
     _, main, others = OPERATIONS[kind]
     inputs = {(main, 0): dict(GENERATED.get(kind, {}))}
     for name, value in properties.items():
@@ -307,7 +307,7 @@ def _merge(members, more):
             members[key] = value
 
 
-# --- What AWS documents beside its models --------------------------------------------------------------------------
+# --- Limits that AWS documents outside its models --------------------------------------------------------------------------
 
 
 def _compact(document):
@@ -323,7 +323,7 @@ def _not_a_host_name(domain):
     return 0 if re.fullmatch(rf"{label}(\.{label})+", domain["DomainName"]) and len(domain["DomainName"]) <= 253 else 1
 
 
-# Type -> what is measured, how, and the most that AWS takes. Lambda measures the environment as JSON.
+# Type -> what is measured, how, and the maximum. Lambda measures the environment as JSON.
 LIMITS = {
     "AWS::ApiGateway::DomainName": [("a name that is no host name", _not_a_host_name, 0)],
     "AWS::ApiGateway::Stage": [
@@ -347,11 +347,11 @@ LIMITS = {
 }
 
 
-# --- What is known at deployment only ------------------------------------------------------------------------------
+# --- Values that are known only at deployment ------------------------------------------------------------------------------
 
 
 def _real(stack, node):
-    """References between resources as what AWS returns for them."""
+    """Replaces references between resources by values as AWS returns them."""
     if isinstance(node, list):
         return [_real(stack, item) for item in node]
     if isinstance(node, str):
@@ -396,7 +396,7 @@ RETURNED = {
     ("AWS::SQS::Queue", "QueueName"): "{name}",
     ("AWS::WAFv2::WebACL", "Arn"): "{arn}:wafv2:{where}:regional/webacl/{name}/0f0e0d0c-0000-4000-8000-0123456789ab",
 }
-# The most characters of a name that CloudFormation generates.
+# The maximum length of a name that CloudFormation generates.
 GENERATED_NAMES = {"AWS::Events::Rule": 64, "AWS::IAM::Role": 64, "AWS::S3::Bucket": 63}
 
 

@@ -1,7 +1,7 @@
-"""docs/deployer-policy.yaml allows what a deployment of the template calls, on this stack, and little besides.
+"""docs/deployer-policy.yaml allows the calls that a deployment of the template makes, on this stack, and little more.
 
-CloudFormation's handlers of a resource type call AWS with the rights of whoever deploys. AWS publishes the calls of each
-handler in the schema of the type; cfn-lint brings these schemas.
+CloudFormation's handlers of a resource type call AWS with the rights of the deployer. AWS publishes the calls of each handler
+in the schema of the type, and cfn-lint contains these schemas.
 """
 
 import fnmatch
@@ -24,10 +24,10 @@ from test_models import CHOICES, deployment
 POLICIES = TEMPLATE.parent / "docs" / "deployer-policy.yaml"
 SCHEMAS = pathlib.Path(cfnlint.__file__).parent / "data" / "schemas" / "resources"
 STACK = "messaging-production"
-# Without whitespace, of a managed policy.
+# The maximum length of a managed policy, without whitespace.
 LONGEST_POLICY = 6_144
 
-# What handlers call for properties that the template does not use.
+# Actions that handlers call for properties that the template does not use.
 NOT_NEEDED = [
     # of other services
     "amplify:*", "apprunner:*", "appsync:*", "bedrock-agentcore:*", "cognito-idp:*", "ec2:*", "elasticfilesystem:*",
@@ -62,7 +62,7 @@ NOT_NEEDED = [
     "codedeploy:RegisterOnPremisesInstance", "wafv2:*PermissionPolicy",
 ]
 
-# What `sam deploy` calls by itself.
+# Actions that `sam deploy` itself calls.
 SAM = {
     "cloudformation:CreateChangeSet", "cloudformation:DescribeChangeSet", "cloudformation:DescribeStackEvents",
     "cloudformation:DescribeStacks", "cloudformation:ExecuteChangeSet", "cloudformation:GetTemplateSummary",
@@ -72,7 +72,7 @@ SAM = {
 
 @functools.cache
 def needed():
-    """Type of resource -> the actions that its handlers call."""
+    """Resource type -> the actions that its handlers call."""
     kinds = {resource["Type"] for choice in CHOICES for resource in deployment(source(), choice, "default").resources.values()}
     found = {kind: set() for kind in kinds}
     for path in SCHEMAS.glob("*.json"):
@@ -108,7 +108,7 @@ def actions(policies):
 
 
 def lacking(policies):
-    """The actions of handlers that are neither allowed nor known not to be needed."""
+    """The actions of handlers that are neither allowed nor listed as not needed."""
     given = actions(policies)
     for kind, wanted in sorted(needed().items()):
         assert wanted, f"cfn-lint has no handlers of {kind}"
@@ -123,7 +123,7 @@ def test_it_is_a_template():
     assert ran.returncode == 0, ran.stdout
 
 
-def test_the_handlers_of_all_types_may_do_what_they_do():
+def test_the_handlers_of_all_types_may_make_their_calls():
     assert list(lacking(statements())) == []
     assert SAM <= actions(statements())
 
@@ -136,9 +136,9 @@ def test_a_missing_action_is_noticed():
     assert list(lacking(policies)) == [f"{kind} needs sqs:SetQueueAttributes" for kind in ("AWS::SQS::Queue", "AWS::SQS::QueuePolicy")]
 
 
-def test_nothing_is_allowed_that_nobody_calls():
+def test_only_actions_that_are_called_are_allowed():
     called = set().union(*needed().values()) | SAM
-    # For people: to cancel, to clean up, to go on after a rollback that failed. And what SAM's bucket needs.
+    # For people: to cancel, to clean up, to continue after a failed rollback.
     people = {
         f"cloudformation:{name}"
         for name in (
@@ -163,7 +163,7 @@ def test_a_policy_is_short_and_has_no_wide_statement(policy):
 
 
 def made():
-    """Type, ARN and action of what CloudFormation creates."""
+    """Type, ARN and action of each resource that CloudFormation creates."""
     stack = deployed(source(), SHORTEST | {"AWS::StackName": STACK}, CHOICES["all on"])
     of = {
         "AWS::DynamoDB::Table": ("dynamodb:CreateTable", "Arn"),
@@ -186,7 +186,7 @@ def made():
             yield kind, _returned(stack, name, "Arn").lower(), "s3:CreateBucket"
 
 
-def test_the_policies_reach_what_the_stack_creates():
+def test_the_policies_cover_what_the_stack_creates():
     policies = statements()
     kinds = set()
     for kind, arn, action in made():

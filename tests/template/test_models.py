@@ -1,4 +1,4 @@
-"""AWS takes every resource of the template, whatever values its parameters have."""
+"""AWS accepts every resource of the template, whatever the values of its parameters."""
 
 import json
 
@@ -25,7 +25,7 @@ CHOICES = {
         "CaptureFirewall": "on",
     },
 }
-# What somebody would write, for what is off by default.
+# Example values for features that are off by default.
 EXAMPLES = {
     "AlarmTopicArn": "arn:aws:sns:eu-west-1:123456789012:operators",
     "TrustedReceivers": "https://hooks.internal.example:8443",
@@ -45,7 +45,7 @@ def deployment(template, choice, length):
     if length == "default":
         given, pseudo = (EXAMPLES if everything else {}), SHORTEST | {"AWS::StackName": "messaging"}
     else:
-        # Of different seeds, so that names differ which must.
+        # Different seeds, so that names that must differ do differ.
         seeds = list(enumerate(template["Parameters"].items()))
         if length == "longest":
             given, pseudo = {name: values.longest(spec, seed) for seed, (name, spec) in seeds}, LONGEST
@@ -56,13 +56,13 @@ def deployment(template, choice, length):
 
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize("choice", CHOICES)
-def test_aws_takes_every_resource(choice, length):
+def test_aws_accepts_every_resource(choice, length):
     stack = deployment(source(), choice, length)
     assert stack.refused_by() == []
     assert list(refused(stack)) == []
 
 
-def test_cloudformation_takes_the_template():
+def test_cloudformation_accepts_the_template():
     template = source()
     stack = deployment(template, "all on", "longest")
     assert len(json.dumps(stack.resources)) < 1_000_000
@@ -101,6 +101,7 @@ SPOILED = [
     ("not one of", set_in("ContactsTable", "StreamSpecification", "StreamViewType", to="ALL")),
     ("not a list", set_in("ContactsTable", "KeySchema", to={"AttributeName": "pk", "KeyType": "HASH"})),
     ("not an object", set_in("LimitsTable", "TimeToLiveSpecification", to="expiresAt")),
+    ("not one of", set_in("MediaBucket", "NotificationConfiguration", "QueueConfigurations", 0, "Event", to="s3:Created")),
     ("not a number", set_in("UsersFunction", "Timeout", to="ten")),
     ("not a boolean", set_in("LimitsTable", "DeletionProtectionEnabled", to="yes")),
     ("MaximumConcurrency is 1", parameter("DeliveryConcurrency", MinValue=1)),
@@ -134,5 +135,5 @@ def test_a_spoiled_template_is_noticed(sentence, spoil):
         ({"Type": "CommaDelimitedList", "AllowedPattern": "a{1000}"}, ["a" * 1000], ["a" * 1000] * 4),
     ],
 )
-def test_values_are_as_short_and_as_long_as_a_parameter_takes(spec, least, most):
+def test_values_are_as_short_and_as_long_as_a_parameter_accepts(spec, least, most):
     assert (values.shortest(spec), values.longest(spec)) == (least, most)

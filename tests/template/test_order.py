@@ -1,4 +1,4 @@
-"""template.yaml has the order of its table of contents, and each function's resources are in its sections."""
+"""template.yaml follows its table of contents, and the resources of each function are in its sections."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 from expand import TEMPLATE, source
 
-# The functions of metrics whose dimensions name no function.
+# Metric -> function, for metrics whose dimensions name no function.
 WATCHED_BY_METRIC = {
     "CaptchaMisconfigured": "leads",
     "CaptchaUnavailable": "leads",
@@ -22,7 +22,7 @@ API_ALARMS = "Alarms of the APIs"
 
 
 def sections(text):
-    """Section name -> the logical ids of the resources in it, in the order of the file."""
+    """Section name -> the logical ids of its resources, in the order of the file."""
     found = {}
     in_resources = False
     for line in text.splitlines():
@@ -43,7 +43,7 @@ def contents(text):
 
 
 def belongs(template):
-    """Logical id -> section, for each resource of one function and for each alarm."""
+    """Logical id -> section, for each alarm and each resource of a single function."""
     resources = template["Resources"]
     functions = {
         name: properties["FunctionName"]["Fn::Sub"].removeprefix("${AWS::StackName}-")
@@ -98,7 +98,7 @@ def misplaced(text, template):
         yield f"the sections of queues have a different order than those of the functions: {queues}"
 
 
-def test_what_belongs_to_a_function_is_in_its_sections():
+def test_the_resources_of_a_function_are_in_its_sections():
     assert list(misplaced(TEMPLATE.read_text(), source())) == []
 
 
@@ -118,6 +118,6 @@ def swapped(text, one, other):
         ("the sections of queues", lambda text: swapped(text, "message-sender: queues", "lead-sender: queues")),
     ],
 )
-def test_a_spoiled_order_is_noticed(sentence, spoil):
+def test_a_wrong_order_is_reported(sentence, spoil):
     text = TEMPLATE.read_text()
     assert [violation for violation in misplaced(spoil(text), source()) if sentence in violation]

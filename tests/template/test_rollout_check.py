@@ -1,4 +1,4 @@
-"""The function that tries new versions before they get traffic: its code in template.yaml, run against stubs of AWS."""
+"""Runs the code of the function that tries new versions before they get traffic (in template.yaml) against stubs of AWS."""
 
 import io
 import json
@@ -19,7 +19,7 @@ HOOK = {"DeploymentId": "d-A1B2C3D4E", "LifecycleEventHookExecutionId": "executi
 
 @pytest.fixture
 def aws(monkeypatch):
-    """Stubs that take only what the services' models take, and the code with them."""
+    """Stubs that accept only what the services' models accept, and the code that uses them."""
     monkeypatch.setenv("VERSIONS", f"{FIRST} {SECOND}")
     session = botocore.session.get_session()
     clients = {
@@ -47,7 +47,7 @@ def reported(aws, status):
     aws.codedeploy.add_response("put_lifecycle_event_hook_execution_status", {}, expected)
 
 
-def test_versions_that_answer_get_traffic(aws):
+def test_versions_that_respond_get_traffic(aws):
     answers(aws, FIRST, {"statusCode": 403, "body": "{}"})
     answers(aws, SECOND, None)
     reported(aws, "Succeeded")
@@ -62,7 +62,7 @@ def test_versions_that_answer_get_traffic(aws):
         ({"statusCode": 500, "body": "{}"}, {}),
     ],
 )
-def test_a_version_that_fails_gets_none_and_is_named(aws, payload, more, capsys):
+def test_a_version_that_fails_gets_no_traffic_and_is_named(aws, payload, more, capsys):
     answers(aws, FIRST, payload, **more)
     answers(aws, SECOND, {"batchItemFailures": []})
     reported(aws, "Failed")
@@ -71,8 +71,8 @@ def test_a_version_that_fails_gets_none_and_is_named(aws, payload, more, capsys)
     assert FIRST in json.loads(capsys.readouterr().out)["problem"]
 
 
-def test_a_check_that_fails_is_reported_too(aws):
-    # CodeDeploy would wait for an hour.
+def test_a_check_that_crashes_reports_a_failure(aws):
+    # Without a report, CodeDeploy would wait for an hour.
     aws.__dict__["lambda"].add_client_error("invoke", "AccessDeniedException")
     reported(aws, "Failed")
     with pytest.raises(Exception, match="AccessDenied"):
@@ -80,6 +80,6 @@ def test_a_check_that_fails_is_reported_too(aws):
     aws.codedeploy.assert_no_pending_responses()
 
 
-def test_the_event_is_the_one_that_all_functions_took(aws):
+def test_the_event_is_the_one_that_all_functions_accept(aws):
     # tests/stack invokes each real function with this file.
     assert aws.code.EVENT == json.loads(pathlib.Path(__file__).with_name("rollout-check.json").read_text())

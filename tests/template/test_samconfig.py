@@ -1,4 +1,4 @@
-"""samconfig.toml: what `sam build` and `sam deploy` are told for each stage is what they and the template take."""
+"""samconfig.toml has valid options of `sam build` and `sam deploy` and valid parameters of the template for each stage."""
 
 import subprocess
 import tomllib
@@ -33,7 +33,7 @@ def test_sam_knows_the_options(environment):
 
 
 @pytest.mark.parametrize("environment", STAGES)
-def test_the_template_takes_the_parameters(environment):
+def test_the_template_accepts_the_parameters(environment):
     given = parameters(environment)
     assert given["Stage"] == STAGES[environment]
     for name, value in given.items():
@@ -44,13 +44,13 @@ def test_the_template_takes_the_parameters(environment):
 
 @pytest.mark.parametrize("environment", STAGES)
 def test_build_and_deploy_get_the_same_parameters(environment):
-    # In a command's own section, the functions could be built for another processor than they are deployed for.
+    # In the section of one command, the processor of the build could differ from the processor of the deployment.
     assert "parameter_overrides" not in CONFIG[environment].get("build", {"parameters": {}})["parameters"]
     assert "parameter_overrides" not in CONFIG[environment]["deploy"]["parameters"]
 
 
 @pytest.mark.parametrize("environment", STAGES)
-def test_deploy_has_what_the_template_needs(environment):
+def test_deploy_has_the_options_that_the_template_needs(environment):
     options = CONFIG[environment]["deploy"]["parameters"]
     stack = Stack(source(), Stage=STAGES[environment])
     named = [name for name, role in stack.of_type("AWS::IAM::Role").items() if "RoleName" in role]
@@ -59,6 +59,6 @@ def test_deploy_has_what_the_template_needs(environment):
     assert options["confirm_changeset"] is (environment == "production")
 
 
-def test_answers_are_kept():
+def test_git_does_not_ignore_the_file_with_the_answers():
     ignored = subprocess.run(["git", "check-ignore", "--quiet", "--no-index", "samconfig.toml"], cwd=ROOT)
     assert ignored.returncode != 0

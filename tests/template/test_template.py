@@ -567,6 +567,27 @@ MUTATIONS = [
     ),
     ("all_roles_may_trace_where_that_is_asked_for", grant("UsersRole", "xray:PutTraceSegments", "*")),
     ("all_roles_may_trace_where_that_is_asked_for", tracing("UsersRole", Action=["xray:PutTraceSegments"])),
+    ("what_a_service_checks_is_created_before", without("Resources", "MediaBucket", "DependsOn")),
+    ("every_upload_is_told_and_only_s3_may_tell_it", remove("MediaBucket", "NotificationConfiguration")),
+    (
+        "every_upload_is_told_and_only_s3_may_tell_it",
+        set_in("UploadQueuePolicy", "PolicyDocument", "Statement", 0, "Principal", to="*"),
+    ),
+    (
+        "every_upload_is_told_and_only_s3_may_tell_it",
+        remove("UploadQueuePolicy", "PolicyDocument", "Statement", 0, "Condition"),
+    ),
+    ("data_is_kept_as_the_parameters_say", parameter("MessageRetentionDays", Default=30)),
+    ("data_is_kept_as_the_parameters_say", parameter("EventRetentionDays", MinValue=0)),
+    ("data_is_kept_as_the_parameters_say", parameter("LeadRetentionDays", MaxValue=36500)),
+    (
+        "data_is_kept_as_the_parameters_say",
+        set_in("LeadSenderFunction", "Environment", "Variables", "MESSAGE_RETENTION_DAYS", to=0),
+    ),
+    (
+        "a_key_of_the_operator_encrypts_all_data_or_none",
+        set_in("UploadQueue", "KmsMasterKeyId", to={"Ref": "DataKmsKeyArn"}),
+    ),
     ("what_a_service_checks_is_created_before", tracing("UsersRole", Action=["xray:PutTraceSegments"])),
     ("what_a_service_checks_is_created_before", beside("UsersRole", "HasTracing", "xray:PutTraceSegments")),
     ("what_a_service_checks_is_created_before", beside("MessageSenderRole", None, "sqs:ReceiveMessage")),

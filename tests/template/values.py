@@ -4,12 +4,12 @@ import re
 from re import _constants as kinds
 from re import _parser as parser
 
-# CloudFormation accepts no parameter that is longer.
+# The maximum length of a parameter in CloudFormation.
 LONGEST_PARAMETER = 4096
 
 
 def shortest(spec, seed=0, filled=False):
-    """`filled`: the shortest value that is not empty, which turns on what an empty value turns off."""
+    """The shortest value; with `filled`, the shortest value that is not empty. (An empty value turns some features off.)"""
     if "AllowedValues" in spec:
         return str(min(spec["AllowedValues"], key=_size))
     if spec["Type"] == "Number":
@@ -22,7 +22,7 @@ def shortest(spec, seed=0, filled=False):
 
 
 def longest(spec, seed=0):
-    """Values of different seeds differ where the pattern leaves a choice."""
+    """The longest value. Different seeds give different values where the pattern allows it."""
     if "AllowedValues" in spec:
         return str(max(spec["AllowedValues"], key=_size))
     if spec["Type"] == "Number":
@@ -42,7 +42,7 @@ def _accepted(spec, text):
 
 
 def _text(spec, limit, seed=0):
-    """A text of at most so many characters that the parameter accepts, as long as the pattern allows."""
+    """The longest text that the parameter accepts, with at most `limit` characters."""
     limit = min(limit, int(spec.get("MaxLength", LONGEST_PARAMETER)))
     return _fill(list(parser.parse(spec.get("AllowedPattern", ".*"))), limit, seed)
 
@@ -87,7 +87,7 @@ def _part(item, limit, seed):
 
 
 def _one_of(choices, seed):
-    """A letter or digit where one is possible."""
+    """A character of a set: a letter or a digit, if the set has one."""
     if choices[0][0] is kinds.NEGATE:
         return "x"
     characters = []

@@ -1,6 +1,6 @@
-//! No circle between the modules of a crate. A module is a file here, and imports another one if its code names
-//! something that stands there; what tests alone name does not count. A re-export is no import: the name leads to the
-//! file that has it.
+//! The modules of a crate have no circular imports. Here, a module is a file. It imports another module if its code,
+//! without its tests, names an item of that module. A re-export is no import: the test follows the name to the file that
+//! defines the item.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::MetadataCommand;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// The crates whose rooms (folders, each with the file of its name) need not point one way among themselves: their rows
-/// are written together.
+/// The crates whose rooms may import each other in both directions, because their rows are written together. A room is a
+/// folder with the file of the same name.
 const ROOMS_POINT_BOTH_WAYS: &[&str] = &["store"];
 
 #[test]
@@ -32,7 +32,7 @@ fn no_crate_has_a_circle_between_its_modules() {
     assert!(imports > 1_000, "so few imports were found that the sources cannot have been read: {imports}");
 }
 
-/// A file that no crate declares is never compiled: tests in it never run.
+/// A file that no crate declares is never compiled, and its tests never run.
 #[test]
 fn every_source_file_belongs_to_a_crate() {
     let read: BTreeSet<PathBuf> = crates().iter().flat_map(|(_, root)| Crate::read(root).files).collect();
@@ -84,10 +84,10 @@ fn a_circle_is_found_through_imports_paths_and_re_exports() {
     }
 }
 
-/// Whom each module imports from, by their names.
+/// The modules that each module imports, by name.
 type Edges = BTreeMap<String, BTreeSet<String>>;
 
-/// What stands in circles, or between two of them, and whom it imports from of these.
+/// The modules that are in circles, or between two circles, with their imports among these modules.
 fn circle(mut edges: Edges) -> Edges {
     loop {
         let imported: BTreeSet<String> = edges.values().flatten().cloned().collect();
@@ -109,7 +109,7 @@ fn described(name: &str, what: &str, circle: &Edges) -> String {
     if lines.is_empty() { lines } else { format!("{name}: a circle between {what}\n{lines}") }
 }
 
-/// The crates of the workspace, the tests' and examples' among them, with the file each begins in.
+/// The crates of the workspace, including tests and examples, each with its root file.
 fn crates() -> Vec<(String, PathBuf)> {
     let metadata = MetadataCommand::new().no_deps().exec().expect("cargo metadata");
     let targets = metadata.packages.iter().flat_map(|package| {
@@ -132,27 +132,27 @@ struct Crate {
     files: Vec<PathBuf>,
 }
 
-/// What a file says of others.
+/// A file's relations to other files.
 #[derive(Default)]
 struct Module {
     /// `crate`, or the path below it.
     name: String,
     parent: usize,
     children: BTreeMap<String, usize>,
-    /// The files it declares.
+    /// The files that it declares as modules.
     declared: Vec<Declared>,
-    /// The items that stand in it.
+    /// The items that it defines.
     items: BTreeSet<String>,
     imports: BTreeMap<String, Import>,
     /// The paths of `use a::b::*`.
     globs: Vec<Import>,
-    /// The paths that its code names.
+    /// The paths in its code.
     paths: BTreeSet<Vec<String>>,
 }
 
 struct Declared {
     name: String,
-    /// The path that an attribute gives.
+    /// The value of a `path` attribute.
     path: Option<String>,
     is_for_tests: bool,
 }
@@ -197,7 +197,7 @@ impl Crate {
         id
     }
 
-    /// A crate of a root and files directly below it.
+    /// A crate that consists of a root and files directly below it.
     fn of_files(files: Vec<(&str, Module)>) -> Self {
         let mut modules: Vec<Module> =
             files.into_iter().map(|(name, file)| Module { name: name.to_owned(), ..file }).collect();
@@ -212,7 +212,8 @@ impl Crate {
         (0..self.modules.len()).map(|id| (name(id), imports(id))).collect()
     }
 
-    /// For each module with modules below it, how these, each with all that is below it, import from each other.
+    /// For each module with submodules: the imports between these submodules. Each submodule counts with everything below
+    /// it.
     fn edges_between_rooms(&self) -> Vec<(String, Edges)> {
         let edges = self.edges();
         let of_room = |parent: &Module| {
@@ -239,7 +240,7 @@ impl Crate {
         self.modules.iter().filter(|module| !module.children.is_empty()).map(of_room).collect()
     }
 
-    /// The modules that this one imports from.
+    /// The modules that this one imports.
     fn imports_of(&self, id: usize) -> BTreeSet<usize> {
         let module = &self.modules[id];
         let is_named = |name: &String| module.paths.iter().any(|path| path[0] == *name);
@@ -251,7 +252,7 @@ impl Crate {
         named.chain(globs.filter_map(|glob| self.module_at(id, &glob.path))).collect()
     }
 
-    /// The module in which stands what a path names; none for a module itself, and for what is no part of the crate.
+    /// The module that defines the item of a path. `None` if the path names a module, or an item of another crate.
     fn home_of(&self, from: usize, path: &[String], hops: usize) -> Option<usize> {
         if hops > 16 {
             return None;
@@ -296,7 +297,7 @@ impl Crate {
         };
         match of_globs.filter(|glob| *glob != at).find(known) {
             Some(glob) => self.home_of_item(glob, path, hops + 1),
-            // A macro made it.
+            // A macro defined it.
             None => Some(at),
         }
     }
@@ -316,7 +317,7 @@ impl Crate {
 }
 
 impl Module {
-    /// Reads tokens that stand in so many modules within the file.
+    /// Reads tokens. `inner` is the number of inline modules around them.
     fn scan(&mut self, tokens: TokenStream, inner: usize, has_items: bool) {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
         let (mut at, mut is_public, mut given_path) = (0, false, None);
@@ -388,7 +389,7 @@ impl Module {
         }
     }
 
-    /// Notes the path that begins here; where it ends.
+    /// Records the path that begins at `start`. Returns the position after it.
     fn path(&mut self, trees: &[TokenTree], start: usize, inner: usize) -> usize {
         let mut path = vec![trees[start].to_string()];
         let mut at = start + 1;
@@ -406,7 +407,7 @@ impl Module {
         at
     }
 
-    /// Notes what a `use` says after this beginning.
+    /// Records the imports of a `use`. `before` is the path so far.
     fn import(&mut self, trees: &[TokenTree], before: Vec<String>, is_re_export: bool, inner: usize) {
         let mut path = before;
         let mut at = 0;
@@ -444,7 +445,7 @@ impl Module {
         self.imports.insert(name, Import { path: as_of_the_file(path, inner), is_re_export });
     }
 
-    /// What a module within the file says is said by the file.
+    /// Adds the relations of an inline module to those of the file.
     fn take_in(&mut self, within: Self) {
         self.globs.extend(within.globs);
         self.paths.extend(within.paths);
@@ -452,7 +453,7 @@ impl Module {
     }
 }
 
-/// A path of a module within the file, as the file would write it.
+/// Converts a path in an inline module to the path that the file itself would use.
 fn as_of_the_file(mut path: Vec<String>, inner: usize) -> Vec<String> {
     let above = path.iter().take_while(|step| *step == "super").count().min(inner);
     path.drain(..above);
@@ -473,7 +474,7 @@ fn is_mark(trees: &[TokenTree], at: usize, mark: char) -> bool {
     matches!(trees.get(at), Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
 }
 
-/// Where the item that begins here is over: behind its semicolon or its braces.
+/// The position after the item that begins at `start`: after its semicolon or its braces.
 fn end_of_item(trees: &[TokenTree], start: usize) -> usize {
     let is_end = |tree: &TokenTree| match tree {
         TokenTree::Punct(mark) => mark.as_char() == ';',
