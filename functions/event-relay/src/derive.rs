@@ -33,10 +33,22 @@ pub enum NotDerived {
     },
 }
 
+/// Separates an event that never has a body from one whose body cannot be read at the moment.
+fn not_busy(derived: Result<Derived, NotDerived>) -> Result<Result<Derived, NotDerived>, StoreError> {
+    match derived {
+        Err(NotDerived::Body { event, source }) => match source.downcast::<StoreError>() {
+            Ok(error) if matches!(*error, StoreError::Busy(_)) => Err(*error),
+            Ok(error) => Ok(Err(NotDerived::Body { event, source: error })),
+            Err(source) => Ok(Err(NotDerived::Body { event, source })),
+        },
+        other => Ok(other),
+    }
+}
+
 /// Derives the events of a workspace's changes that `takes` accepts, whether an endpoint subscribes to them or not.
 /// The function only reads. The ids are those that the relay derives. A body shows the change with the attribute
 /// definitions of this moment. One round trip for the definitions if a contact changed, and one for each released
-/// conversation.
+/// conversation. If the store is busy, the call fails as a whole and can be repeated.
 pub async fn derive(
     store: &Store,
     workspace: WorkspaceId,
@@ -61,5 +73,6 @@ pub async fn derive(
             Err(source) => Err(NotDerived::Body { event: change.event, source }),
         }
     });
-    Ok(futures::stream::iter(derived).buffered(AT_ONCE).collect().await)
+    let derived: Vec<_> = futures::stream::iter(derived).buffered(AT_ONCE).collect().await;
+    derived.into_iter().map(not_busy).collect()
 }

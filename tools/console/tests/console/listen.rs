@@ -128,6 +128,15 @@ async fn rename(world: &World, contact: &mut Contact, first_name: &str) -> Strin
     of_change(EventType::ContactUpdated, contact).to_string()
 }
 
+async fn release(world: &World, conversation: &Conversation) {
+    let store = world.db.store();
+    let (status, updated_at) = (ConversationStatus::Released, store.now());
+    let released = Conversation { status, version: 2, updated_at, ..conversation.clone() };
+    let change = ConversationChange { conversation: released, new_contacts: vec![] };
+    let changed = store.change_conversation(conversation, &change, "seed").await.unwrap();
+    assert!(matches!(changed, Changed::Done), "{changed:?}");
+}
+
 fn of_change(event_type: EventType, contact: &Contact) -> EventId {
     let Contact { id, workspace_id, version, updated_at, .. } = contact;
     Event::of_change(event_type, *workspace_id, id.as_uuid(), *version, *updated_at).id
@@ -190,16 +199,7 @@ async fn changes_of_all_kinds_become_events_without_an_endpoint_and_the_filter_s
         world.db.clock().advance(Duration::from_secs(1));
         world.lead(cellphone, |_| ()).await;
         world.db.clock().advance(Duration::from_secs(1));
-        let now = world.db.store().now();
-        let released = Conversation {
-            status: ConversationStatus::Released,
-            version: 2,
-            updated_at: now,
-            ..conversation.clone()
-        };
-        let change = ConversationChange { conversation: released, new_contacts: vec![] };
-        let changed = world.db.store().change_conversation(&conversation, &change, "seed").await.unwrap();
-        assert!(matches!(changed, Changed::Done), "{changed:?}");
+        release(&world, &conversation).await;
     };
     let all = [
         "contact.created",
@@ -302,9 +302,21 @@ async fn a_busy_stack_is_reported_once_and_nothing_is_lost() {
         let id = rename(&world, &mut contact, "Cleo").await;
         assert_eq!(said.json().await["eventId"], id);
         assert_eq!(said.err.text().lines().count(), 2, "{}", said.err.text());
+
+        // The counts for the body of a summary cannot be read.
+        let conversation = world.conversation(|_| ()).await;
+        for event_type in ["contact.created", "conversation.created"] {
+            assert_eq!(said.json().await["eventType"], event_type);
+        }
+        world.db.fail("GetItem", Fault::Throttled, 3);
+        release(&world, &conversation).await;
+        for event_type in ["conversation.updated", "conversation_summary.created"] {
+            assert_eq!(said.json().await["eventType"], event_type);
+        }
+        assert_eq!(said.err.text().lines().count(), 3, "{}", said.err.text());
     })
     .await;
-    assert_eq!(got(&server).await.len(), 2);
+    assert_eq!(got(&server).await.len(), 6);
 }
 
 #[tokio::test]
