@@ -1,4 +1,4 @@
-//! The scripts for pages that send leads. A name is for good: its content never changes, and it stays served
+//! The scripts for pages that send leads. The content of a name never changes, and each name stays served
 //! (`docs/decisions/0049-the-capture-api-serves-its-script.md`).
 
 /// A script by its file name.

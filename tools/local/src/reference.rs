@@ -7,84 +7,18 @@
 mod curl;
 mod document;
 mod markup;
+mod operation;
 mod schema;
 
 use std::fmt::Write;
 
 use saphyr::Yaml;
 
+pub use curl::Deployed;
 pub use document::{OPENAPI, as_json};
 use document::{deref, entries, get, list, root, text};
 use markup::{escape, prose};
-
-/// What the requests on the page use instead of the examples of `openapi.yaml`.
-#[derive(Clone, Debug)]
-pub struct Deployed {
-    /// The URL of the Integrations API.
-    pub api_url: String,
-    /// The URL of the lead capture API.
-    pub capture_url: String,
-    /// Ids of the examples, each with an id of the demo.
-    pub ids: Vec<(&'static str, String)>,
-}
-
-/// An operation: a method of a path, or a webhook.
-struct Operation {
-    method: &'static str,
-    path: &'static str,
-    /// The path item, with the members that all operations of the path share.
-    item: &'static Yaml<'static>,
-    node: &'static Yaml<'static>,
-    is_webhook: bool,
-}
-
-const METHODS: [&str; 5] = ["get", "post", "patch", "options", "put"];
-
-/// All operations, in the order of `openapi.yaml`.
-fn operations() -> Vec<Operation> {
-    let mut operations = vec![];
-    for (part, is_webhook) in [("paths", false), ("webhooks", true)] {
-        for (path, item) in entries(get(root(), part)) {
-            for (method, node) in entries(Some(item)) {
-                if let Some(method) = METHODS.into_iter().find(|known| *known == method) {
-                    operations.push(Operation { method, path, item, node, is_webhook });
-                }
-            }
-        }
-    }
-    operations
-}
-
-impl Operation {
-    fn id(&self) -> &'static str {
-        text(self.node, "operationId")
-    }
-
-    fn summary(&self) -> &'static str {
-        text(self.node, "summary")
-    }
-
-    fn is_of(&self, tag: &str) -> bool {
-        list(get(self.node, "tags")).iter().any(|of| of.as_str() == Some(tag))
-    }
-
-    /// The parameters of the path and of the operation.
-    fn parameters(&self) -> impl Iterator<Item = &'static Yaml<'static>> {
-        let all = list(get(self.item, "parameters")).iter().chain(list(get(self.node, "parameters")));
-        all.map(deref)
-    }
-
-    /// The method in upper case, or `event` for a webhook, and the path.
-    fn title(&self) -> String {
-        let method = if self.is_webhook { "event".to_owned() } else { self.method.to_uppercase() };
-        format!(
-            "<span class=\"method {}\">{method}</span> <code class=\"path\">{}</code>",
-            if self.is_webhook { "event" } else { self.method },
-            // A line may break after each part of a path, as it must on a phone.
-            escape(self.path).replace('/', "/<wbr>")
-        )
-    }
-}
+use operation::{Operation, operations};
 
 /// Renders the page. Without a deployment, its requests go to the hosts of the examples.
 pub fn page(deployed: Option<&Deployed>) -> String {

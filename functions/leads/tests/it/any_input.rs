@@ -156,7 +156,7 @@ fn every_input_is_answered_with_a_status_of_the_specification() {
         let status = answer["statusCode"].as_u64().unwrap();
         let expected: &[u64] = match method {
             "OPTIONS" => &[204],
-            "GET" => &[404], // no script is named so
+            "GET" => &[404], // the event names no script
             _ => &[202, 400, 403, 422, 500],
         };
         prop_assert!(expected.contains(&status), "{}", answer);

@@ -3,7 +3,18 @@
 use saphyr::Yaml;
 
 use super::document::{deref, entries, get, list, pretty, root, text};
-use super::{Deployed, Operation};
+use super::operation::Operation;
+
+/// What the requests on the page use instead of the examples of `openapi.yaml`.
+#[derive(Clone, Debug)]
+pub struct Deployed {
+    /// The URL of the Integrations API.
+    pub api_url: String,
+    /// The URL of the lead capture API.
+    pub capture_url: String,
+    /// Ids of the examples, each with an id of the demo.
+    pub ids: Vec<(&'static str, String)>,
+}
 
 /// One of the two APIs.
 pub(super) struct Api {
