@@ -156,7 +156,7 @@ impl Listener<'_> {
         output: &mut Output<'_>,
     ) -> Result<(), Refusal> {
         for problem in problems {
-            output.complain(&problem)?;
+            output.remark(&problem)?;
         }
         for derived in events {
             let forwarded = self.forwarder.post(&derived, self.console.store.now()).await;
