@@ -45,7 +45,7 @@ pub(crate) struct OneEvent {
 impl List {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         let listed = self.find(console).await?;
-        listed.show(output, EventRow::of, |deliveries| deliveries[0].0.event)
+        listed.show(output, |deliveries| EventRow::of(deliveries), |deliveries| deliveries[0].0.event)
     }
 
     /// The deliveries of each event. The store has no list of events: each recorded event has a delivery, and all
@@ -110,7 +110,7 @@ struct EventRow {
 }
 
 impl EventRow {
-    fn of(deliveries: &Vec<Delivered>) -> Self {
+    fn of(deliveries: &[Delivered]) -> Self {
         let (first, _) = &deliveries[0];
         let view = |(delivery, endpoint): &Delivered| DeliveryView::of(delivery, endpoint.as_ref());
         Self {
