@@ -1,13 +1,14 @@
 //! `console user ...`
 
 use clap::{Args, Subcommand};
-use domain::{Cellphone, Email, Language, PersonName, Unfit, User, UserId, UserRef};
+use domain::settings::user::UserChange;
+use domain::{Cellphone, Email, Language, Patch, PersonName, Timestamp, Unfit, User, UserId, UserRef};
 use serde::Serialize;
 use store::UserCreated;
 
 use crate::arguments::{InWorkspace, user_ref};
 use crate::output::{Output, Shown, or_dash};
-use crate::{Console, Refusal};
+use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -15,14 +16,58 @@ pub(crate) enum Verb {
     Create(Create),
     /// List the users, including disabled ones, oldest first.
     List(InWorkspace),
+    /// Change a user's names, phone number or language. What you do not give stays as it is.
+    Update(Box<Update>),
     /// Disable a user: no new contact or conversation can be assigned to the user.
-    Disable {
-        #[command(flatten)]
-        within: InWorkspace,
-        /// The user, by id or e-mail address.
-        #[arg(long, value_name = "ID|E-MAIL", value_parser = user_ref)]
-        user: UserRef,
-    },
+    Disable(OneUser),
+    /// Enable a disabled user: contacts and conversations can be assigned to the user again.
+    Enable(OneUser),
+}
+
+#[derive(Args)]
+pub(crate) struct OneUser {
+    #[command(flatten)]
+    within: InWorkspace,
+    /// The user, by id or e-mail address.
+    #[arg(long, value_name = "ID|E-MAIL", value_parser = user_ref)]
+    user: UserRef,
+}
+
+#[derive(Args)]
+pub(crate) struct Update {
+    #[command(flatten)]
+    one: OneUser,
+    #[command(flatten)]
+    change: Change,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = true)]
+pub(crate) struct Change {
+    /// Given name.
+    #[arg(long, value_parser = PersonName::parse)]
+    first_name: Option<PersonName>,
+    /// Remove the given name.
+    #[arg(long, conflicts_with = "first_name")]
+    no_first_name: bool,
+    /// Family name.
+    #[arg(long, value_parser = PersonName::parse)]
+    last_name: Option<PersonName>,
+    /// Remove the family name.
+    #[arg(long, conflicts_with = "last_name")]
+    no_last_name: bool,
+    /// Phone number in E.164 format.
+    #[arg(long, value_parser = Cellphone::parse)]
+    cellphone: Option<Cellphone>,
+    /// Remove the phone number.
+    #[arg(long, conflicts_with = "cellphone")]
+    no_cellphone: bool,
+    /// Language.
+    #[arg(long, alias = "language-code", value_parser = clap::builder::PossibleValuesParser::new(Language::NAMES))]
+    language: Option<String>,
+    /// Remove the language.
+    #[arg(long, conflicts_with = "language")]
+    no_language: bool,
 }
 
 #[derive(Args)]
@@ -55,11 +100,12 @@ impl Verb {
                 let users = console.store.users(workspace.id).await?;
                 output.list_as::<UserView, _>(&users)
             }
-            Self::Disable { within, user } => {
-                let workspace = console.workspace(within.workspace).await?;
-                let user = console.user(workspace.id, user).await?;
-                output.one(&UserView::from(&disable(console, user).await?))
+            Self::Update(update) => {
+                let wanted = update.change.read()?;
+                update.one.change(console, |user, now| user.changed(&wanted, now), output).await
             }
+            Self::Disable(one) => one.change(console, User::disabled, output).await,
+            Self::Enable(one) => one.change(console, User::enabled, output).await,
         }
     }
 }
@@ -81,12 +127,45 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     }
 }
 
-/// Disables a user. A disabled user stays unchanged.
-async fn disable(console: &Console, user: User) -> Result<User, Refusal> {
-    match user.disabled(console.store.now()) {
-        None => Ok(user),
-        Some(next) if console.store.replace_user(&next).await? => Ok(next),
-        Some(_) => Err(Refusal::Contended),
+impl OneUser {
+    /// A change without effect succeeds, so you can repeat the command.
+    async fn change(
+        self,
+        console: &Console,
+        change: impl Fn(&User, Timestamp) -> Option<User>,
+        output: &mut Output<'_>,
+    ) -> Result<(), Refusal> {
+        let workspace = console.workspace(self.within.workspace).await?;
+        for _ in 0..TRIES {
+            let user = console.user(workspace.id, self.user.clone()).await?;
+            let Some(next) = change(&user, console.store.now()) else {
+                return output.one(&UserView::from(&user));
+            };
+            if console.store.replace_user(&next).await? {
+                return output.one(&UserView::from(&next));
+            }
+        }
+        Err(Refusal::Contended)
+    }
+}
+
+impl Change {
+    fn read(self) -> Result<UserChange, Refusal> {
+        let language = optional(&self.language, "The language is invalid", Language::parse)?;
+        Ok(UserChange {
+            first_name: patch(self.first_name, self.no_first_name),
+            last_name: patch(self.last_name, self.no_last_name),
+            cellphone: patch(self.cellphone, self.no_cellphone),
+            language: patch(language, self.no_language),
+        })
+    }
+}
+
+fn patch<T>(value: Option<T>, is_removed: bool) -> Patch<T> {
+    match value {
+        Some(value) => Patch::Set(value),
+        None if is_removed => Patch::Clear,
+        None => Patch::Keep,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Internal users: the human agents of a workspace.
 
 use crate::ids::{UserId, WorkspaceId};
+use crate::patch::Patch;
 use crate::text::{Cellphone, Email, Language, PersonName, Unfit};
 use crate::time::Timestamp;
 
@@ -51,13 +52,42 @@ impl User {
 
     /// The disabled user. `None` if the user is disabled already.
     pub fn disabled(&self, now: Timestamp) -> Option<Self> {
-        (self.status == UserStatus::Active).then(|| Self {
-            status: UserStatus::Disabled,
-            updated_at: now,
-            version: self.version + 1,
-            ..self.clone()
-        })
+        self.changed_to(Self { status: UserStatus::Disabled, ..self.clone() }, now)
     }
+
+    /// The active user. `None` if the user is active already.
+    pub fn enabled(&self, now: Timestamp) -> Option<Self> {
+        self.changed_to(Self { status: UserStatus::Active, ..self.clone() }, now)
+    }
+
+    /// The user with this change. `None` if the change has no effect.
+    pub fn changed(&self, change: &UserChange, now: Timestamp) -> Option<Self> {
+        let next = Self {
+            first_name: change.first_name.applied_to(&self.first_name),
+            last_name: change.last_name.applied_to(&self.last_name),
+            cellphone: change.cellphone.applied_to(&self.cellphone),
+            language: change.language.applied_to(&self.language),
+            ..self.clone()
+        };
+        self.changed_to(next, now)
+    }
+
+    fn changed_to(&self, next: Self, now: Timestamp) -> Option<Self> {
+        (next != *self).then(|| Self { updated_at: now, version: self.version + 1, ..next })
+    }
+}
+
+/// A change to a user. The e-mail address never changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserChange {
+    /// Given name.
+    pub first_name: Patch<PersonName>,
+    /// Family name.
+    pub last_name: Patch<PersonName>,
+    /// Phone number.
+    pub cellphone: Patch<Cellphone>,
+    /// The preferred language.
+    pub language: Patch<Language>,
 }
 
 /// The state of an internal user. The names are in lower case, as in the specification.
@@ -120,5 +150,46 @@ impl UserRef {
             Self::Id(id) => user.id == *id,
             Self::Email(email) => user.email.same_as(email),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn ada() -> User {
+        let id = Uuid::nil();
+        let email = Email::parse("ada@example.com").unwrap();
+        User::new(UserId::from_uuid(id), WorkspaceId::from_uuid(id), email, Timestamp::from_millis(0))
+    }
+
+    #[test]
+    fn a_user_is_disabled_and_enabled_and_a_repeated_command_changes_nothing() {
+        let later = Timestamp::from_millis(9);
+        let disabled = ada().disabled(later).unwrap();
+        assert_eq!(disabled, User { status: UserStatus::Disabled, updated_at: later, version: 2, ..ada() });
+        assert_eq!(disabled.disabled(later), None);
+        assert_eq!(disabled.enabled(later), Some(User { updated_at: later, version: 3, ..ada() }));
+        assert_eq!(ada().enabled(later), None);
+    }
+
+    #[test]
+    fn a_change_sets_and_removes_fields_and_leaves_the_others() {
+        let later = Timestamp::from_millis(9);
+        let name = |text| PersonName::parse(text).unwrap();
+        let before = User { last_name: Some(name("Okafor")), language: Some(Language::Es), ..ada() };
+        let change = UserChange {
+            first_name: Patch::Set(name("Ada")),
+            language: Patch::Clear,
+            ..UserChange::default()
+        };
+        let after = before.changed(&change, later).unwrap();
+        let expected =
+            User { first_name: Some(name("Ada")), language: None, updated_at: later, version: 2, ..before };
+        assert_eq!(after, expected);
+        assert_eq!(after.changed(&change, later), None);
+        assert_eq!(after.changed(&UserChange::default(), later), None);
     }
 }

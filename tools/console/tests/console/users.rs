@@ -87,3 +87,66 @@ async fn invalid_values_and_unknown_users_are_refused() {
     let disable = ["user", "disable", "--workspace", &workspace, "--user", "nobody@example.com"];
     assert_snapshot!(desk.refused(&disable).await, @"The workspace has no user nobody@example.com.");
 }
+
+#[tokio::test]
+async fn a_user_is_enabled_again_and_changed_and_a_repeated_command_changes_nothing() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let within = ["--workspace", workspace.as_str()];
+    let create =
+        ["user", "create", "--email", "ada@example.com", "--last-name", "Okafor", "--language", "EN"];
+    let made = desk.json(&[&create[..], &within].concat()).await;
+    let user = ["--user", "ADA@example.com"];
+    let run = async |verb: &str, more: &[&str]| {
+        desk.json(&[&["user", verb], &user[..], &within, more].concat()).await
+    };
+    desk.db.clock().advance(std::time::Duration::from_secs(1));
+    assert_eq!(run("disable", &[]).await["status"], "disabled");
+    let enabled = run("enable", &[]).await;
+    assert_eq!(enabled["status"], "active");
+    assert_eq!(run("enable", &[]).await, enabled);
+
+    let change = ["--first-name", "Ada", "--cellphone", "+14155550123", "--no-language"];
+    desk.db.clock().advance(std::time::Duration::from_secs(1));
+    let changed = run("update", &change).await;
+    let mut expected = made.clone();
+    expected["firstName"] = "Ada".into();
+    expected["cellphone"] = "+14155550123".into();
+    expected["languageCode"] = serde_json::Value::Null;
+    expected["updatedAt"] = "2026-01-02T03:04:07.678Z".into();
+    assert_eq!(changed, expected);
+    desk.db.clock().advance(std::time::Duration::from_secs(1));
+    assert_eq!(run("update", &change).await, changed);
+    assert_eq!(
+        run("update", &["--no-last-name", "--language", "ES"]).await["lastName"],
+        serde_json::Value::Null
+    );
+
+    // The rows by id and by address agree.
+    let id = WorkspaceId::parse(&workspace).unwrap();
+    let by_email = UserRef::Email(Email::parse("ada@example.com").unwrap());
+    let by_email = desk.db.store().user_by_ref(id, &by_email).await.unwrap().unwrap();
+    assert_eq!(by_email.version, 5);
+    assert_eq!(desk.db.store().user(id, by_email.id).await.unwrap(), Some(by_email));
+}
+
+#[tokio::test]
+async fn an_update_of_a_user_needs_a_valid_change() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let within = ["--workspace", workspace.as_str()];
+    desk.json(&[&["user", "create", "--email", "ada@example.com"], &within[..]].concat()).await;
+    let update = ["user", "update", "--user", "ada@example.com"];
+    for wrong in [
+        &[][..],
+        &["--first-name", " "],
+        &["--cellphone", "12"],
+        &["--language", "FR"],
+        &["--first-name", "Ada", "--no-first-name"],
+        &["--email", "eve@example.com"],
+    ] {
+        let ran = desk.run(&[&update, &within[..], wrong].concat()).await;
+        assert_eq!(ran.status, 2, "{wrong:?}: {ran:?}");
+    }
+    let nobody = ["user", "enable", "--user", "nobody@example.com"];
+    let refused = desk.refused(&[&nobody, &within[..]].concat()).await;
+    assert_eq!(refused, "The workspace has no user nobody@example.com.");
+}
