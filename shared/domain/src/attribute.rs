@@ -1,7 +1,7 @@
 //! Custom attribute definitions, and the content that they allow in a contact.
 
 use crate::ids::{AttributeId, ClosedValueId, Ids, WorkspaceId};
-use crate::text::{Unfit, within};
+use crate::text::{Unfit, same_name, within};
 use crate::time::Timestamp;
 
 /// The definition of a custom attribute.
@@ -84,6 +84,46 @@ impl AttributeDefinition {
         })
     }
 
+    /// The definition as it was before it was archived. `None` if it is not archived.
+    pub fn unarchived(&self, now: Timestamp) -> Option<Self> {
+        self.is_archived(now).then(|| Self { deleted_at: None, version: self.version + 1, ..self.clone() })
+    }
+
+    /// The definition with this key name. `None` if it has the key name already.
+    pub fn renamed(&self, key_name: &str) -> Result<Option<Self>, DefinitionUnfit> {
+        check_key_name(key_name)?;
+        let renamed = || Self { key_name: key_name.to_owned(), version: self.version + 1, ..self.clone() };
+        Ok((self.key_name != key_name).then(renamed))
+    }
+
+    /// The CLOSED definition with one more value. `None` if it has exactly this value already.
+    pub fn with_value(&self, value: &str, ids: &dyn Ids) -> Result<Option<Self>, DefinitionUnfit> {
+        if self.closed_values.iter().any(|known| known.value == value) {
+            return Ok(None);
+        }
+        check_number(self.category, self.closed_values.len() + 1)?;
+        check_value(self.attribute_type, value, self.closed_values.iter().map(|known| known.value.as_str()))?;
+        let added = ClosedValue { id: ClosedValueId::generate(ids), value: value.to_owned() };
+        let closed_values = [self.closed_values.clone(), vec![added]].concat();
+        Ok(Some(Self { closed_values, version: self.version + 1, ..self.clone() }))
+    }
+
+    /// The CLOSED definition with another text for one of its values, which keeps its id. `None` if the value
+    /// has this text already, or if there is no such value.
+    pub fn with_renamed_value(&self, id: ClosedValueId, text: &str) -> Result<Option<Self>, DefinitionUnfit> {
+        let mut next = Self { version: self.version + 1, ..self.clone() };
+        let Some(renamed) = next.closed_values.iter_mut().find(|value| value.id == id) else {
+            return Ok(None);
+        };
+        if renamed.value == text {
+            return Ok(None);
+        }
+        let others = self.closed_values.iter().filter(|value| value.id != id);
+        check_value(self.attribute_type, text, others.map(|value| value.value.as_str()))?;
+        renamed.value = text.to_owned();
+        Ok(Some(next))
+    }
+
     /// Whether the definition is archived: `deletedAt` is not in the future.
     pub fn is_archived(&self, now: Timestamp) -> bool {
         self.deleted_at.is_some_and(|at| at <= now)
@@ -112,33 +152,55 @@ pub struct NewAttribute<'a> {
 
 impl NewAttribute<'_> {
     fn check(&self) -> Result<(), DefinitionUnfit> {
-        let blank = self.key_name.trim().is_empty() || self.key_name.chars().any(char::is_control);
-        within(self.key_name, 1, AttributeDefinition::MAX_KEY_NAME).map_err(DefinitionUnfit::KeyName)?;
-        if blank {
-            let reason = "a key name cannot be blank or contain control characters";
-            return Err(DefinitionUnfit::KeyName(Unfit::Value { reason }));
-        }
-        match (self.category, self.values.len()) {
-            (AttributeCategory::Open, 0) => Ok(()),
-            (AttributeCategory::Open, _) => Err(DefinitionUnfit::OpenWithValues),
-            (AttributeCategory::Closed, 1..=AttributeDefinition::MAX_VALUES) => self.check_values(),
-            (AttributeCategory::Closed, _) => Err(DefinitionUnfit::NumberOfValues),
-        }
+        check_key_name(self.key_name)?;
+        check_values(self.category, self.attribute_type, self.values)
     }
+}
 
-    fn check_values(&self) -> Result<(), DefinitionUnfit> {
-        for (at, value) in self.values.iter().enumerate() {
-            let unfit = |reason| DefinitionUnfit::Value { value: value.clone(), reason };
-            within(value, 1, AttributeDefinition::MAX_VALUE).map_err(unfit)?;
-            if !self.attribute_type.takes(value) {
-                return Err(unfit(Unfit::Value { reason: "does not fit the attribute's type" }));
-            }
-            if self.values[..at].contains(value) {
-                return Err(unfit(Unfit::Value { reason: "is repeated" }));
-            }
-        }
-        Ok(())
+fn check_key_name(key_name: &str) -> Result<(), DefinitionUnfit> {
+    within(key_name, 1, AttributeDefinition::MAX_KEY_NAME).map_err(DefinitionUnfit::KeyName)?;
+    if key_name.trim().is_empty() || key_name.chars().any(char::is_control) {
+        let reason = "a key name cannot be blank or contain control characters";
+        return Err(DefinitionUnfit::KeyName(Unfit::Value { reason }));
     }
+    Ok(())
+}
+
+fn check_values(
+    category: AttributeCategory,
+    attribute_type: AttributeType,
+    values: &[String],
+) -> Result<(), DefinitionUnfit> {
+    check_number(category, values.len())?;
+    for (at, value) in values.iter().enumerate() {
+        check_value(attribute_type, value, values[..at].iter().map(String::as_str))?;
+    }
+    Ok(())
+}
+
+fn check_number(category: AttributeCategory, values: usize) -> Result<(), DefinitionUnfit> {
+    match (category, values) {
+        (AttributeCategory::Open, 0) => Ok(()),
+        (AttributeCategory::Open, _) => Err(DefinitionUnfit::OpenWithValues),
+        (AttributeCategory::Closed, 1..=AttributeDefinition::MAX_VALUES) => Ok(()),
+        (AttributeCategory::Closed, _) => Err(DefinitionUnfit::NumberOfValues),
+    }
+}
+
+fn check_value<'a>(
+    attribute_type: AttributeType,
+    value: &str,
+    mut others: impl Iterator<Item = &'a str>,
+) -> Result<(), DefinitionUnfit> {
+    let unfit = |reason| DefinitionUnfit::Value { value: value.to_owned(), reason };
+    within(value, 1, AttributeDefinition::MAX_VALUE).map_err(unfit)?;
+    if !attribute_type.takes(value) {
+        return Err(unfit(Unfit::Value { reason: "does not fit the attribute's type" }));
+    }
+    if others.any(|other| same_name(other, value)) {
+        return Err(unfit(Unfit::Value { reason: "is repeated" }));
+    }
+    Ok(())
 }
 
 /// Why a definition is invalid.
@@ -310,13 +372,19 @@ impl Definitions {
         self.active(now).find(|definition| definition.id == id)
     }
 
-    /// Checks whether the workspace can add this definition: the key name must be free, and the number of
-    /// active definitions below the limit.
+    /// Checks whether the workspace can have this definition, which is new or changed: if it becomes active or
+    /// gets another key name, the key name must be free, and the number of active definitions within the limit.
+    /// Archived definitions may have any key name.
     pub fn admit(&self, new: &AttributeDefinition, now: Timestamp) -> Result<(), DefinitionRefused> {
-        if let Some(same) = self.active(now).find(|definition| definition.key_name == new.key_name) {
+        let has_it = |before: &AttributeDefinition| before.key_name == new.key_name;
+        if new.is_archived(now) || self.find_active(new.id, now).is_some_and(has_it) {
+            return Ok(());
+        }
+        let others = || self.active(now).filter(|other| other.id != new.id);
+        if let Some(same) = others().find(|other| same_name(&other.key_name, &new.key_name)) {
             return Err(DefinitionRefused::KeyNameTaken { by: same.id });
         }
-        if self.active(now).count() >= AttributeDefinition::MAX_ACTIVE {
+        if others().count() >= AttributeDefinition::MAX_ACTIVE {
             return Err(DefinitionRefused::TooMany);
         }
         Ok(())
@@ -364,6 +432,7 @@ mod tests {
         }
         for (values, attribute_type) in [
             (["a", "a"], AttributeType::Text),
+            (["a", " A"], AttributeType::Text),
             (["1", "x"], AttributeType::Number),
             (["a", ""], AttributeType::Text),
         ] {
@@ -386,15 +455,94 @@ mod tests {
     #[test]
     fn a_workspace_admits_100_active_attributes_with_different_key_names() {
         let open = NewAttribute { category: AttributeCategory::Open, ..closed(&[], AttributeType::Text) };
-        let named = |n: usize| make(&NewAttribute { key_name: &format!("key{n}"), ..open }).unwrap();
+        let named = |n: usize| AttributeDefinition {
+            id: AttributeId::from_uuid(Uuid::from_u128(n as u128)),
+            ..make(&NewAttribute { key_name: &format!("key{n}"), ..open }).unwrap()
+        };
         let mut all: Vec<AttributeDefinition> = (0..100).map(named).collect();
         let full = Definitions::new(all.clone());
         assert_eq!(full.admit(&named(100), NOW), Err(DefinitionRefused::TooMany));
         all[0] = all[0].archived(NOW).unwrap();
         let with_room = Definitions::new(all);
         assert_eq!(with_room.admit(&named(0), NOW), Ok(()));
-        let by = AttributeId::from_uuid(Uuid::nil());
-        assert_eq!(with_room.admit(&named(1), NOW), Err(DefinitionRefused::KeyNameTaken { by }));
+        let by = named(1).id;
+        for same in ["key1", "KEY1", " Key1 "] {
+            let same = AttributeDefinition { key_name: same.to_owned(), ..named(100) };
+            assert_eq!(with_room.admit(&same, NOW), Err(DefinitionRefused::KeyNameTaken { by }));
+            // An archived attribute may have any key name, and an attribute its own.
+            assert_eq!(with_room.admit(&same.archived(NOW).unwrap(), NOW), Ok(()));
+            assert_eq!(with_room.admit(&AttributeDefinition { id: by, ..same }, NOW), Ok(()));
+        }
+        // Two active key names of an earlier release that differ only in case hinder no other change.
+        let twin = AttributeDefinition { key_name: "KEY1".to_owned(), ..named(101) };
+        let twins = Definitions::new(vec![named(1), twin.clone()]);
+        assert_eq!(twins.admit(&AttributeDefinition { is_required: true, ..twin }, NOW), Ok(()));
+        let again = full.iter().next().unwrap();
+        assert_eq!(full.admit(&again.renamed("another").unwrap().unwrap(), NOW), Ok(()));
+    }
+
+    #[test]
+    fn an_archived_attribute_comes_back_as_it_was() {
+        let made = make(&closed(&["a".to_owned()], AttributeType::Text)).unwrap();
+        let archived = made.archived(NOW).unwrap();
+        assert_eq!(archived.unarchived(NOW), Some(AttributeDefinition { version: 3, ..made.clone() }));
+        assert_eq!(made.unarchived(NOW), None);
+    }
+
+    #[test]
+    fn a_renamed_attribute_keeps_its_id_and_its_values() {
+        let made = make(&closed(&["a".to_owned()], AttributeType::Text)).unwrap();
+        let renamed = made.renamed("tier").unwrap().unwrap();
+        assert_eq!(renamed, AttributeDefinition { key_name: "tier".to_owned(), version: 2, ..made });
+        assert_eq!(renamed.renamed("tier"), Ok(None));
+        assert!(matches!(renamed.renamed(" "), Err(DefinitionUnfit::KeyName(_))));
+    }
+
+    #[test]
+    fn a_value_is_added_and_renamed_by_the_rules_of_a_new_attribute() {
+        struct Counted(std::sync::atomic::AtomicU64);
+        impl Ids for Counted {
+            fn next(&self) -> Uuid {
+                Uuid::from_u128(self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst).into())
+            }
+        }
+        let ids = Counted(0.into());
+        let values = ["1".to_owned(), "2".to_owned()];
+        let wanted = closed(&values, AttributeType::Number);
+        let made = AttributeDefinition::new(WorkspaceId::from_uuid(Uuid::nil()), &wanted, &ids, NOW).unwrap();
+        let texts = |of: &AttributeDefinition| {
+            of.closed_values.iter().map(|value| value.value.clone()).collect::<Vec<_>>()
+        };
+        let three = made.with_value("3", &ids).unwrap().unwrap();
+        assert_eq!((texts(&three), three.version), (vec!["1".into(), "2".into(), "3".into()], 2));
+        assert_eq!(three.closed_values[..2], made.closed_values);
+        assert_eq!(three.with_value("3", &ids), Ok(None));
+
+        let second = three.closed_values[1].id;
+        let renamed = three.with_renamed_value(second, "20").unwrap().unwrap();
+        assert_eq!((texts(&renamed), renamed.version), (vec!["1".into(), "20".into(), "3".into()], 3));
+        assert_eq!(renamed.closed_values[1].id, second);
+        assert_eq!(renamed.with_renamed_value(second, "20"), Ok(None));
+
+        let repeated = |value: &str| DefinitionUnfit::Value {
+            value: value.to_owned(),
+            reason: Unfit::Value { reason: "is repeated" },
+        };
+        let unfit = |value: &str| matches!(three.with_value(value, &ids), Err(DefinitionUnfit::Value { .. }));
+        assert!(unfit("x") && unfit(""));
+        assert_eq!(three.with_renamed_value(second, "3"), Err(repeated("3")));
+        // Two values of an earlier release that differ only in case hinder neither.
+        let mut earlier = three.clone();
+        earlier.closed_values[2].value = "2 ".to_owned();
+        assert!(earlier.with_value("4", &ids).unwrap().is_some());
+        assert!(earlier.with_renamed_value(three.closed_values[0].id, "4").unwrap().is_some());
+        let gold = make(&closed(&["gold".to_owned()], AttributeType::Text)).unwrap();
+        assert_eq!(gold.with_value(" Gold", &ids), Err(repeated(" Gold")));
+        let numbers: Vec<String> = (0..50).map(|n| n.to_string()).collect();
+        let full = make(&closed(&numbers, AttributeType::Number)).unwrap();
+        assert_eq!(full.with_value("50", &ids), Err(DefinitionUnfit::NumberOfValues));
+        let open = NewAttribute { category: AttributeCategory::Open, ..closed(&[], AttributeType::Text) };
+        assert_eq!(make(&open).unwrap().with_value("a", &ids), Err(DefinitionUnfit::OpenWithValues));
     }
 
     #[test]

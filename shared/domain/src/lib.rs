@@ -25,6 +25,7 @@ pub mod sending;
 pub mod settings;
 pub mod text;
 pub mod time;
+pub mod usage;
 pub mod webhook;
 mod words;
 

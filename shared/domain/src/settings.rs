@@ -2,6 +2,7 @@
 //! templates, onboarding.
 
 pub mod line;
+pub mod names;
 pub mod onboarding;
 pub mod template;
 pub mod user;

@@ -199,9 +199,24 @@ pub fn operator_name(text: &str) -> Result<String, Unfit> {
     Ok(text.to_owned())
 }
 
+/// Whether two names are the same for a person who reads them: case and surrounding white space do not count.
+pub fn same_name(one: &str, other: &str) -> bool {
+    one.trim().to_lowercase() == other.trim().to_lowercase()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_compared_without_case_and_surrounding_white_space() {
+        for same in ["Élan Sur", "élan sur", " ÉLAN SUR\u{a0}", "\tÉlan Sur "] {
+            assert!(same_name("Élan Sur", same), "{same:?}");
+        }
+        for other in ["Elan Sur", "Élan  Sur", "ÉlanSur", ""] {
+            assert!(!same_name("Élan Sur", other), "{other:?}");
+        }
+    }
 
     #[test]
     fn e_mail_addresses_of_the_usual_forms_parse_and_others_do_not() {

@@ -4,7 +4,8 @@
 //! - `api-keys` by the key's SHA-256: this look-up finds the workspace;
 //! - `limits` by workspace and key id, kept for a day;
 //! - the `due` index by shard, which the sweeper reads for all workspaces;
-//! - rows of the platform (the cursor key, its templates), under the nil UUID ([`PLATFORM`]).
+//! - rows of the platform (the cursor key, its templates, the claims of lines), under the nil UUID
+//!   ([`PLATFORM`]).
 
 use domain::contact::search::PHONE_PREFIX;
 use domain::{
@@ -167,6 +168,11 @@ pub(crate) fn brand(workspace: WorkspaceId, brand: &BrandId) -> (String, String)
     (lines(workspace), format!("B#{}", brand.as_str()))
 }
 
+/// The claim of a line: the workspace of the deployment that has the line.
+pub(crate) fn line_claim(channel: &ChannelId) -> (String, &'static str) {
+    (format!("{PLATFORM}#LC#{}", channel.as_str()), "C")
+}
+
 /// The token of a line (table `secrets`).
 pub(crate) fn line_secret(workspace: WorkspaceId, channel: &ChannelId) -> (String, &'static str) {
     (format!("{workspace}#L#{}", channel.as_str()), "S")
@@ -184,6 +190,11 @@ pub(crate) fn templates(scope: TemplateScope) -> String {
 /// A template, in the partition of [`templates`].
 pub(crate) fn template(scope: TemplateScope, template: TemplateId) -> (String, String) {
     (templates(scope), template.to_string())
+}
+
+/// The version of the platform's templates: it counts the changes that depend on the other templates.
+pub(crate) fn platform_templates() -> (String, &'static str) {
+    (format!("{PLATFORM}#MV"), "V")
 }
 
 /// The number of turns taken in a team, which decides whose turn is next.

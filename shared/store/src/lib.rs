@@ -46,6 +46,8 @@ pub use leads::{CountedLead, LeadAccepted, LeadDuplicates, UsedToken};
 pub use media::MediaCreated;
 pub use memory::Memory;
 pub use messages::{MessageStored, NewMessage};
+pub use settings::lines::LineWritten;
+pub use settings::templates::TemplateOwner;
 pub use settings::users::UserCreated;
 pub use store::Store;
 pub use stream::Image;

@@ -10,7 +10,7 @@ use domain::lead::{LandingUri, LeadName, NotSent, Utm, VisitorSeen};
 use domain::sending::PartError;
 use domain::{
     BrandId, Capture, CaptureKey, Cellphone, LaneId, Lead, LeadId, LeadRequest, LeadState, Secret,
-    TemplateId, Timestamp, WebOrigin,
+    TemplateId, Timestamp, WebOrigin, Workspace,
 };
 use harness::{Fault, TestClock, TestDb, trips};
 use serde_json::Value;
@@ -369,8 +369,11 @@ async fn lead_capture_settings_are_replaced_only_by_their_next_version() {
     let store = db.store();
     let bare = Capture::new(WORKSPACE, CaptureKey::from_entropy([7; 6]), store.now());
     assert_eq!(store.capture(WORKSPACE).await.unwrap(), None);
-    assert!(store.create_capture(&bare).await.unwrap());
-    assert!(!store.create_capture(&bare).await.unwrap());
+    let seen = Workspace::new(WORKSPACE, "Aster", store.now()).unwrap();
+    assert!(store.create_workspace(&seen).await.unwrap());
+    assert!(store.create_capture(&seen, &bare).await.unwrap());
+    let seen = store.workspace(WORKSPACE).await.unwrap().unwrap();
+    assert!(!store.create_capture(&seen, &bare).await.unwrap(), "there are settings already");
     assert_eq!(store.capture(WORKSPACE).await.unwrap(), Some(bare.clone()));
     let whole = Capture {
         enabled: true,
@@ -386,7 +389,9 @@ async fn lead_capture_settings_are_replaced_only_by_their_next_version() {
         version: 2,
         ..bare.clone()
     };
-    assert!(store.replace_capture(&whole).await.unwrap());
+    let stale = Workspace { version: seen.version - 1, ..seen.clone() };
+    assert!(!store.change_capture(&stale, &whole).await.unwrap(), "the workspace has changed");
+    assert!(store.change_capture(&seen, &whole).await.unwrap());
     assert!(!store.replace_capture(&whole).await.unwrap(), "from a version that is no longer there");
     assert_eq!(self::store(&db).capture(WORKSPACE).await.unwrap(), Some(whole));
     assert_eq!(store.capture(OTHER).await.unwrap(), None);

@@ -14,7 +14,7 @@ use domain::{
     TemplateScope, TrustedReceivers, User, UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
 };
 use harness::{Fault, TestClock, TestDb, trips};
-use store::{Store, StoreError, Table, Tables, UserCreated};
+use store::{LineWritten, Store, StoreError, Table, Tables, TemplateOwner, UserCreated};
 
 async fn with_workspace() -> (TestDb, Workspace) {
     let db = TestDb::start().await;
@@ -90,8 +90,8 @@ async fn a_stale_version_does_not_replace_a_newer_one() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let team = Team::new(TeamId::generate(store.ids()), workspace.id, "Sales", TestClock::START).unwrap();
-    assert!(store.create_team(&team).await.unwrap());
-    assert!(!store.create_team(&team).await.unwrap());
+    assert!(store.create_team(&workspace, &team).await.unwrap());
+    assert!(!store.create_team(&now(&db, &workspace).await, &team).await.unwrap());
     let member = |_| UserId::generate(store.ids());
     let all: Vec<UserId> = (0..Team::MAX_MEMBERS).map(member).collect();
     let full = team.with(&all).unwrap().unwrap();
@@ -106,8 +106,7 @@ async fn a_change_whose_answer_was_lost_is_recognised_in_its_row() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
     let team = Team::new(TeamId::generate(store.ids()), workspace.id, "Sales", TestClock::START).unwrap();
-    db.fail("PutItem", Fault::AnswerLost, 1);
-    assert!(store.create_team(&team).await.unwrap());
+    assert!(store.create_team(&workspace, &team).await.unwrap());
     let next = team.with(&[UserId::generate(store.ids())]).unwrap().unwrap();
     db.fail("PutItem", Fault::AnswerLost, 1);
     assert!(store.replace_team(&next).await.unwrap());
@@ -169,7 +168,11 @@ async fn a_hundred_definitions_are_one_read_and_a_concurrent_addition_is_refused
     let definitions = store.definitions(workspace.id).await.unwrap();
     assert_eq!((definitions.iter().count(), trips(&db.calls())), (100, 1));
     let first = definitions.iter().next().unwrap();
-    assert!(store.replace_definition(&first.archived(TestClock::START).unwrap()).await.unwrap());
+    let archived = first.archived(TestClock::START).unwrap();
+    let stale = Workspace { version: seen.version - 1, ..seen.clone() };
+    assert!(!store.change_definition(&stale, &archived).await.unwrap());
+    assert!(store.change_definition(&seen, &archived).await.unwrap());
+    assert!(!store.change_definition(&now(&db, &workspace).await, &archived).await.unwrap());
     let archived = store.definitions(workspace.id).await.unwrap();
     assert_eq!(archived.active(TestClock::START).count(), 99);
     assert!(archived.version() > definitions.version());
@@ -285,11 +288,12 @@ async fn lines_and_brands_are_one_query_and_a_line_is_stored_with_its_token_and_
     let (first, token) = (line(&workspace, "1055500001", &alpha), Secret::new("token-1"));
     let alphas_next = Lines { brands: vec![alpha], ..Lines::default() }.admit_line(&first).unwrap().unwrap();
     let next = now(&db, &workspace).await.with_line(&first.channel, false);
-    assert!(store.create_line(&next, &first, Some(&alphas_next), &token).await.unwrap());
+    let written = store.create_line(&next, &first, Some(&alphas_next), &token).await.unwrap();
+    assert_eq!(written, LineWritten::Done);
     assert_eq!(now(&db, &workspace).await, next);
     let (second, next) =
         (line(&workspace, "0055500002", &alphas_next), next.with_line(&first.channel, false));
-    assert!(store.create_line(&next, &second, None, &token).await.unwrap());
+    assert_eq!(store.create_line(&next, &second, None, &token).await.unwrap(), LineWritten::Done);
 
     db.forget_calls();
     let found = store.lines(workspace.id).await.unwrap();
@@ -316,21 +320,23 @@ async fn a_concurrent_brand_or_line_is_refused_and_writes_nothing() {
     let one = line(&workspace, "1", &alpha);
     let token = Secret::new("token-1");
     let stale = workspace.with_line(&one.channel, false);
-    assert!(!store.create_line(&stale, &one, None, &token).await.unwrap());
+    assert_eq!(store.create_line(&stale, &one, None, &token).await.unwrap(), LineWritten::Changed);
 
     let seen = now(&db, &workspace).await;
     assert!(!store.create_brand(&seen, &alpha).await.unwrap());
     // The brand got its first line since it was read.
     let other_brand = Brand { version: 3, line: Some(one.channel.clone()), ..alpha.clone() };
     let next = seen.with_line(&one.channel, false);
-    assert!(!store.create_line(&next, &one, Some(&other_brand), &token).await.unwrap());
+    let written = store.create_line(&next, &one, Some(&other_brand), &token).await.unwrap();
+    assert_eq!(written, LineWritten::Changed);
     assert_eq!(store.lines(workspace.id).await.unwrap(), Lines { brands: vec![alpha], ..Lines::default() });
     assert_eq!(store.line_token(workspace.id, &one.channel).await.unwrap(), None);
     assert_eq!(now(&db, &workspace).await, seen);
 
-    assert!(store.create_line(&next, &one, None, &token).await.unwrap());
+    assert_eq!(store.create_line(&next, &one, None, &token).await.unwrap(), LineWritten::Done);
     let again = next.with_line(&one.channel, false);
-    assert!(!store.create_line(&again, &one, None, &Secret::new("token-2")).await.unwrap());
+    let written = store.create_line(&again, &one, None, &Secret::new("token-2")).await.unwrap();
+    assert_eq!(written, LineWritten::Changed);
     assert_eq!(store.line_token(workspace.id, &one.channel).await.unwrap(), Some(token));
 }
 
@@ -338,24 +344,30 @@ async fn a_concurrent_brand_or_line_is_refused_and_writes_nothing() {
 async fn a_token_is_remembered_for_five_minutes_and_a_missing_one_is_not() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
-    let channel = ChannelId::parse("1055500001").unwrap();
-    let token = || async { store.line_token(workspace.id, &channel).await.unwrap() };
+    let alpha = brand(&workspace, "alpha");
+    assert!(store.create_brand(&workspace, &alpha).await.unwrap());
+    let line = line(&workspace, "1055500001", &alpha);
+    let token = || async { store.line_token(workspace.id, &line.channel).await.unwrap() };
     assert_eq!(token().await, None);
     let (old, new) = (Secret::new("token-1"), Secret::new("token-2"));
-    store.set_line_token(workspace.id, &channel, &old).await.unwrap();
+    let next = now(&db, &workspace).await.with_line(&line.channel, false);
+    assert_eq!(store.create_line(&next, &line, None, &old).await.unwrap(), LineWritten::Done);
     assert_eq!(token().await, Some(old.clone()));
 
     // Another process replaces the token.
     let tables = Tables::of_stack("test");
     let another = Store::new(db.client().clone(), tables, db.clock().clone(), db.ids().clone());
-    another.set_line_token(workspace.id, &channel, &new).await.unwrap();
+    let second = line.with_new_token();
+    assert_eq!(another.set_line_token(&second, &new).await.unwrap(), LineWritten::Done);
+    assert_eq!(another.set_line_token(&second, &old).await.unwrap(), LineWritten::Changed);
     db.forget_calls();
     db.clock().advance(std::time::Duration::from_millis(299_999));
     assert_eq!((token().await, trips(&db.calls())), (Some(old), 0));
     db.clock().advance(std::time::Duration::from_millis(1));
     assert_eq!((token().await, trips(&db.calls())), (Some(new), 1));
     // A process uses its own change at once.
-    store.set_line_token(workspace.id, &channel, &Secret::new("token-3")).await.unwrap();
+    let third = second.with_new_token();
+    assert_eq!(store.set_line_token(&third, &Secret::new("token-3")).await.unwrap(), LineWritten::Done);
     assert_eq!(token().await, Some(Secret::new("token-3")));
 }
 
@@ -392,9 +404,18 @@ async fn templates_of_both_scopes_are_one_batch_without_those_of_other_workspace
     // No operation creates the same id in both scopes. If there were such an id, the workspace's own template
     // would win.
     let hidden = Template { scope: TemplateScope::Platform, ..own.clone() };
+    let theirs = Workspace::new(foreign, "Other", TestClock::START).unwrap();
+    assert!(store.create_workspace(&theirs).await.unwrap());
     for template in [&own, &platforms, &others, &hidden] {
-        assert!(store.create_template(template).await.unwrap());
-        assert!(!store.create_template(template).await.unwrap());
+        for is_first in [true, false] {
+            let owner = match template.scope {
+                TemplateScope::Workspace(id) => {
+                    TemplateOwner::Workspace(Box::new(store.workspace(id).await.unwrap().unwrap()))
+                }
+                TemplateScope::Platform => store.platform_templates().await.unwrap(),
+            };
+            assert_eq!(store.create_template(&owner, template).await.unwrap(), is_first);
+        }
     }
 
     let unknown = TemplateId::generate(store.ids());
@@ -422,10 +443,11 @@ async fn an_approval_replaces_only_the_version_that_was_read() {
     let (db, _) = with_workspace().await;
     let store = db.store();
     let made = template(TemplateScope::Platform, store.ids());
-    store.create_template(&made).await.unwrap();
+    let owner = async || store.platform_templates().await.unwrap();
+    assert!(store.create_template(&owner().await, &made).await.unwrap());
     db.clock().advance(std::time::Duration::from_secs(1));
     let later = Template { created_at: store.now(), ..template(TemplateScope::Platform, store.ids()) };
-    store.create_template(&later).await.unwrap();
+    assert!(store.create_template(&owner().await, &later).await.unwrap());
 
     let account = BusinessAccountId::parse("3").unwrap();
     let approved = made.approved_for(&account).unwrap().unwrap();

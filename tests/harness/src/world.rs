@@ -17,7 +17,7 @@ use domain::{
     Scopes, Secret, Team, TeamId, Template, TemplateId, TemplateScope, User, UserId, WebOrigin, Workspace,
     WorkspaceId,
 };
-use store::{Created, LeadAccepted, MediaCreated, Opened};
+use store::{Created, LeadAccepted, LineWritten, MediaCreated, Opened, TemplateOwner};
 
 use crate::{GatewayEvent, TestClock, TestDb};
 
@@ -112,7 +112,8 @@ impl World {
         let store = self.db.store();
         let empty = done(Team::new(TeamId::generate(store.ids()), workspace, "Test", store.now()));
         let team = done(empty.with(users)).map_or(empty, |team| Team { version: 1, ..team });
-        assert!(done(store.create_team(&team).await));
+        let (seen, _) = self.settings(workspace).await;
+        assert!(done(store.create_team(&seen, &team).await));
         team
     }
 
@@ -124,10 +125,10 @@ impl World {
     /// Creates a brand in another workspace.
     pub async fn brand_of(&self, workspace: WorkspaceId, id: &str, change: impl FnOnce(&mut Brand)) -> Brand {
         let store = self.db.store();
-        let mut brand = done(Brand::new(done(BrandId::parse(id)), workspace, "Test", store.now()));
+        let mut brand = done(Brand::new(done(BrandId::parse(id)), workspace, id, store.now()));
         change(&mut brand);
         let (workspace, lines) = self.settings(workspace).await;
-        done(lines.admit_brand(&brand.id));
+        done(lines.admit_brand(&brand));
         assert!(done(store.create_brand(&workspace, &brand).await));
         brand
     }
@@ -163,7 +164,8 @@ impl World {
         let brand = done(lines.admit_line(&line));
         let next = seen.with_line(&line.channel, false);
         let token = Secret::new(Self::token(&line.channel));
-        assert!(done(store.create_line(&next, &line, brand.as_ref(), &token).await));
+        let written = done(store.create_line(&next, &line, brand.as_ref(), &token).await);
+        assert_eq!(written, LineWritten::Done);
         line
     }
 
@@ -196,7 +198,11 @@ impl World {
         };
         let mut template = done(Template::new(wanted, store.ids(), store.now()));
         change(&mut template);
-        assert!(done(store.create_template(&template).await));
+        let owner = match scope {
+            TemplateScope::Workspace(id) => TemplateOwner::Workspace(Box::new(self.settings(id).await.0)),
+            TemplateScope::Platform => done(store.platform_templates().await),
+        };
+        assert!(done(store.create_template(&owner, &template).await));
         template
     }
 
@@ -378,7 +384,8 @@ impl World {
             ..Capture::new(workspace, key, store.now())
         };
         change(&mut capture);
-        assert!(done(store.create_capture(&capture).await));
+        let (seen, _) = self.settings(workspace).await;
+        assert!(done(store.create_capture(&seen, &capture).await));
         done(store.set_captcha_secret(workspace, &Secret::new(Self::CAPTCHA_SECRET)).await);
         capture
     }

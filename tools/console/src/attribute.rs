@@ -4,7 +4,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::attribute::NewAttribute;
 use domain::{
-    AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, Timestamp, Unfit,
+    AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId,
+    Timestamp, Unfit,
 };
 use serde::Serialize;
 
@@ -17,15 +18,47 @@ pub(crate) enum Verb {
     /// Create an attribute.
     Create(Create),
     /// Archive an attribute: it can no longer be set and is no longer required.
-    Archive {
+    Archive(OneAttribute),
+    /// Make an archived attribute active again, if no active attribute has its key name.
+    Unarchive(OneAttribute),
+    /// Change the key name. Contacts show their content under the new name at once.
+    Rename {
         #[command(flatten)]
-        within: InWorkspace,
-        /// The attribute's id.
-        #[arg(long, value_name = "ID", value_parser = AttributeId::parse)]
-        attribute: AttributeId,
+        one: OneAttribute,
+        /// The new key name; it must be unique among the active attributes.
+        #[arg(long)]
+        key_name: String,
+    },
+    /// Add a value to a CLOSED attribute.
+    AddValue {
+        #[command(flatten)]
+        one: OneAttribute,
+        /// The new value.
+        #[arg(long)]
+        value: String,
+    },
+    /// Change the text of a value of a CLOSED attribute. Contacts with the value show the new text at once.
+    RenameValue {
+        #[command(flatten)]
+        one: OneAttribute,
+        /// The value: its present text or its id.
+        #[arg(long, value_name = "TEXT|ID")]
+        value: String,
+        /// The new text.
+        #[arg(long, value_name = "TEXT")]
+        to: String,
     },
     /// List the attributes, including archived ones, oldest first.
     List(InWorkspace),
+}
+
+#[derive(Args)]
+pub(crate) struct OneAttribute {
+    #[command(flatten)]
+    within: InWorkspace,
+    /// The attribute's id.
+    #[arg(long, value_name = "ID", value_parser = AttributeId::parse)]
+    attribute: AttributeId,
 }
 
 #[derive(Args)]
@@ -56,9 +89,35 @@ impl Verb {
                 let made = create(console, &wanted).await?;
                 output.one(&AttributeView::of(&made, console.store.now()))
             }
-            Self::Archive { within, attribute } => {
-                let archived = archive(console, &within, attribute).await?;
-                output.one(&AttributeView::of(&archived, console.store.now()))
+            Self::Archive(one) => {
+                let now = console.store.now();
+                one.change(console, |definition| Ok(definition.archived(now)), output).await
+            }
+            Self::Unarchive(one) => {
+                let now = console.store.now();
+                one.change(console, |definition| Ok(definition.unarchived(now)), output).await
+            }
+            Self::Rename { one, key_name } => {
+                let rename = |definition: &AttributeDefinition| {
+                    definition.renamed(&key_name).map_err(Refusal::DefinitionChangeUnfit)
+                };
+                one.change(console, rename, output).await
+            }
+            Self::AddValue { one, value } => {
+                let ids = console.store.ids();
+                let add = |definition: &AttributeDefinition| {
+                    definition.with_value(&value, ids).map_err(Refusal::DefinitionChangeUnfit)
+                };
+                one.change(console, add, output).await
+            }
+            Self::RenameValue { one, value, to } => {
+                let rename = |definition: &AttributeDefinition| {
+                    let Some(id) = value_named(definition, &value, &to) else {
+                        return Err(Refusal::UnknownClosedValue(value.clone()));
+                    };
+                    definition.with_renamed_value(id, &to).map_err(Refusal::DefinitionChangeUnfit)
+                };
+                one.change(console, rename, output).await
             }
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?;
@@ -94,21 +153,38 @@ async fn create(console: &Console, wanted: &Create) -> Result<AttributeDefinitio
     Err(Refusal::Contended)
 }
 
-/// Archiving an archived attribute changes nothing.
-async fn archive(
-    console: &Console,
-    within: &InWorkspace,
-    id: AttributeId,
-) -> Result<AttributeDefinition, Refusal> {
-    let workspace = console.workspace(within.workspace).await?;
-    let definitions = console.store.definitions(workspace.id).await?;
-    let definition =
-        definitions.iter().find(|definition| definition.id == id).ok_or(Refusal::UnknownAttribute(id))?;
-    match definition.archived(console.store.now()) {
-        None => Ok(definition.clone()),
-        Some(next) if console.store.replace_definition(&next).await? => Ok(next),
-        Some(_) => Err(Refusal::Contended),
+impl OneAttribute {
+    /// A change without effect succeeds, so you can repeat the command.
+    async fn change(
+        self,
+        console: &Console,
+        change: impl Fn(&AttributeDefinition) -> Result<Option<AttributeDefinition>, Refusal>,
+        output: &mut Output<'_>,
+    ) -> Result<(), Refusal> {
+        let (store, now) = (&console.store, console.store.now());
+        for _ in 0..TRIES {
+            let workspace = console.workspace(self.within.workspace).await?;
+            let definitions = store.definitions(workspace.id).await?;
+            let found = definitions.iter().find(|definition| definition.id == self.attribute);
+            let definition = found.ok_or(Refusal::UnknownAttribute(self.attribute))?;
+            let Some(next) = change(definition)? else {
+                return output.one(&AttributeView::of(definition, now));
+            };
+            definitions.admit(&next, now).map_err(Refusal::DefinitionChangeRefused)?;
+            if store.change_definition(&workspace, &next).await? {
+                return output.one(&AttributeView::of(&next, now));
+            }
+        }
+        Err(Refusal::Contended)
     }
+}
+
+/// The value with this text or id. If the value has the new text already, it was renamed before.
+fn value_named(definition: &AttributeDefinition, named: &str, to: &str) -> Option<ClosedValueId> {
+    let values = &definition.closed_values;
+    let id = ClosedValueId::parse(named).ok();
+    let found = values.iter().find(|value| Some(value.id) == id || value.value == named);
+    found.or_else(|| values.iter().find(|value| value.value == to)).map(|value| value.id)
 }
 
 #[derive(Serialize)]

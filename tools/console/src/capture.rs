@@ -7,7 +7,8 @@ use domain::lead::captcha::Threshold;
 use domain::lead::capture::{CaptureChange, CaptureKnown};
 use domain::settings::template::{ContactField, Source, Variable};
 use domain::{
-    BrandId, Capture, CaptureKey, Lines, Patch, Secret, Template, TemplateId, WebOrigin, WorkspaceId,
+    BrandId, Capture, CaptureKey, Lines, Patch, Secret, Template, TemplateId, WebOrigin, Workspace,
+    WorkspaceId,
 };
 use futures::try_join;
 use serde::Serialize;
@@ -90,6 +91,9 @@ pub(crate) struct Removals {
     /// Remove the default brand: leads that name no brand are refused.
     #[arg(long, conflicts_with = "brand")]
     no_brand: bool,
+    /// Remove the template, so that it can be deleted. Enabled lead capture needs a template.
+    #[arg(long, conflicts_with = "template")]
+    no_template: bool,
     /// Accept any number of leads per day.
     #[arg(long, conflicts_with = "daily_cap")]
     no_daily_cap: bool,
@@ -129,7 +133,7 @@ impl Settings {
             add_origins: self.origins,
             remove_origins: vec![],
             brand: given(self.brand),
-            template: self.template,
+            template: given(self.template),
             threshold: self.threshold,
             daily_cap: given(self.daily_cap),
             phone_cap: given(self.phone_cap),
@@ -149,6 +153,7 @@ impl Removals {
         CaptureChange {
             remove_origins: self.remove_origins,
             brand: cleared(self.no_brand, change.brand),
+            template: cleared(self.no_template, change.template),
             daily_cap: cleared(self.no_daily_cap, change.daily_cap),
             phone_cap: cleared(self.no_phone_cap, change.phone_cap),
             ..change
@@ -170,7 +175,7 @@ impl CaptchaSecret {
 
 /// The lead capture settings and everything that their validation needs.
 struct Around {
-    workspace: WorkspaceId,
+    workspace: Workspace,
     capture: Option<Capture>,
     has_secret: bool,
     lines: Lines,
@@ -182,13 +187,13 @@ impl Around {
         let store = &console.store;
         let (capture, secret, lines) =
             try_join!(store.capture(id), store.captcha_secret(id), store.lines(id))?;
-        let lines = Lines { default: workspace.default_line, ..lines };
-        Ok(Self { workspace: id, capture, has_secret: secret.is_some(), lines })
+        let lines = Lines { default: workspace.default_line.clone(), ..lines };
+        Ok(Self { workspace, capture, has_secret: secret.is_some(), lines })
     }
 
     async fn template(&self, capture: &Capture, console: &Console) -> Result<Option<Template>, Refusal> {
         let Some(id) = capture.template else { return Ok(None) };
-        Ok(console.store.templates(self.workspace, &[id]).await?.remove(&id))
+        Ok(console.store.templates(self.workspace.id, &[id]).await?.remove(&id))
     }
 
     fn known<'a>(&'a self, template: Option<&'a Template>) -> CaptureKnown<'a> {
@@ -228,8 +233,8 @@ async fn change_settings(
         }
         let done = match &around.capture {
             Some(capture) if *capture == next => true,
-            Some(_) => store.replace_capture(&next).await?,
-            None => store.create_capture(&next).await?,
+            Some(_) => store.change_capture(&around.workspace, &next).await?,
+            None => store.create_capture(&around.workspace, &next).await?,
         };
         if done {
             output.one(&CaptureView::of(&next, &known))?;
@@ -243,8 +248,8 @@ async fn change_settings(
 }
 
 fn check(change: &CaptureChange, next: &Capture, known: &CaptureKnown<'_>) -> Result<(), Refusal> {
-    if let (Some(id), None) = (change.template, known.template) {
-        return Err(Refusal::UnknownTemplate(id));
+    if let (Some(id), None) = (change.template.as_set(), known.template) {
+        return Err(Refusal::UnknownTemplate(*id));
     }
     if let Some(brand) = change.brand.as_set().filter(|brand| known.lines.brand(brand).is_none()) {
         return Err(Refusal::UnknownBrand(brand.clone()));

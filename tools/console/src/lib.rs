@@ -20,6 +20,7 @@ mod console;
 mod contacts;
 mod conversation;
 mod cursor_key;
+mod deleted;
 mod deliveries;
 mod delivery;
 mod events;

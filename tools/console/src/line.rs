@@ -3,21 +3,48 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use domain::{BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Workspace, WorkspaceId};
+use domain::text::operator_name;
+use domain::{
+    BrandId, BusinessAccountId, ChannelId, Line, Lines, Secret, Unfit, Workspace, WorkspaceId, usage,
+};
+use futures::try_join;
 use serde::Serialize;
+use store::{ConversationQuery, LineWritten};
 
 use crate::arguments::InWorkspace;
-use crate::output::{Output, Shown, yes_or_no};
+use crate::deleted::Deleted;
+use crate::output::{Output, Shown, or_dash, yes_or_no};
 use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Create a line. The workspace's first line becomes its default; a brand's first line becomes the brand's line.
+    /// Create a line. A line belongs to one workspace of the deployment. The workspace's first line becomes its default; a brand's first line becomes the brand's line.
     Create(Create),
     /// List the lines, oldest first.
     List(InWorkspace),
-    /// Make a line the workspace's default line.
-    Default(OneLine),
+    /// Make a line the workspace's default line, or the line from which its brand sends.
+    Default {
+        #[command(flatten)]
+        one: OneLine,
+        /// Make it the line from which its brand sends. The workspace's default line stays.
+        #[arg(long)]
+        of_brand: bool,
+    },
+    /// Change the name of a line that operators see. Its id at the provider stays.
+    Rename {
+        #[command(flatten)]
+        one: OneLine,
+        /// The new name, unique among the workspace's lines.
+        #[arg(long)]
+        name: String,
+    },
+    /// Delete a line with its token. Another workspace can create it then.
+    ///
+    /// Refused if the workspace or the line's brand would have to send from another line: `line default` chooses that line
+    /// first, and the last line can be deleted. Also refused while enabled lead capture answers from the line, and
+    /// while one of the workspace's newest 100 conversations uses it and is not released. Older conversations are not
+    /// looked at: messages in them fail with NO_LINE.
+    Delete(OneLine),
     /// Set a new token for a line. Functions may use the previous token for up to 5 more minutes: revoke it after that.
     Token {
         #[command(flatten)]
@@ -39,6 +66,9 @@ pub(crate) struct Create {
     business_account: BusinessAccountId,
     #[command(flatten)]
     token: Token,
+    /// Name shown to operators, unique among the workspace's lines [default: none].
+    #[arg(long)]
+    name: Option<String>,
     /// Make it the workspace's default line, even if there is another one.
     #[arg(long = "default")]
     is_default: bool,
@@ -74,13 +104,13 @@ impl Verb {
                 let view = |line: &Line| LineView::of(line, &workspace);
                 output.list(&lines.lines.iter().map(view).collect::<Vec<_>>())
             }
-            Self::Default(one) => make_default(console, &one, output).await,
+            Self::Default { one, of_brand: false } => make_default(console, &one, output).await,
+            Self::Default { one, of_brand: true } => make_brands_line(console, &one, output).await,
+            Self::Rename { one, name } => rename(console, &one, &name, output).await,
+            Self::Delete(one) => delete(console, one, output).await,
             Self::Token { one, token } => {
-                let (workspace, lines) = read(console, one.within.workspace).await?;
-                let line = lines.line(&one.channel).ok_or(Refusal::UnknownLine(one.channel))?;
                 let token = token.read(output)?;
-                console.store.set_line_token(workspace.id, &line.channel, &token).await?;
-                output.one(&LineView::of(line, &workspace))
+                set_token(console, &one, &token, output).await
             }
         }
     }
@@ -90,21 +120,45 @@ impl Verb {
 async fn read(console: &Console, id: WorkspaceId) -> Result<(Workspace, Lines), Refusal> {
     let workspace = console.workspace(id).await?;
     let lines = console.store.lines(id).await?;
+    let lines = Lines { default: workspace.default_line.clone(), ..lines };
     Ok((workspace, lines))
+}
+
+impl OneLine {
+    fn of<'a>(&self, lines: &'a Lines) -> Result<&'a Line, Refusal> {
+        lines.line(&self.channel).ok_or_else(|| Refusal::UnknownLine(self.channel.clone()))
+    }
+
+    /// Whether the line was written. `false` means that it must be read again.
+    fn is_done(&self, written: LineWritten) -> Result<bool, Refusal> {
+        match written {
+            LineWritten::Done => Ok(true),
+            LineWritten::Changed => Ok(false),
+            LineWritten::OfWorkspace(workspace) => {
+                Err(Refusal::LineOfWorkspace { line: self.channel.clone(), workspace })
+            }
+        }
+    }
+}
+
+fn invalid_name(reason: Unfit) -> Refusal {
+    Refusal::Unfit { what: "The name is invalid", reason }
 }
 
 async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;
     let OneLine { within, channel } = &wanted.one;
     let (brand, account) = (wanted.brand.clone(), wanted.business_account.clone());
-    let line = Line::new(within.workspace, channel.clone(), brand, account, store.now())
+    let nameless = Line::new(within.workspace, channel.clone(), brand, account, store.now())
         .map_err(|reason| Refusal::Unfit { what: "The channel is invalid", reason })?;
+    let name = wanted.name.as_deref().map(operator_name).transpose().map_err(invalid_name)?;
+    let line = Line { name, ..nameless };
     let token = wanted.token.read(output)?;
     for _ in 0..TRIES {
         let (workspace, lines) = read(console, within.workspace).await?;
         let brand = lines.admit_line(&line)?;
         let next = workspace.with_line(channel, wanted.is_default);
-        if store.create_line(&next, &line, brand.as_ref(), &token).await? {
+        if wanted.one.is_done(store.create_line(&next, &line, brand.as_ref(), &token).await?)? {
             return output.one(&LineView::of(&line, &next));
         }
     }
@@ -115,16 +169,100 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
 async fn make_default(console: &Console, one: &OneLine, output: &mut Output<'_>) -> Result<(), Refusal> {
     for _ in 0..TRIES {
         let (workspace, lines) = read(console, one.within.workspace).await?;
-        let unknown = || Refusal::UnknownLine(one.channel.clone());
-        let line = lines.line(&one.channel).ok_or_else(unknown)?;
+        let line = one.of(&lines)?;
         let Some(next) = workspace.with_default_line(&line.channel) else {
             return output.one(&LineView::of(line, &workspace));
         };
-        if console.store.replace_workspace(&next).await? {
+        if one.is_done(console.store.set_default_line(&next, line).await?)? {
             return output.one(&LineView::of(line, &next));
         }
     }
     Err(Refusal::Contended)
+}
+
+/// A change without effect succeeds, so you can repeat the command.
+async fn make_brands_line(console: &Console, one: &OneLine, output: &mut Output<'_>) -> Result<(), Refusal> {
+    for _ in 0..TRIES {
+        let (workspace, lines) = read(console, one.within.workspace).await?;
+        let line = one.of(&lines)?;
+        let unknown = || Refusal::UnknownBrand(line.brand.clone());
+        let brand = lines.brand(&line.brand).ok_or_else(unknown)?;
+        let done = match brand.with_line(Some(&line.channel)) {
+            Some(next) => one.is_done(console.store.set_brand_line(&workspace, &next, line).await?)?,
+            None => true,
+        };
+        if done {
+            return output.one(&LineView::of(line, &workspace));
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+/// A change without effect succeeds, so you can repeat the command.
+async fn rename(
+    console: &Console,
+    one: &OneLine,
+    name: &str,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    for _ in 0..TRIES {
+        let (workspace, lines) = read(console, one.within.workspace).await?;
+        let line = one.of(&lines)?;
+        let Some(next) = line.renamed(name).map_err(invalid_name)? else {
+            return output.one(&LineView::of(line, &workspace));
+        };
+        lines.check_line_name(&next)?;
+        if one.is_done(console.store.rename_line(&workspace, &next).await?)? {
+            return output.one(&LineView::of(&next, &workspace));
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+async fn set_token(
+    console: &Console,
+    one: &OneLine,
+    token: &Secret,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    for _ in 0..TRIES {
+        let (workspace, lines) = read(console, one.within.workspace).await?;
+        let next = one.of(&lines)?.with_new_token();
+        if one.is_done(console.store.set_line_token(&next, token).await?)? {
+            return output.one(&LineView::of(&next, &workspace));
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+async fn delete(console: &Console, one: OneLine, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let store = &console.store;
+    for _ in 0..TRIES {
+        let (workspace, lines) = read(console, one.within.workspace).await?;
+        let line = one.of(&lines)?;
+        let (capture, newest, claim) = try_join!(
+            store.capture(workspace.id),
+            store.conversations_page(workspace.id, newest_conversations()),
+            store.line_claim(&line.channel),
+        )?;
+        let by = usage::of_line(line, &lines, capture.as_ref(), &newest.items);
+        if !by.is_empty() {
+            return Err(Refusal::InUse { what: "line", by });
+        }
+        let next = workspace.without_line(&line.channel);
+        let sending = lines.brands.iter().find(|brand| brand.line.as_ref() == Some(&line.channel));
+        let brand = sending.and_then(|brand| brand.with_line(None));
+        let is_claimed = claim == Some(workspace.id);
+        if store.delete_line(&next, line, brand.as_ref(), is_claimed).await? {
+            return output.one(&Deleted { field: "providerChannelId", id: line.channel.as_str().to_owned() });
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+/// One page of conversations with any status, which is one query for each shard.
+fn newest_conversations() -> ConversationQuery {
+    ConversationQuery { status: None, external: None, internal: None, page_size: 100, after: None }
 }
 
 impl Token {
@@ -144,6 +282,7 @@ impl Token {
 #[serde(rename_all = "camelCase")]
 struct LineView {
     provider_channel_id: String,
+    name: Option<String>,
     brand_id: String,
     business_account_id: String,
     is_default: bool,
@@ -154,6 +293,7 @@ impl LineView {
     fn of(line: &Line, workspace: &Workspace) -> Self {
         Self {
             provider_channel_id: line.channel.as_str().to_owned(),
+            name: line.name.clone(),
             brand_id: line.brand.as_str().to_owned(),
             business_account_id: line.business_account.as_str().to_owned(),
             is_default: workspace.default_line.as_ref() == Some(&line.channel),
@@ -163,11 +303,13 @@ impl LineView {
 }
 
 impl Shown for LineView {
-    const HEADINGS: &'static [&'static str] = &["line", "brand", "business account", "default", "created"];
+    const HEADINGS: &'static [&'static str] =
+        &["line", "name", "brand", "business account", "default", "created"];
 
     fn cells(&self) -> Vec<String> {
         vec![
             self.provider_channel_id.clone(),
+            or_dash(&self.name),
             self.brand_id.clone(),
             self.business_account_id.clone(),
             yes_or_no(self.is_default),

@@ -2,7 +2,9 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use domain::{Onboarding, Override, TemplateId};
+use domain::settings::onboarding::Reached;
+use domain::{Line, Onboarding, Override, TemplateId};
+use futures::try_join;
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
@@ -12,6 +14,9 @@ use crate::{Console, Refusal, TRIES};
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     /// Set the templates that open conversations, and which of them a caller's templates replace.
+    ///
+    /// Refused if a conversation without templates of its own would be refused: a template is unknown, needs values that
+    /// only a caller has, or is not approved for the account of the workspace's default line.
     Set(Set),
     /// Show the templates that open conversations.
     Show(InWorkspace),
@@ -43,30 +48,32 @@ impl Verb {
 
 /// A change without effect succeeds, so you can repeat the command.
 async fn set(console: &Console, wanted: Set, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let store = &console.store;
     let overriding = Override::parse(&wanted.overriding)
         .map_err(|reason| Refusal::Unfit { what: "The onboarding cannot be set up", reason })?;
     let onboarding = Onboarding::new(overriding, wanted.sequence)?;
-    let workspace_id = console.workspace(wanted.within.workspace).await?.id;
-    let templates = console.store.templates(workspace_id, &onboarding.sequence).await?;
-    if let Some(unknown) = onboarding.sequence.iter().find(|id| !templates.contains_key(id)) {
-        return Err(Refusal::UnknownTemplate(*unknown));
-    }
     for _ in 0..TRIES {
-        let workspace = console.workspace(workspace_id).await?;
-        let next = workspace.with_onboarding(onboarding.clone());
-        let set_up = match next {
-            Some(next) => console.store.replace_workspace(&next).await?,
+        // Read the workspace first: a deleted template or a new default line changes its version, and the write fails.
+        let workspace = console.workspace(wanted.within.workspace).await?;
+        let (templates, lines) =
+            try_join!(store.templates(workspace.id, &onboarding.sequence), store.lines(workspace.id))?;
+        let (default, others): (Vec<Line>, Vec<Line>) =
+            lines.lines.into_iter().partition(|line| workspace.default_line.as_ref() == Some(&line.channel));
+        let check = |lines: &[Line]| {
+            onboarding.check(&templates, &lines.iter().map(Reached::from).collect::<Vec<_>>())
+        };
+        check(&default)?;
+        let set_up = match workspace.with_onboarding(onboarding.clone()) {
+            Some(next) => store.replace_workspace(&next).await?,
             None => true,
         };
         if set_up {
             output.one(&OnboardingView::from(&onboarding))?;
-            let asks = |id: &&TemplateId| templates[id].caller_parameters().next().is_some();
-            return match onboarding.sequence.iter().find(asks) {
-                Some(id) => output.remark(&format!(
-                    "Template {id} needs values that only a caller has: a conversation is refused if this sequence \
-                     would send the template in it."
+            return match check(&others) {
+                Err(refused) => output.remark(&format!(
+                    "A conversation on another line than the default one can be refused: {refused}."
                 )),
-                None => Ok(()),
+                Ok(()) => Ok(()),
             };
         }
     }

@@ -5,13 +5,15 @@ use std::error::Error;
 use domain::attribute::{DefinitionRefused, DefinitionUnfit};
 use domain::lead::capture::{Lack, TooManyOrigins};
 use domain::settings::line::LinesRefused;
+use domain::settings::names::NameTaken;
 use domain::settings::onboarding::SequenceTooLong;
 use domain::settings::template::TemplateUnfit;
 use domain::settings::workspace::TeamFull;
+use domain::usage::UsedBy;
 use domain::webhook::{RotationRefused, UrlRefused};
 use domain::{
     AttributeId, BrandId, ChannelId, ContactId, ContactRef, ConversationId, DeliveryId, EndpointId, EventId,
-    JobId, KeyId, LeadId, LeadState, MessageId, TeamId, TemplateId, Unfit, UserRef, WebhookEndpoint,
+    JobId, KeyId, LeadId, LeadState, MessageId, Refused, TeamId, TemplateId, Unfit, UserRef, WebhookEndpoint,
     WorkspaceId,
 };
 use queue::NoQueue;
@@ -75,12 +77,40 @@ pub enum Refusal {
     /// The workspace refuses the definition.
     #[error("The attribute cannot be created: {0}.")]
     DefinitionRefused(#[from] DefinitionRefused),
+    /// A changed definition breaks a rule.
+    #[error("The attribute is unchanged: {0}.")]
+    DefinitionChangeUnfit(#[source] DefinitionUnfit),
+    /// The workspace refuses a changed definition.
+    #[error("The attribute is unchanged: {0}.")]
+    DefinitionChangeRefused(#[source] DefinitionRefused),
     /// The attribute does not exist.
     #[error("The workspace has no attribute {0}.")]
     UnknownAttribute(AttributeId),
+    /// The attribute has no such value.
+    #[error("The attribute has no value {0:?}.")]
+    UnknownClosedValue(String),
     /// The workspace refuses the line or the brand.
     #[error("This cannot be created: {0}.")]
     Lines(#[from] LinesRefused),
+    /// Another setting of the same kind has the name.
+    #[error("The name is refused: {0}.")]
+    NameTaken(#[from] NameTaken),
+    /// The setting is used, so it cannot be deleted.
+    #[error("The {what} cannot be deleted: it is used by {}.", used_by(.by))]
+    InUse {
+        /// The kind of the setting.
+        what: &'static str,
+        /// What uses it.
+        by: Vec<UsedBy>,
+    },
+    /// A line id belongs to one workspace.
+    #[error("The line {line:?} belongs to workspace {workspace}: delete it there first.")]
+    LineOfWorkspace {
+        /// The line.
+        line: ChannelId,
+        /// The workspace that has it.
+        workspace: WorkspaceId,
+    },
     /// The line does not exist.
     #[error("The workspace has no line {0:?}.")]
     UnknownLine(ChannelId),
@@ -96,6 +126,9 @@ pub enum Refusal {
     /// The sequence has too many templates.
     #[error("The onboarding cannot be set up: {0}.")]
     Onboarding(#[from] SequenceTooLong),
+    /// Conversations would be refused because of the sequence.
+    #[error("The onboarding cannot be set up: {0}.")]
+    OnboardingRefused(#[from] Refused),
     /// The conversation does not exist.
     #[error("The workspace has no conversation {0}.")]
     UnknownConversation(ConversationId),
@@ -286,6 +319,10 @@ pub(crate) fn deepest(error: &(dyn Error + 'static)) -> String {
 
 fn listed(lacks: &[Lack]) -> String {
     lacks.iter().map(Lack::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn used_by(by: &[UsedBy]) -> String {
+    by.iter().map(UsedBy::to_string).collect::<Vec<_>>().join("; ")
 }
 
 fn named(user: &UserRef) -> String {

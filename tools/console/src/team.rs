@@ -1,12 +1,13 @@
 //! `console team ...`
 
 use clap::{Args, Subcommand};
-use domain::{Team, TeamId, UserId, UserRef, WorkspaceId};
+use domain::{Team, TeamId, User, UserId, UserRef, WorkspaceId, usage};
 use serde::Serialize;
 
 use crate::arguments::{InWorkspace, user_ref};
-use crate::output::{Output, Shown};
-use crate::{Console, Refusal};
+use crate::deleted::Deleted;
+use crate::output::{Output, Shown, or_dash};
+use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -14,7 +15,7 @@ pub(crate) enum Verb {
     Create {
         #[command(flatten)]
         within: InWorkspace,
-        /// Name shown to operators.
+        /// Name shown to operators, unique among the workspace's teams.
         #[arg(long)]
         name: String,
         /// A first member, by id or e-mail address; repeat for several.
@@ -27,15 +28,33 @@ pub(crate) enum Verb {
     Remove(Members),
     /// List the teams, oldest first.
     List(InWorkspace),
+    /// Change a team's name. Its id stays.
+    Rename {
+        #[command(flatten)]
+        one: OneTeam,
+        /// The new name, unique among the workspace's teams.
+        #[arg(long)]
+        name: String,
+    },
+    /// Delete a team. Refused while it has members: remove them first.
+    ///
+    /// Conversations that the team's members got stay theirs. Requests that name a deleted team are refused.
+    Delete(OneTeam),
 }
 
 #[derive(Args)]
-pub(crate) struct Members {
+pub(crate) struct OneTeam {
     #[command(flatten)]
     within: InWorkspace,
     /// The team's id.
     #[arg(long, value_name = "ID", value_parser = TeamId::parse)]
     team: TeamId,
+}
+
+#[derive(Args)]
+pub(crate) struct Members {
+    #[command(flatten)]
+    one: OneTeam,
     /// A user, by id or e-mail address; repeat for several.
     #[arg(long = "user", value_name = "ID|E-MAIL", required = true, value_parser = user_ref)]
     users: Vec<UserRef>,
@@ -56,8 +75,11 @@ impl Verb {
             Self::List(within) => {
                 let workspace = console.workspace(within.workspace).await?;
                 let teams = console.store.teams(workspace.id).await?;
-                output.list_as::<TeamView, _>(&teams)
+                let shown = shown(console, workspace.id, &teams, output).await?;
+                output.list(&shown)
             }
+            Self::Rename { one, name } => rename(console, &one, &name, output).await,
+            Self::Delete(one) => delete(console, &one, output).await,
         }
     }
 }
@@ -75,10 +97,15 @@ async fn create(
     let empty = Team::new(TeamId::generate(store.ids()), workspace.id, name, store.now())
         .map_err(|reason| Refusal::Unfit { what: "The name is invalid", reason })?;
     let team = empty.with(&members)?.unwrap_or(empty);
-    if !store.create_team(&team).await? {
-        return Err(Refusal::Contended);
+    for _ in 0..TRIES {
+        // Read the workspace first: an addition after this read changes its version, and the write fails.
+        let workspace = console.workspace(workspace.id).await?;
+        team.check_name(&store.teams(workspace.id).await?)?;
+        if store.create_team(&workspace, &team).await? {
+            return show(console, &team, output).await;
+        }
     }
-    output.one(&TeamView::from(&team))
+    Err(Refusal::Contended)
 }
 
 /// A change without effect succeeds, so you can repeat the command.
@@ -88,17 +115,84 @@ async fn change(
     change: impl Fn(&Team, &[UserId]) -> Result<Option<Team>, Refusal>,
     output: &mut Output<'_>,
 ) -> Result<(), Refusal> {
-    let workspace = console.workspace(members.within.workspace).await?;
+    let workspace = console.workspace(members.one.within.workspace).await?;
     let users = ids_of(console, workspace.id, members.users).await?;
-    let team =
-        console.store.team(workspace.id, members.team).await?.ok_or(Refusal::UnknownTeam(members.team))?;
+    let team = members.one.read(console).await?;
     let team = match change(&team, &users)? {
         None => team,
         Some(next) if console.store.replace_team(&next).await? => next,
         Some(_) => return Err(Refusal::Contended),
     };
-    output.one(&TeamView::from(&team))
+    show(console, &team, output).await
 }
+
+/// A change without effect succeeds, so you can repeat the command.
+async fn rename(
+    console: &Console,
+    one: &OneTeam,
+    name: &str,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    for _ in 0..TRIES {
+        let workspace = console.workspace(one.within.workspace).await?;
+        let teams = console.store.teams(workspace.id).await?;
+        let team = teams.iter().find(|team| team.id == one.team).ok_or(Refusal::UnknownTeam(one.team))?;
+        let renamed =
+            team.renamed(name).map_err(|reason| Refusal::Unfit { what: "The name is invalid", reason })?;
+        let Some(next) = renamed else { return show(console, team, output).await };
+        next.check_name(&teams)?;
+        if console.store.rename_team(&workspace, &next).await? {
+            return show(console, &next, output).await;
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+async fn delete(console: &Console, one: &OneTeam, output: &mut Output<'_>) -> Result<(), Refusal> {
+    console.workspace(one.within.workspace).await?;
+    for _ in 0..TRIES {
+        let team = one.read(console).await?;
+        let by = usage::of_team(&team);
+        if !by.is_empty() {
+            return Err(Refusal::InUse { what: "team", by });
+        }
+        if console.store.delete_team(&team).await? {
+            return output.one(&Deleted { field: "teamId", id: team.id.to_string() });
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+impl OneTeam {
+    async fn read(&self, console: &Console) -> Result<Team, Refusal> {
+        let found = console.store.team(self.within.workspace, self.team).await?;
+        found.ok_or(Refusal::UnknownTeam(self.team))
+    }
+}
+
+async fn show(console: &Console, team: &Team, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let shown = shown(console, team.workspace_id, std::slice::from_ref(team), output).await?;
+    shown.iter().try_for_each(|team| output.one(team))
+}
+
+/// The teams with the e-mail addresses of the members that a table shows. JSON needs only their ids.
+async fn shown(
+    console: &Console,
+    workspace: WorkspaceId,
+    teams: &[Team],
+    output: &Output<'_>,
+) -> Result<Vec<TeamView>, Refusal> {
+    let named = teams.iter().flat_map(|team| team.members.iter().take(MEMBERS_SHOWN));
+    let named: Vec<UserRef> = named.copied().map(UserRef::Id).collect();
+    let users = match output.is_json() {
+        true => vec![],
+        false => console.store.users_named(workspace, &named).await?,
+    };
+    Ok(teams.iter().map(|team| TeamView::of(team, &users)).collect())
+}
+
+/// The number of members that a table shows for each team.
+const MEMBERS_SHOWN: usize = 3;
 
 async fn ids_of(
     console: &Console,
@@ -119,15 +213,27 @@ struct TeamView {
     name: String,
     members: Vec<String>,
     created_at: String,
+    /// The e-mail addresses of the first members, and the number of the others.
+    #[serde(skip)]
+    members_shown: Option<String>,
 }
 
-impl From<&Team> for TeamView {
-    fn from(team: &Team) -> Self {
+impl TeamView {
+    fn of(team: &Team, users: &[User]) -> Self {
+        let address = |id: &UserId| {
+            let user = users.iter().find(|user| user.id == *id);
+            user.map_or_else(|| id.to_string(), |user| user.email.as_str().to_owned())
+        };
+        let mut shown: Vec<String> = team.members.iter().take(MEMBERS_SHOWN).map(address).collect();
+        if let Some(others) = team.members.len().checked_sub(MEMBERS_SHOWN).filter(|others| *others > 0) {
+            shown.push(format!("{others} more"));
+        }
         Self {
             team_id: team.id.to_string(),
             name: team.name.clone(),
             members: team.members.iter().map(UserId::to_string).collect(),
             created_at: team.created_at.to_string(),
+            members_shown: (!shown.is_empty()).then(|| shown.join(", ")),
         }
     }
 }
@@ -136,7 +242,7 @@ impl Shown for TeamView {
     const HEADINGS: &'static [&'static str] = &["team", "name", "members", "created"];
 
     fn cells(&self) -> Vec<String> {
-        let members = self.members.len().to_string();
+        let members = or_dash(&self.members_shown);
         vec![self.team_id.clone(), self.name.clone(), members, self.created_at.clone()]
     }
 }

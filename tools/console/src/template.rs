@@ -7,11 +7,14 @@ use clap::{Args, Command, Subcommand};
 use domain::settings::template::{
     ContactField, NewTemplate, ParameterValue, Source, TemplateUnfit, Variable,
 };
-use domain::{BusinessAccountId, Provider, Template, TemplateId, TemplateScope, WorkspaceId};
+use domain::usage::UsedBy;
+use domain::{BusinessAccountId, Provider, Template, TemplateId, TemplateScope, WorkspaceId, usage};
 use serde::Serialize;
+use store::TemplateOwner;
 
 use crate::arguments::WORKSPACE;
-use crate::output::{Output, Shown};
+use crate::deleted::Deleted;
+use crate::output::{Output, Shown, stacked};
 use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
@@ -25,6 +28,25 @@ pub(crate) enum Verb {
     Create(Create),
     /// List the templates of a scope, oldest first.
     List(InScope),
+    /// Show a template: its language, the values it takes, the accounts for which it is approved, and what uses it.
+    ///
+    /// The text of the body is only at the provider.
+    Show(OneTemplate),
+    /// Change a template's name to another one at the provider. Messages that are still to be sent use the new name.
+    Rename {
+        #[command(flatten)]
+        one: OneTemplate,
+        /// The template's name at the provider, unique in its scope for each language.
+        #[arg(long)]
+        name: String,
+    },
+    /// Delete a template. It stays at the provider.
+    ///
+    /// A workspace's template is refused while it is in the onboarding or lead capture names it. A template of the platform
+    /// is refused while it is approved for an account, because any workspace could send it: revoke the approvals first.
+    /// Requests that name a deleted template are refused, and messages that are still to be sent with it fail with
+    /// NO_TEMPLATE.
+    Delete(OneTemplate),
     /// Record that the provider approved a template for an account.
     Approve(Approval),
     /// Record that a template is no longer approved for an account.
@@ -35,7 +57,7 @@ pub(crate) enum Verb {
 pub(crate) struct Create {
     #[command(flatten)]
     within: InScope,
-    /// The template's name at the provider.
+    /// The template's name at the provider, unique in its scope for each language.
     #[arg(long)]
     name: String,
     /// The template's language at the provider, such as es or en_US.
@@ -65,12 +87,18 @@ pub(crate) struct InScope {
 }
 
 #[derive(Args)]
-pub(crate) struct Approval {
+pub(crate) struct OneTemplate {
     #[command(flatten)]
     within: InScope,
     /// The template's id.
     #[arg(long, value_name = "ID", value_parser = TemplateId::parse)]
     template: TemplateId,
+}
+
+#[derive(Args)]
+pub(crate) struct Approval {
+    #[command(flatten)]
+    one: OneTemplate,
     /// The business account at the provider.
     #[arg(long, value_name = "ID", value_parser = BusinessAccountId::parse)]
     business_account: BusinessAccountId,
@@ -85,6 +113,12 @@ impl Verb {
                 let templates = console.store.templates_of(scope).await?;
                 output.list_as::<TemplateView, _>(&templates)
             }
+            Self::Show(one) => {
+                let (_, template, uses) = one.read_with_uses(console).await?;
+                output.one(&TemplateDetails::of(&template, &uses))
+            }
+            Self::Rename { one, name } => one.rename(console, &name, output).await,
+            Self::Delete(one) => one.delete(console, output).await,
             Self::Approve(approval) => {
                 let approve = |template: &Template| template.approved_for(&approval.business_account);
                 output.one(&TemplateView::from(&approval.change(console, approve).await?))
@@ -109,10 +143,70 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
         approved_by: wanted.approved.into_iter().collect(),
     };
     let template = Template::new(new, store.ids(), store.now())?;
-    if !store.create_template(&template).await? {
-        return Err(Refusal::Contended);
+    for _ in 0..TRIES {
+        // Read the owner first: a change after this read changes its version, and the write fails.
+        let owner = wanted.within.owner(console).await?;
+        template.check_name(&store.templates_of(template.scope).await?)?;
+        if store.create_template(&owner, &template).await? {
+            return output.one(&TemplateView::from(&template));
+        }
     }
-    output.one(&TemplateView::from(&template))
+    Err(Refusal::Contended)
+}
+
+impl OneTemplate {
+    async fn read(&self, console: &Console, scope: TemplateScope) -> Result<Template, Refusal> {
+        let found = console.store.template(scope, self.template).await?;
+        found.ok_or(Refusal::UnknownTemplate(self.template))
+    }
+
+    /// Reads the owner first: a change after this read changes its version, and the write fails.
+    async fn read_with_uses(
+        &self,
+        console: &Console,
+    ) -> Result<(TemplateOwner, Template, Vec<UsedBy>), Refusal> {
+        let owner = self.within.owner(console).await?;
+        let template = self.read(console, owner.scope()).await?;
+        let uses = match &owner {
+            TemplateOwner::Workspace(workspace) => {
+                let capture = console.store.capture(workspace.id).await?;
+                usage::of_template(&template, Some(workspace), capture.as_ref())
+            }
+            TemplateOwner::Platform { .. } => usage::of_template(&template, None, None),
+        };
+        Ok((owner, template, uses))
+    }
+
+    /// A change without effect succeeds, so you can repeat the command.
+    async fn rename(&self, console: &Console, name: &str, output: &mut Output<'_>) -> Result<(), Refusal> {
+        for _ in 0..TRIES {
+            let owner = self.within.owner(console).await?;
+            let of_scope = console.store.templates_of(owner.scope()).await?;
+            let found = of_scope.iter().find(|template| template.id == self.template);
+            let template = found.ok_or(Refusal::UnknownTemplate(self.template))?;
+            let Some(next) = template.renamed(name)? else {
+                return output.one(&TemplateView::from(template));
+            };
+            next.check_name(&of_scope)?;
+            if console.store.rename_template(&owner, &next).await? {
+                return output.one(&TemplateView::from(&next));
+            }
+        }
+        Err(Refusal::Contended)
+    }
+
+    async fn delete(&self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        for _ in 0..TRIES {
+            let (owner, template, by) = self.read_with_uses(console).await?;
+            if !by.is_empty() {
+                return Err(Refusal::InUse { what: "template", by });
+            }
+            if console.store.delete_template(&owner, &template).await? {
+                return output.one(&Deleted { field: "templateId", id: template.id.to_string() });
+            }
+        }
+        Err(Refusal::Contended)
+    }
 }
 
 /// Without the workspace of the environment, if the command line says `--platform`. Otherwise clap would find both, which
@@ -126,6 +220,13 @@ pub(crate) fn without_default_workspace(command: Command, line: &[OsString]) -> 
 }
 
 impl InScope {
+    async fn owner(&self, console: &Console) -> Result<TemplateOwner, Refusal> {
+        match self.workspace {
+            Some(id) => Ok(TemplateOwner::Workspace(Box::new(console.workspace(id).await?))),
+            None => Ok(console.store.platform_templates().await?),
+        }
+    }
+
     async fn scope(&self, console: &Console) -> Result<TemplateScope, Refusal> {
         match self.workspace {
             Some(id) => Ok(TemplateScope::Workspace(console.workspace(id).await?.id)),
@@ -141,10 +242,9 @@ impl Approval {
         console: &Console,
         change: impl Fn(&Template) -> Result<Option<Template>, TemplateUnfit>,
     ) -> Result<Template, Refusal> {
-        let scope = self.within.scope(console).await?;
+        let scope = self.one.within.scope(console).await?;
         for _ in 0..TRIES {
-            let found = console.store.template(scope, self.template).await?;
-            let template = found.ok_or(Refusal::UnknownTemplate(self.template))?;
+            let template = self.one.read(console, scope).await?;
             let Some(next) = change(&template)? else { return Ok(template) };
             if console.store.replace_template(&next).await? {
                 return Ok(next);
@@ -238,17 +338,68 @@ impl Shown for TemplateView {
         &["template", "scope", "name", "language", "variables", "approved for"];
 
     fn cells(&self) -> Vec<String> {
-        let variable = |variable: &VariableView| {
-            let fallback = variable.fallback.as_ref().map(|text| format!(":{text}")).unwrap_or_default();
-            format!("{}={}{fallback}", variable.name, variable.source)
-        };
         vec![
             self.template_id.clone(),
             self.scope.to_owned(),
             self.name.clone(),
             self.language.clone(),
-            self.variables.iter().map(variable).collect::<Vec<_>>().join("; "),
+            self.variables.iter().map(VariableView::written).collect::<Vec<_>>().join("; "),
             self.approved.join(" "),
+        ]
+    }
+}
+
+impl VariableView {
+    /// The variable as on the command line.
+    fn written(&self) -> String {
+        let fallback = self.fallback.as_ref().map(|text| format!(":{text}")).unwrap_or_default();
+        format!("{}={}{fallback}", self.name, self.source)
+    }
+}
+
+/// A template with everything that is stored about it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TemplateDetails {
+    #[serde(flatten)]
+    template: TemplateView,
+    /// What uses the template, so that it cannot be deleted.
+    used_by: Vec<String>,
+}
+
+impl TemplateDetails {
+    fn of(template: &Template, uses: &[UsedBy]) -> Self {
+        Self { template: TemplateView::from(template), used_by: uses.iter().map(UsedBy::to_string).collect() }
+    }
+}
+
+impl Shown for TemplateDetails {
+    const HEADINGS: &'static [&'static str] = &[
+        "template",
+        "scope",
+        "provider",
+        "name",
+        "language",
+        "variables",
+        "caller gives",
+        "approved for",
+        "used by",
+        "created",
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        let template = &self.template;
+        vec![
+            template.template_id.clone(),
+            template.scope.to_owned(),
+            template.provider.to_owned(),
+            template.name.clone(),
+            template.language.clone(),
+            stacked(template.variables.iter().map(VariableView::written)),
+            stacked(template.caller_parameters.clone()),
+            stacked(template.approved.clone()),
+            stacked(self.used_by.clone()),
+            template.created_at.clone(),
         ]
     }
 }

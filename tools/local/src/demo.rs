@@ -194,6 +194,9 @@ impl Operator<'_> {
         }
         templates.extend_from_slice(platforms);
         let onboarding = self.onboarding(&demo.onboarding, &templates).await?;
+        for template in templates.iter_mut().filter(|one| demo.onboarding.revoked == Some(&*one.name)) {
+            self.revoke(template).await?;
+        }
         let capture = self.capture(&demo.capture, &brands, &templates, landing_page).await?;
         Ok(Sending { brands, lines, templates, onboarding, capture })
     }
@@ -215,6 +218,15 @@ impl Operator<'_> {
         let ids: Vec<&str> = onboarding.sequence.iter().filter_map(id).collect();
         let arguments = ["--override", onboarding.overriding, "--sequence", &ids.join(",")];
         self.run(["onboarding", "set"], &arguments).await
+    }
+
+    /// Removes all approvals of a template.
+    async fn revoke(&self, template: &mut Template) -> Result<(), Problem> {
+        for account in template.approved.clone() {
+            let arguments = ["--template", &*template.id, "--business-account", &account];
+            *template = self.run(["template", "revoke"], &arguments).await?;
+        }
+        Ok(())
     }
 
     async fn capture(

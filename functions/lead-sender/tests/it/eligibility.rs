@@ -200,8 +200,10 @@ async fn a_lead_waits_for_the_token_of_its_line() {
     assert_eq!(lead.version, 1);
     assert_eq!((sender.provider.calls(), sender.sqs.take()[0].delay), (vec![], 30));
 
-    let (line, token) = (domain::ChannelId::parse(LINE).unwrap(), Secret::new("another"));
-    sender.store().set_line_token(sender.world.workspace, &line, &token).await.unwrap();
+    let channel = domain::ChannelId::parse(LINE).unwrap();
+    let line = sender.store().line(sender.world.workspace, &channel).await.unwrap().unwrap();
+    let token = Secret::new("another");
+    sender.store().set_line_token(&line.with_new_token(), &token).await.unwrap();
     sender.world.db.clock().advance(secs(30));
     sender.wake(id).await;
     assert_eq!((sender.state(id).await, sender.provider.calls()[0].token.as_str()), (SENT, "another"));

@@ -312,9 +312,10 @@ async fn a_part_waits_for_the_token_of_its_line() {
     assert_eq!(sender.provider.calls(), []);
     assert_eq!(sender.sqs.take()[0].delay, 30);
 
-    let line = domain::ChannelId::parse(LINE).unwrap();
+    let channel = domain::ChannelId::parse(LINE).unwrap();
+    let line = sender.store().line(sender.world.workspace, &channel).await.unwrap().unwrap();
     let token = domain::Secret::new("another");
-    sender.store().set_line_token(sender.world.workspace, &line, &token).await.unwrap();
+    sender.store().set_line_token(&line.with_new_token(), &token).await.unwrap();
     db.clock().set(TestClock::START.plus(std::time::Duration::from_secs(30)));
     assert_eq!(sender.run(&[task(CONVERSATION)]).await, Vec::<String>::new());
     assert_eq!((sender.parts(id).await, sender.provider.calls()[0].token.as_str()), (sent(1), "another"));

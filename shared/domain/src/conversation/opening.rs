@@ -44,11 +44,7 @@ impl Party {
     /// The lines that reach the customers.
     pub fn reached(&self, lines: &Lines) -> Vec<Reached> {
         let found = self.externals.iter().filter_map(|external| lines.line(&external.channel));
-        let reached = found.map(|line| Reached {
-            channel: line.channel.clone(),
-            business_account: line.business_account.clone(),
-        });
-        reached.collect()
+        found.map(Reached::from).collect()
     }
 }
 

@@ -140,7 +140,7 @@ impl Capture {
             enabled: change.enabled.unwrap_or(self.enabled),
             origins,
             brand: change.brand.applied_to(&self.brand),
-            template: change.template.or(self.template),
+            template: change.template.applied_to(&self.template),
             threshold: change.threshold.unwrap_or(self.threshold),
             caps: LeadCaps {
                 daily: change.daily_cap.applied_to(&self.caps.daily),
@@ -216,7 +216,7 @@ pub struct CaptureChange {
     /// The brand of leads that have none.
     pub brand: Patch<BrandId>,
     /// The template of the first message.
-    pub template: Option<TemplateId>,
+    pub template: Patch<TemplateId>,
     /// The least captcha score of an accepted lead.
     pub threshold: Option<Threshold>,
     /// The daily limit of the workspace.

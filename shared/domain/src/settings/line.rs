@@ -3,6 +3,7 @@
 use crate::ids::{BrandId, BusinessAccountId, ChannelId, WorkspaceId};
 use crate::refused::Refused;
 use crate::secret::Secret;
+use crate::settings::names::{NameTaken, holder};
 use crate::text::{Unfit, operator_name};
 use crate::time::Timestamp;
 use crate::words::words;
@@ -34,6 +35,8 @@ pub struct Line {
     pub brand: BrandId,
     /// The account at the provider that owns the line.
     pub business_account: BusinessAccountId,
+    /// The name that operators see, 1 to 256 characters. Lines of earlier releases have none.
+    pub name: Option<String>,
     /// When the line was created.
     pub created_at: Timestamp,
     /// Increases by one with each change.
@@ -44,7 +47,7 @@ impl Line {
     const CHANNEL: &'static str = "^[0-9A-Za-z_-]{1,128}$";
     const TOKEN: &'static str = "^[!-~]{1,4096}$";
 
-    /// A new line. Its channel becomes a part of the URL of the sending call, so it may only contain letters,
+    /// A new line, without a name. Its channel becomes a part of the URL of the sending call, so it may only contain letters,
     /// digits, `_` and `-`.
     pub fn new(
         workspace_id: WorkspaceId,
@@ -58,7 +61,19 @@ impl Line {
             let form = "1 to 128 ASCII letters, digits, underscores or hyphens, such as 106540352242922";
             return Err(Unfit::Shape { pattern: Self::CHANNEL, form });
         }
-        Ok(Self { channel, workspace_id, brand, business_account, created_at: now, version: 1 })
+        Ok(Self { channel, workspace_id, brand, business_account, name: None, created_at: now, version: 1 })
+    }
+
+    /// The line with this name. `None` if it has the name already.
+    pub fn renamed(&self, name: &str) -> Result<Option<Self>, Unfit> {
+        let name = Some(operator_name(name)?);
+        let version = self.version + 1;
+        Ok((self.name != name).then(|| Self { name, version, ..self.clone() }))
+    }
+
+    /// The line's next version, for a new token, which is stored separately.
+    pub fn with_new_token(&self) -> Self {
+        Self { version: self.version + 1, ..self.clone() }
     }
 
     /// Parses the line's access token for the provider: 1 to 4,096 visible ASCII characters, because it is
@@ -92,6 +107,19 @@ impl Brand {
     pub fn new(id: BrandId, workspace_id: WorkspaceId, name: &str, now: Timestamp) -> Result<Self, Unfit> {
         let name = operator_name(name)?;
         Ok(Self { id, workspace_id, name, line: None, created_at: now, version: 1 })
+    }
+
+    /// The brand with this name. `None` if it has the name already.
+    pub fn renamed(&self, name: &str) -> Result<Option<Self>, Unfit> {
+        let name = operator_name(name)?;
+        let version = self.version + 1;
+        Ok((self.name != name).then(|| Self { name, version, ..self.clone() }))
+    }
+
+    /// The brand with this default line. `None` if that is its default line already.
+    pub fn with_line(&self, line: Option<&ChannelId>) -> Option<Self> {
+        let version = self.version + 1;
+        (self.line.as_ref() != line).then(|| Self { line: line.cloned(), version, ..self.clone() })
     }
 }
 
@@ -146,15 +174,30 @@ impl Lines {
         self.brands.iter().find(|brand| brand.id == *id)
     }
 
-    /// Checks whether the workspace can add a brand with this id.
-    pub fn admit_brand(&self, id: &BrandId) -> Result<(), LinesRefused> {
-        if self.brand(id).is_some() {
-            Err(LinesRefused::BrandExists(id.clone()))
+    /// Checks whether the workspace can add this brand.
+    pub fn admit_brand(&self, brand: &Brand) -> Result<(), LinesRefused> {
+        if self.brand(&brand.id).is_some() {
+            Err(LinesRefused::BrandExists(brand.id.clone()))
         } else if self.brands.len() >= Self::MAX {
             Err(LinesRefused::TooManyBrands)
         } else {
-            Ok(())
+            Ok(self.check_brand_name(brand)?)
         }
+    }
+
+    /// Checks that no other brand of the workspace has this brand's name.
+    pub fn check_brand_name(&self, brand: &Brand) -> Result<(), NameTaken> {
+        let others = self.brands.iter().filter(|other| other.id != brand.id);
+        let named = others.map(|other| (&other.id, other.name.as_str()));
+        holder(&brand.name, named).map_or(Ok(()), |id| Err(NameTaken::Brand(id.clone())))
+    }
+
+    /// Checks that no other line of the workspace has this line's name. Any number of lines may have no name.
+    pub fn check_line_name(&self, line: &Line) -> Result<(), NameTaken> {
+        let Some(name) = &line.name else { return Ok(()) };
+        let others = self.lines.iter().filter(|other| other.channel != line.channel);
+        let named = others.filter_map(|other| Some((&other.channel, other.name.as_deref()?)));
+        holder(name, named).map_or(Ok(()), |channel| Err(NameTaken::Line(channel.clone())))
     }
 
     /// Checks whether the workspace can add this line of an existing brand. `Some` is the brand's next
@@ -167,9 +210,8 @@ impl Lines {
             return Err(LinesRefused::TooManyLines);
         }
         let brand = self.brand(&line.brand).ok_or_else(|| LinesRefused::UnknownBrand(line.brand.clone()))?;
-        let first =
-            || Brand { line: Some(line.channel.clone()), version: brand.version + 1, ..brand.clone() };
-        Ok(brand.line.is_none().then(first))
+        self.check_line_name(line)?;
+        Ok(if brand.line.is_none() { brand.with_line(Some(&line.channel)) } else { None })
     }
 }
 
@@ -191,6 +233,9 @@ pub enum LinesRefused {
     /// The line's brand does not exist.
     #[error("the workspace has no brand {0:?}")]
     UnknownBrand(BrandId),
+    /// The name is taken.
+    #[error(transparent)]
+    NameTaken(#[from] NameTaken),
 }
 
 #[cfg(test)]

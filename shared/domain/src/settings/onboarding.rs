@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::ids::{BusinessAccountId, ChannelId, TemplateId};
 use crate::refused::{Origin, Refused};
+use crate::settings::line::Line;
 use crate::settings::template::{Parameters, Requested, Template};
 use crate::words::words;
 
@@ -44,6 +45,12 @@ pub struct Reached {
     pub business_account: BusinessAccountId,
 }
 
+impl From<&Line> for Reached {
+    fn from(line: &Line) -> Self {
+        Self { channel: line.channel.clone(), business_account: line.business_account.clone() }
+    }
+}
+
 impl Onboarding {
     /// The greatest number of templates in a sequence, and in a request.
     pub const MAX: usize = 10;
@@ -61,6 +68,17 @@ impl Onboarding {
             (Some(_), Override::Entire) => &[],
             (Some(_), Override::FirstOnly) => self.sequence.get(1..).unwrap_or_default(),
         }
+    }
+
+    /// Checks the sequence when an operator sets it up: a conversation on these lines whose request gives no
+    /// templates must not be refused for it. It is the rule of [`Onboarding::plan`]. A request that gives
+    /// templates sends fewer of the configured ones.
+    pub fn check(
+        &self,
+        templates: &BTreeMap<TemplateId, Template>,
+        lines: &[Reached],
+    ) -> Result<(), Refused> {
+        self.plan(None, templates, lines).map(|_| ())
     }
 
     /// The templates to send, in order: the requested ones, then the configured ones that follow. `templates`

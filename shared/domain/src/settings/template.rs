@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ids::{BusinessAccountId, Ids, TemplateId, WorkspaceId};
 use crate::settings::line::Provider;
+use crate::settings::names::{NameTaken, holder};
 use crate::text::{Unfit, within};
 use crate::time::Timestamp;
 use crate::words::words;
@@ -154,6 +155,22 @@ impl Template {
     pub fn revoked_for(&self, account: &BusinessAccountId) -> Option<Self> {
         let mut approved_by = self.approved_by.clone();
         approved_by.remove(account).then(|| self.with_approvals(approved_by))
+    }
+
+    /// The template with this name at the provider. `None` if it has the name already.
+    pub fn renamed(&self, name: &str) -> Result<Option<Self>, TemplateUnfit> {
+        check_name(name).map_err(TemplateUnfit::Name)?;
+        let renamed = || Self { name: name.to_owned(), version: self.version + 1, ..self.clone() };
+        Ok((self.name != name).then(renamed))
+    }
+
+    /// Checks that none of the scope's other templates has this template's provider, name and language.
+    pub fn check_name(&self, of_scope: &[Self]) -> Result<(), NameTaken> {
+        let others = of_scope.iter().filter(|other| {
+            other.id != self.id && other.provider == self.provider && other.language == self.language
+        });
+        let named = others.map(|other| (other.id, other.name.as_str()));
+        holder(&self.name, named).map_or(Ok(()), |id| Err(NameTaken::Template(id)))
     }
 
     fn with_approvals(&self, approved_by: BTreeSet<BusinessAccountId>) -> Self {

@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use crate::ids::{ChannelId, TeamId, UserId, WorkspaceId};
+use crate::settings::names::{NameTaken, holder};
 use crate::settings::onboarding::Onboarding;
 use crate::settings::user::{User, UserStatus};
 use crate::text::{Unfit, operator_name};
@@ -65,6 +66,12 @@ impl Workspace {
         (self.default_line.as_ref() != Some(channel)).then(|| self.with_line(channel, true))
     }
 
+    /// The workspace after a line was deleted. If that was the default line, there is no default line.
+    pub fn without_line(&self, channel: &ChannelId) -> Self {
+        let default_line = self.default_line.clone().filter(|default| default != channel);
+        Self { default_line, version: self.version + 1, ..self.clone() }
+    }
+
     /// The workspace with this onboarding. `None` if it has the same onboarding already.
     pub fn with_onboarding(&self, onboarding: Onboarding) -> Option<Self> {
         let version = self.version + 1;
@@ -97,6 +104,20 @@ impl Team {
     pub fn new(id: TeamId, workspace_id: WorkspaceId, name: &str, now: Timestamp) -> Result<Self, Unfit> {
         let name = operator_name(name)?;
         Ok(Self { id, workspace_id, name, members: vec![], created_at: now, version: 1 })
+    }
+
+    /// The team with this name. `None` if it has the name already.
+    pub fn renamed(&self, name: &str) -> Result<Option<Self>, Unfit> {
+        let name = operator_name(name)?;
+        let version = self.version + 1;
+        Ok((self.name != name).then(|| Self { name, version, ..self.clone() }))
+    }
+
+    /// Checks that none of the workspace's other teams has this team's name.
+    pub fn check_name(&self, of_workspace: &[Self]) -> Result<(), NameTaken> {
+        let others = of_workspace.iter().filter(|other| other.id != self.id);
+        let named = others.map(|other| (other.id, other.name.as_str()));
+        holder(&self.name, named).map_or(Ok(()), |id| Err(NameTaken::Team(id)))
     }
 
     /// The team with these users added, without duplicates. `None` if all of them are members already.
@@ -219,6 +240,36 @@ mod tests {
         assert_eq!(second.with_default_line(&line("1")), None);
         let changed = Workspace { default_line: Some(line("2")), version: 4, ..second.clone() };
         assert_eq!(second.with_default_line(&line("2")), Some(changed));
+    }
+
+    #[test]
+    fn a_deleted_line_is_the_default_no_longer_and_another_default_stays() {
+        let line = |id: &str| ChannelId::parse(id).unwrap();
+        let id = WorkspaceId::from_uuid(Uuid::nil());
+        let seen =
+            Workspace::new(id, "Aster", Timestamp::from_millis(0)).unwrap().with_line(&line("1"), false);
+        let none = Workspace { default_line: None, version: 3, ..seen.clone() };
+        assert_eq!(seen.without_line(&line("1")), none);
+        assert_eq!(seen.without_line(&line("2")), Workspace { version: 3, ..seen });
+    }
+
+    #[test]
+    fn teams_have_different_names_and_a_repeated_rename_changes_nothing() {
+        let other = |n, name: &str| Team {
+            id: TeamId::from_uuid(Uuid::from_u128(n)),
+            name: name.to_owned(),
+            ..team()
+        };
+        let all = [other(1, "Sales"), other(2, "Support")];
+        assert_eq!(other(3, " SALES").check_name(&all), Err(NameTaken::Team(all[0].id)));
+        assert_eq!(other(2, "sales").check_name(&all), Err(NameTaken::Team(all[0].id)));
+        assert_eq!(other(1, "sales").check_name(&all), Ok(()));
+        assert_eq!(other(3, "Sales 2").check_name(&all), Ok(()));
+
+        let renamed = all[0].renamed("Desk").unwrap().unwrap();
+        assert_eq!(renamed, Team { name: "Desk".to_owned(), version: 2, ..all[0].clone() });
+        assert_eq!(renamed.renamed("Desk"), Ok(None));
+        assert!(renamed.renamed(" ").is_err());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 
-use crate::dynamodb::item::{Item, PK, SK, n, s};
+use crate::dynamodb::item::{Item, PK, SK, key, n, s};
 use crate::dynamodb::write::{LAST_REQUEST, Write, Wrote, is_written_by};
 use crate::{Store, StoreError, Table};
 
@@ -32,6 +32,11 @@ impl Store {
 /// The write that replaces version `seen` of a row.
 pub(crate) fn replace_write(table: Table, row: Item, seen: u64) -> Write {
     Write::put(table, row).when("version = :seen").bind(":seen", n(seen))
+}
+
+/// The write that deletes version `seen` of a row.
+pub(crate) fn delete_write(table: Table, (pk, sk): (String, impl Into<String>), seen: u64) -> Write {
+    Write::delete(table, key(pk, sk)).when("version = :seen").bind(":seen", n(seen))
 }
 
 /// The write that changes the attributes that differ between `before` (version `seen`) and `after`.

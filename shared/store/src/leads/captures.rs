@@ -2,12 +2,16 @@
 
 use domain::lead::captcha::Threshold;
 use domain::lead::capture::LeadCaps;
-use domain::{BrandId, Capture, CaptureKey, Secret, TemplateId, Timestamp, WebOrigin, WorkspaceId};
+use domain::{
+    BrandId, Capture, CaptureKey, Secret, TemplateId, Timestamp, WebOrigin, Workspace, WorkspaceId,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, row};
-use crate::dynamodb::write::Write;
+use crate::dynamodb::versions::replace_write;
+use crate::dynamodb::write::{Transacted, Write};
+use crate::settings::workspaces::bump_version;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -17,13 +21,22 @@ impl Store {
         Ok(row.map(Capture::from))
     }
 
-    /// Stores new settings. Returns `false` if there are settings already. One round trip.
-    pub async fn create_capture(&self, capture: &Capture) -> Result<bool, StoreError> {
-        self.put_first(Table::Workspaces, capture_row(capture)?).await
+    /// Stores new settings, whose brand and template exist in the workspace as `seen`. Returns `false` if there
+    /// are settings already, or if the workspace has changed since. One round trip.
+    pub async fn create_capture(&self, seen: &Workspace, capture: &Capture) -> Result<bool, StoreError> {
+        let put = Write::put(Table::Workspaces, capture_row(capture)?).when_absent();
+        Ok(self.transact(vec![bump_version(seen), put]).await? == Transacted::Done)
     }
 
-    /// Replaces the settings by their next version. Returns `false` if the previous version is not the
-    /// current one. One round trip.
+    /// Replaces the settings by their next version, whose brand and template exist in the workspace as `seen`.
+    /// Returns `false` if the settings or the workspace have changed since. One round trip.
+    pub async fn change_capture(&self, seen: &Workspace, next: &Capture) -> Result<bool, StoreError> {
+        let replace = replace_write(Table::Workspaces, capture_row(next)?, next.version - 1);
+        Ok(self.transact(vec![bump_version(seen), replace]).await? == Transacted::Done)
+    }
+
+    /// Replaces the settings by their next version, which refers to nothing new. Returns `false` if the previous
+    /// version is not the current one. One round trip.
     pub async fn replace_capture(&self, next: &Capture) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, capture_row(next)?, next.version - 1).await
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, row};
+use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
 use crate::settings::workspaces::bump_version;
 use crate::{Store, StoreError, Table, keys};
@@ -32,10 +33,15 @@ impl Store {
         Ok(self.transact(vec![bump_version(seen), put]).await? == Transacted::Done)
     }
 
-    /// Replaces a definition by its next version. Returns `false` if the previous version is not the current
-    /// one. One round trip.
-    pub async fn replace_definition(&self, next: &AttributeDefinition) -> Result<bool, StoreError> {
-        self.put_next(Table::Workspaces, definition_row(next)?, next.version - 1).await
+    /// Replaces a definition by its next version, which [`Definitions::admit`] accepted for the workspace as
+    /// `seen`. Returns `false` if the workspace or the definition has changed since. One round trip.
+    pub async fn change_definition(
+        &self,
+        seen: &Workspace,
+        next: &AttributeDefinition,
+    ) -> Result<bool, StoreError> {
+        let replace = replace_write(Table::Workspaces, definition_row(next)?, next.version - 1);
+        Ok(self.transact(vec![bump_version(seen), replace]).await? == Transacted::Done)
     }
 }
 

@@ -6,8 +6,8 @@ use domain::{
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, read, row, text};
-use crate::dynamodb::versions::replace_write;
+use crate::dynamodb::item::{Item, key, read, row, s, text};
+use crate::dynamodb::versions::{delete_write, replace_write};
 use crate::dynamodb::write::{Transacted, Write};
 use crate::settings::workspaces::{bump_version, workspace_row};
 use crate::{Store, StoreError, Table, keys};
@@ -45,17 +45,31 @@ impl Store {
         Ok(self.transact(vec![bump_version(seen), put]).await? == Transacted::Done)
     }
 
-    /// Stores a line that [`Lines::admit_line`] accepted, with its token, together with the next version of
-    /// the workspace ([`Workspace::with_line`]) and of the brand, if that has one. Returns `false` if the
-    /// previous version of one of them is not the current one; then the lines must be read again. One round
-    /// trip.
+    /// Replaces a brand by its next version, whose name [`Lines::check_brand_name`] accepted for the workspace as
+    /// `seen`, or whose line exists in it. Returns `false` if the workspace or the brand has changed since. One
+    /// round trip.
+    pub async fn change_brand(&self, seen: &Workspace, next: &Brand) -> Result<bool, StoreError> {
+        let replace = replace_write(Table::Workspaces, brand_row(next)?, next.version - 1);
+        Ok(self.transact(vec![bump_version(seen), replace]).await? == Transacted::Done)
+    }
+
+    /// Deletes a brand that nothing uses in the workspace as `seen`. Returns `false` if the workspace or the brand
+    /// has changed since. One round trip.
+    pub async fn delete_brand(&self, seen: &Workspace, brand: &Brand) -> Result<bool, StoreError> {
+        let key = keys::brand(brand.workspace_id, &brand.id);
+        let delete = delete_write(Table::Workspaces, key, brand.version);
+        Ok(self.transact(vec![bump_version(seen), delete]).await? == Transacted::Done)
+    }
+
+    /// Stores a line that [`Lines::admit_line`] accepted, with its claim and its token, together with the next
+    /// version of the workspace ([`Workspace::with_line`]) and of the brand, if that has one. One round trip.
     pub async fn create_line(
         &self,
         next: &Workspace,
         line: &Line,
         brand: Option<&Brand>,
         token: &Secret,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<LineWritten, StoreError> {
         let mut writes = vec![
             replace_write(Table::Workspaces, workspace_row(next)?, next.version - 1),
             Write::put(Table::Workspaces, line_row(line)?).when_absent(),
@@ -64,7 +78,85 @@ impl Store {
         if let Some(brand) = brand {
             writes.push(replace_write(Table::Workspaces, brand_row(brand)?, brand.version - 1));
         }
-        Ok(self.transact(writes).await? == Transacted::Done)
+        self.write_line(line, writes).await
+    }
+
+    /// Replaces a line by its next version, whose name [`Lines::check_line_name`] accepted for the workspace as
+    /// `seen`. One round trip.
+    pub async fn rename_line(&self, seen: &Workspace, next: &Line) -> Result<LineWritten, StoreError> {
+        let replace = replace_write(Table::Workspaces, line_row(next)?, next.version - 1);
+        self.write_line(next, vec![bump_version(seen), replace]).await
+    }
+
+    /// Makes the line the default of the workspace, whose next version is `next`
+    /// ([`Workspace::with_default_line`]). One round trip.
+    pub async fn set_default_line(&self, next: &Workspace, line: &Line) -> Result<LineWritten, StoreError> {
+        let replace = replace_write(Table::Workspaces, workspace_row(next)?, next.version - 1);
+        self.write_line(line, vec![replace]).await
+    }
+
+    /// Makes the line the one from which its brand sends. `next` is the brand's next version
+    /// ([`Brand::with_line`]). One round trip.
+    pub async fn set_brand_line(
+        &self,
+        seen: &Workspace,
+        next: &Brand,
+        line: &Line,
+    ) -> Result<LineWritten, StoreError> {
+        let replace = replace_write(Table::Workspaces, brand_row(next)?, next.version - 1);
+        self.write_line(line, vec![bump_version(seen), replace]).await
+    }
+
+    /// Writes together with the claim of the line. So a line that an earlier release created, without a claim,
+    /// gets it with its next write.
+    async fn write_line(&self, line: &Line, mut writes: Vec<Write>) -> Result<LineWritten, StoreError> {
+        writes.insert(CLAIM, claim(line)?);
+        let refusals = match self.transact(writes).await? {
+            Transacted::Done => return Ok(LineWritten::Done),
+            Transacted::Refused(refusals) => refusals,
+        };
+        match refusals.into_iter().find(|refusal| refusal.at == CLAIM).and_then(|refusal| refusal.found) {
+            Some(found) => Ok(LineWritten::OfWorkspace(read::<ClaimRow>(found)?.workspace_id)),
+            None => Ok(LineWritten::Changed),
+        }
+    }
+
+    /// The workspace that claimed a line. `None` for a line that an earlier release created and that was not
+    /// written since. One round trip.
+    pub async fn line_claim(&self, channel: &ChannelId) -> Result<Option<WorkspaceId>, StoreError> {
+        let row: Option<ClaimRow> = self.get_row(Table::Workspaces, keys::line_claim(channel)).await?;
+        Ok(row.map(|row| row.workspace_id))
+    }
+
+    /// Deletes a line that nothing uses, with its token, together with the next version of the workspace
+    /// ([`Workspace::without_line`]) and of the brand, if that has one. If the line's workspace has the claim
+    /// (`claimed`), the claim is released. Returns `false` if one of them has changed since it was read. One
+    /// round trip.
+    pub async fn delete_line(
+        &self,
+        next: &Workspace,
+        line: &Line,
+        brand: Option<&Brand>,
+        claimed: bool,
+    ) -> Result<bool, StoreError> {
+        let (workspace, channel) = (line.workspace_id, &line.channel);
+        let (token_pk, token_sk) = keys::line_secret(workspace, channel);
+        let mut writes = vec![
+            replace_write(Table::Workspaces, workspace_row(next)?, next.version - 1),
+            delete_write(Table::Workspaces, keys::line(workspace, channel), line.version),
+            Write::delete(Table::Secrets, key(token_pk, token_sk)),
+        ];
+        if let Some(brand) = brand {
+            writes.push(replace_write(Table::Workspaces, brand_row(brand)?, brand.version - 1));
+        }
+        if claimed {
+            let (pk, sk) = keys::line_claim(channel);
+            let release = Write::delete(Table::Workspaces, key(pk, sk)).when("workspaceId = :own");
+            writes.push(release.bind(":own", s(workspace.to_string())));
+        }
+        let done = self.transact(writes).await? == Transacted::Done;
+        self.memories.line_tokens.forget(&(workspace, channel.clone()));
+        Ok(done)
     }
 
     /// The line's access token at the provider, remembered for 5 minutes. One round trip if it is not in
@@ -87,18 +179,40 @@ impl Store {
         Ok(token)
     }
 
-    /// Replaces the token of a line. Processes that remember the previous one use it for up to 5 minutes
-    /// more. One round trip.
-    pub async fn set_line_token(
-        &self,
-        workspace: WorkspaceId,
-        channel: &ChannelId,
-        token: &Secret,
-    ) -> Result<(), StoreError> {
-        self.write(Write::put(Table::Secrets, token_row(workspace, channel, token)?)).await?;
-        self.memories.line_tokens.forget(&(workspace, channel.clone()));
-        Ok(())
+    /// Replaces the token of a line. `next` is the line's next version ([`Line::with_new_token`]). Processes that
+    /// remember the previous token use it for up to 5 minutes more. One round trip.
+    pub async fn set_line_token(&self, next: &Line, token: &Secret) -> Result<LineWritten, StoreError> {
+        let writes = vec![
+            replace_write(Table::Workspaces, line_row(next)?, next.version - 1),
+            Write::put(Table::Secrets, token_row(next.workspace_id, &next.channel, token)?),
+        ];
+        let written = self.write_line(next, writes).await;
+        self.memories.line_tokens.forget(&(next.workspace_id, next.channel.clone()));
+        written
     }
+}
+
+/// The result of writing a line. A line id belongs to one workspace of the deployment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineWritten {
+    /// The line is written, and its workspace has the claim.
+    Done,
+    /// The workspace, the brand or the line has changed since it was read.
+    Changed,
+    /// Another workspace has the claim of this line id. Nothing is written.
+    OfWorkspace(WorkspaceId),
+}
+
+/// The place of the claim in the transactions that write a line.
+const CLAIM: usize = 0;
+
+/// The claim of a line, by a workspace that has it already or if nobody has it.
+fn claim(line: &Line) -> Result<Write, StoreError> {
+    let (pk, sk) = keys::line_claim(&line.channel);
+    let claim = row(pk, sk, "lineClaim", &ClaimRow { workspace_id: line.workspace_id })?;
+    Ok(Write::put(Table::Workspaces, claim)
+        .when("attribute_not_exists(pk) OR workspaceId = :own")
+        .bind(":own", s(line.workspace_id.to_string())))
 }
 
 /// The kinds of rows in the partition.
@@ -132,6 +246,8 @@ struct LineRow {
     brand_id: BrandId,
     #[serde(with = "fields::text")]
     business_account: BusinessAccountId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     version: u64,
@@ -153,6 +269,14 @@ struct BrandRow {
     version: u64,
 }
 
+/// `LC#<channel>` / `C`, under the nil UUID: the claim of a line.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ClaimRow {
+    #[serde(with = "fields::text")]
+    workspace_id: WorkspaceId,
+}
+
 /// `W#L#<channel>` / `S`, in the table `secrets`.
 #[derive(Serialize, Deserialize)]
 struct TokenRow {
@@ -166,6 +290,7 @@ impl From<LineRow> for Line {
             workspace_id: row.workspace_id,
             brand: row.brand_id,
             business_account: row.business_account,
+            name: row.name,
             created_at: row.created_at,
             version: row.version,
         }
@@ -179,6 +304,7 @@ impl From<&Line> for LineRow {
             workspace_id: line.workspace_id,
             brand_id: line.brand.clone(),
             business_account: line.business_account.clone(),
+            name: line.name.clone(),
             created_at: line.created_at,
             version: line.version,
         }

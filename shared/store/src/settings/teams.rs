@@ -1,11 +1,13 @@
 //! Teams of internal users.
 
-use domain::{Team, TeamId, Timestamp, UserId, WorkspaceId};
+use domain::{Team, TeamId, Timestamp, UserId, Workspace, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, SCHEMA, key, n, read, row, s};
-use crate::dynamodb::write::{Write, Wrote};
+use crate::dynamodb::versions::{delete_write, replace_write};
+use crate::dynamodb::write::{Transacted, Write, Wrote};
+use crate::settings::workspaces::bump_version;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -39,12 +41,32 @@ impl Store {
         }
     }
 
-    /// Stores a new team. Returns `false` if there is a team with this id. One round trip.
-    pub async fn create_team(&self, team: &Team) -> Result<bool, StoreError> {
-        self.put_first(Table::Workspaces, team_row(team)?).await
+    /// Stores a team whose name [`Team::check_name`] accepted for the workspace as `seen`. Returns `false` if
+    /// the workspace has changed since; then the teams must be read again. One round trip.
+    pub async fn create_team(&self, seen: &Workspace, team: &Team) -> Result<bool, StoreError> {
+        let put = Write::put(Table::Workspaces, team_row(team)?).when_absent();
+        Ok(self.transact(vec![bump_version(seen), put]).await? == Transacted::Done)
     }
 
-    /// Replaces a team by its next version. Returns `false` if the previous version is not the current one.
+    /// Replaces a team by its next version, whose name [`Team::check_name`] accepted for the workspace as
+    /// `seen`. Returns `false` if the workspace or the team has changed since. One round trip.
+    pub async fn rename_team(&self, seen: &Workspace, next: &Team) -> Result<bool, StoreError> {
+        let replace = replace_write(Table::Workspaces, team_row(next)?, next.version - 1);
+        Ok(self.transact(vec![bump_version(seen), replace]).await? == Transacted::Done)
+    }
+
+    /// Deletes a team with the count of its turns. Returns `false` if the team has changed since it was read.
+    /// One round trip.
+    pub async fn delete_team(&self, team: &Team) -> Result<bool, StoreError> {
+        let (pk, sk) = keys::team_turn(team.workspace_id, team.id);
+        let writes = vec![
+            delete_write(Table::Workspaces, keys::team(team.workspace_id, team.id), team.version),
+            Write::delete(Table::Workspaces, key(pk, sk)),
+        ];
+        Ok(self.transact(writes).await? == Transacted::Done)
+    }
+
+    /// Replaces a team by its next version, which has the same name. Returns `false` if the previous version is not the current one.
     /// One round trip.
     pub async fn replace_team(&self, next: &Team) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, team_row(next)?, next.version - 1).await

@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use domain::settings::line::Provider;
 use domain::settings::template::{ContactField, ParameterValue, Source, Variable};
-use domain::{BusinessAccountId, Template, TemplateId, TemplateScope, Timestamp, WorkspaceId};
+use domain::{BusinessAccountId, Template, TemplateId, TemplateScope, Timestamp, Workspace, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, key, read, row};
+use crate::dynamodb::item::{Item, SCHEMA, key, n, read, row, s};
+use crate::dynamodb::versions::{delete_write, replace_write};
+use crate::dynamodb::write::{Transacted, Write};
+use crate::settings::workspaces::bump_version;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -54,16 +57,96 @@ impl Store {
         Ok(templates)
     }
 
-    /// Stores a new template. Returns `false` if the scope has a template with this id. One round trip.
-    pub async fn create_template(&self, template: &Template) -> Result<bool, StoreError> {
-        self.put_first(Table::Workspaces, template_row(template)?).await
+    /// The platform as the owner of its templates. One round trip.
+    pub async fn platform_templates(&self) -> Result<TemplateOwner, StoreError> {
+        let row: Option<VersionRow> = self.get_row(Table::Workspaces, keys::platform_templates()).await?;
+        Ok(TemplateOwner::Platform { version: row.map_or(0, |row| row.version) })
     }
 
-    /// Replaces a template by its next version. Returns `false` if the previous version is not the current
+    /// Stores a template whose name [`Template::check_name`] accepted. `seen` was read before the scope's
+    /// templates. Returns `false` if the owner has changed since; then the templates must be read again. One
+    /// round trip.
+    pub async fn create_template(
+        &self,
+        seen: &TemplateOwner,
+        template: &Template,
+    ) -> Result<bool, StoreError> {
+        let put = Write::put(Table::Workspaces, template_row(template)?).when_absent();
+        Ok(self.transact(vec![seen.bump(), put]).await? == Transacted::Done)
+    }
+
+    /// Replaces a template by its next version, whose name [`Template::check_name`] accepted. `seen` was read
+    /// before the scope's templates. Returns `false` if the owner or the template has changed since. One round
+    /// trip.
+    pub async fn rename_template(&self, seen: &TemplateOwner, next: &Template) -> Result<bool, StoreError> {
+        let replace = replace_write(Table::Workspaces, template_row(next)?, next.version - 1);
+        Ok(self.transact(vec![seen.bump(), replace]).await? == Transacted::Done)
+    }
+
+    /// Deletes a template that nothing uses. `seen` was read before what could use it. Returns `false` if the
+    /// owner or the template has changed since. One round trip.
+    pub async fn delete_template(
+        &self,
+        seen: &TemplateOwner,
+        template: &Template,
+    ) -> Result<bool, StoreError> {
+        let key = keys::template(template.scope, template.id);
+        let delete = delete_write(Table::Workspaces, key, template.version);
+        Ok(self.transact(vec![seen.bump(), delete]).await? == Transacted::Done)
+    }
+
+    /// Replaces a template by its next version, which has the same name. Returns `false` if the previous version is not the current
     /// one. One round trip.
     pub async fn replace_template(&self, next: &Template) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, template_row(next)?, next.version - 1).await
     }
+}
+
+/// The owner of a scope's templates as it was read. Changes that depend on the other templates of the scope, or on
+/// what uses them, are made under its version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TemplateOwner {
+    /// A workspace.
+    Workspace(Box<Workspace>),
+    /// The platform.
+    Platform {
+        /// The number of such changes to the platform's templates.
+        version: u64,
+    },
+}
+
+impl TemplateOwner {
+    /// The scope of the templates.
+    pub fn scope(&self) -> TemplateScope {
+        match self {
+            Self::Workspace(workspace) => TemplateScope::Workspace(workspace.id),
+            Self::Platform { .. } => TemplateScope::Platform,
+        }
+    }
+
+    /// Part of a transaction: the owner must still be as it was read, and gets the next version.
+    fn bump(&self) -> Write {
+        let version = match self {
+            Self::Workspace(seen) => return bump_version(seen),
+            Self::Platform { version } => *version,
+        };
+        let (pk, sk) = keys::platform_templates();
+        let expression = "SET version = :next, kind = :kind, sv = :sv";
+        let write = Write::update(Table::Workspaces, key(pk, sk), expression)
+            .bind(":next", n(version + 1))
+            .bind(":kind", s("platformTemplates"))
+            .bind(":sv", n(SCHEMA));
+        match version {
+            0 => write.when_absent(),
+            seen => write.when("version = :seen").bind(":seen", n(seen)),
+        }
+    }
+}
+
+/// The version of the platform's templates.
+#[derive(Deserialize)]
+struct VersionRow {
+    version: u64,
 }
 
 fn template_row(template: &Template) -> Result<Item, StoreError> {

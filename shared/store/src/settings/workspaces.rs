@@ -45,9 +45,10 @@ pub(crate) fn workspace_row(workspace: &Workspace) -> Result<Item, StoreError> {
     row(pk, sk, "workspace", &WorkspaceRow::from(workspace))
 }
 
-/// Part of a transaction that adds something whose number is limited or that must be unique in the workspace.
-/// The workspace must still be as `seen`, and gets the next version. So two additions at the same time cannot
-/// both find room.
+/// Part of a transaction whose reason is what else the workspace has: it adds something whose number is limited,
+/// gives a name that must be unique, refers to another setting, or deletes one to which nothing refers. The
+/// workspace must still be as `seen`, and gets the next version. So of two such changes at the same time, one
+/// is refused and judged again.
 pub(crate) fn bump_version(seen: &Workspace) -> Write {
     let (pk, sk) = keys::workspace(seen.id);
     Write::update(Table::Workspaces, key(pk, sk), "SET version = :next")

@@ -126,3 +126,71 @@ async fn concurrent_creations_stop_at_a_hundred_attributes() {
     let listed = desk.json(&["attribute", "list", "--workspace", &workspace]).await;
     assert_eq!(listed.as_array().unwrap().len(), 100);
 }
+
+#[tokio::test]
+async fn an_archived_attribute_becomes_active_again_unless_its_key_name_is_taken() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let within = ["--workspace", workspace.as_str()];
+    let create = async |name: &str| {
+        let create = ["attribute", "create", "--key-name", name, "--category", "OPEN"];
+        let made = desk.json(&[&create, &within[..]].concat()).await;
+        made["id"].as_str().unwrap().to_owned()
+    };
+    let first = create("plan").await;
+    let of_first = [&["--attribute", first.as_str()], &within[..]].concat();
+    desk.json(&[&["attribute", "archive"], &of_first[..]].concat()).await;
+    let second = create("Plan").await;
+    let unarchive = [&["attribute", "unarchive"], &of_first[..]].concat();
+    let taken =
+        format!("The attribute is unchanged: the active attribute {second} already has this key name.");
+    assert_eq!(desk.refused(&unarchive).await, taken);
+
+    let rename = [&["attribute", "rename", "--attribute", &second], &within[..]].concat();
+    let renamed = desk.json(&[&rename[..], &["--key-name", "tier"]].concat()).await;
+    assert_eq!((&renamed["id"], &renamed["keyName"]), (&second.as_str().into(), &"tier".into()));
+    assert_eq!(desk.json(&[&rename[..], &["--key-name", "tier"]].concat()).await, renamed);
+    for _ in 0..2 {
+        assert_eq!(desk.json(&unarchive).await["archived"], false);
+    }
+    let refused = desk.refused(&[&rename[..], &["--key-name", " PLAN"]].concat()).await;
+    assert_eq!(
+        refused,
+        format!("The attribute is unchanged: the active attribute {first} already has this key name.")
+    );
+    let blank = desk.refused(&[&rename[..], &["--key-name", " "]].concat()).await;
+    assert_snapshot!(blank, @"The attribute is unchanged: the key name is invalid: a key name cannot be blank or contain control characters.");
+}
+
+#[tokio::test]
+async fn values_are_added_and_renamed_and_keep_their_ids() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let within = ["--workspace", workspace.as_str()];
+    let create = ["attribute", "create", "--key-name", "tier", "--category", "CLOSED", "--value", "gold"];
+    let made = desk.json(&[&create, &within[..]].concat()).await;
+    let of_made = [&["--attribute", made["id"].as_str().unwrap()], &within[..]].concat();
+    let add = |value: &'static str| [&["attribute", "add-value", "--value", value], &of_made[..]].concat();
+    let two = desk.json(&add("silver")).await;
+    assert_eq!(two["values"][0], made["values"][0]);
+    assert_eq!(two["values"][1]["value"], "silver");
+    assert_eq!(desk.json(&add("silver")).await, two);
+    assert_snapshot!(desk.refused(&add(" Gold")).await, @r#"The attribute is unchanged: the value " Gold" is repeated."#);
+
+    let rename = |value: &str, to: &str| {
+        let rename = ["attribute", "rename-value", "--value", value, "--to", to];
+        [&rename, &of_made[..]].concat().iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()
+    };
+    let words = |line: &Vec<String>| line.clone();
+    let by_text = words(&rename("silver", "platinum"));
+    let renamed = desk.json(&by_text.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    assert_eq!(renamed["values"][1]["id"], two["values"][1]["id"]);
+    assert_eq!(renamed["values"][1]["value"], "platinum");
+    assert_eq!(desk.json(&by_text.iter().map(String::as_str).collect::<Vec<_>>()).await, renamed);
+    let by_id = words(&rename(two["values"][1]["id"].as_str().unwrap(), "silver"));
+    assert_eq!(desk.json(&by_id.iter().map(String::as_str).collect::<Vec<_>>()).await, two);
+    for (line, sentence) in [
+        (rename("bronze", "copper"), "The attribute has no value \"bronze\"."),
+        (rename("silver", "GOLD"), "The attribute is unchanged: the value \"GOLD\" is repeated."),
+    ] {
+        assert_eq!(desk.refused(&line.iter().map(String::as_str).collect::<Vec<_>>()).await, sentence);
+    }
+}

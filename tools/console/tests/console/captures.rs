@@ -18,7 +18,7 @@ impl Pages {
         let (desk, workspace) = Desk::with_workspace().await;
         let pages = Self { desk, workspace };
         for (brand, account) in [("a", "1"), ("b", "2")] {
-            pages.json(&["brand", "create", "--name", "Aster", "--id", brand]).await;
+            pages.json(&["brand", "create", "--name", brand, "--id", brand]).await;
             let line = ["line", "create", "--channel", account, "--brand", brand, "--token", "t"];
             pages.json(&[&line[..], &["--business-account", account]].concat()).await;
         }
@@ -26,7 +26,11 @@ impl Pages {
     }
 
     async fn template(&self, more: &[&str]) -> String {
-        let create = ["template", "create", "--name", "hello", "--language", "en"];
+        self.template_named("hello", more).await
+    }
+
+    async fn template_named(&self, name: &str, more: &[&str]) -> String {
+        let create = ["template", "create", "--name", name, "--language", "en"];
         let made = self.json(&[&create[..], more].concat()).await;
         made["templateId"].as_str().unwrap().to_owned()
     }
@@ -176,7 +180,7 @@ async fn enabling_without_required_settings_lists_them_all_and_writes_nothing() 
     let pages = Pages::new().await;
     assert_snapshot!(pages.refused(&["capture", "enable"]).await, @"Lead capture cannot be enabled: it has no captcha secret; it has no origin; it has no template.");
     let asking = pages.template(&["--approved", "1", "--variable", "code=CALLER"]).await;
-    let unapproved = pages.template(&["--approved", "3"]).await;
+    let unapproved = pages.template_named("other", &["--approved", "3"]).await;
     let other = pages.desk.json(&["workspace", "create", "--name", "Other"]).await;
     let other = other["workspaceId"].as_str().unwrap();
     let create = ["template", "create", "--name", "theirs", "--language", "en", "--workspace", other];
@@ -361,7 +365,8 @@ async fn people_are_warned_of_a_template_without_fallback_for_a_visitors_value()
              message.\n"
         )
     );
-    let fine = pages.template(&["--approved", "1", "--variable", "2=CONTACT.lastName:friend"]).await;
+    let more = ["--approved", "1", "--variable", "2=CONTACT.lastName:friend"];
+    let fine = pages.template_named("fine", &more).await;
     let ran = pages.desk.run(&pages.within(&["capture", "set", "--template", &fine])).await;
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
 }

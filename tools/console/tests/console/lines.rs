@@ -36,6 +36,7 @@ async fn the_first_line_becomes_its_brands_line_and_the_default_and_its_token_is
       "businessAccountId": "2055500001",
       "createdAt": "2026-01-02T03:04:05.678Z",
       "isDefault": true,
+      "name": null,
       "providerChannelId": "1055500001"
     }
     "#);
@@ -45,10 +46,10 @@ async fn the_first_line_becomes_its_brands_line_and_the_default_and_its_token_is
     assert_eq!(third["isDefault"], true);
 
     assert_snapshot!(desk.run(&["line", "list", "--workspace", &workspace]).await.out, @"
-    LINE        BRAND                                 BUSINESS ACCOUNT  DEFAULT  CREATED
-    1055500001  00000000-0000-4000-8000-000000000004  2055500001        no       2026-01-02T03:04:05.678Z
-    1055500002  00000000-0000-4000-8000-000000000004  2055500001        no       2026-01-02T03:04:05.678Z
-    1055500003  kids                                  2055500001        yes      2026-01-02T03:04:05.678Z
+    LINE        NAME  BRAND                                 BUSINESS ACCOUNT  DEFAULT  CREATED
+    1055500001  -     00000000-0000-4000-8000-000000000004  2055500001        no       2026-01-02T03:04:05.678Z
+    1055500002  -     00000000-0000-4000-8000-000000000004  2055500001        no       2026-01-02T03:04:05.678Z
+    1055500003  -     kids                                  2055500001        yes      2026-01-02T03:04:05.678Z
     ");
     assert_snapshot!(desk.run(&["brand", "list", "--workspace", &workspace]).await.out, @"
     BRAND                                 NAME        SENDS FROM  CREATED

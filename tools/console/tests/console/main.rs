@@ -12,6 +12,7 @@ mod deliveries;
 mod events;
 mod hooks;
 mod imports;
+mod in_use;
 mod jobs;
 mod keys;
 mod leads;

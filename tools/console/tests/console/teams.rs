@@ -41,7 +41,7 @@ async fn members_are_added_and_removed_and_a_repeated_command_changes_nothing() 
     assert_eq!(desk.json(&remove).await["members"], serde_json::json!([]));
     assert_snapshot!(desk.run(&["team", "list", "--workspace", &workspace]).await.out, @"
     TEAM                                  NAME   MEMBERS  CREATED
-    00000000-0000-4000-8000-000000000006  Sales  0        2026-01-02T03:04:05.678Z
+    00000000-0000-4000-8000-000000000006  Sales  -        2026-01-02T03:04:05.678Z
     ");
 }
 
@@ -55,4 +55,35 @@ async fn an_unknown_team_and_an_unknown_member_are_refused() {
     let create = ["team", "create", "--workspace", &workspace, "--name", "Sales", "--user", nobody];
     assert_snapshot!(desk.refused(&create).await, @"The workspace has no user 3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90.");
     assert_eq!(desk.run(&["team", "list", "--workspace", &workspace]).await.out, "None.\n");
+}
+
+#[tokio::test]
+async fn a_table_shows_the_first_members_by_address_and_counts_the_others() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let within = ["--workspace", workspace.as_str()];
+    let mut users = vec![];
+    for name in ["ada", "bram", "chloe", "diego", "erik"] {
+        let email = format!("{name}@example.com");
+        desk.json(&[&["user", "create", "--email", &email], &within[..]].concat()).await;
+        users.push(email);
+    }
+    for (name, members) in [("Few", &users[..3]), ("Many", &users[..]), ("None", &[])] {
+        let members = members.iter().flat_map(|email| ["--user", email.as_str()]);
+        let create: Vec<&str> =
+            ["team", "create", "--name", name].into_iter().chain(within).chain(members).collect();
+        desk.json(&create).await;
+    }
+    desk.db.forget_calls();
+    assert_snapshot!(desk.run(&[&["team", "list"], &within[..]].concat()).await.out, @"
+    TEAM                                  NAME  MEMBERS                                                       CREATED
+    00000000-0000-4000-8000-000000000009  Few   ada@example.com, bram@example.com, chloe@example.com          2026-01-02T03:04:05.678Z
+    00000000-0000-4000-8000-00000000000a  Many  ada@example.com, bram@example.com, chloe@example.com, 2 more  2026-01-02T03:04:05.678Z
+    00000000-0000-4000-8000-00000000000b  None  -                                                             2026-01-02T03:04:05.678Z
+    ");
+    // The workspace, the teams, and the users by one batch.
+    assert_eq!(harness::trips(&desk.db.calls()), 3);
+    desk.db.forget_calls();
+    let listed = desk.json(&[&["team", "list"], &within[..]].concat()).await;
+    assert_eq!(listed[1]["members"].as_array().unwrap().len(), 5);
+    assert_eq!(harness::trips(&desk.db.calls()), 2);
 }

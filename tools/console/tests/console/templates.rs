@@ -78,7 +78,7 @@ async fn a_template_has_a_scope_variables_and_approvals() {
     ");
     assert_snapshot!(desk.run(&["template", "list", "--platform"]).await.out, @"
     TEMPLATE                              SCOPE     NAME     LANGUAGE  VARIABLES  APPROVED FOR
-    00000000-0000-4000-8000-000000000006  PLATFORM  welcome  es        -          -
+    00000000-0000-4000-8000-000000000005  PLATFORM  welcome  es        -          -
     ");
 }
 
@@ -177,7 +177,7 @@ async fn a_sequence_with_unknown_or_too_many_templates_is_refused() {
     for missing in [NOBODY, &foreign] {
         let sequence = format!("{own},{missing}");
         let refused = desk.refused(&[&set[..], &[&sequence]].concat()).await;
-        assert_eq!(refused, format!("There is no template {missing} in this scope."));
+        assert_eq!(refused, format!("The onboarding cannot be set up: no template {missing}."));
     }
     let eleven = [own.as_str(); 11].join(",");
     let refused = desk.refused(&[&set[..], &[&eleven]].concat()).await;
@@ -188,17 +188,79 @@ async fn a_sequence_with_unknown_or_too_many_templates_is_refused() {
     desk.json(&[&set[..], &[&ten]].concat()).await;
 }
 
+/// The same rule as for `POST /conversations`, on the default line.
 #[tokio::test]
-async fn people_are_warned_of_a_sequence_that_needs_caller_values() {
+async fn a_sequence_that_would_refuse_conversations_is_refused() {
     let (desk, workspace) = Desk::with_workspace().await;
+    let within = ["--workspace", workspace.as_str()];
+    let set = async |overriding: &str, sequence: &str| {
+        let set = ["onboarding", "set", "--override", overriding, "--sequence", sequence];
+        desk.run(&[&set, &within[..]].concat()).await
+    };
     let asking = template(&desk, &["--platform"], &["--variable", "code=CALLER"]).await;
-    let set = ["onboarding", "set", "--workspace", &workspace, "--override", "ENTIRE", "--sequence", &asking];
-    let ran = desk.run(&set).await;
-    assert_eq!(ran.status, 0);
-    let remark = format!(
-        "Template {asking} needs values that only a caller has: a conversation is refused if this sequence would \
-         send the template in it.\n"
-    );
-    assert_eq!(ran.err, remark);
-    desk.json(&set).await;
+    let plain = template(&desk, &within, &["--approved", "1"]).await;
+    // Also in the first place of FIRST_ONLY: a request without templates sends it.
+    for (overriding, sequence) in [("ENTIRE", asking.clone()), ("FIRST_ONLY", format!("{asking},{plain}"))] {
+        let ran = set(overriding, &sequence).await;
+        let refused = format!(
+            "The onboarding cannot be set up: configured template {asking} needs the caller's values.\n"
+        );
+        assert_eq!((ran.status, ran.err), (1, refused));
+    }
+
+    // Without a line there is no account for which a template could be approved.
+    assert_eq!(set("ENTIRE", &plain).await.err, "");
+    assert_eq!(set("ENTIRE", "").await.status, 2);
+    desk.json(&[&["brand", "create", "--name", "Aster", "--id", "a"], &within[..]].concat()).await;
+    for (channel, account) in [("1", "2"), ("2", "1")] {
+        let line = ["line", "create", "--channel", channel, "--brand", "a", "--token", "t"];
+        desk.json(&[&line[..], &["--business-account", account], &within].concat()).await;
+    }
+    let ran = set("FIRST_ONLY", &plain).await;
+    let reason = format!("template {plain} is not approved for the account behind line");
+    assert_eq!((ran.status, ran.err), (1, format!("The onboarding cannot be set up: {reason} 1.\n")));
+
+    // Another line than the default is a remark.
+    desk.json(&[&["line", "default", "--channel", "2"], &within[..]].concat()).await;
+    let ran = set("FIRST_ONLY", &plain).await;
+    let remark = format!("A conversation on another line than the default one can be refused: {reason} 1.\n");
+    assert_eq!((ran.status, ran.err), (0, remark));
+    let approve = ["template", "approve", "--template", &plain, "--business-account", "2"];
+    desk.json(&[&approve, &within[..]].concat()).await;
+    assert_eq!(set("ENTIRE", &plain).await.err, "");
+}
+
+#[tokio::test]
+async fn a_template_is_shown_whole() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let within = ["--workspace", workspace.as_str()];
+    let variables = ["--variable", "name=CONTACT.firstName:friend", "--variable", "order=CALLER"];
+    let more = [&variables[..], &["--approved", "2055500002", "--approved", "2055500001"]].concat();
+    let own = template(&desk, &within, &more).await;
+    let show = [&["template", "show", "--template", &own], &within[..]].concat();
+    assert_snapshot!(desk.run(&show).await.out, @"
+    template      00000000-0000-4000-8000-000000000004
+    scope         WORKSPACE
+    provider      WHATSAPP
+    name          welcome
+    language      es
+    variables     name=CONTACT.firstName:friend
+                  order=CALLER
+    caller gives  order
+    approved for  2055500001
+                  2055500002
+    used by       -
+    created       2026-01-02T03:04:05.678Z
+    ");
+    let shown = desk.json(&show).await;
+    let listed = desk.json(&[&["template", "list"], &within[..]].concat()).await;
+    let mut expected = listed[0].clone();
+    expected["usedBy"] = json!([]);
+    assert_eq!(shown, expected);
+
+    let plain = template(&desk, &["--platform"], &["--approved", "1"]).await;
+    let shown = desk.json(&["template", "show", "--platform", "--template", &plain]).await;
+    assert_eq!(shown["usedBy"], json!(["1 account for which it is approved"]));
+    let elsewhere = desk.refused(&["template", "show", "--platform", "--template", &own]).await;
+    assert_eq!(elsewhere, format!("There is no template {own} in this scope."));
 }

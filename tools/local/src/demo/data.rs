@@ -51,6 +51,8 @@ pub(super) struct Template {
 pub(super) struct Onboarding {
     pub(super) overriding: &'static str,
     pub(super) sequence: &'static [&'static str],
+    /// A template of the sequence that loses its approvals after the set-up.
+    pub(super) revoked: Option<&'static str>,
 }
 
 /// The lead capture of the workspace, for its first brand.
@@ -106,7 +108,7 @@ pub(super) const DEMOS: [Demo; 3] = [
             Template { name: "trip_offers", language: "es", variables: &[], approved: &[ASTER] },
             Template { name: "trip_survey", language: "en", variables: &[], approved: &[] },
         ],
-        onboarding: Onboarding { overriding: "ENTIRE", sequence: &["trip_hello", "welcome"] },
+        onboarding: Onboarding { overriding: "ENTIRE", sequence: &["trip_hello", "welcome"], revoked: None },
         capture: Capture {
             enabled: true,
             landing_page: true,
@@ -147,6 +149,7 @@ pub(super) const DEMOS: [Demo; 3] = [
         onboarding: Onboarding {
             overriding: "FIRST_ONLY",
             sequence: &["claim_hello", "welcome", "claim_hours"],
+            revoked: None,
         },
         capture: Capture {
             enabled: true,
@@ -156,7 +159,7 @@ pub(super) const DEMOS: [Demo; 3] = [
             template: "claim_hello",
         },
     },
-    // A later template of its sequence needs a value from the caller, so no conversation can be opened (0608).
+    // A later template of its sequence lost its approval, so no conversation can be opened (0602).
     Demo {
         name: "Cobalt Fitness",
         users: [
@@ -180,9 +183,14 @@ pub(super) const DEMOS: [Demo; 3] = [
                 variables: &["course=CALLER"],
                 approved: &[COBALT],
             },
+            Template { name: "gym_hours", language: "en", variables: &[], approved: &[COBALT] },
             Template { name: "gym_survey", language: "en", variables: &[], approved: &[] },
         ],
-        onboarding: Onboarding { overriding: "FIRST_ONLY", sequence: &["gym_hello", "gym_course"] },
+        onboarding: Onboarding {
+            overriding: "FIRST_ONLY",
+            sequence: &["gym_hello", "gym_hours"],
+            revoked: Some("gym_hours"),
+        },
         capture: Capture {
             enabled: false,
             landing_page: false,
@@ -277,18 +285,17 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_workspace_has_a_later_template_that_needs_caller_values() {
+    fn only_the_last_workspace_loses_the_approval_of_a_later_template_and_none_needs_caller_values() {
         for (at, demo) in DEMOS.iter().enumerate() {
-            let asking = |name: &&str| asks(templates(demo).find(|template| template.name == *name).unwrap());
-            let places: Vec<usize> = demo
-                .onboarding
-                .sequence
-                .iter()
-                .enumerate()
-                .filter(|(_, name)| asking(name))
-                .map(|(at, _)| at)
-                .collect();
-            assert_eq!(places, if at == 2 { vec![1] } else { vec![] }, "{}", demo.name);
+            let sequence = demo.onboarding.sequence;
+            for name in sequence {
+                assert!(!asks(templates(demo).find(|template| template.name == *name).unwrap()), "{name}");
+            }
+            let revoked = demo.onboarding.revoked;
+            let place = revoked.map(|revoked| sequence.iter().position(|name| *name == revoked).unwrap());
+            assert_eq!(place, (at == 2).then_some(1), "{}", demo.name);
+            // A workspace can revoke its own templates only.
+            assert!(revoked.is_none_or(|name| demo.templates.iter().any(|template| template.name == name)));
         }
         let overriding = DEMOS.map(|demo| demo.onboarding.overriding);
         assert_eq!(overriding, ["ENTIRE", "FIRST_ONLY", "FIRST_ONLY"]);

@@ -164,7 +164,7 @@ fn a_change_has_its_effect_once_and_a_repeated_one_none() {
         add_origins: vec![origin("https://a.example"), origin("https://www.example.com")],
         remove_origins: vec![origin("https://shop.example.com:8443"), origin("https://gone.example")],
         brand: Patch::Set(BrandId::parse("aster").unwrap()),
-        template: Some(TemplateId::from_uuid(Uuid::from_u128(7))),
+        template: Patch::Set(TemplateId::from_uuid(Uuid::from_u128(7))),
         threshold: Threshold::from_hundredths(70),
         daily_cap: Patch::Set(10),
         phone_cap: Patch::Set(2),

@@ -291,6 +291,7 @@ fn line() -> Line {
         workspace_id: id(WorkspaceId::from_uuid, 2),
         brand: BrandId::parse("brand").unwrap(),
         business_account: BusinessAccountId::parse("waba").unwrap(),
+        name: None,
         created_at: NOW,
         version: 1,
     }

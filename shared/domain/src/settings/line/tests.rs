@@ -23,7 +23,7 @@ fn line(id: &str, brand: &str) -> Line {
 }
 
 fn brand(id: &str, line: Option<&str>) -> Brand {
-    Brand { line: line.map(channel), ..Brand::new(brand_id(id), workspace(), "A brand", NOW).unwrap() }
+    Brand { line: line.map(channel), ..Brand::new(brand_id(id), workspace(), id, NOW).unwrap() }
 }
 
 fn lines() -> Lines {
@@ -145,17 +145,64 @@ fn a_workspace_admits_50_lines_and_50_brands_with_unique_ids() {
     let unknown = LinesRefused::UnknownBrand(brand_id("delta"));
     assert_eq!(lines().admit_line(&line("4", "delta")), Err(unknown));
     assert_eq!(lines().admit_line(&line("3", "alpha")), Err(LinesRefused::LineExists(channel("3"))));
-    assert_eq!(lines().admit_brand(&brand_id("beta")), Err(LinesRefused::BrandExists(brand_id("beta"))));
+    let again = lines().admit_brand(&brand("beta", None));
+    assert_eq!(again, Err(LinesRefused::BrandExists(brand_id("beta"))));
 
     let mut full = lines();
     full.lines.extend((3..Lines::MAX).map(|at| line(&format!("l{at}"), "beta")));
     full.brands.extend((3..Lines::MAX).map(|at| brand(&format!("b{at}"), None)));
     assert_eq!(full.admit_line(&line("4", "beta")), Err(LinesRefused::TooManyLines));
-    assert_eq!(full.admit_brand(&brand_id("delta")), Err(LinesRefused::TooManyBrands));
+    assert_eq!(full.admit_brand(&brand("delta", None)), Err(LinesRefused::TooManyBrands));
     full.lines.pop();
     full.brands.pop();
     assert_eq!(full.admit_line(&line("4", "beta")), Ok(None));
-    assert_eq!(full.admit_brand(&brand_id("delta")), Ok(()));
+    assert_eq!(full.admit_brand(&brand("delta", None)), Ok(()));
+}
+
+#[test]
+fn no_two_brands_and_no_two_lines_have_the_same_name() {
+    let named = |id: &str, name: &str| Brand { name: name.to_owned(), ..brand(id, None) };
+    let taken = NameTaken::Brand(brand_id("beta"));
+    for name in ["beta", "BETA", " Beta "] {
+        assert_eq!(lines().admit_brand(&named("delta", name)), Err(taken.clone().into()), "{name:?}");
+        assert_eq!(lines().check_brand_name(&named("alpha", name)), Err(taken.clone()), "{name:?}");
+        // A brand may change the case of its own name.
+        assert_eq!(lines().check_brand_name(&named("beta", name)), Ok(()), "{name:?}");
+    }
+
+    let called = |id: &str, name: &str| line(id, "beta").renamed(name).unwrap().unwrap();
+    let mut lines = lines();
+    lines.lines[1] = called("2", "Sales");
+    let taken = NameTaken::Line(channel("2"));
+    assert_eq!(lines.admit_line(&called("4", " sales")), Err(taken.clone().into()));
+    assert_eq!(lines.check_line_name(&called("3", "SALES")), Err(taken));
+    assert_eq!(lines.check_line_name(&called("2", "SALES")), Ok(()));
+    // Lines without a name do not collide.
+    assert_eq!(lines.admit_line(&line("4", "beta")), Ok(None));
+    assert_eq!(lines.check_line_name(&called("3", "Support")), Ok(()));
+}
+
+#[test]
+fn a_rename_is_the_next_version_and_a_repeated_one_changes_nothing() {
+    let renamed = brand("beta", Some("2")).renamed("Beta Kids").unwrap().unwrap();
+    let expected = Brand { name: "Beta Kids".to_owned(), version: 2, ..brand("beta", Some("2")) };
+    assert_eq!(renamed, expected);
+    assert_eq!(renamed.renamed("Beta Kids"), Ok(None));
+    assert!(renamed.renamed(" ").is_err());
+
+    let renamed = line("1", "beta").renamed("Sales").unwrap().unwrap();
+    assert_eq!(renamed, Line { name: Some("Sales".to_owned()), version: 2, ..line("1", "beta") });
+    assert_eq!(renamed.renamed("Sales"), Ok(None));
+    assert!(renamed.renamed("a\nb").is_err());
+}
+
+#[test]
+fn a_brand_gets_another_default_line_or_none() {
+    let beta = brand("beta", Some("2"));
+    let other = Brand { line: Some(channel("3")), version: 2, ..beta.clone() };
+    assert_eq!(beta.with_line(Some(&channel("3"))), Some(other));
+    assert_eq!(beta.with_line(Some(&channel("2"))), None);
+    assert_eq!(beta.with_line(None), Some(Brand { line: None, version: 2, ..beta.clone() }));
 }
 
 #[test]

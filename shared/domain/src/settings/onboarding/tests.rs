@@ -143,6 +143,32 @@ fn a_template_is_refused_for_its_first_fault() {
     }
 }
 
+/// What an operator may set up is what a request without templates would send.
+#[test]
+fn a_sequence_is_checked_at_its_set_up_as_a_request_without_templates_would_be() {
+    let (both, none) = (vec![line(1, 1), line(2, 2)], vec![]);
+    let configured = Origin::WorkspaceConfiguration;
+    let needs_caller = Refused::ConfiguredTemplateNeedsCaller { template: id(3) };
+    type Row<'a> = (&'a [u128], &'a [Reached], Result<(), Refused>);
+    let rows: [Row<'_>; 7] = [
+        (&[], &both, Ok(())),
+        (&[1, 2, 1], &both, Ok(())),
+        (&[4], &both[..1], Ok(())),
+        (&[4], &none, Ok(())),
+        (&[1, 9], &none, Err(unknown(9, configured))),
+        (&[1, 4], &both, Err(not_approved(4, 2, configured))),
+        // Also in the first place of FIRST_ONLY: a request without templates sends it.
+        (&[3, 1], &both, Err(needs_caller)),
+    ];
+    for (sequence, lines, expected) in rows {
+        for overriding in [Override::Entire, Override::FirstOnly] {
+            let onboarding = set_up(overriding, sequence);
+            assert_eq!(onboarding.check(&templates(), lines), expected, "{overriding:?} {sequence:?}");
+            assert_eq!(onboarding.plan(None, &templates(), lines).map(|_| ()), expected);
+        }
+    }
+}
+
 #[test]
 fn replaced_templates_are_not_checked() {
     let requested = [request(1, &[])];

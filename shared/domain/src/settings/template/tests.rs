@@ -210,3 +210,23 @@ fn the_names_of_contact_fields_parse() {
     }
     assert_eq!(ContactField::parse("ownerId"), Err(Unfit::NotOneOf { expected: ContactField::NAMES }));
 }
+
+#[test]
+fn templates_of_a_scope_differ_in_name_or_language_and_a_repeated_rename_changes_nothing() {
+    let other = |n, name: &str, language: &str| Template {
+        id: TemplateId::from_uuid(Uuid::from_u128(n)),
+        name: name.to_owned(),
+        language: language.to_owned(),
+        ..made(wanted()).unwrap()
+    };
+    let all = [other(1, "welcome", "es"), other(2, "welcome", "en"), other(3, "bye", "es")];
+    assert_eq!(other(4, "welcome", "es").check_name(&all), Err(NameTaken::Template(all[0].id)));
+    assert_eq!(other(2, "bye", "es").check_name(&all), Err(NameTaken::Template(all[2].id)));
+    assert_eq!(other(4, "welcome", "es_MX").check_name(&all), Ok(()));
+    assert_eq!(other(1, "welcome", "es").check_name(&all), Ok(()));
+
+    let renamed = all[0].renamed("hello").unwrap().unwrap();
+    assert_eq!(renamed, Template { name: "hello".to_owned(), version: 2, ..all[0].clone() });
+    assert_eq!(renamed.renamed("hello"), Ok(None));
+    assert!(matches!(renamed.renamed("Hello"), Err(TemplateUnfit::Name(_))));
+}
