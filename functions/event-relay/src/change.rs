@@ -8,6 +8,7 @@ use domain::{
 };
 use serde_dynamo::Item;
 use store::{Image, RowChange, StoreError};
+use uuid::Uuid;
 
 /// The work that the records ask for.
 #[derive(Debug, Default)]
@@ -53,6 +54,16 @@ pub(crate) enum About {
 }
 
 impl Change {
+    /// What the event is about: an erasure of it erases the data of the event.
+    pub(crate) fn subject(&self) -> Uuid {
+        match &self.about {
+            About::Contact(contact) => *contact.id.as_uuid(),
+            About::Conversation(conversation) | About::Release(conversation) => *conversation.id.as_uuid(),
+            About::Message(message) => *message.conversation.as_uuid(),
+            About::Lead(lead) => *lead.id.as_uuid(),
+        }
+    }
+
     fn new(event: Event, about: About) -> Self {
         Self { record: 0, event, about, request: None }
     }

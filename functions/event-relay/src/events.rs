@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use domain::{Event, EventId, LaneId, Slot, WorkspaceId, error_chain};
+use domain::{Event, EventId, LaneId, Slot, Timestamp, WorkspaceId, error_chain};
+use edge::view;
 use futures::StreamExt;
-use futures::future::join;
+use futures::future::join3;
 use queue::Wake;
 use runtime::metrics::Relayed;
 use store::{HomeKey, NewEvent, StoreError};
+use uuid::Uuid;
 
 use crate::body::{NoBody, body};
 use crate::change::Change;
@@ -52,7 +54,8 @@ pub(crate) async fn relay_events(relay: &Relay, changes: &[Change], counted: &Re
 
     // A recorded event needs no body, but few events are already recorded. So the function reads both in one round
     // trip.
-    let (found, bodies) = join(recorded_events(relay, &wanted), bodies(relay, &wanted)).await;
+    let (found, erased, bodies) =
+        join3(recorded_events(relay, &wanted), erased(relay, &wanted), bodies(relay, &wanted)).await;
     let (mut standing, mut new) = (vec![], vec![]);
     for (Wanted { change, slots, .. }, body) in wanted.into_iter().zip(bodies) {
         let event = change.event.clone();
@@ -64,13 +67,16 @@ pub(crate) async fn relay_events(relay: &Relay, changes: &[Change], counted: &Re
             (Some(Some(slots)), _) => standing.push(Standing { event, slots: slots.clone() }),
             // The event is new and has no subscriber.
             (Some(None), None) => {}
-            (Some(None), Some(Ok(body))) => {
-                new.push(NewEvent { event, request: change.request.clone(), body, slots });
-            }
-            (Some(None), Some(Err(error))) => {
-                log_failure(&event, &*error);
-                failed.insert(event.id);
-            }
+            (Some(None), Some(body)) => match shown(change, body, erased.as_ref()) {
+                Ok(body) => {
+                    let (about, request) = (Some(change.subject()), change.request.clone());
+                    new.push(NewEvent { event, about, request, body, slots });
+                }
+                Err(error) => {
+                    log_failure(&event, &*error);
+                    failed.insert(event.id);
+                }
+            },
         }
     }
     standing.extend(record(relay, new, counted, &mut failed).await);
@@ -126,6 +132,32 @@ async fn recorded_events(relay: &Relay, wanted: &[Wanted<'_>]) -> HashMap<EventI
         }
     }
     known
+}
+
+/// The subjects of these events that are erased; `None` if that cannot be read.
+async fn erased(relay: &Relay, wanted: &[Wanted<'_>]) -> Option<HashMap<(WorkspaceId, Uuid), Timestamp>> {
+    let of = |Wanted { change, .. }: &Wanted| (change.event.workspace_id, change.subject());
+    let subjects: Vec<(WorkspaceId, Uuid)> = wanted.iter().map(of).collect();
+    let read = relay.store.erased_subjects(&subjects).await;
+    read.inspect_err(|error| {
+        tracing::error!(events = wanted.len(), cause = error_chain(error), "erasures cannot be looked up");
+    })
+    .ok()
+}
+
+/// The body to record: without data, if the event's subject was erased after the change. Without knowing that, the
+/// event is not recorded.
+fn shown(
+    change: &Change,
+    body: Result<Vec<u8>, NoBody>,
+    erased: Option<&HashMap<(WorkspaceId, Uuid), Timestamp>>,
+) -> Result<Vec<u8>, NoBody> {
+    let erased = erased.ok_or("it is not known whether the subject was erased")?;
+    let event = &change.event;
+    match erased.get(&(event.workspace_id, change.subject())) {
+        Some(before) if event.at < *before => Ok(view::redacted_body(event)?),
+        _ => body,
+    }
 }
 
 /// The bodies of events, in their order. An event without a subscriber has none.

@@ -126,6 +126,8 @@ uuid_ids! {
     MediaId;
     /// A message template of a workspace or of the platform.
     TemplateId;
+    /// An erasure of a person.
+    ErasureId;
     /// A captured lead: the `requestId` in the response to the visitor's browser.
     LeadId;
 }

@@ -16,6 +16,7 @@ pub mod lead;
 pub mod media;
 pub mod message;
 pub mod patch;
+pub mod person;
 pub mod phone;
 pub mod refused;
 pub mod retention;
@@ -40,7 +41,8 @@ pub use conversation::{
 pub use error_chain::error_chain;
 pub use ids::{
     AttributeId, BrandId, BusinessAccountId, ChannelId, ClosedValueId, ContactId, ConversationId, EndpointId,
-    EventId, Ids, JobId, KeyId, LeadId, MediaId, MessageId, TeamId, TemplateId, UserId, WorkspaceId,
+    ErasureId, EventId, Ids, JobId, KeyId, LeadId, MediaId, MessageId, TeamId, TemplateId, UserId,
+    WorkspaceId,
 };
 pub use lane::{LaneId, LaneKind, Rest, Slot, Track};
 pub use lead::capture::{Capture, CaptureKey};
@@ -49,6 +51,7 @@ pub use media::{FileType, Media, MediaDigest};
 pub use message::summary::Summary;
 pub use message::{Message, MessageBody, MessageStatus, Part};
 pub use patch::Patch;
+pub use person::{Erasure, ErasureState, Person};
 pub use refused::Refused;
 pub use retention::Retention;
 pub use retry::RetrySchedule;

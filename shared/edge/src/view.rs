@@ -8,8 +8,8 @@ use domain::contact::AttributeContent;
 use domain::media::Declared;
 use domain::message::Content;
 use domain::{
-    Contact, Conversation, Definitions, EndpointId, Event, External, Internal, Lead, MediaId, Message,
-    MessageId, PLATFORM, Part, Summary, Timestamp, User,
+    Contact, ContactId, Conversation, Definitions, EndpointId, Event, EventType, External, Internal, Lead,
+    MediaId, Message, MessageId, PLATFORM, Part, Summary, Timestamp, User, WorkspaceId,
 };
 use serde::Serialize;
 
@@ -304,6 +304,39 @@ pub fn lead(lead: &Lead) -> LeadView<'_> {
         landing_uri: lead.landing_uri.as_str(),
         utm: lead.utm.values(),
     }
+}
+
+/// The payload of `contact.erased`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ErasedView {
+    id: String,
+    workspace_id: String,
+    erased_at: String,
+}
+
+/// The payload of the event of an erased contact.
+pub fn erased(contact: ContactId, workspace: WorkspaceId, at: Timestamp) -> ErasedView {
+    ErasedView { id: contact.to_string(), workspace_id: workspace.to_string(), erased_at: at.to_string() }
+}
+
+/// The payload of `event.redacted`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RedactedView {
+    event_type: &'static str,
+}
+
+/// The payload of an event of this type whose data was erased.
+pub fn redacted(event_type: EventType) -> RedactedView {
+    RedactedView { event_type: event_type.as_str() }
+}
+
+/// The body of an event whose data was erased with the person that it was about. It has the same id and says
+/// what type the event had.
+pub fn redacted_body(event: &Event) -> Result<Vec<u8>, serde_json::Error> {
+    let note = Event { event_type: EventType::EventRedacted, ..event.clone() };
+    event_body(&note, &redacted(event.event_type))
 }
 
 /// The payload of `webhook.test`.

@@ -60,6 +60,12 @@ impl FailureBucket {
         Ok(Some(bytes.to_vec()))
     }
 
+    /// Replaces the bytes of an object. One round trip.
+    pub async fn write(&self, key: &str, bytes: Vec<u8>) -> Result<(), StoreError> {
+        self.s3.put_object().bucket(&*self.name).key(key).body(bytes.into()).send().await?;
+        Ok(())
+    }
+
     /// Deletes an object, if it exists. One round trip.
     pub async fn delete(&self, key: &str) -> Result<(), StoreError> {
         self.s3.delete_object().bucket(&*self.name).key(key).send().await?;

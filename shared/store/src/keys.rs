@@ -10,14 +10,15 @@
 use domain::contact::search::PHONE_PREFIX;
 use domain::{
     AttributeId, BrandId, Cellphone, ChannelId, ContactId, ConversationId, ConversationStatus, Email,
-    EndpointId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId, Slot, TeamId,
+    EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId, Slot, TeamId,
     TemplateId, TemplateScope, Timestamp, UserId, WorkspaceId,
 };
+use uuid::Uuid;
 
 use crate::Table;
 
 /// The "workspace" of rows that belong to the platform.
-pub const PLATFORM: WorkspaceId = WorkspaceId::from_uuid(uuid::Uuid::nil());
+pub const PLATFORM: WorkspaceId = WorkspaceId::from_uuid(Uuid::nil());
 
 /// A sort key that sorts the newest first: the complement of the time, then the id.
 pub(crate) fn newest_first(at: Timestamp, id: impl std::fmt::Display) -> String {
@@ -222,6 +223,11 @@ pub(crate) fn conversations_of_user(workspace: WorkspaceId, user: UserId) -> Str
     format!("{workspace}#I#{user}")
 }
 
+/// The conversations that a contact left. The sort key is the conversation's id.
+pub(crate) fn conversations_left_by(workspace: WorkspaceId, contact: ContactId) -> String {
+    format!("{workspace}#F#{contact}")
+}
+
 /// The conversations of one of these lists with one status (index `byStatus`).
 pub(crate) fn with_status(list: &str, status: ConversationStatus) -> String {
     format!("{list}#{}", status.as_str())
@@ -360,7 +366,8 @@ pub(crate) fn leads_of_phone(
     (format!("{workspace}#Q#{}#{day}", cellphone.as_str()), "Q")
 }
 
-/// The partition of the phone numbers that opted out. The sort key is the number.
+/// The partition of the phone numbers that opted out. The sort key is a hash of the number, so an opt-out
+/// stays in force after the number itself was erased.
 pub(crate) fn opt_outs(workspace: WorkspaceId) -> String {
     format!("{workspace}#O")
 }
@@ -383,6 +390,39 @@ pub(crate) fn api_key(sha256_hex: &str) -> (String, &'static str) {
 /// An event (table `webhooks`).
 pub(crate) fn event(workspace: WorkspaceId, event: EventId) -> (String, &'static str) {
     (format!("{workspace}#V#{event}"), "V")
+}
+
+/// The partition of the events about a contact, a conversation (with its messages) or a lead.
+pub(crate) fn events_about(workspace: WorkspaceId, subject: &Uuid) -> String {
+    format!("{workspace}#S#{subject}")
+}
+
+/// The prefix of the sort keys that name an event, in the partition of [`events_about`].
+pub(crate) const ABOUT: &str = "V#";
+
+/// The sort key that names an event, in the partition of [`events_about`].
+pub(crate) fn about(event: EventId) -> String {
+    format!("{ABOUT}{event}")
+}
+
+/// The mark that the data of a subject was erased.
+pub(crate) fn erased_mark(workspace: WorkspaceId, subject: &Uuid) -> (String, &'static str) {
+    (events_about(workspace, subject), "E")
+}
+
+/// The partition of the workspace's erasures.
+pub(crate) fn erasures(workspace: WorkspaceId) -> String {
+    format!("{workspace}#P")
+}
+
+/// An erasure, in the partition of [`erasures`].
+pub(crate) fn erasure(workspace: WorkspaceId, erasure: ErasureId) -> (String, String) {
+    (erasures(workspace), erasure.to_string())
+}
+
+/// The partition of what an erasure found.
+pub(crate) fn erasure_targets(workspace: WorkspaceId, erasure: ErasureId) -> String {
+    format!("{workspace}#P#{erasure}")
 }
 
 /// The partition of a slot of an endpoint: its lane, deliveries, attempts and jobs.

@@ -8,12 +8,13 @@ pub(crate) mod sending;
 
 use std::time::Duration;
 
+use domain::encoding::sha256_hex;
 use domain::lead::capture::LeadCaps;
 use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, LeadState, Timestamp, WorkspaceId, error_chain};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{PK, expiring, is_live, key, n, read, row, s, text};
+use crate::dynamodb::item::{PK, expiring, is_live, key, n, number, read, row, s, text};
 use crate::dynamodb::write::{Transacted, Write, Wrote, is_written_by};
 use crate::leads::row::{lead, lead_item, state};
 use crate::{Store, StoreError, Table, keys};
@@ -37,14 +38,14 @@ pub struct LeadDuplicates {
 pub struct UsedToken {
     /// The lead that was accepted with the token.
     pub lead: LeadId,
-    cellphone: Cellphone,
-    brand: BrandId,
+    /// The hash of the lead's number and brand.
+    of: String,
 }
 
 impl UsedToken {
     /// Whether the token was accepted for a lead of this number and brand.
     pub fn is_of(&self, cellphone: &Cellphone, brand: &BrandId) -> bool {
-        self.cellphone == *cellphone && self.brand == *brand
+        self.of == hash_of(self.lead, cellphone, brand)
     }
 }
 
@@ -111,12 +112,13 @@ impl Store {
         let now = self.now().as_seconds();
         let mut traces = LeadDuplicates::default();
         for item in rows {
-            let of_token = text(&item, PK) == token.0;
-            let row: TraceRow = read(item)?;
-            match row {
-                row if row.expires_at < now => {}
-                row if of_token => traces.token = Some(row.into()),
-                row => traces.repeated = Some(row.lead_id),
+            if item.get("expiresAt").is_none_or(|at| number(at) < now) {
+                continue;
+            }
+            if text(&item, PK) == token.0 {
+                traces.token = Some(read::<TokenRow>(item)?.into());
+            } else {
+                traces.repeated = Some(read::<RepeatRow>(item)?.lead_id);
             }
         }
         Ok(traces)
@@ -138,18 +140,14 @@ impl Store {
         let mut item = expiring(lead_item(lead, &request)?, now, self.retention.leads);
         item.insert("dueShard".to_owned(), s(keys::due_shard(&LaneId::Lead(lead.workspace_id, lead.id))));
         item.insert("dueAt".to_owned(), n(now.plus(first_due).as_millis()));
-        let trace = |kept| TraceRow {
-            lead_id: lead.id,
-            cellphone: lead.cellphone.clone(),
-            brand_id: lead.brand.clone(),
-            expires_at: now.plus(kept).as_seconds(),
-        };
+        let used = TokenRow::of(lead.id, &lead.cellphone, &lead.brand, now);
+        let repeats = RepeatRow { lead_id: lead.id, expires_at: now.plus(Lead::REPEATS).as_seconds() };
         let token = keys::captcha_token(lead.workspace_id, token_sha256_hex);
         let repeat = keys::lead_repeat(lead.workspace_id, &lead.cellphone, &lead.brand);
         let writes = vec![
             Write::put(Table::Leads, item).when_absent(),
-            put_unless_kept(token, TOKEN_KIND, &trace(TOKEN_KEPT), now)?,
-            put_unless_other_lead(ended, repeat, &trace(Lead::REPEATS), now)?,
+            put_unless_kept(token, TOKEN_KIND, &used, now)?,
+            put_unless_other_lead(ended, repeat, &repeats, now)?,
         ];
         let Transacted::Refused(refusals) = self.transact(writes).await? else {
             return Ok(LeadAccepted::Done);
@@ -158,8 +156,8 @@ impl Store {
         let found = refusals.into_iter().next().and_then(|refusal| Some((refusal.at, refusal.found?)));
         match found {
             Some((LEAD, row)) if is_written_by(&row, &request) => Ok(LeadAccepted::Done),
-            Some((TOKEN, row)) => Ok(LeadAccepted::TokenUsed(read::<TraceRow>(row)?.into())),
-            Some((REPEAT, row)) => Ok(LeadAccepted::Repeats(read::<TraceRow>(row)?.lead_id)),
+            Some((TOKEN, row)) => Ok(LeadAccepted::TokenUsed(read::<TokenRow>(row)?.into())),
+            Some((REPEAT, row)) => Ok(LeadAccepted::Repeats(read::<RepeatRow>(row)?.lead_id)),
             _ => Err(StoreError::Failed(format!("there is a lead {} already", lead.id).into())),
         }
     }
@@ -175,16 +173,11 @@ impl Store {
         brand: &BrandId,
     ) -> Result<Option<UsedToken>, StoreError> {
         let now = self.now();
-        let trace = TraceRow {
-            lead_id: lead,
-            cellphone: cellphone.clone(),
-            brand_id: brand.clone(),
-            expires_at: now.plus(TOKEN_KEPT).as_seconds(),
-        };
+        let used = TokenRow::of(lead, cellphone, brand, now);
         let token = keys::captcha_token(workspace, token_sha256_hex);
-        match self.write(put_unless_kept(token, TOKEN_KIND, &trace, now)?).await? {
+        match self.write(put_unless_kept(token, TOKEN_KIND, &used, now)?).await? {
             Wrote::Done(_) | Wrote::Refused(None) => Ok(None),
-            Wrote::Refused(Some(row)) => Ok(Some(read::<TraceRow>(row)?.into())),
+            Wrote::Refused(Some(row)) => Ok(Some(read::<TokenRow>(row)?.into())),
         }
     }
 
@@ -249,10 +242,10 @@ fn count_write((pk, sk): &(String, &'static str), cap: u32, now: Timestamp) -> W
 fn put_unless_other_lead(
     ended: Option<LeadId>,
     key: (String, &'static str),
-    trace: &TraceRow,
+    repeats: &RepeatRow,
     now: Timestamp,
 ) -> Result<Write, StoreError> {
-    let write = put_unless_kept(key, "leadRepeat", trace, now)?;
+    let write = put_unless_kept(key, "leadRepeat", repeats, now)?;
     let Some(ended) = ended else { return Ok(write) };
     Ok(write.when(format!("{IS_FREE} OR leadId = :ended")).bind(":ended", s(ended.to_string())))
 }
@@ -261,31 +254,50 @@ fn put_unless_other_lead(
 const IS_FREE: &str = "attribute_not_exists(pk) OR expiresAt < :seconds";
 
 /// The write of a row, unless there is one that has not expired.
-fn put_unless_kept(
+fn put_unless_kept<T: Serialize>(
     (pk, sk): (String, &'static str),
     kind: &'static str,
-    trace: &TraceRow,
+    body: &T,
     now: Timestamp,
 ) -> Result<Write, StoreError> {
-    let write = Write::put(Table::Leads, row(pk, sk, kind, trace)?);
+    let write = Write::put(Table::Leads, row(pk, sk, kind, body)?);
     Ok(write.when(IS_FREE).bind(":seconds", n(now.as_seconds())))
 }
 
-/// `W#D#<phone>#<brand>` / `D` and `W#K#<SHA-256 of the token>` / `K`.
+/// `W#D#<phone>#<brand>` / `D`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct TraceRow {
+struct RepeatRow {
     #[serde(with = "fields::text")]
     lead_id: LeadId,
-    #[serde(with = "fields::text")]
-    cellphone: Cellphone,
-    #[serde(with = "fields::text")]
-    brand_id: BrandId,
     expires_at: i64,
 }
 
-impl From<TraceRow> for UsedToken {
-    fn from(row: TraceRow) -> Self {
-        Self { lead: row.lead_id, cellphone: row.cellphone, brand: row.brand_id }
+/// `W#K#<SHA-256 of the token>` / `K`. An erasure cannot find the row, so it has a hash in place of the number.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TokenRow {
+    #[serde(with = "fields::text")]
+    lead_id: LeadId,
+    /// The hash of the lead's number and brand. Releases before it wrote the number.
+    #[serde(default)]
+    of: String,
+    expires_at: i64,
+}
+
+impl TokenRow {
+    fn of(lead: LeadId, cellphone: &Cellphone, brand: &BrandId, now: Timestamp) -> Self {
+        let expires_at = now.plus(TOKEN_KEPT).as_seconds();
+        Self { lead_id: lead, of: hash_of(lead, cellphone, brand), expires_at }
     }
+}
+
+impl From<TokenRow> for UsedToken {
+    fn from(row: TokenRow) -> Self {
+        Self { lead: row.lead_id, of: row.of }
+    }
+}
+
+fn hash_of(lead: LeadId, cellphone: &Cellphone, brand: &BrandId) -> String {
+    sha256_hex(format!("{lead}|{}|{}", cellphone.as_str(), brand.as_str()).as_bytes())
 }

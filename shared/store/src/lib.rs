@@ -16,6 +16,7 @@ mod leads;
 mod media;
 mod memory;
 mod messages;
+mod people;
 mod sending;
 mod settings;
 mod store;
@@ -46,6 +47,7 @@ pub use leads::{CountedLead, LeadAccepted, LeadDuplicates, UsedToken};
 pub use media::MediaCreated;
 pub use memory::Memory;
 pub use messages::{MessageStored, NewMessage};
+pub use people::{ErasedMessages, PersonConversation, Target, TargetKind};
 pub use settings::lines::LineWritten;
 pub use settings::templates::TemplateOwner;
 pub use settings::users::UserCreated;
@@ -54,6 +56,6 @@ pub use stream::Image;
 pub use stream::feed::{ChangeFeed, Changes, RowChange, Streams};
 pub use tables::{Table, Tables};
 pub use webhooks::{
-    DeliveryFilter, DeliveryPage, HomeKey, JobPage, LaneJob, NewEvent, Pointer, Record, RecordedEvent,
-    TellResult, VisitBatch, WebhookLane,
+    DeliveryFilter, DeliveryPage, EventAbout, HomeKey, JobPage, LaneJob, NewEvent, Pointer, Record,
+    RecordedEvent, TellResult, VisitBatch, WebhookLane,
 };

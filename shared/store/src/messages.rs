@@ -146,12 +146,8 @@ impl Store {
                     message.seq = lane.seq + 1;
                     found_lane = Some(lane);
                 }
-                (Role::Lane, None) => {
-                    let (key, _) = keys::conversation_lane(message.workspace_id, message.conversation);
-                    let reason = "the conversation has no lane".to_owned();
-                    return Err(StoreError::Unreadable { key, reason });
-                }
-                (Role::Answer | Role::Changes, _) => return Ok(MessageStored::Stale),
+                // Without a lane, the conversation was erased since it was read.
+                (Role::Answer | Role::Changes | Role::Lane, _) => return Ok(MessageStored::Stale),
             }
         }
         Ok(MessageStored::Stale)

@@ -454,27 +454,32 @@ async fn a_retried_lead_is_due_at_once_if_it_was_not_changed_since_it_was_read()
 async fn numbers_opt_out_and_in() {
     let leads = Leads::start().await;
     let (store, workspace) = (leads.store(), leads.world.workspace);
-    let opt_out = |phone: &str, millis| OptOut {
-        cellphone: Cellphone::parse(phone).unwrap(),
-        since: Timestamp::from_millis(millis),
-    };
-    let (one, other) = (opt_out(PHONE, 1), opt_out("+12025550102", 2));
-    assert!(!store.opted_out(workspace, &one.cellphone).await.unwrap());
-    assert!(store.opt_out(workspace, &other).await.unwrap() && store.opt_out(workspace, &one).await.unwrap());
-    assert!(!store.opt_out(workspace, &opt_out(PHONE, 3)).await.unwrap(), "it stays since when it was");
+    let opt_out = |phone: &str, millis| (Cellphone::parse(phone).unwrap(), Timestamp::from_millis(millis));
+    let ((one, _), (other, _)) = (opt_out(PHONE, 1), opt_out("+12025550102", 2));
+    let add = async |(cellphone, since)| store.opt_out(workspace, &cellphone, since).await.unwrap();
+    assert!(!store.opted_out(workspace, &one).await.unwrap());
+    assert!(add(opt_out("+12025550102", 2)).await && add(opt_out(PHONE, 1)).await);
+    assert!(!add(opt_out(PHONE, 3)).await, "it stays since when it was");
     leads.db().fail("PutItem", Fault::AnswerLost, 1);
-    let third = opt_out("+12025550103", 4);
-    assert!(store.opt_out(workspace, &third).await.unwrap(), "its answer was lost");
-    assert!(store.opted_out(workspace, &one.cellphone).await.unwrap());
-    assert_eq!(store.opt_outs(workspace).await.unwrap(), [one.clone(), other.clone(), third]);
+    assert!(add(opt_out("+12025550103", 4)).await, "its answer was lost");
+    assert!(store.opted_out(workspace, &one).await.unwrap());
+    let listed = [opt_out(PHONE, 1), opt_out("+12025550102", 2), opt_out("+12025550103", 4)];
+    let listed = listed.map(|(cellphone, since)| OptOut { cellphone: Some(cellphone), since });
+    assert_eq!(store.opt_outs(workspace).await.unwrap(), listed);
     let elsewhere = WorkspaceId::from_uuid(Uuid::from_u128(1));
-    assert!(!store.opted_out(elsewhere, &one.cellphone).await.unwrap());
+    assert!(!store.opted_out(elsewhere, &one).await.unwrap());
     assert_eq!(store.opt_outs(elsewhere).await.unwrap(), []);
 
-    assert!(store.opt_in(workspace, &one.cellphone).await.unwrap());
-    assert!(!store.opt_in(workspace, &one.cellphone).await.unwrap(), "it is not listed any more");
-    assert!(!store.opted_out(workspace, &one.cellphone).await.unwrap());
-    assert!(store.opted_out(workspace, &other.cellphone).await.unwrap());
+    assert!(store.opt_in(workspace, &one).await.unwrap());
+    assert!(!store.opt_in(workspace, &one).await.unwrap(), "it is not listed any more");
+    assert!(!store.opted_out(workspace, &one).await.unwrap());
+    assert!(store.opted_out(workspace, &other).await.unwrap());
+
+    store.hide_opt_out(workspace, &other).await.unwrap();
+    store.hide_opt_out(workspace, &one).await.unwrap();
+    assert!(store.opted_out(workspace, &other).await.unwrap(), "it holds without its number");
+    assert!(!store.opted_out(workspace, &one).await.unwrap(), "hiding makes no opt-out");
+    assert_eq!(store.opt_outs(workspace).await.unwrap()[0].cellphone, None);
     assert!(store.lead(workspace, leads.lead.id).await.unwrap().is_some(), "leads are no numbers");
 }
 

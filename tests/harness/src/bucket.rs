@@ -24,7 +24,7 @@ use crate::rights::Rights;
 use crate::wire::{Fault, Wire};
 
 /// A media bucket for one test. It needs no server and keeps its objects in memory. The wire of the database counts,
-/// holds and fails its calls (`HeadObject`, `DeleteObject`) too: see [`TestDb::calls`], [`TestDb::hold`] and
+/// holds and fails its calls (`HeadObject`, `DeleteObject`, ...) too: see [`TestDb::calls`], [`TestDb::hold`] and
 /// [`TestDb::fail`].
 #[derive(Clone)]
 pub struct TestBucket {
@@ -37,6 +37,8 @@ pub struct TestBucket {
 struct Behind {
     wire: Wire,
     objects: Arc<Mutex<BTreeMap<String, Uploaded>>>,
+    /// The bytes of objects by key and version, the newest last, for the tests that read or erase them.
+    versions: Arc<Mutex<BTreeMap<String, Vec<Vec<u8>>>>>,
     rights: Option<Arc<Rights>>,
 }
 
@@ -52,7 +54,12 @@ impl TestBucket {
 
     /// Creates an empty bucket that shares the wire and the clock of `db`.
     pub fn beside(db: &TestDb) -> Self {
-        let behind = Behind { wire: db.wire().clone(), objects: Arc::default(), rights: None };
+        let behind = Behind {
+            wire: db.wire().clone(),
+            objects: Arc::default(),
+            versions: Arc::default(),
+            rights: None,
+        };
         Self { bucket: behind.bucket(db), behind }
     }
 
@@ -76,6 +83,18 @@ impl TestBucket {
     /// Puts an object under the key of a file, whatever was declared.
     pub fn put(&self, workspace: WorkspaceId, media: MediaId, uploaded: Uploaded) {
         self.behind.objects().insert(format!("{workspace}/{media}"), uploaded);
+    }
+
+    /// Uploads these bytes as a further version of a file, as to a bucket with versions.
+    pub fn put_bytes(&self, media: &Media, bytes: &[u8]) {
+        self.upload(media, bytes.len() as u64);
+        let key = format!("{}/{}", media.workspace_id, media.id);
+        self.behind.versions().entry(key).or_default().push(bytes.to_vec());
+    }
+
+    /// The bytes of all versions of all objects.
+    pub fn all_bytes(&self) -> Vec<Vec<u8>> {
+        self.behind.versions().values().flatten().cloned().collect()
     }
 
     /// Whether an object exists under the key of a file.
@@ -104,7 +123,43 @@ impl Behind {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn versions(&self) -> MutexGuard<'_, BTreeMap<String, Vec<Vec<u8>>>> {
+        self.versions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The versions of an object; their ids are their numbers.
+    fn list(&self, object: &str) -> HttpResponse {
+        let count = self.versions().get(object).map_or(0, Vec::len);
+        let count = if self.objects().contains_key(object) { count.max(1) } else { count };
+        let version = |at| format!("<Version><Key>{object}</Key><VersionId>{at}</VersionId></Version>");
+        let versions: String = (0..count).map(version).collect();
+        let xml =
+            format!("<ListVersionsResult><IsTruncated>false</IsTruncated>{versions}</ListVersionsResult>");
+        with_body(xml.into_bytes())
+    }
+
+    fn delete_version(&self, object: &str) -> HttpResponse {
+        let mut versions = self.versions();
+        if let Some(left) = versions.get_mut(object) {
+            left.pop();
+        }
+        if versions.get(object).is_none_or(Vec::is_empty) {
+            versions.remove(object);
+            self.objects().remove(object);
+        }
+        empty(204)
+    }
+
     fn answer(&self, operation: &str, object: &str, with_checksum: bool) -> HttpResponse {
+        match operation {
+            "ListObjectVersions" => return self.list(object),
+            "DeleteObjectVersion" => return self.delete_version(object),
+            "GetObject" => {
+                let newest = self.versions().get(object).and_then(|versions| versions.last().cloned());
+                return newest.map_or_else(|| empty(404), with_body);
+            }
+            _ => {}
+        }
         if operation == "DeleteObject" {
             self.objects().remove(object);
             return empty(204);
@@ -121,21 +176,27 @@ impl Behind {
 
 impl HttpConnector for Behind {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
+        let (path, query) = request.uri().split_once('?').unwrap_or((request.uri(), ""));
+        let parameter = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name));
+        let listed = parameter("prefix=").map(|prefix| prefix.replace("%2F", "/"));
         let operation = match request.method() {
+            "GET" if listed.is_some() => "ListObjectVersions",
+            "GET" => "GetObject",
             "HEAD" => "HeadObject",
+            "DELETE" if parameter("versionId=").is_some() => "DeleteObjectVersion",
             "DELETE" => "DeleteObject",
             method => panic!("the service sends no {method} request to a bucket"),
         };
         let bucket = format!("https://{}.s3.{}.amazonaws.com/", TestBucket::NAME, TestBucket::REGION);
-        let path = request.uri().split('?').next().unwrap_or_default();
         let Some(object) = path.strip_prefix(&bucket) else { panic!("{path} is not a URL of the bucket") };
+        let object = listed.unwrap_or_else(|| object.to_owned());
         if let Some(rights) = &self.rights {
             rights.check_bucket(operation);
         }
         let with_checksum = request.headers().get("x-amz-checksum-mode") == Some("ENABLED");
         let (number, fault) = self.wire.begin(operation, &json!({ "TableName": TestBucket::NAME }));
         let held = self.wire.held(operation);
-        let (behind, object) = (self.clone(), object.to_owned());
+        let behind = self.clone();
         HttpConnectorFuture::new(async move {
             // Yield once, so that calls that start together overlap, as they do over a network.
             tokio::task::yield_now().await;
@@ -156,6 +217,12 @@ impl HttpConnector for Behind {
             answer
         })
     }
+}
+
+fn with_body(bytes: Vec<u8>) -> HttpResponse {
+    let mut answer = empty(200);
+    *answer.body_mut() = SdkBody::from(bytes);
+    answer
 }
 
 fn empty(status: u16) -> HttpResponse {

@@ -58,6 +58,11 @@ impl TestFailures {
         self.state().objects.keys().cloned().collect()
     }
 
+    /// The content of all objects.
+    pub fn contents(&self) -> Vec<Vec<u8>> {
+        self.state().objects.values().map(|(_, bytes)| bytes.clone()).collect()
+    }
+
     /// Switches whether deletions are refused with `AccessDenied`.
     pub fn keep(&self, keeps: bool) {
         self.state().keeps = keeps;
@@ -67,7 +72,7 @@ impl TestFailures {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answer(&self, method: &str, path: &str, query: &str) -> (u16, Vec<u8>) {
+    fn answer(&self, method: &str, path: &str, query: &str, body: &[u8]) -> (u16, Vec<u8>) {
         let mut state = self.state();
         match (method, path) {
             ("GET", "") => (200, state.list(query).into_bytes()),
@@ -75,6 +80,11 @@ impl TestFailures {
                 Some((_, bytes)) => (200, bytes.clone()),
                 None => (404, b"<Error><Code>NoSuchKey</Code></Error>".to_vec()),
             },
+            ("PUT", key) => {
+                let at = state.objects.get(key).map_or_else(String::new, |(at, _)| at.clone());
+                state.objects.insert(key.to_owned(), (at, body.to_vec()));
+                (200, vec![])
+            }
             ("DELETE", _) if state.keeps => (403, b"<Error><Code>AccessDenied</Code></Error>".to_vec()),
             ("DELETE", key) => {
                 state.objects.remove(key);
@@ -110,7 +120,8 @@ impl HttpConnector for TestFailures {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let (path, query) = request.uri().split_once('?').unwrap_or((request.uri(), ""));
         let Some(path) = path.strip_prefix(Self::HOST) else { panic!("{path} is not a URL of the bucket") };
-        let (status, body) = self.answer(request.method(), path, query);
+        let sent = request.body().bytes().unwrap_or_default();
+        let (status, body) = self.answer(request.method(), path, query, sent);
         let status =
             StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("every status here is valid"));
         HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(body))))

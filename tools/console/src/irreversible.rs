@@ -49,6 +49,36 @@ const IRREVERSIBLE: &[Irreversible] = &[
         always: false,
     },
     Irreversible {
+        noun: "team",
+        verb: "delete",
+        loses: "The team is deleted.",
+        always: false,
+    },
+    Irreversible {
+        noun: "brand",
+        verb: "delete",
+        loses: "The brand is deleted.",
+        always: false,
+    },
+    Irreversible {
+        noun: "line",
+        verb: "delete",
+        loses: "The line and its token are deleted. Conversations that still use it send nothing more.",
+        always: false,
+    },
+    Irreversible {
+        noun: "template",
+        verb: "delete",
+        loses: "The template is deleted.",
+        always: false,
+    },
+    Irreversible {
+        noun: "person",
+        verb: "erase",
+        loses: "Everything that the workspace holds of the person is erased.",
+        always: true,
+    },
+    Irreversible {
         noun: "opt-out",
         verb: "remove",
         loses: "Leads with this number get messages again, and the time of the opt-out is lost.",

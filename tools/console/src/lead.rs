@@ -172,7 +172,7 @@ impl Shown for LeadView {
 /// All fields of a lead. Contact, conversation and message are present once they exist.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct LeadDetails {
+pub(crate) struct LeadDetails {
     #[serde(flatten)]
     lead: LeadView,
     name: Option<String>,

@@ -36,6 +36,7 @@ mod onboarding;
 mod opt_out;
 mod output;
 mod paging;
+mod person;
 mod progress;
 mod refusal;
 mod team;
@@ -136,6 +137,9 @@ enum Noun {
     /// Opt-outs: numbers whose leads get no messages.
     #[command(subcommand)]
     OptOut(opt_out::Verb),
+    /// What is kept of a person: erase it or export it.
+    #[command(subcommand)]
+    Person(person::Verb),
     /// Customers' webhook endpoints.
     #[command(subcommand)]
     Webhook(webhook::Verb),
@@ -234,6 +238,7 @@ impl Console {
             Noun::Capture(verb) => verb.run(self, output).await,
             Noun::Lead(verb) => verb.run(self, output).await,
             Noun::OptOut(verb) => verb.run(self, output).await,
+            Noun::Person(verb) => verb.run(self, output).await,
             Noun::Webhook(verb) => verb.run(self, output).await,
             Noun::Delivery(verb) => verb.run(self, output).await,
             Noun::Events(verb) => verb.run(self, output).await,

@@ -55,14 +55,13 @@ impl Verb {
 /// Adds a number. A number that is already present keeps the time of its first addition.
 async fn add(console: &Console, workspace: WorkspaceId, cellphone: Cellphone) -> Result<OptOut, Refusal> {
     let store = &console.store;
-    let wanted = OptOut { cellphone, since: store.now() };
     for _ in 0..TRIES {
-        if store.opt_out(workspace, &wanted).await? {
-            return Ok(wanted);
+        let since = store.now();
+        if store.opt_out(workspace, &cellphone, since).await? {
+            return Ok(OptOut { cellphone: Some(cellphone), since });
         }
-        let present = store.opt_outs(workspace).await?;
-        if let Some(found) = present.into_iter().find(|found| found.cellphone == wanted.cellphone) {
-            return Ok(found);
+        if let Some(found) = store.opt_out_of(workspace, &cellphone).await? {
+            return Ok(OptOut { cellphone: Some(cellphone), ..found });
         }
     }
     Err(Refusal::Contended)
@@ -70,13 +69,15 @@ async fn add(console: &Console, workspace: WorkspaceId, cellphone: Cellphone) ->
 
 #[derive(Serialize)]
 struct OptOutView {
-    cellphone: String,
+    /// `None` once the number's person was erased.
+    cellphone: Option<String>,
     since: String,
 }
 
 impl From<&OptOut> for OptOutView {
     fn from(opt_out: &OptOut) -> Self {
-        Self { cellphone: opt_out.cellphone.as_str().to_owned(), since: opt_out.since.to_string() }
+        let cellphone = opt_out.cellphone.as_ref().map(|cellphone| cellphone.as_str().to_owned());
+        Self { cellphone, since: opt_out.since.to_string() }
     }
 }
 
@@ -84,7 +85,8 @@ impl Shown for OptOutView {
     const HEADINGS: &'static [&'static str] = &["number", "since"];
 
     fn cells(&self) -> Vec<String> {
-        vec![self.cellphone.clone(), self.since.clone()]
+        let cellphone = self.cellphone.clone().unwrap_or_else(|| "erased".to_owned());
+        vec![cellphone, self.since.clone()]
     }
 }
 

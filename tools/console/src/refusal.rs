@@ -287,6 +287,19 @@ pub enum Refusal {
     /// The client that forwards events cannot be made.
     #[error("Events cannot be forwarded: {0}.")]
     Http(String),
+    /// Nothing belongs to the person.
+    #[error("The workspace holds nothing of this person.")]
+    NobodyFound,
+    /// An object of the failure bucket cannot be read.
+    #[error(
+        "The object {key} of the failure bucket cannot be read ({reason}); delete it if it is not needed."
+    )]
+    Object {
+        /// The object's key.
+        key: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// Others changed the same item during all tries.
     #[error("Somebody else changed this at the same time; try again.")]
     Contended,

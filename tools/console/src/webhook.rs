@@ -354,7 +354,7 @@ async fn test(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> 
     let body =
         view::event_body(&event, &view::trial(endpoint.id)).map_err(|error| Refusal::Output(error.into()))?;
     let (id, slot) = (event.id, endpoint.slot_of(event.id));
-    let new = NewEvent { event, request: None, body, slots: vec![slot] };
+    let new = NewEvent { event, about: None, request: None, body, slots: vec![slot] };
     store.record_events(&[new]).await.into_iter().collect::<Result<(), _>>()?;
     let told = store.tell_webhook_lane(slot, HomeKey { at: now, event: id }, FIRST_DUE).await?;
     let mut unqueued = wake(console, &[(slot, told)]).await;

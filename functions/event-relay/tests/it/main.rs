@@ -4,6 +4,7 @@
 
 mod contacts;
 mod conversations;
+mod erasures;
 mod lanes;
 mod leads;
 mod logging;

@@ -5,7 +5,7 @@ use domain::settings::template::{Source, Variable};
 use domain::{Conversation, ConversationStatus, LeadState, Secret, TemplateId};
 use harness::World;
 use provider::{CallOutcome, Outgoing};
-use store::{Changed, OptOut, Table};
+use store::{Changed, Table};
 
 use crate::{LINE, PHONE, SENT, Sender, failed, of_contact, said, secs, suppressed};
 
@@ -38,8 +38,8 @@ impl Meanwhile {
             Self::SetUpGone => sender.remove(Table::Workspaces, &format!("{workspace}#K"), "K").await,
             Self::OptedOut => {
                 let cellphone = domain::Cellphone::parse(PHONE).unwrap();
-                let opt_out = OptOut { cellphone, since: sender.store().now() };
-                assert!(sender.store().opt_out(sender.world.workspace, &opt_out).await.unwrap());
+                let store = sender.store();
+                assert!(store.opt_out(sender.world.workspace, &cellphone, store.now()).await.unwrap());
             }
             Self::LineGone => {
                 sender.remove(Table::Workspaces, &format!("{workspace}#L"), &format!("L#{LINE}")).await;

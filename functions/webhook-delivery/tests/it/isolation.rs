@@ -112,6 +112,7 @@ async fn five_hundred_deliveries_to_a_black_hole_delay_none_of_a_thousand_others
             .iter()
             .map(|(event, slot)| NewEvent {
                 event: event.clone(),
+                about: None,
                 request: None,
                 body: BODY.to_vec(),
                 slots: vec![*slot],

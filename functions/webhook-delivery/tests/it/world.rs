@@ -394,7 +394,7 @@ pub(crate) fn event_at(number: u64, at: Timestamp) -> Event {
 }
 
 pub(crate) fn new_event(event: &Event, body: &[u8]) -> NewEvent {
-    NewEvent { event: event.clone(), request: None, body: body.to_vec(), slots: vec![slot()] }
+    NewEvent { event: event.clone(), about: None, request: None, body: body.to_vec(), slots: vec![slot()] }
 }
 
 pub(crate) fn place(event: &Event) -> HomeKey {

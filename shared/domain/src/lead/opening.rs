@@ -83,15 +83,19 @@ impl Lead {
         LeadOpening { contact, conversation, message }
     }
 
+    /// The contact that the lead makes if nobody has its number.
+    pub fn new_contact(&self, now: Timestamp) -> Contact {
+        let (first_name, last_name) = self.name.as_ref().map(LeadName::first_and_last).unwrap_or_default();
+        let cellphone = Some(self.cellphone.clone());
+        let blank = Contact::blank(self.contact, self.workspace_id, now);
+        Contact { cellphone, first_name, last_name, ..blank }
+    }
+
     /// The contact with the number: the found contact, with the visitor's name if it has none, or a new
     /// contact.
     fn contact_of(&self, found: Option<&Contact>, now: Timestamp) -> Contact {
         let (first_name, last_name) = self.name.as_ref().map(LeadName::first_and_last).unwrap_or_default();
-        let Some(found) = found else {
-            let cellphone = Some(self.cellphone.clone());
-            let blank = Contact::blank(self.contact, self.workspace_id, now);
-            return Contact { cellphone, first_name, last_name, ..blank };
-        };
+        let Some(found) = found else { return self.new_contact(now) };
         // A name is one unit: the function does not complete a name that has only one part.
         let nameless = found.first_name.is_none() && found.last_name.is_none();
         if !nameless || first_name.is_none() {

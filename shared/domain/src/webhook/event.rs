@@ -25,6 +25,8 @@ pub enum EventType {
     ContactCreated,
     /// A contact changed.
     ContactUpdated,
+    /// A contact was erased with everything that belongs to the person.
+    ContactErased,
     /// A conversation was created.
     ConversationCreated,
     /// A conversation changed.
@@ -41,6 +43,9 @@ pub enum EventType {
     LeadSent,
     /// A lead's first message could not be sent.
     LeadFailed,
+    /// An event whose data was erased with the person that it was about. Its delivery carries this type
+    /// instead of its own.
+    EventRedacted,
     /// An operator requested a trial delivery.
     WebhookTest,
 }
@@ -50,6 +55,7 @@ words!(
     EventType {
         ContactCreated: "contact.created",
         ContactUpdated: "contact.updated",
+        ContactErased: "contact.erased",
         ConversationCreated: "conversation.created",
         ConversationUpdated: "conversation.updated",
         ConversationSummaryCreated: "conversation_summary.created",
@@ -58,6 +64,7 @@ words!(
         LeadAccepted: "lead.accepted",
         LeadSent: "lead.sent",
         LeadFailed: "lead.failed",
+        EventRedacted: "event.redacted",
         WebhookTest: "webhook.test",
     }
 );
@@ -69,6 +76,7 @@ impl EventType {
         match self {
             Self::ContactCreated => "contact_creations",
             Self::ContactUpdated => "contact_updates",
+            Self::ContactErased => "contact_erasures",
             Self::ConversationCreated => "conversation_creations",
             Self::ConversationUpdated => "conversation_updates",
             Self::ConversationSummaryCreated => "conversation_summary_creations",
@@ -77,6 +85,7 @@ impl EventType {
             Self::LeadAccepted => "lead_acceptances",
             Self::LeadSent => "lead_sends",
             Self::LeadFailed => "lead_failures",
+            Self::EventRedacted => "event_redactions",
             Self::WebhookTest => "webhook_tests",
         }
     }

@@ -52,6 +52,12 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
         EventType::ContactUpdated => {
             show(&customer(), 45, "A contact changed. The payload is the whole contact after the change.")
         }
+        EventType::ContactErased => {
+            let when =
+                "A person asked to be erased, and the operator did it. Erase what you keep of the contact.";
+            let erased = view::erased(contact_id(), workspace(), at(90_000));
+            example(event_type, contact_id().as_uuid(), 90_000, when, &erased)
+        }
         EventType::ConversationCreated => {
             let (conversation, when) = (opened(), "A conversation was made.");
             example(event_type, conversation.id.as_uuid(), 60, when, &view::conversation(&conversation))
@@ -89,6 +95,11 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
             "The first message to a lead was not sent (`FAILED`), must not be sent (`SUPPRESSED`), or has an unknown \
              outcome (`UNKNOWN`): `state` says which.",
         ),
+        EventType::EventRedacted => {
+            let when = "The person of an event was erased before its delivery. It has the `eventId` of the event that it \
+                        replaces, and `payload.eventType` is that event's type.";
+            example(event_type, contact_id().as_uuid(), 45, when, &view::redacted(EventType::ContactUpdated))
+        }
         EventType::WebhookTest => {
             let (endpoint, when) = (EndpointId::from_uuid(uuid(11)), "The operator asked for a test.");
             example(event_type, endpoint.as_uuid(), 0, when, &view::trial(endpoint))

@@ -199,6 +199,8 @@ fn every_payload_has_the_documented_fields() {
             EventType::ConversationSummaryCreated => summary,
             EventType::MessageCreated | EventType::MessageUpdated => message,
             EventType::LeadAccepted | EventType::LeadSent | EventType::LeadFailed => lead,
+            EventType::ContactErased => "id workspaceId erasedAt",
+            EventType::EventRedacted => "eventType",
             EventType::WebhookTest => "endpointId",
         };
         let shown = pretty(&example.body);

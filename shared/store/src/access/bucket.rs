@@ -81,6 +81,41 @@ impl Bucket {
         keys::read_media_object(key)
     }
 
+    /// The bytes that were uploaded under this id; `None` if there is no object. One round trip.
+    pub async fn read(&self, workspace: WorkspaceId, media: MediaId) -> Result<Option<Vec<u8>>, StoreError> {
+        let key = keys::media_object(workspace, media);
+        let object = match self.s3.get_object().bucket(&*self.name).key(key).send().await {
+            Ok(object) => object,
+            Err(error) if error.as_service_error().is_some_and(|error| error.is_no_such_key()) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let bytes = object.body.collect().await.map_err(|error| StoreError::Busy(Box::new(error)))?;
+        Ok(Some(bytes.to_vec()))
+    }
+
+    /// Deletes all versions of the object that was uploaded under this id. A bucket without versions has one.
+    /// One round trip, and one for each version.
+    pub async fn erase(&self, workspace: WorkspaceId, media: MediaId) -> Result<(), StoreError> {
+        let key = keys::media_object(workspace, media);
+        loop {
+            let list = self.s3.list_object_versions().bucket(&*self.name).prefix(&key).send().await?;
+            let markers = list.delete_markers.unwrap_or_default().into_iter();
+            let markers = markers.map(|marker| (marker.key, marker.version_id));
+            let versions = list.versions.unwrap_or_default().into_iter();
+            let versions = versions.map(|version| (version.key, version.version_id)).chain(markers);
+            for (_, version) in versions.filter(|(found, _)| found.as_ref() == Some(&key)) {
+                let delete = self.s3.delete_object().bucket(&*self.name).key(&key);
+                delete.set_version_id(version).send().await?;
+            }
+            // Deleted versions are not listed again, so each page is the first.
+            if !list.is_truncated.unwrap_or_default() {
+                return Ok(());
+            }
+        }
+    }
+
     fn valid_for(&self, time: Duration) -> Result<PresigningConfig, StoreError> {
         let now = u64::try_from(self.clock.now().as_millis()).unwrap_or_default();
         let now: SystemTime = UNIX_EPOCH + Duration::from_millis(now);

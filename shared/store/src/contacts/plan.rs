@@ -9,7 +9,7 @@ use domain::settings::workspace::list_shard;
 use serde::Serialize;
 
 use crate::contacts::row::{LIST_PK, LIST_SK, contact_item};
-use crate::dynamodb::item::{Item, key, row, s};
+use crate::dynamodb::item::{Item, key, n, row, s};
 use crate::dynamodb::versions::diff_write;
 use crate::dynamodb::write::Write;
 use crate::{StoreError, Table, keys};
@@ -65,6 +65,23 @@ impl ContactPlan {
         plan.add_identities(Some(old), new)?;
         plan.add_search(Some(old), new)?;
         Ok(plan)
+    }
+
+    /// The writes that delete the contact with its identity and search rows.
+    pub(crate) fn erase(contact: &Contact) -> Result<Vec<Write>, StoreError> {
+        let (pk, sk) = keys::contact(contact.workspace_id, contact.id);
+        let entity = Write::delete(Table::Contacts, key(pk, sk))
+            .when("version = :seen")
+            .bind(":seen", n(contact.version));
+        let mut writes = vec![entity];
+        for (_, (pk, sk)) in identities(contact) {
+            let release = Write::delete(Table::Contacts, key(pk, sk));
+            writes.push(release.when("contactId = :id").bind(":id", s(contact.id.to_string())));
+        }
+        for (pk, sk) in search_rows(contact)?.into_keys() {
+            writes.push(Write::delete(Table::Contacts, key(pk, sk)));
+        }
+        Ok(writes)
     }
 
     fn add_identities(&mut self, old: Option<&Contact>, new: &Contact) -> Result<(), StoreError> {

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use domain::conversation::{ConversationChange, Opening};
 use domain::message::summary::Tally;
-use domain::{Contact, Conversation, Timestamp};
+use domain::{Contact, Conversation, External, Timestamp};
+use serde::Serialize;
 
 use crate::access::idempotency::keep_answer;
 use crate::contacts::plan::ContactPlan;
-use crate::conversations::row::{home_item, listed_item, lists};
-use crate::dynamodb::item::{EXPIRES_AT, expiring, key, n};
+use crate::conversations::row::{ANSWER_PK, home_item, listed_item, lists};
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{EXPIRES_AT, expiring, key, n, row, s};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::versions::diff_write;
 use crate::dynamodb::write::{MAX_TRANSACTION_WRITES, Write};
@@ -42,7 +44,8 @@ pub(crate) fn opening_writes(
     // The plan's steps take their numbers now, so later messages are sent after them.
     let steps = opening.plan.as_ref().map_or(0, |plan| plan.steps.len() as u64);
     let due_at = opening.plan.as_ref().map(|plan| plan.created_at.plus(first_due));
-    let mut writes = first_writes(new, steps, Tally::default(), due_at, request_id)?;
+    let mut writes =
+        first_writes(new, steps, Tally::default(), due_at, once.map(|(once, _)| once), request_id)?;
     if let Some(plan) = &opening.plan {
         let plan = expiring(plan_item(plan, request_id)?, plan.created_at, messages_kept);
         writes.push(Write::put(Table::Messages, plan));
@@ -58,15 +61,22 @@ pub(crate) fn opening_writes(
 }
 
 /// The writes of a new conversation and its lane, the home row first. In the lane, `seq` numbers are taken,
-/// `tally` counts the messages that exist, and the sweeper queues the lane from `due_at` on.
+/// `tally` counts the messages that exist, and the sweeper queues the lane from `due_at` on. The home row names
+/// the row of the idempotency key, whose answer shows the participants: an erasure finds it by that.
 pub(crate) fn first_writes(
     new: &Conversation,
     seq: u64,
     tally: Tally,
     due_at: Option<Timestamp>,
+    once: Option<&IdempotencyKey>,
     request_id: &str,
 ) -> Result<Vec<Write>, StoreError> {
-    let home = Write::put(Table::Conversations, home_item(new, request_id)?).when_absent();
+    let mut home = home_item(new, request_id)?;
+    if let Some(IdempotencyKey { route, key_sha256_hex, .. }) = once {
+        let (answer, _) = keys::idempotency_key(new.workspace_id, route, key_sha256_hex);
+        home.insert(ANSWER_PK.to_owned(), s(answer));
+    }
+    let home = Write::put(Table::Conversations, home).when_absent();
     let mut writes = with_lists(home, &[], new)?;
     let lane = first_lane(new.workspace_id, new.id, seq, tally, due_at, request_id)?;
     writes.push(Write::put(Table::Messages, lane));
@@ -86,6 +96,7 @@ pub(crate) fn change_writes(
     if old.expires_at != new.expires_at {
         writes.push(lane_expiry(new));
     }
+    writes.extend(leaving_writes(old, new)?);
     let room = MAX_TRANSACTION_WRITES.saturating_sub(writes.len()) / MAX_WRITES_OF_NEW_CONTACT;
     writes.extend(new_contacts_writes(&change.new_contacts, shards, request_id)?);
     Ok(if writes.len() > MAX_TRANSACTION_WRITES { Err(room) } else { Ok(writes) })
@@ -108,6 +119,26 @@ pub(crate) fn conversation_writes(
 ) -> Result<Vec<Write>, StoreError> {
     let (before, after) = (home_item(old, "")?, home_item(new, request_id)?);
     with_lists(diff_write(Table::Conversations, &before, &after, old.version), &lists(old), new)
+}
+
+/// A row for each customer who leaves, so that the conversation is found if the customer is erased.
+fn leaving_writes(old: &Conversation, new: &Conversation) -> Result<Vec<Write>, StoreError> {
+    let stays = |left: &External| new.externals.iter().any(|external| external.contact == left.contact);
+    let left = old.externals.iter().filter(|external| !stays(external));
+    let write = |left: &External| {
+        let pk = keys::conversations_left_by(old.workspace_id, left.contact);
+        let row = row(pk, old.id.to_string(), "leftConversation", &LeftRow { left_at: new.updated_at })?;
+        Ok(Write::put(Table::Conversations, row))
+    };
+    left.map(write).collect()
+}
+
+/// `W#F#<contact>` / conversation.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LeftRow {
+    #[serde(with = "fields::text")]
+    left_at: Timestamp,
 }
 
 /// The home row's write, then a put for each list that contains the conversation, and a delete for each list

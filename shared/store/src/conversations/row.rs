@@ -18,6 +18,10 @@ pub(crate) const STATUS_PK: &str = "statusPk";
 /// The users of a conversation as a set, for filtering a contact's list. Absent if there are none.
 pub(crate) const INTERNAL_IDS: &str = "internalIds";
 
+/// The partition key of the stored answer to the request that made the conversation, if it had an idempotency
+/// key. Only the home row has it.
+pub(crate) const ANSWER_PK: &str = "answerPk";
+
 const HOME: &str = "conversation";
 const LISTED: &str = "listedConversation";
 

@@ -15,9 +15,9 @@ use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
     AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, CaptureKey, Cellphone,
     ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryState,
-    Email, EndpointId, EndpointUrl, EventId, EventType, FileType, JobId, JobState, KeyId, Language, LeadId,
-    LeadState, MediaDigest, MediaId, MessageBody, MessageId, MessageStatus, PersonName, TeamId, TemplateId,
-    Timestamp, Unfit, UserId, UserStatus, WebOrigin, WorkspaceId,
+    Email, EndpointId, EndpointUrl, ErasureId, ErasureState, EventId, EventType, FileType, JobId, JobState,
+    KeyId, Language, LeadId, LeadState, MediaDigest, MediaId, MessageBody, MessageId, MessageStatus,
+    PersonName, TeamId, TemplateId, Timestamp, Unfit, UserId, UserStatus, WebOrigin, WorkspaceId,
 };
 use uuid::Uuid;
 
@@ -56,13 +56,13 @@ macro_rules! worded_fields {
 }
 
 displayed_fields! {
-    AttributeId ClosedValueId ContactId ConversationId EndpointId EventId JobId KeyId LeadId MediaId MessageId TeamId
+    AttributeId ClosedValueId ContactId ConversationId EndpointId ErasureId EventId JobId KeyId LeadId MediaId MessageId TeamId
     TemplateId UserId WorkspaceId
 }
 worded_fields! {
     AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId ConsentStatus ContactField ConversationName
-    ConversationStatus DeliveryState DisabledReason Email EventType FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
-    MediaState     MessageBody MessageStatus Override ParameterValue PersonName Provider SentBy UserStatus WebOrigin
+    ConversationStatus DeliveryState DisabledReason Email ErasureState EventType FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
+    MediaState MessageBody MessageStatus Override ParameterValue PersonName Provider SentBy UserStatus WebOrigin
 }
 
 impl Field for Threshold {

@@ -178,7 +178,7 @@ impl Store {
     }
 
     /// Records a step of a message that is being sent; the record of its last part also deletes its entry.
-    /// Returns `None` if another sender has the message; then nothing is recorded. Retries for at most
+    /// Returns `None` if another sender has the message or it was erased; then nothing is recorded. Retries for at most
     /// `retry_for`. One round trip; more while other writes change the row.
     pub async fn record(
         &self,
@@ -205,8 +205,9 @@ impl Store {
             let next = Outbound { message: step(&seen.message), request: request.clone() };
             let once = async || self.record_once(&seen, &next).await;
             let found = match retry_while_busy(RetryTime::limited_to(self, retry_for), once).await? {
-                None => return Ok(Some(next)),
-                Some(found) => Outbound::read(found)?,
+                Recorded::Done => return Ok(Some(next)),
+                Recorded::Found(found) => Outbound::read(found)?,
+                Recorded::Erased => return Ok(None),
             };
             // For the start of a call, the lease is proof enough if the status of another part changed since.
             let begun = next.message.progress.calling.is_some();
@@ -220,28 +221,24 @@ impl Store {
         }
     }
 
-    /// One attempt. Returns the row that was found if the write was refused.
-    async fn record_once(&self, seen: &Outbound, next: &Outbound) -> Result<Option<Item>, StoreError> {
+    /// One attempt.
+    async fn record_once(&self, seen: &Outbound, next: &Outbound) -> Result<Recorded, StoreError> {
         let write = next.write(&seen.request)?;
-        let missing = || StoreError::Unreadable {
-            key: format!("the message {}", next.message.id),
-            reason: "it no longer exists".to_owned(),
-        };
+        let refused = |found: Option<Item>| found.map_or(Recorded::Erased, Recorded::Found);
         if next.message.part_at_hand().is_some() {
-            return match self.write(write).await? {
-                Wrote::Done(_) => Ok(None),
-                Wrote::Refused(found) => found.ok_or_else(missing).map(Some),
-            };
+            return Ok(match self.write(write).await? {
+                Wrote::Done(_) => Recorded::Done,
+                Wrote::Refused(found) => refused(found),
+            });
         }
         let Message { workspace_id, conversation, seq, .. } = next.message;
         let entry = key(keys::messages(workspace_id, conversation), keys::open_entry(seq));
-        match self.transact(vec![write, Write::delete(Table::Messages, entry)]).await? {
-            Transacted::Done => Ok(None),
+        Ok(match self.transact(vec![write, Write::delete(Table::Messages, entry)]).await? {
+            Transacted::Done => Recorded::Done,
             Transacted::Refused(refusals) => {
-                let found = refusals.into_iter().next().and_then(|refusal| refusal.found);
-                found.ok_or_else(missing).map(Some)
+                refused(refusals.into_iter().next().and_then(|refusal| refusal.found))
             }
-        }
+        })
     }
 
     /// Deletes the entry of a message that has nothing left to send. One round trip.
@@ -250,6 +247,15 @@ impl Store {
         self.write(Write::delete(Table::Messages, key(pk, keys::open_entry(entry.seq)))).await?;
         Ok(())
     }
+}
+
+/// The result of one attempt to record a step of a message.
+enum Recorded {
+    Done,
+    /// Another write changed the row, which is as it was found.
+    Found(Item),
+    /// The row is gone: the message was erased.
+    Erased,
 }
 
 impl ConversationLane {

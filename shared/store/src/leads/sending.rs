@@ -101,6 +101,7 @@ impl Store {
             opening.message.seq,
             Tally::of(&opening.message),
             None,
+            None,
             &request,
         )?);
         writes.push(

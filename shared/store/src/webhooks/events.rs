@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use domain::{Delivery, Event, EventId, EventType, Slot, Timestamp, Track, WorkspaceId};
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::lane::{HomeKey, WebhookLane};
 use super::rows::home_item;
+use super::subjects::{EventAbout, about_item};
 use crate::dynamodb::batch::without_repeats;
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, is_live, key, n, number, read, row, s};
@@ -21,6 +23,8 @@ use crate::{Store, StoreError, Table, keys};
 pub struct NewEvent {
     /// The event's id, workspace, type and moment.
     pub event: Event,
+    /// The contact, conversation or lead that the event is about. An erasure finds the event by it.
+    pub about: Option<Uuid>,
     /// The API request that made the change, if one did.
     pub request: Option<String>,
     /// The body, at most [`Event::MAX_BODY`] bytes.
@@ -81,7 +85,7 @@ impl Store {
     }
 
     /// Records events that are not recorded yet, with a delivery for each of their slots. Returns the result
-    /// of each. The deliveries are written first and the event last, so an event that exists has all its
+    /// of each. The deliveries, and the row by which an erasure finds the event, are written first and the event last, so an event that exists has all its
     /// deliveries. A repeat changes nothing, because no delivery is attempted without its event. Two round
     /// trips for each 25 rows, some of them at the same time.
     pub async fn record_events(&self, events: &[NewEvent]) -> Vec<Result<(), StoreError>> {
@@ -89,8 +93,9 @@ impl Store {
         let mut ends: Vec<Result<(), StoreError>> = vec![];
         let mut rows = vec![];
         for (at, new) in events.iter().enumerate() {
-            let homes = homes(new, now, self.retention.events);
-            ends.push(homes.map(|homes| rows.extend(homes.into_iter().map(|home| (at, home)))));
+            let kept = self.retention.events;
+            let before = homes(new, now, kept).and_then(|homes| Ok([homes, about(new, now, kept)?].concat()));
+            ends.push(before.map(|before| rows.extend(before.into_iter().map(|row| (at, row)))));
         }
         let (of, rows): (Vec<usize>, Vec<Item>) = rows.into_iter().unzip();
         for (of, put) in of.into_iter().zip(self.put_all(Table::Webhooks, &rows, RETRY_FOR).await) {
@@ -199,6 +204,13 @@ fn homes(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Vec<Item>, St
     new.slots.iter().map(home).collect::<Result<Vec<_>, _>>().map(without_repeats)
 }
 
+/// The row by which an erasure finds the event.
+fn about(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Vec<Item>, StoreError> {
+    let Event { id, workspace_id, .. } = new.event;
+    let Some(subject) = &new.about else { return Ok(vec![]) };
+    about_item(workspace_id, subject, id, now.plus(kept)).map(|row| vec![row])
+}
+
 fn event_item(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Item, StoreError> {
     let Event { id, workspace_id, event_type, at } = new.event;
     let body = EventRow {
@@ -229,12 +241,20 @@ pub(crate) fn recorded(item: Item) -> Result<RecordedEvent, StoreError> {
     })
 }
 
-/// `W#V#<event>` / `V`. The row never changes.
+impl EventRow {
+    /// The event as an erasure needs it.
+    pub(crate) fn about(self) -> EventAbout {
+        let Self { event_id: id, event_type, workspace_id, at, body, slots, .. } = self;
+        EventAbout { event: Event { id, event_type, workspace_id, at }, body, deliveries: slots.len() }
+    }
+}
+
+/// `W#V#<event>` / `V`. Only an erasure changes the row: it replaces the body.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct EventRow {
+pub(crate) struct EventRow {
     #[serde(with = "fields::text")]
-    event_id: EventId,
+    pub(crate) event_id: EventId,
     #[serde(with = "fields::text")]
     workspace_id: WorkspaceId,
     #[serde(with = "fields::text")]

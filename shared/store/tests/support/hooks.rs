@@ -41,6 +41,7 @@ pub fn slot(n: u128) -> Slot {
 pub fn event(version: u64, millis: i64) -> NewEvent {
     let at = Timestamp::from_millis(TestClock::START.as_millis() + millis);
     NewEvent {
+        about: None,
         event: Event::of_change(EventType::ContactUpdated, workspace(), &Uuid::from_u128(2), version, at),
         request: Some(format!("request-{version}")),
         body: format!("body {version}").into_bytes(),

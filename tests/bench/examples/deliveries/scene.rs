@@ -136,7 +136,7 @@ pub(crate) async fn add(world: &World, endpoint: EndpointId, count: usize) -> (V
         let id = store.ids().next();
         let event = Event::of_change(EventType::ContactUpdated, world.workspace, &id, 1, store.now());
         let body = json!({ "eventId": event.id.to_string(), "payload": "x".repeat(BODY - 70) }).to_string();
-        NewEvent { event, request: None, body: body.into_bytes(), slots: vec![slot] }
+        NewEvent { event, about: None, request: None, body: body.into_bytes(), slots: vec![slot] }
     };
     let new: Vec<NewEvent> = (0..count).map(new).collect();
     // A batch of a stream has at most this many events.

@@ -17,9 +17,14 @@ fn confirmed() -> Vec<String> {
 fn what_no_other_command_takes_back_can_be_confirmed_in_advance() {
     let expected = [
         "key revoke",
+        "team delete",
+        "brand delete",
+        "line delete",
+        "template delete",
         "capture disable",
         "capture rotate-key",
         "opt-out remove",
+        "person erase",
         "webhook delete",
         "webhook activate",
     ];

@@ -15,7 +15,7 @@ const WORKSPACE: &str = "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90";
 const MAPPING: &str = "aws/lambda/14b0e6f2-7c1d-4f5a-9e3b-8d2c6a4f1e07";
 
 /// An object as Lambda writes it for a batch of a DynamoDB stream that it stopped retrying.
-fn left_behind(payload: &Value) -> String {
+pub(crate) fn left_behind(payload: &Value) -> String {
     json!({
         "requestContext": {
             "requestId": "316aa6d0-8154-4b1c-9af7-85d5f4a6bc81",

@@ -12,7 +12,7 @@ use domain::{
     Contact, Conversation, ConversationStatus, EndpointSecrets, Event, EventId, EventType, PersonName,
     Timestamp,
 };
-use harness::{Fault, TestFailures, TestQueue, World};
+use harness::{Fault, TestBucket, TestFailures, TestQueue, World};
 use serde_json::Value;
 use store::{Changed, Replaced, Table};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -86,7 +86,8 @@ async fn listen(world: &World, url: &str, more: &[&str], out: Box<dyn Write>, er
     let listen = ["console", "webhook", "listen", "--workspace", World::WORKSPACE, "--forward-to", url];
     let line = [&listen, more].concat().into_iter().map(OsString::from);
     let (queue, failures, random) = (TestQueue::default(), TestFailures::default(), Counting::default());
-    let connect = async |_stack| Ok(console_of(&world.db, &queue, &failures, Arc::new(random)));
+    let media = TestBucket::beside(&world.db);
+    let connect = async |_stack| Ok(console_of(&world.db, &queue, &media, &failures, Arc::new(random)));
     let status = console::run(line, connect, &mut terminal).await;
     assert_eq!(queue.take().len(), 0, "it queued a message");
     status

@@ -21,6 +21,7 @@ mod listen;
 mod lists;
 mod opt_outs;
 mod page;
+mod persons;
 mod tables;
 mod teams;
 mod templates;
@@ -45,6 +46,8 @@ use serde_json::Value;
 struct Desk {
     db: TestDb,
     queue: TestQueue,
+    /// The bucket of files.
+    media: TestBucket,
     /// The failure bucket.
     failures: TestFailures,
     random: Arc<dyn Randomness>,
@@ -68,6 +71,7 @@ impl Desk {
     /// A desk with a database that already has data.
     fn over(db: TestDb) -> Self {
         Self {
+            media: TestBucket::beside(&db),
             db,
             queue: TestQueue::default(),
             failures: TestFailures::default(),
@@ -102,8 +106,10 @@ impl Desk {
     /// Runs a command line with these streams and returns its exit status.
     async fn run_in(&self, terminal: &mut Terminal, arguments: &[&str]) -> u8 {
         let line = std::iter::once("console").chain(arguments.iter().copied()).map(OsString::from);
-        let connect =
-            async |_stack| Ok(console_of(&self.db, &self.queue, &self.failures, Arc::clone(&self.random)));
+        let connect = async |_stack| {
+            let (queue, random) = (&self.queue, Arc::clone(&self.random));
+            Ok(console_of(&self.db, queue, &self.media, &self.failures, random))
+        };
         console::run(line, connect, terminal).await
     }
 
@@ -127,6 +133,7 @@ impl Desk {
 fn console_of(
     db: &TestDb,
     queue: &TestQueue,
+    media: &TestBucket,
     failures: &TestFailures,
     random: Arc<dyn Randomness>,
 ) -> Console {
@@ -135,7 +142,7 @@ fn console_of(
     let beside = Beside::Known(Box::new(KnownStack {
         streams: db.streams(),
         queues: Queues::default().with_webhooks(queue.client(), fast, slow),
-        media: TestBucket::beside(db).bucket(),
+        media: media.bucket(),
         failures: failures.bucket(),
     }));
     Console { store: db.store().clone(), beside, random, trusted }

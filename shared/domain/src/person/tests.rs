@@ -1,0 +1,119 @@
+use crate::ConversationName;
+use crate::conversation::{ContactRef, ConversationStatus, External, Recipient};
+use crate::ids::{BrandId, ChannelId, ConversationId, MessageId};
+use crate::message::{Content, SentBy};
+use crate::sending::Progress;
+
+use super::*;
+
+const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+const WORKSPACE: WorkspaceId = WorkspaceId::from_uuid(Uuid::from_u128(1));
+
+fn contact(n: u128) -> ContactId {
+    ContactId::from_uuid(Uuid::from_u128(n))
+}
+
+fn person(contacts: &[u128], cellphones: &[&str], emails: &[&str]) -> Person {
+    Person {
+        contacts: contacts.iter().map(|n| contact(*n)).collect(),
+        cellphones: cellphones.iter().map(|text| Cellphone::parse(text).unwrap()).collect(),
+        emails: emails.iter().map(|text| Email::parse(text).unwrap()).collect(),
+    }
+}
+
+fn conversation(externals: &[u128], name: Option<&str>) -> Conversation {
+    let external = |n: &u128| External {
+        contact: contact(*n),
+        shown: ContactRef::Id(contact(*n)),
+        channel: ChannelId::parse("line").unwrap(),
+        brand: BrandId::parse("brand").unwrap(),
+        joined_at: NOW,
+        last_seen_at: None,
+    };
+    Conversation {
+        id: ConversationId::from_uuid(Uuid::from_u128(3)),
+        workspace_id: WORKSPACE,
+        name: name.map(|name| ConversationName::parse(name).unwrap()),
+        status: ConversationStatus::Active,
+        externals: externals.iter().map(external).collect(),
+        internals: vec![],
+        created_at: NOW,
+        updated_at: NOW,
+        list_shard: 0,
+        version: 1,
+    }
+}
+
+fn message(recipients: &[u128], created_at: Timestamp) -> Message {
+    let recipient = |n: &u128| Recipient { contact: contact(*n), channel: ChannelId::parse("line").unwrap() };
+    Message {
+        id: MessageId::from_uuid(Uuid::from_u128(4)),
+        workspace_id: WORKSPACE,
+        conversation: ConversationId::from_uuid(Uuid::from_u128(3)),
+        seq: 1,
+        sent_by: SentBy::Api,
+        content: Content::Written { body: None, media: vec![], broadcast: !recipients.is_empty() },
+        reply_to: None,
+        recipients: recipients.iter().map(recipient).collect(),
+        parts: vec![],
+        progress: Progress::default(),
+        created_at,
+        updated_at: created_at,
+        version: 1,
+    }
+}
+
+#[test]
+fn a_conversation_goes_with_its_only_customer() {
+    let ana = person(&[10], &[], &[]);
+    assert!(ana.is_alone_in(&conversation(&[10], None)));
+    assert!(!ana.is_alone_in(&conversation(&[10, 11], None)));
+    assert!(!ana.is_alone_in(&conversation(&[11], None)));
+}
+
+#[test]
+fn a_message_to_others_stays_and_a_note_from_before_goes() {
+    let ana = person(&[10], &[], &[]);
+    let later = NOW.plus(Duration::from_millis(1));
+    for (recipients, at, goes) in [
+        (&[10][..], NOW, true),
+        (&[11, 10], later, true),
+        (&[11], NOW, false),
+        (&[], NOW, true),
+        (&[], later, false),
+    ] {
+        assert_eq!(ana.has_message(&message(recipients, at), NOW), goes, "{recipients:?} {at}");
+    }
+}
+
+#[test]
+fn a_conversation_that_a_person_leaves_loses_its_name_once() {
+    let ana = person(&[10], &[], &[]);
+    let left = ana.left(&conversation(&[10, 11], Some("Ana and Bob")), NOW).unwrap();
+    assert_eq!((left.name.clone(), left.externals.len(), left.version), (None, 1, 2));
+    assert_eq!(ana.left(&left, NOW), None);
+    assert!(ana.left(&conversation(&[11], Some("Ana and Bob")), NOW).is_some(), "the name may name Ana");
+}
+
+#[test]
+fn a_finished_erasure_holds_hashes_instead_of_numbers_and_addresses() {
+    let ana = person(&[10], &["+34600111222"], &["Ana@Example.com"]);
+    let asked = Erasure::of(ana.clone(), WORKSPACE, NOW);
+    assert_eq!((asked.pass(), asked.second_pass_at()), (1, None));
+    let settling = asked.passed(BTreeMap::new(), NOW);
+    assert_eq!((settling.state, settling.pass()), (ErasureState::Settling, 2));
+    assert_eq!(settling.second_pass_at(), Some(NOW.plus(Erasure::SETTLES)));
+    let done = settling.passed(BTreeMap::from([("contacts".to_owned(), 1)]), NOW);
+    assert_eq!((done.state, done.done_at, done.version), (ErasureState::Done, Some(NOW), 3));
+    assert!(done.person.cellphones.is_empty() && done.person.emails.is_empty());
+    let is_of = |person: Person| done.is_of(&person);
+    assert!(is_of(person(&[10], &[], &[])) && is_of(person(&[], &["+34600111222"], &[])));
+    assert!(is_of(person(&[], &[], &["ana@example.com"])), "addresses are compared without case");
+    assert!(!is_of(person(&[11], &["+34600111223"], &["bob@example.com"])));
+}
+
+#[test]
+fn the_hash_of_a_number_differs_between_workspaces() {
+    let other = WorkspaceId::from_uuid(Uuid::from_u128(2));
+    assert_ne!(digest(WORKSPACE, "+34600111222"), digest(other, "+34600111222"));
+}

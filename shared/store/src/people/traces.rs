@@ -1,0 +1,119 @@
+//! The other rows of a person: the contact, leads, files, and the rows under the person's numbers.
+
+use domain::contact::search::{PhoneForm, phone_forms};
+use domain::{BrandId, Cellphone, Contact, Lead, MediaId, Timestamp, WorkspaceId};
+
+use crate::contacts::plan::{ContactPlan, search_hints};
+use crate::dynamodb::item::{Item, PK, SK, key, s, text};
+use crate::dynamodb::write::{Transacted, Write};
+use crate::{Store, StoreError, Table, keys};
+
+/// The days whose counts of a number may exist: a count is kept for two days, and clocks differ.
+const DAYS: [i64; 5] = [-3, -2, -1, 0, 1];
+
+impl Store {
+    /// Deletes a contact with its identity and search rows. Returns `false` if it was changed since it was
+    /// read. One round trip.
+    pub async fn erase_contact(&self, seen: &Contact) -> Result<bool, StoreError> {
+        Ok(self.transact(ContactPlan::erase(seen)?).await? == Transacted::Done)
+    }
+
+    /// The number of rows that are deleted with a contact.
+    pub fn rows_of_contact(contact: &Contact) -> Result<u64, StoreError> {
+        Ok(ContactPlan::erase(contact)?.len() as u64)
+    }
+
+    /// Deletes a lead, the row that makes others repeats of it, and the search rows of a contact that it was
+    /// about to make. One round trip for each row.
+    pub async fn erase_lead(&self, lead: &Lead) -> Result<(), StoreError> {
+        self.erase_repeat(lead.workspace_id, &lead.cellphone, &lead.brand).await?;
+        if self.contact(lead.workspace_id, lead.contact).await?.is_none() {
+            for hint in search_hints(&lead.new_contact(lead.created_at))? {
+                self.write(Write::delete(Table::Contacts, key(text(&hint, PK), text(&hint, SK)))).await?;
+            }
+        }
+        let (pk, sk) = keys::lead(lead.workspace_id, lead.id);
+        self.write(Write::delete(Table::Leads, key(pk, sk))).await?;
+        Ok(())
+    }
+
+    async fn erase_repeat(
+        &self,
+        workspace: WorkspaceId,
+        cellphone: &Cellphone,
+        brand: &BrandId,
+    ) -> Result<(), StoreError> {
+        let (pk, sk) = keys::lead_repeat(workspace, cellphone, brand);
+        self.write(Write::delete(Table::Leads, key(pk, sk))).await?;
+        Ok(())
+    }
+
+    /// Deletes the counts of a number's leads. One round trip for each day.
+    pub async fn erase_counts(
+        &self,
+        workspace: WorkspaceId,
+        cellphone: &Cellphone,
+    ) -> Result<(), StoreError> {
+        for (pk, sk) in self.count_keys(workspace, cellphone) {
+            self.write(Write::delete(Table::Leads, key(pk, sk))).await?;
+        }
+        Ok(())
+    }
+
+    /// The number of rows that count a number's leads. One round trip.
+    pub async fn counts_of(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Result<u64, StoreError> {
+        let keys = self.count_keys(workspace, cellphone).into_iter().map(|(pk, sk)| key(pk, sk)).collect();
+        Ok(self.batch_items(Table::Leads, keys).await?.len() as u64)
+    }
+
+    fn count_keys(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Vec<(String, &'static str)> {
+        const DAY: i64 = 86_400_000;
+        let now = self.now().as_millis();
+        let day = |day: i64| Timestamp::from_millis(now + day * DAY).to_day_string();
+        DAYS.iter().map(|at| keys::leads_of_phone(workspace, cellphone, &day(*at))).collect()
+    }
+
+    /// Deletes search rows of a number that belong to no contact: a sender wrote them for a contact that it
+    /// never made. Three round trips, and two for each row.
+    pub async fn erase_stray_hints(
+        &self,
+        workspace: WorkspaceId,
+        cellphone: &Cellphone,
+    ) -> Result<(), StoreError> {
+        for (form, digits) in phone_forms(cellphone.digits()) {
+            let pk = match form {
+                PhoneForm::Reversed => keys::contact_last_digits(workspace, &digits),
+                PhoneForm::International | PhoneForm::National => keys::contact_digits(workspace, &digits),
+            };
+            for item in self.hints(pk, &format!("{digits}#")).await? {
+                let of = keys::read_search_sort_key(text(&item, SK)).map(|(_, contact)| contact);
+                let Some(contact) = of.filter(|_| text(&item, "ph") == cellphone.digits()) else { continue };
+                if self.contact(workspace, contact).await?.is_none() {
+                    self.write(Write::delete(Table::Contacts, key(text(&item, PK), text(&item, SK)))).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn hints(&self, pk: String, prefix: &str) -> Result<Vec<Item>, StoreError> {
+        let answer = self
+            .db
+            .query()
+            .table_name(self.tables.name(Table::Contacts))
+            .key_condition_expression("pk = :pk AND begins_with(sk, :prefix)")
+            .expression_attribute_values(":pk", s(pk))
+            .expression_attribute_values(":prefix", s(prefix))
+            .consistent_read(true)
+            .send()
+            .await?;
+        Ok(answer.items.unwrap_or_default())
+    }
+
+    /// Deletes the row of a file. One round trip.
+    pub async fn erase_media(&self, workspace: WorkspaceId, id: MediaId) -> Result<(), StoreError> {
+        let (pk, sk) = keys::media(workspace, id);
+        self.write(Write::delete(Table::Media, key(pk, sk))).await?;
+        Ok(())
+    }
+}

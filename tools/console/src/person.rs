@@ -1,0 +1,164 @@
+//! `console person ...`
+
+mod contact_erased;
+mod erase;
+mod events;
+mod export;
+mod failures;
+mod finding;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use domain::{Cellphone, ContactId, Email, Erasure, ErasureState, Person};
+use serde::Serialize;
+
+use crate::arguments::InWorkspace;
+use crate::output::{Output, Shown, or_dash, stacked};
+use crate::{Console, Refusal};
+
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    /// Erase a person: the contact, leads, messages, files, and the data of their events. This cannot be undone.
+    ///
+    /// The command erases everything that it finds, and ends in the state SETTLING. Requests that were running at that
+    /// time may still have written something. Repeat the command after 15 minutes: it erases that too, and ends in the
+    /// state DONE with a receipt. An interrupted command continues when it is repeated.
+    Erase {
+        #[command(flatten)]
+        who: Who,
+        #[command(flatten)]
+        buckets: Buckets,
+    },
+    /// Write everything that `person erase` would remove into a new folder: person.json, and the files beside it.
+    Export {
+        #[command(flatten)]
+        who: Who,
+        #[command(flatten)]
+        buckets: Buckets,
+        /// The folder to create.
+        #[arg(long, value_name = "FOLDER")]
+        output: PathBuf,
+    },
+    /// List the erasures of a workspace with their receipts, the oldest first.
+    Erasures(InWorkspace),
+}
+
+#[derive(Args)]
+pub(crate) struct Who {
+    #[command(flatten)]
+    within: InWorkspace,
+    #[command(flatten)]
+    by: By,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct By {
+    /// The contact's id.
+    #[arg(long, value_name = "ID", value_parser = ContactId::parse)]
+    contact: Option<ContactId>,
+    /// The phone number, with its country code: +34600111222
+    #[arg(long, value_name = "NUMBER", value_parser = Cellphone::parse)]
+    cellphone: Option<Cellphone>,
+    /// The e-mail address.
+    #[arg(long, value_name = "ADDRESS", value_parser = Email::parse)]
+    email: Option<Email>,
+}
+
+/// The buckets of the stack.
+#[derive(Args)]
+pub(crate) struct Buckets {
+    /// The failure bucket (the stack's output FailureBucketName), if it cannot be found by the stack's name.
+    #[arg(long, value_name = "NAME")]
+    bucket: Option<String>,
+    /// The bucket of files (the stack's output MediaBucketName), if it cannot be found by the stack's name.
+    #[arg(long, value_name = "NAME")]
+    media_bucket: Option<String>,
+}
+
+impl Who {
+    /// What the command line says about the person.
+    fn person(&self) -> Person {
+        Person {
+            contacts: self.by.contact.into_iter().collect(),
+            cellphones: self.by.cellphone.iter().cloned().collect(),
+            emails: self.by.email.iter().cloned().collect(),
+        }
+    }
+}
+
+impl Verb {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        match self {
+            Self::Erase { who, buckets } => {
+                let workspace = console.workspace(who.within.workspace).await?.id;
+                let beside = console.beside.known(buckets.bucket, buckets.media_bucket).await?;
+                let erasure = erase::erase(console, &beside, workspace, who.person()).await?;
+                if let Some(at) = erasure.second_pass_at().filter(|_| erasure.state != ErasureState::Done) {
+                    output.remark(&format!("Repeat the command after {at} to finish the erasure."))?;
+                }
+                output.one(&ErasureView::from(&erasure))
+            }
+            Self::Export { who, buckets, output: folder } => {
+                let workspace = console.workspace(who.within.workspace).await?.id;
+                let beside = console.beside.known(buckets.bucket, buckets.media_bucket).await?;
+                output.one(&export::export(console, &beside, workspace, who.person(), &folder).await?)
+            }
+            Self::Erasures(within) => {
+                let workspace = console.workspace(within.workspace).await?.id;
+                output.list_as::<ErasureView, _>(&console.store.erasures(workspace).await?)
+            }
+        }
+    }
+}
+
+/// An erasure. Once it is done, this is its receipt.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ErasureView {
+    erasure_id: String,
+    state: &'static str,
+    contact_ids: Vec<String>,
+    /// The hashes of the numbers and addresses.
+    hashes: Vec<String>,
+    asked_at: String,
+    /// When the second pass may begin.
+    finish_from: Option<String>,
+    done_at: Option<String>,
+    erased: BTreeMap<String, u64>,
+}
+
+impl From<&Erasure> for ErasureView {
+    fn from(erasure: &Erasure) -> Self {
+        let finish_from = erasure.second_pass_at().filter(|_| erasure.state != ErasureState::Done);
+        Self {
+            erasure_id: erasure.id.to_string(),
+            state: erasure.state.as_str(),
+            contact_ids: erasure.person.contacts.iter().map(ContactId::to_string).collect(),
+            hashes: erasure.digests.iter().cloned().collect(),
+            asked_at: erasure.asked_at.to_string(),
+            finish_from: finish_from.map(|at| at.to_string()),
+            done_at: erasure.done_at.map(|at| at.to_string()),
+            erased: erasure.counts.clone(),
+        }
+    }
+}
+
+impl Shown for ErasureView {
+    const HEADINGS: &'static [&'static str] =
+        &["erasure", "state", "requested", "finish from", "done", "contacts", "erased"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.erasure_id.clone(),
+            self.state.to_owned(),
+            self.asked_at.clone(),
+            or_dash(&self.finish_from),
+            or_dash(&self.done_at),
+            stacked(self.contact_ids.iter().cloned()),
+            stacked(self.erased.iter().map(|(kind, count)| format!("{count} {kind}"))),
+        ]
+    }
+}

@@ -1,0 +1,332 @@
+//! Erases a person in two passes. Each step is counted before it erases anything, and each may be repeated.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::message::Content;
+use domain::{
+    ContactId, ConversationId, Erasure, ErasureState, LeadId, MediaId, Message, MessageId, Person,
+    WorkspaceId,
+};
+use edge::view;
+use store::{ErasedMessages, EventAbout, PersonConversation, Store, Target, TargetKind};
+use uuid::Uuid;
+
+use crate::beside::KnownStack;
+use crate::console::TRIES;
+use crate::person::contact_erased;
+use crate::person::events::{AFTER, Subject};
+use crate::person::failures::{Holding, Needles};
+use crate::person::finding::{Found, find};
+use crate::{Console, Refusal};
+
+/// The namespace of the ids that stand for objects of the failure bucket.
+const OBJECTS: Uuid = Uuid::from_u128(0xc64a_0f3e_81b7_4d29_9e05_7ab1_f2d8_6c13);
+
+/// Begins the erasure of a person, or continues it. Returns it as it is at the end of the command.
+pub(crate) async fn erase(
+    console: &Console,
+    beside: &KnownStack,
+    workspace: WorkspaceId,
+    asked: Person,
+) -> Result<Erasure, Refusal> {
+    let store = &console.store;
+    let erasures = store.erasures(workspace).await?;
+    let found = find(console, workspace, asked).await?;
+    let of_person = || erasures.iter().rev().filter(|erasure| erasure.is_of(&found.person));
+    match of_person().find(|erasure| erasure.state != ErasureState::Done) {
+        Some(unfinished) if unfinished.second_pass_at().is_some_and(|at| store.now() < at) => {
+            Ok(unfinished.clone())
+        }
+        Some(unfinished) => {
+            let person = found.person.and(&unfinished.person);
+            let found = find(console, workspace, person).await?;
+            pass(console, beside, unfinished.clone(), found).await
+        }
+        None if found.is_empty() => {
+            let done = of_person().next().ok_or(Refusal::NobodyFound)?;
+            // The command that finished it may have died before it deleted these.
+            store.drop_targets(done, &store.targets(done).await?).await?;
+            Ok(done.clone())
+        }
+        None => {
+            let new = Erasure::of(found.person.clone(), workspace, store.now());
+            pass(console, beside, kept(store, new).await?, found).await
+        }
+    }
+}
+
+async fn kept(store: &Store, next: Erasure) -> Result<Erasure, Refusal> {
+    match store.keep_erasure(&next).await? {
+        true => Ok(next),
+        false => Err(Refusal::Contended),
+    }
+}
+
+/// One pass over everything that was found now or before.
+async fn pass(
+    console: &Console,
+    beside: &KnownStack,
+    mut erasure: Erasure,
+    found: Found,
+) -> Result<Erasure, Refusal> {
+    let store = &console.store;
+    if found.person != erasure.person {
+        erasure = kept(store, erasure.knowing(found.person.clone())).await?;
+    }
+    for target in targets(&erasure, &found) {
+        store.add_target(&erasure, &target).await?;
+    }
+    let run = Run { store, beside, targets: store.targets(&erasure).await?, erasure };
+    for subject in run.ids(TargetKind::Events) {
+        run.mark(run.subject(subject)).await?;
+    }
+    for lead in run.ids(TargetKind::Lead) {
+        run.lead(LeadId::from_uuid(lead)).await?;
+    }
+    for conversation in run.ids(TargetKind::Conversation) {
+        run.conversation(ConversationId::from_uuid(conversation)).await?;
+    }
+    // A URL that was signed before may have uploaded a file again.
+    for file in run.ids(TargetKind::File) {
+        run.file(MediaId::from_uuid(file)).await?;
+    }
+    for contact in run.ids(TargetKind::Contact) {
+        run.contact(ContactId::from_uuid(contact)).await?;
+    }
+    run.numbers(&found).await?;
+    run.failures().await?;
+    for subject in run.ids(TargetKind::Events) {
+        run.events(run.subject(subject)).await?;
+    }
+    let Run { erasure, .. } = run;
+    let targets = store.targets(&erasure).await?;
+    // Only a target of this pass that was counted existed.
+    let is_erased = |target: &&Target| {
+        (target.pass, target.kind) == (erasure.pass(), TargetKind::Contact) && target.counts.is_some()
+    };
+    for contact in targets.iter().filter(is_erased) {
+        contact_erased::tell(console, &erasure, ContactId::from_uuid(contact.id)).await?;
+    }
+    let mut counts = BTreeMap::new();
+    for (kind, count) in targets.iter().flat_map(|target| target.counts.iter().flatten()) {
+        *counts.entry(kind.clone()).or_default() += count;
+    }
+    let passed = kept(store, erasure.passed(counts, store.now())).await?;
+    if passed.state == ErasureState::Done {
+        store.drop_targets(&passed, &targets).await?;
+    }
+    Ok(passed)
+}
+
+/// What a pass has to process.
+fn targets(erasure: &Erasure, found: &Found) -> Vec<Target> {
+    let mut of: Vec<(TargetKind, Uuid)> = vec![(TargetKind::Numbers, *erasure.id.as_uuid())];
+    of.extend(found.leads.iter().map(|lead| (TargetKind::Lead, *lead.id.as_uuid())));
+    of.extend(found.conversations.iter().map(|id| (TargetKind::Conversation, *id.as_uuid())));
+    of.extend(found.person.contacts.iter().map(|id| (TargetKind::Contact, *id.as_uuid())));
+    let subjects = of.clone().into_iter().filter(|(kind, _)| *kind != TargetKind::Numbers);
+    let subjects: Vec<_> = subjects.map(|(_, id)| (TargetKind::Events, id)).collect();
+    of.extend(subjects);
+    of.into_iter().map(|(kind, id)| Target::new(erasure.pass(), kind, id)).collect()
+}
+
+/// A pass.
+struct Run<'a> {
+    store: &'a Store,
+    beside: &'a KnownStack,
+    erasure: Erasure,
+    /// What this pass and the one before found.
+    targets: Vec<Target>,
+}
+
+impl Run<'_> {
+    fn workspace(&self) -> WorkspaceId {
+        self.erasure.workspace_id
+    }
+
+    fn person(&self) -> &Person {
+        &self.erasure.person
+    }
+
+    /// The ids of the targets of a kind, each once.
+    fn ids(&self, kind: TargetKind) -> BTreeSet<Uuid> {
+        self.targets.iter().filter(|target| target.kind == kind).map(|target| target.id).collect()
+    }
+
+    async fn count(&self, kind: TargetKind, id: &Uuid, counts: &[(&str, u64)]) -> Result<(), Refusal> {
+        if counts.iter().any(|(_, count)| *count > 0) {
+            let target = Target::new(self.erasure.pass(), kind, *id);
+            self.store.count_target(&self.erasure, &target, counts).await?;
+        }
+        Ok(())
+    }
+
+    async fn lead(&self, id: LeadId) -> Result<(), Refusal> {
+        let Some(lead) = self.store.lead(self.workspace(), id).await? else { return Ok(()) };
+        self.count(TargetKind::Lead, id.as_uuid(), &[("leads", 1), ("consents", 1)]).await?;
+        Ok(self.store.erase_lead(&lead).await?)
+    }
+
+    async fn conversation(&self, id: ConversationId) -> Result<(), Refusal> {
+        for _ in 0..TRIES {
+            let whole = self.store.whole_conversation(self.workspace(), id).await?;
+            if self.erase_conversation(id, &whole).await? {
+                for contact in &self.person().contacts {
+                    self.store.forget_left(self.workspace(), *contact, id).await?;
+                }
+                return Ok(());
+            }
+        }
+        Err(Refusal::Contended)
+    }
+
+    /// Returns `false` if the conversation was changed since it was read.
+    async fn erase_conversation(
+        &self,
+        id: ConversationId,
+        whole: &PersonConversation,
+    ) -> Result<bool, Refusal> {
+        let (store, person) = (self.store, self.person());
+        let goes = self.goes(whole);
+        let is_alone = self.is_alone(whole);
+        let files: BTreeSet<MediaId> = goes.iter().flat_map(|message| files_of(message)).collect();
+        let now = store.now().max(self.erasure.asked_at.plus(AFTER));
+        let left = whole.conversation.as_ref().and_then(|conversation| person.left(conversation, now));
+        let is_whole = is_alone && whole.conversation.is_some();
+        let counts = [
+            ("conversations", u64::from(is_whole)),
+            ("participants", u64::from(!is_alone && left.is_some())),
+            ("answers", u64::from(whole.answer.is_some())),
+            ("plans", u64::from(self.has_plan(whole))),
+            ("messages", goes.len() as u64),
+            ("files", files.len() as u64),
+        ];
+        self.count(TargetKind::Conversation, id.as_uuid(), &counts).await?;
+        for file in files {
+            let target = Target::new(self.erasure.pass(), TargetKind::File, *file.as_uuid());
+            store.add_target(&self.erasure, &target).await?;
+            self.file(file).await?;
+        }
+        let messages: BTreeSet<MessageId> = goes.iter().map(|message| message.id).collect();
+        let which = match is_alone {
+            true => ErasedMessages::All,
+            false => ErasedMessages::Only(&messages, &person.contacts),
+        };
+        store.erase_messages(whole, which).await?;
+        store.erase_answer(whole).await?;
+        Ok(match (&whole.conversation, left) {
+            (Some(conversation), _) if is_alone => store.erase_conversation(conversation).await?,
+            (Some(conversation), Some(left)) => store.leave_conversation(conversation, &left).await?,
+            _ => true,
+        })
+    }
+
+    /// The bytes and the row of a file.
+    async fn file(&self, id: MediaId) -> Result<(), Refusal> {
+        self.beside.media.erase(self.workspace(), id).await?;
+        Ok(self.store.erase_media(self.workspace(), id).await?)
+    }
+
+    /// Whether the conversation goes with the person. One that is erased already does.
+    fn is_alone(&self, whole: &PersonConversation) -> bool {
+        whole.conversation.as_ref().is_none_or(|conversation| self.person().is_alone_in(conversation))
+    }
+
+    fn has_plan(&self, whole: &PersonConversation) -> bool {
+        let is_mine = |contact: &ContactId| self.person().contacts.contains(contact);
+        let mut plan = whole.plan.iter();
+        plan.any(|plan| plan.recipients.iter().any(|recipient| is_mine(&recipient.contact)))
+    }
+
+    /// The messages that go.
+    fn goes<'m>(&self, whole: &'m PersonConversation) -> Vec<&'m Message> {
+        let (is_alone, asked_at) = (self.is_alone(whole), self.erasure.asked_at);
+        let goes = |message: &&Message| is_alone || self.person().has_message(message, asked_at);
+        whole.messages.iter().filter(goes).collect()
+    }
+
+    async fn contact(&self, id: ContactId) -> Result<(), Refusal> {
+        for _ in 0..TRIES {
+            let Some(contact) = self.store.contact(self.workspace(), id).await? else { return Ok(()) };
+            let rows = Store::rows_of_contact(&contact)?;
+            self.count(TargetKind::Contact, id.as_uuid(), &[("contacts", 1), ("searchRows", rows - 1)])
+                .await?;
+            if self.store.erase_contact(&contact).await? {
+                return Ok(());
+            }
+        }
+        Err(Refusal::Contended)
+    }
+
+    /// The rows under the person's numbers. An opt-out stays, without its number.
+    async fn numbers(&self, found: &Found) -> Result<(), Refusal> {
+        let counts = [("optOuts", found.opt_outs.len() as u64), ("counts", found.counts)];
+        self.count(TargetKind::Numbers, self.erasure.id.as_uuid(), &counts).await?;
+        for cellphone in &self.person().cellphones {
+            self.store.hide_opt_out(self.workspace(), cellphone).await?;
+            self.store.erase_counts(self.workspace(), cellphone).await?;
+            self.store.erase_stray_hints(self.workspace(), cellphone).await?;
+        }
+        Ok(())
+    }
+
+    /// The person's records in the failure bucket.
+    async fn failures(&self) -> Result<(), Refusal> {
+        let bucket = &self.beside.failures;
+        let person = self.person();
+        // Files were found since the targets were read.
+        let targets = self.store.targets(&self.erasure).await?;
+        let ids = targets.iter().filter(|target| target.kind.is_in_records());
+        let ids = ids.map(|target| target.id.to_string());
+        let cellphones = person.cellphones.iter().map(|cellphone| cellphone.as_str().to_owned());
+        let emails = person.emails.iter().map(|email| email.canonical());
+        let needles = Needles::new(ids.chain(cellphones).chain(emails));
+        for failure in bucket.list("").await? {
+            let Some(holding) = Holding::read(bucket, failure.key, &needles).await? else { continue };
+            let id = Uuid::new_v5(&OBJECTS, holding.key.as_bytes());
+            let count = [("failedRecords", holding.records.len() as u64)];
+            self.count(TargetKind::Failure, &id, &count).await?;
+            holding.erase(bucket).await?;
+        }
+        Ok(())
+    }
+
+    /// The subject with this id.
+    fn subject(&self, id: Uuid) -> Subject {
+        match self.ids(TargetKind::Conversation).contains(&id) {
+            true => Subject::Conversation(ConversationId::from_uuid(id)),
+            false => Subject::Own(id),
+        }
+    }
+
+    /// Marks a subject, so that the relay records nothing of the person from now on.
+    async fn mark(&self, subject: Subject) -> Result<(), Refusal> {
+        let Erasure { person, asked_at, .. } = &self.erasure;
+        let before = subject.events_before(self.store, self.workspace(), person, *asked_at).await?;
+        Ok(self.store.mark_erased(self.workspace(), subject.id(), before).await?)
+    }
+
+    /// Redacts the events about a subject.
+    async fn events(&self, subject: Subject) -> Result<(), Refusal> {
+        let (store, workspace, Erasure { person, asked_at, .. }) =
+            (self.store, self.workspace(), &self.erasure);
+        let events = subject.events(store, workspace, person, *asked_at).await?;
+        let deliveries = events.iter().map(|about| about.deliveries as u64).sum();
+        let counts = [("events", events.len() as u64), ("deliveries", deliveries)];
+        self.count(TargetKind::Events, subject.id(), &counts).await?;
+        for EventAbout { event, .. } in events {
+            let note = view::redacted_body(&event).map_err(|error| Refusal::Output(error.into()))?;
+            store.redact_event(&event, &note).await?;
+            store.forget_event_about(workspace, subject.id(), event.id).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The files of a message.
+pub(crate) fn files_of(message: &Message) -> Vec<MediaId> {
+    match &message.content {
+        Content::Written { media, .. } => media.iter().map(|file| file.media).collect(),
+        Content::Template(_) => vec![],
+    }
+}

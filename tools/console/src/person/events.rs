@@ -1,0 +1,81 @@
+//! Which events go with a person.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use domain::{ConversationId, Person, Timestamp, WorkspaceId};
+use serde_json::Value;
+use store::{EventAbout, Store};
+use uuid::Uuid;
+
+use crate::Refusal;
+
+/// The moment before which events of what goes as a whole show nothing: all of them.
+const ALWAYS: Timestamp = Timestamp::from_millis(9_999_999_999_999);
+/// The events of a conversation that stays show nothing up to the moment of the request, and something after it.
+pub(crate) const AFTER: Duration = Duration::from_millis(1);
+
+/// What an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// A contact or a lead.
+    Own(Uuid),
+    /// A conversation and its messages.
+    Conversation(ConversationId),
+}
+
+impl Subject {
+    pub(crate) fn id(&self) -> &Uuid {
+        match self {
+            Self::Own(id) => id,
+            Self::Conversation(id) => id.as_uuid(),
+        }
+    }
+
+    /// The moment before which the events of this subject show nothing once the person is erased.
+    pub(crate) async fn events_before(
+        self,
+        store: &Store,
+        workspace: WorkspaceId,
+        person: &Person,
+        asked_at: Timestamp,
+    ) -> Result<Timestamp, Refusal> {
+        let Self::Conversation(id) = self else { return Ok(ALWAYS) };
+        let stays = store.conversation(workspace, id).await?;
+        let stays = stays.is_some_and(|conversation| !person.is_alone_in(&conversation));
+        Ok(if stays { asked_at.plus(AFTER) } else { ALWAYS })
+    }
+
+    /// The events of this subject that go with the person. In a conversation with others, those of their messages
+    /// stay.
+    pub(crate) async fn events(
+        self,
+        store: &Store,
+        workspace: WorkspaceId,
+        person: &Person,
+        asked_at: Timestamp,
+    ) -> Result<Vec<EventAbout>, Refusal> {
+        let before = self.events_before(store, workspace, person, asked_at).await?;
+        let about =
+            store.events_about(workspace, self.id()).await?.into_iter().filter_map(|(_, about)| about);
+        let Self::Conversation(id) = self else { return Ok(about.collect()) };
+        if before == ALWAYS {
+            return Ok(about.collect());
+        }
+        let messages = store.whole_conversation(workspace, id).await?.messages;
+        let others = messages.iter().filter(|message| !person.has_message(message, asked_at));
+        let others: BTreeSet<String> = others.map(|message| message.id.to_string()).collect();
+        let goes = |about: &EventAbout| match message_of(&about.body) {
+            Some(message) => !others.contains(&message),
+            None => about.event.at < before,
+        };
+        Ok(about.filter(goes).collect())
+    }
+}
+
+/// The id of the message that an event's body shows, if it shows one.
+fn message_of(body: &[u8]) -> Option<String> {
+    let body: Value = serde_json::from_slice(body).ok()?;
+    body["payload"].get("parts")?;
+    body["payload"]["id"].as_str().map(str::to_owned)
+}

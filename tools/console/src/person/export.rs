@@ -1,0 +1,187 @@
+//! Exports what is kept of a person: a folder with `person.json` and the person's files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use domain::message::Content;
+use domain::{DeliveryId, Event, Message, Person, WorkspaceId};
+use edge::view;
+use serde::Serialize;
+use serde_json::{Value, json};
+use store::{EventAbout, Store};
+
+use crate::beside::KnownStack;
+use crate::lead::LeadDetails;
+use crate::output::Shown;
+use crate::person::erase::files_of;
+use crate::person::events::Subject;
+use crate::person::failures::{Holding, Needles};
+use crate::person::finding::find;
+use crate::{Console, Refusal};
+
+/// The result of an export.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ExportView {
+    folder: String,
+    contacts: usize,
+    conversations: usize,
+    leads: usize,
+    events: usize,
+    files: usize,
+}
+
+impl Shown for ExportView {
+    const HEADINGS: &'static [&'static str] =
+        &["folder", "contacts", "conversations", "leads", "events", "files"];
+
+    fn cells(&self) -> Vec<String> {
+        let counts = [self.contacts, self.conversations, self.leads, self.events, self.files];
+        [self.folder.clone()].into_iter().chain(counts.map(|count| count.to_string())).collect()
+    }
+}
+
+/// Writes everything that an erasure of the person would remove into a new folder.
+pub(crate) async fn export(
+    console: &Console,
+    beside: &KnownStack,
+    workspace: WorkspaceId,
+    asked: Person,
+    folder: &Path,
+) -> Result<ExportView, Refusal> {
+    let (store, now) = (&console.store, console.store.now());
+    let found = find(console, workspace, asked).await?;
+    if found.is_empty() {
+        return Err(Refusal::NobodyFound);
+    }
+    let refused = |path: &Path, error: std::io::Error| Refusal::File {
+        path: path.display().to_string(),
+        reason: error.to_string(),
+    };
+    std::fs::create_dir(folder).map_err(|error| refused(folder, error))?;
+    let definitions = store.definitions(workspace).await?;
+    let mut contacts = vec![];
+    for contact in &found.contacts {
+        contacts.push(value(&view::contact(contact, &definitions, now))?);
+    }
+    let mut leads = vec![];
+    for lead in &found.leads {
+        leads.push(value(&LeadDetails::from(lead))?);
+    }
+    let (mut conversations, mut files) = (vec![], BTreeSet::new());
+    for id in &found.conversations {
+        let whole = store.whole_conversation(workspace, *id).await?;
+        let conversation = whole.conversation.as_ref();
+        let is_alone = conversation.is_none_or(|conversation| found.person.is_alone_in(conversation));
+        let mut messages = vec![];
+        for message in whole.messages.iter().filter(|said| is_alone || found.person.has_message(said, now)) {
+            messages.push(message_value(message)?);
+            for file in files_of(message) {
+                files.insert(file);
+            }
+        }
+        conversations.push(json!({
+            "id": id.to_string(),
+            "conversation": conversation.map(|conversation| value(&view::conversation(conversation))).transpose()?,
+            "messages": messages,
+            "onboarding": whole.plan.iter().flat_map(|plan| &plan.steps).map(template).collect::<Vec<_>>(),
+            "storedAnswer": whole.answer.map(|(_, answer)| answer.answer),
+        }));
+    }
+    let mut shown_files = vec![];
+    let ids: Vec<_> = files.into_iter().collect();
+    for media in store.media(workspace, &ids).await? {
+        let Some(bytes) = beside.media.read(workspace, media.id).await? else { continue };
+        let name = format!("{}-{}", media.id, media.name.as_str());
+        let path = folder.join(&name);
+        std::fs::write(&path, bytes).map_err(|error| refused(&path, error))?;
+        shown_files.push(json!({
+            "id": media.id.to_string(), "name": media.name.as_str(), "contentType": media.content_type, "file": name,
+        }));
+    }
+    let of_contacts = found.person.contacts.iter().map(|id| Subject::Own(*id.as_uuid()));
+    let of_conversations = found.conversations.iter().map(|id| Subject::Conversation(*id));
+    let of_leads = found.leads.iter().map(|lead| Subject::Own(*lead.id.as_uuid()));
+    let subjects: Vec<Subject> = of_contacts.chain(of_conversations).chain(of_leads).collect();
+    let mut events = vec![];
+    for subject in &subjects {
+        for about in subject.events(store, workspace, &found.person, now).await? {
+            events.push(event(store, workspace, &about).await?);
+        }
+    }
+    let files_in_records = ids.iter().map(ToString::to_string);
+    let numbers = found.person.cellphones.iter().map(|cellphone| cellphone.as_str().to_owned());
+    let addresses = found.person.emails.iter().map(|email| email.canonical());
+    let ids = subjects.iter().map(|subject| subject.id().to_string()).chain(files_in_records);
+    let needles = Needles::new(ids.chain(numbers).chain(addresses));
+    let mut records = vec![];
+    for failure in beside.failures.list("").await? {
+        records
+            .extend(Holding::read(&beside.failures, failure.key, &needles).await?.map(|found| found.records));
+    }
+    let opt_outs = found.opt_outs.iter().map(|opt_out| {
+        let cellphone = opt_out.cellphone.as_ref().map(|cellphone| cellphone.as_str());
+        json!({ "cellphone": cellphone, "since": opt_out.since.to_string() })
+    });
+    let person = json!({
+        "workspaceId": workspace.to_string(),
+        "exportedAt": now.to_string(),
+        "contacts": contacts,
+        "conversations": conversations,
+        "leads": leads,
+        "leadCountRows": found.counts,
+        "optOuts": opt_outs.collect::<Vec<_>>(),
+        "events": events,
+        "failedRecords": records.concat(),
+        "files": shown_files,
+    });
+    let path = folder.join("person.json");
+    let text = serde_json::to_vec_pretty(&person).map_err(|error| Refusal::Output(error.into()))?;
+    std::fs::write(&path, text).map_err(|error| refused(&path, error))?;
+    Ok(ExportView {
+        folder: folder.display().to_string(),
+        contacts: found.contacts.len(),
+        conversations: found.conversations.len(),
+        leads: found.leads.len(),
+        events: events.len(),
+        files: shown_files.len(),
+    })
+}
+
+/// An event as it is delivered, with what receivers answered.
+async fn event(store: &Store, workspace: WorkspaceId, about: &EventAbout) -> Result<Value, Refusal> {
+    let Event { id, at, .. } = about.event;
+    let recorded = store.recorded_event(workspace, id).await?;
+    let mut deliveries = vec![];
+    for slot in recorded.iter().flat_map(|recorded| &recorded.slots) {
+        let delivery = DeliveryId { event: id, endpoint: slot.endpoint };
+        let Some(found) = store.delivery(workspace, delivery).await? else { continue };
+        let answers = store.attempts(&found).await?;
+        let answers: Vec<_> =
+            answers.iter().map(|attempt| String::from_utf8_lossy(&attempt.answer).into_owned()).collect();
+        deliveries.push(json!({
+            "deliveryId": delivery.to_string(), "state": found.state.as_str(), "answers": answers,
+        }));
+    }
+    let body: Value = serde_json::from_slice(&about.body).map_err(|error| Refusal::Output(error.into()))?;
+    Ok(json!({ "eventId": id.to_string(), "at": at.to_string(), "body": body, "deliveries": deliveries }))
+}
+
+/// A message as the API shows it, with the template of a template message.
+fn message_value(message: &Message) -> Result<Value, Refusal> {
+    let mut shown = value(&view::message(message))?;
+    if let Content::Template(requested) = &message.content {
+        shown["template"] = template(requested);
+    }
+    Ok(shown)
+}
+
+fn template(requested: &domain::settings::template::Requested) -> Value {
+    let parameters: BTreeMap<&str, &str> =
+        requested.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    json!({ "templateId": requested.template.to_string(), "parameters": parameters })
+}
+
+fn value(of: &impl Serialize) -> Result<Value, Refusal> {
+    serde_json::to_value(of).map_err(|error| Refusal::Output(error.into()))
+}

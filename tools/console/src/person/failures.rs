@@ -1,0 +1,85 @@
+//! A person's records in the failure bucket: stream records as Lambda left them.
+
+use serde_json::Value;
+use store::FailureBucket;
+
+use crate::Refusal;
+
+/// The texts by which a record is recognised as the person's: ids, numbers and addresses.
+pub(crate) struct Needles(Vec<String>);
+
+impl Needles {
+    pub(crate) fn new(texts: impl IntoIterator<Item = String>) -> Self {
+        Self(texts.into_iter().map(|text| text.to_lowercase()).collect())
+    }
+
+    fn are_in(&self, record: &Value) -> bool {
+        let mut texts = vec![record];
+        while let Some(value) = texts.pop() {
+            match value {
+                Value::String(text) => {
+                    let text = text.to_lowercase();
+                    if self.0.iter().any(|needle| text.contains(needle)) {
+                        return true;
+                    }
+                }
+                Value::Array(values) => texts.extend(values),
+                Value::Object(fields) => texts.extend(fields.values()),
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        false
+    }
+}
+
+/// An object of the bucket with records of the person.
+pub(crate) struct Holding {
+    pub(crate) key: String,
+    pub(crate) records: Vec<Value>,
+    /// The object without them; `None` if nothing else is in it.
+    rest: Option<Vec<u8>>,
+}
+
+impl Holding {
+    /// The object with this key, if it has records of the person.
+    pub(crate) async fn read(
+        bucket: &FailureBucket,
+        key: String,
+        needles: &Needles,
+    ) -> Result<Option<Self>, Refusal> {
+        let Some(bytes) = bucket.read(&key).await? else { return Ok(None) };
+        let unreadable = |reason: &str| Refusal::Object { key: key.clone(), reason: reason.to_owned() };
+        let mut object: Value =
+            serde_json::from_slice(&bytes).map_err(|error| unreadable(&error.to_string()))?;
+        // The payload is the relay's event, as JSON or as a string of JSON.
+        let written = match object.get("payload") {
+            Some(Value::String(text)) => {
+                Some(serde_json::from_str(text).map_err(|error| unreadable(&error.to_string()))?)
+            }
+            _ => None,
+        };
+        let is_text = written.is_some();
+        let mut payload = written.or_else(|| object.get("payload").cloned()).unwrap_or_default();
+        let records = payload.get_mut("Records").and_then(Value::as_array_mut);
+        let records = records.ok_or_else(|| unreadable("it has no records"))?;
+        let (mine, others) = std::mem::take(records).into_iter().partition(|record| needles.are_in(record));
+        *records = others;
+        let mine: Vec<Value> = mine;
+        if mine.is_empty() {
+            return Ok(None);
+        }
+        let is_empty = records.is_empty();
+        object["payload"] = if is_text { Value::String(payload.to_string()) } else { payload };
+        let rest = (!is_empty).then(|| object.to_string().into_bytes());
+        Ok(Some(Self { key, records: mine, rest }))
+    }
+
+    /// Removes the person's records from the object.
+    pub(crate) async fn erase(self, bucket: &FailureBucket) -> Result<(), Refusal> {
+        match self.rest {
+            Some(rest) => bucket.write(&self.key, rest).await?,
+            None => bucket.delete(&self.key).await?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! Finds everything that belongs to a person.
+
+use std::collections::BTreeSet;
+
+use domain::{Cellphone, Contact, ConversationId, Lead, Person, WorkspaceId};
+use store::{OptOut, Store};
+
+use crate::{Console, Refusal};
+
+/// What belongs to a person.
+pub(crate) struct Found {
+    /// The person with all ids, numbers and addresses that are known now.
+    pub(crate) person: Person,
+    pub(crate) contacts: Vec<Contact>,
+    pub(crate) leads: Vec<Lead>,
+    pub(crate) conversations: BTreeSet<ConversationId>,
+    /// The opt-outs that still show their numbers.
+    pub(crate) opt_outs: Vec<OptOut>,
+    /// The number of rows that count leads of the person's numbers.
+    pub(crate) counts: u64,
+}
+
+impl Found {
+    /// Whether nothing belongs to the person.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.contacts.is_empty()
+            && self.leads.is_empty()
+            && self.conversations.is_empty()
+            && self.opt_outs.is_empty()
+            && self.counts == 0
+    }
+}
+
+/// Finds what belongs to a person of whom this is known. It reads all leads of the workspace, because they are not
+/// listed by number.
+pub(crate) async fn find(console: &Console, workspace: WorkspaceId, known: Person) -> Result<Found, Refusal> {
+    let store = &console.store;
+    let mut person = known;
+    let (contacts, leads) = loop {
+        let contacts = contacts(store, workspace, &mut person).await?;
+        let leads = leads_of(store, workspace, &person).await?;
+        // A lead's contact may have another number now. It is still the same person.
+        let before = person.clone();
+        person.contacts.extend(leads.iter().filter(|lead| lead.opened).map(|lead| lead.contact));
+        person.cellphones.extend(leads.iter().map(|lead| lead.cellphone.clone()));
+        if person == before {
+            break (contacts, leads);
+        }
+    };
+    let mut conversations = BTreeSet::new();
+    for contact in &person.contacts {
+        conversations.extend(store.conversations_with(workspace, *contact).await?);
+    }
+    for lead in leads.iter().filter(|lead| lead.opened) {
+        if store.conversation(workspace, lead.conversation).await?.is_some() {
+            conversations.insert(lead.conversation);
+        }
+    }
+    let (mut opt_outs, mut counts) = (vec![], 0);
+    for cellphone in &person.cellphones {
+        opt_outs.extend(opt_out(store, workspace, cellphone).await?);
+        counts += store.counts_of(workspace, cellphone).await?;
+    }
+    Ok(Found { person, contacts, leads, conversations, opt_outs, counts })
+}
+
+async fn opt_out(
+    store: &Store,
+    workspace: WorkspaceId,
+    cellphone: &Cellphone,
+) -> Result<Option<OptOut>, Refusal> {
+    Ok(store.opt_out_of(workspace, cellphone).await?.filter(|opt_out| opt_out.cellphone.is_some()))
+}
+
+/// The person's contacts, with their ids, numbers and addresses added to the person.
+async fn contacts(
+    store: &Store,
+    workspace: WorkspaceId,
+    person: &mut Person,
+) -> Result<Vec<Contact>, Refusal> {
+    loop {
+        let before = person.clone();
+        for cellphone in &before.cellphones {
+            person.contacts.extend(store.contact_holding_cellphone(workspace, cellphone).await?);
+        }
+        for email in &before.emails {
+            person.contacts.extend(store.contact_holding_email(workspace, email).await?);
+        }
+        let mut found = vec![];
+        for id in person.contacts.clone() {
+            let Some(contact) = store.contact(workspace, id).await? else { continue };
+            person.cellphones.extend(contact.cellphone.clone());
+            person.emails.extend(contact.email.clone());
+            found.push(contact);
+        }
+        if *person == before {
+            return Ok(found);
+        }
+    }
+}
+
+/// The person's leads, from a list of all leads.
+async fn leads_of(store: &Store, workspace: WorkspaceId, person: &Person) -> Result<Vec<Lead>, Refusal> {
+    let (mut found, mut from) = (vec![], None);
+    loop {
+        let page = store.leads(workspace, None, from.as_deref(), Store::MOST_LEADS).await?;
+        found.extend(page.leads.into_iter().filter(|lead| person.has_lead(lead)));
+        from = page.next;
+        if from.is_none() {
+            return Ok(found);
+        }
+    }
+}

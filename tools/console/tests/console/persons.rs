@@ -1,0 +1,514 @@
+//! Persons who are erased and exported. A canary is in every field that a person or others can fill about the person.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use domain::conversation::{ConversationChange, Opening};
+use domain::lead::capture::LeadCaps;
+use domain::lead::{LandingUri, LeadName, Utm};
+use domain::media::FileName;
+use domain::message::Draft;
+use domain::settings::template::{ParameterValue, Parameters, Requested};
+use domain::webhook::delivery::Next;
+use domain::{
+    Attempt, AttemptOutcome, AttributeType, Cellphone, Contact, ContactId, ContactRef, Conversation,
+    ConversationId, ConversationName, ConversationStatus, Email, Media, Message, MessageBody, MessageId,
+    PersonName, TemplateId,
+};
+use harness::{Death, World};
+use serde_json::{Value, json};
+use store::{Changed, IdempotencyKey, MessageStored, NewMessage, Opened, Record, Store, Table};
+
+use crate::Desk;
+use crate::events::left_behind;
+
+const PHONE: &str = "+34600999111";
+const OLD_PHONE: &str = "+34600999222";
+const EMAIL: &str = "Canary@example.com";
+/// What must not be found after an erasure: in texts, and in the digits of numbers forwards and backwards.
+const NEEDLES: [&str; 5] = ["canary", "600999111", "111999006", "600999222", "222999006"];
+
+/// A workspace with Ana, whose data has canaries, and Bob, who stays.
+struct Scene {
+    desk: Desk,
+    workspace: String,
+    ana: ContactId,
+    bob: ContactId,
+    shared: ConversationId,
+    to_bob: MessageId,
+    file: Media,
+}
+
+fn name(text: &str) -> Option<PersonName> {
+    PersonName::parse(text).ok()
+}
+
+fn conversation(world: &World, externals: &[(ContactId, ContactRef)]) -> Conversation {
+    let store = world.db.store();
+    let external = |(contact, shown): &(ContactId, ContactRef)| domain::External {
+        shown: shown.clone(),
+        ..World::external(*contact, "line")
+    };
+    Conversation {
+        id: ConversationId::generate(store.ids()),
+        workspace_id: world.workspace,
+        name: ConversationName::parse("Canary's order").ok(),
+        status: ConversationStatus::Active,
+        externals: externals.iter().map(external).collect(),
+        internals: vec![],
+        created_at: store.now(),
+        updated_at: store.now(),
+        list_shard: 0,
+        version: 1,
+    }
+}
+
+async fn opened(world: &World, conversation: Conversation, steps: Vec<Requested>) -> Conversation {
+    let plan = (!steps.is_empty()).then(|| domain::OnboardingPlan {
+        workspace_id: world.workspace,
+        conversation: conversation.id,
+        recipients: conversation.recipients(),
+        steps,
+        done: 0,
+        created_at: conversation.created_at,
+    });
+    let key = conversation.id.to_string();
+    let once =
+        IdempotencyKey { route: "conversations", key_sha256_hex: key.clone(), fingerprint: "f".to_owned() };
+    let answer = json!({ "id": key, "identifier": EMAIL, "name": "Canary's order" }).to_string();
+    let opening = Opening { conversation, new_contacts: vec![], plan };
+    let opened =
+        world.db.store().open_conversation(&opening, Duration::ZERO, Some((&once, &answer)), "seed").await;
+    assert_eq!(opened.unwrap(), Opened::Done);
+    opening.conversation
+}
+
+async fn said(
+    store: &Store,
+    to: &Conversation,
+    body: &str,
+    broadcast: bool,
+    files: &[(Media, u64)],
+) -> MessageId {
+    let seq = store.last_seq(to.workspace_id, to.id).await.unwrap() + 1;
+    let draft = Draft {
+        conversation: to.id,
+        body: MessageBody::parse(body).ok(),
+        media: files.iter().map(|(media, _)| media.id).collect(),
+        broadcast,
+        reply_to: None,
+    };
+    let attached = files.iter().map(|(media, size)| media.attached(*size)).collect();
+    let message: Message = draft.message(MessageId::generate(store.ids()), to, seq, attached, store.now());
+    let new = NewMessage { message: &message, first_references: files, conversation: None, kept: None };
+    let request = message.id.to_string();
+    let stored = store.store_message(&new, Duration::ZERO, &request).await.unwrap();
+    assert_eq!(stored, MessageStored::Done);
+    message.id
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let world = World::start().await;
+        let (store, workspace) = (world.db.store().clone(), world.workspace);
+        let note = world.open_attribute("Note", AttributeType::Text, |_| ()).await;
+        let ana = world
+            .contact(|contact| {
+                contact.first_name = name("Canaryold");
+                contact.cellphone = Cellphone::parse(OLD_PHONE).ok();
+                contact.email = Email::parse("old.canary@example.com").ok();
+            })
+            .await;
+        let content = domain::contact::OpenContent::parse("allergic to canary").unwrap();
+        let next = Contact {
+            first_name: name("Canaryfirst"),
+            last_name: name("Canarylast"),
+            email: Email::parse(EMAIL).ok(),
+            cellphone: Cellphone::parse(PHONE).ok(),
+            attributes: [(note.id, domain::contact::AttributeContent::Open(content))].into(),
+            version: 2,
+            ..ana.clone()
+        };
+        store.replace_contact(&ana, &next, "update").await.unwrap();
+        let ana = next;
+        let bob = world.contact(|contact| contact.first_name = name("Bob")).await;
+        let (by_mail, by_id) = (ContactRef::Email(Email::parse(EMAIL).unwrap()), ContactRef::Id(bob.id));
+
+        let parameters = Parameters::from([("name".to_owned(), ParameterValue::parse("Canary").unwrap())]);
+        let steps = vec![Requested { template: TemplateId::generate(store.ids()), parameters }];
+        let alone = opened(&world, conversation(&world, &[(ana.id, by_mail.clone())]), steps).await;
+        let file = world.media(|media| media.name = FileName::parse("canary.png").unwrap()).await;
+        said(&store, &alone, "Hello Canary", true, &[(file.clone(), 9)]).await;
+
+        // Bob got a message before Ana joined, both get one, and agents wrote a note.
+        let shared = opened(&world, conversation(&world, &[(bob.id, by_id.clone())]), vec![]).await;
+        let to_bob = said(&store, &shared, "Only for Bob", true, &[]).await;
+        let phone = ContactRef::Cellphone(Cellphone::parse(PHONE).unwrap());
+        let joined = conversation(&world, &[(bob.id, by_id.clone()), (ana.id, phone)]).externals;
+        let joined = Conversation { externals: joined, version: 2, ..shared.clone() };
+        change(&store, &shared, &joined).await;
+        said(&store, &joined, "Hello Canary and Bob", true, &[]).await;
+        said(&store, &joined, "The canary is angry", false, &[]).await;
+
+        // Ana left a conversation in which she got a message.
+        let both = [(bob.id, by_id), (ana.id, by_mail)];
+        let before = opened(&world, conversation(&world, &both), vec![]).await;
+        said(&store, &before, "Bye Canary", true, &[]).await;
+        let after = Conversation { externals: before.externals[..1].to_vec(), version: 2, ..before.clone() };
+        change(&store, &before, &after).await;
+
+        for phone in [PHONE, OLD_PHONE] {
+            let lead = world
+                .lead(phone, |lead| {
+                    lead.name = LeadName::read("Canary Lead").unwrap();
+                    lead.landing_uri = LandingUri::parse("https://www.example.com/?q=canary").unwrap();
+                    lead.consent.user_agent = Some("Canary/1.0".to_owned());
+                    lead.utm = Utm::of([("utm_source".to_owned(), "canary".to_owned())].into()).unwrap();
+                    lead.opened = phone == OLD_PHONE;
+                    if lead.opened {
+                        lead.contact = ana.id;
+                    }
+                })
+                .await;
+            let caps = LeadCaps { daily: Some(9), per_phone: Some(9) };
+            store.count_lead(workspace, &lead.cellphone, caps).await.unwrap();
+            store.opt_out(workspace, &lead.cellphone, store.now()).await.unwrap();
+        }
+        let stray = ContactId::generate(store.ids());
+        let row = json!({
+            "pk": { "S": format!("{workspace}#D#346") }, "sk": { "S": format!("34600999111#{stray}") },
+            "kind": { "S": "phone" }, "sv": { "N": "1" }, "ph": { "S": "34600999111" },
+        });
+        world.db.import(Table::Contacts, &[row]);
+
+        let desk = Desk::over(world.db);
+        desk.media.put_bytes(&file, b"old canary");
+        desk.media.put_bytes(&file, b"a canary");
+        let url = "https://hooks.example.com/in";
+        let workspace = workspace.to_string();
+        desk.json(&["webhook", "create", "--workspace", &workspace, "--url", url, "--api-key", "k"]).await;
+        let scene = Self { desk, workspace, ana: ana.id, bob: bob.id, shared: shared.id, to_bob, file };
+        scene.relay().await;
+        scene.answer().await;
+        scene.fail();
+        scene
+    }
+
+    fn store(&self) -> &Store {
+        self.desk.db.store()
+    }
+
+    fn id(&self) -> domain::WorkspaceId {
+        domain::WorkspaceId::parse(&self.workspace).unwrap()
+    }
+
+    /// Relays all changes so far.
+    async fn relay(&self) {
+        for (at, table) in
+            [Table::Contacts, Table::Conversations, Table::Messages, Table::Leads].iter().enumerate()
+        {
+            let object = left_behind(&self.desk.db.stream(*table));
+            self.desk.failures.put(&format!("aws/lambda/all/{at}"), "2026-01-02T03:10:00.000Z", object);
+        }
+        self.desk.json(&["events", "redrive", "--prefix", "aws/lambda/all/"]).await;
+    }
+
+    /// The receiver answers each event twice, with what it was told.
+    async fn answer(&self) {
+        let endpoint = self.store().endpoints(self.id()).await.unwrap().remove(0);
+        for slot in endpoint.all_slots() {
+            let (deliveries, _) = self.store().fresh_deliveries(slot, None, 1_000).await.unwrap();
+            for delivery in deliveries {
+                let event = self.store().recorded_event(self.id(), delivery.event).await.unwrap().unwrap();
+                let mut now = delivery;
+                for number in [1, 2] {
+                    let attempt = Attempt {
+                        number,
+                        at: self.store().now(),
+                        took: Duration::from_millis(31),
+                        outcome: AttemptOutcome::Answered { status: 500, retry_after: None },
+                        answer: [b"Thank you for ", &event.body[..event.body.len().min(4_000)]].concat(),
+                    };
+                    let later = self.store().now().plus(Duration::from_secs(60));
+                    now = now.attempted(&attempt, Next::Again { at: later }, self.store().now());
+                    let record = Record { delivery: now.clone(), attempt: Some(attempt), pointer: None };
+                    self.store().record_deliveries(slot, &[record], Duration::ZERO).await.unwrap();
+                }
+            }
+        }
+    }
+
+    /// The relay left records of Ana and Bob in the failure bucket.
+    fn fail(&self) {
+        for (at, as_text) in [true, false].into_iter().enumerate() {
+            let records = self.desk.db.stream(Table::Contacts);
+            let payload = if as_text { Value::String(records.to_string()) } else { records };
+            self.desk.failures.put(
+                &format!("aws/lambda/x/{at}"),
+                "2026-01-02T03:10:00.000Z",
+                left_behind(&payload),
+            );
+        }
+    }
+
+    async fn erase(&self, more: &[&str]) -> Value {
+        let erase = ["person", "erase", "--workspace", &self.workspace, "--yes"];
+        let who = if more.is_empty() { vec!["--cellphone", PHONE] } else { more.to_vec() };
+        self.desk.json(&[&erase[..], &who].concat()).await
+    }
+
+    /// Where canaries are left.
+    fn canaries(&self) -> Vec<String> {
+        let mut found = vec![];
+        let mut look = |place: String, text: &str| {
+            let text = text.to_lowercase();
+            found.extend(
+                NEEDLES
+                    .iter()
+                    .filter(|needle| text.contains(**needle))
+                    .map(|needle| format!("{place}: {needle}")),
+            );
+        };
+        for table in Table::ALL {
+            for row in self.desk.db.rows(table) {
+                let keys = format!("{table:?} {} / {}", row["pk"]["S"], row["sk"]["S"]);
+                let mut values = vec![&row];
+                while let Some(value) = values.pop() {
+                    match value {
+                        Value::Object(fields) => {
+                            if let Some(Value::String(bytes)) = fields.get("B") {
+                                let bytes = BASE64_STANDARD.decode(bytes).unwrap();
+                                look(keys.clone(), &String::from_utf8_lossy(&bytes));
+                            }
+                            for name in fields.keys() {
+                                look(keys.clone(), name);
+                            }
+                            values.extend(fields.values());
+                        }
+                        Value::Array(items) => values.extend(items),
+                        Value::String(text) => look(keys.clone(), text),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        for bytes in self.desk.media.all_bytes() {
+            look("file".to_owned(), &String::from_utf8_lossy(&bytes));
+        }
+        for bytes in self.desk.failures.contents() {
+            look("failed record".to_owned(), &String::from_utf8_lossy(&bytes));
+        }
+        for message in self.desk.queue.take() {
+            look("queue".to_owned(), &message.body);
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// The keys of all rows, for comparing the ends of two erasures.
+    fn keys(&self) -> Vec<String> {
+        let mut keys = vec![];
+        for table in Table::ALL {
+            let rows = self.desk.db.rows(table).into_iter();
+            keys.extend(rows.map(|row| format!("{table:?} {} {}", row["pk"]["S"], row["sk"]["S"])));
+        }
+        keys.sort();
+        keys
+    }
+}
+
+async fn change(store: &Store, old: &Conversation, new: &Conversation) {
+    let change = ConversationChange { conversation: new.clone(), new_contacts: vec![] };
+    let request = store.ids().next().to_string();
+    assert_eq!(store.change_conversation(old, &change, &request).await.unwrap(), Changed::Done);
+}
+
+#[tokio::test]
+async fn nothing_of_an_erased_person_is_left_anywhere() {
+    let scene = Scene::new().await;
+    assert!(scene.canaries().len() > 40, "{:#?}", scene.canaries());
+    let first = scene.erase(&[]).await;
+    assert_eq!(first["state"], "SETTLING");
+    assert_eq!(
+        scene.canaries().into_iter().filter(|place| !place.contains("#P\"")).collect::<Vec<_>>(),
+        [""; 0]
+    );
+
+    // Requests that began before the erasure write now, and the relay repeats all records.
+    let world_row = |text: &str| Email::parse(text).unwrap();
+    let late = Contact {
+        email: Some(world_row(EMAIL)),
+        first_name: name("Canarylate"),
+        ..Contact::blank(ContactId::generate(scene.store().ids()), scene.id(), scene.store().now())
+    };
+    scene.store().create_contact(&late, "late").await.unwrap();
+    scene.desk.media.put_bytes(&scene.file, b"a late canary");
+    scene.relay().await;
+    assert_eq!(scene.erase(&[]).await, first, "the second pass waits");
+    scene.desk.db.clock().advance(Duration::from_secs(15 * 60));
+    let done = scene.erase(&[]).await;
+    assert_eq!(done["state"], "DONE");
+    assert_eq!(scene.canaries(), [""; 0]);
+    insta::assert_json_snapshot!(done["erased"], @r#"
+    {
+      "answers": 3,
+      "consents": 2,
+      "contacts": 2,
+      "conversations": 1,
+      "counts": 2,
+      "deliveries": 14,
+      "events": 14,
+      "failedRecords": 58,
+      "files": 1,
+      "leads": 2,
+      "messages": 4,
+      "optOuts": 2,
+      "participants": 2,
+      "plans": 1,
+      "searchRows": 15
+    }
+    "#);
+
+    // The relay's late records show nothing of her, and Bob keeps what is his.
+    scene.relay().await;
+    assert_eq!(scene.canaries(), [""; 0]);
+    let (store, id) = (scene.store(), scene.id());
+    assert!(store.contact(id, scene.bob).await.unwrap().is_some());
+    let shared = store.conversation(id, scene.shared).await.unwrap().unwrap();
+    assert_eq!(shared.externals.iter().map(|external| external.contact).collect::<Vec<_>>(), [scene.bob]);
+    let kept = store.message(id, scene.shared, scene.to_bob).await.unwrap().unwrap();
+    assert_eq!(kept.recipients.len(), 1);
+    assert!(!scene.desk.media.holds(id, scene.file.id));
+    let left = String::from_utf8(scene.desk.failures.contents().concat()).unwrap();
+    assert!(left.contains(&scene.bob.to_string()), "Bob's failed records stay");
+
+    // Her numbers are still opted out.
+    for phone in [PHONE, OLD_PHONE] {
+        assert!(store.opted_out(id, &Cellphone::parse(phone).unwrap()).await.unwrap());
+    }
+    let opt_outs = scene.desk.json(&["opt-out", "list", "--workspace", &scene.workspace]).await;
+    assert_eq!(opt_outs[0]["cellphone"], Value::Null);
+
+    // A repeat changes nothing, however she is named.
+    let ana = scene.ana.to_string();
+    for who in [["--cellphone", PHONE], ["--email", EMAIL], ["--contact", &ana], ["--cellphone", OLD_PHONE]] {
+        assert_eq!(scene.erase(&who).await, done, "{who:?}");
+    }
+    let listed = scene.desk.json(&["person", "erasures", "--workspace", &scene.workspace]).await;
+    assert_eq!(listed, json!([done]));
+}
+
+#[tokio::test]
+async fn receivers_are_told_of_the_erasure_and_get_redacted_events() {
+    let scene = Scene::new().await;
+    scene.erase(&[]).await;
+    let store = scene.store();
+    let slot = store.endpoints(scene.id()).await.unwrap()[0].all_slots().next().unwrap();
+    let (deliveries, _) = store.fresh_deliveries(slot, None, 1_000).await.unwrap();
+    let mut told = 0;
+    for delivery in deliveries {
+        let event = store.recorded_event(scene.id(), delivery.event).await.unwrap().unwrap();
+        let body: Value = serde_json::from_slice(&event.body).unwrap();
+        assert_eq!(body["eventId"], delivery.event.to_string());
+        match body["eventType"].as_str().unwrap() {
+            "contact.erased" => {
+                told += 1;
+                assert_eq!(body["payload"]["id"], scene.ana.to_string());
+                assert_eq!(delivery.attempts, 0);
+            }
+            "event.redacted" => {
+                assert_eq!(body["payload"], json!({ "eventType": delivery.event_type.as_str() }));
+                assert_eq!(delivery.attempts, 2, "its deliveries go on as before");
+            }
+            _ => assert_eq!(delivery.event_type.as_str(), body["eventType"]),
+        }
+    }
+    assert_eq!(told, 1);
+}
+
+#[tokio::test]
+async fn an_erasure_finishes_with_the_same_receipt_after_a_crash_at_any_call() {
+    let scene = Scene::new().await;
+    let end = async |scene: &Scene| {
+        scene.erase(&[]).await;
+        scene.desk.db.clock().advance(Duration::from_secs(15 * 60));
+        scene.erase(&[]).await
+    };
+    scene.desk.db.forget_calls();
+    let expected = (end(&scene).await, scene.keys());
+    let calls = scene.desk.db.calls().iter().filter(|call| call.table != harness::TestBucket::NAME).count();
+    let erase = ["person", "erase", "--workspace", &scene.workspace, "--yes", "--cellphone", PHONE];
+    for (turn, at) in (0..calls).step_by(STEP).enumerate() {
+        let scene = Scene::new().await;
+        let death = [Death::Before, Death::After][turn % 2];
+        let dead = scene.desk.db.die_after(at, death);
+        tokio::select! {
+            _ = scene.desk.run(&erase) => {}
+            _ = dead => {}
+        }
+        scene.desk.db.revive();
+        assert_eq!(end(&scene).await["erased"], expected.0["erased"], "died at call {at}");
+        assert_eq!(scene.canaries(), [""; 0], "died at call {at}");
+        assert_eq!(scene.keys(), expected.1, "died at call {at}");
+    }
+}
+
+/// The crashes are tried at every seventh call, in turn before and after it is executed.
+const STEP: usize = 7;
+
+#[tokio::test]
+async fn an_export_shows_what_an_erasure_removes() {
+    let scene = Scene::new().await;
+    let folder = std::env::temp_dir().join(format!("person-export-{}", std::process::id()));
+    let path = folder.to_str().unwrap();
+    let export = ["person", "export", "--workspace", &scene.workspace, "--email", EMAIL, "--output", path];
+    let shown = scene.desk.json(&export).await;
+    assert_eq!(
+        (&shown["contacts"], &shown["conversations"], &shown["leads"], &shown["files"]),
+        (&json!(1), &json!(3), &json!(2), &json!(1))
+    );
+    let text = std::fs::read_to_string(folder.join("person.json")).unwrap();
+    for expected in [
+        "Canaryfirst",
+        "Canarylast",
+        EMAIL,
+        PHONE,
+        OLD_PHONE,
+        "allergic to canary",
+        "Canary's order",
+        "Hello Canary",
+        "Hello Canary and Bob",
+        "The canary is angry",
+        "Bye Canary",
+        "canary.png",
+        "Canary/1.0",
+        "?q=canary",
+        "Thank you for ",
+        "Canaryold",
+    ] {
+        assert!(text.contains(expected), "{expected} is missing");
+    }
+    assert!(!text.contains("Only for Bob"));
+    let person: Value = serde_json::from_str(&text).unwrap();
+    let file = person["files"][0]["file"].as_str().unwrap();
+    assert_eq!(std::fs::read(folder.join(file)).unwrap(), b"a canary");
+    let again = scene.desk.refused(&export).await;
+    assert!(again.contains("exists"), "{again}");
+    std::fs::remove_dir_all(&folder).unwrap();
+    scene.erase(&[]).await;
+    let gone = scene.desk.refused(&export).await;
+    assert_eq!(gone, "The workspace holds nothing of this person.");
+}
+
+#[tokio::test]
+async fn an_erasure_needs_confirmation_and_somebody_to_erase() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let erase = ["person", "erase", "--workspace", &workspace, "--email", EMAIL];
+    let unconfirmed = desk.run(&erase).await;
+    assert!(unconfirmed.status == 2 && unconfirmed.err.contains("--yes"), "{unconfirmed:?}");
+    let confirmed = [&erase[..], &["--yes"]].concat();
+    assert_eq!(desk.refused(&confirmed).await, "The workspace holds nothing of this person.");
+    assert_eq!(desk.json(&["person", "erasures", "--workspace", &workspace]).await, json!([]));
+}
