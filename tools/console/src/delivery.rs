@@ -5,8 +5,8 @@ use std::time::Duration;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::{
-    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState,
-    WebhookEndpoint, WorkspaceId,
+    Attempt, AttemptOutcome, Delivery, DeliveryId, DeliveryState, EndpointId, EndpointState, WebhookEndpoint,
+    WorkspaceId,
 };
 use serde::Serialize;
 use store::HomeKey;

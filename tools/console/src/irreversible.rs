@@ -48,30 +48,15 @@ const IRREVERSIBLE: &[Irreversible] = &[
         loses: "The previous key never works again: leads from pages that use it are refused.",
         always: false,
     },
-    Irreversible {
-        noun: "team",
-        verb: "delete",
-        loses: "The team is deleted.",
-        always: false,
-    },
-    Irreversible {
-        noun: "brand",
-        verb: "delete",
-        loses: "The brand is deleted.",
-        always: false,
-    },
+    Irreversible { noun: "team", verb: "delete", loses: "The team is deleted.", always: false },
+    Irreversible { noun: "brand", verb: "delete", loses: "The brand is deleted.", always: false },
     Irreversible {
         noun: "line",
         verb: "delete",
         loses: "The line and its token are deleted. Conversations that still use it send nothing more.",
         always: false,
     },
-    Irreversible {
-        noun: "template",
-        verb: "delete",
-        loses: "The template is deleted.",
-        always: false,
-    },
+    Irreversible { noun: "template", verb: "delete", loses: "The template is deleted.", always: false },
     Irreversible {
         noun: "person",
         verb: "erase",

@@ -46,10 +46,9 @@ async fn a_conversation_that_goes_on_is_silent_only_about_what_was_before() {
     let image = &fixture("event-relay-message-created.json")["Records"][0]["dynamodb"]["NewImage"];
     let conversation = ConversationId::parse(image["conversationId"]["S"].as_str().unwrap()).unwrap();
     let said_at = Timestamp::parse(image["updatedAt"]["S"].as_str().unwrap()).unwrap();
-    for (before, expected) in [
-        (said_at, "message.created"),
-        (said_at.plus(Duration::from_millis(1)), "event.redacted"),
-    ] {
+    for (before, expected) in
+        [(said_at, "message.created"), (said_at.plus(Duration::from_millis(1)), "event.redacted")]
+    {
         let scene = Scene::with_endpoint().await;
         mark(&scene, conversation.as_uuid(), before).await;
         assert!(scene.relayed(&fixture("event-relay-message-created.json")).await);
