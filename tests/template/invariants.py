@@ -28,14 +28,17 @@ FUNCTIONS = {
         {"api-keys", "limits", "workspaces", "contacts", "conversations", "messages", "secrets"},
     ),
     "contacts": (set(), {"api-keys", "limits", "workspaces", "contacts", "secrets"}),
-    "files": ({"MEDIA_BUCKET"}, {"api-keys", "limits", "media"}),
+    "files": ({"MEDIA_BUCKET"}, {"api-keys", "limits", "workspaces", "media"}),
     "messages": (
         {"FIRST_DUE_SECONDS", "MEDIA_BUCKET", "MESSAGE_RETENTION_DAYS"},
-        {"api-keys", "limits", "conversations", "messages", "media"},
+        {"api-keys", "limits", "workspaces", "conversations", "messages", "media"},
     ),
     "attributes": (set(), {"api-keys", "limits", "workspaces"}),
     "users": (set(), {"api-keys", "limits", "workspaces"}),
-    "leads": ({"CAPTCHA_URL", "FIRST_DUE_SECONDS", "LEAD_RETENTION_DAYS"}, {"workspaces", "leads", "secrets"}),
+    "leads": (
+        {"CAPTCHA_URL", "FIRST_DUE_SECONDS", "LEAD_RETENTION_DAYS"},
+        {"workspaces", "leads", "limits", "secrets"},
+    ),
     "event-relay": (
         {
             "DELIVERY_QUEUE_URL",
@@ -62,7 +65,7 @@ FUNCTIONS = {
             "MEDIA_BUCKET",
             "MESSAGE_RETENTION_DAYS",
         },
-        {"workspaces", "contacts", "conversations", "messages", "limits", "secrets"},
+        {"workspaces", "contacts", "conversations", "messages", "leads", "limits", "secrets"},
     ),
     "lead-sender": (
         {
@@ -107,16 +110,18 @@ LEADING_KEYS = {
     ("conversations", "secrets"): CURSOR_KEYS,
     ("event-relay", "workspaces"): {"*#H", "*#A"},
     ("leads", "secrets"): {"*#K"},
-    ("leads", "workspaces"): {"*#K", "*#L"},
+    ("leads", "workspaces"): {"*#K", "*#L", "*#W"},
+    ("leads", "limits"): {"*#K"},
     ("leads", "leads"): {"*#L#*", "*#D#*", "*#K#*", "*#N#*", "*#Q#*"},
     ("lead-sender", "secrets"): {"*#L#*"},
     ("lead-sender", "workspaces"): {"*#K", "*#L", "*#M", "*#W"},
     ("lead-sender", "leads"): {"*#L#*", "*#O"},
     ("lead-sender", "limits"): {"*#T#*"},
+    ("message-sender", "leads"): {"*#O"},
     ("message-sender", "limits"): {"*#T#*"},
     ("message-sender", "secrets"): {"*#L#*"},
     ("webhook-delivery", "secrets"): {"*#H#*"},
-    ("webhook-delivery", "workspaces"): {"*#H"},
+    ("webhook-delivery", "workspaces"): {"*#H", "*#W"},
 }
 
 # table -> (time-to-live attribute, stream view, {index: (keys, projection)})

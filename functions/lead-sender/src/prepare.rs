@@ -35,6 +35,8 @@ pub(crate) enum NotPrepared {
     Never(NotSent),
     /// The line is throttled until then.
     LineThrottled(Timestamp),
+    /// The workspace is disabled.
+    WorkspaceDisabled,
     /// The required data could not be read.
     NotNow(Box<dyn Error + Send + Sync>),
 }
@@ -71,6 +73,9 @@ pub(crate) async fn prepare<P>(
         holder,
     )?;
     let settings = settings.ok_or_else(|| NotPrepared::NotNow("the workspace is not there".into()))?;
+    if settings.state.is_disabled() {
+        return Err(NotPrepared::WorkspaceDisabled);
+    }
     let lines = Lines { default: settings.default_line.clone(), ..lines };
     let line = lead.line(message, &lines);
     let template = message.map_or(capture.as_ref().and_then(|capture| capture.template), template_of);
@@ -122,6 +127,7 @@ pub(crate) async fn prepare<P>(
             contact: Some(&opening.contact),
             line: Some(line),
             template: Some(template),
+            opted_out,
         },
     )?;
     let channel = line.channel.clone();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::lead::MessageUpdate;
 use domain::retry::Jitter;
 use domain::sending::{End, PartError, Standing};
-use domain::{Lead, LeadState, Message, Rest, Timestamp, error_chain};
+use domain::{Lead, LeadState, Message, Rest, Timestamp, Workspace, error_chain};
 use provider::{Call, Provider};
 use runtime::metrics::Sends;
 use store::{LeadRecorded, LeaseAfter, LeasedLead, StoreError};
@@ -53,6 +53,11 @@ async fn try_once<P: Provider>(
                 return recorded(run, &leased, message, next, word).await;
             }
             Err(NotPrepared::LineThrottled(until)) => return Ok(waits_with_its_line(&leased, until)),
+            Err(NotPrepared::WorkspaceDisabled) => {
+                // The lead does not change, so this uses no retry.
+                let later = run.store.now().plus(Workspace::LOOKS_AGAIN_AFTER);
+                return Ok(VisitEnd::Rest(Rest::Closed(later)));
+            }
             Err(NotPrepared::NotNow(cause)) => return not_now(run, &leased, message, &*cause).await,
         };
         let begun = leased.lead.begun(ready.opening.contact.id, leased.lease, run.store.now());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::encoding::sha256_hex;
 use domain::lead::VisitorSeen;
 use domain::lead::captcha::{CaptchaVerdict, Rejection, Score, judge};
-use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, LeadState, Lines, SentOrigin};
+use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, LeadState, Lines, SentOrigin, WorkspaceState};
 use edge::capture::{CaptureRequest, LeadProblem};
 use store::{CountedLead, LeadAccepted, LeadDuplicates, UsedToken};
 
@@ -22,6 +22,13 @@ struct Candidate<'a> {
     ended: Option<LeadId>,
 }
 
+/// What was read of the workspace that a request names.
+pub(crate) struct WorkspaceRead<'a> {
+    pub(crate) capture: Option<&'a Capture>,
+    pub(crate) lines: &'a Lines,
+    pub(crate) state: WorkspaceState,
+}
+
 /// Accepts a lead of a workspace whose set-up and brands were read, or returns the first objection: to the sender, to
 /// the brand, or to the captcha.
 ///
@@ -31,12 +38,12 @@ struct Candidate<'a> {
 pub(crate) async fn accept<V: Verifier>(
     leads: &Leads<V>,
     request: LeadRequest,
-    capture: Option<&Capture>,
-    lines: &Lines,
+    of_workspace: WorkspaceRead<'_>,
     sent: &CaptureRequest,
     origin: &SentOrigin,
 ) -> Result<LeadId, LeadProblem> {
-    let admitted = Capture::admits(capture, request.capture_key.expose(), origin);
+    let WorkspaceRead { capture, lines, state } = of_workspace;
+    let admitted = Capture::admits(capture, state, request.capture_key.expose(), origin);
     let capture = admitted.map_err(|objection| LeadProblem::Rejected(objection.as_str()))?;
     let brand = capture.brand_of(request.brand.as_ref(), lines);
     let brand =

@@ -5,10 +5,14 @@ use std::time::Duration;
 use runtime::Metrics;
 use store::Store;
 
+use crate::quotas::Quotas;
+
 /// The dependencies of this function.
 pub struct Leads<V> {
     /// The tables.
     pub store: Store,
+    /// The quotas of requests of the workspaces.
+    pub quotas: Quotas,
     /// Checks captcha tokens.
     pub captcha: V,
     /// How long after its acceptance the sweeper queues a lead whose message was lost.

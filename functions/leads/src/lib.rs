@@ -1,7 +1,7 @@
 //! Endpoint 12: leads captured on landing pages.
 //!
 //! ```text
-//! event -> { set-up, brands } -> shape, number, consent -> workspace, enabled, key, origin -> brand
+//! event -> { set-up, brands, state, quota } -> shape, number, consent -> quota -> workspace, enabled, key, origin -> brand
 //!       -> { captcha, earlier leads } -> caps -> { lead, captcha token, repeats } in one transaction -> 202
 //! ```
 //!
@@ -12,16 +12,20 @@ mod accept;
 pub mod captcha;
 mod leads;
 pub mod numbering;
+mod quotas;
 pub mod scripts;
 
 use domain::{Capture, LeadId, SentOrigin, WorkspaceId, error_chain};
 use edge::capture::{Asked, CaptureAnswer, CaptureRequest, LeadProblem};
-use futures::future::join;
+use futures::future::join3;
 use runtime::metrics::Captured;
+use store::{Admission, StoreError};
 use tokio::time::timeout;
 
 pub use leads::{LONGEST, Leads};
+pub use quotas::Quotas;
 
+use crate::accept::WorkspaceRead;
 use crate::captcha::Verifier;
 
 impl<V: Verifier> Leads<V> {
@@ -56,16 +60,40 @@ impl<V: Verifier> Leads<V> {
         // This is known as soon as the set-up is read. The page can then also read the answers of later failures.
         let mut readable = SentOrigin::Absent;
         let work = async {
-            let (capture, lines) = join(self.store.capture(workspace), self.store.lines(workspace)).await;
-            let capture = capture?;
+            let (set_up, lines, admission) = join3(
+                self.store.capture_and_state(workspace),
+                self.store.lines(workspace),
+                self.quotas.admit(workspace),
+            )
+            .await;
+            let (capture, state) = set_up?;
+            if let Some(capture) = &capture {
+                self.quotas.learn(capture);
+            }
             readable = readable_by(capture.as_ref(), request.origin());
-            accept::accept(self, lead?, capture.as_ref(), &lines?, request, &request.origin()).await
+            let lead = lead?;
+            admitted(admission, workspace)?;
+            let of_workspace = WorkspaceRead { capture: capture.as_ref(), lines: &lines?, state };
+            accept::accept(self, lead, of_workspace, request, &request.origin()).await
         };
         let late = || LeadProblem::unexpected("the request took too long");
         let outcome = timeout(self.longest, work).await.unwrap_or_else(|_| Err(late()));
         told(workspace, &outcome);
         self.metrics.put((), &counted(&outcome));
         CaptureAnswer::of(&outcome, &readable)
+    }
+}
+
+/// Refuses a lead of a workspace that is over its quota. If the limiter's row cannot be written, the lead is not
+/// refused for that: the quota protects the other workspaces, and the lead cannot be sent again by somebody else.
+fn admitted(admission: Result<Admission, StoreError>, workspace: WorkspaceId) -> Result<(), LeadProblem> {
+    match admission {
+        Ok(Admission::Admitted) => Ok(()),
+        Ok(Admission::Refused { retry_after }) => Err(LeadProblem::RateLimited(retry_after)),
+        Err(error) => {
+            tracing::warn!(%workspace, cause = error_chain(&error), "request not counted");
+            Ok(())
+        }
     }
 }
 
@@ -78,7 +106,9 @@ fn counted(outcome: &Result<LeadId, LeadProblem>) -> Captured {
     let counted = Captured::default();
     match outcome {
         Ok(_) => counted.leads_accepted.add(1),
-        Err(LeadProblem::Invalid(_) | LeadProblem::Rejected(_)) => counted.leads_rejected.add(1),
+        Err(LeadProblem::Invalid(_) | LeadProblem::Rejected(_) | LeadProblem::RateLimited(_)) => {
+            counted.leads_rejected.add(1)
+        }
         Err(LeadProblem::CaptchaUnavailable(_)) => counted.captcha_unavailable.add(1),
         Err(LeadProblem::CaptchaMisconfigured(_)) => counted.captcha_misconfigured.add(1),
         // The gateway's own metric counts the 5xx answers.

@@ -5,7 +5,7 @@ use provider::Provider;
 use store::{ConversationLane, Entry, Leased, Open, StoreError};
 use worker::VisitEnd;
 
-use crate::part::{self, Stop};
+use crate::part::{self, Numbers, Stop};
 use crate::run::Run;
 
 /// Works through a conversation's lane until no work is left or the next message waits.
@@ -28,6 +28,7 @@ pub(crate) async fn visit<P: Provider>(
 /// Sends the open messages of a lane one after another. When the next step of the onboarding plan is due, the
 /// function makes its message.
 async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &mut ConversationLane) -> Result<Stop, StoreError> {
+    let mut numbers = Numbers::default();
     loop {
         let open = run.store.open_in(lane).await?;
         let (order, more, mut plan) = (in_order(&open), open.more, open.plan);
@@ -37,9 +38,10 @@ async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &mut ConversationLane) -
                     let Some((message, next)) = plan.as_ref().and_then(|plan| next_step(run, plan)) else {
                         continue;
                     };
-                    let made = run.store.make_step(lane, &message, &next).await?;
+                    let (made, ()) =
+                        tokio::join!(run.store.make_step(lane, &message, &next), numbers.read(run, &message));
                     plan = Some(next);
-                    match made {
+                    match made? {
                         Some(outbound) => outbound,
                         None => return Ok(Stop::Lost),
                     }
@@ -54,7 +56,7 @@ async fn send_open<P: Provider>(run: &Run<'_, P>, lane: &mut ConversationLane) -
                     }
                 },
             };
-            if let Some(stop) = part::send_all(run, lane, outbound).await? {
+            if let Some(stop) = part::send_all(run, lane, outbound, &numbers).await? {
                 return Ok(stop);
             }
         }

@@ -1,5 +1,6 @@
 //! Processes one message and its parts. The function records each call before it makes it.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::time::Duration;
 
@@ -8,8 +9,10 @@ use domain::message::{Content, Letter, MessageKnown, Turn, Words};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::{
-    Cellphone, ChannelId, LineThrottle, Message, MessageStatus, Recipient, Secret, Timestamp, error_chain,
+    Cellphone, ChannelId, ContactId, LineThrottle, Message, MessageStatus, Recipient, Secret, Timestamp,
+    Workspace, error_chain,
 };
+use futures::future::join_all;
 use provider::{Call, Outgoing, Provider};
 use runtime::metrics::Sends;
 use store::{ConversationLane, Outbound, StoreError};
@@ -28,11 +31,28 @@ pub(crate) enum Stop {
     Lost,
 }
 
+/// The numbers of recipients as they were read before their parts were due. With a number, whether it opted out is read
+/// beside everything else that a part needs. A number that has changed since then is read again.
+#[derive(Default)]
+pub(crate) struct Numbers(HashMap<ContactId, Cellphone>);
+
+impl Numbers {
+    /// Reads the numbers of a message's recipients, unless they are known. If a read fails, the number is unknown.
+    pub(crate) async fn read<P>(&mut self, run: &Run<'_, P>, message: &Message) {
+        let unknown = message.recipients.iter().map(|recipient| recipient.contact);
+        let unknown = unknown.filter(|contact| !self.0.contains_key(contact));
+        let reads = unknown.map(|contact| run.store.contact(message.workspace_id, contact));
+        let found = join_all(reads).await.into_iter().filter_map(|read| read.ok().flatten());
+        self.0.extend(found.filter_map(|contact| Some((contact.id, contact.cellphone?))));
+    }
+}
+
 /// Sends the parts of a message one after another. Returns why the remaining parts must wait, if any remain.
 pub(crate) async fn send_all<P: Provider>(
     run: &Run<'_, P>,
     lane: &ConversationLane,
     mut outbound: Outbound,
+    numbers: &Numbers,
 ) -> Result<Option<Stop>, StoreError> {
     loop {
         let now = run.store.now();
@@ -44,7 +64,7 @@ pub(crate) async fn send_all<P: Provider>(
                 record(run, lane, &outbound, end).await?
             }
             Turn::Due(_) if !run.budget.may_begin(now) => return Ok(Some(Stop::TimeUp)),
-            Turn::Due(part) => send(run, lane, &outbound, part).await?,
+            Turn::Due(part) => send(run, lane, &outbound, part, numbers).await?,
         };
         match worked_on {
             Ok(recorded) => outbound = recorded,
@@ -59,12 +79,17 @@ async fn send<P: Provider>(
     lane: &ConversationLane,
     outbound: &Outbound,
     part: usize,
+    numbers: &Numbers,
 ) -> Result<Result<Outbound, Stop>, StoreError> {
     let (workspace, jitter) = (lane.workspace_id, Jitter::of(&lane.lease));
-    let ready = match prepare(run, &outbound.message, part, jitter).await {
+    let ready = match prepare(run, &outbound.message, part, jitter, numbers).await {
         Ok(ready) => ready,
         Err(NotPrepared::Never(error)) => return record(run, lane, outbound, End::Failed(error)).await,
         Err(NotPrepared::LineThrottled(until)) => return Ok(Err(waits_with_its_line(outbound, until))),
+        Err(NotPrepared::WorkspaceDisabled) => {
+            // The message does not change, so this uses neither a retry nor a number of the conversation.
+            return Ok(Err(Stop::Waits(run.store.now().plus(Workspace::LOOKS_AGAIN_AFTER))));
+        }
         Err(NotPrepared::NotNow(cause)) => {
             let (message, cause) = (outbound.message.id, error_chain(&*cause));
             tracing::error!(workspace = %workspace, messageId = %message, part, cause, "part not ready to be sent");
@@ -145,6 +170,8 @@ enum NotPrepared {
     Never(PartError),
     /// Its line is throttled until then.
     LineThrottled(Timestamp),
+    /// Its workspace is disabled.
+    WorkspaceDisabled,
     /// The required data could not be read.
     NotNow(Box<dyn Error + Send + Sync>),
 }
@@ -155,6 +182,7 @@ async fn prepare<P>(
     message: &Message,
     part: usize,
     jitter: Jitter,
+    numbers: &Numbers,
 ) -> Result<Prepared, NotPrepared> {
     let (store, workspace) = (run.store, message.workspace_id);
     let Some(Recipient { contact, channel }) = message.recipient_of(part) else {
@@ -168,7 +196,16 @@ async fn prepare<P>(
         Some(id) => store.message(workspace, message.conversation, id).await,
         None => Ok(None),
     };
-    let (conversation, person, line, token, templates, answered, throttle) = tokio::try_join!(
+    // Only a template needs this. It is read beside the contact if the number is known.
+    let expected = numbers.0.get(contact).filter(|_| template.is_some());
+    let opted_out = async {
+        match expected {
+            Some(number) => store.opted_out(workspace, number).await.map(Some),
+            None => Ok(None),
+        }
+    };
+    let (state, conversation, person, line, token, templates, answered, throttle, opted_out) = tokio::try_join!(
+        store.workspace_state(workspace),
         store.conversation(workspace, message.conversation),
         store.contact(workspace, *contact),
         store.line(workspace, channel),
@@ -176,12 +213,23 @@ async fn prepare<P>(
         store.templates(workspace, template.as_slice()),
         answered(),
         async { Ok(store.line_throttle(workspace, channel).await) },
+        opted_out,
     )?;
+    if state.is_disabled() {
+        return Err(NotPrepared::WorkspaceDisabled);
+    }
+    let number = person.as_ref().and_then(|person| person.cellphone.as_ref()).filter(|_| template.is_some());
+    let opted_out = match (number, opted_out) {
+        (None, _) => false,
+        (Some(number), Some(opted_out)) if Some(number) == expected => opted_out,
+        (Some(number), _) => store.opted_out(workspace, number).await?,
+    };
     let known = MessageKnown {
         conversation: conversation.as_ref(),
         contact: person.as_ref(),
         line: line.as_ref(),
         template: template.and_then(|id| templates.get(&id)),
+        opted_out,
     };
     let Letter { to, words } = message.letter(part, &known).map_err(NotPrepared::Never)?;
     if let Some(until) = throttle.put_off(jitter, store.now()) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use domain::{Delivery, EndpointSecrets, EventId, Slot, Timestamp, WebhookEndpoint};
+use domain::{Delivery, EndpointSecrets, EventId, Slot, Timestamp, WebhookEndpoint, WorkspaceState};
 use store::{HomeKey, JobPage, LaneJob, Pointer, RecordedEvent, Store, StoreError, WebhookLane};
 
 /// Where a delivery came from. It decides what is recorded when the delivery is handled.
@@ -28,6 +28,7 @@ pub(crate) enum Read {
 /// What the posts of a page need.
 #[derive(Debug, Default)]
 pub(crate) struct Needed {
+    pub(crate) workspace: Option<WorkspaceState>,
     pub(crate) endpoint: Option<WebhookEndpoint>,
     pub(crate) secrets: Option<EndpointSecrets>,
     pub(crate) events: HashMap<EventId, RecordedEvent>,
@@ -52,8 +53,8 @@ pub(crate) struct Page {
     pub(crate) needed: Option<Arc<Needed>>,
 }
 
-/// The maximum number of deliveries in a page. They fit into one batch read together with their endpoint, secrets and
-/// events.
+/// The maximum number of deliveries in a page. They fit into one batch read together with their workspace, endpoint,
+/// secrets and events.
 pub(crate) const MOST: usize = 90;
 
 /// Reads a page of about `limit` deliveries: two round trips, or one if the page is empty.
@@ -119,7 +120,11 @@ pub(crate) async fn read_page(
     }
     let named = named.iter().filter_map(|place| batch.homes.get(place));
     page.deliveries.extend(named.map(|home| (home.clone(), None)));
-    page.needed =
-        Some(Arc::new(Needed { endpoint: batch.endpoint, secrets: batch.secrets, events: batch.events }));
+    page.needed = Some(Arc::new(Needed {
+        workspace: batch.workspace,
+        endpoint: batch.endpoint,
+        secrets: batch.secrets,
+        events: batch.events,
+    }));
     Ok(page)
 }

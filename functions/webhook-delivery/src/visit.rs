@@ -18,7 +18,7 @@ use domain::webhook::job::Job;
 use domain::webhook::pace::Allowance;
 use domain::{
     Attempt, AttemptOutcome, Delivery, DeliveryState, EndpointCaps, EventId, JobId, JobKind, JobState,
-    LaneId, Rest, Slot, Timestamp, WebhookEndpoint, error_chain,
+    LaneId, Rest, Slot, Timestamp, WebhookEndpoint, Workspace, WorkspaceState, error_chain,
 };
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -132,6 +132,8 @@ struct Handled {
 enum Stop {
     /// The endpoint was disabled or deleted, so it receives nothing.
     Disabled,
+    /// The workspace is disabled, so its deliveries wait.
+    Paused,
     /// Nothing leaves the deployment's own network.
     NotSent,
     /// The service's own tables failed.
@@ -320,6 +322,10 @@ impl<'a, T: Transport> Visit<'a, T> {
             Err(error) => return self.fail(error),
         };
         if let Some(needed) = &page.needed {
+            if needed.workspace.is_some_and(WorkspaceState::is_disabled) {
+                self.stop = Some(Stop::Paused);
+                return;
+            }
             match &needed.endpoint {
                 Some(endpoint) if endpoint.is_enabled() => self.caps = endpoint.caps.of_slot(endpoint.slots),
                 _ => {
@@ -420,7 +426,7 @@ impl<'a, T: Transport> Visit<'a, T> {
     /// Decides whether a delivery is posted.
     fn make_ready(&mut self, delivery: Delivery, source: Source, page: &Page) {
         let Some(needed) = page.needed.clone() else { return };
-        let Needed { endpoint: Some(endpoint), secrets, events } = &*needed else { return };
+        let Needed { endpoint: Some(endpoint), secrets, events, .. } = &*needed else { return };
         let now = self.run.store.now();
         if secrets.is_none() {
             // Secrets are created and deleted together with their endpoint. Missing secrets are lost, and an operator
@@ -602,6 +608,7 @@ impl<'a, T: Transport> Visit<'a, T> {
         };
         match self.stop {
             Some(Stop::Disabled) => return Rest::Done,
+            Some(Stop::Paused) => return Rest::Closed(now.plus(Workspace::LOOKS_AGAIN_AFTER)),
             Some(Stop::NotSent | Stop::Trouble) => return Rest::Closed(now.plus(OUTAGE)),
             None => {}
         }

@@ -61,7 +61,7 @@ pub use settings::line::{Brand, Line, Lines, Provider};
 pub use settings::onboarding::{Onboarding, Override};
 pub use settings::template::{Template, TemplateScope};
 pub use settings::user::{User, UserRef, UserStatus};
-pub use settings::workspace::{Team, Workspace};
+pub use settings::workspace::{Team, Workspace, WorkspaceState};
 pub use text::{Cellphone, Email, Language, PersonName, Unfit};
 pub use time::{Clock, Timestamp};
 pub use webhook::delivery::{Delivery, DeliveryId, DeliveryState};

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{ApiKey, ApiKeyToken, Scope, WorkspaceId};
+use domain::{ApiKey, ApiKeyToken, Scope, WorkspaceId, WorkspaceState};
 use futures::FutureExt;
-use futures::future::{BoxFuture, Shared};
+use futures::future::{BoxFuture, Shared, try_join};
 use store::{Admission, Limiter, Memory, Store, StoreError};
 
 use crate::error::ApiError;
 use crate::request::ApiRequest;
 
-/// How long a warm function caches a key. A revoked key can work for this long.
+/// How long a warm function caches a key and the state of its workspace. A revoked key, or a key of a disabled
+/// workspace, can work for this long.
 const KEY_MEMORY: Duration = Duration::from_secs(30);
 /// How long a warm function remembers that a key is unknown.
 const MISS_MEMORY: Duration = Duration::from_secs(5);
@@ -44,23 +45,27 @@ pub(crate) struct Authenticator {
     store: Store,
     limiter: Arc<Limiter>,
     keys: Memory<String, ApiKey>,
+    /// The states of workspaces whose keys were presented.
+    states: Memory<WorkspaceId, WorkspaceState>,
     unknown: Memory<String, ()>,
 }
 
 impl Authenticator {
     pub(crate) fn new(store: Store) -> Self {
         let limiter = Arc::new(Limiter::new(store.clone()));
-        Self { store, limiter, keys: Memory::new(KEY_MEMORY), unknown: Memory::new(MISS_MEMORY) }
+        let (keys, states) = (Memory::new(KEY_MEMORY), Memory::new(KEY_MEMORY));
+        Self { store, limiter, keys, states, unknown: Memory::new(MISS_MEMORY) }
     }
 
     /// Authenticates the caller. The result is the same [`ApiError::Forbidden`] for missing, malformed,
-    /// unknown, revoked and expired keys, for keys of another workspace, and for keys without the scope.
+    /// unknown, revoked and expired keys, for keys of another or of a disabled workspace, and for keys without
+    /// the scope.
     pub(crate) async fn authorize(&self, request: &ApiRequest, scope: Scope) -> Result<Caller, ApiError> {
         let token = request.header("x-api-key").and_then(ApiKeyToken::parse).ok_or(ApiError::Forbidden)?;
         let path = request.path("workspaceId").and_then(|id| WorkspaceId::parse(&id).ok());
-        let key = self.look_up(token.sha256_hex()).await?.ok_or(ApiError::Forbidden)?;
-        let opens =
-            key.is_good(self.store.now()) && path == Some(key.workspace_id) && key.scopes.allow(scope);
+        let path = path.ok_or(ApiError::Forbidden)?;
+        let (key, state) = self.look_up(token.sha256_hex(), path).await?.ok_or(ApiError::Forbidden)?;
+        let opens = key.is_good(self.store.now()) && !state.is_disabled() && key.scopes.allow(scope);
         if !opens {
             return Err(ApiError::Forbidden);
         }
@@ -70,19 +75,47 @@ impl Authenticator {
         Ok(Caller { workspace: key.workspace_id, admission: admission.boxed().shared() })
     }
 
-    async fn look_up(&self, sha256: String) -> Result<Option<ApiKey>, ApiError> {
+    /// The key, if it is a key of this workspace, and the workspace's state. What is not in memory is read in
+    /// one round trip. Only the state of a workspace whose key was presented is remembered.
+    async fn look_up(
+        &self,
+        sha256: String,
+        workspace: WorkspaceId,
+    ) -> Result<Option<(ApiKey, WorkspaceState)>, ApiError> {
         let now = self.store.now();
-        if let Some(key) = self.keys.get(&sha256, now) {
-            return Ok(Some(key));
-        }
-        if self.unknown.get(&sha256, now).is_some() {
+        let known = self.keys.get(&sha256, now);
+        let is_foreign = known.as_ref().is_some_and(|key| key.workspace_id != workspace);
+        if is_foreign || self.unknown.get(&sha256, now).is_some() {
             return Ok(None);
         }
-        let key = self.store.api_key(&sha256).await?;
-        match &key {
-            Some(key) => self.keys.keep(sha256, key.clone(), now),
-            None => self.unknown.keep(sha256, (), now),
+        let is_known = known.is_some();
+        let key = async {
+            match known {
+                Some(key) => Ok(Some(key)),
+                None => self.store.api_key(&sha256).await,
+            }
+        };
+        let remembered = self.states.get(&workspace, now);
+        let state = async {
+            match remembered {
+                Some(state) => Ok(state),
+                None => self.store.workspace_state(workspace).await,
+            }
+        };
+        let (key, state) = try_join(key, state).await?;
+        let Some(key) = key else {
+            self.unknown.keep(sha256, (), now);
+            return Ok(None);
+        };
+        if !is_known {
+            self.keys.keep(sha256, key.clone(), now);
         }
-        Ok(key)
+        if key.workspace_id != workspace {
+            return Ok(None);
+        }
+        if remembered.is_none() {
+            self.states.keep(workspace, state, now);
+        }
+        Ok(Some((key, state)))
     }
 }

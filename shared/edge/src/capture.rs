@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine;
 use domain::encoding::sha256_hex;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::StoreError;
 
-use crate::error::ApiError;
+use crate::error::{ApiError, whole_seconds};
 use crate::form::{Form, Node, Rejection};
 use crate::json;
 use crate::request::declares_json;
@@ -292,6 +293,9 @@ pub enum LeadProblem {
     /// The sender has no permission, is not human, or has reached a limit.
     #[error("rejected: {0}")]
     Rejected(&'static str),
+    /// The workspace got too many requests. The next one can be accepted after this time.
+    #[error("over the quota of the workspace")]
+    RateLimited(Duration),
     /// The captcha's provider did not give a result.
     #[error("captcha unavailable: {0}")]
     CaptchaUnavailable(&'static str),
@@ -320,8 +324,7 @@ pub struct ProblemType {
     pub title: &'static str,
 }
 
-/// The complete table. Only the gateway returns 429. `docs/errors.md` contains the table; a test compares the
-/// two.
+/// The complete table. The gateway returns 429 too. `docs/errors.md` contains the table; a test compares the two.
 pub const PROBLEMS: &[ProblemType] = &[INVALID, REJECTED, CAPTCHA_UNAVAILABLE, RATE_LIMITED, INTERNAL];
 
 const INVALID: ProblemType = problem(400, "SERVICE.CAMPAIGN_LEADS.INVALID_REQUEST", "Bad Request");
@@ -346,6 +349,7 @@ impl LeadProblem {
         match self {
             Self::Invalid(_) => INVALID,
             Self::Rejected(_) => REJECTED,
+            Self::RateLimited(_) => RATE_LIMITED,
             Self::CaptchaUnavailable(_) => CAPTCHA_UNAVAILABLE,
             Self::CaptchaMisconfigured(_) | Self::Unexpected(_) => INTERNAL,
         }
@@ -401,6 +405,11 @@ impl CaptureAnswer {
         };
         let mut answer = Self::bare(status, body, readable_by);
         answer.headers.insert("content-type", content_type.to_owned());
+        if let Err(LeadProblem::RateLimited(wait)) = outcome {
+            answer.headers.insert("retry-after", whole_seconds(*wait).to_string());
+            // Browsers show a page only some headers unless the answer names others.
+            answer.headers.insert("access-control-expose-headers", "retry-after".to_owned());
+        }
         answer
     }
 
@@ -608,6 +617,7 @@ mod tests {
             (LeadProblem::Invalid("x".to_owned()), 400),
             (LeadProblem::Rejected("x"), 403),
             (LeadProblem::CaptchaUnavailable("x"), 422),
+            (LeadProblem::RateLimited(Duration::from_millis(1)), 429),
             (LeadProblem::unexpected("x"), 500),
             (StoreError::Failed("x".into()).into(), 500),
         ];

@@ -228,9 +228,7 @@ impl ApiError {
     /// The number of whole seconds to wait before a retry, if it is known.
     pub(crate) fn retry_after(&self) -> Option<u64> {
         match self {
-            Self::RateLimited(wait) => {
-                Some(u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(1).max(1))
-            }
+            Self::RateLimited(wait) => Some(whole_seconds(*wait)),
             Self::Busy(_) => Some(1),
             _ => None,
         }
@@ -379,6 +377,11 @@ impl From<Arc<StoreError>> for ApiError {
             StoreError::Failed(_) | StoreError::Unreadable { .. } => Self::Unexpected(error),
         }
     }
+}
+
+/// The value of `Retry-After` for this wait: rounded up, and at least 1.
+pub(crate) fn whole_seconds(wait: Duration) -> u64 {
+    u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(1).max(1)
 }
 
 #[cfg(test)]

@@ -162,6 +162,7 @@ fn enumerations_match_the_domain() {
         PartError::NO_TEMPLATE,
         PartError::NO_CONTENT,
         PartError::NO_LINE,
+        PartError::OPTED_OUT,
         PartError::BLOCKED,
         PartError::GIVEN_UP,
         PartError::NO_ANSWER,

@@ -2,9 +2,9 @@
 //!
 //! A partition key begins with the workspace id. The only exceptions are:
 //! - `api-keys` by the key's SHA-256: this look-up finds the workspace;
-//! - `limits` by workspace and key id, kept for a day;
+//! - `limits` by workspace and key id, or by the workspace of a lead as the request names it, kept for a day;
 //! - the `due` index by shard, which the sweeper reads for all workspaces;
-//! - rows of the platform (the cursor key, its templates, the claims of lines), under the nil UUID
+//! - rows of the platform (the cursor key, its templates, the claims of lines, the list of workspaces), under the nil UUID
 //!   ([`PLATFORM`]).
 
 use domain::contact::search::PHONE_PREFIX;
@@ -84,6 +84,11 @@ pub(crate) fn limit(workspace: WorkspaceId, key: KeyId) -> (String, &'static str
     (format!("{workspace}#{key}"), "L")
 }
 
+/// The bucket of the requests to a workspace's lead capture (table `limits`).
+pub(crate) fn capture_limit(workspace: WorkspaceId) -> (String, &'static str) {
+    (format!("{workspace}#K"), "L")
+}
+
 /// The throttle state of a line (table `limits`).
 pub(crate) fn line_throttle(workspace: WorkspaceId, channel: &ChannelId) -> (String, &'static str) {
     (format!("{workspace}#T#{}", channel.as_str()), "T")
@@ -97,6 +102,16 @@ pub(crate) fn cursor_keys() -> (String, &'static str) {
 /// The workspace itself.
 pub(crate) fn workspace(workspace: WorkspaceId) -> (String, &'static str) {
     (format!("{workspace}#W"), "W")
+}
+
+/// The list of all workspaces, which only operators read. The sort key orders it by creation.
+pub(crate) fn workspace_list() -> String {
+    format!("{PLATFORM}#WS")
+}
+
+/// The entry of a workspace in the [`workspace_list`].
+pub(crate) fn workspace_in_list(created_at: Timestamp, workspace: WorkspaceId) -> (String, String) {
+    (workspace_list(), format!("{:013}#{workspace}", created_at.as_millis()))
 }
 
 /// The partition of the workspace's users.

@@ -58,6 +58,14 @@ impl World {
         id
     }
 
+    /// Changes the workspace.
+    pub async fn change_workspace(&self, change: impl FnOnce(&Workspace) -> Option<Workspace>) {
+        let store = self.db.store();
+        let seen = done(store.workspace(self.workspace).await);
+        let next = seen.and_then(|seen| change(&seen)).ok_or("the workspace does not change");
+        assert!(done(store.replace_workspace(&done(next)).await));
+    }
+
     /// Creates a second workspace and a key for it.
     pub async fn second_workspace(&self) -> (WorkspaceId, String) {
         let workspace = self.workspace(WorkspaceId::generate(self.db.store().ids())).await;

@@ -69,6 +69,10 @@ pub(crate) struct Settings {
     /// The maximum number of leads per day (UTC) with the same phone number [default at set-up: no limit].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     phone_cap: Option<u32>,
+    /// The requests per second that the pages may send on average, 1 to 500, and ten times as many at once; beyond
+    /// that, requests get 429 [default at set-up: 10].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(Capture::MAX_RATE)))]
+    rate: Option<u32>,
 }
 
 /// A file hides the secret. Other users of a machine can see the arguments of a process.
@@ -137,6 +141,7 @@ impl Settings {
             threshold: self.threshold,
             daily_cap: given(self.daily_cap),
             phone_cap: given(self.phone_cap),
+            rate: self.rate,
         }
     }
 }
@@ -331,6 +336,9 @@ struct CaptureView {
     threshold: f64,
     daily_cap: Option<u32>,
     phone_cap: Option<u32>,
+    rate: u32,
+    #[serde(skip)]
+    burst: u32,
     has_secret: bool,
     /// Brands whose leads the service could not write to: the brand has no line, or the template is not approved for
     /// the line's account.
@@ -352,6 +360,8 @@ impl CaptureView {
             threshold: f64::from(capture.threshold.hundredths()) / 100.0,
             daily_cap: capture.caps.daily,
             phone_cap: capture.caps.per_phone,
+            rate: capture.rate,
+            burst: Capture::quota(Some(capture)).burst,
             has_secret: known.has_secret,
             unreachable_brands: capture.unreachable(known).into_iter().map(brand).collect(),
             created_at: capture.created_at.to_string(),
@@ -370,6 +380,7 @@ impl Shown for CaptureView {
         "threshold",
         "daily cap",
         "cap per number",
+        "rate",
         "captcha secret",
         "unreachable brands",
         "created",
@@ -387,6 +398,7 @@ impl Shown for CaptureView {
             self.threshold.to_string(),
             cap(self.daily_cap),
             cap(self.phone_cap),
+            format!("{}/s, {} at once", self.rate, self.burst),
             yes_or_no(self.has_secret),
             stacked(self.unreachable_brands.clone()),
             self.created_at.clone(),

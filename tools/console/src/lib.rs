@@ -134,7 +134,7 @@ enum Noun {
     /// Leads and their progress.
     #[command(subcommand)]
     Lead(lead::Verb),
-    /// Opt-outs: numbers whose leads get no messages.
+    /// Opt-outs: numbers that get no templates, neither as leads nor at the start of a conversation.
     #[command(subcommand)]
     OptOut(opt_out::Verb),
     /// What is kept of a person: erase it or export it.

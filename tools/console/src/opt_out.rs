@@ -11,7 +11,10 @@ use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    /// Add a number: its leads are accepted but get no messages.
+    /// Add a number: it gets no templates. Its leads are accepted but get no messages.
+    ///
+    /// The first message of a lead ends as SUPPRESSED, an onboarding template as FAILED with OPTED_OUT. What an agent
+    /// writes in a conversation is sent.
     Add(OneNumber),
     /// Remove a number.
     Remove(OneNumber),

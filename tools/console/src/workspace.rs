@@ -1,12 +1,14 @@
 //! `console workspace ...`
 
+use std::collections::BTreeMap;
+
 use clap::Subcommand;
-use domain::{Workspace, WorkspaceId};
+use domain::{Unfit, Workspace, WorkspaceId, WorkspaceState};
 use serde::Serialize;
 
 use crate::arguments::InWorkspace;
-use crate::output::{Output, Shown};
-use crate::{Console, Refusal};
+use crate::output::{Output, Shown, or_dash};
+use crate::{Console, Refusal, TRIES};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
@@ -19,17 +21,50 @@ pub(crate) enum Verb {
         #[arg(long, value_parser = WorkspaceId::parse)]
         id: Option<WorkspaceId>,
     },
+    /// List all workspaces, oldest first. Workspaces with the same name are named in a remark.
+    ///
+    /// A workspace that was created before this list existed appears after the first `workspace show` with its id.
+    List,
     /// Show a workspace.
     Show(InWorkspace),
+    /// Rename a workspace. Only operators see the name.
+    Rename {
+        #[command(flatten)]
+        within: InWorkspace,
+        /// The new name shown to operators.
+        #[arg(long)]
+        name: String,
+    },
+    /// Disable a workspace: its API keys and its lead capture refuse, and nothing is sent. Nothing is lost.
+    ///
+    /// API keys get 403, as for every failure of authentication; a function that has a key in memory refuses it within 30
+    /// seconds. Lead capture refuses as if it were disabled. Messages, onboarding templates, first messages to leads and
+    /// webhook deliveries wait without using up retries. A call that is under way still ends.
+    Disable(InWorkspace),
+    /// Enable a workspace. Its keys work within 30 seconds, and everything that waits continues within 15 minutes.
+    Enable(InWorkspace),
 }
 
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         match self {
             Self::Create { name, id } => create(console, &name, id, output).await,
+            Self::List => list(console, output).await,
             Self::Show(within) => {
                 let workspace = console.workspace(within.workspace).await?;
+                console.store.list_workspace(&workspace).await?;
                 output.one(&WorkspaceView::from(&workspace))
+            }
+            Self::Rename { within, name } => {
+                let rename = |workspace: &Workspace| workspace.renamed(&name).map_err(invalid_name);
+                change(console, &within, rename, output).await
+            }
+            Self::Disable(within) => {
+                let now = console.store.now();
+                change(console, &within, |workspace| Ok(workspace.disabled(now)), output).await
+            }
+            Self::Enable(within) => {
+                change(console, &within, |workspace| Ok(workspace.enabled()), output).await
             }
         }
     }
@@ -43,8 +78,7 @@ async fn create(
 ) -> Result<(), Refusal> {
     let store = &console.store;
     let id = id.unwrap_or_else(|| WorkspaceId::generate(store.ids()));
-    let workspace = Workspace::new(id, name, store.now())
-        .map_err(|reason| Refusal::Unfit { what: "The name is invalid", reason })?;
+    let workspace = Workspace::new(id, name, store.now()).map_err(invalid_name)?;
     // A deployment's first workspace needs the key that seals cursors, so the key must exist before the workspace.
     let mut cursor_key = [0; 32];
     console.random.fill(&mut cursor_key);
@@ -55,11 +89,48 @@ async fn create(
     output.one(&WorkspaceView::from(&workspace))
 }
 
+fn invalid_name(reason: Unfit) -> Refusal {
+    Refusal::Unfit { what: "The name is invalid", reason }
+}
+
+/// A change without effect succeeds, so you can repeat the command.
+async fn change(
+    console: &Console,
+    within: &InWorkspace,
+    change: impl Fn(&Workspace) -> Result<Option<Workspace>, Refusal>,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    for _ in 0..TRIES {
+        let workspace = console.workspace(within.workspace).await?;
+        console.store.list_workspace(&workspace).await?;
+        let Some(next) = change(&workspace)? else { return output.one(&WorkspaceView::from(&workspace)) };
+        if console.store.replace_workspace(&next).await? {
+            return output.one(&WorkspaceView::from(&next));
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+async fn list(console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let workspaces = console.store.workspaces().await?;
+    output.list_as::<WorkspaceView, _>(&workspaces)?;
+    let mut by_name: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for workspace in &workspaces {
+        by_name.entry(&workspace.name).or_default().push(workspace.id.to_string());
+    }
+    for (name, ids) in by_name.iter().filter(|(_, ids)| ids.len() > 1) {
+        output.remark(&format!("{} workspaces have the name {name:?}: {}.", ids.len(), ids.join(", ")))?;
+    }
+    Ok(())
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct WorkspaceView {
     workspace_id: String,
     name: String,
+    state: &'static str,
+    disabled_at: Option<String>,
     created_at: String,
     list_shards_read: u8,
     list_shards_write: u8,
@@ -70,6 +141,11 @@ impl From<&Workspace> for WorkspaceView {
         Self {
             workspace_id: workspace.id.to_string(),
             name: workspace.name.clone(),
+            state: workspace.state.as_str(),
+            disabled_at: match workspace.state {
+                WorkspaceState::Enabled => None,
+                WorkspaceState::Disabled { since } => Some(since.to_string()),
+            },
             created_at: workspace.created_at.to_string(),
             list_shards_read: workspace.list_shards_read,
             list_shards_write: workspace.list_shards_write,
@@ -78,10 +154,18 @@ impl From<&Workspace> for WorkspaceView {
 }
 
 impl Shown for WorkspaceView {
-    const HEADINGS: &'static [&'static str] = &["workspace", "name", "created", "list shards (read/write)"];
+    const HEADINGS: &'static [&'static str] =
+        &["workspace", "name", "state", "disabled", "created", "list shards (read/write)"];
 
     fn cells(&self) -> Vec<String> {
         let shards = format!("{}/{}", self.list_shards_read, self.list_shards_write);
-        vec![self.workspace_id.clone(), self.name.clone(), self.created_at.clone(), shards]
+        vec![
+            self.workspace_id.clone(),
+            self.name.clone(),
+            self.state.to_owned(),
+            or_dash(&self.disabled_at),
+            self.created_at.clone(),
+            shards,
+        ]
     }
 }

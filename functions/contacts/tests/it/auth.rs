@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
 use domain::{KeyId, WorkspaceId};
-use harness::{Answer, Fault, GatewayEvent, World};
+use harness::{Answer, Fault, GatewayEvent, TestClock, World, trips};
 
 use crate::{Contacts, operations};
 
@@ -65,6 +65,46 @@ async fn a_mistyped_key_causes_no_database_read() {
 }
 
 #[tokio::test]
+async fn a_key_of_a_disabled_workspace_gets_the_answer_of_an_unknown_key_within_thirty_seconds() {
+    let f = Contacts::start().await;
+    let w = &f.world;
+    let second = w.key_with(w.workspace, &["*"], |_| ()).await;
+    let unknown = domain::ApiKeyToken::from_entropy([99; 8]);
+    let refused = f.send(list(w).header("x-api-key", unknown.expose())).await;
+    let send = || f.send(list(w));
+    assert_eq!(send().await.status, 200);
+    w.change_workspace(|workspace| workspace.disabled(TestClock::START)).await;
+    w.db.clock().advance(Duration::from_millis(29_999));
+    assert_eq!(send().await.status, 200, "the state is in memory");
+    w.db.clock().advance(Duration::from_millis(1));
+    assert_eq!(send().await, refused);
+    assert_eq!(f.send(list(w).header("x-api-key", &second)).await, refused);
+    w.change_workspace(|workspace| workspace.enabled()).await;
+    w.db.clock().advance(Duration::from_secs(30));
+    assert_eq!(send().await.status, 200);
+}
+
+#[tokio::test]
+async fn key_and_workspace_are_read_in_one_round_trip_and_remembered() {
+    let f = Contacts::start().await;
+    let w = &f.world;
+    let key = w.key_with(w.workspace, &["users:read"], |_| ()).await;
+    let send = |event: GatewayEvent| f.send(event.header("x-api-key", &key));
+    w.db.forget_calls();
+    assert_eq!(send(list(w)).await.status, 403, "the key has no scope, so nothing else is read");
+    assert_eq!((operations(w).len(), trips(&w.db.calls())), (2, 1), "{:?}", operations(w));
+    w.db.forget_calls();
+    send(list(w)).await;
+    let elsewhere = WorkspaceId::generate(w.db.store().ids());
+    send(list(w).path("workspaceId", elsewhere)).await;
+    assert_eq!(
+        operations(w),
+        Vec::<String>::new(),
+        "a key of another workspace needs no read of the workspace"
+    );
+}
+
+#[tokio::test]
 async fn a_revoked_key_stays_valid_for_at_most_thirty_seconds() {
     let f = Contacts::start().await;
     let w = &f.world;
@@ -87,10 +127,11 @@ async fn an_unknown_key_is_cached_for_five_seconds() {
     f.world.db.forget_calls();
     send().await;
     send().await;
-    assert_eq!(operations(&f.world), ["GetItem api-keys"]);
+    assert_eq!(operations(&f.world), ["GetItem api-keys", "GetItem workspaces"]);
     f.world.db.clock().advance(Duration::from_secs(5));
     send().await;
-    assert_eq!(operations(&f.world), ["GetItem api-keys"; 2]);
+    let twice = ["GetItem api-keys", "GetItem api-keys", "GetItem workspaces", "GetItem workspaces"];
+    assert_eq!(operations(&f.world), twice);
 }
 
 #[tokio::test]
@@ -145,7 +186,7 @@ async fn an_invalid_request_over_the_rate_limit_gets_429() {
 async fn an_unavailable_table_causes_503() {
     let f = Contacts::start().await;
     let busy = r#"{"title":"Service Unavailable","status":503,"code":"SERVICE_CORE_0503"}"#;
-    f.world.db.fail("GetItem", Fault::Throttled, 3);
+    f.world.db.fail("GetItem", Fault::Throttled, 6);
     let answer: Answer = f.send(list(&f.world)).await;
     assert_eq!((answer.status, answer.text.as_str()), (503, busy), "during the key lookup");
     f.send(list(&f.world)).await;

@@ -5,6 +5,7 @@
 mod call_outcomes;
 mod contact_of_lead;
 mod crash_recovery;
+mod disabled_workspace;
 mod eligibility;
 mod first_message;
 mod line_throttling;

@@ -1,6 +1,6 @@
 //! The exact content of answers.
 
-use harness::{Answer, Fault, World};
+use harness::{Answer, Fault, TestClock, World};
 use leads::captcha::Unreachable;
 use serde_json::json;
 
@@ -157,7 +157,10 @@ async fn every_rejection_has_the_same_answer() {
     rejected("cap", site.post(&more).await);
     site.change(|capture| capture.enabled = false).await;
     rejected("disabled", site.post(&site.visitor(8)).await);
-    assert_eq!(bodies.len(), 3 + 3 + 4 + 3);
+    site.change(|capture| capture.enabled = true).await;
+    site.world.change_workspace(|workspace| workspace.disabled(TestClock::START)).await;
+    rejected("disabled workspace", site.post(&site.visitor(9)).await);
+    assert_eq!(bodies.len(), 3 + 3 + 4 + 4);
 }
 
 #[tokio::test]

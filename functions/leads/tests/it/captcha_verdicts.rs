@@ -136,6 +136,7 @@ async fn leads_are_accepted_with_the_real_client() {
     store.set_captcha_secret(workspace, &Secret::new("secret-for-www.example.com")).await.unwrap();
     let leads = Leads {
         store: site.world.db.store_of("leads"),
+        quotas: leads::Quotas::new(site.world.db.store_of("leads")),
         captcha: Client::new(&provider.url(), Duration::from_secs(1)).unwrap(),
         first_due: Duration::from_secs(120),
         longest: LONG,

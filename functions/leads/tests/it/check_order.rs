@@ -1,11 +1,12 @@
 //! The order of the checks. A refused caller cannot find out which of the first checks failed.
 
+use harness::TestClock;
 use serde_json::{Value, json};
 
 use crate::{Site, unknown_workspace, with};
 
 /// The database calls of a request before the first check.
-const FIRST_TRIP: [&str; 2] = ["GetItem workspaces", "Query workspaces"];
+const FIRST_TRIP: [&str; 3] = ["BatchGetItem workspaces", "Query workspaces", "UpdateItem limits"];
 
 #[tokio::test]
 async fn the_first_failed_check_decides() {
@@ -17,12 +18,13 @@ async fn the_first_failed_check_decides() {
     body["brandId"] = json!("another");
     assert_eq!(site.post(&body).await.status, 400, "brand before captcha");
     assert_eq!(site.captcha().asked.borrow().len(), 1);
-    for what in ["origin", "key", "disabled", "unknown workspace"] {
+    for what in ["origin", "key", "disabled", "disabled workspace", "unknown workspace"] {
         let mut event = site.event(&body);
         match what {
             "origin" => event = event.header("origin", "https://evil.example"),
             "key" => body["captureKey"] = json!("lck_wrong"),
             "disabled" => site.change(|capture| capture.enabled = false).await,
+            "disabled workspace" => site.world.change_workspace(|of| of.disabled(TestClock::START)).await,
             _ => body["workspaceId"] = json!(unknown_workspace().to_string()),
         }
         if what != "origin" {
@@ -99,6 +101,9 @@ async fn every_refusal_before_the_captcha_makes_the_same_calls() {
     }
     site.change(|capture| capture.enabled = false).await;
     refused_with_equal_calls(&site, "disabled", 403, site.event(&body)).await;
+    site.change(|capture| capture.enabled = true).await;
+    site.world.change_workspace(|workspace| workspace.disabled(TestClock::START)).await;
+    refused_with_equal_calls(&site, "disabled workspace", 403, site.event(&body)).await;
     assert!(site.captcha().asked.borrow().is_empty());
     assert_eq!(site.all_rows(), 0);
 }
@@ -111,5 +116,5 @@ async fn refused_with_equal_calls(site: &Site, what: &str, status: u16, event: h
         (status, FIRST_TRIP.map(str::to_owned).to_vec()),
         "{what}"
     );
-    assert_eq!(harness::trips(&site.world.db.calls()), 1, "{what}: both at the same time");
+    assert_eq!(harness::trips(&site.world.db.calls()), 1, "{what}: all at the same time");
 }

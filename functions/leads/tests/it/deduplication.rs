@@ -262,7 +262,7 @@ async fn a_token_that_the_provider_has_just_seen_is_looked_up_again() {
         site.post(&body).await
     };
     let first_is_stored_meanwhile = async {
-        until(2, "BatchGetItem").await;
+        until(2, "BatchGetItem leads").await;
         let look_up = site.world.db.hold("BatchGetItem");
         drop(store);
         while site.rows("lead") == 0 {
@@ -273,7 +273,7 @@ async fn a_token_that_the_provider_has_just_seen_is_looked_up_again() {
     let (first, second, ()) =
         futures::future::join3(site.post(&body), second, first_is_stored_meanwhile).await;
     assert_eq!((first.status, second.status, first.text), (202, 202, second.text));
-    until(3, "BatchGetItem").await;
+    until(3, "BatchGetItem leads").await;
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ mod consent;
 mod deduplication;
 mod logging;
 mod origins;
+mod quotas;
 mod round_trips;
 mod scripts;
 mod validation;
@@ -26,8 +27,8 @@ use domain::lead::captcha::{ACTION, CaptchaAnswer as Solution};
 use domain::{Capture, Clock, Lead, LeadId, Secret, WorkspaceId};
 use edge::capture::CaptureRequest;
 use harness::{Answer, GatewayEvent, TestClock, World};
-use leads::Leads;
 use leads::captcha::{Unreachable, Verifier};
+use leads::{Leads, Quotas};
 use runtime::Metrics;
 use runtime::metrics::Kept;
 use serde_json::{Value, json};
@@ -104,7 +105,9 @@ impl Site {
         };
         let store = world.db.store_of("leads");
         let (metrics, counted) = Metrics::kept(world.db.clock().clone());
-        let leads = Leads { store, captcha, first_due: Duration::from_secs(120), longest: LONG, metrics };
+        let quotas = Quotas::new(store.clone());
+        let leads =
+            Leads { store, quotas, captcha, first_due: Duration::from_secs(120), longest: LONG, metrics };
         Self { world, capture, leads, counted }
     }
 

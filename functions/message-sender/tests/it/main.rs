@@ -5,7 +5,9 @@
 mod call_outcomes;
 mod content;
 mod crash_recovery;
+mod disabled_workspace;
 mod line_throttling;
+mod opt_outs;
 mod ordering;
 mod provider_simulator;
 mod random_histories;

@@ -27,7 +27,7 @@ async fn an_acknowledged_delivery_takes_one_attempt_and_five_round_trips() {
     assert!(world.engine.handle(sent).await.unwrap().batch_item_failures.is_empty());
     let calls = world.db.calls();
     assert_eq!((calls.len(), trips(&calls)), (5, 5), "lease, lane, data for the posts, record, release");
-    assert_eq!(world.units(), (4.0, 4.0));
+    assert_eq!(world.units(), (5.0, 4.0));
 
     let (delivery, attempts) = world.seen(1).await;
     assert_eq!((delivery.state, delivery.attempts), (DeliveryState::Delivered, 1));

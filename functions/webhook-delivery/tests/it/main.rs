@@ -5,6 +5,7 @@
 mod cost;
 mod crash_recovery;
 mod delivery_life;
+mod disabled_workspace;
 mod https;
 mod infrastructure_failures;
 mod isolation;

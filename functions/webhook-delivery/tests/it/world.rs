@@ -244,6 +244,18 @@ impl World {
         disabled
     }
 
+    /// Disables the workspace.
+    pub(crate) async fn disable_workspace(&self) {
+        let found = self.store().workspace(workspace()).await.unwrap().unwrap();
+        assert!(self.store().replace_workspace(&found.disabled(self.now()).unwrap()).await.unwrap());
+    }
+
+    /// Enables the workspace.
+    pub(crate) async fn enable_workspace(&self) {
+        let found = self.store().workspace(workspace()).await.unwrap().unwrap();
+        assert!(self.store().replace_workspace(&found.enabled().unwrap()).await.unwrap());
+    }
+
     /// Enables the endpoint, with its job.
     pub(crate) async fn enable(&self) -> JobId {
         let enabled = self.endpoint().await.enabled(self.now()).unwrap();

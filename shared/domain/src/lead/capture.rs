@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use subtle::ConstantTimeEq;
 
+use crate::access::api_key::RateLimit;
 use crate::encoding::{is_base62, random_base62};
 use crate::ids::{BrandId, BusinessAccountId, TemplateId, WorkspaceId};
 use crate::lead::captcha::Threshold;
@@ -13,6 +14,7 @@ use crate::patch::Patch;
 use crate::secret::Secret;
 use crate::settings::line::Lines;
 use crate::settings::template::Template;
+use crate::settings::workspace::WorkspaceState;
 use crate::text::Unfit;
 use crate::time::Timestamp;
 
@@ -35,6 +37,8 @@ pub struct Capture {
     pub threshold: Threshold,
     /// The greatest numbers of accepted leads.
     pub caps: LeadCaps,
+    /// The requests per second that the pages may send on average, 1 to [`Capture::MAX_RATE`].
+    pub rate: u32,
     /// When the settings were created.
     pub created_at: Timestamp,
     /// When the settings last changed.
@@ -55,6 +59,12 @@ pub struct LeadCaps {
 impl Capture {
     /// The greatest number of origins.
     pub const MAX_ORIGINS: usize = 20;
+    /// The requests per second of a workspace for which operators set nothing else.
+    pub const RATE: u32 = 10;
+    /// The greatest number of requests per second.
+    pub const MAX_RATE: u32 = RateLimit::MAX_PER_SECOND;
+    /// A page may be advertised at once to many people, so a full bucket holds the requests of ten seconds.
+    const BURST_SECONDS: u32 = 10;
 
     /// New settings that accept no leads yet.
     pub fn new(workspace_id: WorkspaceId, key: CaptureKey, now: Timestamp) -> Self {
@@ -67,10 +77,17 @@ impl Capture {
             template: None,
             threshold: Threshold::default(),
             caps: LeadCaps::default(),
+            rate: Self::RATE,
             created_at: now,
             updated_at: now,
             version: 1,
         }
+    }
+
+    /// The quota of requests of a workspace with these settings.
+    pub fn quota(capture: Option<&Self>) -> RateLimit {
+        let per_second = capture.map_or(Self::RATE, |capture| capture.rate);
+        RateLimit { per_second, burst: per_second.saturating_mul(Self::BURST_SECONDS) }
     }
 
     /// Whether a page with this origin may read responses, independent of `enabled`.
@@ -82,11 +99,12 @@ impl Capture {
     }
 
     /// The settings under which the lead is accepted, or the reason why it is rejected. `capture` contains
-    /// the settings of the workspace in the request, if there are any. The function always evaluates all
-    /// conditions, so its duration does not reveal the result. A request without an `Origin` header comes from a
-    /// server, not from a page, and is admitted.
+    /// the settings of the workspace in the request, if there are any, and `state` is the workspace's. The
+    /// function always evaluates all conditions, so its duration does not reveal the result. A request without
+    /// an `Origin` header comes from a server, not from a page, and is admitted.
     pub fn admits<'a>(
         capture: Option<&'a Self>,
+        state: WorkspaceState,
         key: &str,
         origin: &SentOrigin,
     ) -> Result<&'a Self, Objection> {
@@ -95,8 +113,12 @@ impl Capture {
         let keyed: bool = stored.as_bytes().ct_eq(key.as_bytes()).into();
         let from_server = *origin == SentOrigin::Absent;
         let origin = capture.is_some_and(|capture| capture.allows(origin)) | from_server;
-        let objections =
-            [(enabled, Objection::Disabled), (keyed, Objection::Key), (origin, Objection::Origin)];
+        let objections = [
+            (!state.is_disabled(), Objection::WorkspaceDisabled),
+            (enabled, Objection::Disabled),
+            (keyed, Objection::Key),
+            (origin, Objection::Origin),
+        ];
         let objection = objections.into_iter().find(|(fine, _)| !*fine).map(|(_, objection)| objection);
         match (capture, objection) {
             (None, _) => Err(Objection::UnknownWorkspace),
@@ -146,6 +168,7 @@ impl Capture {
                 daily: change.daily_cap.applied_to(&self.caps.daily),
                 per_phone: change.phone_cap.applied_to(&self.caps.per_phone),
             },
+            rate: change.rate.unwrap_or(self.rate),
             ..self.clone()
         })
     }
@@ -223,6 +246,8 @@ pub struct CaptureChange {
     pub daily_cap: Patch<u32>,
     /// The daily limit of one phone number.
     pub phone_cap: Patch<u32>,
+    /// The requests per second.
+    pub rate: Option<u32>,
 }
 
 /// The settings would have more than [`Capture::MAX_ORIGINS`] origins.
@@ -301,6 +326,8 @@ pub enum Lack {
 pub enum Objection {
     /// The workspace has no capture settings.
     UnknownWorkspace,
+    /// The workspace is disabled.
+    WorkspaceDisabled,
     /// Capture is disabled.
     Disabled,
     /// The capture key is not the workspace's.
@@ -314,6 +341,7 @@ impl Objection {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UnknownWorkspace => "unknown workspace",
+            Self::WorkspaceDisabled => "workspace disabled",
             Self::Disabled => "capture disabled",
             Self::Key => "capture key",
             Self::Origin => "origin",

@@ -43,8 +43,6 @@ impl PartError {
     pub const NO_CONSENT: &'static str = "NO_CONSENT";
     /// Capture was disabled after the lead was accepted.
     pub const CAPTURE_DISABLED: &'static str = "CAPTURE_DISABLED";
-    /// The number is on the opt-out list.
-    pub const OPTED_OUT: &'static str = "OPTED_OUT";
     /// The template is not approved for the line's account.
     pub const NOT_APPROVED: &'static str = "NOT_APPROVED";
 }

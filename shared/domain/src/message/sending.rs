@@ -53,6 +53,8 @@ pub struct MessageKnown<'a> {
     pub line: Option<&'a Line>,
     /// The template, if the message is one.
     pub template: Option<&'a Template>,
+    /// Whether the contact's number opted out. It counts only for templates.
+    pub opted_out: bool,
 }
 
 /// A part that is ready to be sent.
@@ -121,6 +123,8 @@ impl Message {
             None => return because(PartError::NO_CONTENT),
             Some(Piece::Text(body)) => Words::Text(body),
             Some(Piece::Media(file, caption)) => Words::Media(file, caption),
+            // Checked first: whoever opted out gets no template, whatever else is wrong with it.
+            Some(Piece::Template(_)) if known.opted_out => return because(PartError::OPTED_OUT),
             Some(Piece::Template(requested)) => {
                 let Some(template) = known.template else { return because(PartError::NO_TEMPLATE) };
                 match template.filled_for(contact, &requested.parameters) {

@@ -15,6 +15,8 @@ impl PartError {
     pub const NO_CONTENT: &'static str = "NO_CONTENT";
     /// The line no longer exists.
     pub const NO_LINE: &'static str = "NO_LINE";
+    /// The number opted out, so it gets no template.
+    pub const OPTED_OUT: &'static str = "OPTED_OUT";
     /// The conversation was blocked before the part was sent.
     pub const BLOCKED: &'static str = "BLOCKED";
     /// The retry period is over.

@@ -1,5 +1,7 @@
 //! Workspaces and their teams.
 
+use std::time::Duration;
+
 use uuid::Uuid;
 
 use crate::ids::{ChannelId, TeamId, UserId, WorkspaceId};
@@ -34,11 +36,16 @@ pub struct Workspace {
     pub default_line: Option<ChannelId>,
     /// The templates that start the workspace's conversations.
     pub onboarding: Onboarding,
+    /// Whether the service works for the workspace.
+    pub state: WorkspaceState,
     /// Increases by one with each change.
     pub version: u64,
 }
 
 impl Workspace {
+    /// How long work of a disabled workspace waits before a worker looks again whether it is enabled.
+    pub const LOOKS_AGAIN_AFTER: Duration = Duration::from_secs(15 * 60);
+
     /// A new workspace. Its lists have one shard.
     pub fn new(id: WorkspaceId, name: &str, now: Timestamp) -> Result<Self, Unfit> {
         let name = operator_name(name)?;
@@ -50,8 +57,27 @@ impl Workspace {
             list_shards_write: 1,
             default_line: None,
             onboarding: Onboarding::default(),
+            state: WorkspaceState::Enabled,
             version: 1,
         })
+    }
+
+    /// The workspace with this name. `None` if it has the same name already.
+    pub fn renamed(&self, name: &str) -> Result<Option<Self>, Unfit> {
+        let (name, version) = (operator_name(name)?, self.version + 1);
+        Ok((self.name != name).then(|| Self { name, version, ..self.clone() }))
+    }
+
+    /// The disabled workspace. `None` if it is disabled already; the time since when it is disabled stays.
+    pub fn disabled(&self, now: Timestamp) -> Option<Self> {
+        let (state, version) = (WorkspaceState::Disabled { since: now }, self.version + 1);
+        (!self.state.is_disabled()).then(|| Self { state, version, ..self.clone() })
+    }
+
+    /// The enabled workspace. `None` if it is enabled already.
+    pub fn enabled(&self) -> Option<Self> {
+        let (state, version) = (WorkspaceState::Enabled, self.version + 1);
+        self.state.is_disabled().then(|| Self { state, version, ..self.clone() })
     }
 
     /// The workspace after a line was added. The line becomes the default if there is none yet or if
@@ -76,6 +102,33 @@ impl Workspace {
     pub fn with_onboarding(&self, onboarding: Onboarding) -> Option<Self> {
         let version = self.version + 1;
         (self.onboarding != onboarding).then(|| Self { onboarding, version, ..self.clone() })
+    }
+}
+
+/// Whether the service works for a workspace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkspaceState {
+    /// The service works for the workspace.
+    Enabled,
+    /// API keys and lead capture refuse, and nothing is sent. What waits is kept.
+    Disabled {
+        /// When an operator disabled the workspace.
+        since: Timestamp,
+    },
+}
+
+impl WorkspaceState {
+    /// Whether the workspace is disabled.
+    pub fn is_disabled(self) -> bool {
+        matches!(self, Self::Disabled { .. })
+    }
+
+    /// `ENABLED` or `DISABLED`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Enabled => "ENABLED",
+            Self::Disabled { .. } => "DISABLED",
+        }
     }
 }
 
@@ -280,6 +333,22 @@ mod tests {
         let onboarding = Onboarding { overriding: Override::FirstOnly, sequence: vec![] };
         let set_up = plain.with_onboarding(onboarding.clone()).unwrap();
         assert_eq!(set_up, Workspace { onboarding, version: 2, ..plain });
+    }
+
+    #[test]
+    fn a_workspace_is_renamed_disabled_and_enabled_and_a_repeat_changes_nothing() {
+        let id = WorkspaceId::from_uuid(Uuid::nil());
+        let at = Timestamp::from_millis;
+        let first = Workspace::new(id, "Aster", at(0)).unwrap();
+        assert_eq!((first.renamed("Aster"), first.enabled()), (Ok(None), None));
+        assert!(first.renamed(" ").is_err());
+        let renamed = first.renamed("Aster Travel").unwrap().unwrap();
+        assert_eq!(renamed, Workspace { name: "Aster Travel".to_owned(), version: 2, ..first });
+        let disabled = renamed.disabled(at(5)).unwrap();
+        let state = WorkspaceState::Disabled { since: at(5) };
+        assert_eq!(disabled, Workspace { state, version: 3, ..renamed.clone() });
+        assert_eq!(disabled.disabled(at(9)), None, "the first time counts");
+        assert_eq!(disabled.enabled(), Some(Workspace { version: 4, ..renamed }));
     }
 
     #[test]

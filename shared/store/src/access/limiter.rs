@@ -1,4 +1,5 @@
-//! The rate limiter: one row for each API key, shared by all processes.
+//! The rate limiter: one row for each API key, and one for each workspace's lead capture, shared by all
+//! processes.
 //!
 //! DynamoDB expressions have no maximum of two numbers. So a write must assume either that the bucket is idle
 //! (full) or that it is hot (partly used). If the assumption is wrong, the write is refused and returns the
@@ -30,19 +31,37 @@ const CONTENTION_PAUSE: Duration = Duration::from_millis(100);
 pub enum Admission {
     /// The request is permitted.
     Admitted,
-    /// The key is over its limit.
+    /// The key or the workspace is over its limit.
     Refused {
         /// The time until the next attempt can succeed.
         retry_after: Duration,
     },
 }
 
-/// The limiter of one process, with the last state of each key's bucket.
+/// The limiter of one process, with the last state of each bucket.
 pub struct Limiter {
     store: Store,
-    buckets: Memory<KeyId, Bucket>,
+    buckets: Memory<Counted, Bucket>,
     /// Held from reading a remembered bucket until its new state is stored.
     update_lock: Mutex<()>,
+}
+
+/// The requests that one bucket counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Counted {
+    /// Those with an API key of the workspace.
+    Key(WorkspaceId, KeyId),
+    /// Those to the lead capture of the workspace.
+    Capture(WorkspaceId),
+}
+
+impl Counted {
+    fn row(self) -> (String, &'static str) {
+        match self {
+            Self::Key(workspace, key) => keys::limit(workspace, key),
+            Self::Capture(workspace) => keys::capture_limit(workspace),
+        }
+    }
 }
 
 /// The state of a bucket as this process last saw it. The row may be ahead of it, never behind.
@@ -73,25 +92,38 @@ impl Limiter {
         key_id: KeyId,
         limit: RateLimit,
     ) -> Result<Admission, StoreError> {
+        self.count(Counted::Key(workspace, key_id), limit).await
+    }
+
+    /// The same for a request to the lead capture of a workspace.
+    pub async fn admit_to_capture(
+        &self,
+        workspace: WorkspaceId,
+        limit: RateLimit,
+    ) -> Result<Admission, StoreError> {
+        self.count(Counted::Capture(workspace), limit).await
+    }
+
+    async fn count(&self, counted: Counted, limit: RateLimit) -> Result<Admission, StoreError> {
         let gcra = Gcra::of(limit);
         let now = Gcra::micros(self.store.now());
-        let bucket = self.bucket(key_id);
+        let bucket = self.bucket(counted);
         if let Some(retry_after) = bucket.refused_for(gcra, now) {
             return Ok(Admission::Refused { retry_after });
         }
         let mut verdict = gcra.verdict(bucket.tat, now);
         for _ in 0..MAX_WRITES {
-            let write = self.take_token(workspace, key_id, gcra, now, verdict == RateVerdict::Idle);
+            let write = self.take_token(counted, gcra, now, verdict == RateVerdict::Idle);
             match self.store.write(write).await? {
                 Wrote::Done(row) => {
-                    self.keep(key_id, |_| Bucket { tat: tat(&row), ..Bucket::default() });
+                    self.keep(counted, |_| Bucket { tat: tat(&row), ..Bucket::default() });
                     return Ok(Admission::Admitted);
                 }
                 Wrote::Refused(row) => {
                     let tat = row.as_ref().map_or(0, tat);
                     verdict = gcra.verdict(tat, now);
                     if let RateVerdict::Empty { .. } = verdict {
-                        let kept = self.keep(key_id, |bucket| bucket.found_empty(gcra, now, tat));
+                        let kept = self.keep(counted, |bucket| bucket.found_empty(gcra, now, tat));
                         let retry_after = kept.refused_for(gcra, now).unwrap_or_default();
                         return Ok(Admission::Refused { retry_after });
                     }
@@ -102,8 +134,8 @@ impl Limiter {
     }
 
     /// The write that takes one token, in the form for an idle or a hot bucket.
-    fn take_token(&self, workspace: WorkspaceId, key_id: KeyId, gcra: Gcra, now: i64, idle: bool) -> Write {
-        let (pk, sk) = keys::limit(workspace, key_id);
+    fn take_token(&self, counted: Counted, gcra: Gcra, now: i64, idle: bool) -> Write {
+        let (pk, sk) = counted.row();
         let expires = self.store.now().plus(KEPT).as_seconds();
         let (set, condition) = if idle {
             ("SET tat = :next, expiresAt = :expires", "attribute_not_exists(tat) OR tat < :now")
@@ -122,17 +154,17 @@ impl Limiter {
         }
     }
 
-    fn bucket(&self, key_id: KeyId) -> Bucket {
-        self.buckets.get(&key_id, self.store.now()).unwrap_or_default()
+    fn bucket(&self, counted: Counted) -> Bucket {
+        self.buckets.get(&counted, self.store.now()).unwrap_or_default()
     }
 
     /// Stores what was learned about a bucket. If two requests do so at the same time, the later state wins.
-    fn keep(&self, key_id: KeyId, learn: impl FnOnce(Bucket) -> Bucket) -> Bucket {
+    fn keep(&self, counted: Counted, learn: impl FnOnce(Bucket) -> Bucket) -> Bucket {
         let _lock = self.update_lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.bucket(key_id);
+        let before = self.bucket(counted);
         let mut bucket = learn(before);
         bucket.tat = bucket.tat.max(before.tat);
-        self.buckets.keep(key_id, bucket, self.store.now());
+        self.buckets.keep(counted, bucket, self.store.now());
         bucket
     }
 }

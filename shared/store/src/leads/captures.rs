@@ -3,15 +3,15 @@
 use domain::lead::captcha::Threshold;
 use domain::lead::capture::LeadCaps;
 use domain::{
-    BrandId, Capture, CaptureKey, Secret, TemplateId, Timestamp, WebOrigin, Workspace, WorkspaceId,
+    BrandId, Capture, CaptureKey, Secret, TemplateId, Timestamp, WebOrigin, Workspace, WorkspaceId, WorkspaceState,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, row};
+use crate::dynamodb::item::{Item, PK, key, read, row, text};
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
-use crate::settings::workspaces::bump_version;
+use crate::settings::workspaces::{bump_version, state_of};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -19,6 +19,26 @@ impl Store {
     pub async fn capture(&self, workspace: WorkspaceId) -> Result<Option<Capture>, StoreError> {
         let row: Option<CaptureRow> = self.get_row(Table::Workspaces, keys::capture(workspace)).await?;
         Ok(row.map(Capture::from))
+    }
+
+    /// The workspace's lead capture settings, and whether the service works for the workspace (strongly
+    /// consistent read). A workspace without a row counts as enabled. One round trip; more only while the table
+    /// leaves a key unprocessed.
+    pub async fn capture_and_state(
+        &self,
+        workspace: WorkspaceId,
+    ) -> Result<(Option<Capture>, WorkspaceState), StoreError> {
+        let (of_capture, of_workspace) = (keys::capture(workspace), keys::workspace(workspace));
+        let wanted = vec![key(&of_capture.0, of_capture.1), key(of_workspace.0, of_workspace.1)];
+        let (mut capture, mut state) = (None, WorkspaceState::Enabled);
+        for item in self.batch_items(Table::Workspaces, wanted).await? {
+            if text(&item, PK) == of_capture.0 {
+                capture = Some(read::<CaptureRow>(item)?.into());
+            } else {
+                state = state_of(item)?;
+            }
+        }
+        Ok((capture, state))
     }
 
     /// Stores new settings, whose brand and template exist in the workspace as `seen`. Returns `false` if there
@@ -102,11 +122,18 @@ struct CaptureRow {
     daily_cap: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     phone_cap: Option<u32>,
+    #[serde(default = "usual_rate")]
+    rate: u32,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     #[serde(with = "fields::text")]
     updated_at: Timestamp,
     version: u64,
+}
+
+/// The rate of settings that an earlier release stored.
+fn usual_rate() -> u32 {
+    Capture::RATE
 }
 
 /// `W#K` / `S`, in the table `secrets`.
@@ -126,6 +153,7 @@ impl From<CaptureRow> for Capture {
             template: row.template_id,
             threshold: row.threshold,
             caps: LeadCaps { daily: row.daily_cap, per_phone: row.phone_cap },
+            rate: row.rate,
             created_at: row.created_at,
             updated_at: row.updated_at,
             version: row.version,
@@ -145,6 +173,7 @@ impl From<&Capture> for CaptureRow {
             threshold: capture.threshold,
             daily_cap: capture.caps.daily,
             phone_cap: capture.caps.per_phone,
+            rate: capture.rate,
             created_at: capture.created_at,
             updated_at: capture.updated_at,
             version: capture.version,

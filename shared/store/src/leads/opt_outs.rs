@@ -1,4 +1,4 @@
-//! Phone numbers that opted out of messages for leads.
+//! Phone numbers that opted out of templates.
 
 use domain::person::digest;
 use domain::{Cellphone, Timestamp, WorkspaceId};
@@ -12,7 +12,7 @@ use crate::{Store, StoreError, Table, keys};
 /// A phone number that opted out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptOut {
-    /// The number to which no messages for leads are sent; `None` once its person was erased.
+    /// The number to which no templates are sent; `None` once its person was erased.
     pub cellphone: Option<Cellphone>,
     /// When the opt-out was recorded.
     pub since: Timestamp,

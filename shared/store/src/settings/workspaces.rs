@@ -1,12 +1,14 @@
 //! A workspace's own row.
 
-use domain::{ChannelId, Onboarding, Override, TemplateId, Timestamp, Workspace, WorkspaceId};
+use domain::{
+    ChannelId, Onboarding, Override, TemplateId, Timestamp, Workspace, WorkspaceId, WorkspaceState,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::contacts::shards::Shards;
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, key, n, row};
-use crate::dynamodb::write::Write;
+use crate::dynamodb::item::{Item, key, n, read, row, s};
+use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, is_written_by};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -28,9 +30,48 @@ impl Store {
         self.memories.onboardings.get(&workspace, self.now()).unwrap_or_default()
     }
 
-    /// Stores a new workspace. Returns `false` if there is a workspace with this id. One round trip.
+    /// Whether the service works for the workspace (strongly consistent read). A workspace without a row
+    /// counts as enabled: nothing of it exists that could be used. One round trip.
+    pub async fn workspace_state(&self, id: WorkspaceId) -> Result<WorkspaceState, StoreError> {
+        let row = self.get_item(Table::Workspaces, keys::workspace(id)).await?;
+        row.map_or(Ok(WorkspaceState::Enabled), state_of)
+    }
+
+    /// Stores a new workspace and adds it to the list of workspaces. Returns `false` if there is a workspace
+    /// with this id. One round trip.
     pub async fn create_workspace(&self, workspace: &Workspace) -> Result<bool, StoreError> {
-        self.put_first(Table::Workspaces, workspace_row(workspace)?).await
+        let request = self.ids.next().to_string();
+        let mut row = workspace_row(workspace)?;
+        row.insert(LAST_REQUEST.to_owned(), s(&request));
+        let first = Write::put(Table::Workspaces, row).when_absent();
+        let listed = Write::put(Table::Workspaces, listed_row(workspace)?);
+        Ok(match self.transact(vec![first, listed]).await? {
+            Transacted::Done => true,
+            Transacted::Refused(refusals) => refusals
+                .iter()
+                .any(|refusal| refusal.found.as_ref().is_some_and(|found| is_written_by(found, &request))),
+        })
+    }
+
+    /// Adds a workspace to the list of workspaces, if it is not there: an earlier release created workspaces
+    /// without the list. One round trip.
+    pub async fn list_workspace(&self, workspace: &Workspace) -> Result<(), StoreError> {
+        self.put_first(Table::Workspaces, listed_row(workspace)?).await.map(|_| ())
+    }
+
+    /// All workspaces in the list, oldest first. One round trip for each megabyte of the list, and one for the
+    /// rows.
+    pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
+        let listed: Vec<ListedRow> = self.partition(Table::Workspaces, keys::workspace_list()).await?;
+        let wanted = listed.iter().map(|listed| {
+            let (pk, sk) = keys::workspace(listed.id);
+            key(pk, sk)
+        });
+        let rows = self.batch_items(Table::Workspaces, wanted.collect()).await?;
+        let rows = rows.into_iter().map(read::<WorkspaceRow>).collect::<Result<Vec<_>, _>>()?;
+        let mut workspaces: Vec<Workspace> = rows.into_iter().map(Workspace::from).collect();
+        workspaces.sort_by_key(|workspace| (workspace.created_at, workspace.id));
+        Ok(workspaces)
     }
 
     /// Replaces a workspace by its next version. Returns `false` if the previous version is not the current
@@ -57,6 +98,23 @@ pub(crate) fn bump_version(seen: &Workspace) -> Write {
         .bind(":next", n(seen.version + 1))
 }
 
+/// The state in the row of a workspace.
+pub(crate) fn state_of(row: Item) -> Result<WorkspaceState, StoreError> {
+    Ok(Workspace::from(read::<WorkspaceRow>(row)?).state)
+}
+
+fn listed_row(workspace: &Workspace) -> Result<Item, StoreError> {
+    let (pk, sk) = keys::workspace_in_list(workspace.created_at, workspace.id);
+    row(pk, sk, "listedWorkspace", &ListedRow { id: workspace.id })
+}
+
+/// `<nil>#WS` / the moment of the creation in milliseconds, then the id.
+#[derive(Serialize, Deserialize)]
+struct ListedRow {
+    #[serde(with = "fields::text")]
+    id: WorkspaceId,
+}
+
 /// `W#W` / `W`.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -72,6 +130,9 @@ struct WorkspaceRow {
     default_line: Option<ChannelId>,
     #[serde(default)]
     onboarding: OnboardingField,
+    /// Since when the workspace is disabled.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    disabled_since: Option<Timestamp>,
     version: u64,
 }
 
@@ -94,6 +155,10 @@ impl From<WorkspaceRow> for Workspace {
             list_shards_write: row.list_shards_write,
             default_line: row.default_line,
             onboarding: row.onboarding.into(),
+            state: match row.disabled_since {
+                Some(since) => WorkspaceState::Disabled { since },
+                None => WorkspaceState::Enabled,
+            },
             version: row.version,
         }
     }
@@ -109,6 +174,10 @@ impl From<&Workspace> for WorkspaceRow {
             list_shards_write: workspace.list_shards_write,
             default_line: workspace.default_line.clone(),
             onboarding: OnboardingField::from(&workspace.onboarding),
+            disabled_since: match workspace.state {
+                WorkspaceState::Disabled { since } => Some(since),
+                WorkspaceState::Enabled => None,
+            },
             version: workspace.version,
         }
     }

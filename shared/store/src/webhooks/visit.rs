@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use domain::{Attempt, Delivery, EndpointSecrets, EventId, LaneId, Slot, Timestamp, WebhookEndpoint};
+use domain::{
+    Attempt, Delivery, EndpointSecrets, EventId, LaneId, Slot, Timestamp, WebhookEndpoint, WorkspaceState,
+};
 
 use super::events::{RecordedEvent, recorded};
 use super::lane::{HomeKey, Pointer};
 use super::rows::{attempt_item, delivery, home_item, pointer_item};
 use crate::dynamodb::batch::without_repeats;
 use crate::dynamodb::item::{Item, PK, SK, key, read, s, text};
+use crate::settings::workspaces::state_of;
 use crate::webhooks::endpoints::EndpointRow;
 use crate::webhooks::secrets::EndpointSecretsRow;
 use crate::{Store, StoreError, Table, keys};
@@ -17,6 +20,8 @@ use crate::{Store, StoreError, Table, keys};
 /// The data for a page of work, from one strongly consistent read.
 #[derive(Clone, Debug, Default)]
 pub struct VisitBatch {
+    /// The state of the workspace; `None` if the workspace does not exist.
+    pub workspace: Option<WorkspaceState>,
     /// The endpoint; `None` if it was deleted.
     pub endpoint: Option<WebhookEndpoint>,
     /// The endpoint's secrets.
@@ -106,8 +111,8 @@ impl Store {
         Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key.is_some()))
     }
 
-    /// The endpoint of a slot with its secrets, these events, and the deliveries at these places. One round
-    /// trip; more only while the tables leave some of the keys unprocessed.
+    /// The state of a slot's workspace, the endpoint with its secrets, these events, and the deliveries at these
+    /// places. One round trip; more only while the tables leave some of the keys unprocessed.
     pub async fn visit_batch(
         &self,
         slot: Slot,
@@ -115,9 +120,11 @@ impl Store {
         homes: &[HomeKey],
     ) -> Result<VisitBatch, StoreError> {
         let Slot { workspace, endpoint, .. } = slot;
+        let of_workspace = keys::workspace(workspace);
         let of_endpoint = keys::endpoint(workspace, endpoint);
         let (secrets_pk, secrets_sk) = keys::endpoint_secrets(workspace, endpoint);
         let mut wanted = vec![
+            (Table::Workspaces, key(&of_workspace.0, of_workspace.1)),
             (Table::Workspaces, key(of_endpoint.0, of_endpoint.1)),
             (Table::Secrets, key(secrets_pk, secrets_sk)),
         ];
@@ -131,6 +138,9 @@ impl Store {
         let mut batch = VisitBatch::default();
         for (table, item) in self.rows_of(wanted).await? {
             match table {
+                Table::Workspaces if text(&item, PK) == of_workspace.0 => {
+                    batch.workspace = Some(state_of(item)?);
+                }
                 Table::Workspaces => batch.endpoint = Some(read::<EndpointRow>(item)?.into()),
                 Table::Secrets => batch.secrets = Some(read::<EndpointSecretsRow>(item)?.into()),
                 _ if text(&item, PK) == pk => {

@@ -89,6 +89,7 @@ async fn enabling_sets_up_capture_with_a_key_and_never_shows_the_secret() {
         "https://www.aster.example"
       ],
       "phoneCap": null,
+      "rate": 10,
       "threshold": 0.5,
       "unreachableBrands": [
         "b"
@@ -108,6 +109,7 @@ async fn enabling_sets_up_capture_with_a_key_and_never_shows_the_secret() {
     threshold           0.5
     daily cap           -
     cap per number      -
+    rate                10/s, 100 at once
     captcha secret      yes
     unreachable brands  b
     created             2026-01-02T03:04:05.678Z
@@ -116,6 +118,21 @@ async fn enabling_sets_up_capture_with_a_key_and_never_shows_the_secret() {
 
     assert_eq!(pages.json(&enable).await, enabled, "the repeated command must change nothing");
     assert_eq!(pages.version().await, Some(1));
+}
+
+#[tokio::test]
+async fn the_rate_is_10_a_second_unless_the_operator_sets_another_up_to_500() {
+    let (pages, _) = Pages::enabled().await;
+    let set = async |rate: &str| pages.json(&["capture", "set", "--rate", rate]).await["rate"].clone();
+    assert_eq!(pages.json(&["capture", "show"]).await["rate"], json!(10));
+    assert_eq!([set("500").await, set("1").await], [json!(500), json!(1)]);
+    pages.json(&["capture", "set", "--threshold", "0.9"]).await;
+    let shown = pages.desk.run(&pages.within(&["capture", "show"])).await.out;
+    assert!(shown.contains("\nrate                1/s, 10 at once\n"), "{shown}");
+    for wrong in ["0", "501", "none"] {
+        let command = pages.within(&["capture", "set", "--rate", wrong]);
+        assert_eq!(pages.desk.run(&command).await.status, 2, "{wrong}");
+    }
 }
 
 #[tokio::test]

@@ -29,6 +29,7 @@ mod times;
 mod users;
 mod webhook_update;
 mod webhooks;
+mod workspace_states;
 mod workspaces;
 
 use std::ffi::OsString;

@@ -9,9 +9,11 @@ async fn a_workspace_is_created_and_shown() {
     assert_json_snapshot!(made, @r#"
     {
       "createdAt": "2026-01-02T03:04:05.678Z",
+      "disabledAt": null,
       "listShardsRead": 1,
       "listShardsWrite": 1,
       "name": "Aster Travel",
+      "state": "ENABLED",
       "workspaceId": "00000000-0000-4000-8000-000000000001"
     }
     "#);
@@ -20,6 +22,8 @@ async fn a_workspace_is_created_and_shown() {
     assert_snapshot!(desk.run(&["workspace", "show", "--workspace", id]).await.out, @"
     workspace                 00000000-0000-4000-8000-000000000001
     name                      Aster Travel
+    state                     ENABLED
+    disabled                  -
     created                   2026-01-02T03:04:05.678Z
     list shards (read/write)  1/1
     ");

@@ -49,8 +49,12 @@ fn every_objection_is_found_and_the_first_of_several_is_returned() {
         (Some(&capture), key.as_str(), &foreign, Some(Objection::Origin)),
         (Some(&capture), key.as_str(), &SentOrigin::Unclear, Some(Objection::Origin)),
     ];
+    let paused = WorkspaceState::Disabled { since: NOW };
     for (capture, key, origin, expected) in rows {
-        assert_eq!(Capture::admits(capture, key, origin).err(), expected, "{key} {origin:?}");
+        let found = |state| Capture::admits(capture, state, key, origin).err();
+        assert_eq!(found(WorkspaceState::Enabled), expected, "{key} {origin:?}");
+        let expected = capture.map_or(Objection::UnknownWorkspace, |_| Objection::WorkspaceDisabled);
+        assert_eq!(found(paused), Some(expected), "{key} {origin:?}");
     }
 }
 
@@ -154,6 +158,20 @@ fn a_capture_key_parses_and_other_texts_do_not() {
 }
 
 #[test]
+fn a_quota_is_the_rate_a_second_and_the_requests_of_ten_seconds_at_once() {
+    let quota = |capture: Option<&Capture>| {
+        let RateLimit { per_second, burst } = Capture::quota(capture);
+        assert_eq!(RateLimit::new(per_second, burst), Ok(RateLimit { per_second, burst }));
+        (per_second, burst)
+    };
+    assert_eq!(quota(None), (10, 100));
+    assert_eq!(quota(Some(&capture())), (10, 100));
+    for (rate, burst) in [(1, 10), (25, 250), (Capture::MAX_RATE, 5_000)] {
+        assert_eq!(quota(Some(&Capture { rate, ..capture() })), (rate, burst));
+    }
+}
+
+#[test]
 fn a_change_has_its_effect_once_and_a_repeated_one_none() {
     let origin = |text: &str| WebOrigin::parse(text).unwrap();
     let later = NOW.plus(Duration::from_secs(1));
@@ -168,6 +186,7 @@ fn a_change_has_its_effect_once_and_a_repeated_one_none() {
         threshold: Threshold::from_hundredths(70),
         daily_cap: Patch::Set(10),
         phone_cap: Patch::Set(2),
+        rate: Some(25),
     };
     let next = capture.changed(&change, later).unwrap().unwrap();
     let expected = Capture {
@@ -177,6 +196,7 @@ fn a_change_has_its_effect_once_and_a_repeated_one_none() {
         template: Some(TemplateId::from_uuid(Uuid::from_u128(7))),
         threshold: Threshold::from_hundredths(70).unwrap(),
         caps: LeadCaps { daily: Some(10), per_phone: Some(2) },
+        rate: 25,
         updated_at: later,
         version: 2,
         ..capture.clone()

@@ -328,6 +328,7 @@ fn a_letter_contains_the_content_of_the_part() {
         contact: Some(&contact),
         line: Some(&line),
         template: None,
+        opted_out: false,
     };
     let message = four_parts();
     let letter = message.letter(0, &known).unwrap();
@@ -349,6 +350,7 @@ fn a_templates_letter_has_its_values_filled_in() {
         contact: Some(&named),
         line: Some(&line),
         template: Some(&template),
+        opted_out: false,
     };
     let message = message(Content::Template(requested()), vec![recipient(7)]);
     let values = vec!["Ana María".to_owned(), "a 1".to_owned()];
@@ -358,6 +360,30 @@ fn a_templates_letter_has_its_values_filled_in() {
     assert_eq!(because, Err(error(PartError::MISSING_VALUE)));
     let because = message.letter(0, &MessageKnown { template: None, ..known });
     assert_eq!(because, Err(error(PartError::NO_TEMPLATE)));
+}
+
+#[test]
+fn a_number_that_opted_out_gets_no_template_and_everything_else() {
+    let (conversation, contact, line, template) =
+        (conversation(ConversationStatus::Active), contact(), line(), template());
+    let known = MessageKnown {
+        conversation: Some(&conversation),
+        contact: Some(&contact),
+        line: Some(&line),
+        template: Some(&template),
+        opted_out: true,
+    };
+    let onboarding = message(Content::Template(requested()), vec![recipient(7)]);
+    for template in [Some(&template), None] {
+        let because = onboarding.letter(0, &MessageKnown { template, ..known });
+        assert_eq!(because, Err(error(PartError::OPTED_OUT)));
+    }
+    let silent = Contact { cellphone: None, ..contact.clone() };
+    let because = onboarding.letter(0, &MessageKnown { contact: Some(&silent), ..known });
+    assert_eq!(because, Err(error(PartError::NO_ADDRESS)));
+    for part in 0..4 {
+        assert!(four_parts().letter(part, &known).is_ok(), "{part}: written by an agent");
+    }
 }
 
 #[test]
@@ -371,6 +397,7 @@ fn a_part_that_cannot_be_sent_has_the_first_reason() {
         contact: Some(&contact),
         line: Some(&line),
         template: None,
+        opted_out: false,
     };
     let rows = [
         (

@@ -1,0 +1,119 @@
+//! Numbers that opted out get no templates.
+
+use domain::settings::template::{Parameters, Requested};
+use domain::{Cellphone, Contact, ConversationId, LaneKind, MessageId, MessageStatus};
+use harness::{Fault, trips};
+use provider::CallOutcome;
+use store::{OptOut, Table};
+
+use crate::{CONVERSATION, Sender, failed, sent};
+
+impl Sender {
+    async fn opt_out(&self, cellphone: &str) {
+        let cellphone = Cellphone::parse(cellphone).unwrap();
+        let opt_out = OptOut { cellphone, since: self.store().now() };
+        assert!(self.store().opt_out(self.world.workspace, &opt_out).await.unwrap());
+    }
+
+    /// A conversation of these customers with this number of onboarding templates.
+    async fn onboarding(&self, customers: &[&Contact], steps: usize) -> domain::Conversation {
+        let template = self.world.template(|template| template.variables.clear()).await;
+        let step = Requested { template: template.id, parameters: Parameters::default() };
+        let id = ConversationId::parse(CONVERSATION).unwrap();
+        self.conversation_with(id, customers, &vec![step; steps]).await
+    }
+
+    /// The states of the parts of all messages, in the order of their numbers.
+    async fn all_parts(&self) -> Vec<(MessageStatus, Option<String>)> {
+        let mut messages = vec![];
+        for row in self.world.db.rows_from(Table::Messages, "M#") {
+            let id = row["sk"]["S"].as_str().unwrap().trim_start_matches("M#");
+            messages.push(self.message(MessageId::parse(id).unwrap()).await);
+        }
+        messages.sort_by_key(|message| message.seq);
+        let parts = messages.into_iter().flat_map(|message| message.parts);
+        parts.map(|part| (part.status, part.error.map(|error| error.as_str().to_owned()))).collect()
+    }
+
+    fn reads_of_opt_outs(&self) -> usize {
+        self.world.db.calls().iter().filter(|call| call.table.ends_with("leads")).count()
+    }
+}
+
+const ONE: &str = "+12025550101";
+const OTHER: &str = "+12025550102";
+
+#[tokio::test]
+async fn onboarding_templates_to_an_opted_out_number_fail_and_those_to_others_are_sent() {
+    let sender = Sender::start().await;
+    let (one, other) = (sender.customer(ONE).await, sender.customer(OTHER).await);
+    sender.onboarding(&[&one, &other], 2).await;
+    sender.opt_out(ONE).await;
+    sender.wake().await;
+    let each = [failed("OPTED_OUT"), sent(1).remove(0)];
+    assert_eq!(sender.all_parts().await, [each.clone(), each].concat());
+    let to: Vec<String> = sender.provider.calls().into_iter().map(|call| call.to).collect();
+    assert_eq!(to, [OTHER, OTHER]);
+    sender.assert_idle(2);
+}
+
+#[tokio::test]
+async fn an_agents_message_to_an_opted_out_number_is_sent() {
+    let sender = Sender::start().await;
+    let one = sender.customer(ONE).await;
+    let conversation = sender.onboarding(&[&one], 1).await;
+    sender.opt_out(ONE).await;
+    let said = sender.say(&conversation, "hello").await;
+    sender.world.db.forget_calls();
+    sender.wake().await;
+    assert_eq!(
+        (sender.all_parts().await, sender.parts(said).await),
+        (vec![failed("OPTED_OUT"), sent(1).remove(0)], sent(1))
+    );
+    assert_eq!(sender.reads_of_opt_outs(), 1, "a text needs no look at the opt-outs");
+}
+
+#[tokio::test]
+async fn an_opt_out_during_the_retries_of_a_template_counts() {
+    let sender = Sender::start().await;
+    let one = sender.customer(ONE).await;
+    sender.onboarding(&[&one], 1).await;
+    sender.provider.ends(CallOutcome::Answered { status: 500, code: Some(131_000) });
+    sender.wake().await;
+    assert_eq!(sender.all_parts().await[0].0, MessageStatus::Sending);
+    sender.opt_out(ONE).await;
+    sender.world.db.clock().advance(std::time::Duration::from_secs(60));
+    sender.wake().await;
+    assert_eq!(sender.all_parts().await, [failed("OPTED_OUT")]);
+    assert_eq!(sender.provider.calls().len(), 1);
+    assert_eq!(sender.world.db.due(LaneKind::Conversation).await.len(), 0);
+}
+
+#[tokio::test]
+async fn the_opt_out_is_read_in_the_round_trip_that_reads_what_a_step_needs() {
+    let sender = Sender::start().await;
+    let one = sender.customer(ONE).await;
+    sender.onboarding(&[&one], 2).await;
+    sender.world.db.forget_calls();
+    sender.wake().await;
+    let calls = sender.world.db.calls();
+    assert_eq!((sender.reads_of_opt_outs(), sender.all_parts().await), (2, sent(2)));
+    assert_eq!(
+        trips(&calls),
+        3 + 2 * 4,
+        "lease, plan, release; for each step: its message, data, start, outcome"
+    );
+}
+
+#[tokio::test]
+async fn an_opt_out_counts_also_if_the_number_was_not_known_before() {
+    // The first read of the contact, beside the step's message, fails: the number is not known before.
+    let sender = Sender::start().await;
+    let one = sender.customer(ONE).await;
+    sender.onboarding(&[&one], 1).await;
+    sender.opt_out(ONE).await;
+    sender.world.db.fail("GetItem", Fault::Unreachable, 3);
+    sender.wake().await;
+    assert_eq!(sender.all_parts().await, [failed("OPTED_OUT")]);
+    assert!(sender.provider.calls().is_empty());
+}
