@@ -1,14 +1,15 @@
 //! `console webhook ...`
 
+mod endpoint;
 mod listen;
 mod update;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
-use domain::webhook::{DisabledReason, ReceiverKey, RotationRefused, SigningSecret, SigningSecrets};
+use domain::webhook::{DisabledReason, RotationRefused, SigningSecret, SigningSecrets};
 use domain::{
     Delivery, DeliveryId, DeliveryState, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
-    EndpointUrl, Event, EventFilter, EventType, JobId, Pace, Slot, Timestamp, WebhookEndpoint, WorkspaceId,
+    EndpointUrl, Event, EventType, JobId, Pace, Slot, Timestamp, WebhookEndpoint, WorkspaceId,
 };
 use edge::view;
 use futures::future::try_join_all;
@@ -16,11 +17,12 @@ use serde::Serialize;
 use store::{HomeKey, NewEvent};
 
 use crate::arguments::InWorkspace;
-use crate::jobs::{AskedView, FIRST_DUE, JobView, Waiting, Wanted, cancel, wake};
+use crate::jobs::{FIRST_DUE, JobView, Waiting, Wanted, cancel, wake};
 use crate::moment::{Moment, to_repeat};
 use crate::output::{Output, Shown, joined, or_dash, stacked};
 use crate::{Console, Refusal, TRIES};
 
+use endpoint::{EnabledView, EndpointView, OneEndpoint, bearable, cap, filter, receiver_key, slots};
 use listen::Listen;
 use update::Update;
 
@@ -124,25 +126,6 @@ pub(crate) struct Create {
     slots: u8,
 }
 
-fn cap(text: &str) -> Result<u16, String> {
-    let most = EndpointCaps::MOST;
-    text.parse().ok().filter(|cap| (1..=most).contains(cap)).ok_or(format!("should be 1 to {most}"))
-}
-
-fn slots(text: &str) -> Result<u8, String> {
-    let most = WebhookEndpoint::MAX_SLOTS;
-    text.parse().ok().filter(|slots| (1..=most).contains(slots)).ok_or(format!("should be 1 to {most}"))
-}
-
-#[derive(Args)]
-pub(crate) struct OneEndpoint {
-    #[command(flatten)]
-    within: InWorkspace,
-    /// The endpoint's id.
-    #[arg(long, value_name = "ID", value_parser = EndpointId::parse)]
-    endpoint: EndpointId,
-}
-
 impl Verb {
     pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
         match self {
@@ -200,27 +183,6 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     output.remark("Save the signing secret now: it is not shown again.")
 }
 
-fn receiver_key(text: &str) -> Result<ReceiverKey, Refusal> {
-    ReceiverKey::parse(text)
-        .map_err(|reason| Refusal::Unfit { what: "The customer's API key is invalid", reason })
-}
-
-fn filter(events: &[String]) -> Result<EventFilter, Refusal> {
-    EventFilter::parse(events.iter().map(String::as_str))
-        .map_err(|reason| Refusal::Unfit { what: "The event is invalid", reason })
-}
-
-/// Checks that this number of slots can keep these caps.
-fn bearable(caps: EndpointCaps, slots: u8) -> Result<(), Refusal> {
-    let named = [("--max-concurrency", caps.concurrency), ("--max-per-second", caps.per_second)];
-    for (argument, cap) in named {
-        if let Some(cap) = cap.filter(|cap| *cap < u16::from(slots)) {
-            return Err(Refusal::CapTooLow { argument, cap, slots });
-        }
-    }
-    Ok(())
-}
-
 fn fresh_secret(console: &Console) -> SigningSecret {
     let mut entropy = [0; 32];
     console.random.fill(&mut entropy);
@@ -244,53 +206,6 @@ async fn add(
         }
     }
     Err(Refusal::Contended)
-}
-
-impl OneEndpoint {
-    async fn read(&self, console: &Console) -> Result<WebhookEndpoint, Refusal> {
-        let workspace = console.workspace(self.within.workspace).await?;
-        let endpoint = console.store.endpoint(workspace.id, self.endpoint).await?;
-        endpoint.ok_or(Refusal::UnknownEndpoint(self.endpoint))
-    }
-
-    async fn secrets(&self, console: &Console) -> Result<EndpointSecrets, Refusal> {
-        let secrets = console.store.endpoint_secrets(self.within.workspace, self.endpoint).await?;
-        secrets.ok_or(Refusal::UnknownEndpoint(self.endpoint))
-    }
-
-    /// Changes the signing secrets with `change`. After a concurrent change, it reads the secrets and applies
-    /// `change` again.
-    async fn change_secrets(
-        &self,
-        console: &Console,
-        change: impl Fn(&SigningSecrets) -> Result<SigningSecrets, RotationRefused>,
-    ) -> Result<SigningSecrets, Refusal> {
-        let (workspace, id) = (console.workspace(self.within.workspace).await?.id, self.endpoint);
-        for _ in 0..TRIES {
-            let seen = self.secrets(console).await?.signing;
-            let next = change(&seen)?;
-            if console.store.replace_signing_secrets(workspace, id, &seen, &next).await? {
-                return Ok(next);
-            }
-        }
-        Err(Refusal::Contended)
-    }
-
-    /// A change without effect succeeds, so you can repeat the command.
-    async fn change(
-        &self,
-        console: &Console,
-        change: impl Fn(&WebhookEndpoint) -> Result<Option<WebhookEndpoint>, Refusal>,
-    ) -> Result<WebhookEndpoint, Refusal> {
-        for _ in 0..TRIES {
-            let endpoint = self.read(console).await?;
-            let Some(next) = change(&endpoint)? else { return Ok(endpoint) };
-            if console.store.replace_endpoint(&next).await? {
-                return Ok(next);
-            }
-        }
-        Err(Refusal::Contended)
-    }
 }
 
 async fn show(console: &Console, one: &OneEndpoint, output: &mut Output<'_>) -> Result<(), Refusal> {
@@ -502,67 +417,6 @@ impl Shown for NewEndpointView {
 
     fn cells(&self) -> Vec<String> {
         vec![self.endpoint_id.clone(), self.secret.clone(), self.url.clone()]
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EndpointView {
-    endpoint_id: String,
-    url: String,
-    state: &'static str,
-    events: Vec<&'static str>,
-    max_concurrency: Option<u16>,
-    max_per_second: Option<u16>,
-    slots: u8,
-}
-
-impl From<&WebhookEndpoint> for EndpointView {
-    fn from(endpoint: &WebhookEndpoint) -> Self {
-        Self {
-            endpoint_id: endpoint.id.to_string(),
-            url: endpoint.url.as_str().to_owned(),
-            state: endpoint.state.as_str(),
-            events: endpoint.filter.names(),
-            max_concurrency: endpoint.caps.concurrency,
-            max_per_second: endpoint.caps.per_second,
-            slots: endpoint.slots,
-        }
-    }
-}
-
-impl Shown for EndpointView {
-    const HEADINGS: &'static [&'static str] =
-        &["endpoint", "state", "events", "max concurrency", "max per second", "slots", "URL"];
-
-    fn cells(&self) -> Vec<String> {
-        let cap = |cap: Option<u16>| or_dash(&cap.map(|cap| cap.to_string()));
-        vec![
-            self.endpoint_id.clone(),
-            self.state.to_owned(),
-            self.events.join(" "),
-            cap(self.max_concurrency),
-            cap(self.max_per_second),
-            self.slots.to_string(),
-            self.url.clone(),
-        ]
-    }
-}
-
-/// An enabled endpoint, and the job that attempts its waiting deliveries.
-#[derive(Serialize)]
-struct EnabledView {
-    #[serde(flatten)]
-    endpoint: EndpointView,
-    job: AskedView,
-}
-
-impl Shown for EnabledView {
-    const HEADINGS: &'static [&'static str] =
-        &joined::<{ EndpointView::HEADINGS.len() + 2 }>(EndpointView::HEADINGS, &["job", "requested before"]);
-
-    fn cells(&self) -> Vec<String> {
-        [self.endpoint.cells(), vec![self.job.job.line(), self.job.before().to_owned()]].concat()
     }
 }
 

@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 use domain::webhook::ReceiverKey;
 use domain::{EndpointCaps, EndpointUrl, EventFilter, EventType, WebhookEndpoint};
 
-use super::{EnabledView, EndpointView, OneEndpoint, bearable, cap, filter, receiver_key, slots};
+use super::endpoint::{EnabledView, EndpointView, OneEndpoint, bearable, cap, filter, receiver_key, slots};
 use crate::jobs::{Waiting, Wanted};
 use crate::output::Output;
 use crate::{Console, Refusal, TRIES};
