@@ -4,15 +4,15 @@ use domain::settings::template::{Parameters, Requested};
 use domain::{Cellphone, Contact, ConversationId, LaneKind, MessageId, MessageStatus};
 use harness::{Fault, trips};
 use provider::CallOutcome;
-use store::{OptOut, Table};
+use store::Table;
 
 use crate::{CONVERSATION, Sender, failed, sent};
 
 impl Sender {
     async fn opt_out(&self, cellphone: &str) {
         let cellphone = Cellphone::parse(cellphone).unwrap();
-        let opt_out = OptOut { cellphone, since: self.store().now() };
-        assert!(self.store().opt_out(self.world.workspace, &opt_out).await.unwrap());
+        let now = self.store().now();
+        assert!(self.store().opt_out(self.world.workspace, &cellphone, now).await.unwrap());
     }
 
     /// A conversation of these customers with this number of onboarding templates.

@@ -40,6 +40,7 @@ fn conversation(externals: &[u128], name: Option<&str>) -> Conversation {
         created_at: NOW,
         updated_at: NOW,
         list_shard: 0,
+        expires_at: None,
         version: 1,
     }
 }

@@ -71,6 +71,7 @@ fn conversation(n: u128, line: &str, status: ConversationStatus) -> Conversation
         created_at: NOW,
         updated_at: NOW,
         list_shard: 0,
+        expires_at: None,
         version: 1,
     }
 }

@@ -3,7 +3,8 @@
 use domain::lead::captcha::Threshold;
 use domain::lead::capture::LeadCaps;
 use domain::{
-    BrandId, Capture, CaptureKey, Secret, TemplateId, Timestamp, WebOrigin, Workspace, WorkspaceId, WorkspaceState,
+    BrandId, Capture, CaptureKey, Secret, TemplateId, Timestamp, WebOrigin, Workspace, WorkspaceId,
+    WorkspaceState,
 };
 use serde::{Deserialize, Serialize};
 

@@ -170,8 +170,7 @@ impl Listener<'_> {
             Some(StoreError::Busy(_)) if self.in_trouble => {}
             Some(error @ StoreError::Busy(_)) => {
                 self.in_trouble = true;
-                output
-                    .complain(&format!("The changes cannot be read at the moment ({}).", deepest(&error)))?;
+                output.remark(&format!("The changes cannot be read at the moment ({}).", deepest(&error)))?;
             }
             Some(error) => return Err(error.into()),
         }

@@ -60,6 +60,7 @@ fn conversation(world: &World, externals: &[(ContactId, ContactRef)]) -> Convers
         created_at: store.now(),
         updated_at: store.now(),
         list_shard: 0,
+        expires_at: None,
         version: 1,
     }
 }
