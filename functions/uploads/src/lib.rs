@@ -9,6 +9,7 @@
 //! late notification lets no message through.
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
+use domain::{MediaId, WorkspaceId};
 use queue::{Outcome, Upload, process_batch, read_uploads};
 use store::{Bucket, Store, StoreError};
 
@@ -24,8 +25,12 @@ impl Uploads {
     /// Checks the files of a batch of notifications. A notification that cannot be processed now is delivered again.
     pub async fn handle(&self, event: SqsEvent) -> SqsBatchResponse {
         process_batch(event, read_uploads, async |uploads: Vec<Upload>| {
-            for upload in &uploads {
-                if let Err(error) = self.check(upload).await {
+            for Upload { key, size } in &uploads {
+                let Some((workspace, id)) = Bucket::file_of(key) else {
+                    tracing::warn!(size, "an object that is no file of a workspace");
+                    continue;
+                };
+                if let Err(error) = self.check(workspace, id, *size).await {
                     return Outcome::Retry(error.into());
                 }
             }
@@ -36,21 +41,17 @@ impl Uploads {
 
     /// Checks one file. One round trip; three for a file that is too large, two for a file without a row. The row
     /// changes first, so a message that refers to the file gets the reason and not "unknown".
-    async fn check(&self, upload: &Upload) -> Result<(), StoreError> {
-        let Some((workspace, id)) = Bucket::file_of(&upload.key) else {
-            tracing::warn!(size = upload.size, "an object that is no file of a workspace");
-            return Ok(());
-        };
+    async fn check(&self, workspace: WorkspaceId, id: MediaId, size: u64) -> Result<(), StoreError> {
         let reason = match self.store.media_of(workspace, id).await? {
-            Some(media) if media.is_exceeded_by(upload.size) => {
-                self.store.media_too_large(&media, upload.size).await?;
+            Some(media) if media.is_exceeded_by(size) => {
+                self.store.media_too_large(&media, size).await?;
                 "too large"
             }
             Some(_) => return Ok(()),
             None => "no row",
         };
         self.bucket.delete(workspace, id).await?;
-        tracing::info!(workspace = %workspace, media = %id, size = upload.size, reason, "upload deleted");
+        tracing::info!(workspace = %workspace, media = %id, size, reason, "upload deleted");
         Ok(())
     }
 }

@@ -29,7 +29,7 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("messages", &["domain", "edge", "runtime", "store"]),
         ("message-sender", &["domain", "provider", "queue", "runtime", "store", "worker"]),
         ("sweeper", &["domain", "queue", "runtime", "store"]),
-        ("uploads", &["queue", "runtime", "store"]),
+        ("uploads", &["domain", "queue", "runtime", "store"]),
         ("users", &["domain", "edge", "runtime", "store"]),
         ("webhook-delivery", &["domain", "outbound", "queue", "runtime", "store", "worker"]),
     ],

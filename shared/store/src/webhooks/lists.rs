@@ -4,7 +4,7 @@ use domain::{Attempt, Delivery, DeliveryId, DeliveryState, Pace, Slot, Timestamp
 
 use super::lane::{HomeKey, WebhookLane};
 use super::rows::{attempt, delivery};
-use crate::dynamodb::item::{Item, s};
+use crate::dynamodb::item::{Item, is_live, s};
 use crate::{Store, StoreError, Table, keys};
 
 /// Which deliveries to list.
@@ -28,8 +28,8 @@ pub struct DeliveryPage {
 }
 
 impl Store {
-    /// A page of a slot's deliveries before a place, newest first, at most `limit`. If states are given, a
-    /// page may have fewer. One round trip.
+    /// A page of a slot's deliveries before a place, newest first, at most `limit`, without expired ones. If
+    /// states are given or deliveries have expired, a page may have fewer. One round trip.
     pub async fn deliveries(
         &self,
         slot: Slot,
@@ -63,10 +63,10 @@ impl Store {
                 |query, (name, state)| query.expression_attribute_values(name, s(state.as_str())),
             ),
         };
-        let answer = query.send().await?;
+        let (answer, now) = (query.send().await?, self.now());
         let last = answer.last_evaluated_key.as_ref().and_then(place);
-        let found = answer.items.unwrap_or_default().into_iter().map(|item| delivery(slot, item));
-        let mut deliveries = found.collect::<Result<Vec<_>, _>>()?;
+        let found = answer.items.unwrap_or_default().into_iter().filter(|item| is_live(item, now));
+        let mut deliveries = found.map(|item| delivery(slot, item)).collect::<Result<Vec<_>, _>>()?;
         deliveries.retain(|delivery| HomeKey::of(delivery) < behind);
         let mut next = last;
         if deliveries.len() > limit {

@@ -284,7 +284,12 @@ async fn a_list_of_many_slots_is_read_in_pages() {
     assert_eq!(ids(&["--after", &expected[599], "--endpoint", &other]).await, [] as [String; 0]);
     let unknown = format!("{}.{}", of_one.id, of_one.id);
     let refused = hooks.refused(&["delivery", "list", "--after", &unknown]).await;
-    assert_eq!(refused, format!("The workspace has no delivery {unknown}; deliveries are kept for 30 days."));
+    assert_eq!(
+        refused,
+        format!(
+            "The workspace has no delivery {unknown}; deliveries are kept for 30 days, unless the deployment sets EventRetentionDays."
+        )
+    );
 }
 
 #[tokio::test]
@@ -332,7 +337,9 @@ async fn an_unknown_delivery_is_refused_and_an_invalid_id_is_explained() {
         let refused = hooks.refused(&["delivery", verb, "--delivery", &delivery]).await;
         assert_eq!(
             refused,
-            format!("The workspace has no delivery {delivery}; deliveries are kept for 30 days.")
+            format!(
+                "The workspace has no delivery {delivery}; deliveries are kept for 30 days, unless the deployment sets EventRetentionDays."
+            )
         );
         let ran = hooks.desk.run(&hooks.within(&["delivery", verb, "--delivery", nothing])).await;
         assert_eq!(ran.status, 2);
@@ -378,7 +385,7 @@ async fn pending_deliveries_of_a_deleted_endpoint_are_cancelled_and_still_listed
     assert_eq!(hooks.listed(&["--endpoint", &one]).await, all);
     assert_eq!(hooks.listed(&["--state", "PENDING"]).await, in_state("PENDING", &[&kept]));
     assert_eq!(hooks.delivery(&of_one[1]).await, before, "the row must stay unchanged");
-    // An endpoint that was deleted before the oldest kept delivery has no deliveries.
+    // DynamoDB deletes expired deliveries late.
     hooks.pass(31 * 86_400);
     assert_eq!(hooks.listed(&["--endpoint", &one]).await, []);
 }
