@@ -320,14 +320,14 @@ async fn more_new_people_than_one_transaction_can_create_are_refused() {
         answer.json["detail"],
         json!([{
             "loc": ["body", "participants", "externals", "add"],
-            "msg": "The array should name at most 6 participants who are not contacts yet",
+            "msg": "The array should name at most 4 participants who are not contacts yet",
             "type": "too_long",
             "input": null,
-            "ctx": {"max_length": 6},
+            "ctx": {"max_length": 4},
         }])
     );
-    let answer = f.patch(id, &swap(&addresses[..6])).await;
-    assert_eq!((answer.status, shown(&answer.json, "externals").len()), (200, 6), "{}", answer.text);
+    let answer = f.patch(id, &swap(&addresses[..4])).await;
+    assert_eq!((answer.status, shown(&answer.json, "externals").len()), (200, 4), "{}", answer.text);
 }
 
 #[tokio::test]

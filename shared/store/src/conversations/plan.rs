@@ -282,13 +282,13 @@ mod tests {
             ((few.clone(), 0..0), (few.clone(), 0..0), (0, 0), Ok(3)),
             ((few.clone(), 101..102), (few.clone(), 101..102), (0, 0), Ok(4)),
             ((many.clone(), 101..121), (many.clone(), 101..121), (0, 0), Ok(32)),
-            // All participants leave and others join.
-            ((many.clone(), 101..121), (11..=20, 201..221), (0, 0), Ok(62)),
-            ((many.clone(), 101..121), (11..=20, 201..221), (0, 7), Ok(62 + 35)),
-            ((many.clone(), 101..121), (11..=20, 201..221), (6, 0), Ok(62 + 36)),
-            ((many.clone(), 101..121), (11..=20, 201..221), (0, 8), Err(6)),
-            ((many.clone(), 101..121), (11..=20, 201..221), (7, 0), Err(6)),
-            ((many.clone(), 101..121), (11..=20, 201..221), (10, 0), Err(6)),
+            // All participants leave and others join. A row names each customer who left.
+            ((many.clone(), 101..121), (11..=20, 201..221), (0, 0), Ok(72)),
+            ((many.clone(), 101..121), (11..=20, 201..221), (0, 5), Ok(72 + 25)),
+            ((many.clone(), 101..121), (11..=20, 201..221), (4, 0), Ok(72 + 24)),
+            ((many.clone(), 101..121), (11..=20, 201..221), (0, 6), Err(4)),
+            ((many.clone(), 101..121), (11..=20, 201..221), (5, 0), Err(4)),
+            ((many.clone(), 101..121), (11..=20, 201..221), (10, 0), Err(4)),
             // New participants join, all others stay.
             ((few, 101..121), (many, 101..121), (9, 0), Ok(32 + 54)),
         ];
