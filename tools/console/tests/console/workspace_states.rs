@@ -69,7 +69,7 @@ async fn a_workspace_of_an_earlier_release_is_listed_after_the_first_command_tha
         let command = [&["workspace"], verb, &["--workspace", &id]].concat();
         for _ in 0..2 {
             desk.json(&command).await;
-            assert_eq!(listed(&desk).await, [id.clone()], "{verb:?}");
+            assert_eq!(listed(&desk).await, std::slice::from_ref(&id), "{verb:?}");
         }
     }
 }
