@@ -84,8 +84,8 @@ impl<V: Verifier> Leads<V> {
     }
 }
 
-/// Refuses a lead of a workspace that is over its quota. If the limiter's row cannot be written, the lead is not
-/// refused for that: the quota protects the other workspaces, and the lead cannot be sent again by somebody else.
+/// Refuses a lead of a workspace that is over its quota. If the limiter's row cannot be written, the lead is accepted:
+/// the quota limits floods, and one lead more does no harm.
 fn admitted(admission: Result<Admission, StoreError>, workspace: WorkspaceId) -> Result<(), LeadProblem> {
     match admission {
         Ok(Admission::Admitted) => Ok(()),
