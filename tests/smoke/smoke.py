@@ -5,12 +5,13 @@
 
 On AWS it needs the region and credentials of an operator, and the console: `console` on the PATH, or the last build. It
 works in a workspace of its own, called smoke-<time>. It sends nothing to a person: its message is an internal note, and
-its lead's number has opted out. At the end it takes back what can be taken back. The workspace remains, without a valid
+its lead's number has opted out. At the end it takes back what can be taken back. The workspace remains, disabled, without a valid
 key, with lead capture disabled and without an endpoint.
 
 The captcha: the variables CAPTCHA_SECRET, CAPTCHA_TOKEN and CAPTCHA_ORIGIN give the secret key of a site, a new token of
-that site for the action campaign_lead, and the origin of the page that made the token. Without them, it uses the test secret that Google publishes. Google then answers without a score, and the
-service must answer 422. That shows everything but the acceptance of a lead.
+that site for the action campaign_lead, and the origin of the page that made the token. Without them, it uses the test
+secret that Google publishes. Google then answers without a score, and the service must answer 422. That shows everything
+but the acceptance of a lead.
 """
 
 import argparse
@@ -359,6 +360,7 @@ def clean_up(smoke):
         (smoke.has_capture, ("capture", "disable")),
         (smoke.has_capture, ("opt-out", "remove", "--cellphone", smoke.phone)),
         (smoke.key_id, ("key", "revoke", "--key", smoke.key_id)),
+        (smoke.workspace, ("workspace", "disable")),
     ):
         if made:
             try:

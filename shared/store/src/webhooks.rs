@@ -16,9 +16,8 @@ pub(crate) mod secrets;
 mod subjects;
 mod visit;
 
-pub use events::{NewEvent, RecordedEvent, TellResult};
+pub use events::{EventAbout, NewEvent, RecordedEvent, TellResult};
 pub use jobs::{JobPage, LaneJob};
 pub use lane::{HomeKey, Pointer, WebhookLane};
 pub use lists::{DeliveryFilter, DeliveryPage};
-pub use subjects::EventAbout;
 pub use visit::{Record, VisitBatch};

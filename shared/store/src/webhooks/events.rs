@@ -9,7 +9,6 @@ use uuid::Uuid;
 
 use super::lane::{HomeKey, WebhookLane};
 use super::rows::home_item;
-use super::subjects::{EventAbout, about_item};
 use crate::dynamodb::batch::without_repeats;
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, is_live, key, n, number, read, row, s};
@@ -56,6 +55,17 @@ pub struct TellResult {
     /// The queue for the lane's message. `None` if a message would find nothing to do: a visitor holds the
     /// lane and will look again, or the endpoint's circuit is open.
     pub wake: Option<Track>,
+}
+
+/// An event about a subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventAbout {
+    /// The event.
+    pub event: Event,
+    /// Its body as it is delivered.
+    pub body: Vec<u8>,
+    /// The number of its deliveries.
+    pub deliveries: usize,
 }
 
 /// How long the recording of events is retried. The stream redelivers records that failed.
@@ -209,6 +219,25 @@ fn about(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Vec<Item>, St
     let Event { id, workspace_id, .. } = new.event;
     let Some(subject) = &new.about else { return Ok(vec![]) };
     about_item(workspace_id, subject, id, now.plus(kept)).map(|row| vec![row])
+}
+
+/// The row by which an erasure finds an event.
+fn about_item(
+    workspace: WorkspaceId,
+    subject: &Uuid,
+    event: EventId,
+    expires_at: Timestamp,
+) -> Result<Item, StoreError> {
+    let (pk, sk) = (keys::events_about(workspace, subject), keys::about(event));
+    row(pk, sk, "eventAbout", &AboutRow { expires_at: expires_at.as_seconds() })
+}
+
+/// `W#S#<subject>` / `V#<event>`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AboutRow {
+    /// Epoch seconds, for the table's TTL.
+    expires_at: i64,
 }
 
 fn event_item(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Item, StoreError> {

@@ -10,7 +10,7 @@ use domain::{Event, EventId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::events::EventRow;
+use super::events::{EventAbout, EventRow, recorded};
 use super::lane::HomeKey;
 use crate::dynamodb::item::{Item, PK, SK, key, read, row, text};
 use crate::dynamodb::write::{Write, Wrote};
@@ -19,17 +19,6 @@ use crate::{Store, StoreError, Table, keys};
 /// How long the mark of an erased subject is kept. It outlasts the records of the failure bucket, which are kept
 /// for 90 days.
 const MARK_KEPT: Duration = Duration::from_secs(100 * 86_400);
-
-/// An event about a subject.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventAbout {
-    /// The event.
-    pub event: Event,
-    /// Its body as it is delivered.
-    pub body: Vec<u8>,
-    /// The number of its deliveries.
-    pub deliveries: usize,
-}
 
 impl Store {
     /// Which of these subjects are erased, with the moment before which their events show nothing (strongly
@@ -103,7 +92,7 @@ impl Store {
             .returning_new();
         // The event may have expired since it was read. Then its deliveries expire too.
         let Wrote::Done(item) = self.write(redacted).await? else { return Ok(()) };
-        for slot in super::events::recorded(item)?.slots {
+        for slot in recorded(item)?.slots {
             let place = HomeKey { at: event.at, event: event.id };
             let home = key(keys::slot(&slot), place.sort_key());
             let answer = Write::update(Table::Webhooks, home, "REMOVE #first.#answer")
@@ -134,25 +123,6 @@ impl Store {
         self.write(Write::delete(Table::Webhooks, found)).await?;
         Ok(())
     }
-}
-
-/// The row by which an erasure finds an event.
-pub(crate) fn about_item(
-    workspace: WorkspaceId,
-    subject: &Uuid,
-    event: EventId,
-    expires_at: Timestamp,
-) -> Result<Item, StoreError> {
-    let (pk, sk) = (keys::events_about(workspace, subject), keys::about(event));
-    row(pk, sk, "eventAbout", &AboutRow { expires_at: expires_at.as_seconds() })
-}
-
-/// `W#S#<subject>` / `V#<event>`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AboutRow {
-    /// Epoch seconds, for the table's TTL.
-    expires_at: i64,
 }
 
 /// `W#S#<subject>` / `E`.
