@@ -157,7 +157,12 @@ impl<'a> Output<'a> {
 
     /// Writes a remark on standard error, for people only.
     pub(crate) fn remark(&mut self, sentence: &str) -> Result<(), Refusal> {
-        if self.json { Ok(()) } else { writeln!(self.terminal.err, "{sentence}").map_err(Refusal::Output) }
+        if self.json { Ok(()) } else { self.warn(sentence) }
+    }
+
+    /// Writes a problem on standard error, for people and programs. The command goes on.
+    pub(crate) fn warn(&mut self, sentence: &str) -> Result<(), Refusal> {
+        writeln!(self.terminal.err, "{sentence}").map_err(Refusal::Output)
     }
 
     /// Whether the command was started with `--json`.

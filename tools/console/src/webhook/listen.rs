@@ -156,7 +156,7 @@ impl Listener<'_> {
         output: &mut Output<'_>,
     ) -> Result<(), Refusal> {
         for problem in problems {
-            output.remark(&problem)?;
+            output.warn(&problem)?;
         }
         for derived in events {
             let forwarded = self.forwarder.post(&derived, self.console.store.now()).await;
@@ -170,7 +170,7 @@ impl Listener<'_> {
             Some(StoreError::Busy(_)) if self.in_trouble => {}
             Some(error @ StoreError::Busy(_)) => {
                 self.in_trouble = true;
-                output.remark(&format!("The changes cannot be read at the moment ({}).", deepest(&error)))?;
+                output.warn(&format!("The changes cannot be read at the moment ({}).", deepest(&error)))?;
             }
             Some(error) => return Err(error.into()),
         }

@@ -119,7 +119,10 @@ async fn with_json_a_failure_is_one_object_and_the_exit_status_stays() {
     let nobody = "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f";
     let within = ["--workspace", &workspace];
     let command = console::command();
-    let nouns: Vec<&str> = command.get_subcommands().map(|noun| noun.get_name()).collect();
+    let nouns: Vec<&str> = command
+        .get_subcommands()
+        .flat_map(|noun| std::iter::once(noun.get_name()).chain(noun.get_all_aliases()))
+        .collect();
     let nouns = format!("one of {}", nouns.join(", "));
     for (line, status, code, field, hint) in [
         (

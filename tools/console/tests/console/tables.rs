@@ -55,6 +55,6 @@ async fn states_have_colours_at_a_terminal_or_on_request_and_never_in_json() {
     }
     let json = desk.run(&[&list[..], &["--color", "always", "--json"]].concat()).await.out;
     assert!(json.contains("\"active\"") && !json.contains('\u{1b}'));
-    let show = ["workspace", "show", "--workspace", &workspace, "--color", "always"];
-    assert!(!desk.run(&show).await.out.contains('\u{1b}'), "a table without states has no colours");
+    let keys = ["key", "list", "--workspace", &workspace, "--color", "always"];
+    assert!(!desk.run(&keys).await.out.contains('\u{1b}'), "a table without states has no colours");
 }
