@@ -407,22 +407,9 @@ pub(crate) fn event(workspace: WorkspaceId, event: EventId) -> (String, &'static
     (format!("{workspace}#V#{event}"), "V")
 }
 
-/// The partition of the events about a contact, a conversation (with its messages) or a lead.
-pub(crate) fn events_about(workspace: WorkspaceId, subject: &Uuid) -> String {
-    format!("{workspace}#S#{subject}")
-}
-
-/// The prefix of the sort keys that name an event, in the partition of [`events_about`].
-pub(crate) const ABOUT: &str = "V#";
-
-/// The sort key that names an event, in the partition of [`events_about`].
-pub(crate) fn about(event: EventId) -> String {
-    format!("{ABOUT}{event}")
-}
-
-/// The mark that the data of a subject was erased.
+/// The mark that the data of a contact, a conversation or a lead was erased.
 pub(crate) fn erased_mark(workspace: WorkspaceId, subject: &Uuid) -> (String, &'static str) {
-    (events_about(workspace, subject), "E")
+    (format!("{workspace}#S#{subject}"), "E")
 }
 
 /// The partition of the workspace's erasures.

@@ -72,9 +72,9 @@ async fn an_event_is_found_by_its_subject() {
     let scene = Scene::with_endpoint().await;
     let contact = ContactId::parse(CONTACT).unwrap();
     assert!(scene.relayed(&fixture(UPDATED)).await);
-    let found = scene.world.db.store().events_about(scene.world.workspace, contact.as_uuid()).await.unwrap();
+    let subjects = [*contact.as_uuid()].into();
+    let found = scene.world.db.store().events_about(scene.world.workspace, &subjects).await.unwrap();
     let delivery = scene.deliveries(ENDPOINT).await.remove(0);
-    let (event, about) = &found[0];
-    assert_eq!((found.len(), *event), (1, delivery.event));
-    assert_eq!(about.as_ref().unwrap().deliveries, 1);
+    let about = &found[contact.as_uuid()];
+    assert_eq!((about.len(), about[0].event.id, about[0].deliveries), (1, delivery.event, 1));
 }

@@ -227,14 +227,13 @@ async fn a_burst_of_a_thousand_changes_makes_few_messages() {
     assert!(queued.len() <= 10, "{} messages", queued.len());
     assert!(queued.iter().all(|message| message.body == visit(ENDPOINT, 0)));
     assert_eq!(scene.deliveries(ENDPOINT).await.len(), 1_000);
-    // Calls: settings 2, recorded events 1, erased subjects 1, deliveries with the rows of their subjects 8, events 4,
-    // the lane 1 or 2.
-    assert!(calls <= 10 * 18, "{calls} calls");
-    assert!(units <= 1_000.0 * 3.0 + 10.0 * 3.0, "{units} units");
+    // Calls: settings 2, recorded events 1, erased subjects 1, deliveries 4, events 4, the lane 1 or 2.
+    assert!(calls <= 10 * 14, "{calls} calls");
+    assert!(units <= 1_000.0 * 2.0 + 10.0 * 3.0, "{units} units");
 }
 
 #[tokio::test]
-async fn recording_costs_a_unit_each_for_delivery_subject_and_event_and_two_for_a_lane() {
+async fn recording_costs_one_unit_for_the_delivery_one_for_the_event_and_two_for_a_lane() {
     let scene = Scene::with_endpoint().await;
     let mut costs = vec![];
     for (batch, visited) in [(many([1]), true), (many([2]), false), (many([3]), false), (many([1]), false)] {
@@ -250,8 +249,7 @@ async fn recording_costs_a_unit_each_for_delivery_subject_and_event_and_two_for_
             scene.visited().await;
         }
     }
-    // The delivery and the row of its subject, then the event.
-    let one_each = vec![2.0, 1.0];
+    let one_each = vec![1.0, 1.0];
     assert_eq!(costs[0], (one_each.clone(), 2.0));
     assert_eq!(costs[1], (one_each.clone(), 2.0), "the lane had left the due index");
     assert!(

@@ -139,10 +139,7 @@ impl Delivery {
             after.first = Some(attempt.clone());
         }
         match next {
-            Next::Delivered => {
-                after.state = DeliveryState::Delivered;
-                after.expires_at = after.expires_at.min(now.plus(DELIVERED_KEPT));
-            }
+            Next::Delivered => after.state = DeliveryState::Delivered,
             Next::Exhausted => {
                 after.state = DeliveryState::Exhausted;
                 after.failures += 1;
@@ -171,7 +168,7 @@ impl Delivery {
     /// The delivery after a job requested another attempt: the schedule starts again, and the row is kept
     /// long enough for it.
     pub fn afresh(&self, job: JobId, now: Timestamp) -> Self {
-        let expires_at = self.expires_at.max(now.plus(DELIVERED_KEPT));
+        let expires_at = self.expires_at.max(now.plus(KEPT_AFRESH));
         Self { state: DeliveryState::Pending, failures: 0, job: Some(job), expires_at, ..self.clone() }
     }
 
@@ -267,8 +264,8 @@ impl Next {
     }
 }
 
-/// How long a delivered delivery is kept after its acknowledgement: 7 days, if it does not expire earlier.
-pub const DELIVERED_KEPT: Duration = Duration::from_secs(7 * 86_400);
+/// How long a delivery is kept at least after a job requested another attempt: 7 days.
+pub const KEPT_AFRESH: Duration = Duration::from_secs(7 * 86_400);
 /// How long a delivery waits for its event. The recorder writes the deliveries first and the event last.
 pub const EVENT_MISSING: Duration = Duration::from_secs(60);
 /// How long the service waits before it gives up a delivery without an event: 2 days. The stream no longer
@@ -376,17 +373,16 @@ mod tests {
 
     #[test]
     fn the_outcome_of_an_attempt_decides_the_state_of_the_delivery() {
-        let day = Duration::from_secs(86_400);
         let at = NOW.plus(Duration::from_secs(5));
-        for (next, state, failures, next_at, kept) in [
-            (Next::Delivered, DeliveryState::Delivered, 0, None, 7),
-            (Next::Again { at }, DeliveryState::Pending, 1, Some(at), 30),
-            (Next::Exhausted, DeliveryState::Exhausted, 1, None, 30),
-            (Next::Gone, DeliveryState::Pending, 0, Some(NOW), 30),
+        for (next, state, failures, next_at) in [
+            (Next::Delivered, DeliveryState::Delivered, 0, None),
+            (Next::Again { at }, DeliveryState::Pending, 1, Some(at)),
+            (Next::Exhausted, DeliveryState::Exhausted, 1, None),
+            (Next::Gone, DeliveryState::Pending, 0, Some(NOW)),
         ] {
             let after = delivery().attempted(&attempt(1, 500), next, NOW);
             assert_eq!((after.state, after.failures, after.next_at), (state, failures, next_at), "{next:?}");
-            assert_eq!((after.attempts, after.expires_at), (1, NOW.plus(kept * day)), "{next:?}");
+            assert_eq!((after.attempts, after.expires_at), (1, delivery().expires_at), "{next:?}");
             assert_eq!(after.first, Some(attempt(1, 500)));
         }
         let twice = delivery().attempted(&attempt(1, 500), Next::Again { at }, NOW);
@@ -403,8 +399,8 @@ mod tests {
         assert_eq!((again.state, again.failures, again.attempts), (DeliveryState::Pending, 0, 1));
         assert_eq!((again.job, failed.job), (Some(job), None));
         let delivered = delivery().attempted(&attempt(1, 200), Next::Delivered, NOW);
-        let late = NOW.plus(6 * Duration::from_secs(86_400));
-        assert_eq!(delivered.afresh(job, late).expires_at, late.plus(DELIVERED_KEPT));
+        let late = NOW.plus(28 * Duration::from_secs(86_400));
+        assert_eq!(delivered.afresh(job, late).expires_at, late.plus(KEPT_AFRESH));
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use domain::Retention;
 use domain::retry::{Jitter, RetrySchedule};
-use domain::webhook::delivery::DELIVERED_KEPT;
 use domain::webhook::{PARKED_FOR, SigningSecrets};
 use domain::{
     Attempt, AttemptError, AttemptOutcome, DeliveryState, EndpointUrl, Event, EventType, WebhookEndpoint,
@@ -105,7 +104,6 @@ fn limits() -> String {
         ("a body", format!("{} bytes", Event::MAX_BODY)),
         ("the kept part of your answer's body", format!("{} bytes", Attempt::MAX_ANSWER)),
         ("events, deliveries and attempts are kept", days(Retention::EVENTS)),
-        ("`DELIVERED` deliveries and their attempts are kept", days(DELIVERED_KEPT)),
         ("a parked delivery waits for its endpoint", days(PARKED_FOR)),
         ("a replaced secret still signs for", hours(SigningSecrets::OVERLAP)),
     ];

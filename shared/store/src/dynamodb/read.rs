@@ -11,7 +11,7 @@ use crate::dynamodb::retry::RetryTime;
 use crate::{Store, StoreError, Table};
 
 /// The maximum number of keys in one batch read.
-const MAX_KEYS: usize = 100;
+pub(crate) const MAX_KEYS: usize = 100;
 
 impl Store {
     /// One row (strongly consistent read), unless it has expired. One round trip.

@@ -22,7 +22,7 @@ use crate::{Store, StoreError, Table, keys};
 pub struct NewEvent {
     /// The event's id, workspace, type and moment.
     pub event: Event,
-    /// The contact, conversation or lead that the event is about. An erasure finds the event by it.
+    /// The contact, conversation or lead that the event is about. An erasure recognises the event by it.
     pub about: Option<Uuid>,
     /// The API request that made the change, if one did.
     pub request: Option<String>,
@@ -95,7 +95,7 @@ impl Store {
     }
 
     /// Records events that are not recorded yet, with a delivery for each of their slots. Returns the result
-    /// of each. The deliveries, and the row by which an erasure finds the event, are written first and the event last, so an event that exists has all its
+    /// of each. The deliveries are written first and the event last, so an event that exists has all its
     /// deliveries. A repeat changes nothing, because no delivery is attempted without its event. Two round
     /// trips for each 25 rows, some of them at the same time.
     pub async fn record_events(&self, events: &[NewEvent]) -> Vec<Result<(), StoreError>> {
@@ -103,9 +103,8 @@ impl Store {
         let mut ends: Vec<Result<(), StoreError>> = vec![];
         let mut rows = vec![];
         for (at, new) in events.iter().enumerate() {
-            let kept = self.retention.events;
-            let before = homes(new, now, kept).and_then(|homes| Ok([homes, about(new, now, kept)?].concat()));
-            ends.push(before.map(|before| rows.extend(before.into_iter().map(|row| (at, row)))));
+            let homes = homes(new, now, self.retention.events);
+            ends.push(homes.map(|homes| rows.extend(homes.into_iter().map(|home| (at, home)))));
         }
         let (of, rows): (Vec<usize>, Vec<Item>) = rows.into_iter().unzip();
         for (of, put) in of.into_iter().zip(self.put_all(Table::Webhooks, &rows, RETRY_FOR).await) {
@@ -214,32 +213,6 @@ fn homes(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Vec<Item>, St
     new.slots.iter().map(home).collect::<Result<Vec<_>, _>>().map(without_repeats)
 }
 
-/// The row by which an erasure finds the event.
-fn about(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Vec<Item>, StoreError> {
-    let Event { id, workspace_id, .. } = new.event;
-    let Some(subject) = &new.about else { return Ok(vec![]) };
-    about_item(workspace_id, subject, id, now.plus(kept)).map(|row| vec![row])
-}
-
-/// The row by which an erasure finds an event.
-fn about_item(
-    workspace: WorkspaceId,
-    subject: &Uuid,
-    event: EventId,
-    expires_at: Timestamp,
-) -> Result<Item, StoreError> {
-    let (pk, sk) = (keys::events_about(workspace, subject), keys::about(event));
-    row(pk, sk, "eventAbout", &AboutRow { expires_at: expires_at.as_seconds() })
-}
-
-/// `W#S#<subject>` / `V#<event>`.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct AboutRow {
-    /// Epoch seconds, for the table's TTL.
-    expires_at: i64,
-}
-
 fn event_item(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Item, StoreError> {
     let Event { id, workspace_id, event_type, at } = new.event;
     let body = EventRow {
@@ -248,6 +221,7 @@ fn event_item(new: &NewEvent, now: Timestamp, kept: Duration) -> Result<Item, St
         event_type,
         at,
         body: new.body.clone(),
+        about: new.about,
         request: new.request.clone(),
         slots: new.slots.iter().map(|slot| format!("{}#{}", slot.endpoint, slot.number)).collect(),
         expires_at: now.plus(kept).as_seconds(),
@@ -270,26 +244,27 @@ pub(crate) fn recorded(item: Item) -> Result<RecordedEvent, StoreError> {
     })
 }
 
-impl EventRow {
-    /// The event as an erasure needs it.
-    pub(crate) fn about(self) -> EventAbout {
-        let Self { event_id: id, event_type, workspace_id, at, body, slots, .. } = self;
-        EventAbout { event: Event { id, event_type, workspace_id, at }, body, deliveries: slots.len() }
-    }
+/// The event as an erasure needs it, with its subject; `None` if it has none, or if it was redacted.
+pub(crate) fn about(item: Item) -> Result<Option<(Uuid, EventAbout)>, StoreError> {
+    let EventRow { event_id: id, event_type, workspace_id, at, about, body, slots, .. } = read(item)?;
+    let event = Event { id, event_type, workspace_id, at };
+    Ok(about.map(|subject| (subject, EventAbout { event, body, deliveries: slots.len() })))
 }
 
-/// `W#V#<event>` / `V`. Only an erasure changes the row: it replaces the body.
+/// `W#V#<event>` / `V`. Only an erasure changes the row: it replaces the body and removes the subject.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct EventRow {
+struct EventRow {
     #[serde(with = "fields::text")]
-    pub(crate) event_id: EventId,
+    event_id: EventId,
     #[serde(with = "fields::text")]
     workspace_id: WorkspaceId,
     #[serde(with = "fields::text")]
     event_type: EventType,
     #[serde(with = "fields::millis")]
     at: Timestamp,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    about: Option<Uuid>,
     #[serde(with = "fields::bytes")]
     body: Vec<u8>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{Event, EventId, Timestamp, WorkspaceId};
+use domain::{Event, Retention, Slot, Timestamp, WebhookEndpoint, WorkspaceId};
+use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::events::{EventAbout, EventRow, recorded};
+use super::events::{EventAbout, about, recorded};
 use super::lane::HomeKey;
-use crate::dynamodb::item::{Item, PK, SK, key, read, row, text};
+use super::lists::DeliveryFilter;
+use crate::dynamodb::item::{PK, SK, key, read, row, text};
+use crate::dynamodb::read::MAX_KEYS;
 use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
 
@@ -59,31 +62,64 @@ impl Store {
         Ok(())
     }
 
-    /// The events about a subject that are still recorded or may be in a moment; `None` for the latter. One
-    /// round trip for each megabyte, and one for every hundred events.
+    /// The recorded events about these subjects, by subject. It reads all deliveries that the workspace still
+    /// has, and their events: about two round trips for each hundred, several slots at the same time.
     pub async fn events_about(
         &self,
         workspace: WorkspaceId,
-        subject: &Uuid,
-    ) -> Result<Vec<(EventId, Option<EventAbout>)>, StoreError> {
-        let named = self.partition_items(Table::Webhooks, keys::events_about(workspace, subject)).await?;
-        let event = |item: &Item| EventId::parse(text(item, SK).strip_prefix(keys::ABOUT)?).ok();
-        let events: Vec<EventId> = named.iter().filter_map(event).collect();
-        let wanted = events.iter().map(|event| {
-            let (pk, sk) = keys::event(workspace, *event);
-            key(pk, sk)
-        });
-        let rows = self.batch_items(Table::Webhooks, wanted.collect()).await?;
-        let mut found = HashMap::new();
-        for item in rows {
-            let row: EventRow = read(item)?;
-            found.insert(row.event_id, row.about());
+        subjects: &BTreeSet<Uuid>,
+    ) -> Result<HashMap<Uuid, Vec<EventAbout>>, StoreError> {
+        let endpoints = self.endpoints(workspace).await?;
+        let deleted =
+            self.endpoints_deleted_since(workspace, self.now().minus(Retention::LONGEST_EVENTS)).await?;
+        let slots: BTreeSet<Slot> =
+            endpoints.iter().flat_map(WebhookEndpoint::all_slots).chain(deleted).collect();
+        let found = slots.into_iter().map(|slot| self.events_of_slot(slot, subjects));
+        let found: Vec<_> = futures::stream::iter(found).buffered(Self::SLOTS_AT_ONCE).try_collect().await?;
+        let mut about: HashMap<Uuid, Vec<EventAbout>> = HashMap::new();
+        let mut known = BTreeSet::new();
+        for (subject, event) in found.into_iter().flatten() {
+            // An event has a delivery in a slot of each of its endpoints.
+            if known.insert(event.event.id) {
+                about.entry(subject).or_default().push(event);
+            }
         }
-        Ok(events.into_iter().map(|event| (event, found.remove(&event))).collect())
+        Ok(about)
     }
 
-    /// Replaces the body of an event, and removes what receivers answered to its deliveries. Three round
-    /// trips, and one for each attempt after the first.
+    /// How many slots [`Store::events_about`] reads at the same time.
+    const SLOTS_AT_ONCE: usize = 16;
+
+    async fn events_of_slot(
+        &self,
+        slot: Slot,
+        subjects: &BTreeSet<Uuid>,
+    ) -> Result<Vec<(Uuid, EventAbout)>, StoreError> {
+        let all = DeliveryFilter {
+            since: Timestamp::from_millis(0),
+            until: Timestamp::from_millis(i64::MAX),
+            states: &[],
+        };
+        let (mut found, mut before) = (vec![], None);
+        loop {
+            let page = self.deliveries(slot, all, MAX_KEYS, before).await?;
+            let wanted = page.deliveries.iter().map(|delivery| {
+                let (pk, sk) = keys::event(slot.workspace, delivery.event);
+                key(pk, sk)
+            });
+            for item in self.batch_items(Table::Webhooks, wanted.collect()).await? {
+                found.extend(about(item)?.filter(|(subject, _)| subjects.contains(subject)));
+            }
+            before = page.next;
+            if before.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Replaces the body of an event, removes what receivers answered to its deliveries, and last its subject, by
+    /// which a repeated command finds it. Three round trips; two for each delivery, and one for each attempt after
+    /// the first.
     pub async fn redact_event(&self, event: &Event, body: &[u8]) -> Result<(), StoreError> {
         let (pk, sk) = keys::event(event.workspace_id, event.id);
         let redacted = Write::update(Table::Webhooks, key(&pk, sk), "SET body = :body")
@@ -109,18 +145,9 @@ impl Store {
                 self.write(answer).await?;
             }
         }
-        Ok(())
-    }
-
-    /// Deletes the row by which an erasure found an event. One round trip.
-    pub async fn forget_event_about(
-        &self,
-        workspace: WorkspaceId,
-        subject: &Uuid,
-        event: EventId,
-    ) -> Result<(), StoreError> {
-        let found = key(keys::events_about(workspace, subject), keys::about(event));
-        self.write(Write::delete(Table::Webhooks, found)).await?;
+        let (pk, sk) = keys::event(event.workspace_id, event.id);
+        let done = Write::update(Table::Webhooks, key(pk, sk), "REMOVE about").when("attribute_exists(pk)");
+        self.write(done).await?;
         Ok(())
     }
 }

@@ -95,8 +95,10 @@ async fn pass(
     }
     run.numbers(&found).await?;
     run.failures().await?;
-    for subject in run.ids(TargetKind::Events) {
-        run.events(run.subject(subject)).await?;
+    let subjects = run.ids(TargetKind::Events);
+    let mut about = store.events_about(run.workspace(), &subjects).await?;
+    for subject in subjects {
+        run.events(run.subject(subject), about.remove(&subject).unwrap_or_default()).await?;
     }
     let Run { erasure, .. } = run;
     let targets = store.targets(&erasure).await?;
@@ -307,17 +309,16 @@ impl Run<'_> {
     }
 
     /// Redacts the events about a subject.
-    async fn events(&self, subject: Subject) -> Result<(), Refusal> {
+    async fn events(&self, subject: Subject, about: Vec<EventAbout>) -> Result<(), Refusal> {
         let (store, workspace, Erasure { person, asked_at, .. }) =
             (self.store, self.workspace(), &self.erasure);
-        let events = subject.events(store, workspace, person, *asked_at).await?;
+        let events = subject.going(about, store, workspace, person, *asked_at).await?;
         let deliveries = events.iter().map(|about| about.deliveries as u64).sum();
         let counts = [("events", events.len() as u64), ("deliveries", deliveries)];
         self.count(TargetKind::Events, subject.id(), &counts).await?;
         for EventAbout { event, .. } in events {
             let note = view::redacted_body(&event).map_err(|error| Refusal::Output(error.into()))?;
             store.redact_event(&event, &note).await?;
-            store.forget_event_about(workspace, subject.id(), event.id).await?;
         }
         Ok(())
     }

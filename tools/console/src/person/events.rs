@@ -46,21 +46,20 @@ impl Subject {
         Ok(if stays { asked_at.plus(AFTER) } else { ALWAYS })
     }
 
-    /// The events of this subject that go with the person. In a conversation with others, those of their messages
-    /// stay.
-    pub(crate) async fn events(
+    /// Those of the events about this subject that go with the person. In a conversation with others, those of their
+    /// messages stay.
+    pub(crate) async fn going(
         self,
+        about: Vec<EventAbout>,
         store: &Store,
         workspace: WorkspaceId,
         person: &Person,
         asked_at: Timestamp,
     ) -> Result<Vec<EventAbout>, Refusal> {
         let before = self.events_before(store, workspace, person, asked_at).await?;
-        let about =
-            store.events_about(workspace, self.id()).await?.into_iter().filter_map(|(_, about)| about);
-        let Self::Conversation(id) = self else { return Ok(about.collect()) };
+        let Self::Conversation(id) = self else { return Ok(about) };
         if before == ALWAYS {
-            return Ok(about.collect());
+            return Ok(about);
         }
         let messages = store.whole_conversation(workspace, id).await?.messages;
         let others = messages.iter().filter(|message| !person.has_message(message, asked_at));
@@ -69,7 +68,7 @@ impl Subject {
             Some(message) => !others.contains(&message),
             None => about.event.at < before,
         };
-        Ok(about.filter(goes).collect())
+        Ok(about.into_iter().filter(goes).collect())
     }
 }
 

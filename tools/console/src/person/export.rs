@@ -104,8 +104,11 @@ pub(crate) async fn export(
     let of_leads = found.leads.iter().map(|lead| Subject::Own(*lead.id.as_uuid()));
     let subjects: Vec<Subject> = of_contacts.chain(of_conversations).chain(of_leads).collect();
     let mut events = vec![];
+    let mut about =
+        store.events_about(workspace, &subjects.iter().map(|subject| *subject.id()).collect()).await?;
     for subject in &subjects {
-        for about in subject.events(store, workspace, &found.person, now).await? {
+        let about = about.remove(subject.id()).unwrap_or_default();
+        for about in subject.going(about, store, workspace, &found.person, now).await? {
             events.push(event(store, workspace, &about).await?);
         }
     }
