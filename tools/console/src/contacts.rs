@@ -43,8 +43,8 @@ pub(crate) enum Verb {
         /// Validate every row against the workspace as it is, and write nothing. The report is that of the import.
         #[arg(long)]
         dry_run: bool,
-        /// Write the rows that are refused to this CSV file, with the reason in a first column, which an import ignores: mend
-        /// the rows and import the file.
+        /// Write the rows that are refused to this CSV file, with the reason in a first column, which an import ignores:
+        /// correct the rows and import that file.
         #[arg(long, value_name = "FILE")]
         rejects: Option<PathBuf>,
         /// Take every text as it is, from a file that `contacts export --raw` wrote. Without this flag, an apostrophe before

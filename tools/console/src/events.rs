@@ -21,7 +21,8 @@ use list::{List, OneEvent};
 pub(crate) enum Verb {
     /// List the events of a workspace, newest first, with their deliveries.
     ///
-    /// An event is recorded if an enabled endpoint subscribes to it, and kept for 30 days.
+    /// An event is recorded if an enabled endpoint subscribes to it, and kept for 30 days, unless the deployment sets
+    /// EventRetentionDays.
     List(List),
     /// Show an event: its deliveries and its body, as the receivers get it.
     Show(OneEvent),

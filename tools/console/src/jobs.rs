@@ -23,7 +23,7 @@ use store::{LaneJob, TellResult};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use crate::output::{Output, Shown, joined};
+use crate::output::{Output, Shown, joined, yes_or_no};
 use crate::{Console, Refusal};
 
 /// The delay after which the sweeper processes a lane whose queue message was lost.
@@ -264,8 +264,8 @@ pub(crate) struct AskedView {
 
 impl AskedView {
     /// The table cell for `asked_before`.
-    pub(crate) fn before(&self) -> &'static str {
-        if self.asked_before { "yes" } else { "no" }
+    pub(crate) fn before(&self) -> String {
+        yes_or_no(self.asked_before)
     }
 
     /// The result of the command that shows this.
@@ -283,7 +283,7 @@ impl Shown for AskedView {
         &joined::<{ JobView::HEADINGS.len() + 1 }>(JobView::HEADINGS, &["requested before"]);
 
     fn cells(&self) -> Vec<String> {
-        [self.job.cells(), vec![self.before().to_owned()]].concat()
+        [self.job.cells(), vec![self.before()]].concat()
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn to_repeat(given: &[(&'static str, Option<Moment>)], now: Timestamp
         let fixed: Vec<String> =
             times().map(|(argument, moment)| format!("{argument} {}", moment.ago(now))).collect();
         format!(
-            "To repeat exactly this command, give {}: a distance names another time later.",
+            "To repeat exactly this command, give {}: a distance means another time when you repeat it.",
             fixed.join(" ")
         )
     })

@@ -248,7 +248,7 @@ pub enum Refusal {
     UnknownDelivery(DeliveryId),
     /// The event was not recorded or is no longer kept.
     #[error(
-        "The workspace has no recorded event {0}; events to which an endpoint subscribes are kept for 30 days."
+        "The workspace has no recorded event {0}; events to which an endpoint subscribes are kept for 30 days, unless the deployment sets EventRetentionDays."
     )]
     UnknownEvent(EventId),
     /// The contact does not exist.

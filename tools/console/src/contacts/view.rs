@@ -6,7 +6,7 @@ use domain::contact::AttributeContent;
 use domain::{Contact, Definitions, Timestamp};
 use serde::Serialize;
 
-use crate::output::{Shown, joined, printable, stacked};
+use crate::output::{Shown, joined, printable, stacked, yes_or_no};
 
 /// A contact, with its attributes by name.
 #[derive(Serialize)]
@@ -86,7 +86,7 @@ pub(super) struct ContactDetails<'a> {
     contact: ContactView<'a>,
     workspace_id: String,
     owner_id: Option<String>,
-    /// Whether the number gets no messages of leads.
+    /// Whether the number opted out: it gets no templates.
     opted_out: bool,
     version: u64,
 }
@@ -119,7 +119,7 @@ impl Shown for ContactDetails<'_> {
         cells.extend([
             self.contact.created_at.clone(),
             stacked(self.contact.attributes.iter().map(attribute)),
-            if self.opted_out { "yes" } else { "no" }.to_owned(),
+            yes_or_no(self.opted_out),
             self.version.to_string(),
         ]);
         cells

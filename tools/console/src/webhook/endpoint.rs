@@ -154,6 +154,6 @@ impl Shown for EnabledView {
         &joined::<{ EndpointView::HEADINGS.len() + 2 }>(EndpointView::HEADINGS, &["job", "requested before"]);
 
     fn cells(&self) -> Vec<String> {
-        [self.endpoint.cells(), vec![self.job.job.line(), self.job.before().to_owned()]].concat()
+        [self.endpoint.cells(), vec![self.job.job.line(), self.job.before()]].concat()
     }
 }

@@ -329,7 +329,7 @@ async fn events_are_listed_once_each_with_their_deliveries_by_time_and_page_by_p
     assert_eq!(
         hooks.refused(&["event", "list", "--after", NOBODY]).await,
         format!(
-            "The workspace has no recorded event {NOBODY}; events to which an endpoint subscribes are kept for 30 days."
+            "The workspace has no recorded event {NOBODY}; events to which an endpoint subscribes are kept for 30 days, unless the deployment sets EventRetentionDays."
         )
     );
 }

@@ -42,7 +42,7 @@ async fn a_command_whose_times_name_its_job_says_how_to_repeat_it() {
     let endpoint = hooks.endpoint_with(&[]).await;
     let replay = ["delivery", "replay", "--endpoint", &endpoint, "--since"];
     let first = hooks.desk.run(&hooks.within(&[&replay[..], &["2h"]].concat())).await;
-    assert_snapshot!(first.err, @"To repeat exactly this command, give --since 2026-01-02T01:04:05.678Z: a distance names another time later.");
+    assert_snapshot!(first.err, @"To repeat exactly this command, give --since 2026-01-02T01:04:05.678Z: a distance means another time when you repeat it.");
     hooks.desk.db.clock().advance(Duration::from_secs(1));
     let again = hooks.json(&[&replay[..], &["2026-01-02T01:04:05.678Z"]].concat()).await;
     assert_eq!(again["askedBefore"], true);
