@@ -120,6 +120,9 @@ const READABLE: &str = "(attribute_not_exists(#sv) OR #sv <= :schema)";
 const LEAD_IS_OPEN: &str =
     "(#stage IN (:queued, :sending) OR (attribute_not_exists(#stage) AND #state IN (:queued, :sending)))";
 
+/// Whether a row counts. DynamoDB deletes expired rows late.
+const LIVE: &str = "(attribute_not_exists(#expiresAt) OR #expiresAt >= :seconds)";
+
 impl Store {
     /// The number of partitions of the due index of a kind.
     pub fn due_shards(kind: LaneKind) -> u8 {
@@ -147,8 +150,11 @@ impl Store {
                 LaneKind::Conversation => change,
                 LaneKind::Lead => change
                     .when(LEAD_IS_OPEN)
+                    .when(LIVE)
                     .name("stage")
                     .name("state")
+                    .name("expiresAt")
+                    .bind(":seconds", n(now.as_seconds()))
                     .bind(":queued", s("QUEUED"))
                     .bind(":sending", s("SENDING")),
             };

@@ -7,11 +7,12 @@ use std::time::Duration;
 use domain::conversation::ConversationUpdate;
 use domain::message::Draft;
 use domain::{
-    Conversation, ConversationStatus, LeadState, Media, Message, MessageBody, MessageId, Retention, Timestamp,
+    Conversation, ConversationStatus, LaneId, LeadState, Media, Message, MessageBody, MessageId, Retention,
+    Timestamp,
 };
 use harness::{World, trips};
 use serde_json::Value;
-use store::{Changed, ConversationQuery, MessageStored, NewMessage, Store, Table};
+use store::{Changed, ConversationQuery, Lease, MessageStored, NewMessage, Store, Table};
 
 const DAY: Duration = Duration::from_secs(86_400);
 const FIRST_DUE: Duration = Duration::from_secs(120);
@@ -149,6 +150,9 @@ async fn a_released_conversation_expires_with_all_its_rows_and_a_reopened_one_do
     let ttl = seconds(released.updated_at, 3 * DAY);
     assert_eq!(released.expires_at, Some(released.updated_at.plus(3 * DAY)));
     let all = expiries(&world, Table::Conversations);
+    // The lists go with the conversation. An erasure of its customer finds it by the other row.
+    let (found_by, all): (Vec<_>, Vec<_>) = all.into_iter().partition(|(kind, _)| kind == "leftConversation");
+    assert_eq!(found_by, vec![("leftConversation".to_owned(), None); active.externals.len()]);
     assert!(all.len() >= 3 && all.iter().all(|(_, expiry)| *expiry == ttl), "{all:?}");
     assert_eq!(expiries(&world, Table::Messages), [("lane".to_owned(), ttl)]);
 
@@ -218,4 +222,8 @@ async fn a_lead_expires_and_is_then_absent_for_operators_and_repeats() {
     assert_eq!((state(kept.id).await, state(lead.id).await), (None, Some(LeadState::Queued)));
     assert!(store.lead(world.workspace, kept.id).await.unwrap().is_none());
     assert_eq!(ids().await, [lead.id]);
+
+    let lease = async |id| store.lease_lane(LaneId::Lead(world.workspace, id), DAY).await.unwrap();
+    assert!(matches!(lease(kept.id).await, Lease::Finished), "nobody is written to after the retention");
+    assert!(matches!(lease(lead.id).await, Lease::Taken(_)));
 }

@@ -73,7 +73,8 @@ async fn an_event_is_found_by_its_subject() {
     let contact = ContactId::parse(CONTACT).unwrap();
     assert!(scene.relayed(&fixture(UPDATED)).await);
     let subjects = [*contact.as_uuid()].into();
-    let found = scene.world.db.store().events_about(scene.world.workspace, &subjects).await.unwrap();
+    let found =
+        scene.world.db.store().events_about(scene.world.workspace, &subjects, &[].into()).await.unwrap();
     let delivery = scene.deliveries(ENDPOINT).await.remove(0);
     let about = &found[contact.as_uuid()];
     assert_eq!((about.len(), about[0].event.id, about[0].deliveries), (1, delivery.event, 1));

@@ -121,10 +121,13 @@ pub(crate) fn conversation_writes(
     with_lists(diff_write(Table::Conversations, &before, &after, old.version), &lists(old), new)
 }
 
-/// A row for each customer who leaves, so that the conversation is found if the customer is erased.
+/// A row for each customer who leaves, so that the conversation is found if the customer is erased. If the
+/// conversation is to expire, one for each customer: its lists go with it, but its messages may stay.
 fn leaving_writes(old: &Conversation, new: &Conversation) -> Result<Vec<Write>, StoreError> {
     let stays = |left: &External| new.externals.iter().any(|external| external.contact == left.contact);
+    let expires = old.expires_at.is_none() && new.expires_at.is_some();
     let left = old.externals.iter().filter(|external| !stays(external));
+    let left = left.chain(new.externals.iter().filter(|_| expires));
     let write = |left: &External| {
         let pk = keys::conversations_left_by(old.workspace_id, left.contact);
         let row = row(pk, old.id.to_string(), "leftConversation", &LeftRow { left_at: new.updated_at })?;

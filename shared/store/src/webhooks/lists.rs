@@ -4,7 +4,7 @@ use domain::{Attempt, Delivery, DeliveryId, DeliveryState, Pace, Slot, Timestamp
 
 use super::lane::{HomeKey, WebhookLane};
 use super::rows::{attempt, delivery};
-use crate::dynamodb::item::{Item, is_live, s};
+use crate::dynamodb::item::{Item, s};
 use crate::{Store, StoreError, Table, keys};
 
 /// Which deliveries to list.
@@ -37,6 +37,20 @@ impl Store {
         limit: usize,
         before: Option<HomeKey>,
     ) -> Result<DeliveryPage, StoreError> {
+        let now = self.now();
+        let mut page = self.deliveries_and_expired(slot, filter, limit, before).await?;
+        page.deliveries.retain(|delivery| delivery.expires_at.as_seconds() >= now.as_seconds());
+        Ok(page)
+    }
+
+    /// The same with the expired ones that DynamoDB has not deleted yet. An erasure looks at them too.
+    pub(crate) async fn deliveries_and_expired(
+        &self,
+        slot: Slot,
+        filter: DeliveryFilter<'_>,
+        limit: usize,
+        before: Option<HomeKey>,
+    ) -> Result<DeliveryPage, StoreError> {
         let behind = before
             .map_or(HomeKey::of_moment(filter.until), |before| before.min(HomeKey::of_moment(filter.until)));
         let since = HomeKey::of_moment(filter.since);
@@ -63,9 +77,9 @@ impl Store {
                 |query, (name, state)| query.expression_attribute_values(name, s(state.as_str())),
             ),
         };
-        let (answer, now) = (query.send().await?, self.now());
+        let answer = query.send().await?;
         let last = answer.last_evaluated_key.as_ref().and_then(place);
-        let found = answer.items.unwrap_or_default().into_iter().filter(|item| is_live(item, now));
+        let found = answer.items.unwrap_or_default().into_iter();
         let mut deliveries = found.map(|item| delivery(slot, item)).collect::<Result<Vec<_>, _>>()?;
         deliveries.retain(|delivery| HomeKey::of(delivery) < behind);
         let mut next = last;

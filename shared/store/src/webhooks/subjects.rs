@@ -1,12 +1,12 @@
 //! The events about a contact, a conversation or a lead, so that an erasure finds them, and the marks of
 //! erased subjects, so that the relay records no data of them later.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{Event, Retention, Slot, Timestamp, WebhookEndpoint, WorkspaceId};
+use domain::{ContactId, Event, Retention, Slot, Timestamp, WebhookEndpoint, WorkspaceId};
 use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -62,21 +62,28 @@ impl Store {
         Ok(())
     }
 
-    /// The recorded events about these subjects, by subject. It reads all deliveries that the workspace still
-    /// has, and their events: about two round trips for each hundred, several slots at the same time.
+    /// The recorded events about these subjects, and those that name one of these contacts, because their own
+    /// subject (a lead, a conversation) may have expired; by subject. It reads all deliveries that the workspace
+    /// still has, and their events: about two round trips for each hundred, several slots at the same time.
     pub async fn events_about(
         &self,
         workspace: WorkspaceId,
         subjects: &BTreeSet<Uuid>,
-    ) -> Result<HashMap<Uuid, Vec<EventAbout>>, StoreError> {
+        contacts: &BTreeSet<ContactId>,
+    ) -> Result<BTreeMap<Uuid, Vec<EventAbout>>, StoreError> {
+        let contacts: Vec<String> = contacts.iter().map(ToString::to_string).collect();
+        let is_wanted = |subject: &Uuid, event: &EventAbout| {
+            let body = String::from_utf8_lossy(&event.body);
+            subjects.contains(subject) || contacts.iter().any(|contact| body.contains(contact))
+        };
         let endpoints = self.endpoints(workspace).await?;
         let deleted =
             self.endpoints_deleted_since(workspace, self.now().minus(Retention::LONGEST_EVENTS)).await?;
         let slots: BTreeSet<Slot> =
             endpoints.iter().flat_map(WebhookEndpoint::all_slots).chain(deleted).collect();
-        let found = slots.into_iter().map(|slot| self.events_of_slot(slot, subjects));
+        let found = slots.into_iter().map(|slot| self.events_of_slot(slot, &is_wanted));
         let found: Vec<_> = futures::stream::iter(found).buffered(Self::SLOTS_AT_ONCE).try_collect().await?;
-        let mut about: HashMap<Uuid, Vec<EventAbout>> = HashMap::new();
+        let mut about: BTreeMap<Uuid, Vec<EventAbout>> = BTreeMap::new();
         let mut known = BTreeSet::new();
         for (subject, event) in found.into_iter().flatten() {
             // An event has a delivery in a slot of each of its endpoints.
@@ -93,7 +100,7 @@ impl Store {
     async fn events_of_slot(
         &self,
         slot: Slot,
-        subjects: &BTreeSet<Uuid>,
+        is_wanted: &impl Fn(&Uuid, &EventAbout) -> bool,
     ) -> Result<Vec<(Uuid, EventAbout)>, StoreError> {
         let all = DeliveryFilter {
             since: Timestamp::from_millis(0),
@@ -102,13 +109,13 @@ impl Store {
         };
         let (mut found, mut before) = (vec![], None);
         loop {
-            let page = self.deliveries(slot, all, MAX_KEYS, before).await?;
+            let page = self.deliveries_and_expired(slot, all, MAX_KEYS, before).await?;
             let wanted = page.deliveries.iter().map(|delivery| {
                 let (pk, sk) = keys::event(slot.workspace, delivery.event);
                 key(pk, sk)
             });
             for item in self.batch_items(Table::Webhooks, wanted.collect()).await? {
-                found.extend(about(item)?.filter(|(subject, _)| subjects.contains(subject)));
+                found.extend(about(item)?.filter(|(subject, event)| is_wanted(subject, event)));
             }
             before = page.next;
             if before.is_none() {
@@ -117,10 +124,10 @@ impl Store {
         }
     }
 
-    /// Replaces the body of an event, removes what receivers answered to its deliveries, and last its subject, by
-    /// which a repeated command finds it. Three round trips; two for each delivery, and one for each attempt after
-    /// the first.
-    pub async fn redact_event(&self, event: &Event, body: &[u8]) -> Result<(), StoreError> {
+    /// Replaces the body of an event, and removes what receivers answered to its deliveries. `forgets` also removes
+    /// its subject: then no other erasure finds it. Two or three round trips; two for each delivery, and one for each
+    /// attempt after the first.
+    pub async fn redact_event(&self, event: &Event, body: &[u8], forgets: bool) -> Result<(), StoreError> {
         let (pk, sk) = keys::event(event.workspace_id, event.id);
         let redacted = Write::update(Table::Webhooks, key(&pk, sk), "SET body = :body")
             .when("attribute_exists(pk)")
@@ -145,9 +152,11 @@ impl Store {
                 self.write(answer).await?;
             }
         }
-        let (pk, sk) = keys::event(event.workspace_id, event.id);
-        let done = Write::update(Table::Webhooks, key(pk, sk), "REMOVE about").when("attribute_exists(pk)");
-        self.write(done).await?;
+        if forgets {
+            let (pk, sk) = keys::event(event.workspace_id, event.id);
+            let done = Write::update(Table::Webhooks, key(pk, sk), "REMOVE about");
+            self.write(done.when("attribute_exists(pk)")).await?;
+        }
         Ok(())
     }
 }

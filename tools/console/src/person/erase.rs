@@ -96,9 +96,10 @@ async fn pass(
     run.numbers(&found).await?;
     run.failures().await?;
     let subjects = run.ids(TargetKind::Events);
-    let mut about = store.events_about(run.workspace(), &subjects).await?;
-    for subject in subjects {
-        run.events(run.subject(subject), about.remove(&subject).unwrap_or_default()).await?;
+    for (subject, about) in store.events_about(run.workspace(), &subjects, &run.person().contacts).await? {
+        // A subject that has expired was not found before.
+        store.add_target(&run.erasure, &Target::new(run.erasure.pass(), TargetKind::Events, subject)).await?;
+        run.events(run.subject(subject), about).await?;
     }
     let Run { erasure, .. } = run;
     let targets = store.targets(&erasure).await?;
@@ -313,12 +314,21 @@ impl Run<'_> {
         let (store, workspace, Erasure { person, asked_at, .. }) =
             (self.store, self.workspace(), &self.erasure);
         let events = subject.going(about, store, workspace, person, *asked_at).await?;
-        let deliveries = events.iter().map(|about| about.deliveries as u64).sum();
-        let counts = [("events", events.len() as u64), ("deliveries", deliveries)];
+        let notes = events.iter().map(|about| view::redacted_body(&about.event));
+        let notes = notes.collect::<Result<Vec<_>, _>>().map_err(|error| Refusal::Output(error.into()))?;
+        // A visit that was running during the first pass may have stored an answer, so the second redacts again.
+        let new: Vec<&EventAbout> = events
+            .iter()
+            .zip(&notes)
+            .filter(|(about, note)| about.body != **note)
+            .map(|(about, _)| about)
+            .collect();
+        let deliveries = new.iter().map(|about| about.deliveries as u64).sum();
+        let counts = [("events", new.len() as u64), ("deliveries", deliveries)];
+        let is_last = self.erasure.pass() == 2;
         self.count(TargetKind::Events, subject.id(), &counts).await?;
-        for EventAbout { event, .. } in events {
-            let note = view::redacted_body(&event).map_err(|error| Refusal::Output(error.into()))?;
-            store.redact_event(&event, &note).await?;
+        for (EventAbout { event, .. }, note) in events.iter().zip(&notes) {
+            store.redact_event(event, note, is_last).await?;
         }
         Ok(())
     }

@@ -71,6 +71,9 @@ pub(crate) async fn export(
     let (mut conversations, mut files) = (vec![], BTreeSet::new());
     for id in &found.conversations {
         let whole = store.whole_conversation(workspace, *id).await?;
+        if whole.conversation.is_none() && whole.messages.is_empty() {
+            continue;
+        }
         let conversation = whole.conversation.as_ref();
         let is_alone = conversation.is_none_or(|conversation| found.person.is_alone_in(conversation));
         let mut messages = vec![];
@@ -104,10 +107,11 @@ pub(crate) async fn export(
     let of_leads = found.leads.iter().map(|lead| Subject::Own(*lead.id.as_uuid()));
     let subjects: Vec<Subject> = of_contacts.chain(of_conversations).chain(of_leads).collect();
     let mut events = vec![];
-    let mut about =
-        store.events_about(workspace, &subjects.iter().map(|subject| *subject.id()).collect()).await?;
-    for subject in &subjects {
-        let about = about.remove(subject.id()).unwrap_or_default();
+    let ids_of_subjects = subjects.iter().map(|subject| *subject.id()).collect();
+    for (id, about) in store.events_about(workspace, &ids_of_subjects, &found.person.contacts).await? {
+        // A subject that has expired is not among those that were found.
+        let known = subjects.iter().find(|subject| *subject.id() == id);
+        let subject = known.copied().unwrap_or(Subject::Own(id));
         for about in subject.going(about, store, workspace, &found.person, now).await? {
             events.push(event(store, workspace, &about).await?);
         }
@@ -144,7 +148,7 @@ pub(crate) async fn export(
     Ok(ExportView {
         folder: folder.display().to_string(),
         contacts: found.contacts.len(),
-        conversations: found.conversations.len(),
+        conversations: conversations.len(),
         leads: found.leads.len(),
         events: events.len(),
         files: shown_files.len(),

@@ -51,11 +51,8 @@ pub(crate) async fn find(console: &Console, workspace: WorkspaceId, known: Perso
     for contact in &person.contacts {
         conversations.extend(store.conversations_with(workspace, *contact).await?);
     }
-    for lead in leads.iter().filter(|lead| lead.opened) {
-        if store.conversation(workspace, lead.conversation).await?.is_some() {
-            conversations.insert(lead.conversation);
-        }
-    }
+    // Also if the conversation has expired: its messages may be kept for longer.
+    conversations.extend(leads.iter().filter(|lead| lead.opened).map(|lead| lead.conversation));
     let (mut opt_outs, mut counts) = (vec![], 0);
     for cellphone in &person.cellphones {
         opt_outs.extend(opt_out(store, workspace, cellphone).await?);

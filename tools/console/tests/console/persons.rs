@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use domain::conversation::{ConversationChange, Opening};
@@ -253,6 +254,13 @@ impl Scene {
         }
     }
 
+    async fn delete(&self, table: Table, row: &Value) {
+        let db = &self.desk.db;
+        let text = |name: &str| AttributeValue::S(row[name]["S"].as_str().unwrap().to_owned());
+        let delete = db.client().delete_item().table_name(db.table(table));
+        delete.key("pk", text("pk")).key("sk", text("sk")).send().await.unwrap();
+    }
+
     async fn erase(&self, more: &[&str]) -> Value {
         let erase = ["person", "erase", "--workspace", &self.workspace, "--yes"];
         let who = if more.is_empty() { vec!["--cellphone", PHONE] } else { more.to_vec() };
@@ -458,6 +466,33 @@ async fn an_erasure_finishes_with_the_same_receipt_after_a_crash_at_any_call() {
 
 /// The crashes are tried at every seventh call, in turn before and after it is executed.
 const STEP: usize = 7;
+
+#[tokio::test]
+async fn events_of_a_lead_that_has_expired_are_found_by_its_contact() {
+    let scene = Scene::new().await;
+    let leads = scene.desk.db.rows(Table::Leads).into_iter().filter(|row| row["kind"]["S"] == "lead");
+    for lead in leads.filter(|row| row["contactId"]["S"] == scene.ana.to_string()) {
+        scene.delete(Table::Leads, &lead).await;
+    }
+    scene.erase(&[]).await;
+    scene.desk.db.clock().advance(Duration::from_secs(15 * 60));
+    scene.erase(&[]).await;
+    let left: Vec<_> = scene.canaries().into_iter().filter(|canary| canary.starts_with("Webhooks")).collect();
+    assert_eq!(left, [""; 0]);
+}
+
+#[tokio::test]
+async fn what_a_visit_stores_between_the_passes_is_erased_by_the_second() {
+    let scene = Scene::new().await;
+    let rows = scene.desk.db.rows(Table::Webhooks).into_iter();
+    let answers: Vec<Value> = rows.filter(|row| row["kind"]["S"] != "event").collect();
+    scene.erase(&[]).await;
+    scene.desk.db.import(Table::Webhooks, &answers);
+    assert_ne!(scene.canaries(), [""; 0], "a visit stored an answer again");
+    scene.desk.db.clock().advance(Duration::from_secs(15 * 60));
+    scene.erase(&[]).await;
+    assert_eq!(scene.canaries(), [""; 0]);
+}
 
 #[tokio::test]
 async fn an_export_shows_what_an_erasure_removes() {
