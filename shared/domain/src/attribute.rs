@@ -133,6 +133,11 @@ impl AttributeDefinition {
     pub fn closed_value(&self, id: ClosedValueId) -> Option<&ClosedValue> {
         self.closed_values.iter().find(|value| value.id == id)
     }
+
+    /// The texts of the allowed values with these ids, in their order.
+    pub fn texts_of<'a>(&'a self, ids: &'a [ClosedValueId]) -> impl Iterator<Item = &'a str> {
+        ids.iter().filter_map(|id| self.closed_value(*id)).map(|value| value.value.as_str())
+    }
 }
 
 /// The input of an operator for a new definition.

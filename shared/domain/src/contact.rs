@@ -61,6 +61,16 @@ pub enum AttributeContent {
     Closed(Vec<ClosedValueId>),
 }
 
+impl AttributeContent {
+    /// The texts that show the content of an attribute with this definition, in order.
+    pub fn texts<'a>(&'a self, definition: &'a AttributeDefinition) -> Vec<&'a str> {
+        match self {
+            Self::Open(content) => vec![content.as_str()],
+            Self::Closed(ids) => definition.texts_of(ids).collect(),
+        }
+    }
+}
+
 /// Content of an OPEN attribute: 1 to 1,024 characters. Its debug output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OpenContent(String);
@@ -242,14 +252,8 @@ impl Contact {
     /// The shown size in bytes of UTF-8. Active attributes count their names and texts.
     fn shown_bytes(&self, definitions: &Definitions, now: Timestamp) -> usize {
         let attributes = definitions.active(now).filter_map(|definition| {
-            let texts = match self.attributes.get(&definition.id)? {
-                AttributeContent::Open(text) => text.as_str().len(),
-                AttributeContent::Closed(ids) => {
-                    let values = ids.iter().filter_map(|id| definition.closed_value(*id));
-                    values.map(|value| value.value.len()).sum()
-                }
-            };
-            Some(definition.key_name.len() + texts)
+            let texts = self.attributes.get(&definition.id)?.texts(definition);
+            Some(definition.key_name.len() + texts.into_iter().map(str::len).sum::<usize>())
         });
         self.identity_bytes() + attributes.sum::<usize>()
     }

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use domain::attribute::AttributeDefinition;
-use domain::contact::AttributeContent;
 use domain::media::Declared;
 use domain::message::Content;
 use domain::{
@@ -72,14 +71,7 @@ fn contact_attribute<'a>(
     contact: &'a Contact,
     definition: &'a AttributeDefinition,
 ) -> Option<ContactAttributeView<'a>> {
-    let values = match contact.attributes.get(&definition.id)? {
-        AttributeContent::Open(content) => vec![content.as_str()],
-        AttributeContent::Closed(ids) => ids
-            .iter()
-            .filter_map(|id| definition.closed_value(*id))
-            .map(|value| value.value.as_str())
-            .collect(),
-    };
+    let values = contact.attributes.get(&definition.id)?.texts(definition);
     Some(ContactAttributeView { key: &definition.key_name, values })
 }
 

@@ -6,6 +6,7 @@ use aws_sdk_s3::Client;
 use domain::Timestamp;
 
 use crate::StoreError;
+use crate::objects::object_bytes;
 
 /// The failure bucket of one deployment.
 #[derive(Clone)]
@@ -49,15 +50,7 @@ impl FailureBucket {
 
     /// The bytes of an object; `None` if it does not exist. One round trip.
     pub async fn read(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let object = match self.s3.get_object().bucket(&*self.name).key(key).send().await {
-            Ok(object) => object,
-            Err(error) if error.as_service_error().is_some_and(|error| error.is_no_such_key()) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let bytes = object.body.collect().await.map_err(|error| StoreError::Busy(Box::new(error)))?;
-        Ok(Some(bytes.to_vec()))
+        object_bytes(&self.s3, &self.name, key).await
     }
 
     /// Replaces the bytes of an object. One round trip.

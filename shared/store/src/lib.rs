@@ -16,6 +16,7 @@ mod leads;
 mod media;
 mod memory;
 mod messages;
+mod objects;
 mod people;
 mod sending;
 mod settings;

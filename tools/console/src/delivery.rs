@@ -320,7 +320,7 @@ impl Shown for DeliveryDetails {
 
     fn cells(&self) -> Vec<String> {
         let mut cells = self.delivery.cells();
-        cells.push(self.because.unwrap_or("-").to_owned());
+        cells.push(or_dash(&self.because));
         cells.push(stacked(self.attempt_log.iter().flat_map(AttemptView::lines)));
         // Only `--body` requests the body. Without it, this line is absent.
         cells.extend(self.body.as_deref().map(printable));

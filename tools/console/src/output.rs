@@ -225,8 +225,8 @@ fn present(cell: String) -> String {
 }
 
 /// The cell of an optional value.
-pub(crate) fn or_dash(value: &Option<String>) -> String {
-    value.clone().unwrap_or_else(|| ABSENT.to_owned())
+pub(crate) fn or_dash<T: AsRef<str>>(value: &Option<T>) -> String {
+    value.as_ref().map_or(ABSENT, AsRef::as_ref).to_owned()
 }
 
 /// The cell of a choice.

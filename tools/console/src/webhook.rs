@@ -500,7 +500,7 @@ impl Shown for EndpointDetails {
         cells.extend([
             self.created_at.clone(),
             or_dash(&self.disabled_at),
-            self.disabled_reason.unwrap_or("-").to_owned(),
+            or_dash(&self.disabled_reason),
             next.to_owned(),
             or_dash(&self.previous_signs_until),
             or_dash(&self.open_until),

@@ -9,6 +9,7 @@ use aws_sdk_s3::types::ChecksumMode;
 use domain::media::{Declared, Uploaded};
 use domain::{Clock, Media, MediaDigest, MediaId, WorkspaceId};
 
+use crate::objects::object_bytes;
 use crate::{StoreError, keys};
 
 /// The bucket of one deployment. It is cheap to clone; one client serves the whole process.
@@ -83,16 +84,7 @@ impl Bucket {
 
     /// The bytes that were uploaded under this id; `None` if there is no object. One round trip.
     pub async fn read(&self, workspace: WorkspaceId, media: MediaId) -> Result<Option<Vec<u8>>, StoreError> {
-        let key = keys::media_object(workspace, media);
-        let object = match self.s3.get_object().bucket(&*self.name).key(key).send().await {
-            Ok(object) => object,
-            Err(error) if error.as_service_error().is_some_and(|error| error.is_no_such_key()) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error.into()),
-        };
-        let bytes = object.body.collect().await.map_err(|error| StoreError::Busy(Box::new(error)))?;
-        Ok(Some(bytes.to_vec()))
+        object_bytes(&self.s3, &self.name, &keys::media_object(workspace, media)).await
     }
 
     /// Deletes all versions of the object that was uploaded under this id. A bucket without versions has one.

@@ -73,8 +73,11 @@ impl Store {
     ) -> Result<BTreeMap<Uuid, Vec<EventAbout>>, StoreError> {
         let contacts: Vec<String> = contacts.iter().map(ToString::to_string).collect();
         let is_wanted = |subject: &Uuid, event: &EventAbout| {
-            let body = String::from_utf8_lossy(&event.body);
-            subjects.contains(subject) || contacts.iter().any(|contact| body.contains(contact))
+            let names_one = || {
+                let body = String::from_utf8_lossy(&event.body);
+                contacts.iter().any(|contact| body.contains(contact))
+            };
+            subjects.contains(subject) || names_one()
         };
         let endpoints = self.endpoints(workspace).await?;
         let deleted =

@@ -129,7 +129,7 @@ impl<'a> Column<'a> {
             Self::Attribute(definition) => match contact.attributes.get(&definition.id) {
                 None => String::new(),
                 Some(AttributeContent::Open(content)) => content.as_str().to_owned(),
-                Some(AttributeContent::Closed(values)) => join(values_of(definition, values)),
+                Some(AttributeContent::Closed(values)) => join(definition.texts_of(values)),
             },
             Self::Reason => String::new(),
         }
@@ -264,13 +264,6 @@ fn attribute(definition: &AttributeDefinition, cell: &str) -> Result<AttributeUp
         }
     }
     Ok(AttributeUpdate::Closed { attribute, values })
-}
-
-fn values_of<'d>(
-    definition: &'d AttributeDefinition,
-    ids: &[ClosedValueId],
-) -> impl Iterator<Item = &'d str> {
-    ids.iter().filter_map(|id| definition.closed_value(*id)).map(|value| value.value.as_str())
 }
 
 /// Joins values into one cell, separated by `;`. `\` escapes `;` and `\` within a value.

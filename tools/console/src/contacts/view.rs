@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use domain::contact::AttributeContent;
 use domain::{Contact, Definitions, Timestamp};
 use serde::Serialize;
 
-use crate::output::{Shown, joined, printable, stacked, yes_or_no};
+use crate::output::{Shown, joined, or_dash, printable, stacked, yes_or_no};
 
 /// A contact, with its attributes by name.
 #[derive(Serialize)]
@@ -28,14 +27,7 @@ pub(super) struct ContactView<'a> {
 impl<'a> ContactView<'a> {
     pub(super) fn of(contact: &'a Contact, definitions: &'a Definitions, now: Timestamp) -> Self {
         let attributes = definitions.active(now).filter_map(|definition| {
-            let values = match contact.attributes.get(&definition.id)? {
-                AttributeContent::Open(content) => vec![content.as_str()],
-                AttributeContent::Closed(ids) => ids
-                    .iter()
-                    .filter_map(|id| definition.closed_value(*id))
-                    .map(|value| value.value.as_str())
-                    .collect(),
-            };
+            let values = contact.attributes.get(&definition.id)?.texts(definition);
             Some((definition.key_name.as_str(), values))
         });
         Self {
@@ -54,11 +46,6 @@ impl<'a> ContactView<'a> {
     }
 }
 
-/// The cell of an optional text.
-fn cell(text: Option<&str>) -> String {
-    text.unwrap_or("-").to_owned()
-}
-
 impl Shown for ContactView<'_> {
     const HEADINGS: &'static [&'static str] =
         &["contact", "type", "first name", "last name", "e-mail", "number", "language", "owner", "updated"];
@@ -67,12 +54,12 @@ impl Shown for ContactView<'_> {
         vec![
             self.id.clone(),
             self.r#type.to_owned(),
-            cell(self.first_name),
-            cell(self.last_name),
-            cell(self.email),
-            cell(self.cellphone),
-            cell(self.language_code),
-            cell(self.owner),
+            or_dash(&self.first_name),
+            or_dash(&self.last_name),
+            or_dash(&self.email),
+            or_dash(&self.cellphone),
+            or_dash(&self.language_code),
+            or_dash(&self.owner),
             self.updated_at.clone(),
         ]
     }
