@@ -57,6 +57,23 @@ impl Conversation {
     /// The greatest number of internal participants.
     pub const MAX_INTERNALS: usize = 20;
 
+    /// A new conversation: ACTIVE, without name and participants, in the first shard of the list.
+    pub fn blank(id: ConversationId, workspace_id: WorkspaceId, now: Timestamp) -> Self {
+        Self {
+            id,
+            workspace_id,
+            name: None,
+            status: ConversationStatus::Active,
+            externals: vec![],
+            internals: vec![],
+            created_at: now,
+            updated_at: now,
+            list_shard: 0,
+            version: 1,
+            expires_at: None,
+        }
+    }
+
     /// The present customers, each with their line.
     pub fn recipients(&self) -> Vec<Recipient> {
         let to =

@@ -482,8 +482,8 @@ mod tests {
     use domain::sending::PartError;
     use domain::settings::template::Requested;
     use domain::{
-        BrandId, ChannelId, ContactId, ContactRef, ConversationId, ConversationStatus, FileType, MediaId,
-        MessageBody, MessageStatus, TemplateId, WorkspaceId,
+        BrandId, ChannelId, ContactId, ContactRef, ConversationId, FileType, MediaId, MessageBody,
+        MessageStatus, TemplateId, WorkspaceId,
     };
     use uuid::Uuid;
 
@@ -498,10 +498,6 @@ mod tests {
         let at = Timestamp::from_millis(1_767_323_045_678);
         let contact = ContactId::from_uuid(uuid(4));
         let conversation = Conversation {
-            id: ConversationId::from_uuid(uuid(2)),
-            workspace_id: WorkspaceId::from_uuid(uuid(3)),
-            name: None,
-            status: ConversationStatus::Active,
             externals: vec![External {
                 contact,
                 shown: ContactRef::Id(contact),
@@ -510,12 +506,7 @@ mod tests {
                 joined_at: at,
                 last_seen_at: None,
             }],
-            internals: vec![],
-            created_at: at,
-            updated_at: at,
-            list_shard: 0,
-            version: 1,
-            expires_at: None,
+            ..Conversation::blank(ConversationId::from_uuid(uuid(2)), WorkspaceId::from_uuid(uuid(3)), at)
         };
         let sound = Attached {
             media: MediaId::from_uuid(uuid(5)),

@@ -425,10 +425,7 @@ fn contact() -> Contact {
 
 fn conversation() -> Conversation {
     Conversation {
-        id: ConversationId::from_uuid(id(6)),
-        workspace_id: workspace(),
         name: ConversationName::parse("Order").ok(),
-        status: ConversationStatus::Active,
         externals: vec![External {
             contact: contact().id,
             shown: ContactRef::Id(contact().id),
@@ -443,11 +440,7 @@ fn conversation() -> Conversation {
             joined_at: moment(),
             last_seen_at: Some(moment()),
         }],
-        created_at: moment(),
-        updated_at: moment(),
-        list_shard: 0,
-        version: 1,
-        expires_at: None,
+        ..Conversation::blank(ConversationId::from_uuid(id(6)), workspace(), moment())
     }
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod row;
 
 use std::time::Duration;
 
+use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use domain::{Conversation, ConversationId, LaneId, Media, Message, MessageId, Timestamp, WorkspaceId};
 
 use crate::access::idempotency::{keep_answer, stored_answer};
@@ -73,16 +74,10 @@ impl Store {
         let (mut newest, mut from) = (vec![], None);
         loop {
             let page = self
-                .db
-                .query()
-                .table_name(self.tables.name(Table::Messages))
-                .key_condition_expression("pk = :pk AND begins_with(sk, :messages)")
+                .query_messages(workspace, conversation)
                 .filter_expression("seq < :before")
-                .expression_attribute_values(":pk", s(keys::messages(workspace, conversation)))
-                .expression_attribute_values(":messages", s(keys::MESSAGES))
                 .expression_attribute_values(":before", n(before.unwrap_or(u64::MAX)))
                 .set_exclusive_start_key(from)
-                .consistent_read(true)
                 .send()
                 .await?;
             for item in page.items.unwrap_or_default() {
@@ -95,6 +90,21 @@ impl Store {
                 return Ok(newest);
             }
         }
+    }
+
+    /// A query of all messages of a conversation, in no order (strongly consistent read).
+    pub(crate) fn query_messages(
+        &self,
+        workspace: WorkspaceId,
+        conversation: ConversationId,
+    ) -> QueryFluentBuilder {
+        self.db
+            .query()
+            .table_name(self.tables.name(Table::Messages))
+            .key_condition_expression("pk = :pk AND begins_with(sk, :messages)")
+            .expression_attribute_values(":pk", s(keys::messages(workspace, conversation)))
+            .expression_attribute_values(":messages", s(keys::MESSAGES))
+            .consistent_read(true)
     }
 
     /// The last number that a message of the conversation took (strongly consistent read); 0 if there is
@@ -277,17 +287,10 @@ mod tests {
             last_seen_at: None,
         };
         Conversation {
-            id: ConversationId::from_uuid(uuid(1)),
-            workspace_id: WorkspaceId::from_uuid(uuid(2)),
-            name: None,
             status: ConversationStatus::Ghost,
             externals: (100..100 + externals).map(external).collect(),
             internals: (200..200 + internals).map(internal).collect(),
-            created_at: at(),
-            updated_at: at(),
-            list_shard: 0,
-            version: 1,
-            expires_at: None,
+            ..Conversation::blank(ConversationId::from_uuid(uuid(1)), WorkspaceId::from_uuid(uuid(2)), at())
         }
     }
 

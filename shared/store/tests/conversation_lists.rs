@@ -68,17 +68,10 @@ impl Office {
         let random = Uuid::from_u64_pair(dice.below(usize::MAX) as u64, dice.below(usize::MAX) as u64);
         let now = self.db.store().now();
         let mut conversation = Conversation {
-            id: ConversationId::from_uuid(random),
-            workspace_id: WORKSPACE,
-            name: None,
             status: dice.pick(&STATUSES),
             externals: vec![self.external(dice.below(4), now)],
-            internals: vec![],
-            created_at: now,
-            updated_at: now,
             list_shard: list_shard(&random, self.shards),
-            version: 1,
-            expires_at: None,
+            ..Conversation::blank(ConversationId::from_uuid(random), WORKSPACE, now)
         };
         for _ in 0..dice.below(4) {
             self.toggle(&mut conversation, dice);

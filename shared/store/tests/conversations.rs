@@ -38,17 +38,10 @@ fn internal(user: UserId) -> Internal {
 fn conversation(db: &TestDb) -> Conversation {
     let ids = &**db.ids();
     Conversation {
-        id: ConversationId::generate(ids),
-        workspace_id: WORKSPACE,
         name: ConversationName::parse("Order 7").ok(),
-        status: ConversationStatus::Active,
         externals: vec![external(ContactId::generate(ids))],
         internals: vec![internal(UserId::generate(ids))],
-        created_at: db.store().now(),
-        updated_at: db.store().now(),
-        list_shard: 0,
-        version: 1,
-        expires_at: None,
+        ..Conversation::blank(ConversationId::generate(ids), WORKSPACE, db.store().now())
     }
 }
 

@@ -10,8 +10,8 @@ use domain::retry::Jitter;
 use domain::sending::{End, PartError, SendSchedule};
 use domain::settings::template::{Parameters, Requested};
 use domain::{
-    Cellphone, Conversation, ConversationId, ConversationStatus, LaneId, LaneKind, Message, MessageBody,
-    MessageId, MessageStatus, OnboardingPlan, Recipient, Rest, RetrySchedule, TemplateId, WorkspaceId,
+    Cellphone, Conversation, ConversationId, LaneId, LaneKind, Message, MessageBody, MessageId,
+    MessageStatus, OnboardingPlan, Recipient, Rest, RetrySchedule, TemplateId, WorkspaceId,
 };
 use harness::{Fault, TestClock, TestDb, World, trips};
 use store::{ConversationLane, Lease, Leased, MessageStored, NewMessage, Outbound, Released, Store, Table};
@@ -40,17 +40,12 @@ impl Lanes {
             .map(|external| Recipient { contact: external.contact, channel: external.channel.clone() })
             .collect();
         let conversation = Conversation {
-            id: ConversationId::from_uuid(Uuid::from_u128(0xc)),
-            workspace_id: world.workspace,
-            name: None,
-            status: ConversationStatus::Active,
             externals,
-            internals: vec![],
-            created_at: TestClock::START,
-            updated_at: TestClock::START,
-            list_shard: 0,
-            version: 1,
-            expires_at: None,
+            ..Conversation::blank(
+                ConversationId::from_uuid(Uuid::from_u128(0xc)),
+                world.workspace,
+                TestClock::START,
+            )
         };
         let step = |n| Requested {
             template: TemplateId::from_uuid(Uuid::from_u128(n as u128)),

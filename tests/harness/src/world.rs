@@ -12,10 +12,9 @@ use domain::settings::template::{NewTemplate, Requested};
 use domain::{
     ApiKey, ApiKeyToken, AttributeCategory, AttributeDefinition, AttributeId, AttributeType, Brand, BrandId,
     BusinessAccountId, Capture, CaptureKey, Cellphone, ChannelId, ClosedValue, ClosedValueId, Contact,
-    ContactId, Conversation, ConversationId, ConversationStatus, Email, External, FileType, KeyId, Lead,
-    LeadRequest, Line, Lines, Media, MediaDigest, Onboarding, OnboardingPlan, Override, Provider, Recipient,
-    Scopes, Secret, Team, TeamId, Template, TemplateId, TemplateScope, User, UserId, WebOrigin, Workspace,
-    WorkspaceId,
+    ContactId, Conversation, ConversationId, Email, External, FileType, KeyId, Lead, LeadRequest, Line,
+    Lines, Media, MediaDigest, Onboarding, OnboardingPlan, Override, Provider, Recipient, Scopes, Secret,
+    Team, TeamId, Template, TemplateId, TemplateScope, User, UserId, WebOrigin, Workspace, WorkspaceId,
 };
 use store::{Created, LeadAccepted, LineWritten, MediaCreated, Opened, TemplateOwner};
 
@@ -329,17 +328,8 @@ impl World {
         let store = self.db.store();
         let customer = self.contact_of(workspace, |_| ()).await;
         let mut conversation = Conversation {
-            id: ConversationId::generate(store.ids()),
-            workspace_id: workspace,
-            name: None,
-            status: ConversationStatus::Active,
             externals: vec![Self::external(customer.id, "line")],
-            internals: vec![],
-            created_at: store.now(),
-            updated_at: store.now(),
-            list_shard: 0,
-            version: 1,
-            expires_at: None,
+            ..Conversation::blank(ConversationId::generate(store.ids()), workspace, store.now())
         };
         change(&mut conversation);
         let recipient =

@@ -16,7 +16,7 @@ mod uncertain_begin;
 use std::time::Duration;
 
 use aws_lambda_events::sqs::SqsEvent;
-use domain::conversation::{ConversationStatus, Opening};
+use domain::conversation::Opening;
 use domain::media::Attached;
 use domain::message::Draft;
 use domain::sending::{PartError, SendSchedule};
@@ -109,19 +109,7 @@ impl<P: Provider + Clone> Sender<P> {
             .iter()
             .map(|external| Recipient { contact: external.contact, channel: external.channel.clone() })
             .collect();
-        let conversation = Conversation {
-            id,
-            workspace_id: self.world.workspace,
-            name: None,
-            status: ConversationStatus::Active,
-            externals,
-            internals: vec![],
-            created_at: now,
-            updated_at: now,
-            list_shard: 0,
-            version: 1,
-            expires_at: None,
-        };
+        let conversation = Conversation { externals, ..Conversation::blank(id, self.world.workspace, now) };
         let plan = OnboardingPlan {
             workspace_id: self.world.workspace,
             conversation: id,

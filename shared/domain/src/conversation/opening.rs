@@ -102,17 +102,12 @@ impl ConversationCreate {
             ConversationStatus::Active
         };
         let conversation = Conversation {
-            id,
-            workspace_id: workspace.id,
             name: self.name.clone(),
             status: self.status.unwrap_or(otherwise),
             externals,
             internals,
-            created_at: now,
-            updated_at: now,
             list_shard: list_shard(id.as_uuid(), workspace.list_shards_write),
-            version: 1,
-            expires_at: None,
+            ..Conversation::blank(id, workspace.id, now)
         };
         let plan = (!steps.is_empty()).then(|| OnboardingPlan {
             workspace_id: workspace.id,

@@ -47,17 +47,10 @@ impl Lead {
             last_seen_at: None,
         };
         let conversation = Conversation {
-            id: self.conversation,
-            workspace_id: self.workspace_id,
-            name: None,
             status: ConversationStatus::NotAssignedToHuman,
             externals: vec![external],
-            internals: vec![],
-            created_at: now,
-            updated_at: now,
             list_shard: list_shard(self.conversation.as_uuid(), shards),
-            version: 1,
-            expires_at: None,
+            ..Conversation::blank(self.conversation, self.workspace_id, now)
         };
         let recipients = conversation.recipients();
         let content = Content::Template(Requested { template, parameters: Parameters::new() });

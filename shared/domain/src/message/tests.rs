@@ -48,17 +48,13 @@ fn external(contact: u128, channel: &str) -> External {
 
 fn conversation(status: ConversationStatus) -> Conversation {
     Conversation {
-        id: id(ConversationId::from_uuid, 3),
-        workspace_id: id(WorkspaceId::from_uuid, 2),
-        name: None,
         status,
         externals: vec![external(11, "line-a"), external(12, "line-b")],
-        internals: vec![],
-        created_at: Timestamp::from_millis(0),
-        updated_at: Timestamp::from_millis(0),
-        list_shard: 0,
-        version: 1,
-        expires_at: None,
+        ..Conversation::blank(
+            id(ConversationId::from_uuid, 3),
+            id(WorkspaceId::from_uuid, 2),
+            Timestamp::from_millis(0),
+        )
     }
 }
 

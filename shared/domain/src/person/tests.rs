@@ -1,5 +1,5 @@
 use crate::ConversationName;
-use crate::conversation::{ContactRef, ConversationStatus, External, Recipient};
+use crate::conversation::{ContactRef, External, Recipient};
 use crate::ids::{BrandId, ChannelId, ConversationId, MessageId};
 use crate::message::{Content, SentBy};
 use crate::sending::Progress;
@@ -31,17 +31,9 @@ fn conversation(externals: &[u128], name: Option<&str>) -> Conversation {
         last_seen_at: None,
     };
     Conversation {
-        id: ConversationId::from_uuid(Uuid::from_u128(3)),
-        workspace_id: WORKSPACE,
         name: name.map(|name| ConversationName::parse(name).unwrap()),
-        status: ConversationStatus::Active,
         externals: externals.iter().map(external).collect(),
-        internals: vec![],
-        created_at: NOW,
-        updated_at: NOW,
-        list_shard: 0,
-        expires_at: None,
-        version: 1,
+        ..Conversation::blank(ConversationId::from_uuid(Uuid::from_u128(3)), WORKSPACE, NOW)
     }
 }
 

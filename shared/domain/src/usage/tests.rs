@@ -62,17 +62,9 @@ fn conversation(n: u128, line: &str, status: ConversationStatus) -> Conversation
         last_seen_at: None,
     };
     Conversation {
-        id: ConversationId::from_uuid(id(n)),
-        workspace_id: workspace(),
-        name: None,
         status,
         externals: vec![external],
-        internals: vec![],
-        created_at: NOW,
-        updated_at: NOW,
-        list_shard: 0,
-        expires_at: None,
-        version: 1,
+        ..Conversation::blank(ConversationId::from_uuid(id(n)), workspace(), NOW)
     }
 }
 

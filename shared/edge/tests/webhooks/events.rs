@@ -207,10 +207,7 @@ fn customer() -> Contact {
 
 fn opened() -> Conversation {
     Conversation {
-        id: conversation_id(),
-        workspace_id: workspace(),
         name: ConversationName::parse("Order 4711").ok(),
-        status: ConversationStatus::Active,
         externals: vec![External {
             contact: contact_id(),
             shown: ContactRef::Cellphone(phone()),
@@ -225,11 +222,7 @@ fn opened() -> Conversation {
             joined_at: at(60),
             last_seen_at: None,
         }],
-        created_at: at(60),
-        updated_at: at(60),
-        list_shard: 0,
-        version: 1,
-        expires_at: None,
+        ..Conversation::blank(conversation_id(), workspace(), at(60))
     }
 }
 

@@ -172,8 +172,8 @@ fn new_contacts_writes(
 mod tests {
     use domain::settings::template::{Parameters, Requested};
     use domain::{
-        BrandId, Cellphone, ChannelId, ContactId, ContactRef, ConversationId, ConversationStatus, Email,
-        External, Internal, OnboardingPlan, TemplateId, UserId, UserRef, WorkspaceId,
+        BrandId, Cellphone, ChannelId, ContactId, ContactRef, ConversationId, Email, External, Internal,
+        OnboardingPlan, TemplateId, UserId, UserRef, WorkspaceId,
     };
     use uuid::Uuid;
 
@@ -206,17 +206,9 @@ mod tests {
             Internal { user, shown: UserRef::Id(user), joined_at: AT, last_seen_at: None }
         };
         Conversation {
-            id: ConversationId::from_uuid(Uuid::from_u128(7)),
-            workspace_id: workspace(),
-            name: None,
-            status: ConversationStatus::Active,
             externals: customers.into_iter().map(external).collect(),
             internals: agents.into_iter().map(internal).collect(),
-            created_at: AT,
-            updated_at: AT,
-            list_shard: 0,
-            version: 1,
-            expires_at: None,
+            ..Conversation::blank(ConversationId::from_uuid(Uuid::from_u128(7)), workspace(), AT)
         }
     }
 

@@ -3,7 +3,7 @@
 use domain::message::summary::Tally;
 use domain::{ConversationId, Timestamp, WorkspaceId};
 
-use crate::dynamodb::item::{read, s};
+use crate::dynamodb::item::read;
 use crate::lanes::row::LaneRow;
 use crate::messages::row::Counted;
 use crate::{Store, StoreError, Table, keys};
@@ -35,15 +35,9 @@ impl Store {
         let (mut tally, mut from) = (Tally::default(), None);
         loop {
             let page = self
-                .db
-                .query()
-                .table_name(self.tables.name(Table::Messages))
-                .key_condition_expression("pk = :pk AND begins_with(sk, :messages)")
-                .expression_attribute_values(":pk", s(keys::messages(workspace, conversation)))
-                .expression_attribute_values(":messages", s(keys::MESSAGES))
+                .query_messages(workspace, conversation)
                 .projection_expression(Counted::ATTRIBUTES)
                 .set_exclusive_start_key(from)
-                .consistent_read(true)
                 .send()
                 .await?;
             for item in page.items.unwrap_or_default() {

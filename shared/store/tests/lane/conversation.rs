@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use domain::conversation::Opening;
 use domain::message::Draft;
-use domain::{Conversation, ConversationId, ConversationStatus, LaneId, MessageBody, MessageId, Rest};
+use domain::{Conversation, ConversationId, LaneId, MessageBody, MessageId, Rest};
 use harness::{TestClock, TestDb, World};
 use store::{ConversationLane, Leased, MessageStored, NewMessage, Store, StoreError, Table};
 use uuid::Uuid;
@@ -27,18 +27,13 @@ impl Talk {
         let world = World::start().await;
         let contact = world.contact(|_| ()).await;
         let conversation = Conversation {
-            // An id in the first partition of the index.
-            id: ConversationId::from_uuid(Uuid::from_u128(0xc)),
-            workspace_id: world.workspace,
-            name: None,
-            status: ConversationStatus::Active,
             externals: vec![World::external(contact.id, "line")],
-            internals: vec![],
-            created_at: TestClock::START,
-            updated_at: TestClock::START,
-            list_shard: 0,
-            version: 1,
-            expires_at: None,
+            // An id in the first partition of the index.
+            ..Conversation::blank(
+                ConversationId::from_uuid(Uuid::from_u128(0xc)),
+                world.workspace,
+                TestClock::START,
+            )
         };
         let opening = Opening { conversation: conversation.clone(), new_contacts: vec![], plan: None };
         world.db.store().open_conversation(&opening, RESCUE, None, "seed").await.unwrap();

@@ -14,8 +14,7 @@ use domain::settings::template::{ParameterValue, Parameters, Requested};
 use domain::webhook::delivery::Next;
 use domain::{
     Attempt, AttemptOutcome, AttributeType, Cellphone, Contact, ContactId, ContactRef, Conversation,
-    ConversationId, ConversationName, ConversationStatus, Email, Media, Message, MessageBody, MessageId,
-    PersonName, TemplateId,
+    ConversationId, ConversationName, Email, Media, Message, MessageBody, MessageId, PersonName, TemplateId,
 };
 use harness::{Death, World};
 use serde_json::{Value, json};
@@ -52,17 +51,9 @@ fn conversation(world: &World, externals: &[(ContactId, ContactRef)]) -> Convers
         ..World::external(*contact, "line")
     };
     Conversation {
-        id: ConversationId::generate(store.ids()),
-        workspace_id: world.workspace,
         name: ConversationName::parse("Canary's order").ok(),
-        status: ConversationStatus::Active,
         externals: externals.iter().map(external).collect(),
-        internals: vec![],
-        created_at: store.now(),
-        updated_at: store.now(),
-        list_shard: 0,
-        expires_at: None,
-        version: 1,
+        ..Conversation::blank(ConversationId::generate(store.ids()), world.workspace, store.now())
     }
 }
 

@@ -265,17 +265,9 @@ fn conversation(status: ConversationStatus) -> Conversation {
         last_seen_at: None,
     };
     Conversation {
-        id: id(ConversationId::from_uuid, 3),
-        workspace_id: id(WorkspaceId::from_uuid, 2),
-        name: None,
         status,
         externals: vec![external],
-        internals: vec![],
-        created_at: NOW,
-        updated_at: NOW,
-        list_shard: 0,
-        version: 1,
-        expires_at: None,
+        ..Conversation::blank(id(ConversationId::from_uuid, 3), id(WorkspaceId::from_uuid, 2), NOW)
     }
 }
 
