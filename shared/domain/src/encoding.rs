@@ -7,6 +7,18 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The bytes of hexadecimal digits in either case; `None` if the text has other characters or an odd length.
+pub fn unhex(digits: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let pairs = digits.as_bytes().chunks(2);
+    pairs
+        .map(|pair| match pair {
+            [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+            _ => None,
+        })
+        .collect()
+}
+
 /// The SHA-256 of the bytes as lower-case hexadecimal digits.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
@@ -42,6 +54,8 @@ mod tests {
     #[test]
     fn hex_sha256_and_base62_keep_their_spelling() {
         assert_eq!(hex(&[0, 10, 255]), "000aff");
+        assert_eq!(unhex("000aFf"), Some(vec![0, 10, 255]));
+        assert_eq!(["0", "0g", "é"].map(unhex), [None, None, None]);
         assert_eq!(sha256_hex(b""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
         assert_eq!(base62(62 * 61 + 1, 3), "1z0");
         assert_eq!(random_base62(&[0, 61]), "0000z000");

@@ -6,11 +6,13 @@
 
 pub mod access;
 pub mod attribute;
+mod chunks;
 pub mod contact;
 pub mod conversation;
 pub mod encoding;
 mod error_chain;
 pub mod ids;
+pub mod inbound;
 pub mod lane;
 pub mod lead;
 pub mod media;
@@ -32,6 +34,7 @@ mod words;
 
 pub use access::api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
+pub use chunks::chunks_within;
 pub use contact::search::SearchQuery;
 pub use contact::{Contact, ContactType, ContactUpdate};
 pub use conversation::{
@@ -44,6 +47,7 @@ pub use ids::{
     ErasureId, EventId, Ids, JobId, KeyId, LeadId, MediaId, MessageId, TeamId, TemplateId, UserId,
     WorkspaceId,
 };
+pub use inbound::app::{ProviderApp, ProviderAppId};
 pub use lane::{LaneId, LaneKind, Rest, Slot, Track};
 pub use lead::capture::{Capture, CaptureKey};
 pub use lead::{Consent, Lead, LeadRequest, LeadState, SentOrigin, WebOrigin};

@@ -5,11 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
 use domain::encoding::sha256_hex;
 use domain::lead::{ConsentStatus, LandingUri, LeadName, LeadRequest, SentOrigin, Utm};
 use domain::text::within;
@@ -20,44 +18,17 @@ use store::StoreError;
 
 use crate::error::{ApiError, whole_seconds};
 use crate::form::{Form, Node, Rejection};
+use crate::gateway::GatewayRequest;
 use crate::json;
 use crate::request::declares_json;
 
 /// For how many seconds a browser may remember a preflight: two hours, the most that Chromium allows.
 const PREFLIGHT_SECONDS: u32 = 7_200;
 
-/// One request as the gateway sends it. The type is parsed from the event itself, because an HTTP request
-/// made from the event contains only one value of a repeated header.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct CaptureRequest {
-    http_method: String,
-    multi_value_headers: Option<BTreeMap<String, Vec<String>>>,
-    multi_value_query_string_parameters: Option<BTreeMap<String, Vec<String>>>,
-    path_parameters: Option<BTreeMap<String, String>>,
-    body: Option<String>,
-    is_base64_encoded: bool,
-    request_context: Context,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Context {
-    identity: Identity,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Identity {
-    source_ip: Option<String>,
-}
-
-/// All fields except the method contain data of the visitor or a secret of the page.
-impl fmt::Debug for CaptureRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CaptureRequest").field("http_method", &self.http_method).finish_non_exhaustive()
-    }
-}
+/// One request to the capture API. Its debug output is redacted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(transparent)]
+pub struct CaptureRequest(GatewayRequest);
 
 /// The content of a request.
 #[derive(Debug)]
@@ -72,12 +43,12 @@ pub struct Asked {
 impl CaptureRequest {
     /// The method, in upper case.
     pub fn method(&self) -> &str {
-        &self.http_method
+        self.0.method()
     }
 
     /// The origin of the page that sent the request.
     pub fn origin(&self) -> SentOrigin {
-        match self.header("origin").as_slice() {
+        match self.0.header("origin").as_slice() {
             [] => SentOrigin::Absent,
             [origin] if origin.bytes().all(|byte| byte.is_ascii_graphic()) => {
                 SentOrigin::One((*origin).to_owned())
@@ -88,23 +59,22 @@ impl CaptureRequest {
 
     /// The visitor's IP address; empty if the gateway does not know it.
     pub fn address(&self) -> &str {
-        self.request_context.identity.source_ip.as_deref().unwrap_or_default()
+        self.0.address()
     }
 
     /// The `User-Agent` of the visitor's browser.
     pub fn user_agent(&self) -> Option<&str> {
-        self.header("user-agent").first().copied()
+        self.0.header("user-agent").first().copied()
     }
 
     /// The name of the requested script.
     pub fn script(&self) -> &str {
-        let parameters = self.path_parameters.as_ref();
-        parameters.and_then(|parameters| parameters.get("script")).map_or("", String::as_str)
+        self.0.path("script").unwrap_or_default()
     }
 
     /// Whether the sender has the content with this entity tag already.
     fn has(&self, etag: &str) -> bool {
-        let lists = self.header("if-none-match");
+        let lists = self.0.header("if-none-match");
         lists
             .iter()
             .flat_map(|list| list.split(','))
@@ -143,39 +113,24 @@ impl CaptureRequest {
 
     /// The workspace in the URL, if there is one.
     fn on_url(&self) -> Result<Option<WorkspaceId>, LeadProblem> {
-        let query = self.multi_value_query_string_parameters.as_ref();
-        match query.and_then(|query| query.get("workspaceId")).map(Vec::as_slice) {
-            None | Some([]) => Ok(None),
-            Some([id]) => {
-                WorkspaceId::parse(id).map(Some).map_err(|_| invalid("query.workspaceId: not a UUID"))
-            }
-            Some(_) => Err(invalid("query.workspaceId: repeated")),
+        match self.0.query("workspaceId") {
+            [] => Ok(None),
+            [id] => WorkspaceId::parse(id).map(Some).map_err(|_| invalid("query.workspaceId: not a UUID")),
+            _ => Err(invalid("query.workspaceId: repeated")),
         }
     }
 
     /// The JSON of the body. The body must be within the size limit and have the content type
     /// `application/json`.
     fn json(&self) -> Result<Value, LeadProblem> {
-        let text = self.body.as_deref().unwrap_or_default();
-        let body = if self.is_base64_encoded {
-            let decoded = base64::engine::general_purpose::STANDARD.decode(text);
-            decoded.map_err(|_| invalid("body: not base64"))?
-        } else {
-            text.as_bytes().to_vec()
-        };
+        let body = self.0.body().ok_or_else(|| invalid("body: not base64"))?;
         if body.len() > LeadRequest::MAX_BODY {
             return Err(invalid("body: too large"));
         }
-        if !matches!(self.header("content-type").as_slice(), [one] if declares_json(one)) {
+        if !matches!(self.0.header("content-type").as_slice(), [one] if declares_json(one)) {
             return Err(invalid("content-type: not application/json"));
         }
         json::parse(&body).map_err(|not_json| LeadProblem::Invalid(format!("body: {}", not_json.reason)))
-    }
-
-    fn header(&self, name: &str) -> Vec<&str> {
-        let headers = self.multi_value_headers.iter().flatten();
-        let named = headers.filter(|(known, _)| known.eq_ignore_ascii_case(name));
-        named.flat_map(|(_, values)| values.iter().map(String::as_str)).collect()
     }
 }
 
@@ -558,8 +513,13 @@ mod tests {
         for (query, id, expected) in rows {
             let mut body = body();
             body["workspaceId"] = id.clone();
-            let mut request = with_body(&body);
-            request.multi_value_query_string_parameters = serde_json::from_value(query.clone()).unwrap();
+            let headers = json!({"content-type": ["application/json"]});
+            let request = request(json!({
+                "httpMethod": "POST",
+                "multiValueHeaders": headers,
+                "multiValueQueryStringParameters": query,
+                "body": body.to_string(),
+            }));
             assert_eq!(request.asked(|_| true).workspace.to_string(), expected, "{query} {id}");
         }
     }

@@ -7,6 +7,7 @@
 mod body;
 mod client;
 mod meaning;
+pub mod webhook;
 mod words;
 
 use std::future::Future;

@@ -5,12 +5,14 @@
 
 mod batch;
 mod budget;
+mod inbound;
 mod queue;
 mod task;
 mod upload;
 
 pub use batch::{Outcome, process_batch};
 pub use budget::{BudgetError, InvocationBudget};
+pub use inbound::{Inbound, InboundQueue, NotAccepted};
 pub use queue::{LONGEST_DELAY, NoQueue, NotQueued, Queues, TIME_LIMIT};
 pub use task::{Wake, body, read, track_of};
 pub use upload::{Upload, read_uploads};

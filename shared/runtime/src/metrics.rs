@@ -147,6 +147,15 @@ families! {
         /// The age of the oldest change in a batch.
         relay_lag: Milliseconds = "RelayLag",
     }
+    /// Webhooks of the provider.
+    Received by () {
+        /// Webhooks whose pieces are on the queue.
+        webhooks_received: Count = "ProviderWebhooksReceived",
+        /// Requests that no app of the deployment has signed.
+        webhooks_refused: Count = "ProviderWebhooksRefused",
+        /// Signed bytes that are no webhook.
+        webhooks_unreadable: Count = "ProviderWebhooksUnreadable",
+    }
     /// Lanes that were due.
     Swept by What {
         /// Lanes that were due as planned.

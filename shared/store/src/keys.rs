@@ -4,13 +4,13 @@
 //! - `api-keys` by the key's SHA-256: this look-up finds the workspace;
 //! - `limits` by workspace and key id, or by the workspace of a lead as the request names it, kept for a day;
 //! - the `due` index by shard, which the sweeper reads for all workspaces;
-//! - rows of the platform (the cursor key, its templates, the claims of lines, the list of workspaces), under the nil UUID
-//!   ([`PLATFORM`]).
+//! - rows of the platform (the cursor key, the provider's apps, its templates, the claims of lines, the list of workspaces), under
+//!   the nil UUID ([`PLATFORM`]).
 
 use domain::contact::search::PHONE_PREFIX;
 use domain::{
     AttributeId, BrandId, Cellphone, ChannelId, ContactId, ConversationId, ConversationStatus, Email,
-    EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId, Slot, TeamId,
+    EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId, ProviderAppId, Slot, TeamId,
     TemplateId, TemplateScope, Timestamp, UserId, WorkspaceId,
 };
 use uuid::Uuid;
@@ -97,6 +97,16 @@ pub(crate) fn line_throttle(workspace: WorkspaceId, channel: &ChannelId) -> (Str
 /// The keys that encrypt cursors (table `secrets`).
 pub(crate) fn cursor_keys() -> (String, &'static str) {
     (format!("{PLATFORM}#X"), "X")
+}
+
+/// The partition of the provider's apps (table `secrets`).
+pub(crate) fn provider_apps() -> String {
+    format!("{PLATFORM}#P")
+}
+
+/// An app of the provider, in the partition of [`provider_apps`].
+pub(crate) fn provider_app(app: &ProviderAppId) -> (String, String) {
+    (provider_apps(), app.as_str().to_owned())
 }
 
 /// The workspace itself.

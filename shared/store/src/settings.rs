@@ -2,6 +2,7 @@
 
 pub(crate) mod attributes;
 pub(crate) mod lines;
+pub(crate) mod provider_apps;
 pub(crate) mod teams;
 pub(crate) mod templates;
 pub(crate) mod users;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::Timestamp;
-use domain::encoding::hex;
+use domain::encoding::{hex, unhex};
 use serde::{Deserialize, Serialize};
 
 use crate::access::cursor_key::{CursorKey, CursorKeys};
@@ -85,11 +85,9 @@ impl KeyField {
     }
 
     fn key(&self) -> Result<CursorKey, StoreError> {
-        let digits = |at: usize| self.hex.get(2 * at..2 * at + 2);
-        let byte = |at: usize| digits(at).and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        let bytes: Option<Vec<u8>> = (0..32).map(byte).collect();
+        let bytes = unhex(&self.hex);
         match bytes.map(<[u8; 32]>::try_from) {
-            Some(Ok(bytes)) if self.hex.len() == 64 => Ok(CursorKey { id: self.id, bytes }),
+            Some(Ok(bytes)) => Ok(CursorKey { id: self.id, bytes }),
             _ => Err(StoreError::Unreadable {
                 key: keys::cursor_keys().0,
                 reason: format!("key {} is not 64 hexadecimal digits", self.id),

@@ -1,0 +1,117 @@
+//! In-process tests of the provider-events function: the real handler, real SDK clients, an embedded DynamoDB, and a
+//! queue in memory.
+
+#![allow(clippy::unwrap_used)] // helpers of tests, too
+
+mod receiving;
+mod verification;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use domain::{ProviderApp, ProviderAppId, Secret, WorkspaceId};
+use edge::provider::WebhookRequest;
+use harness::{Answer, GatewayEvent, TestDb, TestQueue};
+use hmac::{Hmac, KeyInit, Mac};
+use provider_events::{Apps, ProviderEvents};
+use queue::{Inbound, InboundQueue};
+use runtime::Metrics;
+use runtime::metrics::Kept;
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+/// The app of the events in `events/`.
+pub(crate) const APP: &str = "1042000000001";
+/// Its secret.
+pub(crate) const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+/// A deployment with one app, and the function.
+pub(crate) struct Site {
+    pub(crate) db: TestDb,
+    pub(crate) queue: TestQueue,
+    pub(crate) function: ProviderEvents,
+    pub(crate) counted: Kept,
+}
+
+impl Site {
+    pub(crate) async fn start() -> Self {
+        let db = TestDb::start().await;
+        let queue = TestQueue::default();
+        let (metrics, counted) = Metrics::kept(db.clock().clone());
+        let function = ProviderEvents {
+            store: db.store().clone(),
+            apps: Apps::default(),
+            queue: InboundQueue::new(queue.client(), "https://queue.example/inbox"),
+            longest: Duration::from_secs(60),
+            metrics,
+        };
+        let site = Self { db, queue, function, counted };
+        site.app(APP, None).await;
+        site
+    }
+
+    /// Creates an app with the secret and the verify token of the events.
+    pub(crate) async fn app(&self, id: &str, workspace: Option<WorkspaceId>) -> ProviderApp {
+        let app = ProviderApp {
+            id: ProviderAppId::parse(id).unwrap(),
+            workspace,
+            secret: Secret::new(SECRET),
+            previous: None,
+            verify_token: Secret::new("verify-token-0001"),
+            created_at: self.db.store().now(),
+            version: 1,
+        };
+        assert!(self.db.store().create_provider_app(&app).await.unwrap());
+        app
+    }
+
+    pub(crate) async fn send(&self, event: GatewayEvent) -> Answer {
+        let request: WebhookRequest = serde_json::from_value(event.json().clone()).unwrap();
+        let answer = serde_json::to_value(self.function.handle(&request).await).unwrap();
+        assert_eq!(answer["isBase64Encoded"], false);
+        let text = answer["body"].as_str().unwrap().to_owned();
+        let headers: HashMap<String, String> = serde_json::from_value(answer["headers"].clone()).unwrap();
+        let status = u16::try_from(answer["statusCode"].as_u64().unwrap()).unwrap();
+        Answer { status, headers, json: Value::Null, text }
+    }
+
+    /// Posts these bytes, signed with this secret.
+    pub(crate) async fn post(&self, body: &str, secret: &str) -> Answer {
+        self.send(
+            GatewayEvent::of("provider-events-receive.json")
+                .raw_body(body)
+                .header("X-Hub-Signature-256", &signature(body, secret)),
+        )
+        .await
+    }
+
+    /// Removes and returns what is on the queue.
+    pub(crate) fn queued(&self) -> Vec<Inbound> {
+        self.queue.take().iter().map(|message| Inbound::read(&message.body).unwrap()).collect()
+    }
+
+    /// The number of calls of the database since the last time.
+    pub(crate) fn calls(&self) -> usize {
+        let calls = self.db.calls().len();
+        self.db.forget_calls();
+        calls
+    }
+}
+
+pub(crate) fn signature(body: &str, secret: &str) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+    mac.update(body.as_bytes());
+    format!("sha256={}", domain::encoding::hex(&mac.finalize().into_bytes()))
+}
+
+/// A webhook with this number of statuses.
+pub(crate) fn webhook(statuses: usize) -> String {
+    let status =
+        |n: usize| json!({ "id": format!("wamid.{n}"), "status": "read", "recipient_id": "34600111222" });
+    let value = json!({
+        "metadata": { "phone_number_id": "1045551234567" },
+        "statuses": (0..statuses).map(status).collect::<Vec<_>>(),
+    });
+    let entry = json!({ "id": "2055500001", "changes": [{ "field": "messages", "value": value }] });
+    json!({ "object": "whatsapp_business_account", "entry": [entry] }).to_string()
+}

@@ -1,0 +1,3 @@
+//! What comes in from the messaging provider: the apps whose webhooks the service accepts.
+
+pub mod app;

@@ -1,0 +1,149 @@
+//! The queue of what comes in from the messaging provider. Unlike a message that names a lane, a message of
+//! this queue is the only copy of its content until it is processed.
+
+use aws_sdk_sqs::Client;
+use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use domain::{ProviderAppId, Timestamp, WorkspaceId, chunks_within, error_chain};
+use futures::future::try_join_all;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Unreadable;
+
+/// A piece of a provider's webhook that is to be processed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inbound {
+    /// The app that signed the webhook.
+    pub app: ProviderAppId,
+    /// The only workspace that the app speaks for.
+    pub workspace: Option<WorkspaceId>,
+    /// When the service received the webhook.
+    pub received_at: Timestamp,
+    /// The business account that the change is about.
+    pub account: String,
+    /// The kind of the change.
+    pub field: String,
+    /// The change, in the provider's form.
+    pub value: Value,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Body {
+    app_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    workspace_id: Option<String>,
+    received_at: i64,
+    account: String,
+    field: String,
+    value: Value,
+}
+
+impl Inbound {
+    /// The body of the queue message.
+    pub fn body(&self) -> String {
+        let body = Body {
+            app_id: self.app.as_str().to_owned(),
+            workspace_id: self.workspace.map(|workspace| workspace.to_string()),
+            received_at: self.received_at.as_millis(),
+            account: self.account.clone(),
+            field: self.field.clone(),
+            value: self.value.clone(),
+        };
+        // Strings, numbers and parsed JSON always serialize.
+        serde_json::to_string(&body).unwrap_or_default()
+    }
+
+    /// Reads the body of a queue message. Fields of later releases are ignored.
+    pub fn read(body: &str) -> Result<Self, Unreadable> {
+        let body: Body = serde_json::from_str(body).map_err(|_| Unreadable)?;
+        let workspace = body.workspace_id.as_deref().map(WorkspaceId::parse).transpose();
+        Ok(Self {
+            app: ProviderAppId::parse(&body.app_id).map_err(|_| Unreadable)?,
+            workspace: workspace.map_err(|_| Unreadable)?,
+            received_at: Timestamp::from_millis(body.received_at),
+            account: body.account,
+            field: body.field,
+            value: body.value,
+        })
+    }
+}
+
+/// The queue did not accept all messages of a webhook.
+#[derive(Debug, thiserror::Error)]
+#[error("the queue did not accept a piece of the webhook: {0}")]
+pub struct NotAccepted(String);
+
+/// The queue of inbound pieces.
+#[derive(Clone, Debug)]
+pub struct InboundQueue {
+    sqs: Client,
+    url: String,
+}
+
+/// The greatest number of messages in one call: SQS's limit.
+const MOST_ENTRIES: usize = 10;
+/// The greatest number of bytes in one call. SQS accepts 1 MiB; a margin is left for its own overhead.
+const MOST_BYTES: usize = 1_000_000;
+
+impl InboundQueue {
+    /// The queue with this URL.
+    pub fn new(sqs: Client, url: impl Into<String>) -> Self {
+        Self { sqs, url: url.into() }
+    }
+
+    /// Puts all pieces on the queue. Returns an error if one of them was not accepted; the others may be on
+    /// the queue then. One round trip: all calls are made at the same time.
+    pub async fn send(&self, pieces: &[Inbound]) -> Result<(), NotAccepted> {
+        let bodies: Vec<String> = pieces.iter().map(Inbound::body).collect();
+        // SQS refuses a body that is too large for a call of its own.
+        let batches = chunks_within(&bodies, MOST_ENTRIES, MOST_BYTES, String::len);
+        try_join_all(batches.into_iter().map(|batch| self.send_batch(batch))).await?;
+        Ok(())
+    }
+
+    async fn send_batch(&self, bodies: &[String]) -> Result<(), NotAccepted> {
+        let entry = |(number, body): (usize, &String)| {
+            SendMessageBatchRequestEntry::builder().id(number.to_string()).message_body(body).build()
+        };
+        let entries: Result<Vec<_>, _> = bodies.iter().enumerate().map(entry).collect();
+        let entries = entries.map_err(|error| NotAccepted(error_chain(&error)))?;
+        let call = self.sqs.send_message_batch().queue_url(&self.url).set_entries(Some(entries));
+        let answer = call.send().await.map_err(|error| NotAccepted(error_chain(&error)))?;
+        answer.failed.first().map_or(Ok(()), |failed| Err(NotAccepted(failed.code.clone())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece() -> Inbound {
+        Inbound {
+            app: ProviderAppId::parse("1042").unwrap(),
+            workspace: WorkspaceId::parse("3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90").ok(),
+            received_at: Timestamp::from_millis(1_767_323_045_678),
+            account: "1022".to_owned(),
+            field: "messages".to_owned(),
+            value: serde_json::json!({ "statuses": [] }),
+        }
+    }
+
+    #[test]
+    fn a_body_is_readable_and_may_have_fields_of_later_releases() {
+        for piece in [piece(), Inbound { workspace: None, ..piece() }] {
+            let body = piece.body();
+            assert_eq!(Inbound::read(&body), Ok(piece.clone()));
+            assert_eq!(Inbound::read(&body.replacen('{', r#"{"later":1,"#, 1)), Ok(piece));
+        }
+    }
+
+    #[test]
+    fn another_body_is_refused() {
+        let body = piece().body();
+        for wrong in ["".to_owned(), "{}".to_owned(), body.replace("1042", "x"), body.replace("3f1b", "3f1")]
+        {
+            assert_eq!(Inbound::read(&wrong), Err(Unreadable), "{wrong}");
+        }
+    }
+}
