@@ -38,6 +38,7 @@ mod output;
 mod paging;
 mod person;
 mod progress;
+mod provider;
 mod refusal;
 mod team;
 mod template;
@@ -116,6 +117,9 @@ enum Noun {
     /// Lines: the messaging provider's numbers from which workspaces send messages.
     #[command(subcommand)]
     Line(line::Verb),
+    /// The messaging provider's apps, whose webhooks the service accepts.
+    #[command(subcommand)]
+    Provider(provider::Verb),
     /// Message templates, of a workspace or of the platform.
     #[command(subcommand)]
     Template(template::Verb),
@@ -231,6 +235,7 @@ impl Console {
             Noun::Contacts(verb) => verb.run(self, output).await,
             Noun::Brand(verb) => verb.run(self, output).await,
             Noun::Line(verb) => verb.run(self, output).await,
+            Noun::Provider(verb) => verb.run(self, output).await,
             Noun::Template(verb) => verb.run(self, output).await,
             Noun::Onboarding(verb) => verb.run(self, output).await,
             Noun::Conversation(verb) => verb.run(self, output).await,

@@ -15,6 +15,8 @@ use domain::{
     AttributeId, BrandId, ChannelId, ContactId, ContactRef, ConversationId, DeliveryId, EndpointId, EventId,
     JobId, KeyId, LeadId, LeadState, MessageId, Refused, TeamId, TemplateId, Unfit, UserRef, WebhookEndpoint,
     WorkspaceId,
+    AttributeId, BrandId, ChannelId, ConversationId, DeliveryId, EndpointId, JobId, KeyId, LeadId, LeadState,
+    MessageId, ProviderApp, ProviderAppId, TeamId, TemplateId, Unfit, UserRef, WebhookEndpoint, WorkspaceId,
 };
 use queue::NoQueue;
 use store::StoreError;
@@ -114,6 +116,15 @@ pub enum Refusal {
     /// The line does not exist.
     #[error("The workspace has no line {0:?}.")]
     UnknownLine(ChannelId),
+    /// There is no provider app with this id.
+    #[error("There is no app {}.", .0.as_str())]
+    UnknownApp(ProviderAppId),
+    /// A provider app has this id already.
+    #[error("There is an app {} already: `provider rotate` changes its secret.", .0.as_str())]
+    AppExists(ProviderAppId),
+    /// The deployment has the greatest number of provider apps.
+    #[error("There are {} apps already, and a deployment has at most that many.", ProviderApp::MAX)]
+    TooManyApps,
     /// The brand does not exist.
     #[error("The workspace has no brand {0:?}.")]
     UnknownBrand(BrandId),

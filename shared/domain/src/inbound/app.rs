@@ -8,7 +8,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 
-use crate::encoding::unhex;
+use crate::encoding::{hex, unhex};
 use crate::ids::WorkspaceId;
 use crate::secret::Secret;
 use crate::text::Unfit;
@@ -78,6 +78,11 @@ impl ProviderApp {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         let fits = (16..=128).contains(&text.len()) && text.bytes().all(plain);
         if fits { Ok(Secret::new(text)) } else { Err(Unfit::Shape { pattern: Self::VERIFY_TOKEN }) }
+    }
+
+    /// A new verify token, made of random bytes.
+    pub fn new_verify_token(entropy: &[u8; 32]) -> Secret {
+        Secret::new(hex(entropy))
     }
 
     /// The app with a new secret. Signatures of the present one are accepted during the overlap, so a

@@ -23,6 +23,7 @@ mod opt_outs;
 mod page;
 mod persons;
 mod tables;
+mod providers;
 mod teams;
 mod templates;
 mod times;

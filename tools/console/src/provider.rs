@@ -1,0 +1,213 @@
+//! `console provider ...`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use domain::{ProviderApp, ProviderAppId, Secret, WorkspaceId};
+use serde::Serialize;
+
+use crate::output::{Output, Shown, or_dash};
+use crate::{Console, Refusal, TRIES};
+
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    /// Create an app: from now on the service accepts webhooks that its secret signs.
+    ///
+    /// Enter the callback URL and the verify token at the provider, then subscribe the app to the business accounts of
+    /// the lines. The callback URL is the stack's output ProviderEventsUrl and the path that this verb prints.
+    Create(Create),
+    /// List the apps. Secrets are not shown.
+    List,
+    /// Set a new app secret. The service also accepts signatures of the previous secret for 7 days.
+    Rotate {
+        #[command(flatten)]
+        one: OneApp,
+        #[command(flatten)]
+        secret: AppSecret,
+    },
+    /// Delete an app. Within 10 minutes no function accepts its webhooks any more.
+    Delete(OneApp),
+}
+
+#[derive(Args)]
+pub(crate) struct Create {
+    #[command(flatten)]
+    one: OneApp,
+    #[command(flatten)]
+    secret: AppSecret,
+    /// Accept webhooks for the lines of this workspace only. Use it for an app that a tenant owns.
+    #[arg(long = "workspace", value_name = "ID", value_parser = WorkspaceId::parse)]
+    workspace: Option<WorkspaceId>,
+    /// The verify token, 16 to 128 letters, digits, `_` and `-` [default: a random one].
+    #[arg(long, value_name = "TOKEN")]
+    verify_token: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct OneApp {
+    /// The app's id at the provider.
+    #[arg(long = "app", value_name = "ID", value_parser = ProviderAppId::parse)]
+    app: ProviderAppId,
+}
+
+/// A file hides the secret. Other users of a machine can see the arguments of a process.
+#[derive(Args)]
+#[group(id = "the_app_secret", required = true, multiple = false)]
+pub(crate) struct AppSecret {
+    /// The app secret.
+    #[arg(long, value_name = "SECRET")]
+    secret: Option<String>,
+    /// A file that contains only the app secret; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<PathBuf>,
+}
+
+impl Verb {
+    pub(crate) async fn run(self, console: &Console, output: &mut Output<'_>) -> Result<(), Refusal> {
+        match self {
+            Self::Create(wanted) => create(console, wanted, output).await,
+            Self::List => output.list_as::<AppView, _>(&console.store.provider_apps().await?),
+            Self::Rotate { one, secret } => rotate(console, &one, &secret, output).await,
+            Self::Delete(one) => {
+                // A repeated command finds no app, and has the requested effect.
+                let deleted = console.store.delete_provider_app(&one.app).await?;
+                output.one(&DeletedView { app_id: one.app.as_str().to_owned(), deleted })
+            }
+        }
+    }
+}
+
+async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let store = &console.store;
+    if let Some(workspace) = wanted.workspace {
+        console.workspace(workspace).await?;
+    }
+    let unfit = |reason| Refusal::Unfit { what: "The verify token is invalid", reason };
+    let verify_token = match &wanted.verify_token {
+        Some(token) => ProviderApp::verify_token(token).map_err(unfit)?,
+        None => {
+            let mut entropy = [0; 32];
+            console.random.fill(&mut entropy);
+            ProviderApp::new_verify_token(&entropy)
+        }
+    };
+    let app = ProviderApp {
+        id: wanted.one.app,
+        workspace: wanted.workspace,
+        secret: wanted.secret.read(output)?,
+        previous: None,
+        verify_token,
+        created_at: store.now(),
+        version: 1,
+    };
+    if store.provider_apps().await?.len() >= ProviderApp::MAX {
+        return Err(Refusal::TooManyApps);
+    }
+    if !store.create_provider_app(&app).await? {
+        return Err(Refusal::AppExists(app.id));
+    }
+    output.one(&CreatedView {
+        app: AppView::from(&app),
+        verify_token: app.verify_token.expose().to_owned(),
+        path: format!("/api/v1/whatsapp/{}", app.id.as_str()),
+    })?;
+    output.remark("Save the verify token now: it is not shown again.")
+}
+
+async fn rotate(
+    console: &Console,
+    one: &OneApp,
+    secret: &AppSecret,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    let (store, secret) = (&console.store, secret.read(output)?);
+    for _ in 0..TRIES {
+        let apps = store.provider_apps().await?;
+        let seen = apps.iter().find(|app| app.id == one.app);
+        let seen = seen.ok_or_else(|| Refusal::UnknownApp(one.app.clone()))?;
+        let next = seen.rotated(secret.clone(), store.now());
+        if store.replace_provider_app(&next).await? {
+            return output.one(&AppView::from(&next));
+        }
+    }
+    Err(Refusal::Contended)
+}
+
+impl AppSecret {
+    fn read(&self, output: &mut Output<'_>) -> Result<Secret, Refusal> {
+        let text = match (&self.secret, &self.secret_file) {
+            (Some(secret), _) => secret.clone(),
+            (None, Some(file)) => output.read(file)?.trim_end_matches(['\r', '\n']).to_owned(),
+            // This does not occur: the command line requires one of the two.
+            (None, None) => String::new(),
+        };
+        ProviderApp::secret(&text)
+            .map_err(|reason| Refusal::Unfit { what: "The app secret is invalid", reason })
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AppView {
+    app_id: String,
+    workspace_id: Option<String>,
+    previous_secret_until: Option<String>,
+    created_at: String,
+}
+
+impl From<&ProviderApp> for AppView {
+    fn from(app: &ProviderApp) -> Self {
+        Self {
+            app_id: app.id.as_str().to_owned(),
+            workspace_id: app.workspace.map(|workspace| workspace.to_string()),
+            previous_secret_until: app.previous.as_ref().map(|(_, until)| until.to_string()),
+            created_at: app.created_at.to_string(),
+        }
+    }
+}
+
+impl Shown for AppView {
+    const HEADINGS: &'static [&'static str] = &["app", "workspace", "previous secret until", "created"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.app_id.clone(),
+            self.workspace_id.clone().unwrap_or_else(|| "all".to_owned()),
+            or_dash(&self.previous_secret_until),
+            self.created_at.clone(),
+        ]
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CreatedView {
+    #[serde(flatten)]
+    app: AppView,
+    verify_token: String,
+    path: String,
+}
+
+impl Shown for CreatedView {
+    const HEADINGS: &'static [&'static str] = &["app", "workspace", "verify token", "path"];
+
+    fn cells(&self) -> Vec<String> {
+        let workspace = self.app.workspace_id.clone().unwrap_or_else(|| "all".to_owned());
+        vec![self.app.app_id.clone(), workspace, self.verify_token.clone(), self.path.clone()]
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DeletedView {
+    app_id: String,
+    deleted: bool,
+}
+
+impl Shown for DeletedView {
+    const HEADINGS: &'static [&'static str] = &["app", "deleted"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![self.app_id.clone(), if self.deleted { "yes" } else { "there is no such app" }.to_owned()]
+    }
+}
