@@ -1,0 +1,386 @@
+//! What a piece of a webhook says, in the service's own terms.
+//!
+//! The provider adds fields and kinds at any time. An unknown kind of message is [`Content::Unsupported`], and
+//! an item without an id or a sender is left out, because nothing can be done about it.
+
+use domain::media::SentAs;
+use domain::{ChannelId, Timestamp};
+use serde_json::Value;
+
+use crate::webhook::pieces::Piece;
+
+/// The subject of a piece.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Subject {
+    /// Messages of customers, and what became of messages to them, on a line.
+    Line(ChannelId, Vec<Item>),
+    /// The provider approved, rejected, paused or removed a template.
+    Template(TemplateEvent),
+    /// A change that the service only counts: of the account, the quality of a line, and so on.
+    Other,
+}
+
+/// One item of a line.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// What became of a message that the service sent.
+    Status(Status),
+    /// A message of a customer.
+    Message(Incoming),
+    /// A customer wants no marketing messages, or wants them again.
+    Preference(Preference),
+}
+
+/// A customer as the provider names one. At least one of the two ids is present.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Person {
+    /// The phone number without `+`. A customer with a username may hide it.
+    pub wa_id: Option<String>,
+    /// The id of the customer for this business.
+    pub user_id: Option<String>,
+    /// The name that the customer chose.
+    pub name: Option<String>,
+}
+
+/// What became of a message that the service sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The provider's id of the message.
+    pub id: String,
+    /// The part that the sender named in its call, in the form that it used.
+    pub part: Option<String>,
+    /// The recipient.
+    pub recipient: Person,
+    /// What happened.
+    pub kind: StatusKind,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+/// What happened to a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StatusKind {
+    /// The provider sent it.
+    Sent,
+    /// It reached the customer.
+    Delivered,
+    /// The customer read it, or played it.
+    Read,
+    /// It was not delivered, with the provider's error code.
+    Failed(Option<i64>),
+}
+
+/// A message of a customer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incoming {
+    /// The provider's id of the message.
+    pub id: String,
+    /// The sender.
+    pub from: Person,
+    /// When the customer sent it.
+    pub at: Timestamp,
+    /// The provider's id of the message that this one answers.
+    pub answers: Option<String>,
+    /// The content.
+    pub content: Content,
+}
+
+/// The content of a customer's message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// A text.
+    Text(String),
+    /// A file.
+    Media(MediaFile),
+    /// A place.
+    Location(Place),
+    /// Cards of people.
+    Contacts(Vec<Card>),
+    /// The reply to a button of a template: its text and its payload.
+    Button {
+        /// The text on the button.
+        text: String,
+        /// The payload that the template gave the button.
+        payload: Option<String>,
+    },
+    /// The reply to a button or a list of an interactive message.
+    Choice {
+        /// The id of the choice.
+        id: String,
+        /// The title of the choice.
+        title: String,
+        /// The description of the choice.
+        description: Option<String>,
+    },
+    /// A reaction to a message; without an emoji, its removal.
+    Reaction {
+        /// The provider's id of the message.
+        to: String,
+        /// The emoji.
+        emoji: Option<String>,
+    },
+    /// The customer has a new number, a new user id, or both.
+    Moved {
+        /// The ids from now on.
+        to: Person,
+        /// The user id before.
+        previous_user_id: Option<String>,
+    },
+    /// Any other kind, with the provider's word for it.
+    Unsupported(String),
+}
+
+/// A file in a customer's message. The provider keeps it for some days.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MediaFile {
+    /// How the customer sent the file.
+    pub sent_as: SentAs,
+    /// The provider's id of the file.
+    pub id: String,
+    /// The MIME type.
+    pub mime_type: String,
+    /// The SHA-256 of the bytes: hexadecimal or base64, as the provider gives it.
+    pub sha256: Option<String>,
+    /// The text below the file.
+    pub caption: Option<String>,
+    /// The name of a document.
+    pub filename: Option<String>,
+}
+
+/// A place in a customer's message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Degrees north.
+    pub latitude: f64,
+    /// Degrees east.
+    pub longitude: f64,
+    /// The name of the place.
+    pub name: Option<String>,
+    /// The address of the place.
+    pub address: Option<String>,
+}
+
+/// A person's card in a customer's message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Card {
+    /// The whole name.
+    pub name: Option<String>,
+    /// Phone numbers, as the card gives them.
+    pub phones: Vec<String>,
+    /// E-mail addresses.
+    pub emails: Vec<String>,
+}
+
+/// A customer's choice about marketing messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preference {
+    /// The customer.
+    pub from: Person,
+    /// Whether the customer wants no more of them.
+    pub stops: bool,
+    /// When the customer chose.
+    pub at: Timestamp,
+}
+
+/// A change of a template's status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateEvent {
+    /// The business account.
+    pub account: String,
+    /// The template's name.
+    pub name: String,
+    /// The template's language, such as `es_ES`.
+    pub language: String,
+    /// What happened, such as `APPROVED`.
+    pub event: String,
+    /// Why, if the provider says so.
+    pub reason: Option<String>,
+}
+
+/// Reads a piece.
+pub fn read(piece: &Piece) -> Subject {
+    let value = &piece.value;
+    match piece.field.as_str() {
+        "messages" | "user_preferences" => {
+            let line = text(&value["metadata"]["phone_number_id"]).and_then(|id| ChannelId::parse(&id).ok());
+            line.map_or(Subject::Other, |line| Subject::Line(line, items(value)))
+        }
+        "message_template_status_update" => template(piece).map_or(Subject::Other, Subject::Template),
+        _ => Subject::Other,
+    }
+}
+
+fn items(value: &Value) -> Vec<Item> {
+    let contacts = list(&value["contacts"]);
+    let statuses =
+        list(&value["statuses"]).iter().filter_map(|item| status(item, contacts).map(Item::Status));
+    let messages =
+        list(&value["messages"]).iter().filter_map(|item| message(item, contacts).map(Item::Message));
+    let preferences = list(&value["user_preferences"]).iter().filter_map(|item| preference(item, contacts));
+    statuses.chain(messages).chain(preferences.map(Item::Preference)).collect()
+}
+
+fn status(item: &Value, contacts: &[Value]) -> Option<Status> {
+    let kind = match item["status"].as_str()? {
+        "sent" => StatusKind::Sent,
+        "delivered" => StatusKind::Delivered,
+        "read" | "played" => StatusKind::Read,
+        "failed" => StatusKind::Failed(item["errors"][0]["code"].as_i64()),
+        _ => return None,
+    };
+    Some(Status {
+        id: text(&item["id"])?,
+        part: text(&item["biz_opaque_callback_data"]),
+        recipient: person(&item["recipient_id"], &item["recipient_user_id"], contacts),
+        kind,
+        at: moment(&item["timestamp"])?,
+    })
+}
+
+fn message(item: &Value, contacts: &[Value]) -> Option<Incoming> {
+    let from = person(&item["from"], &item["from_user_id"], contacts);
+    let content = content(item);
+    let is_known = from.wa_id.is_some() || from.user_id.is_some();
+    let previous = match &content {
+        Content::Moved { previous_user_id, .. } => previous_user_id.is_some(),
+        _ => false,
+    };
+    (is_known || previous).then_some(Incoming {
+        id: text(&item["id"])?,
+        from,
+        at: moment(&item["timestamp"])?,
+        answers: text(&item["context"]["id"]),
+        content,
+    })
+}
+
+fn preference(item: &Value, contacts: &[Value]) -> Option<Preference> {
+    let from = person(&item["wa_id"], &item["user_id"], contacts);
+    let stops = match item["value"].as_str()? {
+        "stop" => true,
+        "resume" => false,
+        _ => return None,
+    };
+    let is_known = from.wa_id.is_some() || from.user_id.is_some();
+    is_known.then_some(Preference { from, stops, at: moment(&item["timestamp"])? })
+}
+
+fn template(piece: &Piece) -> Option<TemplateEvent> {
+    let value = &piece.value;
+    Some(TemplateEvent {
+        account: piece.account.clone(),
+        name: text(&value["message_template_name"])?,
+        language: text(&value["message_template_language"])?,
+        event: text(&value["event"])?,
+        reason: text(&value["reason"]).filter(|reason| reason != "NONE"),
+    })
+}
+
+fn content(item: &Value) -> Content {
+    let kind = item["type"].as_str().unwrap_or_default();
+    let known = match kind {
+        "text" => text(&item["text"]["body"]).map(Content::Text),
+        "image" => media(SentAs::Image, &item[kind]),
+        "video" => media(SentAs::Video, &item[kind]),
+        "audio" | "voice" => media(SentAs::Audio, &item[kind]),
+        "document" => media(SentAs::Document, &item[kind]),
+        "sticker" => media(SentAs::Sticker, &item[kind]),
+        "location" => place(&item[kind]),
+        "contacts" => Some(Content::Contacts(list(&item[kind]).iter().map(card).collect())),
+        "button" => text(&item[kind]["text"])
+            .map(|text_of| Content::Button { text: text_of, payload: text(&item[kind]["payload"]) }),
+        "interactive" => choice(&item[kind]),
+        "reaction" => text(&item[kind]["message_id"])
+            .map(|to| Content::Reaction { to, emoji: text(&item[kind]["emoji"]) }),
+        "system" => moved(&item[kind]),
+        _ => None,
+    };
+    known.unwrap_or_else(|| Content::Unsupported(kind.to_owned()))
+}
+
+fn media(sent_as: SentAs, file: &Value) -> Option<Content> {
+    Some(Content::Media(MediaFile {
+        sent_as,
+        id: text(&file["id"])?,
+        mime_type: text(&file["mime_type"])?,
+        sha256: text(&file["sha256"]),
+        caption: text(&file["caption"]),
+        filename: text(&file["filename"]),
+    }))
+}
+
+fn place(place: &Value) -> Option<Content> {
+    Some(Content::Location(Place {
+        latitude: place["latitude"].as_f64()?,
+        longitude: place["longitude"].as_f64()?,
+        name: text(&place["name"]),
+        address: text(&place["address"]),
+    }))
+}
+
+fn card(card: &Value) -> Card {
+    let all = |list_of: &Value, name: &str| list(list_of).iter().filter_map(|one| text(&one[name])).collect();
+    Card {
+        name: text(&card["name"]["formatted_name"]),
+        phones: all(&card["phones"], "phone"),
+        emails: all(&card["emails"], "email"),
+    }
+}
+
+fn choice(interactive: &Value) -> Option<Content> {
+    let chosen = &interactive[interactive["type"].as_str()?];
+    Some(Content::Choice {
+        id: text(&chosen["id"])?,
+        title: text(&chosen["title"])?,
+        description: text(&chosen["description"]),
+    })
+}
+
+fn moved(system: &Value) -> Option<Content> {
+    match system["type"].as_str()? {
+        "user_changed_number" | "customer_changed_number" | "user_changed_user_id" => {}
+        _ => return None,
+    }
+    let to = person(&system["wa_id"], &system["user_id"], &[]);
+    let is_known = to.wa_id.is_some() || to.user_id.is_some();
+    is_known.then(|| Content::Moved { to, previous_user_id: text(&system["previous_user_id"]) })
+}
+
+/// The person that an item names, completed by the contact that the webhook holds beside it.
+fn person(wa_id: &Value, user_id: &Value, contacts: &[Value]) -> Person {
+    let (wa_id, user_id) = (text(wa_id), text(user_id));
+    let same = |id: &Option<String>, other: &Value| id.is_some() && *id == text(other);
+    let contact = contacts
+        .iter()
+        .find(|contact| same(&wa_id, &contact["wa_id"]) || same(&user_id, &contact["user_id"]))
+        .unwrap_or(&Value::Null);
+    Person {
+        wa_id: wa_id.or_else(|| text(&contact["wa_id"])),
+        user_id: user_id.or_else(|| text(&contact["user_id"])),
+        name: text(&contact["profile"]["name"]),
+    }
+}
+
+/// A text or number that is not empty, as text.
+fn text(value: &Value) -> Option<String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+/// A Unix time in seconds.
+fn moment(value: &Value) -> Option<Timestamp> {
+    let seconds: i64 = text(value)?.parse().ok()?;
+    let millis = seconds.checked_mul(1_000).filter(|millis| (0..=253_402_300_799_000).contains(millis))?;
+    Some(Timestamp::from_millis(millis))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests;

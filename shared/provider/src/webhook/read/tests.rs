@@ -1,0 +1,284 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn piece(field: &str, value: Value) -> Piece {
+    Piece { account: "2055500001".to_owned(), field: field.to_owned(), value }
+}
+
+/// The items of a change on the line 5 with one contact.
+fn items_of(list: &str, item: &Value) -> Vec<Item> {
+    let contact = json!({ "wa_id": "34600111222", "user_id": "ES.7", "profile": { "name": "Ana" } });
+    let value = json!({ "metadata": { "phone_number_id": "5" }, "contacts": [contact], list: [item] });
+    match read(&piece("messages", value)) {
+        Subject::Line(line, items) => {
+            assert_eq!(line.as_str(), "5");
+            items
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn ana() -> Person {
+    let some = |text: &str| Some(text.to_owned());
+    Person { wa_id: some("34600111222"), user_id: some("ES.7"), name: some("Ana") }
+}
+
+fn at() -> Timestamp {
+    Timestamp::from_millis(1_792_487_728_000)
+}
+
+fn incoming(mut item: Value) -> Incoming {
+    for (name, value) in [("from", "34600111222"), ("id", "wamid.1"), ("timestamp", "1792487728")] {
+        item[name] = json!(value);
+    }
+    match items_of("messages", &item).as_slice() {
+        [Item::Message(message)] => message.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn each_status_names_the_part_the_person_and_the_error() {
+    let rows = [
+        ("sent", StatusKind::Sent),
+        ("delivered", StatusKind::Delivered),
+        ("read", StatusKind::Read),
+        ("played", StatusKind::Read),
+        ("failed", StatusKind::Failed(Some(131_026))),
+    ];
+    for (word, kind) in rows {
+        let item = json!({
+            "id": "wamid.1", "status": word, "timestamp": "1792487728", "recipient_id": "34600111222",
+            "biz_opaque_callback_data": "part", "errors": [{ "code": 131_026, "title": "Undeliverable" }],
+        });
+        let (id, part) = ("wamid.1".to_owned(), Some("part".to_owned()));
+        let expected = Status { id, part, recipient: ana(), kind, at: at() };
+        assert_eq!(items_of("statuses", &item), [Item::Status(expected)], "{word}");
+    }
+    for wrong in
+        [json!({}), json!({ "status": "sent" }), json!({ "status": "deleted", "id": "w", "timestamp": 1 })]
+    {
+        assert_eq!(items_of("statuses", &wrong), [], "{wrong}");
+    }
+}
+
+#[test]
+fn a_text_has_its_sender_its_time_and_the_message_that_it_answers() {
+    let message =
+        incoming(json!({ "type": "text", "text": { "body": "¡Hola!" }, "context": { "id": "wamid.0" } }));
+    let expected = Incoming {
+        id: "wamid.1".to_owned(),
+        from: ana(),
+        at: at(),
+        answers: Some("wamid.0".to_owned()),
+        content: Content::Text("¡Hola!".to_owned()),
+    };
+    assert_eq!(message, expected);
+}
+
+#[test]
+fn every_kind_of_content_is_read() {
+    let some = |text: &str| Some(text.to_owned());
+    let file = |sent_as, caption: Option<&str>, filename: Option<&str>| {
+        let (id, mime_type) = ("77".to_owned(), "a/b".to_owned());
+        let [caption, filename] = [caption, filename].map(|text| text.map(str::to_owned));
+        Content::Media(MediaFile { sent_as, id, mime_type, sha256: some("s="), caption, filename })
+    };
+    let given = |more: Value| {
+        let mut file = json!({ "id": "77", "mime_type": "a/b", "sha256": "s=" });
+        for (name, value) in more.as_object().into_iter().flatten() {
+            file[name.as_str()] = value.clone();
+        }
+        file
+    };
+    let place = |name: Option<&str>| {
+        let name = name.map(str::to_owned);
+        Content::Location(Place { latitude: 40.5, longitude: -3.0, address: name.clone(), name })
+    };
+    let choice = |description: Option<&str>| Content::Choice {
+        id: "yes".to_owned(),
+        title: "Yes".to_owned(),
+        description: description.map(str::to_owned),
+    };
+    let card = Card {
+        name: some("Eva"),
+        phones: vec!["+34 600".to_owned()],
+        emails: vec!["e@x.example".to_owned()],
+    };
+    let rows = [
+        ("image", given(json!({ "caption": "Look" })), file(SentAs::Image, Some("Look"), None)),
+        ("video", given(json!({})), file(SentAs::Video, None, None)),
+        ("audio", given(json!({ "voice": true })), file(SentAs::Audio, None, None)),
+        ("document", given(json!({ "filename": "a.pdf" })), file(SentAs::Document, None, Some("a.pdf"))),
+        ("sticker", given(json!({ "animated": false })), file(SentAs::Sticker, None, None)),
+        ("location", json!({ "latitude": 40.5, "longitude": -3 }), place(None)),
+        (
+            "location",
+            json!({ "latitude": 40.5, "longitude": -3, "name": "Sol", "address": "Sol" }),
+            place(Some("Sol")),
+        ),
+        (
+            "contacts",
+            json!([{
+                "name": { "formatted_name": "Eva" }, "phones": [{ "phone": "+34 600" }, {}],
+                "emails": [{ "email": "e@x.example" }],
+            }]),
+            Content::Contacts(vec![card]),
+        ),
+        (
+            "button",
+            json!({ "text": "Yes", "payload": "p" }),
+            Content::Button { text: "Yes".to_owned(), payload: some("p") },
+        ),
+        (
+            "interactive",
+            json!({ "type": "button_reply", "button_reply": { "id": "yes", "title": "Yes" } }),
+            choice(None),
+        ),
+        (
+            "interactive",
+            json!({ "type": "list_reply", "list_reply": { "id": "yes", "title": "Yes", "description": "d" } }),
+            choice(Some("d")),
+        ),
+        (
+            "reaction",
+            json!({ "message_id": "w", "emoji": "👍" }),
+            Content::Reaction { to: "w".to_owned(), emoji: some("👍") },
+        ),
+        ("reaction", json!({ "message_id": "w" }), Content::Reaction { to: "w".to_owned(), emoji: None }),
+        (
+            "system",
+            json!({ "type": "user_changed_number", "wa_id": "34600333444", "user_id": "ES.8", "previous_user_id": "ES.7" }),
+            Content::Moved {
+                to: Person { wa_id: some("34600333444"), user_id: some("ES.8"), name: None },
+                previous_user_id: some("ES.7"),
+            },
+        ),
+        ("system", json!({ "type": "user_waved" }), Content::Unsupported("system".to_owned())),
+        ("order", json!({ "catalog_id": "c" }), Content::Unsupported("order".to_owned())),
+        ("image", json!({}), Content::Unsupported("image".to_owned())),
+        (
+            "interactive",
+            json!({ "type": "nfm_reply", "nfm_reply": {} }),
+            Content::Unsupported("interactive".to_owned()),
+        ),
+    ];
+    for (kind, content, expected) in rows {
+        assert_eq!(incoming(json!({ "type": kind, kind: content })).content, expected, "{kind} {content}");
+    }
+    assert_eq!(incoming(json!({})).content, Content::Unsupported(String::new()));
+}
+
+#[test]
+fn a_person_may_have_a_user_id_and_no_number() {
+    let item = json!({ "from_user_id": "ES.7", "id": "wamid.1", "timestamp": 1_792_487_728, "type": "text", "text": { "body": "x" } });
+    let value = json!({ "metadata": { "phone_number_id": "5" }, "contacts": [{ "user_id": "ES.7" }], "messages": [item] });
+    let Subject::Line(_, items) = read(&piece("messages", value)) else { panic!("of a line") };
+    let [Item::Message(message)] = items.as_slice() else { panic!("{items:?}") };
+    assert_eq!(message.from, Person { user_id: Some("ES.7".to_owned()), ..Person::default() });
+}
+
+#[test]
+fn a_new_user_id_without_any_number_names_the_one_before() {
+    let system = json!({ "type": "user_changed_user_id", "user_id": "ES.8", "previous_user_id": "ES.7" });
+    let item = json!({ "id": "wamid.1", "timestamp": "1792487728", "type": "system", "system": system });
+    assert_eq!(items_of("messages", &item).len(), 1);
+    let nobody =
+        json!({ "id": "wamid.1", "timestamp": "1792487728", "type": "text", "text": { "body": "x" } });
+    assert_eq!(items_of("messages", &nobody), []);
+}
+
+#[test]
+fn a_preference_stops_or_resumes_marketing_messages() {
+    for (word, stops) in [("stop", true), ("resume", false)] {
+        let item = json!({ "wa_id": "34600111222", "value": word, "timestamp": 1_792_487_728 });
+        let expected = Preference { from: ana(), stops, at: at() };
+        assert_eq!(items_of("user_preferences", &item), [Item::Preference(expected)]);
+    }
+    assert_eq!(items_of("user_preferences", &json!({ "wa_id": "1", "value": "pause", "timestamp": 1 })), []);
+}
+
+#[test]
+fn a_template_event_names_the_template_and_the_account() {
+    let value = json!({
+        "event": "REJECTED", "message_template_id": 168, "message_template_name": "welcome",
+        "message_template_language": "es_ES", "reason": "INVALID_FORMAT",
+    });
+    let expected = TemplateEvent {
+        account: "2055500001".to_owned(),
+        name: "welcome".to_owned(),
+        language: "es_ES".to_owned(),
+        event: "REJECTED".to_owned(),
+        reason: Some("INVALID_FORMAT".to_owned()),
+    };
+    assert_eq!(read(&piece("message_template_status_update", value)), Subject::Template(expected));
+    assert_eq!(read(&piece("message_template_status_update", json!({}))), Subject::Other);
+    assert_eq!(read(&piece("account_update", json!({ "event": "ACCOUNT_DELETED" }))), Subject::Other);
+    assert_eq!(read(&piece("messages", json!({}))), Subject::Other);
+}
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let names = prop::sample::select(vec![
+        "metadata",
+        "phone_number_id",
+        "contacts",
+        "wa_id",
+        "user_id",
+        "profile",
+        "name",
+        "messages",
+        "statuses",
+        "user_preferences",
+        "from",
+        "id",
+        "timestamp",
+        "type",
+        "text",
+        "body",
+        "image",
+        "mime_type",
+        "interactive",
+        "system",
+        "status",
+        "errors",
+        "code",
+        "context",
+    ]);
+    let words = prop::sample::select(vec![
+        "text",
+        "image",
+        "system",
+        "sent",
+        "failed",
+        "stop",
+        "1792487728",
+        "-1",
+        "",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(|value| json!(value)),
+        any::<i64>().prop_map(|value| json!(value)),
+        any::<f64>().prop_map(|value| json!(value)),
+        words.prop_map(|value| json!(value)),
+        ".{0,8}".prop_map(|value| json!(value)),
+    ];
+    leaf.prop_recursive(6, 64, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(|values| json!(values)),
+            prop::collection::hash_map(names.clone().prop_map(str::to_owned), inner, 0..8)
+                .prop_map(|map| json!(map)),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_json_is_read_without_a_panic(value in any_json(), field in prop::sample::select(vec![
+        "messages", "user_preferences", "message_template_status_update", "else",
+    ])) {
+        let _ = read(&piece(field, value));
+    }
+}
