@@ -10,8 +10,8 @@
 use domain::contact::search::PHONE_PREFIX;
 use domain::{
     AttributeId, BrandId, Cellphone, ChannelId, ContactId, ConversationId, ConversationStatus, Email,
-    EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId, ProviderAppId, Slot, TeamId,
-    TemplateId, TemplateScope, Timestamp, UserId, WorkspaceId,
+    EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId,
+    ProviderAppId, Slot, TeamId, TemplateId, TemplateScope, Timestamp, UserId, WorkspaceId,
 };
 use uuid::Uuid;
 

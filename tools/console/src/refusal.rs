@@ -13,10 +13,8 @@ use domain::usage::UsedBy;
 use domain::webhook::{RotationRefused, UrlRefused};
 use domain::{
     AttributeId, BrandId, ChannelId, ContactId, ContactRef, ConversationId, DeliveryId, EndpointId, EventId,
-    JobId, KeyId, LeadId, LeadState, MessageId, Refused, TeamId, TemplateId, Unfit, UserRef, WebhookEndpoint,
-    WorkspaceId,
-    AttributeId, BrandId, ChannelId, ConversationId, DeliveryId, EndpointId, JobId, KeyId, LeadId, LeadState,
-    MessageId, ProviderApp, ProviderAppId, TeamId, TemplateId, Unfit, UserRef, WebhookEndpoint, WorkspaceId,
+    JobId, KeyId, LeadId, LeadState, MessageId, ProviderApp, ProviderAppId, Refused, TeamId, TemplateId,
+    Unfit, UserRef, WebhookEndpoint, WorkspaceId,
 };
 use queue::NoQueue;
 use store::StoreError;

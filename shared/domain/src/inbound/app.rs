@@ -24,7 +24,11 @@ impl ProviderAppId {
     /// Parses an id.
     pub fn parse(text: &str) -> Result<Self, Unfit> {
         let fits = (1..=32).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-        if fits { Ok(Self(text.to_owned())) } else { Err(Unfit::Shape { pattern: Self::PATTERN }) }
+        if fits {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Unfit::Shape { pattern: Self::PATTERN, form: "1 to 32 digits" })
+        }
     }
 
     /// The id as given.
@@ -70,14 +74,22 @@ impl ProviderApp {
     /// Parses an app secret: 16 to 256 visible ASCII characters.
     pub fn secret(text: &str) -> Result<Secret, Unfit> {
         let fits = (16..=256).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if fits { Ok(Secret::new(text)) } else { Err(Unfit::Shape { pattern: Self::SECRET }) }
+        if fits {
+            Ok(Secret::new(text))
+        } else {
+            Err(Unfit::Shape { pattern: Self::SECRET, form: "16 to 256 visible ASCII characters" })
+        }
     }
 
     /// Parses a verify token: 16 to 128 letters, digits, `_` and `-`, because it is a part of a URL.
     pub fn verify_token(text: &str) -> Result<Secret, Unfit> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         let fits = (16..=128).contains(&text.len()) && text.bytes().all(plain);
-        if fits { Ok(Secret::new(text)) } else { Err(Unfit::Shape { pattern: Self::VERIFY_TOKEN }) }
+        if fits {
+            Ok(Secret::new(text))
+        } else {
+            Err(Unfit::Shape { pattern: Self::VERIFY_TOKEN, form: "16 to 128 ASCII letters, digits, _ or -" })
+        }
     }
 
     /// A new verify token, made of random bytes.

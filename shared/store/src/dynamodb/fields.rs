@@ -17,7 +17,8 @@ use domain::{
     ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryState,
     Email, EndpointId, EndpointUrl, ErasureId, ErasureState, EventId, EventType, FileType, JobId, JobState,
     KeyId, Language, LeadId, LeadState, MediaDigest, MediaId, MessageBody, MessageId, MessageStatus,
-    PersonName, ProviderAppId, TeamId, TemplateId, Timestamp, Unfit, UserId, UserStatus, WebOrigin, WorkspaceId,
+    PersonName, ProviderAppId, TeamId, TemplateId, Timestamp, Unfit, UserId, UserStatus, WebOrigin,
+    WorkspaceId,
 };
 use uuid::Uuid;
 
