@@ -1,6 +1,8 @@
 //! The queue of what comes in from the messaging provider. Unlike a message that names a lane, a message of
 //! this queue is the only copy of its content until it is processed.
 
+use std::time::Duration;
+
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use domain::{ProviderAppId, Timestamp, WorkspaceId, chunks_within, error_chain};
@@ -85,6 +87,8 @@ pub struct InboundQueue {
 const MOST_ENTRIES: usize = 10;
 /// The greatest number of bytes in one call. SQS accepts 1 MiB; a margin is left for its own overhead.
 const MOST_BYTES: usize = 1_000_000;
+/// The longest delay of a message in seconds: SQS's limit.
+const MOST_DELAY: u64 = 900;
 
 impl InboundQueue {
     /// The queue with this URL.
@@ -95,16 +99,24 @@ impl InboundQueue {
     /// Puts all pieces on the queue. Returns an error if one of them was not accepted; the others may be on
     /// the queue then. One round trip: all calls are made at the same time.
     pub async fn send(&self, pieces: &[Inbound]) -> Result<(), NotAccepted> {
+        self.send_delayed(pieces, Duration::ZERO).await
+    }
+
+    /// Puts all pieces on the queue, which hides them for this long: at most 15 minutes, in whole seconds. Returns an
+    /// error as [`Self::send`] does.
+    pub async fn send_delayed(&self, pieces: &[Inbound], delay: Duration) -> Result<(), NotAccepted> {
+        let delay = i32::try_from(delay.as_secs().min(MOST_DELAY)).unwrap_or_default();
         let bodies: Vec<String> = pieces.iter().map(Inbound::body).collect();
         // SQS refuses a body that is too large for a call of its own.
         let batches = chunks_within(&bodies, MOST_ENTRIES, MOST_BYTES, String::len);
-        try_join_all(batches.into_iter().map(|batch| self.send_batch(batch))).await?;
+        try_join_all(batches.into_iter().map(|batch| self.send_batch(batch, delay))).await?;
         Ok(())
     }
 
-    async fn send_batch(&self, bodies: &[String]) -> Result<(), NotAccepted> {
+    async fn send_batch(&self, bodies: &[String], delay: i32) -> Result<(), NotAccepted> {
         let entry = |(number, body): (usize, &String)| {
-            SendMessageBatchRequestEntry::builder().id(number.to_string()).message_body(body).build()
+            let entry = SendMessageBatchRequestEntry::builder().id(number.to_string()).message_body(body);
+            entry.set_delay_seconds((delay > 0).then_some(delay)).build()
         };
         let entries: Result<Vec<_>, _> = bodies.iter().enumerate().map(entry).collect();
         let entries = entries.map_err(|error| NotAccepted(error_chain(&error)))?;

@@ -156,6 +156,19 @@ families! {
         /// Signed bytes that are no webhook.
         webhooks_unreadable: Count = "ProviderWebhooksUnreadable",
     }
+    /// Items of the provider's webhooks.
+    Inbox by () {
+        /// Items that were processed, now or before.
+        items_processed: Count = "InboxItemsProcessed",
+        /// Items that change nothing: of another workspace, of a blocked conversation, and so on.
+        items_dropped: Count = "InboxItemsDropped",
+        /// Pieces that were queued again because an item must wait.
+        pieces_deferred: Count = "InboxPiecesDeferred",
+        /// Files of customers' messages that the provider did not give in time.
+        files_missing: Count = "InboundFilesMissing",
+        /// Changes of accounts, lines and templates that the service only counts.
+        other_changes: Count = "ProviderChangesSeen",
+    }
     /// Lanes that were due.
     Swept by What {
         /// Lanes that were due as planned.

@@ -1,0 +1,75 @@
+//! Processes the pieces of the provider's webhooks: what customers send, and what becomes of messages to them.
+//!
+//! ```text
+//! piece -> line -> workspace -> item by item: status | message | preference -> what to queue again, and when
+//!       -> template -> its new status
+//! ```
+//!
+//! The provider repeats its webhooks for seven days, in any order, and the queue repeats its messages. So every
+//! item is processed exactly once by the provider's id of it, and every step can be repeated.
+
+mod item;
+mod line;
+mod media;
+mod messages;
+mod moves;
+mod preferences;
+mod statuses;
+mod templates;
+
+use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
+use provider::webhook::{Piece, Subject, read};
+use queue::{Inbound, InboundQueue, Outcome, process_batch};
+use runtime::Metrics;
+use runtime::metrics::Inbox as Counts;
+use store::{Bucket, Store};
+
+pub(crate) use item::Processed;
+
+/// The function's dependencies.
+pub struct Inbox {
+    /// The tables.
+    pub store: Store,
+    /// The bucket of files.
+    pub bucket: Bucket,
+    /// The function's own queue, for items that must wait.
+    pub queue: InboundQueue,
+    /// Counts what became of items.
+    pub metrics: Metrics,
+}
+
+/// The state that all steps of one invocation share.
+pub(crate) struct Run<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) bucket: &'a Bucket,
+    pub(crate) queue: &'a InboundQueue,
+    pub(crate) counted: Counts,
+}
+
+impl Inbox {
+    /// Processes the pieces of a batch, all at the same time. A piece that cannot be processed now is delivered
+    /// again.
+    pub async fn handle(&self, event: SqsEvent) -> SqsBatchResponse {
+        let Self { store, bucket, queue, metrics } = self;
+        let run = Run { store, bucket, queue, counted: Counts::default() };
+        let response =
+            process_batch(event, Inbound::read, async |inbound| process(&run, inbound).await).await;
+        metrics.put((), &run.counted);
+        response
+    }
+}
+
+async fn process(run: &Run<'_>, inbound: Inbound) -> Outcome {
+    let Inbound { account, field, value, .. } = &inbound;
+    let piece = Piece { account: account.clone(), field: field.clone(), value: value.clone() };
+    let processed = match read(&piece) {
+        Subject::Line(line, items) => line::process(run, &inbound, &line, items).await,
+        Subject::Template(event) => templates::process(run, &inbound, &event).await.map(drop),
+        Subject::Other => {
+            tracing::warn!(account, field, "a change that the service only counts");
+            run.counted.other_changes.add(1);
+            Ok(())
+        }
+    };
+    processed.map_or_else(|error| Outcome::Retry(error.into()), |()| Outcome::Done)
+}

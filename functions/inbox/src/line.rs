@@ -1,0 +1,77 @@
+//! The items of one line, one after another: the messages of one customer stay in their order.
+
+use std::time::Duration;
+
+use domain::{ChannelId, WorkspaceId};
+use provider::webhook::{Content, Item};
+use queue::Inbound;
+use store::StoreError;
+
+use crate::{Processed, Run, messages, moves, preferences, statuses};
+
+/// Where an item belongs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin<'a> {
+    /// The workspace of the line.
+    pub(crate) workspace: WorkspaceId,
+    /// The line.
+    pub(crate) line: &'a ChannelId,
+    /// The piece that holds the item.
+    pub(crate) inbound: &'a Inbound,
+}
+
+/// Processes the items, and queues those again that must wait.
+pub(crate) async fn process(
+    run: &Run<'_>,
+    inbound: &Inbound,
+    line: &ChannelId,
+    items: Vec<Item>,
+) -> Result<(), StoreError> {
+    let Some(workspace) = run.store.line_claim(line).await? else {
+        return Ok(foreign(run, items.len(), "no workspace has the line"));
+    };
+    if inbound.workspace.is_some_and(|only| only != workspace) {
+        return Ok(foreign(run, items.len(), "the app does not speak for the line's workspace"));
+    }
+    let origin = Origin { workspace, line, inbound };
+    let mut wait: Option<Duration> = None;
+    for item in &items {
+        match one(run, origin, item).await? {
+            Processed::Done => run.counted.items_processed.add(1),
+            Processed::Dropped(reason) => {
+                tracing::info!(workspace = %workspace, reason, "item dropped");
+                run.counted.items_dropped.add(1);
+            }
+            Processed::Later(delay) => wait = Some(wait.map_or(delay, |wait| wait.min(delay))),
+        }
+    }
+    // The items that are done already change nothing again.
+    match wait {
+        Some(delay) => {
+            run.counted.pieces_deferred.add(1);
+            run.queue
+                .send_delayed(std::slice::from_ref(inbound), delay)
+                .await
+                .map_err(|error| StoreError::Failed(error.into()))
+        }
+        None => Ok(()),
+    }
+}
+
+async fn one(run: &Run<'_>, origin: Origin<'_>, item: &Item) -> Result<Processed, StoreError> {
+    match item {
+        Item::Status(status) => statuses::process(run, origin, status).await,
+        Item::Message(message) => match &message.content {
+            Content::Moved { to, previous_user_id } => {
+                moves::process(run, origin, &message.from, to, previous_user_id.as_deref()).await
+            }
+            _ => messages::process(run, origin, message).await,
+        },
+        Item::Preference(preference) => preferences::process(run, origin, preference).await,
+    }
+}
+
+fn foreign(run: &Run<'_>, items: usize, reason: &'static str) {
+    tracing::warn!(items, reason, "items dropped");
+    run.counted.items_dropped.add(items);
+}

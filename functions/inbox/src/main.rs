@@ -1,0 +1,26 @@
+//! The `inbox` function: reads settings and makes clients once, then processes batches.
+
+use std::convert::Infallible;
+
+use inbox::Inbox;
+use lambda_runtime::{Error, LambdaEvent, service_fn};
+use queue::InboundQueue;
+use store::{Bucket, Store, Tables};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    let process = runtime::Process::start().await?;
+    let settings = &process.settings;
+    let tables = Tables::of_stack(&process.stack);
+    let inbox = Inbox {
+        store: Store::new(process.dynamodb(), tables, process.clock(), process.ids())
+            .with_retention(process.retention()?),
+        bucket: Bucket::new(process.s3(), settings.required("MEDIA_BUCKET")?, process.clock()),
+        queue: InboundQueue::new(process.sqs(), settings.required("INBOX_QUEUE_URL")?),
+        metrics: process.metrics(),
+    };
+    lambda_runtime::run(service_fn(async |event: LambdaEvent<_>| {
+        Ok::<_, Infallible>(inbox.handle(event.payload).await)
+    }))
+    .await
+}
