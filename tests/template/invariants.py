@@ -100,15 +100,31 @@ FUNCTIONS = {
         {"webhooks", "messages", "leads"},
     ),
     "uploads": ({"MEDIA_BUCKET"}, {"media"}),
+    "provider-events": ({"INBOX_QUEUE_URL"}, {"secrets"}),
+    "inbox": (
+        {
+            "MEDIA_BUCKET",
+            "INBOX_QUEUE_URL",
+            "GRAPH_URL",
+            "GRAPH_VERSION",
+            "MESSAGE_RETENTION_DAYS",
+            "CONVERSATION_RETENTION_DAYS",
+        },
+        {"workspaces", "contacts", "conversations", "messages", "media", "leads", "secrets"},
+    ),
 }
 
 # (function, table) -> the keys of the partitions that it may access. Listed are: secrets, for all functions; all tables,
-# for the public function `leads`; settings and leads, for `lead-sender`; settings, for `webhook-delivery`.
+# for the public functions `leads` and `provider-events`; settings and leads, for `lead-sender` and `inbox`; settings, for
+# `webhook-delivery`.
 CURSOR_KEYS = {"00000000-0000-0000-0000-000000000000#X"}
 LEADING_KEYS = {
     ("contacts", "secrets"): CURSOR_KEYS,
     ("conversations", "secrets"): CURSOR_KEYS,
     ("event-relay", "workspaces"): {"*#H", "*#A"},
+    ("inbox", "leads"): {"*#O"},
+    ("inbox", "secrets"): {"*#L#*"},
+    ("inbox", "workspaces"): {"00000000-0000-0000-0000-000000000000#LC#*", "*#L", "*#M", "*#W"},
     ("leads", "secrets"): {"*#K"},
     ("leads", "workspaces"): {"*#K", "*#L", "*#W"},
     ("leads", "limits"): {"*#K"},
@@ -120,6 +136,7 @@ LEADING_KEYS = {
     ("message-sender", "leads"): {"*#O"},
     ("message-sender", "limits"): {"*#T#*"},
     ("message-sender", "secrets"): {"*#L#*"},
+    ("provider-events", "secrets"): {"00000000-0000-0000-0000-000000000000#P"},
     ("webhook-delivery", "secrets"): {"*#H#*"},
     ("webhook-delivery", "workspaces"): {"*#H", "*#W"},
 }
@@ -167,17 +184,45 @@ ROUTES = {
         ("options", "/api/v1/leadscout/campaign-leads"): "leads",
         ("get", "/api/v1/leadscout/scripts/{script}"): "leads",
     },
+    "ProviderApi": {
+        ("get", "/api/v1/whatsapp/{appId}"): "provider-events",
+        ("post", "/api/v1/whatsapp/{appId}"): "provider-events",
+    },
 }
 
-# The gateway's own responses: response type -> (status, code, title) and (status, type, title).
-NOT_FOUND = (404, "SERVICE_CORE_0404", "Not Found"), (404, "INVALID_REQUEST", "Not Found")
-BAD_REQUEST = (400, "SERVICE_CORE_0400", "Bad Request"), (400, "INVALID_REQUEST", "Bad Request")
-FORBIDDEN = (403, "SERVICE_CORE_0301", "Forbidden"), (403, "REJECTED", "Forbidden")
-TOO_LARGE = (413, "SERVICE_CORE_0413", "Payload Too Large"), (400, "INVALID_REQUEST", "Bad Request")
-NOT_JSON = (415, "SERVICE_CORE_0415", "Unsupported Media Type"), (400, "INVALID_REQUEST", "Bad Request")
-TOO_MANY = (429, "SERVICE_RATE_LIMIT_0001", "Too Many Requests"), (429, "RATE_LIMITED", "Too Many Requests")
-FAILED = (500, "SERVICE_CORE_0500", "Internal Server Error"), (500, "INTERNAL_ERROR", "Internal Server Error")
-TIMED_OUT = (503, "SERVICE_CORE_0503", "Service Unavailable"), (500, "INTERNAL_ERROR", "Internal Server Error")
+# The gateway's own responses: response type -> (status, code, title), (status, type, title) and (status, text).
+NOT_FOUND = (
+    (404, "SERVICE_CORE_0404", "Not Found"), (404, "INVALID_REQUEST", "Not Found"),
+    (403, "Forbidden"),
+)
+BAD_REQUEST = (
+    (400, "SERVICE_CORE_0400", "Bad Request"), (400, "INVALID_REQUEST", "Bad Request"),
+    (403, "Forbidden"),
+)
+FORBIDDEN = (
+    (403, "SERVICE_CORE_0301", "Forbidden"), (403, "REJECTED", "Forbidden"),
+    (403, "Forbidden"),
+)
+TOO_LARGE = (
+    (413, "SERVICE_CORE_0413", "Payload Too Large"), (400, "INVALID_REQUEST", "Bad Request"),
+    (403, "Forbidden"),
+)
+NOT_JSON = (
+    (415, "SERVICE_CORE_0415", "Unsupported Media Type"), (400, "INVALID_REQUEST", "Bad Request"),
+    (403, "Forbidden"),
+)
+TOO_MANY = (
+    (429, "SERVICE_RATE_LIMIT_0001", "Too Many Requests"), (429, "RATE_LIMITED", "Too Many Requests"),
+    (429, "Too Many Requests"),
+)
+FAILED = (
+    (500, "SERVICE_CORE_0500", "Internal Server Error"), (500, "INTERNAL_ERROR", "Internal Server Error"),
+    (500, "Internal Server Error"),
+)
+TIMED_OUT = (
+    (503, "SERVICE_CORE_0503", "Service Unavailable"), (500, "INTERNAL_ERROR", "Internal Server Error"),
+    (500, "Internal Server Error"),
+)
 GATEWAY_RESPONSES = {
     "ACCESS_DENIED": FORBIDDEN,
     "API_CONFIGURATION_ERROR": FAILED,
@@ -199,7 +244,8 @@ GATEWAY_RESPONSES = {
     "THROTTLED": TOO_MANY,
     "UNAUTHORIZED": FORBIDDEN,
     "UNSUPPORTED_MEDIA_TYPE": NOT_JSON,
-    "WAF_FILTERED": TOO_MANY,  # the web ACLs block too many requests, and nothing else
+    # The web ACLs block too many requests, and nothing else. ProviderApi has none.
+    "WAF_FILTERED": (*TOO_MANY[:2], FORBIDDEN[2]),
 }
 
 RUNBOOKS = ROOT / "docs" / "runbooks"
@@ -228,7 +274,9 @@ LOGGED = {
 }
 
 # API -> what its parameters begin with
-LIMITED = {"IntegrationsApi": "Api", "CaptureApi": "Capture"}
+LIMITED = {"IntegrationsApi": "Api", "CaptureApi": "Capture", "ProviderApi": "Provider"}
+# Those that may have a web ACL. The provider sends all its webhooks from a few addresses.
+GUARDED = {api: prefix for api, prefix in LIMITED.items() if api != "ProviderApi"}
 
 # Of an account's concurrency Lambda keeps so much for functions without a reservation.
 UNRESERVED = 100
@@ -240,6 +288,7 @@ RESERVES = {
     "RelayReservedConcurrency": {"event-relay"},
     "DeliveryReservedConcurrency": {"webhook-delivery"},
     "SenderReservedConcurrency": {"message-sender", "lead-sender"},
+    "InboundReservedConcurrency": {"provider-events", "inbox"},
 }
 
 # Queues to which S3 itself sends. Their messages hold ids and sizes.
@@ -247,8 +296,8 @@ TOLD_BY_S3 = {"UploadQueue", "UploadDeadLetterQueue"}
 
 # parameter -> its minimum, its default, its maximum in the code, and the functions that write such rows
 RETENTIONS = {
-    "MessageRetentionDays": (0, 0, "LONGEST_DAYS", {"conversations", "messages", "message-sender", "lead-sender"}),
-    "ConversationRetentionDays": (0, 0, "LONGEST_DAYS", {"conversations"}),
+    "MessageRetentionDays": (0, 0, "LONGEST_DAYS", {"conversations", "messages", "message-sender", "lead-sender", "inbox"}),
+    "ConversationRetentionDays": (0, 0, "LONGEST_DAYS", {"conversations", "inbox"}),
     "LeadRetentionDays": (0, 0, "LONGEST_DAYS", {"leads"}),
     "EventRetentionDays": (1, 30, "LONGEST_EVENTS", {"event-relay"}),
 }
@@ -278,6 +327,9 @@ OUTPUTS = {
     "LeadDlqUrl",
     "UploadQueueUrl",
     "UploadDlqUrl",
+    "ProviderEventsUrl",
+    "InboxQueueUrl",
+    "InboxDlqUrl",
     "MediaBucketName",
     "FailureBucketName",
 }
@@ -837,6 +889,7 @@ def the_recommended_reservations_fit_their_accounts(template):
         least = {
             "DeliveryReservedConcurrency": parameters["DeliveryConcurrency"]["Default"] + parameters["SlowDeliveryConcurrency"]["Default"],
             "SenderReservedConcurrency": 50,
+            "InboundReservedConcurrency": 50,
         }.get(name, 1)
         if described[1000] < least:
             yield f"{name} recommends {described[1000]}, less than its queues may use"
@@ -1068,7 +1121,7 @@ def every_function_queue_and_api_is_watched(template):
     for name, queue in stack.of_type("AWS::SQS::Queue").items():
         metric = "ApproximateAgeOfOldestMessage" if "RedrivePolicy" in queue else "ApproximateNumberOfMessagesVisible"
         wanted.append((metric, {"QueueName": {"Fn::GetAtt": [name, "QueueName"]}}))
-    for name in ("integrations", "capture"):
+    for name in ("integrations", "capture", "provider"):
         wanted += [(metric, {"ApiName": f"messaging-{name}", "Stage": "live"}) for metric in ("5XXError", "Latency")]
     (metrics,) = stack.resources["FailureBucket"]["Properties"].get("MetricsConfigurations", [{}])
     wanted.append(("PutRequests", {"BucketName": {"Ref": "FailureBucket"}, "FilterId": metrics.get("Id")}))
@@ -1206,6 +1259,23 @@ def the_gateway_hands_requests_on_whole_and_may_do_so(template):
 
 
 @invariant
+def the_signed_bytes_of_a_webhook_reach_the_function(template):
+    stack = Stack(template)
+    for api, properties in stack.of_type("AWS::ApiGateway::RestApi").items():
+        wanted = ["*~1*"] if api == "ProviderApi" else None
+        if properties.get("BinaryMediaTypes") != wanted:
+            yield f"{api} passes {properties.get('BinaryMediaTypes')} as bytes, not {wanted}"
+
+
+@invariant
+def the_only_copy_of_a_piece_is_kept_for_two_weeks(template):
+    queues = Stack(template).of_type("AWS::SQS::Queue")
+    kept = [queues[name]["MessageRetentionPeriod"] / 86400 for name in ("InboxQueue", "InboxDeadLetterQueue")]
+    if kept != [7, 14]:
+        yield f"the queue and the dead letters of inbox keep messages for {kept} days"
+
+
+@invariant
 def preflights_are_answered_by_the_function(template):
     stack = Stack(template)
     operations = {(api, method, path): (operation, function) for api, method, path, operation, function in _operations(stack)}
@@ -1259,8 +1329,8 @@ def in_production_one_address_cannot_flood_an_api(template):
 
 @invariant
 def a_web_acl_counts_the_requests_of_an_address_to_its_api(template):
-    for api, prefix in LIMITED.items():
-        others = {f"{other}Firewall": "off" for other in LIMITED.values()}
+    for api, prefix in GUARDED.items():
+        others = {f"{other}Firewall": "off" for other in GUARDED.values()}
         stack = Stack(template, **others | {f"{prefix}Firewall": "on", f"{prefix}RequestsPerAddress": "10"})
         stages = stack.of_type("AWS::ApiGateway::Stage")
         for name, acl in stack.of_type("AWS::WAFv2::WebACL").items():
@@ -1294,17 +1364,20 @@ def a_web_acl_counts_the_requests_of_an_address_to_its_api(template):
 @invariant
 def the_gateway_answers_in_our_shapes(template):
     stack = Stack(template)
-    for api, surface in (("IntegrationsApi", 0), ("CaptureApi", 1)):
+    for surface, api in enumerate(("IntegrationsApi", "CaptureApi", "ProviderApi")):
         responses = stack.resources[api]["Properties"]["Body"].get("x-amazon-apigateway-gateway-responses", {})
         for kind, surfaces in GATEWAY_RESPONSES.items():
-            status, code, title = surfaces[surface]
+            status, *words = surfaces[surface]
             response = responses.get(kind, {"responseTemplates": {}})
             if surface == 0:
-                body = {"title": title, "status": status, "code": code}
+                body = {"title": words[1], "status": status, "code": words[0]}
                 headers = {"X-Request-Id": "context.requestId"}
-            else:
-                body = {"type": f"SERVICE.CAMPAIGN_LEADS.{code}", "title": title, "status": status}
+            elif surface == 1:
+                body = {"type": f"SERVICE.CAMPAIGN_LEADS.{words[0]}", "title": words[1], "status": status}
                 headers = {"Content-Type": "'application/problem+json'", "Vary": "'Origin'"}
+            else:
+                body = words[0]
+                headers = {"Content-Type": "'text/plain; charset=utf-8'"}
             headers |= {"Cache-Control": "'no-store'", "X-Content-Type-Options": "'nosniff'"}
             if status == 429:
                 headers["Retry-After"] = "'60'" if kind == "WAF_FILTERED" else "'1'"
@@ -1313,7 +1386,8 @@ def the_gateway_answers_in_our_shapes(template):
                 yield f"{api}: headers of {kind}"
             if response.get("statusCode") != str(status):
                 yield f"{api}: status of {kind}"
-            if response["responseTemplates"].get("application/json") != json.dumps(body, separators=(",", ":")):
+            text = body if isinstance(body, str) else json.dumps(body, separators=(",", ":"))
+            if response["responseTemplates"].get("application/json") != text:
                 yield f"{api}: body of {kind}"
         for kind in set(responses) - set(GATEWAY_RESPONSES):
             yield f"{api}: {kind} is not a known gateway response"
@@ -1363,7 +1437,7 @@ def one_stage_called_live(template):
     stack = Stack(template)
     stages = [stage["StageName"] for stage in stack.of_type("AWS::ApiGateway::Stage").values()]
     stages += [made["StageName"] for made in stack.of_type("AWS::ApiGateway::Deployment").values() if "StageName" in made]
-    if stages != ["live", "live"]:
+    if stages != ["live"] * len(ROUTES):
         yield f"the stages are {stages}"
 
 
@@ -1375,6 +1449,7 @@ def own_host_names_are_optional_and_need_a_certificate(template):
     for parameter, output, address in (
         ("ApiDomainName", "ApiUrl", "https://api.example.com"),
         ("CaptureDomainName", "CaptureUrl", "https://api.example.com"),
+        ("ProviderDomainName", "ProviderEventsUrl", "https://api.example.com"),
     ):
         stack = Stack(template, **{parameter: "api.example.com", "CertificateArn": certificate})
         domains = list(stack.of_type("AWS::ApiGateway::DomainName").values())
@@ -1387,6 +1462,9 @@ def own_host_names_are_optional_and_need_a_certificate(template):
             yield f"{output} does not use {parameter}"
         if not Stack(template, **{parameter: "api.example.com"}).refused_by():
             yield f"{parameter} is accepted without a certificate"
+    for names in itertools.combinations(("ApiDomainName", "CaptureDomainName", "ProviderDomainName"), 2):
+        if not Stack(template, CertificateArn=certificate, **dict.fromkeys(names, "api.example.com")).refused_by():
+            yield f"{names} are accepted with the same host name"
 
 
 @invariant

@@ -82,7 +82,7 @@ def passes(record, pattern):
 
 
 def test_the_queues_events_name_a_lane_and_nothing_else():
-    bodies, uploads = {}, []
+    bodies, uploads, pieces = {}, [], []
     for _, record in RECORDS:
         if record["eventSource"] != "aws:sqs":
             continue
@@ -91,6 +91,8 @@ def test_the_queues_events_name_a_lane_and_nothing_else():
         queue = record["eventSourceARN"].split(":")[-1]
         if queue == "messaging-uploads":
             uploads += [(one["eventName"], one["s3"]["object"]["size"]) for one in body["Records"]]
+        elif queue == "messaging-inbox":
+            pieces.append(body)
         else:
             bodies[queue] = (body.pop("lane"), set(body))
     assert bodies == {
@@ -100,3 +102,7 @@ def test_the_queues_events_name_a_lane_and_nothing_else():
     }
     # S3 sends these itself. The file is one byte larger than an image may be.
     assert uploads == [("ObjectCreated:Put", 16_777_217)]
+    # A piece of the webhook that provider-events-receive.json holds.
+    (entry,) = json.loads(EVENTS["provider-events-receive.json"]["body"])["entry"]
+    (change,) = entry["changes"]
+    assert [(piece["account"], {"field": piece["field"], "value": piece["value"]}) for piece in pieces] == [(entry["id"], change)]

@@ -397,6 +397,9 @@ MUTATIONS = [
     ("routes_are_listed_one_by_one", any_method),
     ("routes_are_listed_one_by_one", remove("ContactsFunction", "Events", "Update")),
     ("routes_are_listed_one_by_one", remove("LeadsFunction", "Events", "Preflight")),
+    ("the_signed_bytes_of_a_webhook_reach_the_function", remove("ProviderApi", "BinaryMediaTypes")),
+    ("the_signed_bytes_of_a_webhook_reach_the_function", set_in("CaptureApi", "BinaryMediaTypes", to=["*~1*"])),
+    ("the_only_copy_of_a_piece_is_kept_for_two_weeks", set_in("InboxQueue", "MessageRetentionPeriod", to=345600)),
     ("routes_are_listed_one_by_one", remove("CaptureApi", "MergeDefinitions")),
     ("routes_are_listed_one_by_one", set_in("CaptureApi", "Cors", to="'*'")),
     ("the_gateway_hands_requests_on_whole_and_may_do_so", by_hand(type="mock")),
@@ -421,6 +424,7 @@ MUTATIONS = [
         ),
     ),
     ("strangers_cannot_take_the_concurrency_of_all_functions", remove("CaptureApi", "MethodSettings")),
+    ("strangers_cannot_take_the_concurrency_of_all_functions", remove("ProviderApi", "MethodSettings")),
     ("strangers_cannot_take_the_concurrency_of_all_functions", remove("IntegrationsApi", "MethodSettings")),
     ("strangers_cannot_take_the_concurrency_of_all_functions", remove("CaptureApi", "MethodSettings", 1)),
     (
@@ -515,6 +519,7 @@ MUTATIONS = [
         ),
     ),
     ("the_gateway_answers_in_our_shapes", remove("CaptureApi", "GatewayResponses", "WAF_FILTERED")),
+    ("the_gateway_answers_in_our_shapes", set_in("ProviderApi", "GatewayResponses", "RESOURCE_NOT_FOUND", "StatusCode", to="404")),
     (
         "the_gateway_answers_in_our_shapes",
         remove("CaptureApi", "GatewayResponses", "DEFAULT_5XX", "ResponseParameters", "Headers", "Vary"),
