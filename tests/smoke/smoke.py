@@ -119,7 +119,10 @@ class Target:
         return cls(
             "local", console, f"{stack['receiverUrl']}/ok/smoke",
             ("secret-for-www.example.com", f"pass-{time.time_ns()}", ORIGIN, True), clients(**access),
-            {"ApiUrl": stack["baseUrl"], "CaptureUrl": stack["captureUrl"]},
+            {
+                "ApiUrl": stack["baseUrl"], "CaptureUrl": stack["captureUrl"],
+                "ProviderEventsUrl": stack["providerEventsUrl"],
+            },
         )
 
     def console(self, *arguments, typed=""):
@@ -218,6 +221,14 @@ def takes_the_key(smoke):
     status, answer = smoke.api("GET", "/contacts", key=f"{smoke.key[:-1]}{'a' if smoke.key[-1] != 'a' else 'b'}")
     if (status, answer.get("code")) != (403, "SERVICE_CORE_0301"):
         raise Failed(f"another key is answered with {status} {answer}")
+
+
+@check("the provider's webhook refuses a request without a signature", is_deployed)
+def refuses_unsigned_webhooks(smoke):
+    url = f"{smoke.target.outputs['ProviderEventsUrl']}/api/v1/whatsapp/1"
+    status, text = send("POST", url, b'{"object":"whatsapp_business_account","entry":[]}', {"content-type": "application/json"})
+    if (status, text) != (403, b"Forbidden"):
+        raise Failed(f"it is answered with {status} {text[:300]}")
 
 
 @check("the console makes a webhook endpoint", has_a_key)

@@ -26,6 +26,7 @@ pub(crate) struct Deployment {
 pub(crate) struct Urls {
     pub(crate) api_url: String,
     pub(crate) capture_url: String,
+    pub(crate) provider_events_url: String,
 }
 
 impl Deployment {

@@ -16,6 +16,7 @@ mod ports;
 mod prerequisites;
 mod process_group;
 mod progress;
+mod provider_app;
 pub mod reference;
 mod run;
 pub mod simulator;

@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::reference::Deployed;
 use crate::simulator::{Captcha, Provider, Receiver};
 use crate::stack_file::{StackFile, Workspace};
-use crate::{Problem, build, demo, prerequisites, venv};
+use crate::{Problem, build, demo, prerequisites, provider_app, venv};
 
 /// Starts the stack, prints its summary, and waits for Ctrl-C or SIGTERM. When it returns, everything that it started
 /// has ended.
@@ -63,6 +63,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     let deployment = Deployment::of(options, &provider, &captcha, &receiver);
     let urls = deployment::deploy(&progress, &checkout, emulator.url(), &deployment).await?;
     let console = Console::of(&checkout, emulator.url(), &options.stack_name, &receiver)?;
+    let app = provider_app::create(&console).await?;
     let workspaces = if options.demo {
         demo::provision(&progress, &checkout, &console, &receiver, &landing.url()).await?
     } else {
@@ -82,6 +83,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
         region: emulator::REGION.to_owned(),
         captcha_url: captcha.url(),
         provider_url: provider.url(),
+        provider_events_url: urls.provider_events_url,
         receiver_url: receiver.url(),
         receiver_ledger_url: receiver.ledger_url(),
         receiver_ca_file: checkout.path_text("receiver-ca.pem"),
@@ -89,6 +91,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
         foreign_landing_url: landing.foreign_url(),
         reference_url: landing.reference_url(),
         console: console.command_line(),
+        provider_apps: vec![app],
         workspaces,
     };
     stack.write(&checkout)?;

@@ -15,6 +15,8 @@ pub(crate) struct StackFile {
     pub(crate) region: String,
     pub(crate) captcha_url: String,
     pub(crate) provider_url: String,
+    /// Where the provider posts webhooks. An app's path `/api/v1/whatsapp/{appId}` follows.
+    pub(crate) provider_events_url: String,
     pub(crate) receiver_url: String,
     pub(crate) receiver_ledger_url: String,
     pub(crate) receiver_ca_file: String,
@@ -25,7 +27,18 @@ pub(crate) struct StackFile {
     /// The API reference, for people.
     pub(crate) reference_url: String,
     pub(crate) console: String,
+    /// The apps whose webhooks the service accepts.
+    pub(crate) provider_apps: Vec<ProviderApp>,
     pub(crate) workspaces: Vec<Workspace>,
+}
+
+/// An app of the provider.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProviderApp {
+    pub(crate) app_id: String,
+    pub(crate) app_secret: String,
+    pub(crate) verify_token: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -155,6 +168,7 @@ impl StackFile {
              Console    {} --help\n\
              Sent       {}/ledger (messages that the simulated provider got)\n\
              Received   {}/ledger (webhooks that the simulated receiver got)\n\
+             Inbound    {} (where the provider posts webhooks)\n\
              Landing    {} (a page that sends leads)\n\
              Reference  {} (the API reference)\n\
              Logs       {}\n\
@@ -163,6 +177,7 @@ impl StackFile {
             self.console,
             self.provider_url,
             self.receiver_ledger_url,
+            self.provider_events_url,
             self.landing_url,
             self.reference_url,
             checkout.path_text("logs"),

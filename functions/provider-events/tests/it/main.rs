@@ -39,7 +39,7 @@ impl Site {
         let queue = TestQueue::default();
         let (metrics, counted) = Metrics::kept(db.clock().clone());
         let function = ProviderEvents {
-            store: db.store().clone(),
+            store: db.store_of("provider-events"),
             apps: Apps::default(),
             queue: InboundQueue::new(queue.client(), "https://queue.example/inbox"),
             longest: Duration::from_secs(60),

@@ -68,6 +68,21 @@ async fn the_demo_matches_stack_json() {
     for field in ["captchaUrl", "providerUrl", "receiverCaFile", "emulatorUrl", "captureUrl", "region"] {
         assert!(!stack.text(field).is_empty(), "{field}");
     }
+    check_provider_app(&stack).await;
+}
+
+/// The URL of the provider's webhooks answers the question of the app in `stack.json`.
+async fn check_provider_app(stack: &Stack) {
+    let [app] = stack.file["providerApps"].as_array().expect("a list").as_slice() else {
+        panic!("one app is expected");
+    };
+    let of = |field: &str| app[field].as_str().expect("a text");
+    assert!(!of("appSecret").is_empty());
+    let url = format!("{}/api/v1/whatsapp/{}", stack.text("providerEventsUrl"), of("appId"));
+    let question =
+        format!("hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token={}", of("verifyToken"));
+    let answer = stack.request(Method::GET, &format!("{url}?{question}"), &[]).await;
+    assert_eq!((answer.status, &*answer.text), (200, "1158201444"));
 }
 
 /// The console shows the lines, templates and settings of the workspace as in `stack.json`.
@@ -152,6 +167,14 @@ async fn the_responses_of_the_gateway_itself_have_the_specified_shapes() {
     assert_eq!(no_lead.json["type"], "SERVICE.CAMPAIGN_LEADS.INVALID_REQUEST");
     assert!(no_lead.header("content-type").starts_with("application/problem+json"));
 
+    let provider = stack.text("providerEventsUrl");
+    let unsigned = format!("{provider}/api/v1/whatsapp/305550000000001");
+    for (method, url) in [(Method::GET, format!("{provider}/api/v1/nothing")), (Method::POST, unsigned)] {
+        let refused = stack.request(method, &url, &[]).await;
+        assert_eq!((refused.status, &*refused.text), (403, "Forbidden"), "{url}");
+        assert_eq!(refused.header("content-type"), "text/plain; charset=utf-8", "{url}");
+    }
+
     let answer = stack.api(Method::GET, &workspace, "/contacts?search=%2B1%20202", None).await;
     assert_eq!((answer.status, &answer.json), (200, &json!({"contacts": [], "cursor": ""})));
     assert!(!answer.header("x-request-id").is_empty());
@@ -183,7 +206,7 @@ async fn every_function_takes_the_event_that_tries_new_versions() {
     let stack = Stack::start("new-versions", &[]).await;
     let listed = stack.aws(&["lambda", "list-functions", "--query", "Functions[].FunctionName"]);
     let functions = listed.as_array().expect("a list");
-    assert_eq!(functions.len(), 13);
+    assert_eq!(functions.len(), 15);
     for name in functions.iter().filter_map(Value::as_str) {
         let function =
             name.strip_prefix(&format!("{}-", stack.stack_name())).expect("a function of the stack");
