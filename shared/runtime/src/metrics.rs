@@ -596,7 +596,10 @@ mod tests {
         let expected = "LaneVisits Count Track, DeliveriesAcknowledged Count Track, DeliveriesFailed Count Track, \
             DeliveriesExhausted Count Track, EndpointsDisabled Count Track, EgressFailures Count Track, \
             DeliveryAttemptTime Milliseconds Track, EventsRecorded Count -, \
-            RecordsNotRelayed Count -, RelayLag Milliseconds -, DueSwept Count What, Rescued Count What, \
+            RecordsNotRelayed Count -, RelayLag Milliseconds -, ProviderWebhooksReceived Count -, \
+            ProviderWebhooksRefused Count -, ProviderWebhooksUnreadable Count -, InboxItemsProcessed Count -, \
+            InboxItemsDropped Count -, InboxPiecesDeferred Count -, InboundFilesMissing Count -, \
+            ProviderChangesSeen Count -, DueSwept Count What, Rescued Count What, \
             NotSwept Count What, SendsAccepted Count Function, SendsFailed Count Function, \
             SendsUnknown Count Function, SendsRetried Count Function, LeadsAccepted Count -, LeadsRejected Count -, \
             CaptchaMisconfigured Count -, CaptchaUnavailable Count -, RequestTime Milliseconds Function, \
