@@ -39,6 +39,7 @@ def main():
     options = parser.parse_args()
 
     template = read_template(options.template)
+    read_media_types(template)
     functions = functions_of(template)
     packages = pack_all(functions, pathlib.Path(options.binaries), pathlib.Path(options.artifacts))
     aws = Clients(options.endpoint)
@@ -80,6 +81,13 @@ TemplateLoader.add_multi_constructor("!", short_form)
 def read_template(path):
     with open(path, encoding="utf-8") as file:
         return yaml.load(file, TemplateLoader)  # a SafeLoader
+
+
+def read_media_types(template):
+    """API Gateway reads `~1` in a media type as `/`. The emulator takes it as it stands, and would match no body."""
+    for resource in template["Resources"].values():
+        types = resource.get("Properties", {}).get("BinaryMediaTypes", [])
+        types[:] = [name.replace("~1", "/") for name in types]
 
 
 def functions_of(template):
