@@ -7,6 +7,7 @@ mod files;
 mod isolation;
 mod leads;
 mod listen;
+mod provider;
 mod redrive;
 mod rotation;
 mod sending;
