@@ -13,5 +13,5 @@ mod whatsapp;
 
 pub use captcha::Captcha;
 pub use ledger::{Entry, Ledger};
-pub use provider::{Answered, Call, Provider};
+pub use provider::{Answered, Call, Posted, Provider, SimulatedApp, WebhookState};
 pub use receiver::Receiver;

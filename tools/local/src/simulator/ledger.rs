@@ -1,7 +1,7 @@
 //! The requests that a simulator got, oldest first.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -63,25 +63,39 @@ impl<E: Clone> Ledger<E> {
         self.0.borrow().clone()
     }
 
+    /// The newest entry of which this is true.
+    pub(super) fn newest(&self, is_wanted: impl Fn(&E) -> bool) -> Option<E> {
+        self.0.borrow().iter().rev().find(|entry| is_wanted(entry)).cloned()
+    }
+
     /// Removes all entries.
     pub fn clear(&self) {
         self.0.send_modify(Vec::clear);
     }
 
+    pub(super) fn change(&self, change: impl FnOnce(&mut Vec<E>)) {
+        self.0.send_modify(change);
+    }
+
     /// Waits until there are at least `count` entries. It has no timeout: add one if you need it.
     pub async fn reaches(&self, count: usize) -> Vec<E> {
+        self.until(|entries| entries.len() >= count).await
+    }
+
+    /// Waits until the entries meet the condition. It has no timeout: add one if you need it.
+    pub async fn until(&self, is_met: impl Fn(&[E]) -> bool) -> Vec<E> {
         let mut seen = self.0.subscribe();
         // `self` holds the sender, so the channel stays open and the wait cannot fail.
-        seen.wait_for(|entries| entries.len() >= count)
-            .await
-            .map(|entries| entries.clone())
-            .unwrap_or_default()
+        seen.wait_for(|entries| is_met(entries)).await.map(|entries| entries.clone()).unwrap_or_default()
     }
 }
 
 pub(super) fn now() -> String {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)).to_string()
+    Timestamp::from_millis(i64::try_from(since_epoch().as_millis()).unwrap_or(i64::MAX)).to_string()
+}
+
+pub(super) fn since_epoch() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
 /// The path, with its query if it has one.

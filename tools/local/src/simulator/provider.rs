@@ -1,19 +1,34 @@
 //! The WhatsApp Cloud API, as far as `message-sender` and `lead-sender` need it.
 
+mod files;
+mod inbound;
+mod line;
+mod person;
+mod statuses;
+mod webhooks;
+
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::header::AUTHORIZATION;
-use http::{Method, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use http::{HeaderValue, Method, Response, StatusCode};
+use http_body_util::Full;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::http_server::{Asked, Reaction, Server, json as json_answer, show_ledger};
-use super::ledger::{Ledger, joined, now, path};
-use super::whatsapp::{self, Fault};
+use super::http_server::{Answer, Asked, Reaction, Server, empty, json as json_answer, show_ledger};
+use super::ledger::{Ledger, joined, now, path, since_epoch};
+use super::whatsapp::{self, Fault, Recipient};
+use files::{DOWNLOADS, Download, Files};
+use person::Person;
+use statuses::{Accepted, course};
+use webhooks::{Poster, Webhooks};
+
+pub use webhooks::{Posted, SimulatedApp, WebhookState};
 
 /// A running Cloud API. Dropping it ends it.
 ///
@@ -31,10 +46,37 @@ use super::whatsapp::{self, Fault};
 ///
 /// Two requests are tries of the same message if recipient and body are equal. The part of a file's link after the
 /// `?` is ignored, because each try signs the link anew. After acceptance, the count of tries starts again.
+///
+/// If it has a [`SimulatedApp`], it posts webhooks to it: statuses of the messages that it accepted, and what
+/// `POST /inbound` asks for. `GET /webhooks` shows them. The last four digits of the recipient select the statuses:
+///
+/// | digits | statuses |
+/// |---|---|
+/// | `0007` | sent, delivered |
+/// | `0008` | sent, delivered, read |
+/// | `0009` | sent, failed with error 131026 |
+/// | `0010` | read, sent, delivered, read, delivered, sent |
+/// | `0011` | sent, delivered, both before the answer |
+/// | any other | sent |
 #[derive(Debug)]
 pub struct Provider {
     server: Server,
+    meta: Arc<Meta>,
+    _poster: Poster,
+}
+
+/// The time between the answer of a call and the first status of its message.
+const BEFORE_STATUSES: Duration = Duration::from_millis(200);
+/// The time before the bytes of a slow file.
+const SLOW: Duration = Duration::from_secs(60);
+
+/// The state of the provider.
+#[derive(Debug)]
+struct Meta {
     ledger: Ledger<Call>,
+    messages: Messages,
+    files: Files,
+    webhooks: Webhooks,
 }
 
 /// A call, as received, with its answer.
@@ -69,85 +111,221 @@ impl Provider {
     /// # Errors
     /// If the port is taken.
     pub async fn start(port: u16) -> io::Result<Self> {
-        let ledger = Ledger::new();
-        let (written, messages) = (ledger.clone(), Arc::new(Messages::default()));
+        let (webhooks, poster) = Webhooks::start();
+        let (ledger, messages, files) = (Ledger::new(), Messages::default(), Files::default());
+        let meta = Arc::new(Meta { ledger, messages, files, webhooks });
+        let answering = Arc::clone(&meta);
         let server = Server::plain(port, move |asked| {
-            let (ledger, messages) = (written.clone(), Arc::clone(&messages));
-            async move { respond(&asked, &ledger, &messages).await }
+            let meta = Arc::clone(&answering);
+            async move { meta.respond(&asked).await }
         })
         .await?;
-        Ok(Self { server, ledger })
+        Ok(Self { server, meta, _poster: poster })
     }
 
-    /// The origin, without a trailing slash. `/ledger` on it shows the calls.
+    /// The origin, without a trailing slash. `/ledger` on it shows the calls, and `/webhooks` the webhooks.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.server.port())
     }
 
     /// The calls that the simulator got.
-    pub const fn ledger(&self) -> &Ledger<Call> {
-        &self.ledger
+    pub fn ledger(&self) -> &Ledger<Call> {
+        &self.meta.ledger
+    }
+
+    /// The newest 10,000 webhooks that the simulator made.
+    pub fn webhooks(&self) -> &Ledger<Posted> {
+        self.meta.webhooks.ledger()
+    }
+
+    /// Posts webhooks to this app from now on. Pending ones go to it as well. `PUT /app` does the same.
+    pub fn set_app(&self, app: SimulatedApp) {
+        self.meta.webhooks.set_app(app);
     }
 }
 
-async fn respond(asked: &Asked, ledger: &Ledger<Call>, messages: &Messages) -> Reaction {
-    if asked.uri.path() == "/ledger" {
-        return Some(show_ledger(ledger, &asked.method));
-    }
-    let body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
-    let reaction = react(asked, &body, messages);
-    let answer = match &reaction {
-        React::Answer(answered) => Some(answered.clone()),
-        React::Hang | React::Close => None,
-    };
-    ledger.record(Call {
-        at: now(),
-        method: asked.method.to_string(),
-        path: path(&asked.uri),
-        headers: joined(&asked.headers),
-        body,
-        answer,
-    });
-    match reaction {
-        React::Answer(Answered { status, body }) => {
-            Some(json_answer(StatusCode::from_u16(status).unwrap_or_default(), &body))
+impl Meta {
+    async fn respond(&self, asked: &Asked) -> Reaction {
+        match asked.uri.path() {
+            "/ledger" => return Some(show_ledger(&self.ledger, &asked.method)),
+            "/webhooks" => return Some(show_ledger(self.webhooks.ledger(), &asked.method)),
+            "/app" => return Some(self.change_app(asked)),
+            "/inbound" => return Some(self.inbound(asked).await),
+            _ => {}
         }
-        // The call hangs until the client closes the connection.
-        React::Hang => std::future::pending().await,
-        React::Close => None,
+        let body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+        let reaction = self.react(asked, &body);
+        let answer = match &reaction {
+            React::Answer(answered) | React::Accept(answered, _) => Some(answered.clone()),
+            React::Download(_) => Some(Answered { status: 200, body: Value::Null }),
+            React::Hang | React::Close => None,
+        };
+        self.ledger.record(Call {
+            at: now(),
+            method: asked.method.to_string(),
+            path: path(&asked.uri),
+            headers: joined(&asked.headers),
+            body,
+            answer,
+        });
+        match reaction {
+            React::Answer(answered) => Some(answered.as_answer()),
+            React::Accept(answered, message) => {
+                self.post_statuses(&message).await;
+                Some(answered.as_answer())
+            }
+            React::Download(file) => Some(download(file).await),
+            // The call hangs until the client closes the connection.
+            React::Hang => std::future::pending().await,
+            React::Close => None,
+        }
     }
+
+    fn react(&self, asked: &Asked, body: &Value) -> React {
+        if asked.uri.path() == DOWNLOADS && asked.method == Method::GET {
+            return self.download(asked);
+        }
+        match asked.segments()[..] {
+            [_version, line, "messages"] => self.send(asked, line, body),
+            [_version, id] if asked.method == Method::GET => self.look_up(asked, id),
+            _ => refused(&Fault::INVALID.because(
+                "Unsupported request: the only paths are .../messages, files' ids and files' URLs.",
+            )),
+        }
+    }
+
+    fn send(&self, asked: &Asked, line: &str, body: &Value) -> React {
+        if asked.method != Method::POST {
+            return refused(&Fault::INVALID.because("Unsupported request: use POST for messages."));
+        }
+        if !has_bearer_token(asked) {
+            return refused(&Fault::TOKEN.because("The access token is missing."));
+        }
+        let to = match whatsapp::recipient(body) {
+            Ok(to) => to,
+            Err(fault) => return refused(&fault),
+        };
+        let messages = &self.messages;
+        let digits = to.as_str();
+        let behaviour =
+            BEHAVIOURS.iter().find(|(last, _)| digits.ends_with(last)).map(|(_, behaviour)| behaviour);
+        match behaviour {
+            None => messages.accept(line, to, body),
+            Some(Behaviour::Refuses(fault)) => refused(fault),
+            Some(Behaviour::RefusesFirst(times, fault)) if messages.tried(digits, body) <= *times => {
+                refused(fault)
+            }
+            Some(Behaviour::RefusesFirst(..)) => messages.accept(line, to, body),
+            Some(Behaviour::Hangs) => React::Hang,
+            Some(Behaviour::Closes) => React::Close,
+        }
+    }
+
+    fn look_up(&self, asked: &Asked, id: &str) -> React {
+        if !has_bearer_token(asked) {
+            return refused(&Fault::TOKEN.because("The access token is missing."));
+        }
+        let host = asked.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1");
+        match self.files.look_up(id, &format!("http://{host}")) {
+            Ok(body) => React::Answer(Answered { status: 200, body }),
+            Err(fault) => refused(&fault),
+        }
+    }
+
+    fn download(&self, asked: &Asked) -> React {
+        if !has_bearer_token(asked) {
+            return refused(&Fault::TOKEN.because("The access token is missing."));
+        }
+        match self.files.download(asked.uri.query().unwrap_or_default()) {
+            Some(file) => React::Download(file),
+            None => React::Answer(Answered { status: 404, body: Value::Null }),
+        }
+    }
+
+    /// Posts the statuses of a message. Without an app, there are none.
+    async fn post_statuses(&self, message: &Accepted) {
+        let course = course(&message.to);
+        let delay = if course.is_before_answer { Duration::ZERO } else { BEFORE_STATUSES };
+        if let Ok(statuses) = self.webhooks.post(delay, course.webhooks(message))
+            && course.is_before_answer
+        {
+            statuses.delivered().await;
+        }
+    }
+
+    fn change_app(&self, asked: &Asked) -> Answer {
+        if asked.method != Method::PUT {
+            return problem(StatusCode::METHOD_NOT_ALLOWED, "use PUT with {appId, appSecret, webhookUrl}");
+        }
+        let app = serde_json::from_slice(&asked.body).map_err(|error| error.to_string());
+        let checked = app.and_then(|app: SimulatedApp| app.check().map(|()| app).map_err(str::to_owned));
+        match checked {
+            Ok(app) => {
+                self.webhooks.set_app(app);
+                empty(StatusCode::NO_CONTENT)
+            }
+            Err(why) => problem(StatusCode::BAD_REQUEST, &why),
+        }
+    }
+
+    /// Posts what a customer does, and answers when the webhook is delivered, or after five seconds.
+    async fn inbound(&self, asked: &Asked) -> Answer {
+        if asked.method != Method::POST {
+            return problem(StatusCode::METHOD_NOT_ALLOWED, "use POST");
+        }
+        let given = inbound::Given { now: since_epoch().as_secs(), number: &|| self.messages.next_number() };
+        let inbound = match inbound::read(&asked.body, &given) {
+            Ok(inbound) => inbound,
+            Err(why) => return problem(StatusCode::BAD_REQUEST, &why),
+        };
+        let posted = match self.webhooks.post(Duration::ZERO, vec![line::webhook(&inbound.changes)]) {
+            Ok(posted) => posted,
+            Err(why) => return problem(StatusCode::CONFLICT, &why.to_string()),
+        };
+        inbound.files.into_iter().for_each(|file| self.files.keep(file));
+        let number = posted.numbers.first().copied();
+        posted.delivered().await;
+        let webhook = self.webhooks.ledger().newest(|webhook| Some(webhook.number) == number);
+        json_answer(
+            StatusCode::OK,
+            &json!({
+                "messages": inbound.ids.iter().map(|id| json!({ "id": id })).collect::<Vec<_>>(),
+                "webhook": number,
+                "state": webhook.as_ref().map(|webhook| webhook.state),
+                "answers": webhook.as_ref().map(|webhook| &webhook.answers),
+            }),
+        )
+    }
+}
+
+impl Answered {
+    fn as_answer(&self) -> Answer {
+        json_answer(StatusCode::from_u16(self.status).unwrap_or_default(), &self.body)
+    }
+}
+
+async fn download(file: Download) -> Answer {
+    if file.is_slow {
+        tokio::time::sleep(SLOW).await;
+    }
+    let mut answer = Response::new(Full::new(file.bytes));
+    if let Ok(mime_type) = HeaderValue::from_str(&file.mime_type) {
+        answer.headers_mut().insert(CONTENT_TYPE, mime_type);
+    }
+    answer
+}
+
+fn problem(status: StatusCode, why: &str) -> Answer {
+    json_answer(status, &json!({ "error": why }))
 }
 
 enum React {
     Answer(Answered),
+    /// The answer, and the message that it accepts.
+    Accept(Answered, Accepted),
+    Download(Download),
     Hang,
     Close,
-}
-
-fn react(asked: &Asked, body: &Value, messages: &Messages) -> React {
-    let [_version, _phone_number_id, "messages"] = asked.segments()[..] else {
-        return refused(&Fault::INVALID.because("Unsupported request: the only path is .../messages."));
-    };
-    if asked.method != Method::POST {
-        return refused(&Fault::INVALID.because("Unsupported request: use POST for messages."));
-    }
-    if !has_bearer_token(asked) {
-        return refused(&Fault::TOKEN.because("The access token is missing."));
-    }
-    let to = match whatsapp::recipient(body) {
-        Ok(to) => to,
-        Err(fault) => return refused(&fault),
-    };
-    let behaviour =
-        BEHAVIOURS.iter().find(|(digits, _)| to.ends_with(digits)).map(|(_, behaviour)| behaviour);
-    match behaviour {
-        None => messages.accept(&to, body),
-        Some(Behaviour::Refuses(fault)) => refused(fault),
-        Some(Behaviour::RefusesFirst(times, fault)) if messages.tried(&to, body) <= *times => refused(fault),
-        Some(Behaviour::RefusesFirst(..)) => messages.accept(&to, body),
-        Some(Behaviour::Hangs) => React::Hang,
-        Some(Behaviour::Closes) => React::Close,
-    }
 }
 
 enum Behaviour {
@@ -168,13 +346,14 @@ static BEHAVIOURS: [(&str, Behaviour); 6] = [
     ("0006", Behaviour::Refuses(Fault::NO_TEMPLATE)),
 ];
 
-/// The state of the messages sent so far.
-#[derive(Default)]
+/// The state of the messages so far.
+#[derive(Debug, Default)]
 struct Messages(Mutex<State>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
-    accepted: u64,
+    /// The last number that is part of an id.
+    number: u64,
     /// The number of tries of messages that are not accepted yet, by recipient and body.
     tries: HashMap<(String, String), u32>,
 }
@@ -188,19 +367,36 @@ impl Messages {
         *tries
     }
 
-    fn accept(&self, to: &str, body: &Value) -> React {
+    fn accept(&self, line: &str, to: Recipient, body: &Value) -> React {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.tries.remove(&message(to, body));
-        state.accepted += 1;
-        let id = format!("wamid.{}", STANDARD.encode(format!("{to}-{}", state.accepted)));
-        React::Answer(Answered {
+        state.tries.remove(&message(to.as_str(), body));
+        state.number += 1;
+        let id = format!("wamid.{}", STANDARD.encode(format!("{}-{}", to.as_str(), state.number)));
+        // As at Meta, the answer names the recipient only in the way in which the call did.
+        let contact = match &to {
+            Recipient::Number(digits) => {
+                json!({ "input": body["to"], "wa_id": Person::of_number(digits).wa_id })
+            }
+            Recipient::UserId(user_id) => json!({ "input": user_id, "user_id": user_id }),
+        };
+        let answered = Answered {
             status: 200,
             body: json!({
                 "messaging_product": "whatsapp",
-                "contacts": [{ "input": body["to"], "wa_id": to }],
+                "contacts": [contact],
                 "messages": [{ "id": id }],
             }),
-        })
+        };
+        let callback_data = body["biz_opaque_callback_data"].as_str().map(str::to_owned);
+        let (line, at) = (line.to_owned(), since_epoch().as_secs());
+        React::Accept(answered, Accepted { line, id, to, callback_data, at })
+    }
+
+    /// A number that is part of no other id.
+    fn next_number(&self) -> u64 {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.number += 1;
+        state.number
     }
 }
 

@@ -57,8 +57,25 @@ impl Fault {
     }
 }
 
-/// Returns the recipient's digits if the message is valid.
-pub(super) fn recipient(message: &Value) -> Result<String, Fault> {
+/// The recipient of a message, as the call names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Recipient {
+    /// The digits of the dialled number.
+    Number(String),
+    /// The id of the person for this business.
+    UserId(String),
+}
+
+impl Recipient {
+    pub(super) fn as_str(&self) -> &str {
+        match self {
+            Self::Number(id) | Self::UserId(id) => id,
+        }
+    }
+}
+
+/// Returns the recipient if the message is valid. `to` has precedence over `recipient`.
+pub(super) fn recipient(message: &Value) -> Result<Recipient, Fault> {
     let Value::Object(members) = message else {
         return Err(Fault::INVALID.because("The body is not a JSON object."));
     };
@@ -70,16 +87,19 @@ pub(super) fn recipient(message: &Value) -> Result<String, Fault> {
     if members.contains_key("recipient_type") && message["recipient_type"] != "individual" {
         return Err(Fault::INVALID.because("Param recipient_type must be individual."));
     }
-    let to = message["to"].as_str().ok_or_else(|| Fault::MISSING.because("Parameter 'to' is required."))?;
-    let digits = to.strip_prefix('+').unwrap_or(to);
-    if !(8..=15).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Fault::UNFIT.because("Parameter 'to' is not a phone number."));
-    }
+    let recipient = match (message["to"].as_str(), message["recipient"].as_str()) {
+        (Some(to), _) => Recipient::Number(
+            digits(to).ok_or_else(|| Fault::UNFIT.because("Parameter 'to' is not a phone number."))?,
+        ),
+        (None, Some(id)) if is_user_id(id) => Recipient::UserId(id.to_owned()),
+        (None, Some(_)) => return Err(Fault::UNFIT.because("Parameter 'recipient' is not a user id.")),
+        (None, None) => return Err(Fault::MISSING.because("Parameter 'to' is required.")),
+    };
     let kind = message["type"].as_str().unwrap_or("text");
     let Some((_, check)) = KINDS.iter().find(|(name, _)| *name == kind) else {
         return Err(Fault::INVALID.because(format!("Param type must be one of {}.", words(KINDS))));
     };
-    only(members, "", &["messaging_product", "recipient_type", "to", "type", "context", kind])?;
+    only(members, "", &[&MEMBERS[..], &[kind]].concat())?;
     let Value::Object(content) = &message[kind] else {
         return Err(Fault::MISSING.because(format!("Parameter '{kind}' is mandatory for type '{kind}'.")));
     };
@@ -89,7 +109,36 @@ pub(super) fn recipient(message: &Value) -> Result<String, Fault> {
     {
         return Err(Fault::UNFIT.because("Parameter context['message_id'] is not the id of a message."));
     }
-    Ok(digits.to_owned())
+    if let Some(data) = members.get("biz_opaque_callback_data")
+        && !data.as_str().is_some_and(|data| (1..=512).contains(&data.chars().count()))
+    {
+        return Err(
+            Fault::UNFIT.because("Param biz_opaque_callback_data must be a text of 1 to 512 characters.")
+        );
+    }
+    Ok(recipient)
+}
+
+/// The members of a message of any type.
+const MEMBERS: [&str; 7] =
+    ["messaging_product", "recipient_type", "to", "recipient", "type", "context", "biz_opaque_callback_data"];
+
+/// The digits of a phone number, which may begin with a plus.
+pub(super) fn digits(number: &str) -> Option<String> {
+    let digits = number.strip_prefix('+').unwrap_or(number);
+    let fits = (8..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    fits.then(|| digits.to_owned())
+}
+
+/// Whether this is a user id: the code of a country, a point, and letters, digits or points.
+pub(super) fn is_user_id(id: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.';
+    id.split_once('.').is_some_and(|(country, rest)| {
+        country.len() == 2
+            && country.bytes().all(|byte| byte.is_ascii_uppercase())
+            && (1..=125).contains(&rest.len())
+            && rest.bytes().all(is_part)
+    })
 }
 
 type Check = fn(&str, &Map<String, Value>) -> Result<(), Fault>;
@@ -204,8 +253,12 @@ fn words(kinds: &[(&str, Check)]) -> String {
 mod tests {
     use super::*;
 
-    fn code_of(message: &Value) -> Result<String, u32> {
+    fn code_of(message: &Value) -> Result<Recipient, u32> {
         recipient(message).map_err(|fault| fault.code)
+    }
+
+    fn number() -> Recipient {
+        Recipient::Number("12025550101".to_owned())
     }
 
     fn message(kind: &str, content: Value) -> Value {
@@ -230,12 +283,17 @@ mod tests {
             ),
         ];
         for row in rows {
-            assert_eq!(code_of(&row), Ok("12025550101".to_owned()), "{row}");
+            assert_eq!(code_of(&row), Ok(number()), "{row}");
         }
         let mut plain = message("text", json!({ "body": "x" }));
         plain["to"] = json!("12025550101");
         plain["context"] = json!({ "message_id": "wamid.1" });
-        assert_eq!(code_of(&plain), Ok("12025550101".to_owned()), "`to` may omit the plus");
+        plain["biz_opaque_callback_data"] = json!("x".repeat(512));
+        assert_eq!(code_of(&plain), Ok(number()), "`to` may omit the plus");
+        plain["recipient"] = json!("US.7");
+        assert_eq!(code_of(&plain), Ok(number()), "`to` has precedence");
+        plain.as_object_mut().unwrap().remove("to");
+        assert_eq!(code_of(&plain), Ok(Recipient::UserId("US.7".to_owned())));
     }
 
     #[test]
@@ -243,6 +301,11 @@ mod tests {
         let with = |name: &str, value: Value| {
             let mut message = message("text", json!({ "body": "x" }));
             message[name] = value;
+            message
+        };
+        let by_user_id = |id: &str| {
+            let mut message = with("recipient", json!(id));
+            message["to"] = json!(null);
             message
         };
         let body_component = |parameters: Value| {
@@ -260,6 +323,14 @@ mod tests {
             (with("to", json!(null)), 131_008),
             (with("to", json!("ana")), 131_009),
             (with("to", json!("+1202")), 131_009),
+            (by_user_id("US"), 131_009),
+            (by_user_id("US."), 131_009),
+            (by_user_id("us.7"), 131_009),
+            (by_user_id("US.7 "), 131_009),
+            (by_user_id(&format!("US.{}", "7".repeat(126))), 131_009),
+            (with("biz_opaque_callback_data", json!("x".repeat(513))), 131_009),
+            (with("biz_opaque_callback_data", json!("")), 131_009),
+            (with("biz_opaque_callback_data", json!(7)), 131_009),
             (with("type", json!("poem")), 100),
             (with("surprise", json!(1)), 100),
             (with("context", json!({ "message_id": "1" })), 131_009),

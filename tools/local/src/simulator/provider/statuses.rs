@@ -1,0 +1,100 @@
+//! What becomes of an accepted message.
+
+use serde_json::{Value, json};
+
+use super::line::{self, ACCOUNT, Change};
+use super::person::Person;
+use crate::simulator::whatsapp::Recipient;
+
+/// A message that the provider accepted.
+#[derive(Clone, Debug)]
+pub(super) struct Accepted {
+    pub(super) line: String,
+    pub(super) id: String,
+    pub(super) to: Recipient,
+    /// `biz_opaque_callback_data` of the call.
+    pub(super) callback_data: Option<String>,
+    /// Seconds since the epoch.
+    pub(super) at: u64,
+}
+
+/// The statuses of a message, in the order in which they are posted.
+#[derive(Debug)]
+pub(super) struct Course {
+    statuses: &'static [Kind],
+    /// Whether they are posted before the call is answered.
+    pub(super) is_before_answer: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Sent,
+    Delivered,
+    Read,
+    Failed,
+}
+
+use Kind::{Delivered, Failed, Read, Sent};
+
+const fn after(statuses: &'static [Kind]) -> Course {
+    Course { statuses, is_before_answer: false }
+}
+
+/// The courses for the last four digits of a recipient.
+static COURSES: [(&str, Course); 5] = [
+    ("0007", after(&[Sent, Delivered])),
+    ("0008", after(&[Sent, Delivered, Read])),
+    ("0009", after(&[Sent, Failed])),
+    ("0010", after(&[Read, Sent, Delivered, Read, Delivered, Sent])),
+    ("0011", Course { statuses: &[Sent, Delivered], is_before_answer: true }),
+];
+static ONLY_SENT: Course = after(&[Sent]);
+
+/// The course of a message to this recipient.
+pub(super) fn course(to: &Recipient) -> &'static Course {
+    COURSES.iter().find(|(digits, _)| to.as_str().ends_with(digits)).map_or(&ONLY_SENT, |(_, course)| course)
+}
+
+impl Course {
+    /// The webhooks, one for each status.
+    pub(super) fn webhooks(&self, message: &Accepted) -> Vec<Value> {
+        self.statuses.iter().map(|kind| line::webhook(&[change(*kind, message)])).collect()
+    }
+}
+
+/// As at Meta, a `failed` status names the recipient only as the call did, and has no contact beside it.
+fn change(kind: Kind, message: &Accepted) -> Change {
+    let word = match kind {
+        Sent => "sent",
+        Delivered => "delivered",
+        Read => "read",
+        Failed => "failed",
+    };
+    let mut status = json!({ "id": message.id, "status": word, "timestamp": message.at.to_string() });
+    if let Some(data) = &message.callback_data {
+        status["biz_opaque_callback_data"] = json!(data);
+    }
+    let mut value = line::value(&message.line);
+    let mut person = Person::of(&message.to);
+    if let Failed = kind {
+        if let Recipient::Number(_) = message.to {
+            person.user_id = None;
+        }
+        status["errors"] = json!([{
+            "code": 131_026,
+            "title": "Message undeliverable",
+            "message": "Message undeliverable",
+            "error_data": { "details": "Message Undeliverable." },
+        }]);
+    } else {
+        value["contacts"] = json!([person.contact(None)]);
+    }
+    if let Some(wa_id) = person.wa_id {
+        status["recipient_id"] = json!(wa_id);
+    }
+    if let Some(user_id) = person.user_id {
+        status["recipient_user_id"] = json!(user_id);
+    }
+    value["statuses"] = json!([status]);
+    Change { account: ACCOUNT.to_owned(), field: "messages".to_owned(), value }
+}
