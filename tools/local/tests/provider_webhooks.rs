@@ -4,6 +4,7 @@
 
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use base64::Engine;
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
+use tokio::sync::Barrier;
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const LINE: &str = "106540352242922";
@@ -363,6 +365,41 @@ async fn pending_webhooks_end_with_the_simulator() {
     // The end of the connection is the end of the attempt, which nobody answers.
     let mut request = vec![];
     stream.read_to_end(&mut request).await.unwrap();
+}
+
+#[tokio::test]
+async fn at_most_eight_webhooks_are_posted_at_the_same_time() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let provider = Provider::start(0).await.unwrap();
+    provider.set_app(SimulatedApp {
+        app_id: "1".to_owned(),
+        app_secret: SECRET.to_owned(),
+        webhook_url: format!("http://{}/", listener.local_addr().unwrap()),
+    });
+    // Each round answers only when eight attempts wait for their answer, so a ninth would wait beside them.
+    let (waiting, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (round, counted) = (Arc::new(Barrier::new(8)), Arc::clone(&most));
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let (waiting, most, round) = (Arc::clone(&waiting), Arc::clone(&counted), Arc::clone(&round));
+            let service = service_fn(move |_: Request<Incoming>| {
+                let (waiting, most, round) = (Arc::clone(&waiting), Arc::clone(&most), Arc::clone(&round));
+                async move {
+                    most.fetch_max(waiting.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    round.wait().await;
+                    waiting.fetch_sub(1, Ordering::SeqCst);
+                    Ok::<_, Infallible>(Response::new(Full::new(Bytes::new())))
+                }
+            });
+            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+        }
+    });
+    for _ in 0..64 {
+        send(&provider, json!({ "to": "+12025550101" })).await;
+    }
+    delivered(&provider, 64).await;
+    assert_eq!(most.load(Ordering::SeqCst), 8);
 }
 
 /// Posts a file and returns the provider, the app, and the file as the message describes it.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::Sha256;
 use tokio::net::TcpStream;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
@@ -31,8 +31,10 @@ const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// The longest time that a caller waits until its webhooks are delivered.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The most courses of webhooks that are posted at the same time.
-const MOST_AT_ONCE: usize = 1_000;
+/// The most attempts at the same time. The stack runs on the same machine.
+const MOST_ATTEMPTS: usize = 8;
+/// The most courses of webhooks that are being posted, including those that wait for their next attempt.
+const MOST_RUNNING: usize = 1_000;
 /// The most courses of webhooks that wait for others.
 const MOST_WAITING: usize = 10_000;
 /// The most webhooks that the ledger shows.
@@ -239,28 +241,30 @@ async fn post_all(
     app: Arc<Mutex<Option<SimulatedApp>>>,
     ledger: Ledger<Posted>,
 ) {
+    let places = Arc::new(Semaphore::new(MOST_ATTEMPTS));
     // This task owns the courses, so its end also ends them.
     let mut running = JoinSet::new();
     loop {
         tokio::select! {
-            course = waiting.recv(), if running.len() < MOST_AT_ONCE => {
+            course = waiting.recv(), if running.len() < MOST_RUNNING => {
                 let Some(course) = course else { return };
-                running.spawn(post_course(course, Arc::clone(&app), ledger.clone()));
+                running.spawn(post_course(course, Arc::clone(&places), Arc::clone(&app), ledger.clone()));
             }
             Some(_) = running.join_next() => {}
         }
     }
 }
 
-async fn post_course(course: Course, app: Arc<Mutex<Option<SimulatedApp>>>, ledger: Ledger<Posted>) {
+async fn post_course(
+    course: Course,
+    places: Arc<Semaphore>,
+    app: Arc<Mutex<Option<SimulatedApp>>>,
+    ledger: Ledger<Posted>,
+) {
     sleep(course.delay).await;
     for (number, body) in course.webhooks {
         for wait in waits() {
-            // Each attempt uses the app of this moment, which may have a new URL or a new secret.
-            let answer = match current(&app) {
-                Some(app) => timeout(ATTEMPT, app.post(body.clone())).await.ok().and_then(Result::ok),
-                None => None,
-            };
+            let answer = attempt(&places, &app, body.clone()).await;
             ledger.change(|all| attempted(all, number, answer));
             if answer == Some(200) {
                 break;
@@ -269,6 +273,13 @@ async fn post_course(course: Course, app: Arc<Mutex<Option<SimulatedApp>>>, ledg
         }
     }
     let _ = course.delivered.send(());
+}
+
+/// Posts the bytes to the app of this moment, which may have a new URL or a new secret.
+async fn attempt(places: &Semaphore, app: &Mutex<Option<SimulatedApp>>, body: Bytes) -> Option<u16> {
+    let _place = places.acquire().await.ok()?;
+    let app = current(app)?;
+    timeout(ATTEMPT, app.post(body)).await.ok()?.ok()
 }
 
 /// The waits between attempts. They never end.
