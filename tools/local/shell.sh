@@ -31,7 +31,8 @@ for request in json.load(sys.stdin):
 sent() {
   curl -s "$(stack "s['providerUrl']")/ledger" | python3 -c 'import json, sys
 for request in json.load(sys.stdin):
-    print(json.dumps(request["body"], ensure_ascii=False))'
+    if request["path"].endswith("/messages"):
+        print(json.dumps(request["body"], ensure_ascii=False))'
 }
 
 if [ -r "${STACK_FILE:-.local/stack.json}" ]; then

@@ -1,4 +1,4 @@
-//! The WhatsApp Cloud API, as far as `message-sender` and `lead-sender` need it.
+//! The WhatsApp Cloud API, as far as the service needs it: sends, webhooks and files.
 
 mod files;
 mod inbound;
@@ -26,7 +26,7 @@ use super::whatsapp::{self, Fault, Recipient};
 use files::{DOWNLOADS, Download, Files};
 use person::Person;
 use statuses::{Accepted, course};
-use webhooks::{Poster, Webhooks};
+use webhooks::{NotPosted, Poster, Webhooks};
 
 pub use webhooks::{Posted, SimulatedApp, WebhookState};
 
@@ -278,11 +278,13 @@ impl Meta {
             Ok(inbound) => inbound,
             Err(why) => return problem(StatusCode::BAD_REQUEST, &why),
         };
+        // The files come first, because the app may look them up at once.
+        inbound.files.into_iter().for_each(|file| self.files.keep(file));
         let posted = match self.webhooks.post(Duration::ZERO, vec![line::webhook(&inbound.changes)]) {
             Ok(posted) => posted,
-            Err(why) => return problem(StatusCode::CONFLICT, &why.to_string()),
+            Err(why @ NotPosted::NoApp) => return problem(StatusCode::CONFLICT, &why.to_string()),
+            Err(why @ NotPosted::Full) => return problem(StatusCode::SERVICE_UNAVAILABLE, &why.to_string()),
         };
-        inbound.files.into_iter().for_each(|file| self.files.keep(file));
         let number = posted.numbers.first().copied();
         posted.delivered().await;
         let webhook = self.webhooks.ledger().newest(|webhook| Some(webhook.number) == number);

@@ -33,9 +33,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The most attempts at the same time. The stack runs on the same machine.
 const MOST_ATTEMPTS: usize = 8;
-/// The most courses of webhooks that are being posted, including those that wait for their next attempt.
+/// The most series of webhooks that are being posted, including those that wait for their next attempt.
 const MOST_RUNNING: usize = 1_000;
-/// The most courses of webhooks that wait for others.
+/// The most series of webhooks that wait for others.
 const MOST_WAITING: usize = 10_000;
 /// The most webhooks that the ledger shows.
 const MOST_SHOWN: usize = 10_000;
@@ -148,7 +148,7 @@ pub(super) struct Webhooks {
     app: Arc<Mutex<Option<SimulatedApp>>>,
     ledger: Ledger<Posted>,
     count: Arc<AtomicU64>,
-    courses: mpsc::Sender<Course>,
+    series: mpsc::Sender<Series>,
 }
 
 /// The task that posts webhooks. Dropping it ends all attempts.
@@ -163,7 +163,7 @@ impl Drop for Poster {
 
 /// Webhooks that are posted one after another: each one when the one before it is delivered.
 #[derive(Debug)]
-struct Course {
+struct Series {
     delay: Duration,
     webhooks: Vec<(u64, Bytes)>,
     delivered: oneshot::Sender<()>,
@@ -184,9 +184,9 @@ impl OnTheWay {
 
 impl Webhooks {
     pub(super) fn start() -> (Self, Poster) {
-        let (courses, waiting) = mpsc::channel(MOST_WAITING);
+        let (series, waiting) = mpsc::channel(MOST_WAITING);
         let (app, count) = Default::default();
-        let webhooks = Self { app, ledger: Ledger::new(), count, courses };
+        let webhooks = Self { app, ledger: Ledger::new(), count, series };
         let poster = post_all(waiting, Arc::clone(&webhooks.app), webhooks.ledger.clone());
         (webhooks, Poster(tokio::spawn(poster)))
     }
@@ -208,13 +208,13 @@ impl Webhooks {
         if !self.has_app() {
             return Err(NotPosted::NoApp);
         }
-        let place = self.courses.try_reserve();
+        let place = self.series.try_reserve();
         let state = if place.is_ok() { WebhookState::Pending } else { WebhookState::Dropped };
         let webhooks: Vec<_> = bodies.into_iter().map(|body| self.record(body, state)).collect();
         let place = place.map_err(|_| NotPosted::Full)?;
         let numbers = webhooks.iter().map(|(number, _)| *number).collect();
         let (tell, delivered) = oneshot::channel();
-        place.send(Course { delay, webhooks, delivered: tell });
+        place.send(Series { delay, webhooks, delivered: tell });
         Ok(OnTheWay { numbers, delivered })
     }
 
@@ -237,32 +237,32 @@ fn current(app: &Mutex<Option<SimulatedApp>>) -> Option<SimulatedApp> {
 }
 
 async fn post_all(
-    mut waiting: mpsc::Receiver<Course>,
+    mut waiting: mpsc::Receiver<Series>,
     app: Arc<Mutex<Option<SimulatedApp>>>,
     ledger: Ledger<Posted>,
 ) {
     let places = Arc::new(Semaphore::new(MOST_ATTEMPTS));
-    // This task owns the courses, so its end also ends them.
+    // This task owns the series, so its end also ends them.
     let mut running = JoinSet::new();
     loop {
         tokio::select! {
-            course = waiting.recv(), if running.len() < MOST_RUNNING => {
-                let Some(course) = course else { return };
-                running.spawn(post_course(course, Arc::clone(&places), Arc::clone(&app), ledger.clone()));
+            series = waiting.recv(), if running.len() < MOST_RUNNING => {
+                let Some(series) = series else { return };
+                running.spawn(post_series(series, Arc::clone(&places), Arc::clone(&app), ledger.clone()));
             }
             Some(_) = running.join_next() => {}
         }
     }
 }
 
-async fn post_course(
-    course: Course,
+async fn post_series(
+    series: Series,
     places: Arc<Semaphore>,
     app: Arc<Mutex<Option<SimulatedApp>>>,
     ledger: Ledger<Posted>,
 ) {
-    sleep(course.delay).await;
-    for (number, body) in course.webhooks {
+    sleep(series.delay).await;
+    for (number, body) in series.webhooks {
         for wait in waits() {
             let answer = attempt(&places, &app, body.clone()).await;
             ledger.change(|all| attempted(all, number, answer));
@@ -272,7 +272,7 @@ async fn post_course(
             sleep(wait).await;
         }
     }
-    let _ = course.delivered.send(());
+    let _ = series.delivered.send(());
 }
 
 /// Posts the bytes to the app of this moment, which may have a new URL or a new secret.
