@@ -318,6 +318,25 @@ async fn a_list_of_requests_is_one_webhook() {
 }
 
 #[tokio::test]
+async fn all_webhooks_can_be_repeated_with_the_same_bytes() {
+    let (provider, app) = provider_and_app(0).await;
+    send(&provider, json!({ "to": "+12025550008" })).await;
+    delivered(&provider, 3).await;
+    inbound(&provider, &json!({ "phoneNumberId": LINE, "from": "34600111222", "text": "Hi" })).await;
+    let url = format!("{}/webhooks", provider.url());
+    let repeat = async || json_of(client().post(&url).send().await.unwrap()).await;
+    assert_eq!(repeat().await, (200, json!({ "webhooks": 4 })));
+    let webhooks = delivered(&provider, 8).await;
+    let bodies: Vec<&Value> = webhooks.iter().map(|webhook| &webhook.body).collect();
+    assert_eq!(bodies[4..], [bodies[3], bodies[2], bodies[1], bodies[0]]);
+    let mut posted = app.bodies();
+    let mut again = posted.split_off(4);
+    posted.sort();
+    again.sort();
+    assert_eq!(posted, again);
+}
+
+#[tokio::test]
 async fn without_an_app_nothing_is_posted_and_the_answer_says_so() {
     let provider = Provider::start(0).await.unwrap();
     let request = json!({ "phoneNumberId": LINE, "from": "34600111222", "text": "Hi" });

@@ -148,6 +148,7 @@ impl Meta {
     async fn respond(&self, asked: &Asked) -> Reaction {
         match asked.uri.path() {
             "/ledger" => return Some(show_ledger(&self.ledger, &asked.method)),
+            "/webhooks" if asked.method == Method::POST => return Some(self.repeat()),
             "/webhooks" => return Some(show_ledger(self.webhooks.ledger(), &asked.method)),
             "/app" => return Some(self.change_app(asked)),
             "/inbound" => return Some(self.inbound(asked).await),
@@ -253,6 +254,19 @@ impl Meta {
         }
     }
 
+    /// Posts all webhooks of the ledger again, as the provider may do for days.
+    fn repeat(&self) -> Answer {
+        let shown = self.webhooks.ledger().entries();
+        let count = shown.len();
+        // Each one is a series of its own, so they do not wait for each other.
+        for webhook in shown.into_iter().rev() {
+            if let Err(why) = self.webhooks.post(Duration::ZERO, vec![webhook.body]) {
+                return not_posted(why);
+            }
+        }
+        json_answer(StatusCode::OK, &json!({ "webhooks": count }))
+    }
+
     fn change_app(&self, asked: &Asked) -> Answer {
         if asked.method != Method::PUT {
             return problem(StatusCode::METHOD_NOT_ALLOWED, "use PUT with {appId, appSecret, webhookUrl}");
@@ -282,8 +296,7 @@ impl Meta {
         inbound.files.into_iter().for_each(|file| self.files.keep(file));
         let posted = match self.webhooks.post(Duration::ZERO, vec![line::webhook(&inbound.changes)]) {
             Ok(posted) => posted,
-            Err(why @ NotPosted::NoApp) => return problem(StatusCode::CONFLICT, &why.to_string()),
-            Err(why @ NotPosted::Full) => return problem(StatusCode::SERVICE_UNAVAILABLE, &why.to_string()),
+            Err(why) => return not_posted(why),
         };
         let number = posted.numbers.first().copied();
         posted.delivered().await;
@@ -315,6 +328,14 @@ async fn download(file: Download) -> Answer {
         answer.headers_mut().insert(CONTENT_TYPE, mime_type);
     }
     answer
+}
+
+fn not_posted(why: NotPosted) -> Answer {
+    let status = match why {
+        NotPosted::NoApp => StatusCode::CONFLICT,
+        NotPosted::Full => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    problem(status, &why.to_string())
 }
 
 fn problem(status: StatusCode, why: &str) -> Answer {

@@ -12,9 +12,7 @@ use super::person::Person;
 use crate::simulator::whatsapp::{digits, is_user_id};
 
 /// The most items of one request.
-pub(super) const MOST_ITEMS: usize = 100;
-/// The most bytes of a file, which is the provider's own limit.
-const MOST_FILE_BYTES: usize = 100 * 1_024 * 1_024;
+const MOST_ITEMS: usize = 100;
 
 /// What a request makes.
 pub(super) struct Inbound {
@@ -288,9 +286,6 @@ impl<'a> Item<'a> {
             Some(name) => Some(fault(name)?),
         };
         let data = STANDARD.decode(self.needed("data")?).map_err(|_| "data must be Base64".to_owned())?;
-        if data.is_empty() || data.len() > MOST_FILE_BYTES {
-            return Err("data must hold 1 byte to 100 MiB".to_owned());
-        }
         let mime_type = self.text("mimeType")?.unwrap_or(default_type).to_owned();
         let id = format!("{}", 1_000_000_000_000_000 + (self.given.number)());
         let file = File::new(id, sent_as, mime_type, data, fault);
