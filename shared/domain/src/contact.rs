@@ -1,11 +1,13 @@
 //! Contacts: the customers of a workspace.
 
+pub mod address;
 pub mod search;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::attribute::{AttributeCategory, AttributeDefinition, Definitions};
+use crate::contact::address::{ProviderUserId, WaId};
 use crate::ids::{AttributeId, ClosedValueId, ContactId, UserId, WorkspaceId};
 use crate::patch::Patch;
 use crate::refused::Refused;
@@ -33,6 +35,13 @@ pub struct Contact {
     pub email: Option<Email>,
     /// Phone number, unique within the workspace.
     pub cellphone: Option<Cellphone>,
+    /// The provider's id of the customer, unique within the workspace. Clients do not see it.
+    pub user_id: Option<ProviderUserId>,
+    /// The number under which the provider knows the customer, if it is not the `cellphone`. Unique within
+    /// the workspace. Clients do not see it.
+    pub wa_id: Option<WaId>,
+    /// When the customer last moved to another number or user id, as the provider dates it.
+    pub moved_at: Option<Timestamp>,
     /// The contact's preferred language.
     pub language: Option<Language>,
     /// The internal user who owns the contact.
@@ -180,6 +189,9 @@ impl Contact {
             last_name: None,
             email: None,
             cellphone: None,
+            user_id: None,
+            wa_id: None,
+            moved_at: None,
             language: None,
             owner: None,
             attributes: BTreeMap::new(),
@@ -220,7 +232,8 @@ impl Contact {
             language: update.language.applied_to(&self.language),
             owner: owner_after(&self.owner, &update.owner, owner)?,
             ..self.clone()
-        };
+        }
+        .without_ids_of_number(self);
         for entry in &update.attributes {
             match content_of(entry, definitions, now)? {
                 Some(content) => next.attributes.insert(entry.attribute(), content),

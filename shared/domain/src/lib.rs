@@ -35,6 +35,7 @@ mod words;
 pub use access::api_key::{ApiKey, ApiKeyToken, Scope, Scopes};
 pub use attribute::{AttributeCategory, AttributeDefinition, AttributeType, ClosedValue, Definitions};
 pub use chunks::chunks_within;
+pub use contact::address::{Address, ProviderUserId, Reached, WaId};
 pub use contact::search::SearchQuery;
 pub use contact::{Contact, ContactType, ContactUpdate};
 pub use conversation::{

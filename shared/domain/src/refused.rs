@@ -188,14 +188,20 @@ pub enum IdentityField {
     Email,
     /// The phone number.
     Cellphone,
+    /// The provider's id of the customer. No request sets it.
+    UserId,
+    /// The number under which the provider knows the customer. No request sets it.
+    WaId,
 }
 
 impl IdentityField {
-    /// The name of the API field.
+    /// The name of the API field, or of the contact's field that clients do not see.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Email => "email",
             Self::Cellphone => "cellphone",
+            Self::UserId => "userId",
+            Self::WaId => "waId",
         }
     }
 }

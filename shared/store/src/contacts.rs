@@ -3,6 +3,7 @@
 
 pub(crate) mod page;
 pub(crate) mod plan;
+pub(crate) mod reached;
 pub(crate) mod row;
 pub(crate) mod search;
 pub(crate) mod shards;
@@ -190,7 +191,7 @@ impl Store {
 }
 
 /// The contact that an identity row names.
-fn holder_of(row: &Item) -> Result<ContactId, StoreError> {
+pub(crate) fn holder_of(row: &Item) -> Result<ContactId, StoreError> {
     // The row's key contains the identity, which is personal data.
     const KEY: &str = "of an identity";
     check_schema(row, KEY)?;

@@ -11,7 +11,8 @@ use domain::contact::search::PHONE_PREFIX;
 use domain::{
     AttributeId, BrandId, Cellphone, ChannelId, ContactId, ConversationId, ConversationStatus, Email,
     EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId,
-    ProviderAppId, Slot, TeamId, TemplateId, TemplateScope, Timestamp, UserId, WorkspaceId,
+    ProviderAppId, ProviderUserId, Slot, TeamId, TemplateId, TemplateScope, Timestamp, UserId, WaId,
+    WorkspaceId,
 };
 use uuid::Uuid;
 
@@ -48,6 +49,16 @@ pub(crate) fn contact_email(workspace: WorkspaceId, email: &Email) -> (String, &
 /// The row that keeps a contact's phone number unique and finds the contact by it.
 pub(crate) fn contact_cellphone(workspace: WorkspaceId, cellphone: &Cellphone) -> (String, &'static str) {
     (format!("{workspace}#P#{}", cellphone.as_str()), "U")
+}
+
+/// The row that keeps a contact's id at the provider unique and finds the contact by it.
+pub(crate) fn contact_user_id(workspace: WorkspaceId, user_id: &ProviderUserId) -> (String, &'static str) {
+    (format!("{workspace}#U#{}", user_id.as_str()), "U")
+}
+
+/// The row that keeps the number under which the provider knows a contact unique and finds the contact by it.
+pub(crate) fn contact_wa_id(workspace: WorkspaceId, wa_id: &WaId) -> (String, &'static str) {
+    (format!("{workspace}#N#{}", wa_id.as_str()), "U")
 }
 
 /// The partition of the search rows whose terms have the same first character.

@@ -31,6 +31,7 @@ pub use access::cursor_key::{CursorKey, CursorKeys};
 pub use access::idempotency::{IdempotencyKey, StoredAnswer};
 pub use access::limiter::{Admission, Limiter};
 pub use contacts::page::ContactQuery;
+pub use contacts::reached::Remembered;
 pub use contacts::{Created, Replaced};
 pub use conversations::page::ConversationQuery;
 pub use conversations::{Changed, Opened};

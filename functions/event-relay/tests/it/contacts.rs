@@ -106,6 +106,19 @@ async fn a_write_of_the_store_is_relayed_from_its_own_stream() {
 }
 
 #[tokio::test]
+async fn an_id_that_the_provider_names_makes_no_event() {
+    let scene = Scene::with_endpoint().await;
+    let contact = scene.world.contact(|_| ()).await;
+    let user_id = ProviderUserId::parse("US.1").ok();
+    let remembered = scene.world.db.store().remember_reach(&contact, None, user_id.as_ref()).await.unwrap();
+    assert_eq!(remembered, Remembered::Done);
+    assert!(scene.relayed(&scene.world.db.stream(Table::Contacts)).await);
+    let types: Vec<EventType> =
+        scene.deliveries(ENDPOINT).await.iter().map(|delivery| delivery.event_type).collect();
+    assert_eq!(types, [EventType::ContactCreated]);
+}
+
+#[tokio::test]
 async fn an_event_names_the_api_request_that_made_its_change_if_one_did() {
     let scene = Scene::with_endpoint().await;
     let mut of_the_api = record_of(1);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::Contact;
 use domain::contact::search::{PhoneForm, phone_forms, terms};
 use domain::refused::IdentityField;
@@ -10,6 +11,7 @@ use serde::Serialize;
 
 use crate::contacts::row::{LIST_PK, LIST_SK, contact_item};
 use crate::dynamodb::item::{Item, key, n, row, s};
+use crate::dynamodb::update::Change;
 use crate::dynamodb::versions::diff_write;
 use crate::dynamodb::write::Write;
 use crate::{StoreError, Table, keys};
@@ -61,9 +63,29 @@ impl ContactPlan {
     pub(crate) fn replace(old: &Contact, new: &Contact, request_id: &str) -> Result<Self, StoreError> {
         let mut plan = Self { writes: vec![], roles: vec![] };
         let (before, after) = (contact_item(old, "")?, contact_item(new, request_id)?);
-        plan.add(Role::Entity, diff_write(Table::Contacts, &before, &after, old.version));
+        let write = diff_write(Table::Contacts, &before, &after, old.version);
+        // The provider's ids change without a new version. Only a change of the number or the ids depends on them.
+        let write = if numbers_of(old) == numbers_of(new) { write } else { when_ids_are_of(write, old) };
+        plan.add(Role::Entity, write);
         plan.add_identities(Some(old), new)?;
         plan.add_search(Some(old), new)?;
+        Ok(plan)
+    }
+
+    /// The change of the provider's ids from `old` to `new`. It is not a new version, and other changes of the
+    /// contact at the same time stay.
+    pub(crate) fn reach(old: &Contact, new: &Contact) -> Result<Self, StoreError> {
+        let mut plan = Self { writes: vec![], roles: vec![] };
+        let (pk, sk) = keys::contact(old.workspace_id, old.id);
+        let number = old.cellphone.as_ref().map(|number| s(number.as_str()));
+        let change = Change::default()
+            .set_or_remove("userId", new.user_id.as_ref().map(|id| s(id.as_str())))
+            .set_or_remove("waId", new.wa_id.as_ref().map(|id| s(id.as_str())))
+            .set_or_remove("movedAt", new.moved_at.map(|at| s(at.to_string())))
+            .when("attribute_exists(pk)");
+        let write = when_seen(change.of(Table::Contacts, key(pk, sk)), "cellphone", number);
+        plan.add(Role::Entity, when_ids_are_of(write, old));
+        plan.add_identities(Some(old), new)?;
         Ok(plan)
     }
 
@@ -73,7 +95,7 @@ impl ContactPlan {
         let entity = Write::delete(Table::Contacts, key(pk, sk))
             .when("version = :seen")
             .bind(":seen", n(contact.version));
-        let mut writes = vec![entity];
+        let mut writes = vec![when_ids_are_of(entity, contact)];
         for (_, (pk, sk)) in identities(contact) {
             let release = Write::delete(Table::Contacts, key(pk, sk));
             writes.push(release.when("contactId = :id").bind(":id", s(contact.id.to_string())));
@@ -128,10 +150,34 @@ fn identities(contact: &Contact) -> Vec<(IdentityField, Key<&'static str>)> {
         .cellphone
         .iter()
         .map(|cellphone| (IdentityField::Cellphone, keys::contact_cellphone(workspace, cellphone)));
-    email.chain(cellphone).collect()
+    let user_id =
+        contact.user_id.iter().map(|id| (IdentityField::UserId, keys::contact_user_id(workspace, id)));
+    let wa_id = contact.wa_id.iter().map(|id| (IdentityField::WaId, keys::contact_wa_id(workspace, id)));
+    email.chain(cellphone).chain(user_id).chain(wa_id).collect()
 }
 
-/// `W#E#<e-mail>` / `U` and `W#P#<phone>` / `U`.
+/// What a change may do to the rows of the provider's ids.
+fn numbers_of(contact: &Contact) -> impl PartialEq {
+    (contact.cellphone.clone(), contact.user_id.clone(), contact.wa_id.clone())
+}
+
+/// The write of a contact under the condition that its row has the provider's ids that `seen` shows.
+fn when_ids_are_of(write: Write, seen: &Contact) -> Write {
+    let write = when_seen(write, "userId", seen.user_id.as_ref().map(|id| s(id.as_str())));
+    when_seen(write, "waId", seen.wa_id.as_ref().map(|id| s(id.as_str())))
+}
+
+fn when_seen(write: Write, name: &str, seen: Option<AttributeValue>) -> Write {
+    match seen {
+        Some(value) => {
+            let placeholder = format!(":seen_{name}");
+            write.also_when(&format!("{name} = {placeholder}")).bind(placeholder, value)
+        }
+        None => write.also_when(&format!("attribute_not_exists({name})")),
+    }
+}
+
+/// `W#E#<e-mail>` / `U`, `W#P#<phone>` / `U`, `W#U#<user id>` / `U` and `W#N#<wa id>` / `U`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct IdentityRow {
@@ -183,7 +229,9 @@ struct PhoneRow {
 
 #[cfg(test)]
 mod tests {
-    use domain::{Cellphone, ContactId, Email, PersonName, Timestamp, WorkspaceId};
+    use domain::{
+        Cellphone, ContactId, Email, PersonName, ProviderUserId, Timestamp, WaId, WorkspaceId,
+    };
     use uuid::Uuid;
 
     use super::*;
@@ -203,6 +251,8 @@ mod tests {
             last_name: name(6),
             email: Email::parse(&format!("{letter}.{letter}p.{letter}q@{letter}.io")).ok(),
             cellphone: Cellphone::parse(&format!("+{country}15112345{}", u32::from(letter))).ok(),
+            user_id: ProviderUserId::parse(&format!("US.{letter}")).ok(),
+            wa_id: WaId::parse(&format!("{country}15112346{}", u32::from(letter))).ok(),
             ..Contact::blank(id, WorkspaceId::from_uuid(Uuid::nil()), Timestamp::from_millis(0))
         }
     }
@@ -211,9 +261,9 @@ mod tests {
     fn the_most_writes_of_a_contact_fit_into_a_transaction() {
         let (old, new) = (fullest('a'), fullest('b'));
         let create = ContactPlan::create(&old, 1, "r").unwrap().writes.len();
-        assert_eq!(create, 1 + 2 + 14 + 3);
+        assert_eq!(create, 1 + 4 + 14 + 3);
         let replace = ContactPlan::replace(&old, &new, "r").unwrap().writes.len();
-        assert_eq!(replace, 1 + 4 + 2 * 14 + 2 * 3);
+        assert_eq!(replace, 1 + 2 * 4 + 2 * 14 + 2 * 3);
         assert!(create.max(replace) <= MAX_TRANSACTION_WRITES);
     }
 
@@ -227,7 +277,9 @@ mod tests {
 
     #[test]
     fn a_contact_with_only_a_number_has_one_claim_and_three_search_rows() {
-        let contact = Contact { first_name: None, last_name: None, email: None, ..fullest('a') };
+        let (user_id, wa_id) = (None, None);
+        let contact =
+            Contact { first_name: None, last_name: None, email: None, user_id, wa_id, ..fullest('a') };
         let roles = ContactPlan::create(&contact, 1, "r").unwrap().roles;
         let phone = Role::Claim(IdentityField::Cellphone);
         assert_eq!(roles, [Role::Entity, phone, Role::Search, Role::Search, Role::Search]);

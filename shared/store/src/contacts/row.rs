@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::{
-    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, Email, Language, PersonName, Timestamp, Unfit,
-    UserId, WorkspaceId,
+    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, Email, Language, PersonName, ProviderUserId,
+    Timestamp, Unfit, UserId, WaId, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +60,12 @@ pub(crate) struct ContactRow {
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     cellphone: Option<Cellphone>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    user_id: Option<ProviderUserId>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    wa_id: Option<WaId>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    moved_at: Option<Timestamp>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     language: Option<Language>,
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     owner_id: Option<UserId>,
@@ -95,6 +101,9 @@ impl From<&Contact> for ContactRow {
             last_name: contact.last_name.clone(),
             email: contact.email.clone(),
             cellphone: contact.cellphone.clone(),
+            user_id: contact.user_id.clone(),
+            wa_id: contact.wa_id.clone(),
+            moved_at: contact.moved_at,
             language: contact.language,
             owner_id: contact.owner.as_ref().map(|owner| owner.id),
             owner_email: contact.owner.as_ref().map(|owner| owner.email.clone()),
@@ -131,6 +140,9 @@ impl TryFrom<ContactRow> for Contact {
             last_name: row.last_name,
             email: row.email,
             cellphone: row.cellphone,
+            user_id: row.user_id,
+            wa_id: row.wa_id,
+            moved_at: row.moved_at,
             language: row.language,
             owner,
             attributes,

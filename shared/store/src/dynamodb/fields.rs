@@ -17,7 +17,7 @@ use domain::{
     ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryState,
     Email, EndpointId, EndpointUrl, ErasureId, ErasureState, EventId, EventType, FileType, JobId, JobState,
     KeyId, Language, LeadId, LeadState, MediaDigest, MediaId, MessageBody, MessageId, MessageStatus,
-    PersonName, ProviderAppId, TeamId, TemplateId, Timestamp, Unfit, UserId, UserStatus, WebOrigin,
+    PersonName, ProviderAppId, ProviderUserId, TeamId, TemplateId, Timestamp, Unfit, UserId, UserStatus, WaId, WebOrigin,
     WorkspaceId,
 };
 use uuid::Uuid;
@@ -63,7 +63,7 @@ displayed_fields! {
 worded_fields! {
     AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId ConsentStatus ContactField ConversationName
     ConversationStatus DeliveryState DisabledReason Email ErasureState EventType FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
-    MediaState MessageBody MessageStatus Override ParameterValue PersonName Provider ProviderAppId SentBy UserStatus WebOrigin
+    MediaState MessageBody MessageStatus Override ParameterValue PersonName Provider ProviderAppId ProviderUserId SentBy UserStatus WaId WebOrigin
 }
 
 impl Field for Threshold {

@@ -77,6 +77,15 @@ impl Write {
         self
     }
 
+    /// Adds a condition: the earlier one must hold too.
+    pub(crate) fn also_when(self, condition: &str) -> Self {
+        let both = match &self.condition {
+            Some(earlier) => format!("({earlier}) AND {condition}"),
+            None => condition.to_owned(),
+        };
+        self.when(both)
+    }
+
     /// Sets the condition that there is no row with these keys.
     pub(crate) fn when_absent(self) -> Self {
         self.when("attribute_not_exists(pk)")

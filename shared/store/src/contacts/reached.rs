@@ -1,0 +1,85 @@
+//! Contacts by the ids with which the provider names customers.
+
+use domain::contact::address::Reached;
+use domain::{Contact, ContactId, ProviderUserId, WaId, WorkspaceId};
+
+use crate::contacts::holder_of;
+use crate::contacts::plan::{ContactPlan, Role};
+use crate::dynamodb::item::{Item, PK, key, text};
+use crate::dynamodb::write::{Refusal, Transacted};
+use crate::{Store, StoreError, Table, keys};
+
+/// The result of remembering a contact's ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remembered {
+    /// The contact has the ids, since now or before.
+    Done,
+    /// This other contact has one of the ids. Nothing is written.
+    Taken(ContactId),
+    /// The contact was erased, or its number or ids have changed since it was read. Nothing is written.
+    Changed,
+}
+
+impl Store {
+    /// The contact that the provider names with these ids (strongly consistent read). The number counts before
+    /// the number under which the provider knows the contact, then the user id, then the other forms of the
+    /// number ([`WaId::other_forms`]). One round trip; none without ids.
+    pub async fn contact_reached_at(
+        &self,
+        workspace: WorkspaceId,
+        wa_id: Option<&WaId>,
+        user_id: Option<&ProviderUserId>,
+    ) -> Result<Option<ContactId>, StoreError> {
+        let number = wa_id.and_then(WaId::cellphone);
+        let number = number.iter().map(|number| keys::contact_cellphone(workspace, number));
+        let known_as = wa_id.map(|wa_id| keys::contact_wa_id(workspace, wa_id));
+        let user = user_id.map(|user_id| keys::contact_user_id(workspace, user_id));
+        let others = wa_id.map(WaId::other_forms).unwrap_or_default();
+        let others = others.iter().map(|number| keys::contact_cellphone(workspace, number));
+        let places: Vec<_> = number.chain(known_as).chain(user).chain(others).collect();
+
+        let keys = places.iter().map(|(pk, sk)| key(pk, *sk)).collect();
+        let rows = self.batch_items(Table::Contacts, keys).await?;
+        let first = places.iter().find_map(|(pk, _)| rows.iter().find(|row| text(row, PK) == pk));
+        first.map(holder_of).transpose()
+    }
+
+    /// Remembers the ids under which the provider reached a contact, so that [`Store::contact_reached_at`]
+    /// finds it by them. This is not a new version of the contact and makes no event. No round trip if the
+    /// contact has the ids, otherwise one.
+    pub async fn remember_reach(
+        &self,
+        seen: &Contact,
+        wa_id: Option<&WaId>,
+        user_id: Option<&ProviderUserId>,
+    ) -> Result<Remembered, StoreError> {
+        let at = Reached { wa_id: wa_id.cloned(), user_id: user_id.cloned() };
+        match seen.reached(&at) {
+            None => Ok(Remembered::Done),
+            Some(next) => self.replace_reach(seen, &next).await,
+        }
+    }
+
+    async fn replace_reach(&self, seen: &Contact, next: &Contact) -> Result<Remembered, StoreError> {
+        let plan = ContactPlan::reach(seen, next)?;
+        let Transacted::Refused(refusals) = self.transact(plan.writes).await? else {
+            return Ok(Remembered::Done);
+        };
+        for Refusal { at, found } in &refusals {
+            return match (plan.roles[*at], found) {
+                (Role::Entity, Some(row)) if has_ids_of(row, next) => Ok(Remembered::Done),
+                (Role::Entity, _) => Ok(Remembered::Changed),
+                (Role::Claim(_), Some(row)) => Ok(Remembered::Taken(holder_of(row)?)),
+                _ => continue,
+            };
+        }
+        let reason = "it does not hold the id that its contact shows".to_owned();
+        Err(StoreError::Unreadable { key: keys::contact(seen.workspace_id, seen.id).0, reason })
+    }
+}
+
+/// Whether another write gave the contact's row the same ids.
+fn has_ids_of(row: &Item, contact: &Contact) -> bool {
+    text(row, "userId") == contact.user_id.as_ref().map_or("", ProviderUserId::as_str)
+        && text(row, "waId") == contact.wa_id.as_ref().map_or("", WaId::as_str)
+}
