@@ -128,6 +128,8 @@ pub(crate) async fn prepare<P>(
             line: Some(line),
             template: Some(template),
             opted_out,
+            // A lead's message is a template.
+            window_closed: false,
         },
     )?;
     let channel = line.channel.clone();

@@ -5,11 +5,11 @@ use std::error::Error;
 use std::time::Duration;
 
 use domain::media::SentAs;
-use domain::message::{Content, Letter, MessageKnown, Turn, Words};
+use domain::message::{Content, Letter, MessageKnown, ServiceWindow, Turn, Words};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::{
-    Cellphone, ChannelId, ContactId, LineThrottle, Message, MessageStatus, Recipient, Secret, Timestamp,
+    Address, Cellphone, ChannelId, Contact, ContactId, LineThrottle, Message, MessageStatus, Recipient, Secret, Timestamp,
     Workspace, error_chain,
 };
 use futures::future::join_all;
@@ -107,10 +107,12 @@ async fn send<P: Provider>(
         return record(run, lane, &begun, End::NotCalled).await;
     }
     let sent = run.provider.send(ready.call()).await;
-    let Prepared { channel, line, .. } = &ready;
+    let Prepared { channel, line, contact, .. } = &ready;
+    let reached = sent.reached.clone();
     let end = sent.end(line.slower(&run.rules.schedule, jitter, run.store.now()));
     let remembered = run.store.remember_line(workspace, channel, line, &end);
-    let (recorded, ()) = tokio::join!(record(run, lane, &begun, end.clone()), remembered);
+    let known = run.store.remember_answer(contact, &reached);
+    let (recorded, (), ()) = tokio::join!(record(run, lane, &begun, end.clone()), remembered, known);
     recorded
 }
 
@@ -152,7 +154,8 @@ struct Prepared {
     /// The throttling state of the line.
     line: LineThrottle,
     token: Secret,
-    to: Cellphone,
+    contact: Contact,
+    to: Address,
     what: Outgoing,
     answers: Option<String>,
 }
@@ -185,9 +188,8 @@ async fn prepare<P>(
     numbers: &Numbers,
 ) -> Result<Prepared, NotPrepared> {
     let (store, workspace) = (run.store, message.workspace_id);
-    let Some(Recipient { contact, channel }) = message.recipient_of(part) else {
-        return Err(NotPrepared::Never(PartError::of(PartError::NO_ADDRESS)));
-    };
+    let no_address = || NotPrepared::Never(PartError::of(PartError::NO_ADDRESS));
+    let Some(Recipient { contact, channel }) = message.recipient_of(part) else { return Err(no_address()) };
     let template = match &message.content {
         Content::Template(requested) => Some(requested.template),
         Content::Written { .. } => None,
@@ -204,7 +206,18 @@ async fn prepare<P>(
             None => Ok(None),
         }
     };
-    let (state, conversation, person, line, token, templates, answered, throttle, opted_out) = tokio::try_join!(
+    // Only what is not a template needs this.
+    let window = async {
+        if template.is_some() {
+            return Ok(ServiceWindow::default());
+        }
+        let (line_since, last_inbound) = tokio::try_join!(
+            store.line_delivers_inbound_since(workspace, channel),
+            store.last_inbound(workspace, *contact, channel),
+        )?;
+        Ok(ServiceWindow { line_since, last_inbound })
+    };
+    let (state, conversation, person, line, token, templates, answered, throttle, opted_out, window) = tokio::try_join!(
         store.workspace_state(workspace),
         store.conversation(workspace, message.conversation),
         store.contact(workspace, *contact),
@@ -214,6 +227,7 @@ async fn prepare<P>(
         answered(),
         async { Ok(store.line_throttle(workspace, channel).await) },
         opted_out,
+        window,
     )?;
     if state.is_disabled() {
         return Err(NotPrepared::WorkspaceDisabled);
@@ -230,18 +244,21 @@ async fn prepare<P>(
         line: line.as_ref(),
         template: template.and_then(|id| templates.get(&id)),
         opted_out,
+        window_closed: person.as_ref().is_some_and(|person| window.is_surely_closed(person, store.now())),
     };
     let Letter { to, words } = message.letter(part, &known).map_err(NotPrepared::Never)?;
     if let Some(until) = throttle.put_off(jitter, store.now()) {
         return Err(NotPrepared::LineThrottled(until));
     }
     let token = token.ok_or_else(|| NotPrepared::NotNow(format!("line {channel:?} has no token").into()))?;
+    let what = outgoing(run, message, words).await?;
     Ok(Prepared {
         channel: channel.clone(),
         line: throttle,
         token,
-        to: to.clone(),
-        what: outgoing(run, message, words).await?,
+        contact: person.ok_or_else(no_address)?,
+        to,
+        what,
         answers: answered.and_then(|answered| answered.provider_id_for(*contact).map(str::to_owned)),
     })
 }

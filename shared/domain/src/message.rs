@@ -3,8 +3,10 @@
 mod sending;
 pub mod summary;
 mod template;
+mod window;
 
 pub use sending::{Letter, MessageKnown, Turn, Words};
+pub use window::ServiceWindow;
 
 use std::fmt;
 

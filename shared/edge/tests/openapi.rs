@@ -412,6 +412,9 @@ fn contact() -> Contact {
         last_name: PersonName::parse("Pérez").ok(),
         email: Some(email()),
         cellphone: Cellphone::parse("+34600111222").ok(),
+        user_id: None,
+        wa_id: None,
+        moved_at: None,
         language: Some(Language::Es),
         owner: Some(Owner { id: UserId::from_uuid(id(5)), email: email() }),
         attributes: [(

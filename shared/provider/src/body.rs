@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use domain::Cellphone;
+use domain::Address;
 use domain::media::SentAs;
 use serde_json::{Value, json};
 
@@ -40,12 +40,16 @@ impl fmt::Debug for Outgoing {
 }
 
 /// The JSON body of the request.
-pub(crate) fn body(to: &Cellphone, what: &Outgoing, answers: Option<&str>) -> Value {
+pub(crate) fn body(to: &Address, what: &Outgoing, answers: Option<&str>) -> Value {
     let (kind, content) = content(what);
+    let recipient = match to {
+        Address::Number(_) => "to",
+        Address::User(_) => "recipient",
+    };
     let mut body = json!({
         "messaging_product": "whatsapp",
         "recipient_type": "individual",
-        "to": to.as_str(),
+        recipient: to.as_str(),
         "type": kind,
         kind: content,
     });
@@ -92,6 +96,8 @@ fn type_word(sent_as: SentAs) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use domain::{Cellphone, ProviderUserId};
+
     use super::*;
 
     fn media(sent_as: SentAs, caption: Option<&str>, filename: Option<&str>) -> Outgoing {
@@ -101,6 +107,23 @@ mod tests {
             caption: caption.map(str::to_owned),
             filename: filename.map(str::to_owned),
         }
+    }
+
+    fn number() -> Address {
+        Address::Number(Cellphone::parse("+12025550101").unwrap())
+    }
+
+    #[test]
+    fn a_customer_without_a_number_is_named_by_the_user_id() {
+        let user = Address::User(ProviderUserId::parse("US.1").unwrap());
+        let expected = json!({
+            "messaging_product": "whatsapp",
+            "recipient_type": "individual",
+            "recipient": "US.1",
+            "type": "text",
+            "text": { "body": "Yes", "preview_url": false },
+        });
+        assert_eq!(body(&user, &Outgoing::Text("Yes".to_owned()), None), expected);
     }
 
     fn template(values: &[&str]) -> Outgoing {
@@ -140,7 +163,7 @@ mod tests {
                 }),
             ),
         ];
-        let to = Cellphone::parse("+12025550101").unwrap();
+        let to = number();
         for (what, kind, content) in rows {
             let expected = json!({
                 "messaging_product": "whatsapp",
@@ -155,7 +178,7 @@ mod tests {
 
     #[test]
     fn an_answer_names_the_message_that_it_answers() {
-        let to = Cellphone::parse("+12025550101").unwrap();
+        let to = number();
         let body = body(&to, &Outgoing::Text("Yes".to_owned()), Some("wamid.1"));
         assert_eq!(body["context"], json!({ "message_id": "wamid.1" }));
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::ChannelId;
+use domain::{ChannelId, ProviderUserId, Reached, WaId};
 use outbound::ClientError;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::{Request, Response, Url};
@@ -115,7 +115,11 @@ fn parse_answer(status: u16, answer: &Value) -> Sent {
     let id = id.filter(|id| !id.is_empty() && id.len() <= Client::MAX_ID).map(str::to_owned);
     match (status, id) {
         (200..=299, None) => without_message_id(CallOutcome::NoAnswer),
-        (200..=299, message_id) => Sent { outcome: CallOutcome::Answered { status, code: None }, message_id },
+        (200..=299, message_id) => Sent {
+            outcome: CallOutcome::Answered { status, code: None },
+            message_id,
+            reached: reached(&answer["contacts"][0]),
+        },
         _ => {
             let code = answer["error"]["code"].as_u64().and_then(|code| u32::try_from(code).ok());
             without_message_id(CallOutcome::Answered { status, code })
@@ -123,8 +127,14 @@ fn parse_answer(status: u16, answer: &Value) -> Sent {
     }
 }
 
+/// The ids of the recipient. An id that is not of the documented form counts as not named.
+fn reached(contact: &Value) -> Reached {
+    let text = |name: &str| contact[name].as_str().unwrap_or_default();
+    Reached { wa_id: WaId::parse(text("wa_id")).ok(), user_id: ProviderUserId::parse(text("user_id")).ok() }
+}
+
 fn without_message_id(outcome: CallOutcome) -> Sent {
-    Sent { outcome, message_id: None }
+    Sent { outcome, message_id: None, reached: Reached::default() }
 }
 
 fn http(tls: &ClientConfig, base: &Url, time: Duration) -> reqwest::Result<reqwest::Client> {
@@ -164,8 +174,11 @@ mod tests {
 
     #[test]
     fn a_success_without_a_message_id_counts_as_no_answer() {
-        let accepted =
-            |id| Sent { outcome: CallOutcome::Answered { status: 200, code: None }, message_id: id };
+        let accepted = |id| Sent {
+            outcome: CallOutcome::Answered { status: 200, code: None },
+            message_id: id,
+            reached: Reached::default(),
+        };
         let long = "x".repeat(Client::MAX_ID + 1);
         let rows = [
             (200, r#"{"messages":[{"id":"wamid.1"}]}"#.to_owned(), accepted(Some("wamid.1".to_owned()))),
@@ -193,6 +206,31 @@ mod tests {
                 "{status} {body}"
             );
         }
+    }
+
+    #[test]
+    fn an_accepted_call_names_the_recipient_and_malformed_ids_count_as_not_named() {
+        let long = "1".repeat(200);
+        let rows = [
+            (r#"[{"input":"+5511987654321","wa_id":"551187654321"}]"#.to_owned(), "551187654321", ""),
+            (r#"[{"input":"US.1","user_id":"US.1"}]"#.to_owned(), "", "US.1"),
+            (r#"[{"wa_id":"14155550123","user_id":"US.1"},{"wa_id":"14155550199"}]"#.to_owned(), "14155550123", "US.1"),
+            (format!(r#"[{{"wa_id":"{long}","user_id":"{long}"}}]"#), "", ""),
+            (r#"[{"wa_id":14155550123,"user_id":null}]"#.to_owned(), "", ""),
+            (r#"[{"wa_id":"+14155550123","user_id":"U S"}]"#.to_owned(), "", ""),
+            ("[]".to_owned(), "", ""),
+            ("{}".to_owned(), "", ""),
+        ];
+        for (contacts, wa_id, user_id) in rows {
+            let body = format!(r#"{{"contacts":{contacts},"messages":[{{"id":"wamid.1"}}]}}"#);
+            let sent = parse_answer(200, &serde_json::from_str(&body).unwrap());
+            let reached =
+                Reached { wa_id: WaId::parse(wa_id).ok(), user_id: ProviderUserId::parse(user_id).ok() };
+            assert_eq!((sent.message_id.as_deref(), sent.reached), (Some("wamid.1"), reached), "{contacts}");
+        }
+        let refused = r#"{"contacts":[{"wa_id":"14155550123"}],"error":{"code":131026}}"#;
+        let refused = parse_answer(400, &serde_json::from_str(refused).unwrap());
+        assert_eq!(refused.reached, Reached::default());
     }
 
     fn answered(status: u16, code: Option<u32>) -> CallOutcome {

@@ -13,7 +13,7 @@ mod words;
 use std::future::Future;
 
 use domain::sending::{End, PartError};
-use domain::{Cellphone, ChannelId, LineThrottle, Secret};
+use domain::{Address, ChannelId, LineThrottle, Reached, Secret};
 
 pub use body::Outgoing;
 pub use client::Client;
@@ -27,8 +27,8 @@ pub struct Call<'a> {
     pub channel: &'a ChannelId,
     /// The line's access token.
     pub token: &'a Secret,
-    /// The recipient's phone number.
-    pub to: &'a Cellphone,
+    /// The recipient.
+    pub to: &'a Address,
     /// The content to send.
     pub what: &'a Outgoing,
     /// The provider's id of the message that this one answers. The recipient sees that message quoted above.
@@ -42,6 +42,8 @@ pub struct Sent {
     pub outcome: CallOutcome,
     /// The provider's id of the message, if the provider accepted it.
     pub message_id: Option<String>,
+    /// The ids by which the provider named the recipient, if it accepted the message.
+    pub reached: Reached,
 }
 
 impl Sent {

@@ -18,7 +18,7 @@ pub fn in_words(error: &PartError) -> Option<&'static str> {
 
 /// The codes of this service.
 const OWN: &[(&str, &str)] = &[
-    (PartError::NO_ADDRESS, "the contact has no phone number"),
+    (PartError::NO_ADDRESS, "the contact has neither a phone number nor a WhatsApp user id"),
     (
         PartError::MISSING_VALUE,
         "the contact has no value for a variable of the template, which has no fallback",
@@ -38,6 +38,10 @@ const OWN: &[(&str, &str)] = &[
     ),
     (PartError::NO_CONSENT, "the visitor did not give consent"),
     (PartError::CAPTURE_DISABLED, "lead capture was disabled before the message was sent"),
+    (
+        PartError::OUTSIDE_WINDOW,
+        "the person last wrote more than 24 hours ago, so WhatsApp was not called: only a template can be sent",
+    ),
     (PartError::OPTED_OUT, "the number opted out of messages"),
     (PartError::NOT_APPROVED, "the template is not approved for the account of the line"),
 ];
@@ -85,6 +89,7 @@ const PROVIDER: &[(&str, &str)] = &[
     ("131008", "the request lacks a value that WhatsApp needs"),
     ("131009", "WhatsApp did not accept a value of the request"),
     ("131016", "WhatsApp is overloaded or down"),
+    ("131062", "WhatsApp does not send this message to a person without a known number"),
     ("131051", "WhatsApp does not send messages of this kind"),
     ("131052", "WhatsApp could not download the file"),
     ("131053", "WhatsApp could not take over the file: check its type and size"),

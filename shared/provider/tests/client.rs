@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use domain::media::SentAs;
-use domain::{Cellphone, ChannelId, Secret};
+use domain::{Address, Cellphone, ChannelId, Reached, Secret};
 use local::simulator::{self, Receiver};
 use provider::{Call, CallOutcome, Client, Meaning, Outgoing, Provider, Sent, meaning};
 use serde_json::json;
@@ -25,12 +25,17 @@ fn client(graph: &str, time: Duration) -> Client {
 /// Sends `what` to the number that ends with `digits`. The simulator's answer depends on the number.
 async fn send(client: &Client, digits: &str, what: &Outgoing) -> Sent {
     let (channel, token) = (ChannelId::parse("106540352242922").unwrap(), Secret::new("line-token"));
-    let to = Cellphone::parse(&format!("+1202555{digits}")).unwrap();
+    let to = Address::Number(Cellphone::parse(&format!("+1202555{digits}")).unwrap());
     client.send(Call { channel: &channel, token: &token, to: &to, what, answers: None }).await
 }
 
 fn hello() -> Outgoing {
     Outgoing::Text("hello".to_owned())
+}
+
+/// The end of a call that was not accepted.
+fn none(outcome: CallOutcome) -> Sent {
+    Sent { outcome, message_id: None, reached: Reached::default() }
 }
 
 fn answered(status: u16, code: u32) -> CallOutcome {
@@ -64,7 +69,7 @@ async fn every_kind_of_message_is_accepted_and_arrives_unchanged() {
         template(&["Ana", "10 %"]),
     ];
     for what in &all {
-        let Sent { outcome, message_id } = send(&client, "0101", what).await;
+        let Sent { outcome, message_id, .. } = send(&client, "0101", what).await;
         assert_eq!(outcome, CallOutcome::Answered { status: 200, code: None }, "{what:?}");
         let call = simulator.ledger().entries().pop().unwrap();
         assert_eq!(message_id.as_deref(), call.answer.unwrap().body["messages"][0]["id"].as_str());
@@ -87,7 +92,7 @@ async fn every_kind_of_message_is_accepted_and_arrives_unchanged() {
 async fn a_message_that_answers_another_names_it() {
     let simulator = simulator::Provider::start(0).await.unwrap();
     let (channel, token) = (ChannelId::parse("1").unwrap(), Secret::new("t"));
-    let to = Cellphone::parse("+12025550101").unwrap();
+    let to = Address::Number(Cellphone::parse("+12025550101").unwrap());
     let call = Call { channel: &channel, token: &token, to: &to, what: &hello(), answers: Some("wamid.1") };
     assert!(client(&simulator.url(), LONG).send(call).await.message_id.is_some());
     assert_eq!(simulator.ledger().entries()[0].body["context"], json!({ "message_id": "wamid.1" }));
@@ -158,7 +163,7 @@ async fn after_the_connection_was_made_an_incomplete_answer_is_no_answer() {
     for (name, does) in rows {
         let raw = Raw::start(does).await;
         let sent = send(&client(&raw.url(), SHORT), "0101", &hello()).await;
-        assert_eq!(sent, Sent { outcome: CallOutcome::NoAnswer, message_id: None }, "{name}");
+        assert_eq!(sent, none(CallOutcome::NoAnswer), "{name}");
         assert_eq!(raw.connections(), 1, "{name}: never repeated");
     }
 }
@@ -184,7 +189,7 @@ async fn the_status_and_code_of_every_answer_are_read() {
             format!("HTTP/1.1 {status} X\r\nlocation: /elsewhere\r\ncontent-length: {length}\r\n\r\n{body}");
         let raw = Raw::start(Does::Answers(text.into_bytes())).await;
         let sent = send(&client(&raw.url(), LONG), "0101", &hello()).await;
-        assert_eq!(sent, Sent { outcome, message_id: None }, "{status} {body}");
+        assert_eq!(sent, none(outcome), "{status} {body}");
         assert_eq!(raw.connections(), 1, "no redirect is followed");
     }
 }
@@ -223,7 +228,7 @@ async fn no_request_is_written_to_a_connection_that_the_provider_closed() {
 async fn a_token_that_is_no_valid_header_value_sends_nothing() {
     let raw = Raw::start(Does::Accepts).await;
     let (channel, token) = (ChannelId::parse("1").unwrap(), Secret::new("line\nbreak"));
-    let to = Cellphone::parse("+12025550101").unwrap();
+    let to = Address::Number(Cellphone::parse("+12025550101").unwrap());
     let call = Call { channel: &channel, token: &token, to: &to, what: &hello(), answers: None };
     assert_eq!(client(&raw.url(), LONG).send(call).await.outcome, CallOutcome::NeverConnected);
     assert_eq!(raw.connections(), 0);

@@ -1,12 +1,14 @@
 //! Contacts: one row each. The rows that keep identities unique and make the contact searchable are written
 //! in the same transaction.
 
+pub(crate) mod inbound_lines;
 pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod reached;
 pub(crate) mod row;
 pub(crate) mod search;
 pub(crate) mod shards;
+pub(crate) mod window;
 
 use std::collections::BTreeSet;
 

@@ -61,6 +61,20 @@ pub(crate) fn contact_wa_id(workspace: WorkspaceId, wa_id: &WaId) -> (String, &'
     (format!("{workspace}#N#{}", wa_id.as_str()), "U")
 }
 
+/// When the contact last wrote on a line.
+pub(crate) fn contact_window(
+    workspace: WorkspaceId,
+    contact: ContactId,
+    line: &ChannelId,
+) -> (String, String) {
+    (format!("{workspace}#C#{contact}"), format!("W#{}", line.as_str()))
+}
+
+/// Since when a line delivers customers' messages.
+pub(crate) fn inbound_line(workspace: WorkspaceId, line: &ChannelId) -> (String, &'static str) {
+    (format!("{workspace}#I#{}", line.as_str()), "I")
+}
+
 /// The partition of the search rows whose terms have the same first character.
 pub(crate) fn contact_terms(workspace: WorkspaceId, term: &str) -> String {
     let first: String = term.chars().take(1).collect();

@@ -37,6 +37,7 @@ const SHARD_MEMORY: Duration = Duration::from_secs(30);
 pub(crate) struct Memories {
     pub(crate) captcha_secrets: Memory<domain::WorkspaceId, domain::Secret>,
     pub(crate) cursor_keys: Memory<(), Arc<CursorKeys>>,
+    pub(crate) inbound_lines: Memory<(domain::WorkspaceId, domain::ChannelId), ()>,
     pub(crate) line_tokens: Memory<(domain::WorkspaceId, domain::ChannelId), domain::Secret>,
     pub(crate) onboardings: Memory<domain::WorkspaceId, domain::Onboarding>,
     pub(crate) shards: Memory<domain::WorkspaceId, Shards>,
@@ -53,6 +54,7 @@ impl Store {
         let memories = Memories {
             captcha_secrets: Memory::new(CAPTCHA_SECRET_MEMORY),
             cursor_keys: Memory::new(CURSOR_KEY_MEMORY),
+            inbound_lines: Memory::new(crate::contacts::inbound_lines::NOTED),
             line_tokens: Memory::new(LINE_TOKEN_MEMORY),
             onboardings: Memory::new(ONBOARDING_MEMORY),
             shards: Memory::new(SHARD_MEMORY),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use domain::Reached;
 use provider::{Call, CallOutcome, Outgoing, Provider, Sent};
 use tokio::sync::{Barrier, Notify};
 
@@ -24,6 +25,8 @@ struct State {
 pub enum Reaction {
     /// Ends with this outcome. An accepted call gets a message id.
     Ends(CallOutcome),
+    /// Accepts the call and names the recipient by these ids.
+    Reaches(Reached),
     /// Accepts the call, but returns no message id, which the provider's rules do not allow.
     AcceptsNamelessly,
     /// Panics in the sender's process.
@@ -44,7 +47,7 @@ pub struct Called {
     pub channel: String,
     /// The access token of the call.
     pub token: String,
-    /// The recipient's phone number.
+    /// The recipient: a phone number or a user id.
     pub to: String,
     /// The content of the message.
     pub what: Outgoing,
@@ -129,12 +132,16 @@ impl Provider for TestProvider {
             });
             (state.calls.len(), state.lined_up.pop_front())
         };
-        let ended =
-            |outcome| Sent { outcome, message_id: (outcome == ACCEPTED).then(|| format!("wamid.{number}")) };
+        let ended = |outcome| Sent {
+            outcome,
+            message_id: (outcome == ACCEPTED).then(|| format!("wamid.{number}")),
+            reached: Reached::default(),
+        };
         match reaction {
             None => ended(ACCEPTED),
             Some(Reaction::Ends(outcome)) => ended(outcome),
-            Some(Reaction::AcceptsNamelessly) => Sent { outcome: ACCEPTED, message_id: None },
+            Some(Reaction::Reaches(reached)) => Sent { reached, ..ended(ACCEPTED) },
+            Some(Reaction::AcceptsNamelessly) => Sent { message_id: None, ..ended(ACCEPTED) },
             Some(Reaction::Panics) => panic!("the test asked for this panic"),
             Some(Reaction::Hangs(got)) => {
                 got.notify_one();

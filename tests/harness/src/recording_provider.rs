@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use domain::Reached;
 use proptest::prelude::Strategy;
 use proptest::sample::select;
 use provider::{Call, CallOutcome, Meaning, Outgoing, Provider, Sent, meaning};
@@ -56,7 +57,7 @@ impl Provider for RecordingProvider {
         tokio::task::yield_now().await;
         self.state().calls[number].outcome = Some(outcome);
         let message_id = (meaning(outcome) == Meaning::Accepted).then(|| format!("wamid.{number}"));
-        Sent { outcome, message_id }
+        Sent { outcome, message_id, reached: Reached::default() }
     }
 
     fn with_new_connections(&self) -> Self {

@@ -3,11 +3,11 @@
 use domain::webhook::DisabledReason;
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId, Contact,
-    ContactId, DeliveryState, Event, EventType, PersonName, WorkspaceId,
+    ContactId, DeliveryState, Event, EventType, PersonName, ProviderUserId, WorkspaceId,
 };
 use harness::{Fault, World, fixture, trips};
 use serde_json::{Value, json};
-use store::Table;
+use store::{Remembered, Table};
 
 use crate::{ENDPOINT, OTHER, RESCUE, Scene, from_the_future, record, record_of, stream_event, visit};
 

@@ -1,8 +1,8 @@
 //! The contact with the lead's number: found, completed, created, or changed concurrently.
 
 use domain::lead::LeadName;
-use domain::{Cellphone, Contact, Email, LeadState, PersonName};
-use harness::{Fault, TestClock};
+use domain::{Cellphone, Contact, Email, LeadState, PersonName, ProviderUserId, Reached, WaId};
+use harness::{Fault, Reaction, TestClock};
 use provider::{CallOutcome, Outgoing};
 use store::{Replaced, Table};
 
@@ -229,4 +229,37 @@ async fn unreadable_data_is_read_again_later() {
         assert_eq!(sender.state(id).await, SENT);
         assert_eq!(sender.stored(id).await.version, 3);
     }
+}
+
+#[tokio::test]
+async fn the_contact_remembers_the_ids_of_the_answer_whether_it_existed_or_is_new() {
+    for exists in [true, false] {
+        let sender = Sender::start().await;
+        if exists {
+            holder(&sender, |_| ()).await;
+        }
+        let (wa_id, user_id) = (WaId::parse("12025550000").ok(), ProviderUserId::parse("US.1").ok());
+        sender.provider.then(Reaction::Reaches(Reached { wa_id: wa_id.clone(), user_id: user_id.clone() }));
+        let id = sender.lead().await;
+        sender.wake(id).await;
+        assert_eq!(sender.state(id).await, SENT);
+        let store = sender.store();
+        let contact = sender.stored(id).await.contact;
+        for (wa_id, user_id) in [(wa_id.as_ref(), None), (None, user_id.as_ref())] {
+            let found = store.contact_reached_at(sender.world.workspace, wa_id, user_id).await.unwrap();
+            assert_eq!(found, Some(contact), "{exists}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn ids_that_cannot_be_remembered_do_not_change_the_outcome() {
+    let sender = Sender::start().await;
+    let user_id = ProviderUserId::parse("US.1").ok();
+    let other = sender.world.contact(|contact| contact.user_id.clone_from(&user_id)).await;
+    sender.provider.then(Reaction::Reaches(Reached { wa_id: None, user_id }));
+    let id = sender.lead().await;
+    sender.wake(id).await;
+    assert_eq!(sender.state(id).await, SENT);
+    assert_eq!(contact(&sender, &other).await, other);
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the test helpers
 
+mod addresses;
 mod call_outcomes;
 mod content;
 mod crash_recovery;
@@ -12,6 +13,7 @@ mod ordering;
 mod provider_simulator;
 mod random_histories;
 mod uncertain_begin;
+mod windows;
 
 use std::time::Duration;
 

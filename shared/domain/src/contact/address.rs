@@ -119,12 +119,22 @@ impl MobileDigit {
 }
 
 /// Where a message is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Address<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
     /// A phone number.
-    Number(&'a Cellphone),
+    Number(Cellphone),
     /// The id of a customer whose number is not known.
-    User(&'a ProviderUserId),
+    User(ProviderUserId),
+}
+
+impl Address {
+    /// The number or the id.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Number(number) => number.as_str(),
+            Self::User(user) => user.as_str(),
+        }
+    }
 }
 
 /// The ids under which the provider reached a customer, as far as it named them.
@@ -138,9 +148,9 @@ pub struct Reached {
 
 impl Contact {
     /// Where messages to the contact are sent: to its number, otherwise to its user id.
-    pub fn address(&self) -> Option<Address<'_>> {
-        let user = || self.user_id.as_ref().map(Address::User);
-        self.cellphone.as_ref().map(Address::Number).or_else(user)
+    pub fn address(&self) -> Option<Address> {
+        let user = || self.user_id.clone().map(Address::User);
+        self.cellphone.clone().map(Address::Number).or_else(user)
     }
 
     /// The contact with the ids that the provider named. Returns `None` if it has them. An id that the

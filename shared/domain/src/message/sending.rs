@@ -6,7 +6,7 @@
 //!    |                |  ^-----not accepted, rate limited--- (waits for a retry)
 //!    |                |------rejected, given up------------> FAILED
 //!    |                '------no answer, sender died--------> UNKNOWN
-//!    '--cannot be sent: no number, no line, ...------------> FAILED
+//!    '--cannot be sent: no address, no line, ...-----------> FAILED
 //! ```
 //!
 //! A waiting part delays the parts after it. A FAILED or UNKNOWN part does not.
@@ -17,6 +17,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::contact::Contact;
+use crate::contact::address::Address;
 use crate::conversation::{Conversation, ConversationStatus, OnboardingPlan, Recipient};
 use crate::ids::{ContactId, MessageId};
 use crate::media::Attached;
@@ -25,7 +26,6 @@ use crate::retry::Jitter;
 use crate::sending::{End, PartError, Progress, SendOutcome, SendSchedule, Standing};
 use crate::settings::line::Line;
 use crate::settings::template::Template;
-use crate::text::Cellphone;
 use crate::time::Timestamp;
 
 /// What the sender must do about a message now.
@@ -55,13 +55,15 @@ pub struct MessageKnown<'a> {
     pub template: Option<&'a Template>,
     /// Whether the contact's number opted out. It counts only for templates.
     pub opted_out: bool,
+    /// Whether the provider surely refuses what is not a template ([`crate::message::ServiceWindow::is_surely_closed`]).
+    pub window_closed: bool,
 }
 
 /// A part that is ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter<'a> {
-    /// The recipient's number.
-    pub to: &'a Cellphone,
+    /// The recipient.
+    pub to: Address,
     /// The content.
     pub words: Words<'a>,
 }
@@ -114,13 +116,16 @@ impl Message {
             return because(PartError::NO_LINE);
         }
         let Some((contact, to)) =
-            known.contact.and_then(|contact| Some((contact, contact.cellphone.as_ref()?)))
+            known.contact.and_then(|contact| Some((contact, contact.address()?)))
         else {
             return because(PartError::NO_ADDRESS);
         };
         let index = self.parts.get(part).map(|part| part.index);
         let words = match index.and_then(|index| self.content.pieces().get(index).copied()) {
             None => return because(PartError::NO_CONTENT),
+            Some(Piece::Text(_) | Piece::Media(..)) if known.window_closed => {
+                return because(PartError::OUTSIDE_WINDOW);
+            }
             Some(Piece::Text(body)) => Words::Text(body),
             Some(Piece::Media(file, caption)) => Words::Media(file, caption),
             // Checked first: whoever opted out gets no template, whatever else is wrong with it.

@@ -5,7 +5,7 @@
 pub struct PartError(String);
 
 impl PartError {
-    /// The contact has no phone number.
+    /// The contact has neither a phone number nor an id at the provider.
     pub const NO_ADDRESS: &'static str = "NO_ADDRESS";
     /// The contact has no value for a variable of the template.
     pub const MISSING_VALUE: &'static str = "MISSING_VALUE";
@@ -17,6 +17,8 @@ impl PartError {
     pub const NO_LINE: &'static str = "NO_LINE";
     /// The number opted out, so it gets no template.
     pub const OPTED_OUT: &'static str = "OPTED_OUT";
+    /// The customer last wrote more than 24 hours ago, so the provider takes only templates.
+    pub const OUTSIDE_WINDOW: &'static str = "OUTSIDE_WINDOW";
     /// The conversation was blocked before the part was sent.
     pub const BLOCKED: &'static str = "BLOCKED";
     /// The retry period is over.

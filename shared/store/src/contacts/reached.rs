@@ -1,7 +1,7 @@
 //! Contacts by the ids with which the provider names customers.
 
 use domain::contact::address::Reached;
-use domain::{Contact, ContactId, ProviderUserId, WaId, WorkspaceId};
+use domain::{Contact, ContactId, ProviderUserId, WaId, WorkspaceId, error_chain};
 
 use crate::contacts::holder_of;
 use crate::contacts::plan::{ContactPlan, Role};
@@ -57,6 +57,24 @@ impl Store {
         match seen.reached(&at) {
             None => Ok(Remembered::Done),
             Some(next) => self.replace_reach(seen, &next).await,
+        }
+    }
+
+    /// Remembers the ids that the provider named when it accepted a message to a contact. The outcome of the
+    /// message does not depend on it: a failure is logged. No round trip if the contact has the ids, otherwise
+    /// one.
+    pub async fn remember_answer(&self, contact: &Contact, reached: &Reached) {
+        let Contact { id, workspace_id, .. } = contact;
+        match self.remember_reach(contact, reached.wa_id.as_ref(), reached.user_id.as_ref()).await {
+            Ok(Remembered::Done | Remembered::Changed) => {}
+            Ok(Remembered::Taken(by)) => tracing::warn!(
+                workspace = %workspace_id, contact = %id, by = %by,
+                "the provider names two contacts by the same id, not remembered",
+            ),
+            Err(error) => {
+                let cause = error_chain(&error);
+                tracing::warn!(workspace = %workspace_id, contact = %id, cause, "ids of the contact not remembered");
+            }
         }
     }
 

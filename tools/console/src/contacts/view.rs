@@ -17,6 +17,10 @@ pub(super) struct ContactView<'a> {
     last_name: Option<&'a str>,
     email: Option<&'a str>,
     cellphone: Option<&'a str>,
+    /// The provider's id of the customer.
+    user_id: Option<&'a str>,
+    /// The number under which the provider knows the customer, if it is not the `cellphone`.
+    wa_id: Option<&'a str>,
     language_code: Option<&'static str>,
     owner: Option<&'a str>,
     attributes: BTreeMap<&'a str, Vec<&'a str>>,
@@ -37,6 +41,8 @@ impl<'a> ContactView<'a> {
             last_name: contact.last_name.as_ref().map(|name| name.as_str()),
             email: contact.email.as_ref().map(|email| email.as_str()),
             cellphone: contact.cellphone.as_ref().map(|cellphone| cellphone.as_str()),
+            user_id: contact.user_id.as_ref().map(|id| id.as_str()),
+            wa_id: contact.wa_id.as_ref().map(|id| id.as_str()),
             language_code: contact.language.map(|language| language.as_str()),
             owner: contact.owner.as_ref().map(|owner| owner.email.as_str()),
             attributes: attributes.collect(),
@@ -47,8 +53,19 @@ impl<'a> ContactView<'a> {
 }
 
 impl Shown for ContactView<'_> {
-    const HEADINGS: &'static [&'static str] =
-        &["contact", "type", "first name", "last name", "e-mail", "number", "language", "owner", "updated"];
+    const HEADINGS: &'static [&'static str] = &[
+        "contact",
+        "type",
+        "first name",
+        "last name",
+        "e-mail",
+        "number",
+        "user id",
+        "WhatsApp number",
+        "language",
+        "owner",
+        "updated",
+    ];
 
     fn cells(&self) -> Vec<String> {
         vec![
@@ -58,6 +75,8 @@ impl Shown for ContactView<'_> {
             or_dash(&self.last_name),
             or_dash(&self.email),
             or_dash(&self.cellphone),
+            or_dash(&self.user_id),
+            or_dash(&self.wa_id),
             or_dash(&self.language_code),
             or_dash(&self.owner),
             self.updated_at.clone(),
@@ -97,7 +116,7 @@ impl<'a> ContactDetails<'a> {
 
 impl Shown for ContactDetails<'_> {
     const HEADINGS: &'static [&'static str] =
-        &joined::<13>(ContactView::HEADINGS, &["created", "attributes", "opted out", "version"]);
+        &joined::<15>(ContactView::HEADINGS, &["created", "attributes", "opted out", "version"]);
 
     fn cells(&self) -> Vec<String> {
         let attribute =

@@ -12,7 +12,8 @@ use crate::settings::line::Provider;
 use crate::settings::template::{
     ContactField, ParameterValue, Parameters, Requested, Source, TemplateScope, Variable,
 };
-use crate::text::PersonName;
+use crate::contact::address::ProviderUserId;
+use crate::text::{Cellphone, PersonName};
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
 const LEASE: Uuid = Uuid::from_u128(9);
@@ -321,6 +322,7 @@ fn a_letter_contains_the_content_of_the_part() {
         line: Some(&line),
         template: None,
         opted_out: false,
+        window_closed: false,
     };
     let message = four_parts();
     let letter = message.letter(0, &known).unwrap();
@@ -343,6 +345,7 @@ fn a_templates_letter_has_its_values_filled_in() {
         line: Some(&line),
         template: Some(&template),
         opted_out: false,
+        window_closed: false,
     };
     let message = message(Content::Template(requested()), vec![recipient(7)]);
     let values = vec!["Ana María".to_owned(), "a 1".to_owned()];
@@ -364,6 +367,7 @@ fn a_number_that_opted_out_gets_no_template_and_everything_else() {
         line: Some(&line),
         template: Some(&template),
         opted_out: true,
+        window_closed: false,
     };
     let onboarding = message(Content::Template(requested()), vec![recipient(7)]);
     for template in [Some(&template), None] {
@@ -379,6 +383,47 @@ fn a_number_that_opted_out_gets_no_template_and_everything_else() {
 }
 
 #[test]
+fn a_contact_without_a_number_gets_a_letter_by_its_user_id() {
+    let (conversation, line) = (conversation(ConversationStatus::Active), line());
+    let user_id = ProviderUserId::parse("US.1").ok();
+    let hidden = Contact { cellphone: None, user_id, ..contact() };
+    let known = MessageKnown {
+        conversation: Some(&conversation),
+        contact: Some(&hidden),
+        line: Some(&line),
+        template: None,
+        opted_out: false,
+        window_closed: false,
+    };
+    let user = Address::User(ProviderUserId::parse("US.1").unwrap());
+    assert_eq!(four_parts().letter(0, &known).unwrap().to, user);
+    let both = Contact { cellphone: contact().cellphone, ..hidden.clone() };
+    let letter = four_parts().letter(0, &MessageKnown { contact: Some(&both), ..known }).unwrap().to;
+    assert_eq!(letter, Address::Number(contact().cellphone.unwrap()));
+}
+
+#[test]
+fn a_closed_window_stops_what_an_agent_writes_and_no_template() {
+    let (conversation, contact, line, template) =
+        (conversation(ConversationStatus::Active), contact(), line(), template());
+    let mut named = contact.clone();
+    named.first_name = PersonName::parse("Ana").ok();
+    let known = MessageKnown {
+        conversation: Some(&conversation),
+        contact: Some(&named),
+        line: Some(&line),
+        template: Some(&template),
+        opted_out: false,
+        window_closed: true,
+    };
+    for part in 0..4 {
+        assert_eq!(four_parts().letter(part, &known), Err(error(PartError::OUTSIDE_WINDOW)), "{part}");
+    }
+    let onboarding = message(Content::Template(requested()), vec![recipient(7)]);
+    assert!(onboarding.letter(0, &known).is_ok());
+}
+
+#[test]
 fn a_part_that_cannot_be_sent_has_the_first_reason() {
     let (active, blocked) =
         (conversation(ConversationStatus::Active), conversation(ConversationStatus::Blocked));
@@ -390,6 +435,7 @@ fn a_part_that_cannot_be_sent_has_the_first_reason() {
         line: Some(&line),
         template: None,
         opted_out: false,
+        window_closed: false,
     };
     let rows = [
         (

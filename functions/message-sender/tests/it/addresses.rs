@@ -1,0 +1,121 @@
+//! Sends to numbers and user ids, and the ids that the provider names in its answers.
+
+use domain::settings::template::{Parameters, Requested};
+use domain::{Contact, ConversationId, ProviderUserId, Reached, WaId};
+use harness::{Fault, Reaction, trips};
+use store::Table;
+
+use crate::{CONVERSATION, Sender, failed, sent};
+
+const NUMBER: &str = "+5511987654321";
+
+fn reached(wa_id: &str, user_id: &str) -> Reached {
+    Reached { wa_id: WaId::parse(wa_id).ok(), user_id: ProviderUserId::parse(user_id).ok() }
+}
+
+impl Sender {
+    /// A customer whose number is not known.
+    async fn hidden(&self, user_id: &str) -> Contact {
+        self.world.contact(|contact| contact.user_id = ProviderUserId::parse(user_id).ok()).await
+    }
+
+    async fn contact(&self, of: &Contact) -> Contact {
+        self.store().contact(of.workspace_id, of.id).await.unwrap().unwrap()
+    }
+
+    async fn holder(&self, at: &Reached) -> Option<domain::ContactId> {
+        let (wa_id, user_id) = (at.wa_id.as_ref(), at.user_id.as_ref());
+        self.store().contact_reached_at(self.world.workspace, wa_id, user_id).await.unwrap()
+    }
+
+    fn writes_of_contacts(&self) -> usize {
+        let calls = self.world.db.calls();
+        let is_write = |name: &str| !name.starts_with("Get") && !name.starts_with("BatchGet");
+        calls.iter().filter(|call| call.table.ends_with("contacts") && is_write(&call.operation)).count()
+    }
+}
+
+#[tokio::test]
+async fn a_customer_without_a_number_gets_texts_and_templates_by_the_user_id() {
+    let sender = Sender::start().await;
+    let (ana, nobody) = (sender.hidden("US.1").await, sender.world.contact(|_| ()).await);
+    let template = sender.world.template(|template| template.variables.clear()).await;
+    let step = Requested { template: template.id, parameters: Parameters::default() };
+    let id = ConversationId::parse(CONVERSATION).unwrap();
+    let conversation = sender.conversation_with(id, &[&ana, &nobody], &[step]).await;
+    let said = sender.say(&conversation, "hello").await;
+    sender.wake().await;
+    assert_eq!(sender.parts(said).await, [sent(1).remove(0), failed("NO_ADDRESS")]);
+    assert_eq!(sender.provider.numbers(), ["US.1", "US.1"]);
+    sender.assert_idle(2);
+}
+
+#[tokio::test]
+async fn a_customer_with_a_number_and_a_user_id_gets_messages_by_the_number() {
+    let sender = Sender::start().await;
+    let ana = sender.customer(NUMBER).await;
+    sender.store().remember_reach(&ana, None, reached("", "BR.1").user_id.as_ref()).await.unwrap();
+    let conversation = sender.conversation(&[&ana]).await;
+    sender.say(&conversation, "hello").await;
+    sender.wake().await;
+    assert_eq!(sender.provider.numbers(), [NUMBER]);
+}
+
+#[tokio::test]
+async fn ids_that_differ_are_remembered_beside_the_record_of_the_outcome() {
+    let sender = Sender::start().await;
+    let ana = sender.customer(NUMBER).await;
+    let conversation = sender.conversation(&[&ana]).await;
+    let other_id = reached("551187654321", "BR.1");
+    // The provider names the dialled number, then other ids, then the same ids again.
+    let answers = [reached("5511987654321", ""), other_id.clone(), other_id.clone()];
+    let mut seen = vec![];
+    for (at, answer) in answers.into_iter().enumerate() {
+        sender.provider.then(Reaction::Reaches(answer));
+        let said = sender.say(&conversation, &format!("hello {at}")).await;
+        sender.world.db.forget_calls();
+        sender.wake().await;
+        assert_eq!(sender.parts(said).await, sent(1));
+        seen.push((trips(&sender.world.db.calls()), sender.contact(&ana).await.user_id.is_some()));
+    }
+    let round_trips = seen[0].0;
+    assert_eq!(seen, [(round_trips, false), (round_trips, true), (round_trips, true)]);
+    let known = sender.contact(&ana).await;
+    let expected = Contact { wa_id: other_id.wa_id.clone(), user_id: other_id.user_id.clone(), ..ana.clone() };
+    assert_eq!(known, expected, "the version stays");
+    // A reply under each of the two numbers finds the contact.
+    for (wa_id, user_id) in [("551187654321", ""), ("5511987654321", ""), ("", "BR.1")] {
+        assert_eq!(sender.holder(&reached(wa_id, user_id)).await, Some(ana.id));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_with_nothing_new_writes_nothing_to_the_contact() {
+    let sender = Sender::start().await;
+    let ana = sender.customer(NUMBER).await;
+    let conversation = sender.conversation(&[&ana]).await;
+    let rows = sender.world.db.rows(Table::Contacts);
+    sender.provider.then(Reaction::Reaches(reached("5511987654321", "")));
+    sender.say(&conversation, "hello").await;
+    sender.world.db.forget_calls();
+    sender.wake().await;
+    assert_eq!((sender.writes_of_contacts(), sender.world.db.rows(Table::Contacts)), (0, rows));
+}
+
+#[tokio::test]
+async fn ids_that_cannot_be_remembered_do_not_change_the_outcome() {
+    let sender = Sender::start().await;
+    let (ana, bob) = (sender.customer(NUMBER).await, sender.hidden("BR.1").await);
+    let conversation = sender.conversation(&[&ana]).await;
+    sender.provider.then(Reaction::Reaches(reached("", "BR.1")));
+    let taken = sender.say(&conversation, "hello").await;
+    sender.wake().await;
+    assert_eq!(sender.parts(taken).await, sent(1));
+    assert_eq!((sender.contact(&ana).await, sender.holder(&reached("", "BR.1")).await), (ana, Some(bob.id)));
+
+    sender.provider.then(Reaction::Reaches(reached("", "BR.2")));
+    let failing = sender.say(&conversation, "again").await;
+    sender.world.db.fail("TransactWriteItems", Fault::Unreachable, 3);
+    sender.wake().await;
+    assert_eq!(sender.parts(failing).await, sent(1));
+}

@@ -1,0 +1,96 @@
+//! What is written outside the 24 hours after a customer's last message.
+
+use std::time::Duration;
+
+use aws_sdk_dynamodb::types::AttributeValue;
+use domain::settings::template::{Parameters, Requested};
+use domain::{ChannelId, Contact, ConversationId, Timestamp};
+use harness::trips;
+use store::Table;
+
+use crate::{CONVERSATION, LINE, Sender, failed, sent};
+
+const NUMBER: &str = "+12025550101";
+const HOUR: Duration = Duration::from_secs(3_600);
+
+impl Sender {
+    fn now(&self) -> Timestamp {
+        self.store().now()
+    }
+
+    /// The line delivers a message of another customer.
+    async fn delivers(&self) {
+        let line = ChannelId::parse(LINE).unwrap();
+        self.store().note_inbound(self.world.workspace, &line, self.now()).await;
+    }
+
+    /// The customer writes on the line.
+    async fn writes(&self, contact: &Contact) {
+        let s = |text: String| AttributeValue::S(text);
+        let db = &self.world.db;
+        let put = db.client().put_item().table_name(db.table(Table::Contacts));
+        let put = put.item("pk", s(format!("{}#C#{}", contact.workspace_id, contact.id)));
+        let put = put.item("sk", s(format!("W#{LINE}"))).item("kind", s("window".to_owned()));
+        put.item("lastInboundAt", s(self.now().to_string())).send().await.unwrap();
+    }
+
+    /// What becomes of a text that is sent now.
+    async fn text(&self, conversation: &domain::Conversation) -> (domain::MessageStatus, Option<String>) {
+        let said = self.say(conversation, "hello").await;
+        self.wake().await;
+        self.parts(said).await.remove(0)
+    }
+}
+
+#[tokio::test]
+async fn a_text_that_is_surely_outside_the_window_fails_without_a_call() {
+    let sender = Sender::start().await;
+    let ana = sender.customer(NUMBER).await;
+    let conversation = sender.conversation(&[&ana]).await;
+    let clock = sender.world.db.clock();
+    sender.delivers().await;
+    sender.writes(&ana).await;
+    clock.advance(24 * HOUR);
+    assert_eq!(sender.text(&conversation).await, sent(1).remove(0), "the last moment of the window");
+    clock.advance(HOUR);
+    assert_eq!(sender.text(&conversation).await, failed("OUTSIDE_WINDOW"));
+    assert_eq!(sender.provider.calls().len(), 1);
+    // The customer writes again.
+    sender.writes(&ana).await;
+    assert_eq!(sender.text(&conversation).await, sent(1).remove(0));
+}
+
+#[tokio::test]
+async fn a_text_is_sent_from_a_line_that_may_not_deliver_customers_messages() {
+    let sender = Sender::start().await;
+    let ana = sender.customer(NUMBER).await;
+    let conversation = sender.conversation(&[&ana]).await;
+    let clock = sender.world.db.clock();
+    clock.advance(48 * HOUR);
+    assert_eq!(sender.text(&conversation).await, sent(1).remove(0), "it never delivered one");
+    sender.delivers().await;
+    clock.advance(23 * HOUR);
+    assert_eq!(sender.text(&conversation).await, sent(1).remove(0), "it delivers since less than a day");
+    clock.advance(2 * HOUR);
+    assert_eq!(sender.text(&conversation).await, failed("OUTSIDE_WINDOW"), "the customer never wrote");
+    clock.advance(9 * 24 * HOUR);
+    assert_eq!(sender.text(&conversation).await, sent(1).remove(0), "it is silent for more than a week");
+}
+
+#[tokio::test]
+async fn a_template_is_sent_outside_the_window_and_the_window_is_read_beside_the_rest() {
+    let sender = Sender::start().await;
+    let ana = sender.customer(NUMBER).await;
+    let template = sender.world.template(|template| template.variables.clear()).await;
+    let step = Requested { template: template.id, parameters: Parameters::default() };
+    let id = ConversationId::parse(CONVERSATION).unwrap();
+    sender.delivers().await;
+    sender.world.db.clock().advance(25 * HOUR);
+    let conversation = sender.conversation_with(id, &[&ana], &[step]).await;
+    let said = sender.say(&conversation, "hello").await;
+    sender.world.db.forget_calls();
+    sender.wake().await;
+    assert_eq!(sender.parts(said).await, [failed("OUTSIDE_WINDOW")]);
+    assert_eq!(sender.provider.said(), [template.name]);
+    assert_eq!(trips(&sender.world.db.calls()), 3 + 4 + 3, "the text: its message, data, outcome");
+}
