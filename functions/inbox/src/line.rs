@@ -34,6 +34,9 @@ pub(crate) async fn process(
         return Ok(foreign(run, items.len(), "the app does not speak for the line's workspace"));
     }
     let origin = Origin { workspace, line, inbound };
+    if items.iter().any(|item| matches!(item, Item::Message(_))) {
+        run.store.note_inbound(workspace, line, run.store.now()).await;
+    }
     let mut wait: Option<Duration> = None;
     for item in &items {
         match one(run, origin, item).await? {
@@ -63,7 +66,8 @@ async fn one(run: &Run<'_>, origin: Origin<'_>, item: &Item) -> Result<Processed
         Item::Status(status) => statuses::process(run, origin, status).await,
         Item::Message(message) => match &message.content {
             Content::Moved { to, previous_user_id } => {
-                moves::process(run, origin, &message.from, to, previous_user_id.as_deref()).await
+                let old_user_id = previous_user_id.as_deref().or(message.from.user_id.as_deref());
+                moves::process(run, origin, message.from.wa_id.as_deref(), old_user_id, to, message.at).await
             }
             _ => messages::process(run, origin, message).await,
         },

@@ -166,6 +166,8 @@ families! {
         pieces_deferred: Count = "InboxPiecesDeferred",
         /// Files of customers' messages that the provider did not give in time.
         files_missing: Count = "InboundFilesMissing",
+        /// Customers' new numbers or user ids that are another contact's.
+        moves_refused: Count = "InboxMovesRefused",
         /// Changes of accounts, lines and templates that the service only counts.
         other_changes: Count = "ProviderChangesSeen",
     }

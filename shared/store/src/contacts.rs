@@ -2,6 +2,7 @@
 //! in the same transaction.
 
 pub(crate) mod inbound_lines;
+pub(crate) mod moves;
 pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod reached;
@@ -140,7 +141,17 @@ impl Store {
         new: &Contact,
         request_id: &str,
     ) -> Result<Replaced, StoreError> {
-        let mut plan = ContactPlan::replace(old, new, request_id)?;
+        let plan = ContactPlan::replace(old, new, request_id)?;
+        self.execute_replacement(old, plan, request_id).await
+    }
+
+    /// Executes the plan of a replacement.
+    pub(crate) async fn execute_replacement(
+        &self,
+        old: &Contact,
+        mut plan: ContactPlan,
+        request_id: &str,
+    ) -> Result<Replaced, StoreError> {
         if plan.writes.len() == 1 {
             let wrote = self.write(plan.writes.remove(0)).await?;
             return Ok(match wrote {

@@ -30,6 +30,7 @@ pub use access::bucket::Bucket;
 pub use access::cursor_key::{CursorKey, CursorKeys};
 pub use access::idempotency::{IdempotencyKey, StoredAnswer};
 pub use access::limiter::{Admission, Limiter};
+pub use contacts::moves::Moved;
 pub use contacts::page::ContactQuery;
 pub use contacts::reached::Remembered;
 pub use contacts::{Created, Replaced};

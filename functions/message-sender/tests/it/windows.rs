@@ -87,10 +87,14 @@ async fn a_template_is_sent_outside_the_window_and_the_window_is_read_beside_the
     sender.delivers().await;
     sender.world.db.clock().advance(25 * HOUR);
     let conversation = sender.conversation_with(id, &[&ana], &[step]).await;
+    assert_eq!(sender.text(&conversation).await, failed("OUTSIDE_WINDOW"));
+    assert_eq!(sender.provider.said(), [template.name]);
+
+    sender.writes(&ana).await;
     let said = sender.say(&conversation, "hello").await;
     sender.world.db.forget_calls();
     sender.wake().await;
-    assert_eq!(sender.parts(said).await, [failed("OUTSIDE_WINDOW")]);
-    assert_eq!(sender.provider.said(), [template.name]);
-    assert_eq!(trips(&sender.world.db.calls()), 3 + 4 + 3, "the text: its message, data, outcome");
+    let calls = sender.world.db.calls();
+    assert_eq!(sender.parts(said).await, sent(1));
+    assert_eq!(trips(&calls), 3 + 4, "lease, work, release; message, data, start, outcome");
 }

@@ -37,7 +37,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
 
     fn hours(hours: f64) -> Timestamp {
-        NOW.minus(Duration::from_secs_f64(hours * 3_600.0))
+        Timestamp::from_millis(NOW.as_millis() - (hours * 3_600_000.0) as i64)
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub(crate) enum Role {
     Release,
     /// Adds or removes a search row.
     Search,
+    /// Writes a row that belongs to the person, without a condition.
+    Other,
 }
 
 impl ContactPlan {
@@ -104,6 +106,13 @@ impl ContactPlan {
             writes.push(Write::delete(Table::Contacts, key(pk, sk)));
         }
         Ok(writes)
+    }
+
+    /// Adds a write without a condition.
+    pub(crate) fn add_other(&mut self, write: Option<Write>) {
+        if let Some(write) = write {
+            self.add(Role::Other, write);
+        }
     }
 
     fn add_identities(&mut self, old: Option<&Contact>, new: &Contact) -> Result<(), StoreError> {

@@ -5,7 +5,7 @@ use domain::{Cellphone, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{key, row};
+use crate::dynamodb::item::{Item, key, row};
 use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
 
@@ -41,9 +41,7 @@ impl Store {
         cellphone: &Cellphone,
         since: Timestamp,
     ) -> Result<bool, StoreError> {
-        let (pk, sk) = place(workspace, cellphone);
-        let body = OptOutRow { cellphone: Some(cellphone.clone()), since };
-        self.put_first(Table::Leads, row(pk, sk, "optOut", &body)?).await
+        self.put_first(Table::Leads, opt_out_item(workspace, cellphone, since)?).await
     }
 
     /// Removes the number from its opt-out, which stays in force. One round trip.
@@ -72,6 +70,16 @@ impl Store {
         opt_outs.sort_by(|a, b| (&a.cellphone, a.since).cmp(&(&b.cellphone, b.since)));
         Ok(opt_outs)
     }
+}
+
+/// The row of an opt-out.
+pub(crate) fn opt_out_item(
+    workspace: WorkspaceId,
+    cellphone: &Cellphone,
+    since: Timestamp,
+) -> Result<Item, StoreError> {
+    let (pk, sk) = place(workspace, cellphone);
+    row(pk, sk, "optOut", &OptOutRow { cellphone: Some(cellphone.clone()), since })
 }
 
 fn place(workspace: WorkspaceId, cellphone: &Cellphone) -> (String, String) {

@@ -1,0 +1,232 @@
+//! Customers who move to another number or user id.
+
+use domain::{Cellphone, ChannelId, Contact, ProviderUserId, Timestamp, WaId};
+use harness::{Fault, trips};
+use serde_json::{Value, json};
+use store::{Image, Table};
+
+use crate::{LINE, Site};
+
+const OLD: &str = "14155550123";
+const NEW: &str = "14155550199";
+
+/// A change of a number or a user id, as the provider tells it. Empty texts are absent.
+struct Change<'a> {
+    from: &'a str,
+    to: &'a str,
+    previous_user_id: &'a str,
+    user_id: &'a str,
+    /// Seconds since the test began.
+    at: i64,
+}
+
+const NUMBER: Change<'_> = Change { from: OLD, to: NEW, previous_user_id: "", user_id: "", at: 0 };
+
+impl Site {
+    async fn customer(&self, number: &str, user_id: &str) -> Contact {
+        let change = |contact: &mut Contact| {
+            contact.cellphone = Cellphone::parse(&format!("+{number}")).ok();
+            contact.user_id = ProviderUserId::parse(user_id).ok();
+        };
+        self.world.contact(change).await
+    }
+
+    async fn contact(&self, of: &Contact) -> Contact {
+        self.store().contact(of.workspace_id, of.id).await.unwrap().unwrap()
+    }
+
+    /// The number and the user id of a contact; empty if absent.
+    async fn ids(&self, of: &Contact) -> (String, String) {
+        let contact = self.contact(of).await;
+        let number = contact.cellphone.map_or(String::new(), |number| number.digits().to_owned());
+        (number, contact.user_id.map_or(String::new(), |id| id.as_str().to_owned()))
+    }
+
+    async fn holder(&self, number: &str, user_id: &str) -> Option<domain::ContactId> {
+        let (wa_id, user_id) = (WaId::parse(number).ok(), ProviderUserId::parse(user_id).ok());
+        let workspace = self.world.workspace;
+        self.store().contact_reached_at(workspace, wa_id.as_ref(), user_id.as_ref()).await.unwrap()
+    }
+
+    /// Tells the function of these changes, in one piece.
+    async fn moves(&self, changes: &[&Change<'_>]) {
+        assert_eq!(self.told(changes).await, Vec::<String>::new());
+    }
+
+    async fn told(&self, changes: &[&Change<'_>]) -> Vec<String> {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let begin = Timestamp::from_millis(1_767_323_045_000).as_seconds();
+        let message = |change: &&Change<'_>| {
+            json!({
+                "id": format!("wamid.{}.{}", change.to, change.at),
+                "from": some(change.from),
+                "from_user_id": some(change.previous_user_id),
+                "timestamp": (begin + change.at).to_string(),
+                "type": "system",
+                "system": {
+                    "type": if change.to.is_empty() { "user_changed_user_id" } else { "user_changed_number" },
+                    "wa_id": some(change.to),
+                    "user_id": some(change.user_id),
+                    "previous_user_id": some(change.previous_user_id),
+                },
+            })
+        };
+        let messages: Vec<Value> = changes.iter().map(message).collect();
+        self.run(&[self.piece(&json!({ "messages": messages }))]).await
+    }
+
+    async fn opts_out(&self, number: &str) {
+        let number = Cellphone::parse(&format!("+{number}")).unwrap();
+        assert!(self.store().opt_out(self.world.workspace, &number, self.store().now()).await.unwrap());
+    }
+
+    async fn is_opted_out(&self, number: &str) -> bool {
+        let number = Cellphone::parse(&format!("+{number}")).unwrap();
+        self.store().opted_out(self.world.workspace, &number).await.unwrap()
+    }
+
+    fn counted(&self, name: &str) -> u64 {
+        self.counted.told().remove(name).unwrap_or_default().iter().sum()
+    }
+
+    fn contact_rows(&self) -> Vec<Value> {
+        let rows = self.world.db.rows(Table::Contacts);
+        rows.into_iter().filter(|row| row["kind"]["S"] != "inboundLine").collect()
+    }
+}
+
+#[tokio::test]
+async fn a_new_number_is_a_new_version_of_the_contact_that_finds_it() {
+    let site = Site::start().await;
+    let ana = site.customer(OLD, "US.1").await;
+    site.moves(&[&Change { previous_user_id: "US.1", user_id: "US.2", ..NUMBER }]).await;
+    assert_eq!(site.ids(&ana).await, (NEW.to_owned(), "US.2".to_owned()));
+    assert_eq!(site.contact(&ana).await.version, 2);
+    for (number, user_id, holder) in
+        [(NEW, "", Some(ana.id)), ("", "US.2", Some(ana.id)), (OLD, "", None), ("", "US.1", None)]
+    {
+        assert_eq!(site.holder(number, user_id).await, holder, "{number} {user_id}");
+    }
+    let digits = |row: &Value| row["ph"]["S"].as_str().map(str::to_owned);
+    let rows = site.contact_rows();
+    assert!(rows.iter().filter_map(digits).all(|digits| digits == NEW), "the searches find the new number");
+    // The change is an event: its stream record has a new version.
+    let stream = site.world.db.stream(Table::Contacts);
+    let last = stream["Records"].as_array().unwrap().iter().rev();
+    let image = last.map(|record| record["dynamodb"]["NewImage"].clone()).find(|image| image["kind"]["S"] == "contact");
+    let image = Image::read(serde_json::from_value(image.unwrap()).unwrap()).unwrap();
+    assert_eq!(image, Some(Image::Contact(site.contact(&ana).await)));
+    assert_eq!(site.counted("InboxItemsProcessed"), 1);
+}
+
+#[tokio::test]
+async fn a_repeated_change_changes_nothing_and_an_older_one_does_not_undo_a_newer_one() {
+    let site = Site::start().await;
+    let ana = site.customer(OLD, "").await;
+    let second = Change { from: NEW, to: "14155550777", at: 60, ..NUMBER };
+    // The customer moves back to the first number.
+    let back = Change { from: "14155550777", to: OLD, at: 120, ..NUMBER };
+    site.moves(&[&NUMBER, &NUMBER, &second]).await;
+    assert_eq!(site.ids(&ana).await.0, "14155550777");
+    site.moves(&[&NUMBER]).await;
+    assert_eq!(site.ids(&ana).await.0, "14155550777");
+    site.moves(&[&back]).await;
+    let before = site.contact_rows();
+    for repeated in [&NUMBER, &second, &back] {
+        site.moves(&[repeated]).await;
+        assert_eq!(site.contact_rows(), before, "to {}", repeated.to);
+    }
+    assert_eq!((site.ids(&ana).await.0.as_str(), site.contact(&ana).await.version), (OLD, 4));
+}
+
+#[tokio::test]
+async fn a_new_user_id_is_found_and_is_no_new_version() {
+    let site = Site::start().await;
+    let ana = site.customer("", "US.1").await;
+    let change = Change { from: "", to: "", previous_user_id: "US.1", user_id: "US.2", at: 0 };
+    site.moves(&[&change, &change]).await;
+    assert_eq!((site.holder("", "US.2").await, site.holder("", "US.1").await), (Some(ana.id), None));
+    assert_eq!(site.contact(&ana).await.version, 1);
+}
+
+#[tokio::test]
+async fn a_number_of_another_contact_is_counted_and_changes_nothing() {
+    let site = Site::start().await;
+    site.customer(OLD, "US.1").await;
+    site.customer(NEW, "").await;
+    site.customer("", "US.9").await;
+    site.opts_out(OLD).await;
+    let before = site.contact_rows();
+    site.moves(&[
+        &NUMBER,
+        &Change { to: "14155550777", user_id: "US.9", ..NUMBER },
+        &Change { from: "", to: "", previous_user_id: "US.1", user_id: "US.9", at: 0 },
+    ])
+    .await;
+    assert_eq!(site.contact_rows(), before);
+    assert!(!site.is_opted_out(NEW).await, "it is another person's number");
+    assert_eq!((site.counted("InboxMovesRefused"), site.counted("InboxItemsDropped")), (3, 3));
+}
+
+#[tokio::test]
+async fn an_opt_out_of_the_old_number_holds_for_the_new_one() {
+    let site = Site::start().await;
+    site.customer(OLD, "").await;
+    site.opts_out(OLD).await;
+    site.moves(&[&NUMBER]).await;
+    assert!(site.is_opted_out(NEW).await && site.is_opted_out(OLD).await);
+    // Without an opt-out nothing follows.
+    let other = Change { from: "14155550777", to: "14155550778", ..NUMBER };
+    site.customer(other.from, "").await;
+    site.moves(&[&other]).await;
+    assert!(!site.is_opted_out(other.to).await);
+}
+
+#[tokio::test]
+async fn an_unknown_old_number_and_a_malformed_new_one_change_nothing() {
+    let site = Site::start().await;
+    site.customer(OLD, "").await;
+    let before = site.contact_rows();
+    site.moves(&[
+        &Change { from: "14155550777", ..NUMBER },
+        &Change { to: "not a number", ..NUMBER },
+        &Change { to: "123", ..NUMBER },
+    ])
+    .await;
+    assert_eq!(site.contact_rows(), before);
+}
+
+#[tokio::test]
+async fn a_change_that_cannot_be_written_is_delivered_again_and_takes_four_round_trips() {
+    let site = Site::start().await;
+    let ana = site.customer(OLD, "").await;
+    site.world.db.fail("TransactWriteItems", Fault::Unreachable, 3);
+    assert_eq!(site.told(&[&NUMBER]).await, ["0"]);
+    assert_eq!(site.ids(&ana).await.0, OLD);
+    site.world.db.heal();
+    site.world.db.forget_calls();
+    site.moves(&[&NUMBER]).await;
+    assert_eq!(site.ids(&ana).await.0, NEW);
+    let calls = site.world.db.calls();
+    assert_eq!(trips(&calls), 1 + 4, "the line's claim; look-up, contact, opt-outs, transaction");
+}
+
+#[tokio::test]
+async fn a_line_is_noted_once_a_day_as_delivering_customers_messages() {
+    let site = Site::start().await;
+    let line = ChannelId::parse(LINE).unwrap();
+    let since = async || site.store().line_delivers_inbound_since(site.world.workspace, &line).await.unwrap();
+    let status = json!({ "id": "wamid.1", "status": "sent", "timestamp": "1767323045", "recipient_id": OLD });
+    site.run(&[site.piece(&json!({ "statuses": [status] }))]).await;
+    assert_eq!(since().await, None, "a status is no customer's message");
+    let begin = site.store().now();
+    site.moves(&[&NUMBER]).await;
+    assert_eq!(since().await, Some(begin));
+
+    let clock = site.world.db.clock();
+    clock.advance(std::time::Duration::from_secs(3_600));
+    site.world.db.forget_calls();
+    site.moves(&[&NUMBER]).await;
+    let writes = site.world.db.calls().into_iter().filter(|call| call.write_units > 0.0).count();
+    assert_eq!(writes, 0, "another message of the day");
+}
