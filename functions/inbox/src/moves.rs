@@ -22,15 +22,15 @@ pub(crate) async fn process(
 ) -> Result<Processed, StoreError> {
     let (old, new) = (reached(old_number, old_user_id), reached(to.wa_id.as_deref(), to.user_id.as_deref()));
     for _ in 0..TRIES {
-        let found = run
-            .store
-            .contact_reached_at(origin.workspace, old.wa_id.as_ref(), old.user_id.as_ref())
-            .await?;
+        let found =
+            run.store.contact_reached_at(origin.workspace, old.wa_id.as_ref(), old.user_id.as_ref()).await?;
         let contact = match found {
             Some(id) => run.store.contact(origin.workspace, id).await?,
             None => None,
         };
-        let Some(contact) = contact else { return Ok(Processed::Dropped("nobody has the old number or user id")) };
+        let Some(contact) = contact else {
+            return Ok(Processed::Dropped("nobody has the old number or user id"));
+        };
         let request = run.store.ids().next().to_string();
         match run.store.move_contact(&contact, &new, at, &request).await? {
             Moved::Done => return Ok(Processed::Done),

@@ -9,8 +9,8 @@ use domain::message::{Content, Letter, MessageKnown, ServiceWindow, Turn, Words}
 use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::{
-    Address, Cellphone, ChannelId, Contact, ContactId, LineThrottle, Message, MessageStatus, Recipient, Secret, Timestamp,
-    Workspace, error_chain,
+    Address, Cellphone, ChannelId, Contact, ContactId, LineThrottle, Message, MessageStatus, Recipient,
+    Secret, Timestamp, Workspace, error_chain,
 };
 use futures::future::join_all;
 use provider::{Call, Outgoing, Provider};

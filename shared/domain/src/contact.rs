@@ -1,6 +1,7 @@
 //! Contacts: the customers of a workspace.
 
 pub mod address;
+mod reached;
 pub mod search;
 
 use std::collections::BTreeMap;

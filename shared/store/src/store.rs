@@ -25,6 +25,10 @@ pub struct Store {
 const CAPTCHA_SECRET_MEMORY: Duration = Duration::from_secs(300);
 /// How long a process remembers the keys of cursors.
 pub(crate) const CURSOR_KEY_MEMORY: Duration = Duration::from_secs(300);
+/// How long a process remembers since when a line delivers customers' messages.
+const INBOUND_SINCE_MEMORY: Duration = Duration::from_secs(300);
+/// How long a process does not note another customer's message of a line.
+pub(crate) const NOTED_LINE_MEMORY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a process remembers a line's token.
 const LINE_TOKEN_MEMORY: Duration = Duration::from_secs(300);
 /// How long a process remembers a workspace's onboarding.
@@ -38,6 +42,7 @@ pub(crate) struct Memories {
     pub(crate) captcha_secrets: Memory<domain::WorkspaceId, domain::Secret>,
     pub(crate) cursor_keys: Memory<(), Arc<CursorKeys>>,
     pub(crate) inbound_lines: Memory<(domain::WorkspaceId, domain::ChannelId), ()>,
+    pub(crate) inbound_since: Memory<(domain::WorkspaceId, domain::ChannelId), Option<domain::Timestamp>>,
     pub(crate) line_tokens: Memory<(domain::WorkspaceId, domain::ChannelId), domain::Secret>,
     pub(crate) onboardings: Memory<domain::WorkspaceId, domain::Onboarding>,
     pub(crate) shards: Memory<domain::WorkspaceId, Shards>,
@@ -54,7 +59,8 @@ impl Store {
         let memories = Memories {
             captcha_secrets: Memory::new(CAPTCHA_SECRET_MEMORY),
             cursor_keys: Memory::new(CURSOR_KEY_MEMORY),
-            inbound_lines: Memory::new(crate::contacts::inbound_lines::NOTED),
+            inbound_lines: Memory::new(NOTED_LINE_MEMORY),
+            inbound_since: Memory::new(INBOUND_SINCE_MEMORY),
             line_tokens: Memory::new(LINE_TOKEN_MEMORY),
             onboardings: Memory::new(ONBOARDING_MEMORY),
             shards: Memory::new(SHARD_MEMORY),

@@ -40,9 +40,7 @@ fn identities(db: &TestDb) -> Vec<(String, String)> {
     let rows = db.rows(Table::Contacts);
     let rows = rows.iter().filter(|row| row["kind"]["S"] == "identity");
     let text = |value: &Value| value["S"].as_str().unwrap().to_owned();
-    let of = |row: &Value| {
-        (text(&row["pk"]).split_once('#').unwrap().1.to_owned(), text(&row["contactId"]))
-    };
+    let of = |row: &Value| (text(&row["pk"]).split_once('#').unwrap().1.to_owned(), text(&row["contactId"]));
     let mut identities: Vec<_> = rows.map(of).collect();
     identities.sort();
     identities
@@ -107,7 +105,10 @@ async fn ids_are_remembered_in_one_round_trip_and_replace_earlier_ones() {
     assert_eq!(known, Contact { wa_id: wa("551187654321"), user_id: user("BR.1"), ..ana.clone() });
     let keys = ["N#551187654321", "P#+5511987654321", "U#BR.1"];
     assert_eq!(identities(&db), held(&ana, &keys));
-    assert_eq!((reached(&db, "551187654321", "").await, reached(&db, "", "BR.1").await), (Some(ana.id), Some(ana.id)));
+    assert_eq!(
+        (reached(&db, "551187654321", "").await, reached(&db, "", "BR.1").await),
+        (Some(ana.id), Some(ana.id))
+    );
 
     // Another request read the contact before, and names the same.
     assert_eq!(remember(&db, &ana, "551187654321", "BR.1").await, Remembered::Done);

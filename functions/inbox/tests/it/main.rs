@@ -60,9 +60,7 @@ impl Site {
 
     /// Runs the function with these pieces. Returns the numbers of those that are delivered again.
     pub(crate) async fn run(&self, pieces: &[Inbound]) -> Vec<String> {
-        let record = |(at, piece): (usize, &Inbound)| {
-            json!({ "messageId": at.to_string(), "body": piece.body(), "eventSource": "aws:sqs" })
-        };
+        let record = |(at, piece): (usize, &Inbound)| json!({ "messageId": at.to_string(), "body": piece.body(), "eventSource": "aws:sqs" });
         let records: Vec<Value> = pieces.iter().enumerate().map(record).collect();
         let event = serde_json::from_value(json!({ "Records": records })).unwrap();
         failed_messages(self.function.handle(event).await)

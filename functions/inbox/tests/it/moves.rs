@@ -113,7 +113,9 @@ async fn a_new_number_is_a_new_version_of_the_contact_that_finds_it() {
     // The change is an event: its stream record has a new version.
     let stream = site.world.db.stream(Table::Contacts);
     let last = stream["Records"].as_array().unwrap().iter().rev();
-    let image = last.map(|record| record["dynamodb"]["NewImage"].clone()).find(|image| image["kind"]["S"] == "contact");
+    let image = last
+        .map(|record| record["dynamodb"]["NewImage"].clone())
+        .find(|image| image["kind"]["S"] == "contact");
     let image = Image::read(serde_json::from_value(image.unwrap()).unwrap()).unwrap();
     assert_eq!(image, Some(Image::Contact(site.contact(&ana).await)));
     assert_eq!(site.counted("InboxItemsProcessed"), 1);
@@ -206,8 +208,8 @@ async fn a_change_that_cannot_be_written_is_delivered_again_and_takes_four_round
     site.world.db.heal();
     site.world.db.forget_calls();
     site.moves(&[&NUMBER]).await;
-    assert_eq!(site.ids(&ana).await.0, NEW);
     let calls = site.world.db.calls();
+    assert_eq!(site.ids(&ana).await.0, NEW);
     assert_eq!(trips(&calls), 1 + 4, "the line's claim; look-up, contact, opt-outs, transaction");
 }
 

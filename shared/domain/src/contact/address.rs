@@ -1,11 +1,8 @@
 //! The ids by which the provider names a customer, and where a message to a customer is sent.
 
 use std::fmt;
-use std::time::Duration;
 
-use crate::contact::Contact;
 use crate::text::{Cellphone, Unfit};
-use crate::time::Timestamp;
 
 /// A customer's id for one business at the provider ("business-scoped user id"): 1 to 128 visible ASCII
 /// characters. Its debug output is redacted.
@@ -146,101 +143,9 @@ pub struct Reached {
     pub user_id: Option<ProviderUserId>,
 }
 
-impl Contact {
-    /// Where messages to the contact are sent: to its number, otherwise to its user id.
-    pub fn address(&self) -> Option<Address> {
-        let user = || self.user_id.clone().map(Address::User);
-        self.cellphone.clone().map(Address::Number).or_else(user)
-    }
-
-    /// The contact with the ids that the provider named. Returns `None` if it has them. An id that the
-    /// provider did not name stays, and the version stays, because clients do not see the ids.
-    pub fn reached(&self, at: &Reached) -> Option<Self> {
-        let dialled = self.cellphone.as_ref().map(Cellphone::digits);
-        let wa_id = at.wa_id.as_ref().filter(|wa_id| Some(wa_id.as_str()) != dialled);
-        let next = Self {
-            wa_id: wa_id.or(self.wa_id.as_ref()).cloned(),
-            user_id: at.user_id.as_ref().or(self.user_id.as_ref()).cloned(),
-            ..self.clone()
-        };
-        (next != *self).then_some(next)
-    }
-
-    /// The contact after its customer moved to another number, another user id, or both, at the time that
-    /// the provider names. Returns `None` if that changes nothing: the contact has the ids, or moved at that
-    /// time or later. A new number is a new version. A new user id alone is not.
-    ///
-    /// The provider gives a customer a new user id with each new number, so the ids of the old number go.
-    pub fn moved(&self, to: &Reached, at: Timestamp, now: Timestamp) -> Option<Self> {
-        let number = to.wa_id.as_ref().and_then(WaId::cellphone);
-        let is_new = number.is_some() && number != self.cellphone;
-        let user_id = to.user_id.as_ref().or(self.user_id.as_ref().filter(|_| !is_new)).cloned();
-        let is_late = self.moved_at.is_some_and(|before| before >= at);
-        if is_late || (!is_new && user_id == self.user_id) {
-            return None;
-        }
-        let moved = Self { user_id, moved_at: Some(at), ..self.clone() };
-        if !is_new {
-            return Some(moved);
-        }
-        Some(Self {
-            cellphone: number,
-            wa_id: None,
-            updated_at: now.max(self.updated_at.plus(Duration::from_millis(1))),
-            version: self.version + 1,
-            ..moved
-        })
-    }
-
-    /// The contact without the ids that belong to another number than the one that it has now. `before` is
-    /// the contact before the change.
-    pub(super) fn without_ids_of_number(self, before: &Self) -> Self {
-        match &before.cellphone {
-            Some(number) if self.cellphone.as_ref() != Some(number) => {
-                Self { wa_id: None, user_id: None, ..self }
-            }
-            _ => {
-                let digits = self.cellphone.as_ref().map(Cellphone::digits);
-                let wa_id = self.wa_id.filter(|wa_id| Some(wa_id.as_str()) != digits);
-                Self { wa_id, ..self }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::*;
-    use crate::ids::{ContactId, WorkspaceId};
-
-    const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
-    const LATER: Timestamp = Timestamp::from_millis(1_767_323_046_000);
-
-    fn contact(number: &str, wa_id: &str, user: &str) -> Contact {
-        let blank =
-            Contact::blank(ContactId::from_uuid(Uuid::nil()), WorkspaceId::from_uuid(Uuid::nil()), NOW);
-        Contact {
-            cellphone: Cellphone::parse(number).ok(),
-            wa_id: WaId::parse(wa_id).ok(),
-            user_id: ProviderUserId::parse(user).ok(),
-            ..blank
-        }
-    }
-
-    fn at(wa_id: &str, user: &str) -> Reached {
-        Reached { wa_id: WaId::parse(wa_id).ok(), user_id: ProviderUserId::parse(user).ok() }
-    }
-
-    /// Number, wa id and user id; empty if absent.
-    fn ids(contact: &Contact) -> [&str; 3] {
-        [
-            contact.cellphone.as_ref().map_or("", Cellphone::as_str),
-            contact.wa_id.as_ref().map_or("", WaId::as_str),
-            contact.user_id.as_ref().map_or("", ProviderUserId::as_str),
-        ]
-    }
 
     #[test]
     fn ids_of_the_provider_are_bounded() {
@@ -300,90 +205,6 @@ mod tests {
                 let back = WaId::parse(form.digits()).unwrap().other_forms();
                 assert_eq!(back, [wa_id.cellphone().unwrap()], "{}", form.as_str());
             }
-        }
-    }
-
-    #[test]
-    fn a_message_goes_to_the_number_otherwise_to_the_user_id() {
-        let rows = [("+14155550123", "US.1", "number"), ("", "US.1", "user"), ("", "", "none")];
-        for (number, user, expected) in rows {
-            let contact = contact(number, "", user);
-            let kind = match contact.address() {
-                Some(Address::Number(of)) if of.as_str() == number => "number",
-                Some(Address::User(of)) if of.as_str() == user => "user",
-                None => "none",
-                other => panic!("{other:?}"),
-            };
-            assert_eq!(kind, expected);
-        }
-    }
-
-    #[test]
-    fn only_ids_that_differ_are_remembered_without_a_new_version() {
-        let number = "+5511987654321";
-        let rows = [
-            // The provider dials what it was told.
-            (contact(number, "", ""), at("5511987654321", ""), None),
-            (contact(number, "", "BR.1"), at("5511987654321", "BR.1"), None),
-            (contact(number, "", ""), at("551187654321", ""), Some([number, "551187654321", ""])),
-            (contact(number, "551187654321", ""), at("551187654321", ""), None),
-            (
-                contact(number, "551187654321", ""),
-                at("5511987654321", "BR.1"),
-                Some([number, "551187654321", "BR.1"]),
-            ),
-            (contact(number, "", "BR.1"), at("", "BR.2"), Some([number, "", "BR.2"])),
-            (contact("", "", "BR.1"), at("551187654321", ""), Some(["", "551187654321", "BR.1"])),
-            (contact("", "", "BR.1"), at("", ""), None),
-        ];
-        for (contact, at, expected) in rows {
-            let next = contact.reached(&at);
-            assert_eq!(next.as_ref().map(ids), expected, "{:?} {at:?}", ids(&contact));
-            assert!(next.is_none_or(|next| next.version == 1 && next.updated_at == NOW));
-        }
-    }
-
-    #[test]
-    fn a_move_changes_the_number_once_and_an_older_one_changes_nothing() {
-        let (old, new) = ("+14155550123", "+14155550199");
-        let before = Contact { wa_id: WaId::parse("14155550000").ok(), ..contact(old, "", "US.1") };
-        let moved = before.moved(&at("14155550199", "US.2"), NOW, NOW).unwrap();
-        assert_eq!((ids(&moved), moved.version, moved.moved_at), ([new, "", "US.2"], 2, Some(NOW)));
-        assert!(moved.updated_at > before.updated_at);
-        // The provider did not name the new user id. The old one was the old number's.
-        assert_eq!(ids(&before.moved(&at("14155550199", ""), NOW, NOW).unwrap()), [new, "", ""]);
-        // A new user id alone.
-        let named = moved.moved(&at("", "US.3"), LATER, LATER).unwrap();
-        assert_eq!((ids(&named), named.version, named.moved_at), ([new, "", "US.3"], 2, Some(LATER)));
-        assert_eq!(named.updated_at, moved.updated_at);
-        // Repeats, older changes, and what the contact has already.
-        for (contact, to, time) in [
-            (&moved, at("14155550199", "US.2"), NOW),
-            (&moved, at("14155550123", "US.1"), NOW),
-            (&named, at("14155550123", ""), NOW),
-            (&moved, at("14155550199", ""), LATER),
-            (&moved, at("", ""), LATER),
-            (&moved, at("12345", ""), LATER), // not a number
-        ] {
-            assert_eq!(contact.moved(&to, time, LATER), None, "{to:?}");
-        }
-        assert_eq!(ids(&named.moved(&at("14155550123", ""), LATER.plus(Duration::from_secs(1)), LATER).unwrap())[0], old);
-    }
-
-    #[test]
-    fn a_changed_number_takes_its_ids_with_it() {
-        let before = contact("+5511987654321", "551187654321", "BR.1");
-        let rows = [
-            (before.clone(), "+5511987654321", ["+5511987654321", "551187654321", "BR.1"]),
-            (before.clone(), "+14155550123", ["+14155550123", "", ""]),
-            (before, "", ["", "", ""]),
-            // The number of a contact that had none: its user id is still the same person's.
-            (contact("", "551187654321", "BR.1"), "+14155550123", ["+14155550123", "551187654321", "BR.1"]),
-            (contact("", "551187654321", "BR.1"), "+551187654321", ["+551187654321", "", "BR.1"]),
-        ];
-        for (before, number, expected) in rows {
-            let after = Contact { cellphone: Cellphone::parse(number).ok(), ..before.clone() };
-            assert_eq!(ids(&after.without_ids_of_number(&before)), expected, "{number}");
         }
     }
 }

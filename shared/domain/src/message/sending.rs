@@ -115,8 +115,7 @@ impl Message {
         if known.line.is_none() {
             return because(PartError::NO_LINE);
         }
-        let Some((contact, to)) =
-            known.contact.and_then(|contact| Some((contact, contact.address()?)))
+        let Some((contact, to)) = known.contact.and_then(|contact| Some((contact, contact.address()?)))
         else {
             return because(PartError::NO_ADDRESS);
         };

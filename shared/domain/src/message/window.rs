@@ -57,8 +57,7 @@ mod tests {
             (None, None, 72.0, false),
         ];
         for (line, inbound, contact, expected) in rows {
-            let window =
-                ServiceWindow { line_since: line.map(hours), last_inbound: inbound.map(hours) };
+            let window = ServiceWindow { line_since: line.map(hours), last_inbound: inbound.map(hours) };
             let id = (ContactId::from_uuid(Uuid::nil()), WorkspaceId::from_uuid(Uuid::nil()));
             let contact = Contact::blank(id.0, id.1, hours(contact));
             assert_eq!(window.is_surely_closed(&contact, NOW), expected, "{window:?}");

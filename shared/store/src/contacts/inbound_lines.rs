@@ -10,26 +10,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::item::{Item, key, n, row};
 use crate::dynamodb::write::{Write, Wrote};
+use crate::store::NOTED_LINE_MEMORY;
 use crate::{Store, StoreError, Table, keys};
 
 /// The time without a message after which a line may not deliver any more.
 const SILENCE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// How long a process does not note another message of a line.
-pub(crate) const NOTED: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Store {
     /// Since when the line has delivered customers' messages (strongly consistent read). `None` if none came for
-    /// eight days. One round trip.
+    /// eight days. One round trip, or none for 5 minutes after it.
     pub async fn line_delivers_inbound_since(
         &self,
         workspace: WorkspaceId,
         line: &ChannelId,
     ) -> Result<Option<Timestamp>, StoreError> {
+        let (of, now) = ((workspace, line.clone()), self.now());
+        if let Some(since) = self.memories.inbound_since.get(&of, now) {
+            return Ok(since);
+        }
         let row: Option<InboundLineRow> =
             self.get_row(Table::Contacts, keys::inbound_line(workspace, line)).await?;
         // The row is up to a day behind.
-        let oldest = self.now().minus(SILENCE + NOTED).as_millis();
-        Ok(row.filter(|row| row.seen_at >= oldest).map(|row| Timestamp::from_millis(row.since)))
+        let oldest = now.minus(SILENCE + NOTED_LINE_MEMORY).as_millis();
+        let since = row.filter(|row| row.seen_at >= oldest).map(|row| Timestamp::from_millis(row.since));
+        self.memories.inbound_since.keep(of, since, now);
+        Ok(since)
     }
 
     /// Notes that the line delivers customers' messages. A failure is logged: the next message notes it. A
@@ -40,7 +45,10 @@ impl Store {
             return;
         }
         match self.write_inbound(workspace, line, at).await {
-            Ok(()) => self.memories.inbound_lines.keep(of, (), at),
+            Ok(()) => {
+                self.memories.inbound_since.forget(&of);
+                self.memories.inbound_lines.keep(of, (), at);
+            }
             Err(error) => {
                 let (line, cause) = (line.as_str(), error_chain(&error));
                 tracing::warn!(workspace = %workspace, line, cause, "message of the line not noted");

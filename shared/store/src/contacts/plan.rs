@@ -165,7 +165,7 @@ fn identities(contact: &Contact) -> Vec<(IdentityField, Key<&'static str>)> {
     email.chain(cellphone).chain(user_id).chain(wa_id).collect()
 }
 
-/// What a change may do to the rows of the provider's ids.
+/// The number and the ids by which the provider reaches the contact.
 fn numbers_of(contact: &Contact) -> impl PartialEq {
     (contact.cellphone.clone(), contact.user_id.clone(), contact.wa_id.clone())
 }
@@ -238,9 +238,7 @@ struct PhoneRow {
 
 #[cfg(test)]
 mod tests {
-    use domain::{
-        Cellphone, ContactId, Email, PersonName, ProviderUserId, Timestamp, WaId, WorkspaceId,
-    };
+    use domain::{Cellphone, ContactId, Email, PersonName, ProviderUserId, Timestamp, WaId, WorkspaceId};
     use uuid::Uuid;
 
     use super::*;

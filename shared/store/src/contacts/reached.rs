@@ -78,7 +78,11 @@ impl Store {
         }
     }
 
-    pub(crate) async fn replace_reach(&self, seen: &Contact, next: &Contact) -> Result<Remembered, StoreError> {
+    pub(crate) async fn replace_reach(
+        &self,
+        seen: &Contact,
+        next: &Contact,
+    ) -> Result<Remembered, StoreError> {
         let plan = ContactPlan::reach(seen, next)?;
         let Transacted::Refused(refusals) = self.transact(plan.writes).await? else {
             return Ok(Remembered::Done);

@@ -17,8 +17,8 @@ use domain::{
     ChannelId, ClosedValueId, ContactId, ConversationId, ConversationName, ConversationStatus, DeliveryState,
     Email, EndpointId, EndpointUrl, ErasureId, ErasureState, EventId, EventType, FileType, JobId, JobState,
     KeyId, Language, LeadId, LeadState, MediaDigest, MediaId, MessageBody, MessageId, MessageStatus,
-    PersonName, ProviderAppId, ProviderUserId, TeamId, TemplateId, Timestamp, Unfit, UserId, UserStatus, WaId, WebOrigin,
-    WorkspaceId,
+    PersonName, ProviderAppId, ProviderUserId, TeamId, TemplateId, Timestamp, Unfit, UserId, UserStatus,
+    WaId, WebOrigin, WorkspaceId,
 };
 use uuid::Uuid;
 

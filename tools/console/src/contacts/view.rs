@@ -61,7 +61,7 @@ impl Shown for ContactView<'_> {
         "e-mail",
         "number",
         "user id",
-        "WhatsApp number",
+        "wa id",
         "language",
         "owner",
         "updated",

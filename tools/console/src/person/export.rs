@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use domain::message::Content;
-use domain::{DeliveryId, Event, Message, Person, WorkspaceId};
+use domain::{DeliveryId, Event, Message, Person, ProviderUserId, WaId, WorkspaceId};
 use edge::view;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -62,7 +62,10 @@ pub(crate) async fn export(
     let definitions = store.definitions(workspace).await?;
     let mut contacts = vec![];
     for contact in &found.contacts {
-        contacts.push(value(&view::contact(contact, &definitions, now))?);
+        let mut shown = value(&view::contact(contact, &definitions, now))?;
+        shown["userId"] = json!(contact.user_id.as_ref().map(ProviderUserId::as_str));
+        shown["waId"] = json!(contact.wa_id.as_ref().map(WaId::as_str));
+        contacts.push(shown);
     }
     let mut leads = vec![];
     for lead in &found.leads {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Cellphone, Contact, ConversationId, Lead, Person, WorkspaceId};
+use domain::{Cellphone, Contact, ConversationId, Lead, Person, WaId, WorkspaceId};
 use store::{OptOut, Store};
 
 use crate::{Console, Refusal};
@@ -87,6 +87,8 @@ async fn contacts(
         for id in person.contacts.clone() {
             let Some(contact) = store.contact(workspace, id).await? else { continue };
             person.cellphones.extend(contact.cellphone.clone());
+            // The provider knows the person under this number.
+            person.cellphones.extend(contact.wa_id.as_ref().and_then(WaId::cellphone));
             person.emails.extend(contact.email.clone());
             found.push(contact);
         }

@@ -121,7 +121,9 @@ async fn an_import_creates_contacts_with_every_column() {
         "lastName": "Ruiz",
         "owner": "Ada@example.com",
         "type": "NORMAL",
-        "updatedAt": "2026-01-02T03:04:05.678Z"
+        "updatedAt": "2026-01-02T03:04:05.678Z",
+        "userId": null,
+        "waId": null
       },
       {
         "attributes": {},
@@ -134,7 +136,9 @@ async fn an_import_creates_contacts_with_every_column() {
         "lastName": null,
         "owner": null,
         "type": "PARTIAL",
-        "updatedAt": "2026-01-02T03:04:05.678Z"
+        "updatedAt": "2026-01-02T03:04:05.678Z",
+        "userId": null,
+        "waId": null
       }
     ]
     "#);

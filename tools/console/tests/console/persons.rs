@@ -14,7 +14,8 @@ use domain::settings::template::{ParameterValue, Parameters, Requested};
 use domain::webhook::delivery::Next;
 use domain::{
     Attempt, AttemptOutcome, AttributeType, Cellphone, Contact, ContactId, ContactRef, Conversation,
-    ConversationId, ConversationName, Email, Media, Message, MessageBody, MessageId, PersonName, TemplateId,
+    ConversationId, ConversationName, Email, Media, Message, MessageBody, MessageId, PersonName,
+    ProviderUserId, TemplateId, WaId,
 };
 use harness::{Death, World};
 use serde_json::{Value, json};
@@ -527,6 +528,29 @@ async fn an_export_shows_what_an_erasure_removes() {
     scene.erase(&[]).await;
     let gone = scene.desk.refused(&export).await;
     assert_eq!(gone, "The workspace holds nothing of this person.");
+}
+
+#[tokio::test]
+async fn a_person_without_a_number_is_exported_and_erased_with_the_ids_at_the_provider() {
+    let world = World::start().await;
+    let fill = |contact: &mut Contact| {
+        contact.user_id = ProviderUserId::parse("US.canary").ok();
+        contact.wa_id = WaId::parse("34600111999").ok();
+    };
+    let (ana, workspace) = (world.contact(fill).await.id.to_string(), world.workspace.to_string());
+    let lead = world.lead("+34600111999", |_| ()).await;
+    let desk = Desk::over(world.db);
+    let folder = std::env::temp_dir().join(format!("person-of-user-id-{}", std::process::id()));
+    let path = folder.to_str().unwrap();
+    let person = ["--workspace", &workspace, "--contact", &ana];
+    desk.json(&[&["person", "export", "--output", path], &person[..]].concat()).await;
+    let text = std::fs::read_to_string(folder.join("person.json")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    for expected in ["US.canary", "34600111999", &lead.id.to_string()] {
+        assert!(text.contains(expected), "{expected} is missing");
+    }
+    desk.json(&[&["person", "erase", "--yes"], &person[..]].concat()).await;
+    assert_eq!(desk.db.rows(Table::Contacts), Vec::<Value>::new());
 }
 
 #[tokio::test]

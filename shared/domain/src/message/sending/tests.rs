@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
+use crate::contact::address::ProviderUserId;
 use crate::conversation::{ContactRef, External};
 use crate::ids::{BrandId, BusinessAccountId, ChannelId, ConversationId, MediaId, TemplateId, WorkspaceId};
 use crate::media::{FileName, FileType};
@@ -12,7 +13,6 @@ use crate::settings::line::Provider;
 use crate::settings::template::{
     ContactField, ParameterValue, Parameters, Requested, Source, TemplateScope, Variable,
 };
-use crate::contact::address::ProviderUserId;
 use crate::text::{Cellphone, PersonName};
 
 const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
