@@ -1,6 +1,8 @@
 use domain::ConversationId;
 use edge::form::Form;
-use edge::{ApiError, Call, Reply, Resource, view};
+use edge::{ApiError, Call, Reply, Resource};
+
+use crate::shown::shown;
 
 /// GET /conversations/{conversationId}: one round trip.
 pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
@@ -9,7 +11,7 @@ pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
     let id = call.request.path_id(&mut form, "conversationId", ConversationId::parse);
     let id = form.finish(id)?;
 
-    let conversation = call.store().conversation(call.workspace(), id).await?;
-    let conversation = conversation.ok_or(ApiError::NotFound(Resource::Conversation))?;
-    Reply::resource(&view::conversation(&conversation), 0)
+    let found = call.store().conversation_and_seen(call.workspace(), id).await?;
+    let (conversation, seen) = found.ok_or(ApiError::NotFound(Resource::Conversation))?;
+    shown(&conversation, &seen)
 }

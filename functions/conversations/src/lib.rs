@@ -4,6 +4,7 @@ mod create;
 mod get;
 mod list;
 mod people;
+mod shown;
 mod update;
 
 use std::time::Duration;

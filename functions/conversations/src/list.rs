@@ -1,10 +1,11 @@
-use domain::{ContactRef, ConversationStatus, UserRef};
+use domain::{ContactRef, Conversation, ConversationStatus, UserRef};
 use edge::form::{Form, Node, Query};
 use edge::{ApiError, Call, Reply, people, view};
 use futures::future::try_join;
 use store::ConversationQuery;
 
-/// GET /conversations: one round trip, or two if a filter names a person by e-mail address or phone number.
+/// GET /conversations: two round trips, or three if a filter names a person by e-mail address or phone number. The
+/// last one reads when the customers were last seen.
 pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut form = Form::default();
     let query = call.request.query();
@@ -40,7 +41,12 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let wanted = ConversationQuery { status, external, internal, page_size, after };
     let page = async { Ok(call.store().conversations_page(call.workspace(), wanted).await?) };
     let (page, ()) = try_join(page, cursors.warm()).await?;
-    let conversations = page.items.iter().map(view::conversation).collect();
+    let seen = call.store().last_seen(&page.items).await?;
+    let seen = page.items.iter().zip(seen);
+    let items: Vec<Conversation> = seen
+        .map(|(conversation, seen)| conversation.with_seen(|contact| seen.get(&contact).copied()))
+        .collect();
+    let conversations = items.iter().map(view::conversation).collect();
     let cursor = match page.next {
         Some(position) => Some(cursors.seal(&position).await?),
         None => None,

@@ -3,11 +3,12 @@ use domain::{
     ContactRef, Conversation, ConversationId, ConversationName, ConversationStatus, Lines, Refused, UserRef,
 };
 use edge::form::{Form, Node};
-use edge::{ApiError, Call, Reply, Resource, view};
+use edge::{ApiError, Call, Reply, Resource};
 use futures::future::{try_join, try_join3};
 use store::Changed;
 
 use crate::people::{known, read_all, read_external, read_internal};
+use crate::shown::shown;
 
 /// PATCH /conversations/{conversationId}: two round trips. A field that the body omits stays unchanged.
 pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
@@ -35,24 +36,24 @@ async fn merge(
     let added = update.add_externals.iter().map(|external| &external.named);
     let contacts: Vec<ContactRef> = added.chain(&update.remove_externals).cloned().collect();
     let users: Vec<UserRef> = update.add_internals.iter().chain(&update.remove_internals).cloned().collect();
-    let (current, known, lines) = try_join3(
-        async { Ok::<_, ApiError>(store.conversation(workspace, id).await?) },
+    let (found, known, lines) = try_join3(
+        async { Ok::<_, ApiError>(store.conversation_and_seen(workspace, id).await?) },
         known(call, &contacts, &users),
         lines(call, update),
     )
     .await?;
-    let current = current.ok_or(ApiError::NotFound(Resource::Conversation))?;
-    let shown = Reply::resource(&view::conversation(&current), 0)?;
-    call.request.check_if_match(&shown)?;
+    let (current, seen) = found.ok_or(ApiError::NotFound(Resource::Conversation))?;
+    let unchanged = shown(&current, &seen)?;
+    call.request.check_if_match(&unchanged)?;
     let people = People { workspace, known: &known, lines: &lines, ids: store.ids(), now: store.now() };
     let Some(change) = current.apply(update, &people)? else {
-        return Ok(Some(shown));
+        return Ok(Some(unchanged));
     };
     let change = change.retained(&current, store.retention().conversations);
 
     call.caller.admitted().await?;
     match store.change_conversation(&current, &change, write_id).await? {
-        Changed::Done => Reply::resource(&view::conversation(&change.conversation), 0).map(Some),
+        Changed::Done => shown(&change.conversation, &seen).map(Some),
         Changed::Stale => Ok(None),
         Changed::TooManyNewContacts(max) => Err(Refused::TooManyNewContacts { max }.into()),
     }

@@ -172,9 +172,7 @@ fn modified(images: (Image, Image)) -> Vec<Change> {
             let update = Change::new(event, About::Conversation(new));
             [Some(update), release].into_iter().flatten().collect()
         }
-        (Image::Message(old), Image::Message(new))
-            if new.version > old.version && new.status() != old.status() =>
-        {
+        (Image::Message(old), Image::Message(new)) if new.version > old.version && is_told(&old, &new) => {
             vec![of_message(EventType::MessageUpdated, new)]
         }
         (Image::Lead(old), Image::Lead(new)) if new.version > old.version => match new.state {
@@ -187,6 +185,13 @@ fn modified(images: (Image, Image)) -> Vec<Change> {
         },
         _ => vec![],
     }
+}
+
+/// Whether a change of a message is an event: a change of its status, or of a part that the sender had finished,
+/// which is a report of the provider. The sender's own steps are told by the status.
+fn is_told(old: &Message, new: &Message) -> bool {
+    let mut parts = old.parts.iter().zip(&new.parts);
+    new.status() != old.status() || parts.any(|(old, new)| old.status.is_final() && old != new)
 }
 
 fn of_contact(event_type: EventType, contact: Contact) -> Change {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{ChannelId, WorkspaceId};
-use provider::webhook::{Content, Item};
+use provider::webhook::{Content, Item, only};
 use queue::Inbound;
 use store::StoreError;
 
@@ -20,14 +20,20 @@ pub(crate) struct Origin<'a> {
     pub(crate) inbound: &'a Inbound,
 }
 
-/// Processes the items, and queues those again that must wait.
+/// Processes the items, and queues those again that must wait, as a piece of their own.
 pub(crate) async fn process(
     run: &Run<'_>,
     inbound: &Inbound,
     line: &ChannelId,
     items: Vec<Item>,
 ) -> Result<(), StoreError> {
-    let Some(workspace) = run.store.line_claim(line).await? else {
+    // A status changes only a message of the workspace whose id it carries, so an older claim is harmless.
+    let of_sends = items.iter().all(|item| matches!(item, Item::Status(_)));
+    let claim = match of_sends {
+        true => run.store.recent_line_claim(line).await?,
+        false => run.store.line_claim(line).await?,
+    };
+    let Some(workspace) = claim else {
         return Ok(foreign(run, items.len(), "no workspace has the line"));
     };
     if inbound.workspace.is_some_and(|only| only != workspace) {
@@ -37,7 +43,7 @@ pub(crate) async fn process(
     if items.iter().any(|item| matches!(item, Item::Message(_))) {
         run.store.note_inbound(workspace, line, run.store.now()).await;
     }
-    let mut wait: Option<Duration> = None;
+    let mut waiting: Vec<(&Item, Duration)> = vec![];
     for item in &items {
         match one(run, origin, item).await? {
             Processed::Done => run.counted.items_processed.add(1),
@@ -45,20 +51,15 @@ pub(crate) async fn process(
                 tracing::info!(workspace = %workspace, reason, "item dropped");
                 run.counted.items_dropped.add(1);
             }
-            Processed::Later(delay) => wait = Some(wait.map_or(delay, |wait| wait.min(delay))),
+            Processed::Later(delay) => waiting.push((item, delay)),
         }
     }
-    // The items that are done already change nothing again.
-    match wait {
-        Some(delay) => {
-            run.counted.pieces_deferred.add(1);
-            run.queue
-                .send_delayed(std::slice::from_ref(inbound), delay)
-                .await
-                .map_err(|error| StoreError::Failed(error.into()))
-        }
-        None => Ok(()),
-    }
+    let Some(delay) = waiting.iter().map(|(_, delay)| *delay).min() else { return Ok(()) };
+    run.counted.pieces_deferred.add(1);
+    let value = only(&inbound.value, |item| waiting.iter().any(|(waiting, _)| *waiting == item));
+    let rest = Inbound { value, ..inbound.clone() };
+    let queued = run.queue.send_delayed(&[rest], delay).await;
+    queued.map_err(|error| StoreError::Failed(error.into()))
 }
 
 async fn one(run: &Run<'_>, origin: Origin<'_>, item: &Item) -> Result<Processed, StoreError> {

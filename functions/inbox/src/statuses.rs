@@ -1,17 +1,82 @@
 //! What became of a sent message.
+//!
+//! The service names the part in each send, and the provider repeats that name in each status: one read and one
+//! write of the message. A status without the name is found by the provider's id, with one read more.
 
-use provider::webhook::Status;
+use std::time::Duration;
+
+use domain::PartId;
+use domain::message::{Report, ReportKind, Reported};
+use domain::sending::PartError;
+use provider::webhook::{Status, StatusKind};
 use store::StoreError;
 
 use crate::line::Origin;
 use crate::{Processed, Run};
 
-/// Records a status of a part.
+/// The greatest length of a provider's id, as in the answer to a send.
+const MOST_ID: usize = 512;
+/// The delay of a status that came before the record of the send.
+const WAIT: Duration = Duration::from_secs(5);
+/// How long a status waits for the record of the send. By then, the sender has recorded the outcome, or the next
+/// visitor of the conversation has made the part UNKNOWN.
+const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+
+/// Records a status of a part. Two round trips, and one more if the status does not name the part.
 pub(crate) async fn process(
     run: &Run<'_>,
     origin: Origin<'_>,
     status: &Status,
 ) -> Result<Processed, StoreError> {
-    let _ = (run.store, origin, status);
-    Ok(Processed::Dropped("not processed"))
+    let (store, workspace) = (run.store, origin.workspace);
+    if status.id.len() > MOST_ID {
+        return Ok(Processed::Dropped("a status with an id that is too long"));
+    }
+    let Some(PartId { conversation, message, part }) = part_of(run, origin, status).await? else {
+        return Ok(Processed::Dropped("a status of a message that no row names"));
+    };
+    let Some(message) = store.message(workspace, conversation, message).await? else {
+        return Ok(Processed::Dropped("a status of a message that does not exist"));
+    };
+    let report = report(status);
+    match message.reported(part, &report, store.now()) {
+        Reported::NoPart => return Ok(Processed::Dropped("a status of a part that does not exist")),
+        Reported::TooEarly if store.now().since(origin.inbound.received_at) < LONGEST_WAIT => {
+            return Ok(Processed::Later(WAIT));
+        }
+        Reported::TooEarly => {
+            let (conversation, message) = (message.conversation, message.id);
+            tracing::error!(
+                workspace = %workspace, conversation = %conversation, messageId = %message, part,
+                "a status waited for the outcome of its send in vain",
+            );
+            return Ok(Processed::Dropped("a status of a send whose outcome was not recorded in time"));
+        }
+        Reported::Unchanged | Reported::Changed(_) => {}
+    }
+    Ok(match store.record_report(&message, part, &report).await? {
+        true => Processed::Done,
+        false => Processed::Dropped("a status of a message that was erased"),
+    })
+}
+
+/// The part that a status is about, in the workspace of the line.
+async fn part_of(run: &Run<'_>, origin: Origin<'_>, status: &Status) -> Result<Option<PartId>, StoreError> {
+    if let Some(part) = status.part.as_deref().and_then(PartId::parse) {
+        return Ok(Some(part));
+    }
+    let found = run.store.provider_message(origin.workspace, &status.id).await?;
+    Ok(found.and_then(|(conversation, message, part)| Some(PartId { conversation, message, part: part? })))
+}
+
+fn report(status: &Status) -> Report {
+    let kind = match status.kind {
+        StatusKind::Sent => ReportKind::Sent,
+        StatusKind::Delivered => ReportKind::Delivered,
+        StatusKind::Read => ReportKind::Read,
+        StatusKind::Failed(code) => ReportKind::Failed(PartError::of(
+            code.map_or_else(|| PartError::NOT_DELIVERED.to_owned(), |code| code.to_string()),
+        )),
+    };
+    Report { provider_message_id: status.id.clone(), kind, at: status.at }
 }

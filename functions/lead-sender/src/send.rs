@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::lead::MessageUpdate;
 use domain::retry::Jitter;
 use domain::sending::{End, PartError, Standing};
-use domain::{Address, Lead, LeadState, Message, Rest, Timestamp, Workspace, error_chain};
+use domain::{Address, Lead, LeadState, Message, PartId, Rest, Timestamp, Workspace, error_chain};
 use provider::{Call, Provider};
 use runtime::metrics::Sends;
 use store::{LeadRecorded, LeaseAfter, LeasedLead, StoreError};
@@ -147,15 +147,21 @@ async fn call<P: Provider>(
         return ended(run, leased, Some(opening.message), End::NotCalled).await;
     }
     let lead = &leased.lead;
+    let message = opening.message;
+    let part = PartId { conversation: lead.conversation, message: lead.message, part: 0 };
     let to = Address::Number(lead.cellphone.clone());
-    let call = Call { channel: &channel, token: &token, to: &to, what: &what, answers: None };
+    let call = Call { channel: &channel, token: &token, to: &to, what: &what, answers: None, part };
     let sent = run.provider.send(call).await;
     let reached = sent.reached.clone();
     let end = sent.end(line.slower(&run.rules.schedule, Jitter::of(&leased.lease), run.store.now()));
     let remembered = run.store.remember_line(lead.workspace_id, &channel, &line, &end);
     let known = run.store.remember_answer(&opening.contact, &reached);
-    let recorded = ended(run, leased, Some(opening.message), end.clone());
-    let (recorded, (), ()) = tokio::join!(recorded, remembered, known);
+    let named = run.store.keep_provider_id(&message, 0, &end);
+    let recorded = ended(run, leased, Some(message.clone()), end.clone());
+    let (recorded, (), (), ()) = tokio::join!(recorded, remembered, known, named);
+    if matches!(recorded, Ok(VisitEnd::Lost)) {
+        run.store.drop_provider_id_if_erased(&message, &end).await?;
+    }
     recorded
 }
 

@@ -9,8 +9,8 @@ use domain::message::{Content, Letter, MessageKnown, ServiceWindow, Turn, Words}
 use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::{
-    Address, Cellphone, ChannelId, Contact, ContactId, LineThrottle, Message, MessageStatus, Recipient,
-    Secret, Timestamp, Workspace, error_chain,
+    Address, Cellphone, ChannelId, Contact, ContactId, LineThrottle, Message, MessageStatus, PartId,
+    Recipient, Secret, Timestamp, Workspace, error_chain,
 };
 use futures::future::join_all;
 use provider::{Call, Outgoing, Provider};
@@ -106,13 +106,19 @@ async fn send<P: Provider>(
     if !run.budget.fits(run.store.now()) {
         return record(run, lane, &begun, End::NotCalled).await;
     }
-    let sent = run.provider.send(ready.call()).await;
+    let id = PartId { conversation: lane.conversation, message: outbound.message.id, part };
+    let sent = run.provider.send(ready.call(id)).await;
     let Prepared { channel, line, contact, .. } = &ready;
     let reached = sent.reached.clone();
     let end = sent.end(line.slower(&run.rules.schedule, jitter, run.store.now()));
     let remembered = run.store.remember_line(workspace, channel, line, &end);
     let known = run.store.remember_answer(contact, &reached);
-    let (recorded, (), ()) = tokio::join!(record(run, lane, &begun, end.clone()), remembered, known);
+    let named = run.store.keep_provider_id(&outbound.message, part, &end);
+    let recorded = record(run, lane, &begun, end.clone());
+    let (recorded, (), (), ()) = tokio::join!(recorded, remembered, known, named);
+    if matches!(recorded, Ok(Err(Stop::Lost))) {
+        run.store.drop_provider_id_if_erased(&outbound.message, &end).await?;
+    }
     recorded
 }
 
@@ -161,9 +167,9 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn call(&self) -> Call<'_> {
+    fn call(&self, part: PartId) -> Call<'_> {
         let Self { channel, token, to, what, answers, .. } = self;
-        Call { channel, token, to, what, answers: answers.as_deref() }
+        Call { channel, token, to, what, answers: answers.as_deref(), part }
     }
 }
 

@@ -17,7 +17,7 @@ pub use update::{ConversationChange, ConversationUpdate};
 use std::fmt;
 use std::time::Duration;
 
-use crate::ids::{ConversationId, WorkspaceId};
+use crate::ids::{ContactId, ConversationId, WorkspaceId};
 use crate::text::{Unfit, within};
 use crate::time::Timestamp;
 use crate::words::words;
@@ -79,6 +79,16 @@ impl Conversation {
         let to =
             |external: &External| Recipient { contact: external.contact, channel: external.channel.clone() };
         self.externals.iter().map(to).collect()
+    }
+
+    /// The conversation as it is shown, with when each customer was last seen. The conversation itself does not
+    /// store this.
+    pub fn with_seen(&self, last_seen: impl Fn(ContactId) -> Option<Timestamp>) -> Self {
+        let mut shown = self.clone();
+        for external in &mut shown.externals {
+            external.last_seen_at = last_seen(external.contact).or(external.last_seen_at);
+        }
+        shown
     }
 
     /// The conversation after its first interaction, which is a message from or to a customer: a GHOST

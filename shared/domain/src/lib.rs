@@ -54,7 +54,7 @@ pub use lead::capture::{Capture, CaptureKey};
 pub use lead::{Consent, Lead, LeadRequest, LeadState, SentOrigin, WebOrigin};
 pub use media::{FileType, Media, MediaDigest};
 pub use message::summary::Summary;
-pub use message::{Message, MessageBody, MessageStatus, Part};
+pub use message::{Message, MessageBody, MessageStatus, Part, PartId};
 pub use patch::Patch;
 pub use person::{Erasure, ErasureState, Person};
 pub use refused::Refused;

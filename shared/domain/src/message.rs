@@ -1,10 +1,14 @@
 //! Messages: their content, the parts in which the service sends them, and the status of each part.
 
+mod part_id;
+mod report;
 mod sending;
 pub mod summary;
 mod template;
 mod window;
 
+pub use part_id::PartId;
+pub use report::{Report, ReportKind, Reported};
 pub use sending::{Letter, MessageKnown, Turn, Words};
 pub use window::ServiceWindow;
 
@@ -47,7 +51,7 @@ pub struct Message {
     pub created_at: Timestamp,
     /// When the message last changed.
     pub updated_at: Timestamp,
-    /// Increases by one with each change of a part's status.
+    /// Increases by one with each change of a part.
     pub version: u64,
 }
 
@@ -108,10 +112,14 @@ pub struct Part {
     pub provider_message_id: Option<String>,
     /// Why the part is FAILED or UNKNOWN.
     pub error: Option<PartError>,
+    /// When the part reached the customer, as the provider reports it.
+    pub delivered_at: Option<Timestamp>,
+    /// When the customer read the part, as the provider reports it.
+    pub read_at: Option<Timestamp>,
 }
 
-/// The status of a part. The status of a message is that of its least advanced part. A status never goes
-/// back; the order of the variants is the rank.
+/// The status of a part. The status of a message is that of its least advanced part. The order of the variants
+/// is the rank. A status never goes back, except from SENT to FAILED if the provider reports a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MessageStatus {
     /// The part is stored.
@@ -268,6 +276,8 @@ impl Content {
             status: MessageStatus::Queued,
             provider_message_id: None,
             error: None,
+            delivered_at: None,
+            read_at: None,
         };
         recipients.iter().flat_map(|to| (0..pieces).map(move |index| queued(to.contact, index))).collect()
     }

@@ -6,7 +6,8 @@ use sha2::{Digest, Sha256};
 /// The tag of one state of one resource.
 ///
 /// It covers the representation and, if the resource depends on them, the version of the attribute
-/// definitions. So it changes whenever a response could change.
+/// definitions. So it changes whenever a response could change, except for when customers of a conversation were
+/// last seen: that is no change of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ETag(String);
 

@@ -26,6 +26,11 @@ impl Reply {
         Ok(Self { status: StatusCode::OK, body, etag: Some(etag), replayed: false })
     }
 
+    /// The same response with the tag of another view: without values that change too often for a tag.
+    pub fn tagged_by(self, view: &impl Serialize) -> Result<Self, ApiError> {
+        Ok(Self { etag: Some(ETag::of(&encode(view)?, 0)), ..self })
+    }
+
     /// 200 with a list.
     pub fn list(view: &impl Serialize) -> Result<Self, ApiError> {
         Ok(Self { status: StatusCode::OK, body: encode(view)?, etag: None, replayed: false })

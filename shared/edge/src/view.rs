@@ -358,6 +358,8 @@ pub struct MessageView<'a> {
     parts: Vec<PartView<'a>>,
     created_at: String,
     updated_at: String,
+    delivered_at: Option<String>,
+    read_at: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -368,6 +370,8 @@ struct PartView<'a> {
     status: &'static str,
     provider_message_id: Option<&'a str>,
     error: Option<&'a str>,
+    delivered_at: Option<String>,
+    read_at: Option<String>,
 }
 
 /// The representation of a message. A template has neither text nor files, because the sender fills it for
@@ -389,6 +393,8 @@ pub fn message(message: &Message) -> MessageView<'_> {
         parts: message.parts.iter().map(part).collect(),
         created_at: message.created_at.to_string(),
         updated_at: message.updated_at.to_string(),
+        delivered_at: message.delivered_at().map(|at| at.to_string()),
+        read_at: message.read_at().map(|at| at.to_string()),
     }
 }
 
@@ -399,6 +405,8 @@ fn part(part: &Part) -> PartView<'_> {
         status: part.status.as_str(),
         provider_message_id: part.provider_message_id.as_deref(),
         error: part.error.as_ref().map(|error| error.as_str()),
+        delivered_at: part.delivered_at.map(|at| at.to_string()),
+        read_at: part.read_at.map(|at| at.to_string()),
     }
 }
 
@@ -532,8 +540,10 @@ mod tests {
     #[test]
     fn a_message_shows_its_parts_and_the_status_of_the_least_advanced_one() {
         let mut said = said();
-        said.parts[0].status = MessageStatus::Sent;
+        said.parts[0].status = MessageStatus::Read;
         said.parts[0].provider_message_id = Some("wamid.1".to_owned());
+        said.parts[0].delivered_at = Some(Timestamp::from_millis(1_767_323_047_000));
+        said.parts[0].read_at = Some(Timestamp::from_millis(1_767_323_048_000));
         said.parts[1].status = MessageStatus::Failed;
         said.parts[1].error = Some(PartError::of("131026"));
         insta::assert_snapshot!(shown(&said), @r#"
@@ -552,20 +562,26 @@ mod tests {
             {
               "recipient": "00000000-0000-0000-0000-000000000004",
               "index": 0,
-              "status": "SENT",
+              "status": "READ",
               "providerMessageId": "wamid.1",
-              "error": null
+              "error": null,
+              "deliveredAt": "2026-01-02T03:04:07.000Z",
+              "readAt": "2026-01-02T03:04:08.000Z"
             },
             {
               "recipient": "00000000-0000-0000-0000-000000000004",
               "index": 1,
               "status": "FAILED",
               "providerMessageId": null,
-              "error": "131026"
+              "error": "131026",
+              "deliveredAt": null,
+              "readAt": null
             }
           ],
           "createdAt": "2026-01-02T03:04:05.678Z",
-          "updatedAt": "2026-01-02T03:04:05.678Z"
+          "updatedAt": "2026-01-02T03:04:05.678Z",
+          "deliveredAt": null,
+          "readAt": null
         }
         "#);
     }
@@ -586,7 +602,9 @@ mod tests {
           "status": "QUEUED",
           "parts": [],
           "createdAt": "2026-01-02T03:04:05.678Z",
-          "updatedAt": "2026-01-02T03:04:05.678Z"
+          "updatedAt": "2026-01-02T03:04:05.678Z",
+          "deliveredAt": null,
+          "readAt": null
         }
         "#);
     }

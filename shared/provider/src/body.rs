@@ -6,6 +6,8 @@ use domain::Address;
 use domain::media::SentAs;
 use serde_json::{Value, json};
 
+use crate::Call;
+
 /// The content of a call. `Debug` prints it redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Outgoing {
@@ -40,20 +42,21 @@ impl fmt::Debug for Outgoing {
 }
 
 /// The JSON body of the request.
-pub(crate) fn body(to: &Address, what: &Outgoing, answers: Option<&str>) -> Value {
-    let (kind, content) = content(what);
-    let recipient = match to {
+pub(crate) fn body(call: &Call<'_>) -> Value {
+    let (kind, content) = content(call.what);
+    let recipient = match call.to {
         Address::Number(_) => "to",
         Address::User(_) => "recipient",
     };
     let mut body = json!({
         "messaging_product": "whatsapp",
         "recipient_type": "individual",
-        recipient: to.as_str(),
+        recipient: call.to.as_str(),
         "type": kind,
         kind: content,
+        "biz_opaque_callback_data": call.part.to_string(),
     });
-    if let Some(id) = answers {
+    if let Some(id) = call.answers {
         body["context"] = json!({ "message_id": id });
     }
     body
@@ -96,9 +99,27 @@ fn type_word(sent_as: SentAs) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use domain::{Cellphone, ProviderUserId};
+    use domain::{Cellphone, ChannelId, ConversationId, MessageId, PartId, ProviderUserId, Secret};
 
     use super::*;
+
+    const CONVERSATION: &str = "00000000-0000-0000-0000-000000000001";
+    const MESSAGE: &str = "00000000-0000-0000-0000-000000000002";
+
+    fn body_of(what: &Outgoing, answers: Option<&str>) -> Value {
+        let to = Address::Number(Cellphone::parse("+12025550101").unwrap());
+        body_to(&to, what, answers)
+    }
+
+    fn body_to(to: &Address, what: &Outgoing, answers: Option<&str>) -> Value {
+        let part = PartId {
+            conversation: ConversationId::parse(CONVERSATION).unwrap(),
+            message: MessageId::parse(MESSAGE).unwrap(),
+            part: 3,
+        };
+        let (channel, token) = (ChannelId::parse("1045551234567").unwrap(), Secret::new("token"));
+        body(&Call { channel: &channel, token: &token, to, what, answers, part })
+    }
 
     fn media(sent_as: SentAs, caption: Option<&str>, filename: Option<&str>) -> Outgoing {
         Outgoing::Media {
@@ -107,10 +128,6 @@ mod tests {
             caption: caption.map(str::to_owned),
             filename: filename.map(str::to_owned),
         }
-    }
-
-    fn number() -> Address {
-        Address::Number(Cellphone::parse("+12025550101").unwrap())
     }
 
     #[test]
@@ -122,8 +139,9 @@ mod tests {
             "recipient": "US.1",
             "type": "text",
             "text": { "body": "Yes", "preview_url": false },
+            "biz_opaque_callback_data": format!("{CONVERSATION}.{MESSAGE}.3"),
         });
-        assert_eq!(body(&user, &Outgoing::Text("Yes".to_owned()), None), expected);
+        assert_eq!(body_to(&user, &Outgoing::Text("Yes".to_owned()), None), expected);
     }
 
     fn template(values: &[&str]) -> Outgoing {
@@ -163,7 +181,6 @@ mod tests {
                 }),
             ),
         ];
-        let to = number();
         for (what, kind, content) in rows {
             let expected = json!({
                 "messaging_product": "whatsapp",
@@ -171,15 +188,15 @@ mod tests {
                 "to": "+12025550101",
                 "type": kind,
                 kind: content,
+                "biz_opaque_callback_data": format!("{CONVERSATION}.{MESSAGE}.3"),
             });
-            assert_eq!(body(&to, &what, None), expected);
+            assert_eq!(body_of(&what, None), expected);
         }
     }
 
     #[test]
     fn an_answer_names_the_message_that_it_answers() {
-        let to = number();
-        let body = body(&to, &Outgoing::Text("Yes".to_owned()), Some("wamid.1"));
+        let body = body_of(&Outgoing::Text("Yes".to_owned()), Some("wamid.1"));
         assert_eq!(body["context"], json!({ "message_id": "wamid.1" }));
     }
 }

@@ -13,7 +13,7 @@ mod words;
 use std::future::Future;
 
 use domain::sending::{End, PartError};
-use domain::{Address, ChannelId, LineThrottle, Reached, Secret};
+use domain::{Address, ChannelId, LineThrottle, PartId, Reached, Secret};
 
 pub use body::Outgoing;
 pub use client::Client;
@@ -33,6 +33,8 @@ pub struct Call<'a> {
     pub what: &'a Outgoing,
     /// The provider's id of the message that this one answers. The recipient sees that message quoted above.
     pub answers: Option<&'a str>,
+    /// The part that the message is. The provider repeats it in each status of the message.
+    pub part: PartId,
 }
 
 /// The outcome of a call.

@@ -6,5 +6,5 @@ mod read;
 pub use pieces::{NotAWebhook, Piece, pieces};
 pub use read::{
     Card, Content, Incoming, Item, MediaFile, Person, Place, Preference, Status, StatusKind, Subject,
-    TemplateEvent, read,
+    TemplateEvent, only, read,
 };

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use domain::media::SentAs;
-use domain::{Address, Cellphone, ChannelId, Reached, Secret};
+use domain::{Address, Cellphone, ChannelId, ConversationId, MessageId, PartId, Reached, Secret};
 use local::simulator::{self, Receiver};
 use provider::{Call, CallOutcome, Client, Meaning, Outgoing, Provider, Sent, meaning};
 use serde_json::json;
@@ -26,7 +26,16 @@ fn client(graph: &str, time: Duration) -> Client {
 async fn send(client: &Client, digits: &str, what: &Outgoing) -> Sent {
     let (channel, token) = (ChannelId::parse("106540352242922").unwrap(), Secret::new("line-token"));
     let to = Address::Number(Cellphone::parse(&format!("+1202555{digits}")).unwrap());
-    client.send(Call { channel: &channel, token: &token, to: &to, what, answers: None }).await
+    let call = Call { channel: &channel, token: &token, to: &to, what, answers: None, part: part() };
+    client.send(call).await
+}
+
+fn part() -> PartId {
+    PartId {
+        conversation: ConversationId::parse("00000000-0000-0000-0000-000000000001").unwrap(),
+        message: MessageId::parse("00000000-0000-0000-0000-000000000002").unwrap(),
+        part: 0,
+    }
 }
 
 fn hello() -> Outgoing {
@@ -84,6 +93,7 @@ async fn every_kind_of_message_is_accepted_and_arrives_unchanged() {
         json!({
             "messaging_product": "whatsapp", "recipient_type": "individual", "to": "+12025550101",
             "type": "text", "text": { "body": "¡Hola, \"José\"!\n🎉", "preview_url": false },
+            "biz_opaque_callback_data": part().to_string(),
         })
     );
 }
@@ -93,7 +103,8 @@ async fn a_message_that_answers_another_names_it() {
     let simulator = simulator::Provider::start(0).await.unwrap();
     let (channel, token) = (ChannelId::parse("1").unwrap(), Secret::new("t"));
     let to = Address::Number(Cellphone::parse("+12025550101").unwrap());
-    let call = Call { channel: &channel, token: &token, to: &to, what: &hello(), answers: Some("wamid.1") };
+    let (what, answers) = (&hello(), Some("wamid.1"));
+    let call = Call { channel: &channel, token: &token, to: &to, what, answers, part: part() };
     assert!(client(&simulator.url(), LONG).send(call).await.message_id.is_some());
     assert_eq!(simulator.ledger().entries()[0].body["context"], json!({ "message_id": "wamid.1" }));
 }
@@ -229,7 +240,8 @@ async fn a_token_that_is_no_valid_header_value_sends_nothing() {
     let raw = Raw::start(Does::Accepts).await;
     let (channel, token) = (ChannelId::parse("1").unwrap(), Secret::new("line\nbreak"));
     let to = Address::Number(Cellphone::parse("+12025550101").unwrap());
-    let call = Call { channel: &channel, token: &token, to: &to, what: &hello(), answers: None };
+    let what = &hello();
+    let call = Call { channel: &channel, token: &token, to: &to, what, answers: None, part: part() };
     assert_eq!(client(&raw.url(), LONG).send(call).await.outcome, CallOutcome::NeverConnected);
     assert_eq!(raw.connections(), 0);
 }

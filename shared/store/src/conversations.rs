@@ -3,6 +3,7 @@
 pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod row;
+pub(crate) mod seen;
 
 use std::time::Duration;
 

@@ -258,6 +258,16 @@ pub(crate) fn conversation(workspace: WorkspaceId, conversation: ConversationId)
     (format!("{workspace}#C#{conversation}"), "C")
 }
 
+/// When a customer was last seen in a conversation, in the partition of [`conversation`].
+pub(crate) fn seen(workspace: WorkspaceId, of: ConversationId, contact: ContactId) -> (String, String) {
+    (conversation(workspace, of).0, format!("S#{contact}"))
+}
+
+/// The customer in a sort key that [`seen`] made; `None` for other sort keys.
+pub(crate) fn read_seen(sk: &str) -> Option<ContactId> {
+    ContactId::parse(sk.strip_prefix("S#")?).ok()
+}
+
 /// A shard of the newest-first list of all conversations.
 pub(crate) fn conversations(workspace: WorkspaceId, shard: u8) -> String {
     format!("{workspace}#A#{shard}")
@@ -310,6 +320,11 @@ pub(crate) fn message(
     message: MessageId,
 ) -> (String, String) {
     (messages(workspace, conversation), format!("{MESSAGES}{message}"))
+}
+
+/// The row that finds a message by the provider's id of it (table `messages`).
+pub(crate) fn provider_message(workspace: WorkspaceId, id: &str) -> (String, &'static str) {
+    (format!("{workspace}#P#{id}"), "P")
 }
 
 /// The prefix of the sort keys of messages.

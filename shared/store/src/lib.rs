@@ -35,6 +35,7 @@ pub use contacts::page::ContactQuery;
 pub use contacts::reached::Remembered;
 pub use contacts::{Created, Replaced};
 pub use conversations::page::ConversationQuery;
+pub use conversations::seen::LastSeen;
 pub use conversations::{Changed, Opened};
 pub use dynamodb::paging::Page;
 pub use dynamodb::retry::RetryTime;

@@ -1,6 +1,8 @@
 //! Messages: a message takes its conversation's next number, in one transaction with everything that it
 //! changes.
 
+mod provider_ids;
+mod reports;
 pub(crate) mod row;
 
 use std::time::Duration;

@@ -29,6 +29,8 @@ pub(crate) const CURSOR_KEY_MEMORY: Duration = Duration::from_secs(300);
 const INBOUND_SINCE_MEMORY: Duration = Duration::from_secs(300);
 /// How long a process does not note another customer's message of a line.
 pub(crate) const NOTED_LINE_MEMORY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a process remembers which workspace has a line.
+const LINE_CLAIM_MEMORY: Duration = Duration::from_secs(30);
 /// How long a process remembers a line's token.
 const LINE_TOKEN_MEMORY: Duration = Duration::from_secs(300);
 /// How long a process remembers a workspace's onboarding.
@@ -43,6 +45,7 @@ pub(crate) struct Memories {
     pub(crate) cursor_keys: Memory<(), Arc<CursorKeys>>,
     pub(crate) inbound_lines: Memory<(domain::WorkspaceId, domain::ChannelId), ()>,
     pub(crate) inbound_since: Memory<(domain::WorkspaceId, domain::ChannelId), Option<domain::Timestamp>>,
+    pub(crate) line_claims: Memory<domain::ChannelId, domain::WorkspaceId>,
     pub(crate) line_tokens: Memory<(domain::WorkspaceId, domain::ChannelId), domain::Secret>,
     pub(crate) onboardings: Memory<domain::WorkspaceId, domain::Onboarding>,
     pub(crate) shards: Memory<domain::WorkspaceId, Shards>,
@@ -61,6 +64,7 @@ impl Store {
             cursor_keys: Memory::new(CURSOR_KEY_MEMORY),
             inbound_lines: Memory::new(NOTED_LINE_MEMORY),
             inbound_since: Memory::new(INBOUND_SINCE_MEMORY),
+            line_claims: Memory::new(LINE_CLAIM_MEMORY),
             line_tokens: Memory::new(LINE_TOKEN_MEMORY),
             onboardings: Memory::new(ONBOARDING_MEMORY),
             shards: Memory::new(SHARD_MEMORY),

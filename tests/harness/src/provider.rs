@@ -53,6 +53,8 @@ pub struct Called {
     pub what: Outgoing,
     /// The provider's id of the message that this one replies to.
     pub answers: Option<String>,
+    /// The id of the part, as the provider repeats it.
+    pub part: String,
 }
 
 impl Called {
@@ -129,6 +131,7 @@ impl Provider for TestProvider {
                 to: call.to.as_str().to_owned(),
                 what: call.what.clone(),
                 answers: call.answers.map(str::to_owned),
+                part: call.part.to_string(),
             });
             (state.calls.len(), state.lined_up.pop_front())
         };

@@ -102,6 +102,8 @@ struct PartView {
     provider_message_id: Option<String>,
     #[serde(flatten)]
     error: ErrorView,
+    delivered_at: Option<String>,
+    read_at: Option<String>,
 }
 
 /// The progress of the first part that is not final.
@@ -153,6 +155,8 @@ impl From<&Part> for PartView {
             status: part.status.as_str(),
             provider_message_id: part.provider_message_id.clone(),
             error: ErrorView::of(part.error.as_ref()),
+            delivered_at: part.delivered_at.map(|at| at.to_string()),
+            read_at: part.read_at.map(|at| at.to_string()),
         }
     }
 }

@@ -114,8 +114,26 @@ async fn a_warm_read_takes_one_round_trip() {
     f.get(conversation.id).await;
     f.world.db.forget_calls();
     assert_eq!(f.get(conversation.id).await.status, 200);
-    assert_eq!(operations(&f.world), ["GetItem conversations", "UpdateItem limits"]);
+    assert_eq!(operations(&f.world), ["Query conversations", "UpdateItem limits"]);
     assert_eq!(trips(&f.world.db.calls()), 1);
+}
+
+#[tokio::test]
+async fn it_shows_when_a_customer_was_last_seen_and_the_tag_stays() {
+    let f = Conversations::start().await;
+    let conversation = f.world.conversation(|_| ()).await;
+    let (id, contact) = (conversation.id, conversation.externals[0].contact);
+    let before = f.get(id).await;
+    assert_eq!(before.json["participants"]["externals"][0]["lastSeenAt"], json!(null));
+    let (other, _) = f.world.second_workspace().await;
+    let at = TestClock::START.plus(std::time::Duration::from_secs(60));
+    let store = f.world.db.store();
+    store.saw(f.world.workspace, id, contact, at).await.unwrap();
+    store.saw(other, id, contact, at.plus(std::time::Duration::from_secs(600))).await.unwrap();
+    let after = f.get(id).await;
+    assert_eq!(after.json["participants"]["externals"][0]["lastSeenAt"], "2026-01-02T03:05:05.678Z");
+    assert_eq!(after.headers["etag"], before.headers["etag"], "no change of the conversation");
+    assert_eq!(after.json["updatedAt"], before.json["updatedAt"]);
 }
 
 #[tokio::test]

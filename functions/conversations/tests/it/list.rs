@@ -5,7 +5,7 @@ use domain::{
     Cellphone, Contact, ContactRef, Conversation, ConversationStatus, Email, Internal, Scope, User, UserRef,
 };
 use edge::{ApiRequest, Call, Reply};
-use harness::{Answer, GatewayEvent, World, trips};
+use harness::{Answer, GatewayEvent, TestClock, World, trips};
 use serde_json::{Value, json};
 
 use crate::{Conversations, failures};
@@ -516,15 +516,15 @@ async fn a_warm_page_takes_one_round_trip_or_two_by_e_mail_or_phone() {
     let internal = |kind, name| [("internalUserIdentifier", name), ("internalIdentifierType", kind)];
     type Row<'a> = (Vec<(&'a str, &'a str)>, usize, usize);
     let rows: Vec<Row<'_>> = vec![
-        (vec![], 1, 2),
-        (vec![active], 1, 2),
-        (external("ID", &contact_id).to_vec(), 1, 2),
-        (internal("ID", &user_id).to_vec(), 1, 2),
-        ([external("ID", &contact_id), internal("ID", &user_id)].concat(), 1, 2),
-        (external("EMAIL", "ada@example.com").to_vec(), 2, 3),
-        (external("PHONE", "+4915112345678").to_vec(), 2, 3),
-        (internal("EMAIL", "agent@example.com").to_vec(), 2, 3),
-        ([external("PHONE", "+4915112345678"), internal("EMAIL", "agent@example.com")].concat(), 2, 4),
+        (vec![], 2, 3),
+        (vec![active], 2, 3),
+        (external("ID", &contact_id).to_vec(), 2, 3),
+        (internal("ID", &user_id).to_vec(), 2, 3),
+        ([external("ID", &contact_id), internal("ID", &user_id)].concat(), 2, 3),
+        (external("EMAIL", "ada@example.com").to_vec(), 3, 4),
+        (external("PHONE", "+4915112345678").to_vec(), 3, 4),
+        (internal("EMAIL", "agent@example.com").to_vec(), 3, 4),
+        ([external("PHONE", "+4915112345678"), internal("EMAIL", "agent@example.com")].concat(), 3, 5),
     ];
     assert_eq!(f.list(&[]).await.status, 200, "fills the caches");
     for (mut query, expected, calls) in rows {
@@ -537,7 +537,30 @@ async fn a_warm_page_takes_one_round_trip_or_two_by_e_mail_or_phone() {
         assert_eq!(
             (trips(&made), made.len()),
             (expected, calls),
-            "{query:?}: with the limiter's concurrent write"
+            "{query:?}: with the limiter's concurrent write, and when the customers were last seen"
         );
+    }
+}
+
+#[tokio::test]
+async fn each_conversation_shows_when_its_own_customers_were_last_seen() {
+    let f = Conversations::start().await;
+    let contact = f.world.contact(|_| ()).await;
+    let (mut all, at) = (vec![], TestClock::START.plus(Duration::from_secs(60)));
+    for seen in [false, true] {
+        let external = World::external(contact.id, "line");
+        let conversation = f.world.conversation(|conversation| conversation.externals = vec![external]).await;
+        if seen {
+            let store = f.world.db.store();
+            store.saw(f.world.workspace, conversation.id, contact.id, at).await.unwrap();
+        }
+        all.push((conversation.id, seen));
+    }
+    let answer = f.list(&[]).await;
+    for (id, seen) in all {
+        let shown = answer.json["conversations"].as_array().unwrap();
+        let shown = shown.iter().find(|shown| shown["id"] == id.to_string()).unwrap();
+        let expected = seen.then_some("2026-01-02T03:05:05.678Z");
+        assert_eq!(shown["participants"]["externals"][0]["lastSeenAt"], json!(expected));
     }
 }

@@ -5,7 +5,7 @@ use domain::{
     UserStatus,
 };
 use edge::Api;
-use harness::{Answer, trips};
+use harness::{Answer, TestClock, trips};
 use runtime::Metrics;
 use runtime::metrics::ApiFunction;
 use serde_json::{Value, json};
@@ -528,7 +528,7 @@ async fn a_warm_update_takes_two_round_trips_even_with_lookups_of_people() {
     let id = made["id"].as_str().unwrap();
     f.world.db.forget_calls();
     assert_eq!(f.patch(id, &json!({"name": "Order 8"})).await.status, 200);
-    let expected = ["GetItem conversations", "TransactWriteItems conversations", "UpdateItem limits"];
+    let expected = ["Query conversations", "TransactWriteItems conversations", "UpdateItem limits"];
     assert_eq!(operations(&f.world), expected);
     assert_eq!(trips(&f.world.db.calls()), 2);
     let update = json!({"participants": {
@@ -567,4 +567,27 @@ async fn concurrent_updates_of_one_conversation_lose_nothing() {
     }
     let merged = f.stored(&made["id"]).await;
     assert_eq!((merged.externals.len(), merged.version), (10, 10));
+}
+
+#[tokio::test]
+async fn a_customer_who_was_seen_makes_no_if_match_fail_and_the_answer_says_when() {
+    let f = Conversations::start().await;
+    let conversation = f.world.conversation(|_| ()).await;
+    let (id, contact) = (conversation.id.to_string(), conversation.externals[0].contact);
+    let tag = f.get(&id).await.headers["etag"].clone();
+    let at = TestClock::START.plus(Duration::from_secs(60));
+    f.world.db.store().saw(f.world.workspace, conversation.id, contact, at).await.unwrap();
+    let patch = |tag: String, name: &str| {
+        let event = f.world.event("conversations-update.json").path("conversationId", &id);
+        f.send(event.header("if-match", &tag).body(&json!({ "name": name })))
+    };
+    let changed = patch(tag.clone(), "Order 8").await;
+    assert_eq!(changed.status, 200, "{}", changed.text);
+    let seen = &changed.json["participants"]["externals"][0]["lastSeenAt"];
+    assert_eq!(seen, "2026-01-02T03:05:05.678Z");
+    assert_eq!(patch(tag, "Order 9").await.status, 412, "the name is a change");
+    let unchanged = patch(changed.headers["etag"].clone(), "Order 8").await;
+    assert_eq!((unchanged.status, &unchanged.text), (200, &changed.text));
+    let stored = f.stored(&json!(id)).await;
+    assert_eq!(stored.externals[0].last_seen_at, None, "the conversation's own row stays without it");
 }

@@ -45,9 +45,13 @@ async fn a_new_message_becomes_an_event_and_queues_its_conversation() {
                 "status": "QUEUED",
                 "providerMessageId": null,
                 "error": null,
+                "deliveredAt": null,
+                "readAt": null,
             }],
             "createdAt": "2026-10-20T09:21:00.000Z",
             "updatedAt": "2026-10-20T09:21:00.000Z",
+            "deliveredAt": null,
+            "readAt": null,
         })
     );
     let queued = scene.sends.take();
@@ -76,7 +80,7 @@ async fn messages_of_one_conversation_queue_it_once_without_a_subscriber() {
 }
 
 #[tokio::test]
-async fn only_a_changed_status_becomes_an_event() {
+async fn a_version_without_a_change_becomes_no_event() {
     let scene = Scene::with_endpoint().await;
     let mut same = record(UPDATED);
     same["dynamodb"]["NewImage"] = same["dynamodb"]["OldImage"].clone();
@@ -96,6 +100,49 @@ async fn only_a_changed_status_becomes_an_event() {
         json!("wamid.HBgLMzQ2MDAxMTEyMjIVAgARGBI5")
     );
     assert!(scene.sends.take().is_empty());
+}
+
+#[tokio::test]
+async fn each_report_about_a_part_becomes_an_event_and_the_sender_s_own_steps_only_with_the_status() {
+    // The message has a second part, to which the sender has not come yet: the status stays QUEUED.
+    let with = |first: Value, second: &str, version: &str| {
+        let mut image = record(UPDATED)["dynamodb"]["NewImage"].clone();
+        let mut parts = vec![image["parts"]["L"][0].clone(), image["parts"]["L"][0].clone()];
+        for (name, value) in first.as_object().unwrap() {
+            parts[0]["M"][name] = json!({ "S": value });
+        }
+        parts[1]["M"]["status"] = json!({ "S": second });
+        image["parts"] = json!({ "L": parts });
+        image["version"] = json!({ "N": version });
+        image
+    };
+    let (sent, at) = (json!({ "status": "SENT" }), "2026-10-20T09:22:08.000Z");
+    let delivered = json!({ "status": "DELIVERED", "deliveredAt": at });
+    let read = json!({ "status": "READ", "deliveredAt": at, "readAt": at });
+    let rows = [
+        (with(json!({ "status": "SENDING" }), "QUEUED", "4"), with(sent.clone(), "QUEUED", "5"), None),
+        (with(sent.clone(), "QUEUED", "5"), with(delivered.clone(), "QUEUED", "6"), Some("QUEUED")),
+        (with(delivered.clone(), "QUEUED", "6"), with(delivered, "SENDING", "7"), Some("SENDING")),
+        (with(read.clone(), "SENT", "8"), with(read.clone(), "READ", "9"), Some("READ")),
+        (with(sent, "READ", "8"), with(json!({ "status": "FAILED" }), "READ", "9"), Some("FAILED")),
+        (with(read.clone(), "SENT", "9"), with(read, "SENT", "9"), None),
+    ];
+    for (old, new, expected) in rows {
+        let scene = Scene::with_endpoint().await;
+        let mut changed = record(UPDATED);
+        (changed["dynamodb"]["OldImage"], changed["dynamodb"]["NewImage"]) = (old, new.clone());
+        assert!(scene.relayed(&stream_event(&[changed])).await);
+        let bodies = scene.bodies(ENDPOINT).await;
+        let statuses: Vec<&str> =
+            bodies.iter().map(|body| body["payload"]["status"].as_str().unwrap()).collect();
+        assert_eq!(statuses, Vec::from_iter(expected), "{new}");
+        for body in bodies {
+            let part = &body["payload"]["parts"][0];
+            let stored = &new["parts"]["L"][0]["M"];
+            assert_eq!(part["deliveredAt"], stored["deliveredAt"]["S"]);
+            assert_eq!(part["readAt"], stored["readAt"]["S"]);
+        }
+    }
 }
 
 #[tokio::test]

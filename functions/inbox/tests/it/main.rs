@@ -1,12 +1,14 @@
-//! In-process tests of the inbox function: the real handler, real SDK clients, an embedded DynamoDB, and a queue in
-//! memory.
+//! In-process tests of the inbox function: the real handler, real SDK clients, an embedded DynamoDB, and queue and
+//! bucket in memory.
 
-#![allow(clippy::unwrap_used)] // also in the test helpers
+#![allow(clippy::unwrap_used)] // helpers of tests, too
 
 mod moves;
+mod statuses;
 
-use domain::{ProviderAppId, WorkspaceId};
-use harness::{TestBucket, TestQueue, World, failed_messages};
+use aws_lambda_events::sqs::SqsEvent;
+use domain::{ChannelId, Contact, Conversation, ProviderAppId, WorkspaceId};
+use harness::{TestBucket, TestQueue, World, failed_messages, queue_fixture};
 use inbox::Inbox;
 use queue::{Inbound, InboundQueue};
 use runtime::Metrics;
@@ -14,7 +16,7 @@ use runtime::metrics::Kept;
 use serde_json::{Value, json};
 use store::Store;
 
-/// The line of the webhooks.
+/// A line of the workspace.
 pub(crate) const LINE: &str = "1045551234567";
 
 /// A workspace with a line, and the function.
@@ -44,25 +46,47 @@ impl Site {
         self.world.db.store()
     }
 
-    /// A piece with these fields of a line's value: `messages`, `statuses`, `contacts`.
-    pub(crate) fn piece(&self, fields: &Value) -> Inbound {
-        let mut value = json!({ "metadata": { "phone_number_id": LINE } });
-        value.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    pub(crate) async fn conversation(&self, customers: &[&Contact]) -> Conversation {
+        let externals = customers.iter().map(|contact| World::external(contact.id, LINE)).collect();
+        self.world.conversation(|conversation| conversation.externals = externals).await
+    }
+
+    /// A piece about this line with one list of items, received now.
+    pub(crate) fn piece(&self, line: &str, list: &str, items: &[Value]) -> Inbound {
+        let fields = json!({ "metadata": { "phone_number_id": line }, "contacts": [], list: items });
+        self.change(World::ACCOUNT, "messages", fields)
+    }
+
+    /// A change of this account, received now.
+    pub(crate) fn change(&self, account: &str, field: &str, value: Value) -> Inbound {
         Inbound {
             app: ProviderAppId::parse("1042000000001").unwrap(),
-            workspace: None::<WorkspaceId>,
+            workspace: None,
             received_at: self.store().now(),
-            account: World::ACCOUNT.to_owned(),
-            field: "messages".to_owned(),
+            account: account.to_owned(),
+            field: field.to_owned(),
             value,
         }
     }
 
-    /// Runs the function with these pieces. Returns the numbers of those that are delivered again.
-    pub(crate) async fn run(&self, pieces: &[Inbound]) -> Vec<String> {
-        let record = |(at, piece): (usize, &Inbound)| json!({ "messageId": at.to_string(), "body": piece.body(), "eventSource": "aws:sqs" });
-        let records: Vec<Value> = pieces.iter().enumerate().map(record).collect();
-        let event = serde_json::from_value(json!({ "Records": records })).unwrap();
+    /// Processes pieces in one batch. Returns the numbers of those that failed.
+    pub(crate) async fn process(&self, pieces: &[Inbound]) -> Vec<String> {
+        let bodies: Vec<String> = pieces.iter().map(Inbound::body).collect();
+        let event: SqsEvent = serde_json::from_value(queue_fixture("inbox.json", &bodies)).unwrap();
         failed_messages(self.function.handle(event).await)
+    }
+
+    /// Removes and returns what the function queued again, each with its delay in seconds.
+    pub(crate) fn queued(&self) -> Vec<(Inbound, u64)> {
+        let queued = self.queue.take();
+        queued.iter().map(|message| (Inbound::read(&message.body).unwrap(), message.delay)).collect()
+    }
+
+    /// Another workspace with a line of its own.
+    pub(crate) async fn other_workspace(&self, line: &str) -> WorkspaceId {
+        let (other, _) = self.world.second_workspace().await;
+        self.world.line_of(other, line, |_| ()).await;
+        assert_eq!(self.store().line_claim(&ChannelId::parse(line).unwrap()).await.unwrap(), Some(other));
+        other
     }
 }

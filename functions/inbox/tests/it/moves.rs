@@ -72,7 +72,7 @@ impl Site {
             })
         };
         let messages: Vec<Value> = changes.iter().map(message).collect();
-        self.run(&[self.piece(&json!({ "messages": messages }))]).await
+        self.process(&[self.piece(LINE, "messages", &messages)]).await
     }
 
     async fn opts_out(&self, number: &str) {
@@ -219,7 +219,7 @@ async fn a_line_is_noted_once_a_day_as_delivering_customers_messages() {
     let line = ChannelId::parse(LINE).unwrap();
     let since = async || site.store().line_delivers_inbound_since(site.world.workspace, &line).await.unwrap();
     let status = json!({ "id": "wamid.1", "status": "sent", "timestamp": "1767323045", "recipient_id": OLD });
-    site.run(&[site.piece(&json!({ "statuses": [status] }))]).await;
+    site.process(&[site.piece(LINE, "statuses", &[status])]).await;
     assert_eq!(since().await, None, "a status is no customer's message");
     let begin = site.store().now();
     site.moves(&[&NUMBER]).await;

@@ -31,7 +31,8 @@ async fn at_each_call(prepare: impl AsyncFn(&Sender) -> LeadId) {
                 SENT => assert_eq!(called, 1, "{at}"),
                 (LeadState::Unknown, Some(error)) => {
                     assert_eq!((error.as_str(), survived), (INTERRUPTED, false), "{at}");
-                    assert_eq!(called, usize::from(death == Death::Before), "{at}");
+                    let least = usize::from(death == Death::Before);
+                    assert!((least..=1).contains(&called), "{at}: {called}");
                     unknowns += 1;
                 }
                 other => panic!("{at}: {other:?}"),
@@ -42,8 +43,9 @@ async fn at_each_call(prepare: impl AsyncFn(&Sender) -> LeadId) {
             }
         }
         // A crash with an unknown outcome happens either before the call with the begin recorded, or after it with
-        // the outcome not recorded.
-        assert_eq!(unknowns, 1, "{death:?}");
+        // the outcome not recorded. The outcome and the row of the provider's id are written at the same time, so a
+        // death at the second write may stop the first.
+        assert!([1, 2].contains(&unknowns), "{death:?}: {unknowns}");
     }
 }
 

@@ -7,7 +7,7 @@ use domain::message::{Content, Draft, SentBy};
 use domain::settings::template::{Parameters, Requested};
 use domain::{
     BrandId, ChannelId, ContactRef, ConversationStatus, LaneId, LeadId, LeadState, MessageBody, MessageId,
-    MessageStatus, Rest,
+    MessageStatus, PartId, Rest,
 };
 use harness::{TestClock, World, context, fixture, trips};
 use lambda_runtime::LambdaEvent;
@@ -34,11 +34,11 @@ async fn a_lead_gets_one_message_in_six_round_trips() {
     assert!(sender.engine.handle(event).await.unwrap().batch_item_failures.is_empty());
     let calls = sender.world.db.calls();
     assert_eq!(trips(&calls), 6, "lease, two reads, two writes of the begin, outcome: {calls:?}");
-    assert_eq!(calls.len(), 12, "{calls:?}");
+    assert_eq!(calls.len(), 13, "{calls:?}");
     let reads: f64 = calls.iter().map(|call| call.read_units).sum();
     let writes: f64 = calls.iter().map(|call| call.write_units).sum();
     // The recipient was not a contact. The contact and its lookup rows are most of the cost.
-    assert_eq!((reads, writes), (9.0, 30.0));
+    assert_eq!((reads, writes), (9.0, 31.0));
     assert_eq!(sender.provider.beginnings(), 1);
 
     let expected = Called {
@@ -47,8 +47,11 @@ async fn a_lead_gets_one_message_in_six_round_trips() {
         to: PHONE.to_owned(),
         what: hello(&["Ana", "Pérez"]),
         answers: None,
+        part: PartId { conversation: accepted.conversation, message: accepted.message, part: 0 }.to_string(),
     };
     assert_eq!(sender.provider.calls(), [expected]);
+    let found = sender.store().provider_message(accepted.workspace_id, "wamid.1").await.unwrap();
+    assert_eq!(found, Some((accepted.conversation, accepted.message, Some(0))));
 
     let lead = sender.stored(id).await;
     assert_eq!((lead.state, lead.error.clone(), lead.opened), (LeadState::Sent, None, true));
@@ -101,10 +104,7 @@ async fn a_lead_creates_a_contact_a_conversation_and_a_message() {
     assert_eq!((message.parts.len(), message.parts[0].status), (1, MessageStatus::Sent));
     assert_eq!(message.parts[0].provider_message_id.as_deref(), Some("wamid.1"));
     assert_eq!(
-        (
-            sender.world.db.rows_from(Table::Messages, "P").len(),
-            sender.world.db.rows_from(Table::Messages, "M#").len()
-        ),
+        (sender.kinds(Table::Messages, "plan"), sender.world.db.rows_from(Table::Messages, "M#").len()),
         (0, 1)
     );
 }

@@ -26,7 +26,10 @@ async fn an_unknown_or_failed_lead_is_sent_again_in_the_same_conversation() {
         assert_eq!(sender.due().await, [id]);
         sender.wake(id).await;
         assert_eq!((sender.state(id).await, sender.part(id).await), (SENT, said(SENT)));
-        assert_eq!(tables.map(|table| sender.world.db.rows(table).len()), rows, "nothing is created twice");
+        // The row of the provider's id is new.
+        let now =
+            tables.map(|table| sender.world.db.rows(table).len() - usize::from(table == Table::Messages));
+        assert_eq!(now, rows, "nothing is created twice");
         let last = sender.stored(id).await;
         assert_eq!(
             (last.contact, last.conversation, last.message),

@@ -31,9 +31,10 @@ async fn at_each_call(parts: usize, prepare: impl AsyncFn(&Sender)) {
                 break;
             }
         }
-        // Each part can have an unknown outcome once: either before its call with the begin recorded, or after it
-        // with the outcome not recorded.
-        assert_eq!(unknown, parts, "{death:?}");
+        // Each part has an unknown outcome once: either before its call with the begin recorded, or after it with the
+        // outcome not recorded. The outcome and the row of the provider's id are written at the same time, so a
+        // death at the second write may stop the first.
+        assert!((parts..=2 * parts).contains(&unknown), "{death:?}: {unknown}");
     }
 }
 
@@ -75,11 +76,11 @@ fn check(sender: &Sender, parts: usize, death: Death, survived: bool, at: &str) 
         }
     }
     assert!(unknown <= usize::from(!survived), "{at}: at most one call was in flight");
-    let called = match death {
+    let least = match death {
         Death::Before => sent + unknown,
         Death::After => sent,
     };
-    assert_eq!(calls.len(), called, "{at}: {calls:?}");
+    assert!((least..=sent + unknown).contains(&calls.len()), "{at}: {calls:?}");
     unknown
 }
 

@@ -12,6 +12,7 @@ mod opt_outs;
 mod ordering;
 mod provider_simulator;
 mod random_histories;
+mod reports;
 mod uncertain_begin;
 mod windows;
 
@@ -210,10 +211,10 @@ impl<P: Provider + Clone> Sender<P> {
         lane
     }
 
-    /// The number of rows in the messages table whose sort keys have this prefix.
+    /// The number of rows in the partitions of conversations whose sort keys have this prefix.
     pub(crate) fn rows(&self, prefix: &str) -> usize {
-        let rows = self.world.db.rows(Table::Messages);
-        rows.iter().filter(|row| row["sk"]["S"].as_str().unwrap().starts_with(prefix)).count()
+        let rows = self.world.db.rows_from(Table::Messages, prefix);
+        rows.iter().filter(|row| row["pk"]["S"].as_str().unwrap().contains("#C#")).count()
     }
 
     /// Checks that no work is left and that the lane is neither due nor leased.

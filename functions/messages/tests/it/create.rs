@@ -29,6 +29,8 @@ async fn a_message_is_stored_as_queued_for_all_participants() {
         status: MessageStatus::Queued,
         provider_message_id: None,
         error: None,
+        delivered_at: None,
+        read_at: None,
     };
     let now = f.world.db.store().now();
     assert_eq!(

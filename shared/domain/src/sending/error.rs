@@ -28,6 +28,9 @@ impl PartError {
     /// The sender died between the call and the record of its outcome.
     pub const INTERRUPTED: &'static str = "INTERRUPTED";
 
+    /// The provider reported a failure without a code.
+    pub const NOT_DELIVERED: &'static str = "NOT_DELIVERED";
+
     /// Wraps one of the codes above or the provider's code.
     pub fn of(code: impl Into<String>) -> Self {
         Self(code.into())

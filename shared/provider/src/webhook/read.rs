@@ -210,14 +210,34 @@ pub fn read(piece: &Piece) -> Subject {
     }
 }
 
+/// The change with only those of its items that `wanted` accepts.
+pub fn only(value: &Value, wanted: impl Fn(&Item) -> bool) -> Value {
+    let contacts = list(&value["contacts"]);
+    let mut rest = value.clone();
+    for (name, read) in LISTS {
+        if let Some(items) = rest.get_mut(name).and_then(Value::as_array_mut) {
+            items.retain(|item| read(item, contacts).is_some_and(|item| wanted(&item)));
+        }
+    }
+    rest
+}
+
+/// Reads an item of a list with the contacts that stand beside the list.
+type ReadItem = fn(&Value, &[Value]) -> Option<Item>;
+
+/// The lists of items in a change, in the order in which their items are processed.
+const LISTS: [(&str, ReadItem); 3] = [
+    ("statuses", |item, contacts| status(item, contacts).map(Item::Status)),
+    ("messages", |item, contacts| message(item, contacts).map(Item::Message)),
+    ("user_preferences", |item, contacts| preference(item, contacts).map(Item::Preference)),
+];
+
 fn items(value: &Value) -> Vec<Item> {
     let contacts = list(&value["contacts"]);
-    let statuses =
-        list(&value["statuses"]).iter().filter_map(|item| status(item, contacts).map(Item::Status));
-    let messages =
-        list(&value["messages"]).iter().filter_map(|item| message(item, contacts).map(Item::Message));
-    let preferences = list(&value["user_preferences"]).iter().filter_map(|item| preference(item, contacts));
-    statuses.chain(messages).chain(preferences.map(Item::Preference)).collect()
+    LISTS
+        .iter()
+        .flat_map(|(name, read)| list(&value[*name]).iter().filter_map(|item| read(item, contacts)))
+        .collect()
 }
 
 fn status(item: &Value, contacts: &[Value]) -> Option<Status> {

@@ -3,7 +3,8 @@
 //! A message takes the conversation's next number in the transaction that stores it, and has an entry under
 //! that number while it is to be sent. The lane's visitor processes the entries. Each step of a message is
 //! one conditional write of its row as it was last read. If two senders both assume that they hold the lane,
-//! the write of one fails before it makes a call.
+//! the write of one fails before it makes a call. A report of the provider about an earlier part may change the
+//! row at any time. It is no sender's write, so the step is repeated with the row as it was found.
 
 use std::time::Duration;
 
@@ -71,7 +72,7 @@ pub struct Entry {
 pub struct Outbound {
     /// The message with its parts and its progress.
     pub message: Message,
-    /// The id of the write that last changed the row.
+    /// The id of the sender's write that last changed the row.
     request: String,
 }
 
@@ -186,12 +187,11 @@ impl Store {
         retry_for: Duration,
         step: impl Fn(&Message) -> Message,
     ) -> Result<Option<Outbound>, StoreError> {
-        // The status of another part may change while this one is sent; the progress of the current part may
-        // not.
-        self.record_while(seen, |progress| *progress == seen.message.progress, retry_for, step).await
+        self.record_while(seen, |_| false, retry_for, step).await
     }
 
-    /// The same, as long as `is_mine` holds for the progress of the current part.
+    /// The same. `is_mine` decides by the progress of the current part whether a write of another call is this
+    /// sender's own.
     pub(crate) async fn record_while(
         &self,
         seen: &Outbound,
@@ -209,12 +209,12 @@ impl Store {
                 Recorded::Found(found) => Outbound::read(found)?,
                 Recorded::Erased => return Ok(None),
             };
-            // For the start of a call, the lease is proof enough if the status of another part changed since.
-            let begun = next.message.progress.calling.is_some();
-            if found.request == request || begun && found.message.progress == next.message.progress {
+            if found.request == request {
                 return Ok(Some(found));
             }
-            if !is_mine(&found.message.progress) {
+            // Reports of the provider leave the request as it is.
+            let is_reported = found.request == seen.request;
+            if !is_reported && !is_mine(&found.message.progress) {
                 return Ok(None);
             }
             seen = found;
@@ -223,7 +223,7 @@ impl Store {
 
     /// One attempt.
     async fn record_once(&self, seen: &Outbound, next: &Outbound) -> Result<Recorded, StoreError> {
-        let write = next.write(&seen.request)?;
+        let write = next.write(seen)?;
         let refused = |found: Option<Item>| found.map_or(Recorded::Erased, Recorded::Found);
         if next.message.part_at_hand().is_some() {
             return Ok(match self.write(write).await? {
@@ -281,16 +281,18 @@ impl Outbound {
         Ok(Self { message: message(item)?, request })
     }
 
-    /// The change of the row, under the condition that `seen` wrote it last.
-    fn write(&self, seen: &str) -> Result<Write, StoreError> {
+    /// The change of the row, under the condition that it is as it was `seen`. A sender's write need not raise
+    /// the version, and a report of the provider leaves the request as it is.
+    fn write(&self, seen: &Self) -> Result<Write, StoreError> {
         let (pk, sk) = keys::message(self.message.workspace_id, self.message.conversation, self.message.id);
         // The row keeps its TTL, because `changed` does not contain it.
         let mut item = message_item(&self.message, None, &self.request)?;
         let changed = ["parts", "progress", "version", "updatedAt", LAST_REQUEST];
         let set = changed.map(|name| format!("{name} = :{name}")).join(", ");
         let write = Write::update(Table::Messages, key(pk, sk), format!("SET {set}"))
-            .when("lastRequest = :seen")
-            .bind(":seen", s(seen));
+            .when("lastRequest = :seen AND version = :seenVersion")
+            .bind(":seen", s(&seen.request))
+            .bind(":seenVersion", n(seen.message.version));
         let values = changed.into_iter().filter_map(|name| Some((name, item.remove(name)?)));
         Ok(values.fold(write, |write, (name, value)| write.bind(format!(":{name}"), value)))
     }

@@ -173,6 +173,10 @@ struct PartField {
     provider_message_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    delivered_at: Option<Timestamp>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    read_at: Option<Timestamp>,
 }
 
 /// The progress of a send, in a message and in a lead.
@@ -323,6 +327,8 @@ impl From<&Part> for PartField {
             status: part.status,
             provider_message_id: part.provider_message_id.clone(),
             error: part.error.as_ref().map(|error| error.as_str().to_owned()),
+            delivered_at: part.delivered_at,
+            read_at: part.read_at,
         }
     }
 }
@@ -335,6 +341,8 @@ impl From<PartField> for Part {
             status: field.status,
             provider_message_id: field.provider_message_id,
             error: field.error.map(PartError::of),
+            delivered_at: field.delivered_at,
+            read_at: field.read_at,
         }
     }
 }
@@ -365,6 +373,8 @@ mod tests {
             status: *status,
             provider_message_id: (index == 0).then(|| "wamid.1".to_owned()),
             error: (index == 1).then(|| PartError::of(PartError::NO_ANSWER)),
+            delivered_at: (index == 0).then_some(at),
+            read_at: (index == 0).then_some(at.plus(Duration::from_millis(2))),
         };
         Message {
             id: id(MessageId::from_uuid, 1),

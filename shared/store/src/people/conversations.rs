@@ -94,8 +94,8 @@ impl Store {
         Ok(answer.filter(|answer| answer.answer.contains(&id.to_string())))
     }
 
-    /// Deletes messages of a conversation with their entries: first what sends them, then they themselves. One
-    /// round trip for each row.
+    /// Deletes messages of a conversation with their entries and the rows of the provider's ids: first what sends
+    /// and finds them, then they themselves. One round trip for each row.
     pub async fn erase_messages(
         &self,
         of: &PersonConversation,
@@ -123,6 +123,14 @@ impl Store {
             }
         }
         rows.sort_by_key(|row| text(row, SK).starts_with(keys::MESSAGES));
+        for row in &rows {
+            if text(row, SK).starts_with(keys::MESSAGES) {
+                let message = message((*row).clone())?;
+                for id in message.parts.iter().filter_map(|part| part.provider_message_id.as_deref()) {
+                    self.drop_provider_id(message.workspace_id, id).await?;
+                }
+            }
+        }
         for row in rows {
             self.write(Write::delete(Table::Messages, key(text(row, PK), text(row, SK)))).await?;
         }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use domain::lane::DuePlan;
+use domain::sending::Progress;
 use domain::{LaneId, Message};
 use uuid::Uuid;
 
@@ -24,14 +25,8 @@ impl Store {
         lease: Uuid,
         retry_for: Duration,
     ) -> Result<Option<Outbound>, StoreError> {
-        let before = &seen.message.progress;
-        self.record_while(
-            seen,
-            |progress| progress == before || progress.calling == Some(lease),
-            retry_for,
-            Message::not_called,
-        )
-        .await
+        let is_mine = |progress: &Progress| progress.calling == Some(lease);
+        self.record_while(seen, is_mine, retry_for, Message::not_called).await
     }
 
     /// Takes back the start of a call for a lead, and releases the lead with the next visit as planned. What

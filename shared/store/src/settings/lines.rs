@@ -128,6 +128,19 @@ impl Store {
         Ok(row.map(|row| row.workspace_id))
     }
 
+    /// The same, from the memory of this process if it was read in the last half minute. One round trip, or none.
+    pub async fn recent_line_claim(&self, channel: &ChannelId) -> Result<Option<WorkspaceId>, StoreError> {
+        let now = self.now();
+        if let Some(workspace) = self.memories.line_claims.get(channel, now) {
+            return Ok(Some(workspace));
+        }
+        let found = self.line_claim(channel).await?;
+        if let Some(workspace) = found {
+            self.memories.line_claims.keep(channel.clone(), workspace, now);
+        }
+        Ok(found)
+    }
+
     /// Deletes a line that nothing uses, with its token, together with the next version of the workspace
     /// ([`Workspace::without_line`]) and of the brand, if that has one. If the line's workspace has the claim
     /// (`claimed`), the claim is released. Returns `false` if one of them has changed since it was read. One

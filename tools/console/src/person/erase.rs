@@ -216,6 +216,8 @@ impl Run<'_> {
             false => ErasedMessages::Only(&messages, &person.contacts),
         };
         store.erase_messages(whole, which).await?;
+        let seen = (!is_alone).then_some(&person.contacts);
+        store.erase_seen(self.workspace(), id, seen).await?;
         store.erase_answer(whole).await?;
         Ok(match (&whole.conversation, left) {
             (Some(conversation), _) if is_alone => store.erase_conversation(conversation).await?,

@@ -154,10 +154,12 @@ async fn a_message_is_shown_with_its_text_and_its_parts() {
       "messageId": "00000000-0000-4000-8000-000000000009",
       "parts": [
         {
+          "deliveredAt": null,
           "error": null,
           "errorInWords": null,
           "index": 0,
           "providerMessageId": null,
+          "readAt": null,
           "recipient": "00000000-0000-4000-8000-000000000007",
           "status": "QUEUED"
         }

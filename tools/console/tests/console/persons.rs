@@ -9,17 +9,21 @@ use domain::conversation::{ConversationChange, Opening};
 use domain::lead::capture::LeadCaps;
 use domain::lead::{LandingUri, LeadName, Utm};
 use domain::media::FileName;
-use domain::message::Draft;
+use domain::message::{Draft, Report, ReportKind};
+use domain::retry::Jitter;
+use domain::sending::{End, SendSchedule};
 use domain::settings::template::{ParameterValue, Parameters, Requested};
 use domain::webhook::delivery::Next;
 use domain::{
     Attempt, AttemptOutcome, AttributeType, Cellphone, Contact, ContactId, ContactRef, Conversation,
-    ConversationId, ConversationName, Email, Media, Message, MessageBody, MessageId, PersonName,
-    ProviderUserId, TemplateId, WaId,
+    ConversationId, ConversationName, Email, LaneId, Media, Message, MessageBody, MessageId, PersonName,
+    ProviderUserId, Rest, TemplateId, WaId,
 };
 use harness::{Death, World};
 use serde_json::{Value, json};
-use store::{Changed, IdempotencyKey, MessageStored, NewMessage, Opened, Record, Store, Table};
+use store::{
+    Changed, ConversationLane, IdempotencyKey, Lease, MessageStored, NewMessage, Opened, Record, Store, Table,
+};
 
 use crate::Desk;
 use crate::events::left_behind;
@@ -102,6 +106,27 @@ async fn said(
     message.id
 }
 
+/// A sender sends the parts of a message, and the customers read them.
+async fn read(store: &Store, of: &Conversation, id: MessageId) {
+    let lane = LaneId::Conversation(of.workspace_id, of.id);
+    let Lease::Taken(leased) = store.lease_lane(lane, Duration::from_secs(90)).await.unwrap() else {
+        panic!("the lane must be free")
+    };
+    let lane = ConversationLane::of(&leased).unwrap();
+    loop {
+        let outbound = store.outbound(&lane, id).await.unwrap().unwrap();
+        let Some(part) = outbound.message.part_at_hand() else { break };
+        let provider_message_id = format!("wamid.canary.{id}.{part}");
+        let (end, schedule) = (End::Sent(provider_message_id.clone()), SendSchedule::recommended());
+        store.keep_provider_id(&outbound.message, part, &end).await;
+        let step = |message: &Message| message.ended(end.clone(), &schedule, Jitter::NONE, store.now());
+        let sent = store.record(&outbound, Duration::ZERO, step).await.unwrap().unwrap();
+        let report = Report { provider_message_id, kind: ReportKind::Read, at: store.now() };
+        assert!(store.record_report(&sent.message, part, &report).await.unwrap());
+    }
+    store.release_lane(&leased, Rest::Done, Duration::ZERO).await.unwrap();
+}
+
 impl Scene {
     async fn new() -> Self {
         let world = World::start().await;
@@ -133,7 +158,8 @@ impl Scene {
         let steps = vec![Requested { template: TemplateId::generate(store.ids()), parameters }];
         let alone = opened(&world, conversation(&world, &[(ana.id, by_mail.clone())]), steps).await;
         let file = world.media(|media| media.name = FileName::parse("canary.png").unwrap()).await;
-        said(&store, &alone, "Hello Canary", true, &[(file.clone(), 9)]).await;
+        let to_ana = said(&store, &alone, "Hello Canary", true, &[(file.clone(), 9)]).await;
+        read(&store, &alone, to_ana).await;
 
         // Bob got a message before Ana joined, both get one, and agents wrote a note.
         let shared = opened(&world, conversation(&world, &[(bob.id, by_id.clone())]), vec![]).await;
@@ -142,13 +168,15 @@ impl Scene {
         let joined = conversation(&world, &[(bob.id, by_id.clone()), (ana.id, phone)]).externals;
         let joined = Conversation { externals: joined, version: 2, ..shared.clone() };
         change(&store, &shared, &joined).await;
-        said(&store, &joined, "Hello Canary and Bob", true, &[]).await;
+        let to_both = said(&store, &joined, "Hello Canary and Bob", true, &[]).await;
+        read(&store, &joined, to_both).await;
         said(&store, &joined, "The canary is angry", false, &[]).await;
 
         // Ana left a conversation in which she got a message.
         let both = [(bob.id, by_id), (ana.id, by_mail)];
         let before = opened(&world, conversation(&world, &both), vec![]).await;
-        said(&store, &before, "Bye Canary", true, &[]).await;
+        let last = said(&store, &before, "Bye Canary", true, &[]).await;
+        read(&store, &before, last).await;
         let after = Conversation { externals: before.externals[..1].to_vec(), version: 2, ..before.clone() };
         change(&store, &before, &after).await;
 
@@ -330,12 +358,18 @@ async fn change(store: &Store, old: &Conversation, new: &Conversation) {
 async fn nothing_of_an_erased_person_is_left_anywhere() {
     let scene = Scene::new().await;
     assert!(scene.canaries().len() > 40, "{:#?}", scene.canaries());
+    let seen = |of: ContactId| {
+        let rows = scene.desk.db.rows_from(Table::Conversations, &format!("S#{of}"));
+        rows.len()
+    };
+    assert_eq!((seen(scene.ana), seen(scene.bob)), (3, 2));
     let first = scene.erase(&[]).await;
     assert_eq!(first["state"], "SETTLING");
     assert_eq!(
         scene.canaries().into_iter().filter(|place| !place.contains("#P\"")).collect::<Vec<_>>(),
         [""; 0]
     );
+    assert_eq!((seen(scene.ana), seen(scene.bob)), (0, 2));
 
     // Requests that began before the erasure write now, and the relay repeats all records.
     let world_row = |text: &str| Email::parse(text).unwrap();

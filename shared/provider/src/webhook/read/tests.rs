@@ -282,3 +282,22 @@ proptest! {
         let _ = read(&piece(field, value));
     }
 }
+
+#[test]
+fn a_change_with_only_some_items_keeps_these_as_they_came() {
+    let status = |id: &str| json!({ "id": id, "status": "sent", "timestamp": "1792487728", "more": [id] });
+    let message =
+        json!({ "id": "wamid.3", "from": "34600111222", "timestamp": "1792487728", "type": "text" });
+    let unreadable = json!({ "id": "wamid.4", "status": "warning", "timestamp": "1792487728" });
+    let value = json!({
+        "metadata": { "phone_number_id": "5" }, "contacts": [{ "wa_id": "34600111222" }],
+        "statuses": [status("wamid.1"), unreadable, status("wamid.2")], "messages": [message],
+    });
+    let is_second = |item: &Item| matches!(item, Item::Status(status) if status.id == "wamid.2");
+    let mut expected = value.clone();
+    expected["statuses"] = json!([status("wamid.2")]);
+    expected["messages"] = json!([]);
+    assert_eq!(only(&value, is_second), expected);
+    let is_message = |item: &Item| matches!(item, Item::Message(_));
+    assert_eq!(only(&value, is_message)["messages"], json!([message]));
+}

@@ -1,0 +1,195 @@
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::*;
+use crate::conversation::Recipient;
+use crate::ids::{ChannelId, ContactId, ConversationId, MessageId, WorkspaceId};
+use crate::message::{Content, MessageBody, SentBy};
+use crate::sending::Progress;
+
+const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+const IDS: [&str; 2] = ["wamid.1", "wamid.2"];
+
+/// A message to two customers, whose parts are in these statuses. Part 0 has the first of [`IDS`] if a sender
+/// recorded that it was accepted.
+fn message(statuses: [MessageStatus; 2]) -> Message {
+    let contact = |n| ContactId::from_uuid(Uuid::from_u128(n));
+    let channel = ChannelId::parse("1045551234567").unwrap();
+    let recipients: Vec<Recipient> =
+        [7, 8].map(|n| Recipient { contact: contact(n), channel: channel.clone() }).into();
+    let content = Content::Written { body: MessageBody::parse("hello").ok(), media: vec![], broadcast: true };
+    let mut parts = content.parts_for(&recipients);
+    for (part, status) in parts.iter_mut().zip(statuses) {
+        part.status = status;
+        part.provider_message_id = (status >= MessageStatus::Sent).then(|| IDS[0].to_owned());
+        part.error = match status {
+            MessageStatus::Unknown => Some(PartError::of(PartError::INTERRUPTED)),
+            MessageStatus::Failed => Some(PartError::of("131026")),
+            _ => None,
+        };
+        part.delivered_at = (status >= MessageStatus::Delivered).then_some(NOW);
+        part.read_at = (status == MessageStatus::Read).then_some(NOW);
+    }
+    Message {
+        id: MessageId::from_uuid(Uuid::from_u128(1)),
+        workspace_id: WorkspaceId::from_uuid(Uuid::from_u128(2)),
+        conversation: ConversationId::from_uuid(Uuid::from_u128(3)),
+        seq: 4,
+        sent_by: SentBy::Api,
+        content,
+        reply_to: None,
+        recipients,
+        parts,
+        progress: Progress::default(),
+        created_at: NOW,
+        updated_at: NOW,
+        version: 3,
+    }
+}
+
+fn report(kind: ReportKind, seconds: u64) -> Report {
+    Report { provider_message_id: IDS[0].to_owned(), kind, at: NOW.plus(Duration::from_secs(seconds)) }
+}
+
+fn failed(code: &str) -> ReportKind {
+    ReportKind::Failed(PartError::of(code))
+}
+
+/// The message after these reports about part 0.
+fn after(message: &Message, reports: &[Report]) -> Message {
+    reports.iter().fold(message.clone(), |message, report| match message.reported(0, report, NOW) {
+        Reported::Changed(next) => *next,
+        _ => message,
+    })
+}
+
+#[test]
+fn every_status_changes_as_the_table_says() {
+    use MessageStatus::{Delivered, Failed, Queued, Read, Sending, Sent, Unknown};
+    let rows = [
+        (Queued, [None; 4]),
+        (Sending, [None; 4]),
+        (Unknown, [Some(Sent), Some(Failed), Some(Delivered), Some(Read)]),
+        (Failed, [Some(Failed), Some(Failed), Some(Delivered), Some(Read)]),
+        (Sent, [Some(Sent), Some(Failed), Some(Delivered), Some(Read)]),
+        (Delivered, [Some(Delivered), Some(Delivered), Some(Delivered), Some(Read)]),
+        (Read, [Some(Read), Some(Read), Some(Read), Some(Read)]),
+    ];
+    let kinds = [ReportKind::Sent, failed("131049"), ReportKind::Delivered, ReportKind::Read];
+    for (before, row) in rows {
+        for (kind, expected) in kinds.iter().zip(row) {
+            let message = message([before, Unknown]);
+            let at = format!("{kind:?} on {before:?}");
+            let reported = message.reported(0, &report(kind.clone(), 0), NOW);
+            let Some(expected) = expected else {
+                assert_eq!(reported, Reported::TooEarly, "{at}");
+                continue;
+            };
+            if expected == before {
+                assert_eq!(reported, Reported::Unchanged, "{at}");
+                continue;
+            }
+            let Reported::Changed(next) = reported else { panic!("{at}: {reported:?}") };
+            let part = &next.parts[0];
+            assert_eq!((part.status, part.provider_message_id.as_deref()), (expected, Some(IDS[0])), "{at}");
+            let code = (expected == Failed).then_some("131049");
+            assert_eq!(part.error.as_ref().map(PartError::as_str), code, "{at}");
+            let times = (expected >= Delivered).then_some(NOW);
+            let read = (expected == Read).then_some(NOW);
+            assert_eq!((part.delivered_at, part.read_at), (times, read), "{at}");
+            assert_eq!((next.parts[1].clone(), next.version), (message.parts[1].clone(), 4), "{at}");
+            assert_eq!(next.updated_at, NOW.plus(Duration::from_millis(1)), "{at}");
+            assert_eq!(next.progress, message.progress, "{at}");
+        }
+    }
+}
+
+#[test]
+fn a_report_about_no_part_changes_nothing() {
+    let message = message([MessageStatus::Sent; 2]);
+    assert_eq!(message.reported(2, &report(ReportKind::Read, 0), NOW), Reported::NoPart);
+}
+
+#[test]
+fn the_failure_of_another_send_changes_nothing_but_its_delivery_is_proof() {
+    let of_other = |kind| Report { provider_message_id: IDS[1].to_owned(), ..report(kind, 0) };
+    let sent = message([MessageStatus::Sent; 2]);
+    for kind in [ReportKind::Sent, failed("131026")] {
+        assert_eq!(sent.reported(0, &of_other(kind), NOW), Reported::Unchanged);
+    }
+    let part = &after(&sent, &[of_other(ReportKind::Delivered)]).parts[0];
+    let expected = (MessageStatus::Delivered, Some(IDS[0]));
+    assert_eq!((part.status, part.provider_message_id.as_deref()), expected);
+}
+
+#[test]
+fn a_message_was_delivered_and_read_when_its_last_part_was() {
+    let mut message = message([MessageStatus::Sent; 2]);
+    let at = |seconds| Some(NOW.plus(Duration::from_secs(seconds)));
+    assert_eq!((message.delivered_at(), message.read_at()), (None, None));
+    message = after(&message, &[report(ReportKind::Read, 5)]);
+    assert_eq!((message.delivered_at(), message.read_at()), (None, None));
+    message.parts[1].delivered_at = at(9);
+    assert_eq!((message.delivered_at(), message.read_at()), (at(9), None));
+    message.parts[1].read_at = at(3);
+    assert_eq!((message.delivered_at(), message.read_at()), (at(9), at(5)));
+    message.parts.clear();
+    assert_eq!((message.delivered_at(), message.read_at()), (None, None), "an internal note");
+}
+
+fn reports() -> impl Strategy<Value = Vec<Report>> {
+    let kinds =
+        vec![ReportKind::Sent, ReportKind::Delivered, ReportKind::Read, failed("131026"), failed("131049")];
+    let one = (prop::sample::select(kinds), 0..20_u64).prop_map(|(kind, seconds)| report(kind, seconds));
+    prop::collection::vec(one, 0..6)
+}
+
+fn finals() -> impl Strategy<Value = MessageStatus> {
+    prop::sample::select(vec![
+        MessageStatus::Unknown,
+        MessageStatus::Failed,
+        MessageStatus::Sent,
+        MessageStatus::Delivered,
+        MessageStatus::Read,
+    ])
+}
+
+proptest! {
+    #[test]
+    fn every_order_and_repetition_of_the_same_reports_ends_in_the_same_parts(
+        (reports, again) in reports().prop_flat_map(|reports| {
+            let repeated: Vec<Report> = reports.iter().chain(&reports).chain(&reports).cloned().collect();
+            let size = reports.len();
+            (Just(reports), Just(repeated).prop_shuffle(), 0..=2 * size).prop_map(|(reports, mut again, rest)| {
+                // A part of the repetitions, which still has each report at least once.
+                again.truncate(again.len() - rest);
+                again.extend(reports.clone());
+                (reports, again)
+            })
+        }),
+        status in finals(),
+        rotation in 0..6_usize,
+    ) {
+        let message = message([status, MessageStatus::Sent]);
+        let mut rotated = again;
+        let by = rotation % rotated.len().max(1);
+        rotated.rotate_left(by);
+        prop_assert_eq!(after(&message, &rotated).parts, after(&message, &reports).parts);
+    }
+
+    #[test]
+    fn a_rank_goes_back_only_from_sent_to_failed_and_each_change_raises_the_version(
+        reports in reports(), status in finals(),
+    ) {
+        let mut message = message([status, MessageStatus::Sent]);
+        for report in reports {
+            let next = after(&message, std::slice::from_ref(&report));
+            let (from, to) = (message.parts[0].status, next.parts[0].status);
+            prop_assert!(to >= from || (from, to) == (MessageStatus::Sent, MessageStatus::Failed));
+            prop_assert_eq!(next.version, message.version + u64::from(next.parts != message.parts));
+            prop_assert!(next.updated_at > message.updated_at || next == message);
+            prop_assert_eq!(after(&next, &[report]), next.clone(), "a repeat");
+            message = next;
+        }
+    }
+}
