@@ -27,13 +27,7 @@ pub(crate) async fn process(
     line: &ChannelId,
     items: Vec<Item>,
 ) -> Result<(), StoreError> {
-    // A status changes only a message of the workspace whose id it carries, so an older claim is harmless.
-    let of_sends = items.iter().all(|item| matches!(item, Item::Status(_)));
-    let claim = match of_sends {
-        true => run.store.recent_line_claim(line).await?,
-        false => run.store.line_claim(line).await?,
-    };
-    let Some(workspace) = claim else {
+    let Some(workspace) = run.store.workspace_of_line(line).await? else {
         return Ok(foreign(run, items.len(), "no workspace has the line"));
     };
     if inbound.workspace.is_some_and(|only| only != workspace) {

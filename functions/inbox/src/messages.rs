@@ -1,10 +1,31 @@
 //! A customer's message.
+//!
+//! ```text
+//! the provider's ids -> contact -> conversation -> file -> one transaction
+//! ```
+//!
+//! If something changes between the reads and the transaction, everything is read again. A workspace that is disabled
+//! gets its messages too, so nothing is lost.
 
-use provider::webhook::Incoming;
-use store::StoreError;
+use std::time::Duration;
+
+use domain::lead::LeadName;
+use domain::media::Attached;
+use domain::message::arrival::{Arrival, Destination};
+use domain::message::received::{FileMissing, Received, ReceivedContent};
+use domain::{Cellphone, Contact, ContactId, MessageId, PersonName, ProviderUserId, Timestamp, WaId};
+use futures::future::try_join;
+use provider::webhook::{Content, Incoming, MediaFile, Person};
+use store::{InboundIds, InboundPlace, InboundStored, NewInbound, RetryTime, StoreError};
 
 use crate::line::Origin;
-use crate::{Processed, Run};
+use crate::media::Fetched;
+use crate::{Processed, Run, media};
+
+/// The delay after which a message whose file the provider did not give is processed again.
+const FILE_AGAIN: Duration = Duration::from_secs(10);
+/// The greatest number of characters of a profile's name that a contact takes.
+const NAME: usize = LeadName::MAX;
 
 /// Stores the message in its conversation.
 pub(crate) async fn process(
@@ -12,6 +33,162 @@ pub(crate) async fn process(
     origin: Origin<'_>,
     message: &Incoming,
 ) -> Result<Processed, StoreError> {
-    let _ = (run.store, origin, message);
-    Ok(Processed::Dropped("not processed"))
+    let (mut retries, mut file) = (RetryTime::for_merges(run.store), None);
+    loop {
+        match once(run, origin, message, &mut file).await? {
+            Some(processed) => return Ok(processed),
+            None => retries.wait().await?,
+        }
+    }
+}
+
+/// One attempt; `None` if something changed meanwhile. `file` keeps what became of the message's file.
+async fn once(
+    run: &Run<'_>,
+    origin: Origin<'_>,
+    message: &Incoming,
+    file: &mut Option<Result<Attached, FileMissing>>,
+) -> Result<Option<Processed>, StoreError> {
+    let (store, workspace, from) = (run.store, origin.workspace, &message.from);
+    let cellphone = cellphone_of(from);
+    let (wa_id, user_id) = (
+        from.wa_id.as_deref().and_then(|id| WaId::parse(id).ok()),
+        from.user_id.as_deref().and_then(|id| ProviderUserId::parse(id).ok()),
+    );
+    let ids = store.inbound_ids(workspace, &message.id, refers_to(message), cellphone.as_ref());
+    let reached = store.contact_reached_at(workspace, wa_id.as_ref(), user_id.as_ref());
+    let (ids, reached) = try_join(ids, reached).await?;
+    let created_at = Received::created_at(message.at, origin.inbound.received_at, store.now());
+    if let Some((conversation, _)) = ids.stored {
+        // An attempt that died may have stored the message and not this.
+        if let Some(contact) = reached {
+            store.saw(workspace, conversation, contact, created_at).await?;
+        }
+        return Ok(Some(Processed::Done));
+    }
+
+    let place = match reached {
+        None => InboundPlace::of_nobody(),
+        Some(contact) => match store.inbound_place(workspace, contact, origin.line, &ids).await? {
+            Some(place) => place,
+            None => return Ok(None),
+        },
+    };
+    let now = store.now();
+    let contact = match &place.contact {
+        Some(found) => found.named(name_of(from), now).unwrap_or_else(|| found.clone()),
+        None => match new_contact(origin, message, cellphone, now) {
+            Some(contact) => contact,
+            None => return Ok(Some(Processed::Dropped("the customer has no number"))),
+        },
+    };
+    if place.destination == Destination::Blocked {
+        return Ok(Some(Processed::Dropped("the conversation is blocked")));
+    }
+    let Some(what) = content(run, origin, message, &ids, file).await? else {
+        return Ok(Some(Processed::Later(FILE_AGAIN)));
+    };
+    let arrival = arrival(origin, message, contact.id, &ids, what, created_at);
+    let conversation = match &place.destination {
+        Destination::Into(found) => found.at_interaction(now).unwrap_or_else(|| (**found).clone()),
+        Destination::Blocked | Destination::New => match store.opens_on(workspace, origin.line).await? {
+            Some((brand, shards)) => arrival.opens(&contact, brand, shards, now),
+            None => return Ok(Some(Processed::Dropped("the workspace does not have the line"))),
+        },
+    };
+    let new = NewInbound { contact: &contact, conversation: &conversation, arrival: &arrival };
+    Ok(match store.store_inbound(&place, &new).await? {
+        InboundStored::Done | InboundStored::Repeated => Some(Processed::Done),
+        InboundStored::Stale => None,
+    })
+}
+
+fn arrival(
+    origin: Origin<'_>,
+    message: &Incoming,
+    contact: ContactId,
+    ids: &InboundIds,
+    what: ReceivedContent,
+    created_at: Timestamp,
+) -> Arrival {
+    let received =
+        Received { contact, channel: origin.line.clone(), provider_message_id: message.id.clone(), what };
+    // A reaction names its message in its content.
+    let is_answer = message.answers.is_some();
+    Arrival { received, reply_to: answered(ids).filter(|_| is_answer), created_at }
+}
+
+/// The provider's id of the message that decides the conversation: the one that the message answers or reacts to.
+fn refers_to(message: &Incoming) -> Option<&str> {
+    match &message.content {
+        Content::Reaction { to, .. } => Some(to),
+        _ => message.answers.as_deref(),
+    }
+}
+
+fn answered(ids: &InboundIds) -> Option<MessageId> {
+    ids.answered.map(|(_, message)| message)
+}
+
+/// The content of the message; `None` if its file may be had later.
+async fn content(
+    run: &Run<'_>,
+    origin: Origin<'_>,
+    message: &Incoming,
+    ids: &InboundIds,
+    file: &mut Option<Result<Attached, FileMissing>>,
+) -> Result<Option<ReceivedContent>, StoreError> {
+    Ok(Some(match &message.content {
+        Content::Said(said) => ReceivedContent::Said(said.clone()),
+        Content::Media(sent) => {
+            if file.is_none() {
+                *file = fetched(run, origin, message, sent).await?;
+            }
+            let Some(file) = file.clone() else { return Ok(None) };
+            ReceivedContent::File { sent_as: sent.sent_as, file, caption: sent.caption.clone() }
+        }
+        Content::Reaction { emoji, .. } => {
+            ReceivedContent::Reaction { to: answered(ids), emoji: emoji.clone() }
+        }
+        Content::Moved { .. } => return Ok(None),
+    }))
+}
+
+/// The file, or why it is missing; `None` if it may be had later.
+async fn fetched(
+    run: &Run<'_>,
+    origin: Origin<'_>,
+    message: &Incoming,
+    sent: &MediaFile,
+) -> Result<Option<Result<Attached, FileMissing>>, StoreError> {
+    Ok(match media::fetch(run, origin, &message.id, sent).await? {
+        Fetched::Stored(file) => Some(Ok(file)),
+        Fetched::Missing(reason) => Some(Err(FileMissing::of(reason))),
+        Fetched::NotNow if run.store.now() < origin.inbound.received_at.plus(Received::FILE_WAIT) => None,
+        Fetched::NotNow => Some(Err(FileMissing::of(FileMissing::NOT_IN_TIME))),
+    })
+}
+
+/// The contact that a message of an unknown customer makes: PARTIAL, with the number and the name of the profile. `None`
+/// if the customer hides the number: then only the user id could find the contact again.
+fn new_contact(
+    origin: Origin<'_>,
+    message: &Incoming,
+    cellphone: Option<Cellphone>,
+    now: Timestamp,
+) -> Option<Contact> {
+    let (first_name, last_name) = name_of(&message.from);
+    let id = Received::contact_id(origin.workspace, &message.id);
+    let cellphone = Some(cellphone?);
+    Some(Contact { first_name, last_name, cellphone, ..Contact::blank(id, origin.workspace, now) })
+}
+
+fn cellphone_of(person: &Person) -> Option<Cellphone> {
+    Cellphone::parse(&format!("+{}", person.wa_id.as_deref()?)).ok()
+}
+
+/// The name of the profile, divided as the name of a lead is.
+fn name_of(person: &Person) -> (Option<PersonName>, Option<PersonName>) {
+    let name: String = person.name.as_deref().unwrap_or_default().trim().chars().take(NAME).collect();
+    LeadName::parse(&name).map(|name| name.first_and_last()).unwrap_or_default()
 }

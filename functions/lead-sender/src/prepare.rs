@@ -140,7 +140,7 @@ pub(crate) async fn prepare<P>(
 fn template_of(message: &Message) -> Option<TemplateId> {
     match &message.content {
         Content::Template(requested) => Some(requested.template),
-        Content::Written { .. } => None,
+        Content::Written { .. } | Content::Received(_) => None,
     }
 }
 

@@ -198,7 +198,7 @@ async fn prepare<P>(
     let Some(Recipient { contact, channel }) = message.recipient_of(part) else { return Err(no_address()) };
     let template = match &message.content {
         Content::Template(requested) => Some(requested.template),
-        Content::Written { .. } => None,
+        Content::Written { .. } | Content::Received(_) => None,
     };
     let answered = async || match message.answers(part) {
         Some(id) => store.message(workspace, message.conversation, id).await,

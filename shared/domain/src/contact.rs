@@ -253,6 +253,21 @@ impl Contact {
         Ok(Some(next))
     }
 
+    /// The contact with this name, if it has none. A name is one unit: a name that has only one part stays as it is.
+    /// `None` if nothing changes.
+    pub fn named(
+        &self,
+        (first_name, last_name): (Option<PersonName>, Option<PersonName>),
+        now: Timestamp,
+    ) -> Option<Self> {
+        let nameless = self.first_name.is_none() && self.last_name.is_none();
+        if !nameless || first_name.is_none() {
+            return None;
+        }
+        let updated_at = now.max(self.updated_at.plus(Duration::from_millis(1)));
+        Some(Self { first_name, last_name, updated_at, version: self.version + 1, ..self.clone() })
+    }
+
     /// The stored size in bytes of UTF-8, including archived attributes. CLOSED attributes count their ids.
     pub fn bytes(&self) -> usize {
         const UUID: usize = 36;

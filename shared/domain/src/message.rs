@@ -1,12 +1,16 @@
 //! Messages: their content, the parts in which the service sends them, and the status of each part.
 
+pub mod arrival;
+mod message_type;
 mod part_id;
+pub mod received;
 mod report;
 mod sending;
 pub mod summary;
 mod template;
 mod window;
 
+pub use message_type::MessageType;
 pub use part_id::PartId;
 pub use report::{Report, ReportKind, Reported};
 pub use sending::{Letter, MessageKnown, Turn, Words};
@@ -17,6 +21,7 @@ use std::fmt;
 use crate::conversation::{Conversation, ConversationStatus, Recipient};
 use crate::ids::{ContactId, ConversationId, MediaId, MessageId, WorkspaceId};
 use crate::media::Attached;
+use crate::message::received::Received;
 use crate::refused::Refused;
 use crate::sending::{PartError, Progress};
 use crate::settings::template::Requested;
@@ -41,7 +46,7 @@ pub struct Message {
     pub content: Content,
     /// The message that this one answers.
     pub reply_to: Option<MessageId>,
-    /// The recipients, in order; empty for an internal note.
+    /// The recipients, in order; empty for an internal note and for a customer's message.
     pub recipients: Vec<Recipient>,
     /// The parts: for each recipient, one for each piece, in the order of [`Content::pieces`].
     pub parts: Vec<Part>,
@@ -97,6 +102,8 @@ pub enum Content {
     },
     /// A template. The sender fills its variables.
     Template(Requested),
+    /// A customer's message.
+    Received(Received),
 }
 
 /// One call of the provider.
@@ -235,9 +242,26 @@ impl Message {
         self.parts.iter().map(|part| part.status).min().unwrap_or(MessageStatus::Queued)
     }
 
+    /// The status as it is shown: that of the parts, or that a customer's message was received.
+    pub fn shown_status(&self) -> &'static str {
+        match self.content {
+            Content::Received(_) => Received::STATUS,
+            Content::Written { .. } | Content::Template(_) => self.status().as_str(),
+        }
+    }
+
     /// Whether the message goes to customers.
     pub fn is_broadcast(&self) -> bool {
-        !matches!(self.content, Content::Written { broadcast: false, .. })
+        !matches!(self.content, Content::Written { broadcast: false, .. } | Content::Received(_))
+    }
+
+    /// The files of the message.
+    pub fn files(&self) -> Vec<&Attached> {
+        match &self.content {
+            Content::Written { media, .. } => media.iter().collect(),
+            Content::Template(_) => vec![],
+            Content::Received(received) => received.file().into_iter().collect(),
+        }
     }
 
     /// The index of the first part that is not final.
@@ -251,10 +275,12 @@ impl Content {
     pub const MAX_CAPTION: usize = 1_024;
 
     /// The pieces for each recipient, in order. The text is the caption of the first file if that file takes
-    /// a caption and the text is short enough. Otherwise the text comes before the files.
+    /// a caption and the text is short enough. Otherwise the text comes before the files. A customer's message
+    /// has none.
     pub fn pieces(&self) -> Vec<Piece<'_>> {
         let (body, media) = match self {
             Self::Template(requested) => return vec![Piece::Template(requested)],
+            Self::Received(_) => return vec![],
             Self::Written { body, media, .. } => (body.as_ref(), media),
         };
         let captioned = media.first().is_some_and(|first| first.takes_caption())

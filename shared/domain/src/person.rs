@@ -16,7 +16,7 @@ use crate::conversation::Conversation;
 use crate::encoding::sha256_hex;
 use crate::ids::{ContactId, ErasureId, WorkspaceId};
 use crate::lead::Lead;
-use crate::message::Message;
+use crate::message::{Content, Message};
 use crate::text::{Cellphone, Email};
 use crate::time::Timestamp;
 use crate::words::words;
@@ -46,9 +46,12 @@ impl Person {
         conversation.externals.iter().all(|external| self.contacts.contains(&external.contact))
     }
 
-    /// Whether a message of a conversation with other customers goes with the person: it was addressed to the
-    /// person, or it is an internal note from before the erasure, which may be about the person.
+    /// Whether a message of a conversation with other customers goes with the person: the person wrote it, it was
+    /// addressed to the person, or it is an internal note from before the erasure, which may be about the person.
     pub fn has_message(&self, message: &Message, asked_at: Timestamp) -> bool {
+        if let Content::Received(received) = &message.content {
+            return self.contacts.contains(&received.contact);
+        }
         match message.recipients.is_empty() {
             true => message.created_at <= asked_at,
             false => message.recipients.iter().any(|to| self.contacts.contains(&to.contact)),

@@ -1,6 +1,10 @@
 //! The representations of resources in the API and the webhooks. Every documented field is present; an absent
 //! value is `null`.
 
+mod received;
+
+pub use received::{CardView, ContentView};
+
 use std::collections::BTreeMap;
 
 use domain::attribute::AttributeDefinition;
@@ -8,7 +12,7 @@ use domain::media::Declared;
 use domain::message::Content;
 use domain::{
     Contact, ContactId, Conversation, Definitions, EndpointId, Event, EventType, External, Internal, Lead,
-    MediaId, Message, MessageId, PLATFORM, Part, Summary, Timestamp, User, WorkspaceId,
+    MediaId, Message, MessageBody, MessageId, PLATFORM, Part, Summary, Timestamp, User, WorkspaceId,
 };
 use serde::Serialize;
 
@@ -350,7 +354,13 @@ pub struct MessageView<'a> {
     id: String,
     conversation_id: String,
     workspace_id: String,
+    direction: &'static str,
+    sender: SenderView,
+    #[serde(rename = "type")]
+    message_type: &'static str,
     message_body: Option<&'a str>,
+    /// `null` for what the workspace sends and for a customer's text: the other fields show it.
+    content: Option<ContentView<'a>>,
     media_ids: Vec<String>,
     reply_to_message_id: Option<String>,
     enable_external_broadcast: bool,
@@ -360,6 +370,15 @@ pub struct MessageView<'a> {
     updated_at: String,
     delivered_at: Option<String>,
     read_at: Option<String>,
+}
+
+/// The author of a message.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SenderView {
+    #[serde(rename = "type")]
+    sender_type: &'static str,
+    contact_id: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -377,24 +396,40 @@ struct PartView<'a> {
 /// The representation of a message. A template has neither text nor files, because the sender fills it for
 /// each recipient.
 pub fn message(message: &Message) -> MessageView<'_> {
-    let (body, media) = match &message.content {
-        Content::Written { body, media, .. } => (body.as_ref(), media.as_slice()),
-        Content::Template(_) => (None, &[][..]),
+    let (body, sender) = match &message.content {
+        Content::Written { body, .. } => (body.as_ref().map(MessageBody::as_str), None),
+        Content::Template(_) => (None, None),
+        Content::Received(received) => (received.text(), Some(received)),
     };
     MessageView {
         id: message.id.to_string(),
         conversation_id: message.conversation.to_string(),
         workspace_id: message.workspace_id.to_string(),
-        message_body: body.map(|body| body.as_str()),
-        media_ids: media.iter().map(|file| file.media.to_string()).collect(),
+        direction: message.direction().as_str(),
+        sender: SenderView {
+            sender_type: message.sent_by.as_str(),
+            contact_id: sender.map(|received| received.contact.to_string()),
+        },
+        message_type: message.message_type().as_str(),
+        message_body: body,
+        content: message_content(message),
+        media_ids: message.files().iter().map(|file| file.media.to_string()).collect(),
         reply_to_message_id: message.reply_to.map(|id| id.to_string()),
         enable_external_broadcast: message.is_broadcast(),
-        status: message.status().as_str(),
+        status: message.shown_status(),
         parts: message.parts.iter().map(part).collect(),
         created_at: message.created_at.to_string(),
         updated_at: message.updated_at.to_string(),
         delivered_at: message.delivered_at().map(|at| at.to_string()),
         read_at: message.read_at().map(|at| at.to_string()),
+    }
+}
+
+/// The object `content` of a message: what a customer's message shows that is neither a text nor the id of a file.
+pub fn message_content(message: &Message) -> Option<ContentView<'_>> {
+    match &message.content {
+        Content::Received(received) => received::content(&received.what),
+        Content::Written { .. } | Content::Template(_) => None,
     }
 }
 

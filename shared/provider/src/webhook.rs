@@ -5,6 +5,6 @@ mod read;
 
 pub use pieces::{NotAWebhook, Piece, pieces};
 pub use read::{
-    Card, Content, Incoming, Item, MediaFile, Person, Place, Preference, Status, StatusKind, Subject,
-    TemplateEvent, only, read,
+    Content, Incoming, Item, MediaFile, Person, Preference, Status, StatusKind, Subject, TemplateEvent, only,
+    read,
 };

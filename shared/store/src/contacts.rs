@@ -9,7 +9,7 @@ pub(crate) mod reached;
 pub(crate) mod row;
 pub(crate) mod search;
 pub(crate) mod shards;
-pub(crate) mod window;
+pub(crate) mod windows;
 
 use std::collections::BTreeSet;
 

@@ -31,6 +31,14 @@ pub(crate) fn contact(workspace: WorkspaceId, contact: ContactId) -> (String, &'
     (format!("{workspace}#C#{contact}"), "C")
 }
 
+/// When a contact last wrote to a line, in the partition of the contact.
+pub(crate) fn window(workspace: WorkspaceId, of: ContactId, line: &ChannelId) -> (String, String) {
+    (contact(workspace, of).0, format!("{WINDOWS}{}", line.as_str()))
+}
+
+/// The prefix of the sort keys of windows.
+pub(crate) const WINDOWS: &str = "W#";
+
 /// A shard of the newest-first list of all contacts (index `list`).
 pub(crate) fn contact_list(workspace: WorkspaceId, shard: u8) -> String {
     format!("{workspace}#{shard}")
@@ -59,15 +67,6 @@ pub(crate) fn contact_user_id(workspace: WorkspaceId, user_id: &ProviderUserId) 
 /// The row that keeps the number under which the provider knows a contact unique and finds the contact by it.
 pub(crate) fn contact_wa_id(workspace: WorkspaceId, wa_id: &WaId) -> (String, &'static str) {
     (format!("{workspace}#N#{}", wa_id.as_str()), "U")
-}
-
-/// When the contact last wrote on a line.
-pub(crate) fn contact_window(
-    workspace: WorkspaceId,
-    contact: ContactId,
-    line: &ChannelId,
-) -> (String, String) {
-    (format!("{workspace}#C#{contact}"), format!("W#{}", line.as_str()))
 }
 
 /// Since when a line delivers customers' messages.

@@ -1,7 +1,10 @@
 //! Messages: a message takes its conversation's next number, in one transaction with everything that it
 //! changes.
 
-mod provider_ids;
+mod attached_field;
+pub(crate) mod provider_ids;
+pub(crate) mod receive;
+mod received_field;
 mod reports;
 pub(crate) mod row;
 
@@ -228,7 +231,12 @@ impl MessagePlan {
 /// Takes the message's number, if it is still the next, and counts the message. `lane` is the lane that a
 /// refusal returned. If the message is to be sent, the lane is due at `due_at`, unless it is due already:
 /// then the message is sent after the work for which it is due.
-fn take_number(message: &Message, lane: Option<&LaneRow>, due_at: Timestamp, request_id: &str) -> Write {
+pub(crate) fn take_number(
+    message: &Message,
+    lane: Option<&LaneRow>,
+    due_at: Timestamp,
+    request_id: &str,
+) -> Write {
     let mut change = Change::default()
         .set("seq", n(message.seq))
         .set(LAST_REQUEST, s(request_id))

@@ -6,7 +6,9 @@ use clap::Subcommand;
 use domain::message::Content;
 use domain::sending::Progress;
 use domain::{Message, MessageId, Part};
+use edge::view;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::conversation::{OneConversation, known};
 use crate::output::{Output, Shown, or_dash, printable, stacked};
@@ -82,6 +84,10 @@ struct MessageView {
     sent_by: &'static str,
     broadcast: bool,
     status: &'static str,
+    /// What the message is. The next field shows a customer's content that is neither text nor a file.
+    #[serde(rename = "type")]
+    message_type: &'static str,
+    content: Option<Value>,
     message_body: Option<String>,
     template_id: Option<String>,
     media_ids: Vec<String>,
@@ -120,12 +126,10 @@ pub(crate) struct ProgressView {
 
 impl From<&Message> for MessageView {
     fn from(message: &Message) -> Self {
-        let (text, template_id, media_ids) = match &message.content {
-            Content::Template(requested) => (None, Some(requested.template.to_string()), vec![]),
-            Content::Written { body, media, .. } => {
-                let media = media.iter().map(|attached| attached.media.to_string()).collect();
-                (body.as_ref().map(|body| body.as_str().to_owned()), None, media)
-            }
+        let (text, template_id) = match &message.content {
+            Content::Template(requested) => (None, Some(requested.template.to_string())),
+            Content::Written { body, .. } => (body.as_ref().map(|body| body.as_str().to_owned()), None),
+            Content::Received(received) => (received.text().map(str::to_owned), None),
         };
         Self {
             message_id: message.id.to_string(),
@@ -133,10 +137,12 @@ impl From<&Message> for MessageView {
             seq: message.seq,
             sent_by: message.sent_by.as_str(),
             broadcast: message.is_broadcast(),
-            status: message.status().as_str(),
+            status: message.shown_status(),
+            message_type: message.message_type().as_str(),
+            content: view::message_content(message).and_then(|content| serde_json::to_value(content).ok()),
             message_body: text,
             template_id,
-            media_ids,
+            media_ids: message.files().iter().map(|file| file.media.to_string()).collect(),
             reply_to_message_id: message.reply_to.map(|id| id.to_string()),
             parts: message.parts.iter().map(PartView::from).collect(),
             progress: ProgressView::from(&message.progress),
@@ -235,6 +241,7 @@ impl MessageRow {
                 format!("{}{more}", printable(&beginning))
             }
             (None, Some(template)) => format!("template {template}"),
+            (None, None) if message.content.is_some() => message.message_type.to_owned(),
             (None, None) => format!("{} files", message.media_ids.len()),
         }
     }

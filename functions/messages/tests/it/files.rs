@@ -20,7 +20,7 @@ fn files(conversation: &Conversation, media: &[&Media]) -> Value {
 fn attached(message: &Message) -> &[Attached] {
     match &message.content {
         Content::Written { media, .. } => media,
-        Content::Template(_) => panic!("no template was asked for"),
+        Content::Template(_) | Content::Received(_) => panic!("a caller writes"),
     }
 }
 

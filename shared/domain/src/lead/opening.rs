@@ -1,7 +1,5 @@
 //! The items that a lead creates: contact, conversation and message.
 
-use std::time::Duration;
-
 use crate::contact::Contact;
 use crate::conversation::{ContactRef, Conversation, ConversationStatus, External};
 use crate::ids::TemplateId;
@@ -87,14 +85,8 @@ impl Lead {
     /// The contact with the number: the found contact, with the visitor's name if it has none, or a new
     /// contact.
     fn contact_of(&self, found: Option<&Contact>, now: Timestamp) -> Contact {
-        let (first_name, last_name) = self.name.as_ref().map(LeadName::first_and_last).unwrap_or_default();
         let Some(found) = found else { return self.new_contact(now) };
-        // A name is one unit: the function does not complete a name that has only one part.
-        let nameless = found.first_name.is_none() && found.last_name.is_none();
-        if !nameless || first_name.is_none() {
-            return found.clone();
-        }
-        let updated_at = now.max(found.updated_at.plus(Duration::from_millis(1)));
-        Contact { first_name, last_name, updated_at, version: found.version + 1, ..found.clone() }
+        let name = self.name.as_ref().map(LeadName::first_and_last).unwrap_or_default();
+        found.named(name, now).unwrap_or_else(|| found.clone())
     }
 }

@@ -3,6 +3,7 @@
 use crate::ids::MediaId;
 use crate::media::file_name::FileName;
 use crate::media::file_type::{FileType, KB, MB};
+use crate::words::words;
 
 /// A file of a message. The data is copied when the message is created.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +47,17 @@ pub enum SentAs {
     /// `sticker`
     Sticker,
 }
+
+words!(
+    /// The names of the forms.
+    SentAs {
+        Image: "IMAGE",
+        Video: "VIDEO",
+        Audio: "AUDIO",
+        Document: "DOCUMENT",
+        Sticker: "STICKER",
+    }
+);
 
 impl Attached {
     /// The form in which the file is sent. It is `document` if WhatsApp does not accept the file's type or

@@ -145,8 +145,12 @@ impl Message {
         self.reply_to.filter(|_| self.parts.get(part).is_some_and(|part| part.index == 0))
     }
 
-    /// The provider's id of the first part of the message that this customer received.
+    /// The provider's id of the message that this customer wrote, or of the first part of the message that this
+    /// customer received.
     pub fn provider_id_for(&self, contact: ContactId) -> Option<&str> {
+        if let Content::Received(received) = &self.content {
+            return (received.contact == contact).then_some(received.provider_message_id.as_str());
+        }
         let parts = self.parts.iter().filter(|part| part.recipient == contact);
         parts.filter_map(|part| part.provider_message_id.as_deref()).next()
     }

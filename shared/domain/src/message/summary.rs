@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::conversation::Conversation;
 use crate::message::{Message, SentBy};
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,11 @@ pub enum Direction {
     /// An internal note.
     Internal,
 }
+
+words!(
+    /// The names of the directions.
+    Direction { Inbound: "INBOUND", Outbound: "OUTBOUND", Internal: "INTERNAL" }
+);
 
 impl Direction {
     /// The direction from the author and from whether the message goes to customers.

@@ -1,7 +1,8 @@
 use crate::ConversationName;
 use crate::conversation::{ContactRef, External, Recipient};
 use crate::ids::{BrandId, ChannelId, ConversationId, MessageId};
-use crate::message::{Content, SentBy};
+use crate::message::SentBy;
+use crate::message::received::{Received, ReceivedContent, Said};
 use crate::sending::Progress;
 
 use super::*;
@@ -62,6 +63,22 @@ fn a_conversation_goes_with_its_only_customer() {
     assert!(ana.is_alone_in(&conversation(&[10], None)));
     assert!(!ana.is_alone_in(&conversation(&[10, 11], None)));
     assert!(!ana.is_alone_in(&conversation(&[11], None)));
+}
+
+#[test]
+fn what_a_customer_wrote_goes_with_the_customer_only() {
+    let ana = person(&[10], &[], &[]);
+    let later = NOW.plus(Duration::from_millis(1));
+    for (writer, goes) in [(10, true), (11, false)] {
+        let received = Received {
+            contact: ContactId::from_uuid(Uuid::from_u128(writer)),
+            channel: ChannelId::parse("line").unwrap(),
+            provider_message_id: "wamid.1".to_owned(),
+            what: ReceivedContent::Said(Said::text("Hola")),
+        };
+        let written = Message { content: Content::Received(received), ..message(&[], later) };
+        assert_eq!(ana.has_message(&written, NOW), goes, "{writer}");
+    }
 }
 
 #[test]

@@ -1,16 +1,20 @@
 //! What a piece of a webhook says, in the service's own terms.
 //!
-//! The provider adds fields and kinds at any time. An unknown kind of message is [`Content::Unsupported`], and
+//! The provider adds fields and kinds at any time. An unknown kind of message is [`Said::Unsupported`], and
 //! an item without an id or a sender is left out, because nothing can be done about it.
 
 use domain::media::SentAs;
+use domain::message::received::{Card, Degrees, Place, ReceivedText, Said};
 use domain::{ChannelId, Timestamp};
 use serde_json::Value;
 
 use crate::webhook::pieces::Piece;
 
+/// The greatest size of the provider's id of a message, in bytes. Its own are about 60.
+const MAX_ID: usize = 256;
+
 /// The subject of a piece.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Messages of customers, and what became of messages to them, on a line.
     Line(ChannelId, Vec<Item>),
@@ -21,7 +25,7 @@ pub enum Subject {
 }
 
 /// One item of a line.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
     /// What became of a message that the service sent.
     Status(Status),
@@ -71,7 +75,7 @@ pub enum StatusKind {
 }
 
 /// A message of a customer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incoming {
     /// The provider's id of the message.
     pub id: String,
@@ -86,38 +90,18 @@ pub struct Incoming {
 }
 
 /// The content of a customer's message.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// A text.
-    Text(String),
+    /// Something without a file.
+    Said(Said),
     /// A file.
     Media(MediaFile),
-    /// A place.
-    Location(Place),
-    /// Cards of people.
-    Contacts(Vec<Card>),
-    /// The reply to a button of a template: its text and its payload.
-    Button {
-        /// The text on the button.
-        text: String,
-        /// The payload that the template gave the button.
-        payload: Option<String>,
-    },
-    /// The reply to a button or a list of an interactive message.
-    Choice {
-        /// The id of the choice.
-        id: String,
-        /// The title of the choice.
-        title: String,
-        /// The description of the choice.
-        description: Option<String>,
-    },
     /// A reaction to a message; without an emoji, its removal.
     Reaction {
         /// The provider's id of the message.
         to: String,
         /// The emoji.
-        emoji: Option<String>,
+        emoji: Option<ReceivedText>,
     },
     /// The customer has a new number, a new user id, or both.
     Moved {
@@ -126,8 +110,6 @@ pub enum Content {
         /// The user id before.
         previous_user_id: Option<String>,
     },
-    /// Any other kind, with the provider's word for it.
-    Unsupported(String),
 }
 
 /// A file in a customer's message. The provider keeps it for some days.
@@ -142,33 +124,9 @@ pub struct MediaFile {
     /// The SHA-256 of the bytes: hexadecimal or base64, as the provider gives it.
     pub sha256: Option<String>,
     /// The text below the file.
-    pub caption: Option<String>,
+    pub caption: Option<ReceivedText>,
     /// The name of a document.
     pub filename: Option<String>,
-}
-
-/// A place in a customer's message.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Place {
-    /// Degrees north.
-    pub latitude: f64,
-    /// Degrees east.
-    pub longitude: f64,
-    /// The name of the place.
-    pub name: Option<String>,
-    /// The address of the place.
-    pub address: Option<String>,
-}
-
-/// A person's card in a customer's message.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Card {
-    /// The whole name.
-    pub name: Option<String>,
-    /// Phone numbers, as the card gives them.
-    pub phones: Vec<String>,
-    /// E-mail addresses.
-    pub emails: Vec<String>,
 }
 
 /// A customer's choice about marketing messages.
@@ -249,7 +207,7 @@ fn status(item: &Value, contacts: &[Value]) -> Option<Status> {
         _ => return None,
     };
     Some(Status {
-        id: text(&item["id"])?,
+        id: id(&item["id"])?,
         part: text(&item["biz_opaque_callback_data"]),
         recipient: person(&item["recipient_id"], &item["recipient_user_id"], contacts),
         kind,
@@ -266,10 +224,10 @@ fn message(item: &Value, contacts: &[Value]) -> Option<Incoming> {
         _ => false,
     };
     (is_known || previous).then_some(Incoming {
-        id: text(&item["id"])?,
+        id: id(&item["id"])?,
         from,
         at: moment(&item["timestamp"])?,
-        answers: text(&item["context"]["id"]),
+        answers: id(&item["context"]["id"]),
         content,
     })
 }
@@ -298,24 +256,33 @@ fn template(piece: &Piece) -> Option<TemplateEvent> {
 
 fn content(item: &Value) -> Content {
     let kind = item["type"].as_str().unwrap_or_default();
+    let of = &item[kind];
     let known = match kind {
-        "text" => text(&item["text"]["body"]).map(Content::Text),
-        "image" => media(SentAs::Image, &item[kind]),
-        "video" => media(SentAs::Video, &item[kind]),
-        "audio" | "voice" => media(SentAs::Audio, &item[kind]),
-        "document" => media(SentAs::Document, &item[kind]),
-        "sticker" => media(SentAs::Sticker, &item[kind]),
-        "location" => place(&item[kind]),
-        "contacts" => Some(Content::Contacts(list(&item[kind]).iter().map(card).collect())),
-        "button" => text(&item[kind]["text"])
-            .map(|text_of| Content::Button { text: text_of, payload: text(&item[kind]["payload"]) }),
-        "interactive" => choice(&item[kind]),
-        "reaction" => text(&item[kind]["message_id"])
-            .map(|to| Content::Reaction { to, emoji: text(&item[kind]["emoji"]) }),
-        "system" => moved(&item[kind]),
-        _ => None,
+        "image" => media(SentAs::Image, of),
+        "video" => media(SentAs::Video, of),
+        "audio" | "voice" => media(SentAs::Audio, of),
+        "document" => media(SentAs::Document, of),
+        "sticker" => media(SentAs::Sticker, of),
+        "reaction" => id(&of["message_id"])
+            .map(|to| Content::Reaction { to, emoji: cut(&of["emoji"], ReceivedText::MAX_NAME) }),
+        "system" => moved(of),
+        _ => said(kind, of).map(Content::Said),
     };
-    known.unwrap_or_else(|| Content::Unsupported(kind.to_owned()))
+    known.unwrap_or_else(|| Content::Said(Said::unsupported(kind)))
+}
+
+fn said(kind: &str, of: &Value) -> Option<Said> {
+    match kind {
+        "text" => text(&of["body"]).map(|body| Said::text(&body)),
+        "location" => place(of).map(Said::Location),
+        "contacts" => Some(Said::contacts(list(of).iter().map(card))),
+        "button" => Some(Said::ButtonReply {
+            text: cut(&of["text"], ReceivedText::MAX_LABEL)?,
+            payload: cut(&of["payload"], ReceivedText::MAX_LABEL),
+        }),
+        "interactive" => choice(of),
+        _ => None,
+    }
 }
 
 fn media(sent_as: SentAs, file: &Value) -> Option<Content> {
@@ -324,35 +291,38 @@ fn media(sent_as: SentAs, file: &Value) -> Option<Content> {
         id: text(&file["id"])?,
         mime_type: text(&file["mime_type"])?,
         sha256: text(&file["sha256"]),
-        caption: text(&file["caption"]),
+        caption: cut(&file["caption"], ReceivedText::MAX),
         filename: text(&file["filename"]),
     }))
 }
 
-fn place(place: &Value) -> Option<Content> {
-    Some(Content::Location(Place {
-        latitude: place["latitude"].as_f64()?,
-        longitude: place["longitude"].as_f64()?,
-        name: text(&place["name"]),
-        address: text(&place["address"]),
-    }))
+fn place(place: &Value) -> Option<Place> {
+    let degrees = |angle: &Value| angle.as_f64().and_then(Degrees::of);
+    Some(Place {
+        latitude: degrees(&place["latitude"])?,
+        longitude: degrees(&place["longitude"])?,
+        name: cut(&place["name"], ReceivedText::MAX_LABEL),
+        address: cut(&place["address"], ReceivedText::MAX_LABEL),
+    })
 }
 
 fn card(card: &Value) -> Card {
-    let all = |list_of: &Value, name: &str| list(list_of).iter().filter_map(|one| text(&one[name])).collect();
+    let all = |list_of: &Value, name: &str| {
+        list(list_of).iter().filter_map(|one| cut(&one[name], ReceivedText::MAX_NAME)).collect()
+    };
     Card {
-        name: text(&card["name"]["formatted_name"]),
+        name: cut(&card["name"]["formatted_name"], ReceivedText::MAX_NAME),
         phones: all(&card["phones"], "phone"),
         emails: all(&card["emails"], "email"),
     }
 }
 
-fn choice(interactive: &Value) -> Option<Content> {
+fn choice(interactive: &Value) -> Option<Said> {
     let chosen = &interactive[interactive["type"].as_str()?];
-    Some(Content::Choice {
-        id: text(&chosen["id"])?,
-        title: text(&chosen["title"])?,
-        description: text(&chosen["description"]),
+    Some(Said::InteractiveReply {
+        id: cut(&chosen["id"], ReceivedText::MAX_LABEL)?,
+        title: cut(&chosen["title"], ReceivedText::MAX_LABEL)?,
+        description: cut(&chosen["description"], ReceivedText::MAX_LABEL),
     })
 }
 
@@ -389,6 +359,16 @@ fn text(value: &Value) -> Option<String> {
         _ => return None,
     };
     (!text.is_empty()).then_some(text)
+}
+
+/// The same, cut to a number of characters.
+fn cut(value: &Value, most: usize) -> Option<ReceivedText> {
+    text(value).map(|text| ReceivedText::cut(&text, most))
+}
+
+/// The provider's id of a message. It becomes a part of a key, so a longer one is none.
+fn id(value: &Value) -> Option<String> {
+    text(value).filter(|id| id.len() <= MAX_ID)
 }
 
 /// A Unix time in seconds.

@@ -6,7 +6,7 @@
 
 use domain::lead::captcha::Threshold;
 use domain::lead::{ConsentStatus, LandingUri, LeadName};
-use domain::media::{FileName, MediaState};
+use domain::media::{FileName, MediaState, SentAs};
 use domain::message::SentBy;
 use domain::settings::line::Provider;
 use domain::settings::onboarding::Override;
@@ -63,7 +63,7 @@ displayed_fields! {
 worded_fields! {
     AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId ConsentStatus ContactField ConversationName
     ConversationStatus DeliveryState DisabledReason Email ErasureState EventType FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
-    MediaState MessageBody MessageStatus Override ParameterValue PersonName Provider ProviderAppId ProviderUserId SentBy UserStatus WaId WebOrigin
+    MediaState MessageBody MessageStatus Override ParameterValue PersonName Provider ProviderAppId ProviderUserId SentAs SentBy UserStatus WaId WebOrigin
 }
 
 impl Field for Threshold {

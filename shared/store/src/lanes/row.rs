@@ -56,7 +56,7 @@ pub(crate) fn plan_item(plan: &OnboardingPlan, request_id: &str) -> Result<Item,
 }
 
 /// `W#C#<conversation id>` / `L`.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LaneRow {
     /// The last number taken. The next message takes the number after it.

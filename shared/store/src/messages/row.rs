@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use domain::media::{Attached, FileName};
+use domain::media::Attached;
 use domain::message::summary::Direction;
 use domain::message::{Content, SentBy};
 use domain::sending::{PartError, Progress};
 use domain::settings::template::{Parameters, Requested};
 use domain::{
-    ChannelId, ContactId, ConversationId, FileType, MediaId, Message, MessageBody, MessageId, MessageStatus,
-    Part, Recipient, TemplateId, Timestamp, WorkspaceId,
+    ChannelId, ContactId, ConversationId, Message, MessageBody, MessageId, MessageStatus, Part, Recipient,
+    TemplateId, Timestamp, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -17,6 +17,8 @@ use uuid::Uuid;
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, expiring, read, row, s};
 use crate::dynamodb::write::LAST_REQUEST;
+use crate::messages::attached_field::AttachedField;
+use crate::messages::received_field::ReceivedField;
 use crate::{StoreError, keys};
 
 const KIND: &str = "message";
@@ -82,7 +84,8 @@ struct CountedText {
 }
 
 impl Counted {
-    /// The projection of the row. A template has no `content.written`: it always goes to customers.
+    /// The projection of the row. A template has no `content.written`: it always goes to customers. Neither has a
+    /// customer's message, whose author is enough.
     pub(crate) const ATTRIBUTES: &str = "pk, sk, sv, sentBy, content.written.broadcast, createdAt";
 
     pub(crate) fn direction(&self) -> Direction {
@@ -126,6 +129,7 @@ enum ContentField {
         broadcast: bool,
     },
     Template(RequestedField),
+    Received(ReceivedField),
 }
 
 /// A template with its parameters, in a message and in a plan.
@@ -136,19 +140,6 @@ pub(crate) struct RequestedField {
     template_id: TemplateId,
     #[serde(with = "fields::map")]
     parameters: Parameters,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AttachedField {
-    #[serde(with = "fields::text")]
-    media_id: MediaId,
-    #[serde(with = "fields::text")]
-    file_type: FileType,
-    content_type: String,
-    #[serde(with = "fields::text")]
-    name: FileName,
-    size: u64,
 }
 
 /// A recipient of a message, or of the messages of a plan.
@@ -242,6 +233,7 @@ impl From<&Content> for ContentField {
                 broadcast: *broadcast,
             },
             Content::Template(requested) => Self::Template(requested.into()),
+            Content::Received(received) => Self::Received(received.into()),
         }
     }
 }
@@ -253,6 +245,7 @@ impl From<ContentField> for Content {
                 Self::Written { body, media: media.into_iter().map(Attached::from).collect(), broadcast }
             }
             ContentField::Template(requested) => Self::Template(requested.into()),
+            ContentField::Received(received) => Self::Received(received.into()),
         }
     }
 }
@@ -278,30 +271,6 @@ impl From<&Recipient> for RecipientField {
 impl From<RecipientField> for Recipient {
     fn from(field: RecipientField) -> Self {
         Self { contact: field.contact_id, channel: field.channel_id }
-    }
-}
-
-impl From<&Attached> for AttachedField {
-    fn from(file: &Attached) -> Self {
-        Self {
-            media_id: file.media,
-            file_type: file.file_type,
-            content_type: file.content_type.clone(),
-            name: file.name.clone(),
-            size: file.size,
-        }
-    }
-}
-
-impl From<AttachedField> for Attached {
-    fn from(field: AttachedField) -> Self {
-        Self {
-            media: field.media_id,
-            file_type: field.file_type,
-            content_type: field.content_type,
-            name: field.name,
-            size: field.size,
-        }
     }
 }
 
@@ -349,7 +318,12 @@ impl From<PartField> for Part {
 
 #[cfg(test)]
 mod tests {
+    use domain::media::{FileName, SentAs};
+    use domain::message::received::{
+        Card, Degrees, FileMissing, Place, Received, ReceivedContent, ReceivedText, Said,
+    };
     use domain::settings::template::ParameterValue;
+    use domain::{FileType, MediaId};
 
     use super::*;
     use crate::dynamodb::item::text;
@@ -416,6 +390,41 @@ mod tests {
         Content::Template(Requested { template: id(TemplateId::from_uuid, 10), parameters })
     }
 
+    /// Every kind of content with a value in every optional field, and without.
+    fn everything_received() -> Vec<ReceivedContent> {
+        let text = |text: &str| ReceivedText::cut(text, 99);
+        let (some, angle) = (Some(text("t")), |degrees| Degrees::of(degrees).unwrap());
+        let place = |name: Option<ReceivedText>| {
+            let (latitude, longitude) = (angle(-90.0), angle(179.123_456_7));
+            Said::Location(Place { latitude, longitude, address: name.clone(), name })
+        };
+        let card = Card { name: some.clone(), phones: vec![text("1"), text("2")], emails: vec![text("e")] };
+        let bare = Card { name: None, phones: vec![], emails: vec![] };
+        let Content::Written { media, .. } = written() else { unreachable!("it is written") };
+        let said = [
+            Said::text("¡Hola!\n"),
+            place(some.clone()),
+            place(None),
+            Said::contacts([card, bare]),
+            Said::ButtonReply { text: text("Yes"), payload: some.clone() },
+            Said::ButtonReply { text: text("Yes"), payload: None },
+            Said::InteractiveReply { id: text("1"), title: text("Yes"), description: some.clone() },
+            Said::InteractiveReply { id: text("1"), title: text("Yes"), description: None },
+            Said::unsupported(""),
+        ];
+        let sent_as = [SentAs::Image, SentAs::Video, SentAs::Audio, SentAs::Document, SentAs::Sticker];
+        let stored = sent_as.map(|sent_as| {
+            let file = media.first().cloned().ok_or_else(|| FileMissing::of("?"));
+            ReceivedContent::File { sent_as, file, caption: some.clone() }
+        });
+        let file = Err(FileMissing::of(FileMissing::NOT_IN_TIME));
+        let missing = ReceivedContent::File { sent_as: SentAs::Image, file, caption: None };
+        let reaction = |to, emoji| ReceivedContent::Reaction { to, emoji };
+        let reactions = [reaction(Some(id(MessageId::from_uuid, 1)), some), reaction(None, None)];
+        let said = said.map(ReceivedContent::Said);
+        said.into_iter().chain(stored).chain([missing]).chain(reactions).collect()
+    }
+
     #[test]
     fn a_message_read_from_its_row_is_unchanged() {
         let plain = Message {
@@ -427,8 +436,14 @@ mod tests {
             ..full(Content::Written { body: None, media: vec![], broadcast: false })
         };
         let lead = Message { sent_by: SentBy::Lead, ..full(template()) };
-        for kept in [full(written()), full(template()), plain, lead] {
-            assert_eq!(message(message_item(&kept, None, "r").unwrap()).unwrap(), kept);
+        let received = everything_received().into_iter().map(|what| {
+            let (contact, channel) = (recipient().contact, recipient().channel);
+            let content = Received { contact, channel, provider_message_id: "wamid.7".to_owned(), what };
+            Message { sent_by: SentBy::Customer, content: Content::Received(content), ..plain.clone() }
+        });
+        for kept in [full(written()), full(template()), plain.clone(), lead].into_iter().chain(received) {
+            let read = message(message_item(&kept, None, "r").unwrap()).unwrap();
+            assert!(read == kept, "{kept:?}");
         }
     }
 

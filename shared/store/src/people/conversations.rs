@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use domain::message::Content;
 use domain::{ContactId, Conversation, ConversationId, Message, MessageId, OnboardingPlan, WorkspaceId};
 
 use crate::conversations::plan::conversation_writes;
@@ -132,6 +133,12 @@ impl Store {
             }
         }
         for row in rows {
+            if text(row, SK).starts_with(keys::MESSAGES)
+                && let Message { workspace_id, content: Content::Received(received), .. } =
+                    message(row.clone())?
+            {
+                self.shorten_provider_id(workspace_id, &received.provider_message_id).await?;
+            }
             self.write(Write::delete(Table::Messages, key(text(row, PK), text(row, SK)))).await?;
         }
         Ok(())

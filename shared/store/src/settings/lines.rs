@@ -128,8 +128,8 @@ impl Store {
         Ok(row.map(|row| row.workspace_id))
     }
 
-    /// The same, from the memory of this process if it was read in the last half minute. One round trip, or none.
-    pub async fn recent_line_claim(&self, channel: &ChannelId) -> Result<Option<WorkspaceId>, StoreError> {
+    /// The same, remembered for 30 seconds. One round trip if it is not in memory.
+    pub async fn workspace_of_line(&self, channel: &ChannelId) -> Result<Option<WorkspaceId>, StoreError> {
         let now = self.now();
         if let Some(workspace) = self.memories.line_claims.get(channel, now) {
             return Ok(Some(workspace));
@@ -169,6 +169,7 @@ impl Store {
         }
         let done = self.transact(writes).await? == Transacted::Done;
         self.memories.line_tokens.forget(&(workspace, channel.clone()));
+        self.memories.line_claims.forget(channel);
         Ok(done)
     }
 

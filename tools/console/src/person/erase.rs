@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domain::message::Content;
 use domain::{
     ContactId, ConversationId, Erasure, ErasureState, LeadId, MediaId, Message, MessageId, Person,
     WorkspaceId,
@@ -338,8 +337,5 @@ impl Run<'_> {
 
 /// The files of a message.
 pub(crate) fn files_of(message: &Message) -> Vec<MediaId> {
-    match &message.content {
-        Content::Written { media, .. } => media.iter().map(|file| file.media).collect(),
-        Content::Template(_) => vec![],
-    }
+    message.files().iter().map(|file| file.media).collect()
 }

@@ -73,7 +73,7 @@ fn a_text_has_its_sender_its_time_and_the_message_that_it_answers() {
         from: ana(),
         at: at(),
         answers: Some("wamid.0".to_owned()),
-        content: Content::Text("¡Hola!".to_owned()),
+        content: Content::Said(Said::text("¡Hola!")),
     };
     assert_eq!(message, expected);
 }
@@ -81,9 +81,10 @@ fn a_text_has_its_sender_its_time_and_the_message_that_it_answers() {
 #[test]
 fn every_kind_of_content_is_read() {
     let some = |text: &str| Some(text.to_owned());
+    let label = |text: &str| ReceivedText::cut(text, 9);
     let file = |sent_as, caption: Option<&str>, filename: Option<&str>| {
         let (id, mime_type) = ("77".to_owned(), "a/b".to_owned());
-        let [caption, filename] = [caption, filename].map(|text| text.map(str::to_owned));
+        let (caption, filename) = (caption.map(label), filename.map(str::to_owned));
         Content::Media(MediaFile { sent_as, id, mime_type, sha256: some("s="), caption, filename })
     };
     let given = |more: Value| {
@@ -94,19 +95,20 @@ fn every_kind_of_content_is_read() {
         file
     };
     let place = |name: Option<&str>| {
-        let name = name.map(str::to_owned);
-        Content::Location(Place { latitude: 40.5, longitude: -3.0, address: name.clone(), name })
+        let [latitude, longitude] = [40.5, -3.0].map(|angle| Degrees::of(angle).unwrap());
+        let name = name.map(label);
+        Content::Said(Said::Location(Place { latitude, longitude, address: name.clone(), name }))
     };
-    let choice = |description: Option<&str>| Content::Choice {
-        id: "yes".to_owned(),
-        title: "Yes".to_owned(),
-        description: description.map(str::to_owned),
+    let choice = |description: Option<&str>| {
+        let description = description.map(label);
+        Content::Said(Said::InteractiveReply { id: label("yes"), title: label("Yes"), description })
     };
     let card = Card {
-        name: some("Eva"),
-        phones: vec!["+34 600".to_owned()],
-        emails: vec!["e@x.example".to_owned()],
+        name: Some(label("Eva")),
+        phones: vec![label("+34 600")],
+        emails: vec![ReceivedText::cut("e@x.example", 99)],
     };
+    let unsupported = |kind| Content::Said(Said::unsupported(kind));
     let rows = [
         ("image", given(json!({ "caption": "Look" })), file(SentAs::Image, Some("Look"), None)),
         ("video", given(json!({})), file(SentAs::Video, None, None)),
@@ -125,12 +127,12 @@ fn every_kind_of_content_is_read() {
                 "name": { "formatted_name": "Eva" }, "phones": [{ "phone": "+34 600" }, {}],
                 "emails": [{ "email": "e@x.example" }],
             }]),
-            Content::Contacts(vec![card]),
+            Content::Said(Said::Contacts(vec![card])),
         ),
         (
             "button",
             json!({ "text": "Yes", "payload": "p" }),
-            Content::Button { text: "Yes".to_owned(), payload: some("p") },
+            Content::Said(Said::ButtonReply { text: label("Yes"), payload: Some(label("p")) }),
         ),
         (
             "interactive",
@@ -145,7 +147,7 @@ fn every_kind_of_content_is_read() {
         (
             "reaction",
             json!({ "message_id": "w", "emoji": "👍" }),
-            Content::Reaction { to: "w".to_owned(), emoji: some("👍") },
+            Content::Reaction { to: "w".to_owned(), emoji: Some(label("👍")) },
         ),
         ("reaction", json!({ "message_id": "w" }), Content::Reaction { to: "w".to_owned(), emoji: None }),
         (
@@ -156,19 +158,36 @@ fn every_kind_of_content_is_read() {
                 previous_user_id: some("ES.7"),
             },
         ),
-        ("system", json!({ "type": "user_waved" }), Content::Unsupported("system".to_owned())),
-        ("order", json!({ "catalog_id": "c" }), Content::Unsupported("order".to_owned())),
-        ("image", json!({}), Content::Unsupported("image".to_owned())),
-        (
-            "interactive",
-            json!({ "type": "nfm_reply", "nfm_reply": {} }),
-            Content::Unsupported("interactive".to_owned()),
-        ),
+        ("system", json!({ "type": "user_waved" }), unsupported("system")),
+        ("order", json!({ "catalog_id": "c" }), unsupported("order")),
+        ("image", json!({}), unsupported("image")),
+        ("location", json!({ "latitude": 40.5, "longitude": 181 }), unsupported("location")),
+        ("reaction", json!({ "message_id": "w".repeat(257), "emoji": "👍" }), unsupported("reaction")),
+        ("interactive", json!({ "type": "nfm_reply", "nfm_reply": {} }), unsupported("interactive")),
     ];
     for (kind, content, expected) in rows {
         assert_eq!(incoming(json!({ "type": kind, kind: content })).content, expected, "{kind} {content}");
     }
-    assert_eq!(incoming(json!({})).content, Content::Unsupported(String::new()));
+    assert_eq!(incoming(json!({})).content, unsupported(""));
+}
+
+#[test]
+fn a_message_with_an_id_that_fits_no_key_is_left_out() {
+    let text = |id: &str| {
+        let body = json!({ "body": "x" });
+        json!({ "from": "34600111222", "id": id, "timestamp": "1792487728", "type": "text", "text": body })
+    };
+    assert_eq!(items_of("messages", &text(&"w".repeat(256))).len(), 1);
+    assert_eq!(items_of("messages", &text(&"w".repeat(257))), []);
+}
+
+#[test]
+fn long_texts_are_cut() {
+    let message = incoming(json!({ "type": "text", "text": { "body": "ñ".repeat(4_097) } }));
+    assert_eq!(message.content, Content::Said(Said::text(&"ñ".repeat(4_096))));
+    let button = incoming(json!({ "type": "button", "button": { "text": "b".repeat(1_025) } }));
+    let text = ReceivedText::cut(&"b".repeat(1_024), ReceivedText::MAX);
+    assert_eq!(button.content, Content::Said(Said::ButtonReply { text, payload: None }));
 }
 
 #[test]

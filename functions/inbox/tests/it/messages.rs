@@ -1,0 +1,731 @@
+//! Customers' messages: the contact, the conversation, the content, exactly once.
+
+use std::time::Duration;
+
+use domain::message::Content;
+use domain::message::arrival::{Arrival, Destination};
+use domain::message::received::{Received, ReceivedContent, Said};
+use domain::message::{Draft, SentBy};
+use domain::{
+    Cellphone, ChannelId, Contact, ContactId, ContactUpdate, Conversation, ConversationId,
+    ConversationStatus, Definitions, Message, MessageBody, MessageId, PersonName, ProviderAppId, Timestamp,
+};
+use harness::{Call, Death, Fault, TestClock, World, trips};
+use queue::Inbound;
+use serde_json::{Value, json};
+use store::{Changed, InboundPlace, InboundStored, MessageStored, NewInbound, NewMessage, Replaced, Table};
+
+use crate::{LINE, Site};
+
+const NUMBER: &str = "34600111222";
+
+/// A message of Ana, who has the number [`NUMBER`].
+fn message(id: &str, content: Value) -> Value {
+    let mut message = content;
+    message["id"] = json!(id);
+    message["from"] = json!(NUMBER);
+    message["timestamp"] = json!(TestClock::START.as_seconds().to_string());
+    message
+}
+
+fn text(id: &str, text: &str) -> Value {
+    message(id, json!({ "type": "text", "text": { "body": text } }))
+}
+
+/// A piece of the line with these messages of Ana.
+fn of(items: &[Value]) -> Inbound {
+    piece("Ana María Ruiz", items)
+}
+
+fn piece(profile: &str, items: &[Value]) -> Inbound {
+    let contacts = json!([{ "wa_id": NUMBER, "profile": { "name": profile } }]);
+    Inbound {
+        app: ProviderAppId::parse("1042000000001").unwrap(),
+        workspace: None,
+        received_at: TestClock::START,
+        account: World::ACCOUNT.to_owned(),
+        field: "messages".to_owned(),
+        value: json!({ "metadata": { "phone_number_id": LINE }, "contacts": contacts, "messages": items }),
+    }
+}
+
+fn one(item: Value) -> [Inbound; 1] {
+    [of(&[item])]
+}
+
+impl Site {
+    /// Processes these pieces, which must all be done.
+    async fn done(&self, pieces: &[Inbound]) {
+        assert!(self.process(pieces).await.is_empty());
+    }
+
+    /// The sum of a metric.
+    fn sum(&self, metric: &str) -> u64 {
+        self.counted.told().get(metric).map(|values| values.iter().sum()).unwrap_or_default()
+    }
+
+    /// A contact with the number.
+    async fn ana(&self) -> Contact {
+        self.world
+            .contact(|contact| {
+                contact.cellphone = Cellphone::parse(&format!("+{NUMBER}")).ok();
+                contact.first_name = PersonName::parse("Ana").ok();
+            })
+            .await
+    }
+
+    /// A conversation of this contact on the line, created a second after the one before.
+    async fn talk(&self, contact: &Contact, status: ConversationStatus) -> Conversation {
+        self.world.db.clock().advance(Duration::from_secs(1));
+        let externals = vec![World::external(contact.id, LINE)];
+        self.world
+            .conversation(|conversation| {
+                conversation.externals = externals;
+                conversation.status = status;
+            })
+            .await
+    }
+
+    async fn reached(&self) -> Option<ContactId> {
+        let number = Cellphone::parse(&format!("+{NUMBER}")).unwrap();
+        let store = self.world.db.store();
+        store.contact_holding_cellphone(self.world.workspace, &number).await.unwrap()
+    }
+
+    async fn only_contact(&self) -> Contact {
+        let id = self.reached().await.unwrap();
+        self.world.db.store().contact(self.world.workspace, id).await.unwrap().unwrap()
+    }
+
+    async fn home(&self, id: ConversationId) -> Conversation {
+        self.world.db.store().conversation(self.world.workspace, id).await.unwrap().unwrap()
+    }
+
+    /// All messages of a conversation, in order.
+    async fn messages(&self, id: ConversationId) -> Vec<Message> {
+        let store = self.world.db.store();
+        let mut all = store.messages_before(self.world.workspace, id, None, 100).await.unwrap();
+        all.reverse();
+        all
+    }
+
+    /// The ids of all conversations, the newest first.
+    async fn conversations(&self) -> Vec<ConversationId> {
+        let homes = self.world.db.rows_from(Table::Conversations, "C");
+        let id = |row: &Value| ConversationId::parse(row["id"]["S"].as_str().unwrap()).unwrap();
+        homes.iter().map(id).collect()
+    }
+
+    /// The texts of a conversation's messages, in order. Their numbers must have no gap.
+    async fn texts(&self, id: ConversationId) -> Vec<String> {
+        let messages = self.messages(id).await;
+        let numbers: Vec<u64> = messages.iter().map(|message| message.seq).collect();
+        assert_eq!(numbers, (1..=messages.len() as u64).collect::<Vec<_>>());
+        messages.iter().map(|message| received(message).text().unwrap_or("-").to_owned()).collect()
+    }
+
+    /// Answers the conversation as an agent does.
+    async fn answer(&self, id: ConversationId, body: &str) -> MessageStored {
+        let store = self.world.db.store();
+        let conversation = self.home(id).await;
+        let draft = Draft {
+            conversation: id,
+            body: MessageBody::parse(body).ok(),
+            media: vec![],
+            broadcast: true,
+            reply_to: None,
+        };
+        let seq = store.last_seq(self.world.workspace, id).await.unwrap() + 1;
+        let message =
+            draft.message(MessageId::generate(store.ids()), &conversation, seq, vec![], store.now());
+        let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
+        store.store_message(&new, Duration::from_secs(120), &message.id.to_string()).await.unwrap()
+    }
+
+    async fn set_status(&self, id: ConversationId, status: ConversationStatus) {
+        let store = self.world.db.store();
+        let old = self.home(id).await;
+        let conversation =
+            Conversation { status, version: old.version + 1, updated_at: store.now(), ..old.clone() };
+        let change = domain::conversation::ConversationChange { conversation, new_contacts: vec![] };
+        let changed = store.change_conversation(&old, &change, &store.write_id("test")).await.unwrap();
+        assert_eq!(changed, Changed::Done);
+    }
+
+    fn window(&self) -> Vec<Value> {
+        self.world.db.rows_from(Table::Contacts, "W#")
+    }
+
+    fn seen(&self) -> Vec<Value> {
+        self.world.db.rows_from(Table::Conversations, "S#")
+    }
+
+    /// The calls of the database since the last time.
+    fn calls(&self) -> Vec<Call> {
+        let calls = self.world.db.calls();
+        self.world.db.forget_calls();
+        calls
+    }
+}
+
+fn received(message: &Message) -> &Received {
+    match &message.content {
+        Content::Received(received) => received,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_text_joins_the_newest_open_conversation_of_the_contact_on_the_line() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    site.talk(&ana, ConversationStatus::Active).await;
+    let newest = site.talk(&ana, ConversationStatus::NotAssignedToHuman).await;
+    site.talk(&ana, ConversationStatus::Released).await;
+    let elsewhere = vec![World::external(ana.id, "another")];
+    site.world.conversation(|conversation| conversation.externals = elsewhere).await;
+    site.done(&one(text("wamid.1", "¡Hola!"))).await;
+
+    let messages = site.messages(newest.id).await;
+    assert_eq!(messages.len(), 1);
+    let stored = &messages[0];
+    assert_eq!((stored.seq, stored.sent_by, stored.reply_to), (1, SentBy::Customer, None));
+    assert_eq!((stored.version, stored.shown_status()), (1, "RECEIVED"));
+    assert_eq!(stored.created_at, Timestamp::from_millis(TestClock::START.as_seconds() * 1_000));
+    assert_eq!(stored.updated_at, site.world.db.store().now());
+    let content = received(stored);
+    assert_eq!((content.contact, content.channel.as_str()), (ana.id, LINE));
+    assert_eq!((content.provider_message_id.as_str(), content.text()), ("wamid.1", Some("¡Hola!")));
+    assert_eq!(site.home(newest.id).await, newest, "the conversation does not change");
+    assert_eq!(site.only_contact().await, ana, "nor does the contact");
+    assert_eq!(site.seen()[0]["sk"]["S"], json!(format!("S#{}", ana.id)));
+    let (store, workspace) = (site.world.db.store(), site.world.workspace);
+    let line = ChannelId::parse(LINE).unwrap();
+    assert_eq!(store.last_inbound(workspace, ana.id, &line).await.unwrap(), Some(stored.created_at));
+    let found = store.provider_message(workspace, "wamid.1").await.unwrap();
+    assert_eq!(found, Some((newest.id, stored.id, None)));
+    let tally = store.tally(workspace, newest.id, store.now()).await.unwrap();
+    assert_eq!((tally.inbound, tally.outbound, tally.internal), (1, 0, 0));
+    assert_eq!((site.queue.take().len(), site.sum("InboxItemsProcessed")), (0, 1));
+}
+
+#[tokio::test]
+async fn an_unknown_customer_becomes_a_partial_contact_with_a_conversation_that_waits_for_an_agent() {
+    let site = Site::start().await;
+    site.done(&one(text("wamid.1", "Hola"))).await;
+    let ana = site.only_contact().await;
+    let name = |name: &Option<PersonName>| name.as_ref().map(|name| name.as_str().to_owned());
+    assert_eq!(name(&ana.first_name).as_deref(), Some("Ana"));
+    assert_eq!(name(&ana.last_name).as_deref(), Some("María Ruiz"));
+    assert_eq!((ana.version, ana.created_at), (1, TestClock::START));
+    let partial = ana.contact_type(&Definitions::default(), TestClock::START);
+    assert_eq!(partial.as_str(), "PARTIAL");
+
+    let conversations = site.conversations().await;
+    assert_eq!(conversations.len(), 1);
+    let opened = site.home(conversations[0]).await;
+    assert_eq!(opened.status, ConversationStatus::NotAssignedToHuman);
+    let external = &opened.externals[0];
+    assert_eq!(
+        (external.contact, external.channel.as_str(), external.brand.as_str()),
+        (ana.id, LINE, World::BRAND)
+    );
+    assert_eq!(external.shown.identifier(), format!("+{NUMBER}"));
+    assert!(opened.internals.is_empty() && opened.name.is_none());
+    assert_eq!(site.texts(opened.id).await, ["Hola"]);
+    site.done(&one(text("wamid.2", "¿Hay alguien?"))).await;
+    assert_eq!(site.texts(opened.id).await, ["Hola", "¿Hay alguien?"]);
+    assert_eq!(site.answer(opened.id, "Sí").await, MessageStored::Done);
+    let numbers: Vec<u64> = site.messages(opened.id).await.iter().map(|message| message.seq).collect();
+    assert_eq!(numbers, [1, 2, 3]);
+}
+
+#[tokio::test]
+async fn a_profile_fills_the_name_of_a_contact_without_one() {
+    let site = Site::start().await;
+    let number = Cellphone::parse(&format!("+{NUMBER}")).ok();
+    let nameless = site.world.contact(|contact| contact.cellphone = number.clone()).await;
+    site.talk(&nameless, ConversationStatus::Active).await;
+    site.done(&one(text("wamid.1", "Hola"))).await;
+    let named = site.only_contact().await;
+    assert_eq!((named.id, named.version), (nameless.id, 2));
+    assert_eq!(named.first_name, PersonName::parse("Ana").ok());
+    site.done(&[piece("Otra", &[text("wamid.2", "Hola")])]).await;
+    assert_eq!(site.only_contact().await, named);
+}
+
+#[tokio::test]
+async fn a_customer_who_hides_the_number_is_not_stored_yet() {
+    let site = Site::start().await;
+    let mut hidden = text("wamid.1", "Hola");
+    hidden.as_object_mut().unwrap().remove("from");
+    hidden["from_user_id"] = json!("ES.7");
+    let short = {
+        let mut short = text("wamid.2", "Hola");
+        short["from"] = json!("12345");
+        short
+    };
+    site.done(&[of(&[hidden, short])]).await;
+    assert!(site.conversations().await.is_empty());
+    assert_eq!(site.sum("InboxItemsDropped"), 2);
+}
+
+#[tokio::test]
+async fn every_type_of_content_is_stored() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let talk = site.talk(&ana, ConversationStatus::Active).await;
+    let media = |more: Value| {
+        let mut file = json!({ "id": "77", "mime_type": "image/jpeg", "sha256": "x" });
+        for (name, value) in more.as_object().unwrap() {
+            file[name] = value.clone();
+        }
+        file
+    };
+    let rows = [
+        ("TEXT", json!({ "type": "text", "text": { "body": "Hola" } }), "Hola"),
+        ("IMAGE", json!({ "type": "image", "image": media(json!({ "caption": "Mira" })) }), "Mira"),
+        ("AUDIO", json!({ "type": "audio", "audio": media(json!({ "voice": true })) }), "-"),
+        ("VIDEO", json!({ "type": "video", "video": media(json!({})) }), "-"),
+        ("DOCUMENT", json!({ "type": "document", "document": media(json!({ "filename": "a.pdf" })) }), "-"),
+        ("STICKER", json!({ "type": "sticker", "sticker": media(json!({})) }), "-"),
+        ("LOCATION", json!({ "type": "location", "location": { "latitude": 40.4, "longitude": -3.7 } }), "-"),
+        (
+            "CONTACTS",
+            json!({ "type": "contacts", "contacts": [{ "name": { "formatted_name": "Eva" } }] }),
+            "-",
+        ),
+        ("BUTTON_REPLY", json!({ "type": "button", "button": { "text": "Sí", "payload": "p" } }), "Sí"),
+        (
+            "INTERACTIVE_REPLY",
+            json!({ "type": "interactive", "interactive": { "type": "list_reply", "list_reply": { "id": "1", "title": "Uno" } } }),
+            "Uno",
+        ),
+        (
+            "REACTION",
+            json!({ "type": "reaction", "reaction": { "message_id": "wamid.0", "emoji": "👍" } }),
+            "-",
+        ),
+        ("UNSUPPORTED", json!({ "type": "order", "order": {} }), "-"),
+    ];
+    for (number, (_, content, _)) in rows.iter().enumerate() {
+        site.done(&one(message(&format!("wamid.{number}"), content.clone()))).await;
+    }
+    let found: Vec<_> = site
+        .messages(talk.id)
+        .await
+        .iter()
+        .map(|message| message.message_type().as_str().to_owned())
+        .collect();
+    assert_eq!(found, rows.iter().map(|(name, ..)| *name).collect::<Vec<_>>());
+    assert_eq!(site.texts(talk.id).await, rows.iter().map(|(.., text)| *text).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_reaction_names_its_message_and_its_removal_has_no_emoji() {
+    let site = Site::start().await;
+    site.done(&one(text("wamid.1", "Hola"))).await;
+    let reaction = |id: &str, to: &str, emoji: Option<&str>| {
+        message(id, json!({ "type": "reaction", "reaction": { "message_id": to, "emoji": emoji } }))
+    };
+    site.done(&[of(&[
+        reaction("wamid.2", "wamid.1", Some("👍")),
+        reaction("wamid.3", "wamid.1", None),
+        reaction("wamid.4", "wamid.unknown", Some("👍")),
+    ])])
+    .await;
+    let messages = site.messages(site.conversations().await[0]).await;
+    let shown: Vec<_> = messages[1..]
+        .iter()
+        .map(|message| match &received(message).what {
+            ReceivedContent::Reaction { to, emoji } => {
+                (*to, emoji.as_ref().map(|emoji| emoji.as_str()), message.reply_to)
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let to = Some(messages[0].id);
+    assert_eq!(shown, [(to, Some("👍"), None), (to, None, None), (None, Some("👍"), None)]);
+}
+
+#[tokio::test]
+async fn an_answer_goes_into_the_conversation_of_the_message_that_it_answers() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let older = site.talk(&ana, ConversationStatus::Active).await;
+    site.done(&one(text("wamid.1", "uno"))).await;
+    let newer = site.talk(&ana, ConversationStatus::Active).await;
+    let answer = |id: &str, to: &str| {
+        message(id, json!({ "type": "text", "text": { "body": id }, "context": { "id": to } }))
+    };
+    site.done(&one(answer("wamid.2", "wamid.1"))).await;
+    assert_eq!(site.texts(older.id).await, ["uno", "wamid.2"]);
+    let messages = site.messages(older.id).await;
+    assert_eq!(messages[1].reply_to, Some(messages[0].id));
+
+    // Once it is released, the newest conversation gets the answer. The answer still names the message.
+    site.set_status(older.id, ConversationStatus::Released).await;
+    site.done(&one(answer("wamid.3", "wamid.1"))).await;
+    assert_eq!(site.texts(newer.id).await, ["wamid.3"]);
+    assert_eq!(site.messages(newer.id).await[0].reply_to, Some(messages[0].id));
+    // An unknown message decides nothing.
+    site.done(&one(answer("wamid.4", "wamid.unknown"))).await;
+    assert_eq!(site.texts(newer.id).await, ["wamid.3", "wamid.4"]);
+    assert_eq!(site.messages(newer.id).await[1].reply_to, None);
+}
+
+#[tokio::test]
+async fn an_answer_to_a_conversation_that_the_contact_left_goes_to_the_newest() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let left = site.talk(&ana, ConversationStatus::Active).await;
+    site.done(&one(text("wamid.1", "uno"))).await;
+    let store = site.world.db.store();
+    let other = site.world.contact(|_| ()).await;
+    let next = Conversation { externals: vec![World::external(other.id, LINE)], version: 2, ..left.clone() };
+    let change = domain::conversation::ConversationChange { conversation: next, new_contacts: vec![] };
+    assert_eq!(store.change_conversation(&left, &change, "r").await.unwrap(), Changed::Done);
+    let answer = message(
+        "wamid.2",
+        json!({ "type": "text", "text": { "body": "dos" }, "context": { "id": "wamid.1" } }),
+    );
+    site.done(&one(answer)).await;
+    let all = site.conversations().await;
+    assert_eq!(all.len(), 2);
+    let opened = all.into_iter().find(|id| *id != left.id).unwrap();
+    assert_eq!(site.texts(opened).await, ["dos"]);
+}
+
+#[tokio::test]
+async fn a_ghost_becomes_active_with_the_first_message() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let ghost = site.talk(&ana, ConversationStatus::Ghost).await;
+    site.done(&one(text("wamid.1", "Hola"))).await;
+    let active = site.home(ghost.id).await;
+    assert_eq!((active.status, active.version), (ConversationStatus::Active, 2));
+    assert_eq!(site.texts(ghost.id).await, ["Hola"]);
+    site.done(&one(text("wamid.2", "Hola"))).await;
+    assert_eq!(site.home(ghost.id).await, active);
+}
+
+#[tokio::test]
+async fn a_message_into_a_blocked_conversation_is_dropped_and_counted() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let open = site.talk(&ana, ConversationStatus::Active).await;
+    let blocked = site.talk(&ana, ConversationStatus::Blocked).await;
+    site.done(&one(text("wamid.1", "Hola"))).await;
+    assert!(site.messages(blocked.id).await.is_empty() && site.messages(open.id).await.is_empty());
+    assert!(site.window().is_empty() && site.seen().is_empty());
+    assert_eq!(site.sum("InboxItemsDropped"), 1);
+    assert_eq!(site.world.db.store().provider_message(site.world.workspace, "wamid.1").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn after_a_release_a_message_opens_a_new_conversation() {
+    let site = Site::start().await;
+    site.done(&one(text("wamid.1", "uno"))).await;
+    let first = site.conversations().await[0];
+    site.set_status(first, ConversationStatus::Released).await;
+    site.done(&one(text("wamid.2", "dos"))).await;
+    let all = site.conversations().await;
+    assert_eq!(all.len(), 2);
+    let second = all.into_iter().find(|id| *id != first).unwrap();
+    assert_eq!(site.texts(second).await, ["dos"]);
+    assert_eq!(site.texts(first).await, ["uno"]);
+    assert_eq!(site.only_contact().await.version, 1);
+}
+
+#[tokio::test]
+async fn a_conversation_among_many_released_ones_is_found_up_to_the_hundredth() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let open = site.talk(&ana, ConversationStatus::Active).await;
+    for _ in 0..99 {
+        site.talk(&ana, ConversationStatus::Released).await;
+    }
+    site.done(&one(text("wamid.1", "uno"))).await;
+    assert_eq!(site.texts(open.id).await, ["uno"]);
+    site.talk(&ana, ConversationStatus::Released).await;
+    site.done(&one(text("wamid.2", "dos"))).await;
+    assert_eq!(site.texts(open.id).await, ["uno"], "a hundred newer ones are read, and no more");
+    assert_eq!(site.conversations().await.len(), 102);
+}
+
+#[tokio::test]
+async fn repeated_and_shuffled_messages_are_stored_once() {
+    let site = Site::start().await;
+    site.ana().await;
+    let texts: Vec<Value> = (1..=6).map(|n| text(&format!("wamid.{n}"), &n.to_string())).collect();
+    let batches: [Vec<usize>; 5] =
+        [vec![2], vec![0, 1, 2], vec![5, 4, 3, 2, 1, 0], vec![3, 3, 3], vec![0, 1, 2, 3, 4, 5]];
+    for batch in &batches {
+        // Each item is a piece of its own: they are processed at the same time.
+        let pieces: Vec<Inbound> = batch.iter().map(|at| of(std::slice::from_ref(&texts[*at]))).collect();
+        site.done(&pieces).await;
+    }
+    let conversations = site.conversations().await;
+    assert_eq!(conversations.len(), 1);
+    let mut found = site.texts(conversations[0]).await;
+    found.sort();
+    assert_eq!(found, ["1", "2", "3", "4", "5", "6"]);
+    // A repeat a week later.
+    site.world.db.clock().advance(Duration::from_secs(7 * 24 * 60 * 60));
+    site.done(&one(texts[0].clone())).await;
+    assert_eq!(site.texts(conversations[0]).await.len(), 6);
+}
+
+#[tokio::test]
+async fn the_messages_of_a_piece_keep_their_order() {
+    let site = Site::start().await;
+    let texts: Vec<Value> = (0..10).map(|n| text(&format!("wamid.{n}"), &n.to_string())).collect();
+    site.done(&[of(&texts)]).await;
+    let conversations = site.conversations().await;
+    assert_eq!(site.texts(conversations[0]).await, ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"]);
+}
+
+#[tokio::test]
+async fn two_first_messages_at_the_same_time_make_one_contact_and_one_conversation() {
+    let site = Site::start().await;
+    let pieces: Vec<Inbound> = (0..4).map(|n| of(&[text(&format!("wamid.{n}"), "x")])).collect();
+    site.done(&pieces).await;
+    assert_eq!(site.world.db.rows_from(Table::Contacts, "C").len(), 1);
+    let conversations = site.conversations().await;
+    assert_eq!(conversations.len(), 1);
+    assert_eq!(site.texts(conversations[0]).await.len(), 4);
+}
+
+#[tokio::test]
+async fn messages_of_a_known_contact_at_the_same_time_open_one_conversation() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let released = site.talk(&ana, ConversationStatus::Released).await;
+    let pieces: Vec<Inbound> = (0..4).map(|n| of(&[text(&format!("wamid.{n}"), "x")])).collect();
+    site.done(&pieces).await;
+    let conversations = site.conversations().await;
+    assert_eq!(conversations.len(), 2);
+    let opened = conversations.into_iter().find(|id| *id != released.id).unwrap();
+    assert_eq!(site.texts(opened).await.len(), 4);
+}
+
+/// What another writer does between the reads of a message and its transaction.
+#[tokio::test]
+async fn a_message_is_stored_after_any_change_between_its_reads_and_its_transaction() {
+    for change in ["answer", "release", "erase", "rename", "block"] {
+        let site = Site::start().await;
+        let ana = site.ana().await;
+        let talk = site.talk(&ana, ConversationStatus::Ghost).await;
+        let store = site.world.db.store();
+        let held = site.world.db.hold("TransactWriteItems");
+        site.world.db.forget_calls();
+        let (pieces, mut begun) = (one(text("wamid.1", "Hola")), false);
+        let processed = site.done(&pieces);
+        tokio::pin!(processed);
+        tokio::select! {
+            () = &mut processed => {}
+            () = site.world.db.begun("TransactWriteItems", 1) => begun = true,
+        }
+        assert!(begun, "{change}");
+        match change {
+            "answer" => assert_eq!(site.answer(talk.id, "Sí").await, MessageStored::Done),
+            "release" => site.set_status(talk.id, ConversationStatus::Released).await,
+            "block" => site.set_status(talk.id, ConversationStatus::Blocked).await,
+            "rename" => {
+                let update = ContactUpdate {
+                    last_name: domain::Patch::Set(PersonName::parse("Ruiz").unwrap()),
+                    ..ContactUpdate::default()
+                };
+                let next = ana.apply(&update, &Definitions::default(), None, store.now()).unwrap().unwrap();
+                assert_eq!(store.replace_contact(&ana, &next, "r").await.unwrap(), Replaced::Done);
+            }
+            _ => {
+                let whole = store.whole_conversation(site.world.workspace, talk.id).await.unwrap();
+                store.erase_messages(&whole, store::ErasedMessages::All).await.unwrap();
+                assert!(store.erase_conversation(&talk).await.unwrap());
+                assert!(store.erase_contact(&ana).await.unwrap());
+            }
+        }
+        drop(held);
+        processed.await;
+        let conversations = site.conversations().await;
+        let into = match change {
+            "answer" | "rename" => vec![talk.id],
+            "release" => conversations.iter().copied().filter(|id| *id != talk.id).collect(),
+            "block" => vec![],
+            _ => conversations.clone(),
+        };
+        for id in &into {
+            let messages = site.messages(*id).await;
+            let inbound = messages.iter().filter(|message| message.sent_by == SentBy::Customer).count();
+            assert_eq!(inbound, 1, "{change}");
+        }
+        assert_eq!(into.len(), usize::from(change != "block"), "{change}");
+        assert_eq!(site.reached().await.is_some_and(|id| id == ana.id), change != "erase");
+        if change == "rename" {
+            assert_eq!(site.only_contact().await.last_name, PersonName::parse("Ruiz").ok());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_text_takes_three_round_trips_and_at_most_twelve_units() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let talk = site.talk(&ana, ConversationStatus::Active).await;
+    site.done(&one(text("wamid.1", "Hola"))).await;
+    assert_eq!(site.answer(talk.id, "Sí").await, MessageStored::Done);
+    site.world.db.clock().advance(Duration::from_secs(20));
+    site.calls();
+    site.done(&one(text("wamid.2", "Una frase de tamaño normal, como las que escribe la gente."))).await;
+    let calls = site.calls();
+    let units: f64 = calls.iter().map(|call| call.write_units).sum();
+    assert_eq!(trips(&calls), 3, "{calls:#?}");
+    assert!(units <= 12.0 && units >= 8.0, "{units} {calls:#?}");
+    // A repeat takes one read and one look at the time at which the customer was seen.
+    site.done(&one(text("wamid.2", "x"))).await;
+    assert_eq!(trips(&site.calls()), 2);
+    // The first message after a change of the conversation takes one more.
+    let next = site.talk(&ana, ConversationStatus::Active).await;
+    site.calls();
+    site.done(&one(text("wamid.3", "x"))).await;
+    assert_eq!(site.texts(next.id).await, ["x"]);
+    assert!(trips(&site.calls()) >= 4);
+}
+
+#[tokio::test]
+async fn the_claim_of_a_line_is_remembered_for_thirty_seconds() {
+    let site = Site::start().await;
+    site.ana().await;
+    site.done(&one(text("wamid.1", "x"))).await;
+    let claims = |calls: Vec<Call>| {
+        calls.iter().filter(|call| call.operation == "GetItem" && call.table.ends_with("workspaces")).count()
+    };
+    site.calls();
+    site.world.db.clock().advance(Duration::from_millis(29_999));
+    site.done(&one(text("wamid.2", "x"))).await;
+    assert_eq!(claims(site.calls()), 0);
+    site.world.db.clock().advance(Duration::from_millis(1));
+    site.done(&one(text("wamid.3", "x"))).await;
+    assert_eq!(claims(site.calls()), 1);
+}
+
+#[tokio::test]
+async fn the_window_and_the_last_sight_never_go_back() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    site.talk(&ana, ConversationStatus::Active).await;
+    let line = ChannelId::parse(LINE).unwrap();
+    let at = |ago: u64| TestClock::START.minus(Duration::from_secs(ago));
+    let sent = |id: &str, ago: u64| {
+        let mut message = text(id, "x");
+        message["timestamp"] = json!(at(ago).as_seconds().to_string());
+        message
+    };
+    let moment = |at: Timestamp| Timestamp::from_millis(at.as_seconds() * 1_000);
+    for (id, ago, last) in [("wamid.1", 600, 600), ("wamid.2", 900, 600), ("wamid.3", 300, 300)] {
+        site.done(&one(sent(id, ago))).await;
+        let found = site.world.db.store().last_inbound(site.world.workspace, ana.id, &line).await.unwrap();
+        assert_eq!(found, Some(moment(at(last))), "{id}");
+        assert_eq!(site.seen()[0]["lastSeenAt"]["S"], json!(moment(at(last)).to_string()), "{id}");
+    }
+    let created: Vec<Timestamp> =
+        site.messages(site.conversations().await[0]).await.iter().map(|message| message.created_at).collect();
+    assert_eq!(created, [600, 900, 300].map(|ago| moment(at(ago))), "numbered as they were stored");
+}
+
+#[tokio::test]
+async fn a_message_survives_a_crash_at_any_call() {
+    for (known, contents) in [(true, text("wamid.1", "Hola")), (false, text("wamid.1", "Hola"))] {
+        for death in [Death::Before, Death::After] {
+            for calls in 0.. {
+                let site = Site::start().await;
+                if known {
+                    let ana = site.ana().await;
+                    site.talk(&ana, ConversationStatus::Ghost).await;
+                }
+                let mut dead = site.world.db.die_after(calls, death);
+                let (pieces, mut survived) = (one(contents.clone()), false);
+                tokio::select! {
+                    () = site.done(&pieces) => survived = true,
+                    _ = &mut dead => {}
+                }
+                site.world.db.revive();
+                site.done(&pieces).await;
+                let conversations = site.conversations().await;
+                assert_eq!(conversations.len(), 1, "{known} {death:?} {calls}");
+                assert_eq!(site.texts(conversations[0]).await, ["Hola"], "{known} {death:?} {calls}");
+                assert_eq!(site.window().len(), 1);
+                assert_eq!(site.seen().len(), 1, "{known} {death:?} {calls}");
+                assert_eq!(site.world.db.rows_from(Table::Contacts, "C").len(), 1);
+                if survived {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_cannot_be_stored_is_delivered_again() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let talk = site.talk(&ana, ConversationStatus::Active).await;
+    site.world.db.fail("TransactWriteItems", Fault::Unreachable, 3);
+    assert_eq!(site.process(&one(text("wamid.1", "Hola"))).await.len(), 1);
+    site.world.db.fail("TransactWriteItems", Fault::AnswerLost, 1);
+    site.done(&one(text("wamid.1", "Hola"))).await;
+    assert_eq!(site.texts(talk.id).await, ["Hola"]);
+}
+
+#[tokio::test]
+async fn a_disabled_workspace_gets_its_messages() {
+    let site = Site::start().await;
+    site.world.change_workspace(|workspace| workspace.disabled(TestClock::START)).await;
+    site.done(&one(text("wamid.1", "Hola"))).await;
+    assert_eq!(site.texts(site.conversations().await[0]).await, ["Hola"]);
+}
+
+#[tokio::test]
+async fn the_providers_id_is_kept_longer_than_the_provider_repeats() {
+    const DAY: u64 = 24 * 60 * 60;
+    for (days, expected) in [(None, None), (Some(1), Some(8)), (Some(30), Some(30))] {
+        let mut site = Site::start().await;
+        let messages = days.map(|days: u64| Duration::from_secs(days * DAY));
+        let retention = domain::Retention { messages, ..Default::default() };
+        site.function.store = site.function.store.with_retention(retention);
+        site.done(&one(text("wamid.1", "x"))).await;
+        let row = &site.world.db.rows_from(Table::Messages, "P")[0];
+        let expires = expected.map(|days: u64| TestClock::START.plus(Duration::from_secs(days * DAY)));
+        let expires = expires.map(|at| at.as_seconds().to_string());
+        assert_eq!(row["expiresAt"]["N"].as_str(), expires.as_deref(), "{days:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_number_that_changes_hands_between_reads_makes_no_message_of_the_other() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let (store, workspace) = (site.world.db.store(), site.world.workspace);
+    let talk = site.talk(&ana, ConversationStatus::Active).await;
+    let number = ana.cellphone.clone();
+    let line = ChannelId::parse(LINE).unwrap();
+    let ids = store.inbound_ids(workspace, "wamid.1", None, number.as_ref()).await.unwrap();
+    let place = store.inbound_place(workspace, ana.id, &line, &ids).await.unwrap().unwrap();
+    assert_eq!(place.destination, Destination::Into(Box::new(talk.clone())));
+    let without = Contact { cellphone: None, version: 2, ..ana.clone() };
+    assert_eq!(store.replace_contact(&ana, &without, "r").await.unwrap(), Replaced::Done);
+    let received = Received {
+        contact: ana.id,
+        channel: line,
+        provider_message_id: "wamid.1".to_owned(),
+        what: ReceivedContent::Said(Said::text("Hola")),
+    };
+    let arrival = Arrival { received, reply_to: None, created_at: store.now() };
+    let new = NewInbound { contact: &ana, conversation: &talk, arrival: &arrival };
+    assert_eq!(store.store_inbound(&place, &new).await.unwrap(), InboundStored::Stale);
+    let nobody = InboundPlace::of_nobody();
+    let opened = arrival.opens(&ana, talk.externals[0].brand.clone(), 1, store.now());
+    let new = NewInbound { conversation: &opened, ..new };
+    assert_eq!(store.store_inbound(&nobody, &new).await.unwrap(), InboundStored::Stale, "the contact exists");
+}

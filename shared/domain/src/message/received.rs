@@ -1,0 +1,139 @@
+//! Messages of customers: what the provider passes on, within limits that keep a row and an event small enough.
+
+mod said;
+
+pub use said::{Card, Degrees, Place, ReceivedText, Said};
+
+use std::fmt;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::ids::{ChannelId, ContactId, ConversationId, MessageId, WorkspaceId};
+use crate::media::{Attached, SentAs};
+use crate::time::Timestamp;
+
+/// The namespace of the ids of customers' messages.
+const MESSAGES: Uuid = Uuid::from_u128(0x3e1f_9b60_47ad_4c52_8d7b_60c9_a1e5_27f4);
+/// The namespace of the ids of contacts that a message makes.
+const CONTACTS: Uuid = Uuid::from_u128(0xd2c8_4a17_0f95_4b3e_9a60_7e14_5bb3_c986);
+/// The namespace of the ids of conversations that a message opens.
+const CONVERSATIONS: Uuid = Uuid::from_u128(0x86f4_d0a2_5c3b_47e9_b118_2f90_e64d_7a35);
+
+/// The content of a customer's message, with its way to the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The customer.
+    pub contact: ContactId,
+    /// The line that received the message.
+    pub channel: ChannelId,
+    /// The provider's id of the message.
+    pub provider_message_id: String,
+    /// What the customer sent.
+    pub what: ReceivedContent,
+}
+
+/// What a customer sent. Its debug output is redacted.
+#[derive(Clone, PartialEq, Eq)]
+pub enum ReceivedContent {
+    /// Something without a file.
+    Said(Said),
+    /// A file.
+    File {
+        /// How the customer sent the file.
+        sent_as: SentAs,
+        /// The stored file, or why the workspace does not have it.
+        file: Result<Attached, FileMissing>,
+        /// The text below the file.
+        caption: Option<ReceivedText>,
+    },
+    /// A reaction to a message.
+    Reaction {
+        /// The message, if the service knows it.
+        to: Option<MessageId>,
+        /// The emoji. If it is absent, the customer removed the reaction.
+        emoji: Option<ReceivedText>,
+    },
+}
+
+impl fmt::Debug for ReceivedContent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}]", self.message_type().as_str())
+    }
+}
+
+/// Why the workspace does not have the file of a customer's message, as a word in capitals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileMissing(String);
+
+impl FileMissing {
+    /// The provider did not give the file within [`Received::FILE_WAIT`].
+    pub const NOT_IN_TIME: &'static str = "NOT_IN_TIME";
+
+    /// Wraps a reason.
+    pub fn of(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+
+    /// The reason.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Received {
+    /// How long a message waits for its file, from when the service received the message.
+    pub const FILE_WAIT: Duration = Duration::from_secs(2 * 60);
+    /// The status that a customer's message is shown with. It has no parts whose statuses could change.
+    pub const STATUS: &'static str = "RECEIVED";
+    /// How long the provider's id of a message is known, at least. The provider repeats a webhook for seven days.
+    pub const KNOWN_FOR: Duration = Duration::from_secs(8 * 24 * 60 * 60);
+
+    /// The text of the message: its text, its caption, the text of the button or the title of the choice.
+    pub fn text(&self) -> Option<&str> {
+        let text = match &self.what {
+            ReceivedContent::Said(Said::Text(text) | Said::ButtonReply { text, .. }) => Some(text),
+            ReceivedContent::Said(Said::InteractiveReply { title, .. }) => Some(title),
+            ReceivedContent::File { caption, .. } => caption.as_ref(),
+            ReceivedContent::Said(Said::Location(_) | Said::Contacts(_) | Said::Unsupported(_))
+            | ReceivedContent::Reaction { .. } => None,
+        };
+        text.map(ReceivedText::as_str)
+    }
+
+    /// The file of the message, if the workspace has it.
+    pub fn file(&self) -> Option<&Attached> {
+        match &self.what {
+            ReceivedContent::File { file, .. } => file.as_ref().ok(),
+            ReceivedContent::Said(_) | ReceivedContent::Reaction { .. } => None,
+        }
+    }
+
+    /// The id of the message with this id of the provider. A repeat has the same id.
+    pub fn message_id(workspace: WorkspaceId, provider_message_id: &str) -> MessageId {
+        MessageId::from_uuid(derived(&MESSAGES, workspace, provider_message_id))
+    }
+
+    /// The id of the contact that the message with this id of the provider makes.
+    pub fn contact_id(workspace: WorkspaceId, provider_message_id: &str) -> ContactId {
+        ContactId::from_uuid(derived(&CONTACTS, workspace, provider_message_id))
+    }
+
+    /// The id of the conversation that the message with this id of the provider opens.
+    pub fn conversation_id(workspace: WorkspaceId, provider_message_id: &str) -> ConversationId {
+        ConversationId::from_uuid(derived(&CONVERSATIONS, workspace, provider_message_id))
+    }
+
+    /// When the message was created: the provider's time. It is not after `now`, and not so long ago that the
+    /// provider would no longer repeat it.
+    pub fn created_at(at: Timestamp, received_at: Timestamp, now: Timestamp) -> Timestamp {
+        at.max(received_at.minus(Self::KNOWN_FOR)).min(now)
+    }
+}
+
+fn derived(namespace: &Uuid, workspace: WorkspaceId, provider_message_id: &str) -> Uuid {
+    Uuid::new_v5(namespace, format!("{workspace}|{provider_message_id}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+use domain::media::{Attached, FileName, SentAs};
+use domain::message::arrival::Arrival;
+use domain::message::received::{Degrees, FileMissing, Received};
+use domain::{
+    ChannelId, ContactId, Conversation, ConversationId, FileType, MediaId, Message, MessageId, Timestamp,
+    WorkspaceId,
+};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::*;
+
+fn text(text: &str) -> ReceivedText {
+    ReceivedText::cut(text, ReceivedText::MAX)
+}
+
+fn message(what: ReceivedContent) -> Message {
+    let at = Timestamp::from_millis(1_767_323_045_678);
+    let workspace = WorkspaceId::from_uuid(Uuid::from_u128(3));
+    let received = Received {
+        contact: ContactId::from_uuid(Uuid::from_u128(4)),
+        channel: ChannelId::parse("line").unwrap(),
+        provider_message_id: "wamid.1".to_owned(),
+        what,
+    };
+    let reply_to = Some(MessageId::from_uuid(Uuid::from_u128(6)));
+    let arrival = Arrival { received, reply_to, created_at: Timestamp::from_millis(1_767_323_045_000) };
+    arrival.message(&Conversation::blank(ConversationId::from_uuid(Uuid::from_u128(2)), workspace, at), 1, at)
+}
+
+fn shown(what: ReceivedContent) -> Value {
+    serde_json::to_value(crate::view::message(&message(what))).unwrap()
+}
+
+fn said(said: Said) -> ReceivedContent {
+    ReceivedContent::Said(said)
+}
+
+fn file(file: Result<Attached, FileMissing>, caption: Option<&str>) -> ReceivedContent {
+    ReceivedContent::File { sent_as: SentAs::Image, file, caption: caption.map(text) }
+}
+
+#[test]
+fn a_customers_text_shows_its_sender_and_what_it_answers() {
+    let shown = serde_json::to_string_pretty(&crate::view::message(&message(said(Said::text("¡Hola!")))));
+    insta::assert_snapshot!(shown.unwrap(), @r#"
+    {
+      "id": "1d2a9f38-7b65-598b-9d35-5f4ed0b2b1ac",
+      "conversationId": "00000000-0000-0000-0000-000000000002",
+      "workspaceId": "00000000-0000-0000-0000-000000000003",
+      "direction": "INBOUND",
+      "sender": {
+        "type": "CUSTOMER",
+        "contactId": "00000000-0000-0000-0000-000000000004"
+      },
+      "type": "TEXT",
+      "messageBody": "¡Hola!",
+      "content": null,
+      "mediaIds": [],
+      "replyToMessageId": "00000000-0000-0000-0000-000000000006",
+      "enableExternalBroadcast": false,
+      "status": "RECEIVED",
+      "parts": [],
+      "createdAt": "2026-01-02T03:04:05.000Z",
+      "updatedAt": "2026-01-02T03:04:05.678Z"
+    }
+    "#);
+}
+
+#[test]
+fn every_other_type_has_an_object() {
+    let stored = Attached {
+        media: MediaId::from_uuid(Uuid::from_u128(5)),
+        file_type: FileType::Image,
+        content_type: "image/jpeg".to_owned(),
+        name: FileName::parse("a.jpg").unwrap(),
+        size: 7,
+    };
+    let card = Card { name: Some(text("Eva")), phones: vec![text("+34 600")], emails: vec![] };
+    let [latitude, longitude] = [40.416_775, -3.70379].map(|angle| Degrees::of(angle).unwrap());
+    let place = Place { latitude, longitude, name: Some(text("Sol")), address: None };
+    let to = Some(MessageId::from_uuid(Uuid::from_u128(6)));
+    let rows = [
+        (
+            file(Ok(stored), Some("Look")),
+            ("IMAGE", json!("Look")),
+            json!({ "mimeType": "image/jpeg", "fileName": "a.jpg", "sizeBytes": 7, "missing": null }),
+        ),
+        (
+            file(Err(FileMissing::of(FileMissing::NOT_IN_TIME)), None),
+            ("IMAGE", json!(null)),
+            json!({ "mimeType": null, "fileName": null, "sizeBytes": null, "missing": "NOT_IN_TIME" }),
+        ),
+        (
+            said(Said::Location(place)),
+            ("LOCATION", json!(null)),
+            json!({ "latitude": 40.416_775, "longitude": -3.70379, "name": "Sol", "address": null }),
+        ),
+        (
+            said(Said::contacts([card])),
+            ("CONTACTS", json!(null)),
+            json!({ "contacts": [{ "name": "Eva", "phones": ["+34 600"], "emails": [] }] }),
+        ),
+        (
+            said(Said::ButtonReply { text: text("Yes"), payload: Some(text("p")) }),
+            ("BUTTON_REPLY", json!("Yes")),
+            json!({ "text": "Yes", "payload": "p" }),
+        ),
+        (
+            said(Said::InteractiveReply { id: text("1"), title: text("Yes"), description: None }),
+            ("INTERACTIVE_REPLY", json!("Yes")),
+            json!({ "id": "1", "title": "Yes", "description": null }),
+        ),
+        (
+            ReceivedContent::Reaction { to, emoji: Some(text("👍")) },
+            ("REACTION", json!(null)),
+            json!({ "emoji": "👍", "messageId": "00000000-0000-0000-0000-000000000006" }),
+        ),
+        (
+            ReceivedContent::Reaction { to: None, emoji: None },
+            ("REACTION", json!(null)),
+            json!({ "emoji": null, "messageId": null }),
+        ),
+        (said(Said::unsupported("order")), ("UNSUPPORTED", json!(null)), json!({ "providerType": "order" })),
+    ];
+    for (what, (message_type, body), content) in rows {
+        let ids =
+            if content["sizeBytes"].is_u64() { json!([Uuid::from_u128(5).to_string()]) } else { json!([]) };
+        let shown = shown(what);
+        assert_eq!(
+            (&shown["type"], &shown["messageBody"], &shown["content"]),
+            (&json!(message_type), &body, &content)
+        );
+        assert_eq!(shown["mediaIds"], ids, "{message_type}");
+    }
+}
+
+#[test]
+fn the_largest_messages_fit_into_an_event() {
+    // JSON needs six bytes for a control character.
+    let worst = |characters| text(&"\u{1}".repeat(characters));
+    let card = || Card { name: Some(worst(40)), phones: vec![worst(6); Said::MAX_IN_CARD], emails: vec![] };
+    let cards = Said::contacts(std::iter::repeat_with(card).take(Said::MAX_CARDS));
+    let Said::Contacts(kept) = &cards else { panic!("cards") };
+    assert_eq!(kept.len(), Said::MAX_CARDS);
+    let tiny = Card {
+        name: None,
+        phones: vec![worst(1); Said::MAX_IN_CARD],
+        emails: vec![worst(1); Said::MAX_IN_CARD],
+    };
+    let tiny = Said::contacts(std::iter::repeat_with(|| tiny.clone()).take(Said::MAX_CARDS));
+    for largest in [cards, tiny, Said::text(&"\u{1}".repeat(ReceivedText::MAX))] {
+        let body = serde_json::to_vec(&crate::view::message(&message(said(largest)))).unwrap();
+        assert!(body.len() < domain::Event::MAX_BODY - 1_024, "{}", body.len());
+    }
+}

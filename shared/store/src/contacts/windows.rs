@@ -1,0 +1,71 @@
+//! When a customer last wrote to a line, and into which conversation.
+//!
+//! The row also makes one conversation of two messages at the same time: a message opens a conversation only if the row
+//! still names the conversation that its reader saw.
+
+use domain::{ChannelId, ContactId, ConversationId, Timestamp, WorkspaceId};
+use serde::{Deserialize, Serialize};
+
+use crate::dynamodb::fields;
+use crate::dynamodb::item::{PK, SK, key, row, s, text};
+use crate::dynamodb::write::Write;
+use crate::{Store, StoreError, Table, keys};
+
+/// `W#C#<contact>` / `W#<line>`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WindowRow {
+    /// When the customer wrote the newest message on the line.
+    #[serde(with = "fields::text")]
+    pub(crate) last_inbound_at: Timestamp,
+    /// The conversation into which the service stored a message last.
+    #[serde(with = "fields::text")]
+    pub(crate) conversation_id: ConversationId,
+}
+
+impl Store {
+    /// When the customer last wrote to the line; `None` if the service never stored a message of the customer on it
+    /// (strongly consistent read). One round trip.
+    pub async fn last_inbound(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+        line: &ChannelId,
+    ) -> Result<Option<Timestamp>, StoreError> {
+        let row: Option<WindowRow> =
+            self.get_row(Table::Contacts, keys::window(workspace, contact, line)).await?;
+        Ok(row.map(|row| row.last_inbound_at))
+    }
+
+    /// Deletes the rows of a contact that say when the customer wrote. One round trip, and one for each row.
+    pub async fn erase_windows(&self, workspace: WorkspaceId, contact: ContactId) -> Result<(), StoreError> {
+        let (pk, _) = keys::contact(workspace, contact);
+        for item in self.partition_items(Table::Contacts, pk).await? {
+            if text(&item, SK).starts_with(keys::WINDOWS) {
+                self.write(Write::delete(Table::Contacts, key(text(&item, PK), text(&item, SK)))).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The write of the row for a message that the customer wrote at `at`, under the condition that the row is as it was
+/// `seen`.
+pub(crate) fn window_write(
+    (workspace, contact, line): (WorkspaceId, ContactId, &ChannelId),
+    seen: Option<&WindowRow>,
+    conversation_id: ConversationId,
+    at: Timestamp,
+) -> Result<Write, StoreError> {
+    let last_inbound_at = seen.map_or(at, |seen| seen.last_inbound_at.max(at));
+    let (pk, sk) = keys::window(workspace, contact, line);
+    let put =
+        Write::put(Table::Contacts, row(pk, sk, "window", &WindowRow { last_inbound_at, conversation_id })?);
+    Ok(match seen {
+        None => put.when_absent(),
+        Some(seen) => put
+            .when("conversationId = :conversation AND lastInboundAt = :at")
+            .bind(":conversation", s(seen.conversation_id.to_string()))
+            .bind(":at", s(seen.last_inbound_at.to_string())),
+    })
+}

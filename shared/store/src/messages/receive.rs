@@ -1,0 +1,357 @@
+//! Customers' messages: each is stored exactly once, in one transaction with everything that it changes.
+//!
+//! ```text
+//! { the provider's ids, identity } -> { contact, window, lanes; newest conversations } -> transaction
+//! ```
+//!
+//! The identity row of the contact's number also names the conversation into which its last message went. So the lane
+//! of that conversation can be read beside the contact, and not after it.
+
+use domain::message::arrival::{Arrival, Destination};
+use domain::message::summary::Tally;
+use domain::{
+    BrandId, Cellphone, ChannelId, Contact, ContactId, Conversation, ConversationId, Message, MessageId,
+    WorkspaceId,
+};
+use futures::future::try_join;
+
+use crate::contacts::plan::ContactPlan;
+use crate::contacts::row::contact;
+use crate::contacts::windows::{WindowRow, window_write};
+use crate::conversations::plan::{conversation_writes, first_writes};
+use crate::conversations::row::conversation;
+use crate::dynamodb::item::{Item, PK, is_live, key, read, s, text};
+use crate::dynamodb::update::Change;
+use crate::dynamodb::write::{Transacted, Write};
+use crate::lanes::row::LaneRow;
+use crate::messages::provider_ids::{provider_message, received_id_item};
+use crate::messages::row::message_item;
+use crate::messages::take_number;
+use crate::{Store, StoreError, Table, keys};
+
+/// The attribute of an identity row that names the conversation into which the contact's last message went.
+const LAST_CONVERSATION: &str = "conversationId";
+/// The number of a contact's conversations that one call reads.
+const PAGE: i32 = 25;
+/// The greatest number of a contact's conversations that are read for a message, the newest first. If none of them takes
+/// it, it opens a new one.
+const MOST_CONVERSATIONS: usize = 100;
+
+/// What the provider's ids and the number of a customer's message say.
+#[derive(Clone, Debug, Default)]
+pub struct InboundIds {
+    /// The message, if it is stored already.
+    pub stored: Option<(ConversationId, MessageId)>,
+    /// The message that it refers to, if the service knows it.
+    pub answered: Option<(ConversationId, MessageId)>,
+    /// The identity row of the number.
+    identity: Option<Identity>,
+}
+
+#[derive(Clone, Debug)]
+struct Identity {
+    key: (String, &'static str),
+    contact: ContactId,
+    last_conversation: Option<ConversationId>,
+}
+
+/// What a customer's message may go into, as it was read.
+#[derive(Clone, Debug)]
+pub struct InboundPlace {
+    /// The contact, as it was found.
+    pub contact: Option<Contact>,
+    /// Where the message goes.
+    pub destination: Destination,
+    window: Option<WindowRow>,
+    lane: Option<LaneRow>,
+    identity: Option<Identity>,
+}
+
+/// What storing a customer's message writes.
+#[derive(Clone, Debug)]
+pub struct NewInbound<'a> {
+    /// The contact as it is from now on.
+    pub contact: &'a Contact,
+    /// The conversation as it is from now on.
+    pub conversation: &'a Conversation,
+    /// The message.
+    pub arrival: &'a Arrival,
+}
+
+/// The result of storing a customer's message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InboundStored {
+    /// The message is stored.
+    Done,
+    /// Another delivery of the same message stored it.
+    Repeated,
+    /// Nothing is stored, because something changed since it was read.
+    Stale,
+}
+
+/// The conversations of a contact that were read.
+struct Newest {
+    /// The newest one that takes the message.
+    open: Option<Conversation>,
+    /// All of them.
+    ids: Vec<ConversationId>,
+}
+
+impl Store {
+    /// What the provider's ids and the number of a customer's message say (strongly consistent reads). `refers_to` is
+    /// the provider's id of the message that it answers. One round trip.
+    pub async fn inbound_ids(
+        &self,
+        workspace: WorkspaceId,
+        id: &str,
+        refers_to: Option<&str>,
+        cellphone: Option<&Cellphone>,
+    ) -> Result<InboundIds, StoreError> {
+        let of_message = |id: &str| (Table::Messages, keys::provider_message(workspace, id));
+        let identity = cellphone.map(|number| (Table::Contacts, keys::contact_cellphone(workspace, number)));
+        let refers_to = refers_to.filter(|answered| *answered != id);
+        let wanted = [Some(of_message(id)), refers_to.map(of_message), identity.clone()];
+        let wanted = wanted.into_iter().flatten().map(|(table, (pk, sk))| (table, key(pk, sk)));
+        let rows = self.rows_of(wanted.collect()).await?;
+        let of = |(table, (pk, _)): (Table, (String, &str))| {
+            let mut rows = rows.iter();
+            rows.find(|(found, row)| *found == table && text(row, PK) == pk).map(|(_, row)| row.clone())
+        };
+        let message = |id: &str| {
+            let found = of(of_message(id)).map(provider_message).transpose()?;
+            Ok::<_, StoreError>(found.map(|(conversation, message, _)| (conversation, message)))
+        };
+        let identity = match identity {
+            Some((table, key)) => {
+                of((table, key.clone())).map(|row| Identity::read(&row, key)).transpose()?
+            }
+            None => None,
+        };
+        Ok(InboundIds {
+            stored: message(id)?,
+            answered: refers_to.map(message).transpose()?.flatten(),
+            identity,
+        })
+    }
+
+    /// What a message of this contact on this line may go into (strongly consistent reads). `None` if the contact was
+    /// erased. One round trip for a conversation that had the contact's last message, and for a new one; otherwise one
+    /// more.
+    pub async fn inbound_place(
+        &self,
+        workspace: WorkspaceId,
+        of: ContactId,
+        line: &ChannelId,
+        ids: &InboundIds,
+    ) -> Result<Option<InboundPlace>, StoreError> {
+        let identity = ids.identity.clone().filter(|identity| identity.contact == of);
+        let answered = ids.answered.map(|(conversation, _)| conversation);
+        let last = identity.as_ref().and_then(|identity| identity.last_conversation);
+        let beside = self.beside(workspace, of, line, answered, last);
+        let newest = self.newest_conversation(workspace, of, line);
+        let (Beside { contact, window, answered, mut lanes }, mut newest) = try_join(beside, newest).await?;
+        let Some(contact) = contact else { return Ok(None) };
+        // Another message may have opened a conversation between the two reads.
+        if newest.open.is_none()
+            && window.as_ref().is_some_and(|row| !newest.ids.contains(&row.conversation_id))
+        {
+            newest = self.newest_conversation(workspace, of, line).await?;
+        }
+        let destination = Destination::of(of, answered, newest.open);
+        let lane = match &destination {
+            Destination::Into(conversation) => {
+                let (pk, sk) = keys::conversation_lane(workspace, conversation.id);
+                match lanes.iter().position(|lane| text(lane, PK) == pk) {
+                    Some(at) => Some(read(lanes.swap_remove(at))?),
+                    None => self.get_row(Table::Messages, (pk, sk)).await?,
+                }
+            }
+            Destination::Blocked | Destination::New => None,
+        };
+        Ok(Some(InboundPlace { contact: Some(contact), destination, window, lane, identity }))
+    }
+
+    /// The brand of a line and the number of shards in which new conversations are listed; `None` if the workspace does
+    /// not have the line. One round trip.
+    pub async fn opens_on(
+        &self,
+        workspace: WorkspaceId,
+        line: &ChannelId,
+    ) -> Result<Option<(BrandId, u8)>, StoreError> {
+        let (line, shards) = try_join(self.line(workspace, line), self.shards(workspace)).await?;
+        Ok(line.map(|line| (line.brand, shards.write)))
+    }
+
+    /// Stores a customer's message with everything that it changes, all or nothing, and records beside it that the
+    /// customer was seen. One round trip; one more for a new contact if the workspace's shards are not in memory.
+    pub async fn store_inbound(
+        &self,
+        place: &InboundPlace,
+        new: &NewInbound<'_>,
+    ) -> Result<InboundStored, StoreError> {
+        let NewInbound { contact, conversation, arrival } = new;
+        let shards = match place.contact {
+            Some(_) => 1,
+            None => self.shards(contact.workspace_id).await?.write,
+        };
+        let Some(writes) = self.inbound_writes(place, new, shards)? else { return Ok(InboundStored::Stale) };
+        let saw = self.saw(contact.workspace_id, conversation.id, contact.id, arrival.created_at);
+        let Transacted::Refused(refusals) = try_join(self.transact(writes), saw).await?.0 else {
+            return Ok(InboundStored::Done);
+        };
+        // The first two writes are the message's own: only another delivery of it can have written them.
+        let is_own = refusals.iter().any(|refusal| refusal.at < 2);
+        Ok(if is_own { InboundStored::Repeated } else { InboundStored::Stale })
+    }
+
+    /// The writes of a message, those of the message itself first. `None` if the conversation has no lane, because it
+    /// was erased.
+    fn inbound_writes(
+        &self,
+        place: &InboundPlace,
+        NewInbound { contact, conversation, arrival }: &NewInbound<'_>,
+        shards: u8,
+    ) -> Result<Option<Vec<Write>>, StoreError> {
+        let (workspace, now, request) = (contact.workspace_id, self.now(), self.ids.next().to_string());
+        let seq = match (&place.destination, &place.lane) {
+            (Destination::Into(_), None) => return Ok(None),
+            (_, lane) => lane.as_ref().map_or(1, |lane| lane.seq + 1),
+        };
+        let message: Message = arrival.message(conversation, seq, now);
+        let (kept, received) = (self.retention.messages, &arrival.received);
+        let guard = received_id_item(&message, &received.provider_message_id, kept, now)?;
+        let mut writes = vec![
+            Write::put(Table::Messages, guard).when_absent(),
+            Write::put(Table::Messages, message_item(&message, kept, &request)?).when_absent(),
+        ];
+        match &place.contact {
+            None => writes.extend(ContactPlan::create(contact, shards, &request)?.writes),
+            Some(found) if found != *contact => {
+                writes.extend(ContactPlan::replace(found, contact, &request)?.writes);
+            }
+            Some(_) => {}
+        }
+        match &place.destination {
+            Destination::Into(found) => {
+                if **found != **conversation {
+                    writes.extend(conversation_writes(found, conversation, &request)?);
+                }
+                writes.push(take_number(&message, place.lane.as_ref(), now, &request));
+            }
+            Destination::Blocked | Destination::New => {
+                writes.extend(first_writes(conversation, seq, Tally::of(&message), None, None, &request)?);
+            }
+        }
+        let of = (workspace, contact.id, &received.channel);
+        writes.push(window_write(of, place.window.as_ref(), conversation.id, arrival.created_at)?);
+        writes.extend(place.identity.as_ref().and_then(|identity| identity.names(conversation.id)));
+        Ok(Some(writes))
+    }
+
+    /// The rows whose keys are known beside the contact's list of conversations.
+    async fn beside(
+        &self,
+        workspace: WorkspaceId,
+        of: ContactId,
+        line: &ChannelId,
+        answered: Option<ConversationId>,
+        last: Option<ConversationId>,
+    ) -> Result<Beside, StoreError> {
+        let (contact_pk, sk) = keys::contact(workspace, of);
+        let (window_pk, window_sk) = keys::window(workspace, of, line);
+        let mut wanted =
+            vec![(Table::Contacts, key(contact_pk, sk)), (Table::Contacts, key(window_pk, &window_sk))];
+        if let Some(answered) = answered {
+            let (pk, sk) = keys::conversation(workspace, answered);
+            wanted.push((Table::Conversations, key(pk, sk)));
+        }
+        for conversation in answered.into_iter().chain(last.filter(|last| Some(*last) != answered)) {
+            let (pk, sk) = keys::conversation_lane(workspace, conversation);
+            wanted.push((Table::Messages, key(pk, sk)));
+        }
+        let (mut beside, now) = (Beside::default(), self.now());
+        for (table, item) in self.rows_of(wanted).await?.into_iter().filter(|(_, item)| is_live(item, now)) {
+            match table {
+                Table::Conversations => beside.answered = Some(conversation(item)?),
+                Table::Messages => beside.lanes.push(item),
+                _ if text(&item, "sk") == window_sk => beside.window = Some(read(item)?),
+                _ => beside.contact = Some(contact(item)?),
+            }
+        }
+        Ok(beside)
+    }
+
+    /// The newest conversation of a contact on a line that takes a message (strongly consistent reads), of at most
+    /// [`MOST_CONVERSATIONS`]. One round trip; one more for each further [`PAGE`] conversations that do not take it.
+    async fn newest_conversation(
+        &self,
+        workspace: WorkspaceId,
+        of: ContactId,
+        line: &ChannelId,
+    ) -> Result<Newest, StoreError> {
+        let (mut newest, mut from) = (Newest { open: None, ids: vec![] }, None);
+        loop {
+            let page = self
+                .db
+                .query()
+                .table_name(self.tables.name(Table::Conversations))
+                .key_condition_expression("pk = :pk")
+                .expression_attribute_values(":pk", s(keys::conversations_of_contact(workspace, of)))
+                .consistent_read(true)
+                .limit(PAGE)
+                .set_exclusive_start_key(from)
+                .send()
+                .await?;
+            let now = self.now();
+            for item in page.items.unwrap_or_default().into_iter().filter(|item| is_live(item, now)) {
+                let found = conversation(item)?;
+                newest.ids.push(found.id);
+                if found.takes_from(of, Some(line)) {
+                    newest.open = Some(found);
+                    return Ok(newest);
+                }
+            }
+            from = page.last_evaluated_key;
+            if from.is_none() || newest.ids.len() >= MOST_CONVERSATIONS {
+                return Ok(newest);
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Beside {
+    contact: Option<Contact>,
+    window: Option<WindowRow>,
+    answered: Option<Conversation>,
+    /// The lanes of the answered conversation and of the last one, in no order.
+    lanes: Vec<Item>,
+}
+
+impl InboundPlace {
+    /// The place of the first message of a customer who is no contact yet.
+    pub fn of_nobody() -> Self {
+        Self { contact: None, destination: Destination::New, window: None, lane: None, identity: None }
+    }
+}
+
+impl Identity {
+    fn read(row: &Item, key: (String, &'static str)) -> Result<Self, StoreError> {
+        let contact = crate::contacts::holder_of(row)?;
+        let last_conversation = ConversationId::parse(text(row, LAST_CONVERSATION)).ok();
+        Ok(Self { key, contact, last_conversation })
+    }
+
+    /// The write that names this conversation, if the row names another one. It is refused if the number belongs to
+    /// another contact by then.
+    fn names(&self, conversation: ConversationId) -> Option<Write> {
+        let (pk, sk) = &self.key;
+        let change = Change::default()
+            .set(LAST_CONVERSATION, s(conversation.to_string()))
+            .when("#contactId = :contact")
+            .name("contactId")
+            .bind(":contact", s(self.contact.to_string()));
+        let is_new = self.last_conversation != Some(conversation);
+        is_new.then(|| change.of(Table::Contacts, key(pk.as_str(), *sk)))
+    }
+}
