@@ -27,7 +27,7 @@ pub(crate) async fn process(
     line: &ChannelId,
     items: Vec<Item>,
 ) -> Result<(), StoreError> {
-    let Some(workspace) = run.store.workspace_of_line(line).await? else {
+    let Some(workspace) = run.store.recent_line_claim(line).await? else {
         return Ok(foreign(run, items.len(), "no workspace has the line"));
     };
     if inbound.workspace.is_some_and(|only| only != workspace) {

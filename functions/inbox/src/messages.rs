@@ -12,7 +12,7 @@ use std::time::Duration;
 use domain::lead::LeadName;
 use domain::media::Attached;
 use domain::message::arrival::{Arrival, Destination};
-use domain::message::received::{FileMissing, Received, ReceivedContent};
+use domain::message::received::{FileMissing, Received, ReceivedContent, Said};
 use domain::{Cellphone, Contact, ContactId, MessageId, PersonName, ProviderUserId, Timestamp, WaId};
 use futures::future::try_join;
 use provider::webhook::{Content, Incoming, MediaFile, Person};
@@ -55,7 +55,8 @@ async fn once(
         from.wa_id.as_deref().and_then(|id| WaId::parse(id).ok()),
         from.user_id.as_deref().and_then(|id| ProviderUserId::parse(id).ok()),
     );
-    let ids = store.inbound_ids(workspace, &message.id, refers_to(message), cellphone.as_ref());
+    let named = (message.id.as_str(), refers_to(message));
+    let ids = store.inbound_ids(workspace, origin.line, named, cellphone.as_ref());
     let reached = store.contact_reached_at(workspace, wa_id.as_ref(), user_id.as_ref());
     let (ids, reached) = try_join(ids, reached).await?;
     let created_at = Received::created_at(message.at, origin.inbound.received_at, store.now());
@@ -67,6 +68,11 @@ async fn once(
         return Ok(Some(Processed::Done));
     }
 
+    let Some(brand) = ids.brand.clone() else {
+        // The line moved to another workspace since its claim was read.
+        store.forget_line_claim(origin.line);
+        return Err(StoreError::Busy("the workspace does not have the line any more".into()));
+    };
     let place = match reached {
         None => InboundPlace::of_nobody(),
         Some(contact) => match store.inbound_place(workspace, contact, origin.line, &ids).await? {
@@ -91,10 +97,9 @@ async fn once(
     let arrival = arrival(origin, message, contact.id, &ids, what, created_at);
     let conversation = match &place.destination {
         Destination::Into(found) => found.at_interaction(now).unwrap_or_else(|| (**found).clone()),
-        Destination::Blocked | Destination::New => match store.opens_on(workspace, origin.line).await? {
-            Some((brand, shards)) => arrival.opens(&contact, brand, shards, now),
-            None => return Ok(Some(Processed::Dropped("the workspace does not have the line"))),
-        },
+        Destination::Blocked | Destination::New => {
+            arrival.opens(&contact, brand, store.shards_of_new(workspace).await?, now)
+        }
     };
     let new = NewInbound { contact: &contact, conversation: &conversation, arrival: &arrival };
     Ok(match store.store_inbound(&place, &new).await? {
@@ -150,7 +155,8 @@ async fn content(
         Content::Reaction { emoji, .. } => {
             ReceivedContent::Reaction { to: answered(ids), emoji: emoji.clone() }
         }
-        Content::Moved { .. } => return Ok(None),
+        // This is processed as a move, and not as a message.
+        Content::Moved { .. } => ReceivedContent::Said(Said::unsupported("system")),
     }))
 }
 

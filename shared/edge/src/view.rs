@@ -586,7 +586,14 @@ mod tests {
           "id": "00000000-0000-0000-0000-000000000001",
           "conversationId": "00000000-0000-0000-0000-000000000002",
           "workspaceId": "00000000-0000-0000-0000-000000000003",
+          "direction": "OUTBOUND",
+          "sender": {
+            "type": "API",
+            "contactId": null
+          },
+          "type": "MEDIA",
           "messageBody": "Hello",
+          "content": null,
           "mediaIds": [
             "00000000-0000-0000-0000-000000000005"
           ],
@@ -630,7 +637,14 @@ mod tests {
           "id": "00000000-0000-0000-0000-000000000001",
           "conversationId": "00000000-0000-0000-0000-000000000002",
           "workspaceId": "00000000-0000-0000-0000-000000000003",
+          "direction": "INTERNAL",
+          "sender": {
+            "type": "API",
+            "contactId": null
+          },
+          "type": "TEXT",
           "messageBody": null,
+          "content": null,
           "mediaIds": [],
           "replyToMessageId": null,
           "enableExternalBroadcast": false,

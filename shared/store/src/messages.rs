@@ -5,6 +5,7 @@ mod attached_field;
 pub(crate) mod provider_ids;
 pub(crate) mod receive;
 mod received_field;
+pub(crate) mod received_ids;
 mod reports;
 pub(crate) mod row;
 

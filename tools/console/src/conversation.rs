@@ -2,10 +2,11 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
+use domain::message::received::Received;
 use domain::{
     ContactRef, Conversation, ConversationId, ConversationStatus, External, Internal, UserRef, WorkspaceId,
 };
-use futures::future::try_join;
+use futures::future::{try_join, try_join_all};
 use serde::Serialize;
 use store::{ConversationQuery, Entry, SendingState, Store};
 
@@ -18,7 +19,8 @@ use crate::{Console, Refusal};
 pub(crate) enum Verb {
     /// List conversations, newest first.
     List(List),
-    /// Show a conversation: its participants and the messages that are still to be sent.
+    /// Show a conversation: its participants, until when WhatsApp accepts texts to each customer (24 hours after the
+    /// customer's last message), and the messages that are still to be sent.
     Show(OneConversation),
 }
 
@@ -99,7 +101,29 @@ async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>)
     let store = &console.store;
     let found = try_join(store.conversation(workspace, id), store.lane_state(workspace, id)).await?;
     let (Some(conversation), Some(lane)) = found else { return Err(Refusal::UnknownConversation(id)) };
-    output.one(&ConversationView::of(&conversation, &lane))
+    let windows = windows(store, &conversation).await?;
+    output.one(&ConversationView {
+        conversation: ConversationRow::from(&conversation),
+        windows,
+        lane: LaneView::from(&lane),
+    })
+}
+
+/// Until when WhatsApp accepts texts and files to each customer of a conversation.
+async fn windows(store: &Store, conversation: &Conversation) -> Result<Vec<WindowView>, Refusal> {
+    let (workspace, now) = (conversation.workspace_id, store.now());
+    let window = async |external: &External| {
+        let last = store.last_inbound(workspace, external.contact, &external.channel).await?;
+        let until = last.map(|last| last.plus(Received::WINDOW));
+        Ok::<_, Refusal>(WindowView {
+            contact_id: external.contact.to_string(),
+            provider_channel_id: external.channel.as_str().to_owned(),
+            is_open: until.is_some_and(|until| now < until),
+            last_inbound_at: last.map(|at| at.to_string()),
+            open_until: until.map(|at| at.to_string()),
+        })
+    };
+    try_join_all(conversation.externals.iter().map(window)).await
 }
 
 /// A conversation in a list.
@@ -121,7 +145,21 @@ struct ConversationRow {
 struct ConversationView {
     #[serde(flatten)]
     conversation: ConversationRow,
+    windows: Vec<WindowView>,
     lane: LaneView,
+}
+
+/// The 24 hours after a customer's last message on a line. Outside them, WhatsApp accepts only templates.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WindowView {
+    contact_id: String,
+    provider_channel_id: String,
+    is_open: bool,
+    /// When the customer wrote last, if the service knows.
+    last_inbound_at: Option<String>,
+    /// When the window ends, or ended.
+    open_until: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -177,12 +215,6 @@ struct PlanView {
     templates: Vec<String>,
     /// The number of templates that have become messages.
     done: usize,
-}
-
-impl ConversationView {
-    fn of(conversation: &Conversation, lane: &SendingState) -> Self {
-        Self { conversation: ConversationRow::from(conversation), lane: LaneView::from(lane) }
-    }
 }
 
 impl From<&Conversation> for ConversationRow {
@@ -272,6 +304,7 @@ impl Shown for ConversationView {
         "name",
         "status",
         "externals",
+        "24-hour window",
         "internals",
         "messages",
         "leased until",
@@ -296,6 +329,7 @@ impl Shown for ConversationView {
             or_dash(&conversation.name),
             conversation.status.to_owned(),
             stacked(conversation.externals.iter().map(external)),
+            stacked(self.windows.iter().map(WindowView::cell)),
             stacked(conversation.internals.iter().map(internal)),
             self.lane.seq.to_string(),
             or_dash(&self.lane.lease_until),
@@ -305,6 +339,16 @@ impl Shown for ConversationView {
             conversation.created_at.clone(),
             conversation.updated_at.clone(),
         ]
+    }
+}
+
+impl WindowView {
+    fn cell(&self) -> String {
+        match &self.open_until {
+            Some(until) if self.is_open => format!("{} until {until}", self.contact_id),
+            Some(until) => format!("{} closed since {until}", self.contact_id),
+            None => format!("{} not known", self.contact_id),
+        }
     }
 }
 

@@ -34,7 +34,11 @@ async fn a_new_message_becomes_an_event_and_queues_its_conversation() {
             "id": "ad3f5b7c-9e1a-4c3d-8f5b-7d9f1b3c5e7f",
             "conversationId": "9b1d3f5a-7c9e-4b2d-8f4a-6c8e0a2b4d6f",
             "workspaceId": World::WORKSPACE,
+            "direction": "OUTBOUND",
+            "sender": {"type": "API", "contactId": null},
+            "type": "MEDIA",
             "messageBody": "Here it is",
+            "content": null,
             "mediaIds": ["be4a6c8d-0f2b-4d4e-9a6c-8e0a2c4d6f8a"],
             "replyToMessageId": null,
             "enableExternalBroadcast": true,
@@ -68,6 +72,32 @@ async fn only_a_message_broadcast_by_a_caller_queues_a_conversation() {
         assert!(scene.sends.take().is_empty(), "{sent_by}");
     }
     assert_eq!(scene.bodies(ENDPOINT).await.len(), 1, "one message, one event");
+}
+
+#[tokio::test]
+async fn a_customers_message_becomes_an_event_and_queues_nothing() {
+    let scene = Scene::with_endpoint().await;
+    let contact = "8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f";
+    let mut received = created_by("CUSTOMER", false);
+    let image = &mut received["dynamodb"]["NewImage"];
+    image["content"] = json!({ "M": { "received": { "M": {
+        "contactId": { "S": contact },
+        "channelId": { "S": "1045551234567" },
+        "providerMessageId": { "S": "wamid.1" },
+        "what": { "M": { "buttonReply": { "M": { "text": { "S": "Yes" }, "payload": { "S": "p" } } } } },
+    } } } });
+    (image["recipients"], image["parts"]) = (json!({ "L": [] }), json!({ "L": [] }));
+    assert!(scene.relayed(&stream_event(&[received])).await);
+    assert!(scene.sends.take().is_empty());
+    let bodies = scene.bodies(ENDPOINT).await;
+    assert_eq!(bodies.len(), 1);
+    let payload = &bodies[0]["payload"];
+    assert_eq!(bodies[0]["eventType"], "message.created");
+    assert_eq!((&payload["direction"], &payload["type"]), (&json!("INBOUND"), &json!("BUTTON_REPLY")));
+    assert_eq!(payload["sender"], json!({ "type": "CUSTOMER", "contactId": contact }));
+    assert_eq!((&payload["messageBody"], &payload["status"]), (&json!("Yes"), &json!("RECEIVED")));
+    assert_eq!(payload["content"], json!({ "text": "Yes", "payload": "p" }));
+    assert_eq!((&payload["mediaIds"], &payload["parts"]), (&json!([]), &json!([])));
 }
 
 #[tokio::test]

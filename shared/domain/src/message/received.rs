@@ -84,6 +84,8 @@ impl FileMissing {
 impl Received {
     /// How long a message waits for its file, from when the service received the message.
     pub const FILE_WAIT: Duration = Duration::from_secs(2 * 60);
+    /// How long after a customer's message the provider accepts texts and files to the customer.
+    pub const WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
     /// The status that a customer's message is shown with. It has no parts whose statuses could change.
     pub const STATUS: &'static str = "RECEIVED";
     /// How long the provider's id of a message is known, at least. The provider repeats a webhook for seven days.

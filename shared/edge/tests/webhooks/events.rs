@@ -9,8 +9,12 @@ use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::lead::captcha::Score;
 
 use domain::lead::{ConsentStatus, LandingUri, Utm};
-use domain::media::{Attached, FileName};
+use domain::media::{Attached, FileName, SentAs};
 use domain::message::Draft;
+use domain::message::arrival::Arrival;
+use domain::message::received::{
+    Card, Degrees, FileMissing, Place, Received, ReceivedContent, ReceivedText, Said,
+};
 use domain::message::summary::Tally;
 use domain::sending::{PartError, Progress};
 use domain::{
@@ -251,6 +255,64 @@ fn said() -> Message {
         reply_to: None,
     };
     draft.message(MessageId::from_uuid(uuid(5)), &opened(), 1, vec![sound], at(90))
+}
+
+/// The event of a customer's text.
+pub(crate) fn from_customer() -> Example {
+    let answer = written_by_customers().remove(0);
+    let when = "A customer answered.";
+    example(EventType::MessageCreated, answer.id.as_uuid(), 120, when, &view::message(&answer))
+}
+
+/// A message of the customer of each type, with the file of the first stored and the one of the second missing.
+pub(crate) fn written_by_customers() -> Vec<Message> {
+    let text = |text: &str| ReceivedText::cut(text, ReceivedText::MAX);
+    let [latitude, longitude] = [40.416_775, -3.703_79].map(|angle| Degrees::of(angle).unwrap());
+    let stored = Attached {
+        media: MediaId::from_uuid(uuid(10)),
+        file_type: FileType::Image,
+        content_type: "image/jpeg".to_owned(),
+        name: FileName::parse("image.jpg").unwrap(),
+        size: 48_213,
+    };
+    let file = |sent_as, file, caption: Option<&str>| ReceivedContent::File {
+        sent_as,
+        file,
+        caption: caption.map(text),
+    };
+    let missing = || Err(FileMissing::of(FileMissing::NOT_IN_TIME));
+    let card = Card {
+        name: Some(text("Eva Sanz")),
+        phones: vec![text("+34 600 333 444")],
+        emails: vec![text("eva@example.com")],
+    };
+    let sol = Place { latitude, longitude, name: Some(text("Sol")), address: None };
+    let said = ReceivedContent::Said;
+    let all = [
+        said(Said::text("¿Cuándo llega?")),
+        file(SentAs::Image, Ok(stored.clone()), Some("Así llegó")),
+        file(SentAs::Video, missing(), None),
+        file(SentAs::Audio, Ok(stored.clone()), None),
+        file(SentAs::Document, Ok(stored.clone()), None),
+        file(SentAs::Sticker, Ok(stored), None),
+        said(Said::Location(sol)),
+        said(Said::contacts([card])),
+        said(Said::ButtonReply { text: text("Sí"), payload: Some(text("confirm")) }),
+        said(Said::InteractiveReply {
+            id: text("slot-2"),
+            title: text("Mañana"),
+            description: Some(text("9-14 h")),
+        }),
+        ReceivedContent::Reaction { to: Some(MessageId::from_uuid(uuid(5))), emoji: Some(text("👍")) },
+        said(Said::unsupported("order")),
+    ];
+    let written = |what| {
+        let provider_message_id = "wamid.HBgLMzQ2MDAxMTEyMjIVAgASGBQzQTdGNDhCMDlBQjFBQzA4RUE1OQA=".to_owned();
+        let received = Received { contact: contact_id(), channel: line(), provider_message_id, what };
+        let reply_to = Some(MessageId::from_uuid(uuid(5)));
+        Arrival { received, reply_to, created_at: at(119) }.message(&opened(), 2, at(120))
+    };
+    all.into_iter().map(written).collect()
 }
 
 fn half_sent() -> Message {

@@ -10,9 +10,10 @@ use domain::webhook::{PARKED_FOR, SigningSecrets};
 use domain::{
     Attempt, AttemptError, AttemptOutcome, DeliveryState, EndpointUrl, Event, EventType, WebhookEndpoint,
 };
+use edge::view;
 use uuid::Uuid;
 
-use crate::events::{at, examples};
+use crate::events::{at, examples, from_customer, written_by_customers};
 use crate::vectors::shown_request;
 use crate::{hold, read};
 
@@ -30,6 +31,7 @@ fn the_page_contains_the_generated_parts_and_the_tested_programs() {
     }
     page = with(&page, "request", &request());
     page = with(&page, "events", &events());
+    page = with(&page, "contents", &contents());
     page = with(&page, "retries", &retries());
     page = with(&page, "limits", &limits());
     hold(PAGE, &page);
@@ -60,8 +62,25 @@ fn events() -> String {
         let body = pretty(&example.body);
         let (name, entity, when) = (event_type.as_str(), event_type.entity(), example.when);
         write!(shown, "\n### `{name}`\n\n{when} `entity`: `{entity}`.\n\n```json\n{body}\n```\n").unwrap();
+        if event_type == EventType::MessageCreated {
+            let body = pretty(&from_customer().body);
+            write!(shown, "\nA customer answered:\n\n```json\n{body}\n```\n").unwrap();
+        }
     }
     shown + "\n"
+}
+
+/// What a customer's message of each type shows.
+fn contents() -> String {
+    let mut shown = "| `type` | `messageBody` | `content` |\n|---|---|---|\n".to_owned();
+    for message in written_by_customers() {
+        let view = serde_json::to_string(&view::message(&message)).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&view).unwrap();
+        let content = serde_json::to_string(&view::message_content(&message)).unwrap();
+        let (name, body) = (read["type"].as_str().unwrap(), &read["messageBody"]);
+        writeln!(shown, "| `{name}` | `{body}` | `{content}` |").unwrap();
+    }
+    shown
 }
 
 fn retries() -> String {
@@ -183,8 +202,8 @@ fn the_page_lists_exactly_the_error_codes_states_and_headers() {
 /// The documented fields, in order.
 #[test]
 fn every_payload_has_the_documented_fields() {
-    let message = "id conversationId workspaceId messageBody mediaIds replyToMessageId enableExternalBroadcast status \
-                   parts createdAt updatedAt";
+    let message = "id conversationId workspaceId direction sender type messageBody content mediaIds replyToMessageId \
+                   enableExternalBroadcast status parts createdAt updatedAt";
     let contact = "id firstName lastName email cellphone workspaceId type languageCode ownerId customAttributes \
                    createdAt updatedAt";
     let conversation = "id workspaceId participants createdAt updatedAt name status";

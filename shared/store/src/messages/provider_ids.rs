@@ -5,13 +5,12 @@
 
 use std::time::Duration;
 
-use domain::message::received::Received;
 use domain::sending::End;
 use domain::{ConversationId, Message, MessageId, PartId, Timestamp, WorkspaceId, error_chain};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{EXPIRES_AT, Item, expiring, key, n, read, row};
+use crate::dynamodb::item::{Item, expiring, key, row};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
@@ -29,25 +28,9 @@ impl Store {
         if id.len() > MOST_BYTES {
             return Ok(None);
         }
-        let found = self.get_item(Table::Messages, keys::provider_message(workspace, id)).await?;
-        found.map(provider_message).transpose()
-    }
-
-    /// Keeps the provider's id of an erased message only as long as the provider may repeat the message. Otherwise a
-    /// repeat would be a new message. One round trip.
-    pub(crate) async fn shorten_provider_id(
-        &self,
-        workspace: WorkspaceId,
-        id: &str,
-    ) -> Result<(), StoreError> {
-        let (pk, sk) = keys::provider_message(workspace, id);
-        let ends = n(self.now().plus(Received::KNOWN_FOR).as_seconds());
-        let write = Write::update(Table::Messages, key(pk, sk), format!("SET {EXPIRES_AT} = :ends"))
-            .when(format!(
-                "attribute_exists(pk) AND (attribute_not_exists({EXPIRES_AT}) OR {EXPIRES_AT} > :ends)"
-            ))
-            .bind(":ends", ends);
-        self.write(write).await.map(drop)
+        let row: Option<ProviderIdRow> =
+            self.get_row(Table::Messages, keys::provider_message(workspace, id)).await?;
+        Ok(row.map(|row| (row.conversation_id, row.message_id, row.part)))
     }
 
     /// Stores the provider's id of a part that the provider accepted; of any other end, it stores nothing. The
@@ -108,34 +91,15 @@ fn provider_id_item(
     Ok(expiring(row(pk, sk, "providerMessage", &body)?, created_at, kept))
 }
 
-/// Reads such a row.
-pub(crate) fn provider_message(item: Item) -> Result<(ConversationId, MessageId, Option<usize>), StoreError> {
-    let ProviderIdRow { conversation_id, message_id, part } = read(item)?;
-    Ok((conversation_id, message_id, part))
-}
-
-/// The row of a customer's message. It is kept as long as the message, and longer than the provider repeats it.
-pub(crate) fn received_id_item(
-    message: &Message,
-    id: &str,
-    kept: Option<Duration>,
-    now: Timestamp,
-) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::provider_message(message.workspace_id, id);
-    let body = ProviderIdRow { conversation_id: message.conversation, message_id: message.id, part: None };
-    let kept = kept.map(|kept| kept.max(Received::KNOWN_FOR));
-    Ok(expiring(row(pk, sk, "providerMessage", &body)?, now, kept))
-}
-
 /// `W#P#<provider's id>` / `P`. It expires with the message.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ProviderIdRow {
+pub(crate) struct ProviderIdRow {
     #[serde(with = "fields::text")]
-    conversation_id: ConversationId,
+    pub(crate) conversation_id: ConversationId,
     #[serde(with = "fields::text")]
-    message_id: MessageId,
+    pub(crate) message_id: MessageId,
     /// The position of the part. A customer's message has no parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    part: Option<usize>,
+    pub(crate) part: Option<usize>,
 }

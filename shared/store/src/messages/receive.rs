@@ -24,9 +24,11 @@ use crate::dynamodb::item::{Item, PK, is_live, key, read, s, text};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::{Transacted, Write};
 use crate::lanes::row::LaneRow;
-use crate::messages::provider_ids::{provider_message, received_id_item};
+use crate::messages::provider_ids::ProviderIdRow;
+use crate::messages::received_ids::received_id_item;
 use crate::messages::row::message_item;
 use crate::messages::take_number;
+use crate::settings::lines::line;
 use crate::{Store, StoreError, Table, keys};
 
 /// The attribute of an identity row that names the conversation into which the contact's last message went.
@@ -37,13 +39,15 @@ const PAGE: i32 = 25;
 /// it, it opens a new one.
 const MOST_CONVERSATIONS: usize = 100;
 
-/// What the provider's ids and the number of a customer's message say.
+/// What the provider's ids, the line and the number of a customer's message say.
 #[derive(Clone, Debug, Default)]
 pub struct InboundIds {
     /// The message, if it is stored already.
     pub stored: Option<(ConversationId, MessageId)>,
     /// The message that it refers to, if the service knows it.
     pub answered: Option<(ConversationId, MessageId)>,
+    /// The brand of the line; `None` if the workspace does not have the line any more.
+    pub brand: Option<BrandId>,
     /// The identity row of the number.
     identity: Option<Identity>,
 }
@@ -98,40 +102,40 @@ struct Newest {
 }
 
 impl Store {
-    /// What the provider's ids and the number of a customer's message say (strongly consistent reads). `refers_to` is
-    /// the provider's id of the message that it answers. One round trip.
+    /// What the provider's ids, the line and the number of a customer's message say (strongly consistent reads).
+    /// `refers_to` is the provider's id of the message that it answers. One round trip.
     pub async fn inbound_ids(
         &self,
         workspace: WorkspaceId,
-        id: &str,
-        refers_to: Option<&str>,
+        channel: &ChannelId,
+        (id, refers_to): (&str, Option<&str>),
         cellphone: Option<&Cellphone>,
     ) -> Result<InboundIds, StoreError> {
-        let of_message = |id: &str| (Table::Messages, keys::provider_message(workspace, id));
-        let identity = cellphone.map(|number| (Table::Contacts, keys::contact_cellphone(workspace, number)));
+        let own = keys::provider_message(workspace, id);
         let refers_to = refers_to.filter(|answered| *answered != id);
-        let wanted = [Some(of_message(id)), refers_to.map(of_message), identity.clone()];
-        let wanted = wanted.into_iter().flatten().map(|(table, (pk, sk))| (table, key(pk, sk)));
-        let rows = self.rows_of(wanted.collect()).await?;
-        let of = |(table, (pk, _)): (Table, (String, &str))| {
-            let mut rows = rows.iter();
-            rows.find(|(found, row)| *found == table && text(row, PK) == pk).map(|(_, row)| row.clone())
-        };
-        let message = |id: &str| {
-            let found = of(of_message(id)).map(provider_message).transpose()?;
-            Ok::<_, StoreError>(found.map(|(conversation, message, _)| (conversation, message)))
-        };
-        let identity = match identity {
-            Some((table, key)) => {
-                of((table, key.clone())).map(|row| Identity::read(&row, key)).transpose()?
+        let answered = refers_to.map(|id| keys::provider_message(workspace, id));
+        let identity = cellphone.map(|number| keys::contact_cellphone(workspace, number));
+        let (lines, line_sk) = keys::line(workspace, channel);
+        let of_messages = [Some(&own), answered.as_ref()].into_iter().flatten();
+        let of_messages = of_messages.map(|(pk, sk)| (Table::Messages, key(pk, *sk)));
+        let of_contact = identity.iter().map(|(pk, sk)| (Table::Contacts, key(pk, *sk)));
+        let wanted = of_messages.chain(of_contact).chain([(Table::Workspaces, key(lines, line_sk))]);
+        let mut ids = InboundIds::default();
+        for (table, item) in self.rows_of(wanted.collect()).await? {
+            match table {
+                Table::Workspaces => ids.brand = Some(line(item)?.brand),
+                Table::Contacts => {
+                    ids.identity = identity.clone().map(|key| Identity::read(&item, key)).transpose()?;
+                }
+                _ => {
+                    let is_own = text(&item, PK) == own.0;
+                    let ProviderIdRow { conversation_id, message_id, .. } = read(item)?;
+                    let found = Some((conversation_id, message_id));
+                    if is_own { ids.stored = found } else { ids.answered = found }
+                }
             }
-            None => None,
-        };
-        Ok(InboundIds {
-            stored: message(id)?,
-            answered: refers_to.map(message).transpose()?.flatten(),
-            identity,
-        })
+        }
+        Ok(ids)
     }
 
     /// What a message of this contact on this line may go into (strongly consistent reads). `None` if the contact was
@@ -141,21 +145,21 @@ impl Store {
         &self,
         workspace: WorkspaceId,
         of: ContactId,
-        line: &ChannelId,
+        channel: &ChannelId,
         ids: &InboundIds,
     ) -> Result<Option<InboundPlace>, StoreError> {
         let identity = ids.identity.clone().filter(|identity| identity.contact == of);
         let answered = ids.answered.map(|(conversation, _)| conversation);
         let last = identity.as_ref().and_then(|identity| identity.last_conversation);
-        let beside = self.beside(workspace, of, line, answered, last);
-        let newest = self.newest_conversation(workspace, of, line);
+        let beside = self.beside(workspace, of, channel, answered, last);
+        let newest = self.newest_conversation(workspace, of, channel);
         let (Beside { contact, window, answered, mut lanes }, mut newest) = try_join(beside, newest).await?;
         let Some(contact) = contact else { return Ok(None) };
         // Another message may have opened a conversation between the two reads.
         if newest.open.is_none()
             && window.as_ref().is_some_and(|row| !newest.ids.contains(&row.conversation_id))
         {
-            newest = self.newest_conversation(workspace, of, line).await?;
+            newest = self.newest_conversation(workspace, of, channel).await?;
         }
         let destination = Destination::of(of, answered, newest.open);
         let lane = match &destination {
@@ -171,15 +175,9 @@ impl Store {
         Ok(Some(InboundPlace { contact: Some(contact), destination, window, lane, identity }))
     }
 
-    /// The brand of a line and the number of shards in which new conversations are listed; `None` if the workspace does
-    /// not have the line. One round trip.
-    pub async fn opens_on(
-        &self,
-        workspace: WorkspaceId,
-        line: &ChannelId,
-    ) -> Result<Option<(BrandId, u8)>, StoreError> {
-        let (line, shards) = try_join(self.line(workspace, line), self.shards(workspace)).await?;
-        Ok(line.map(|line| (line.brand, shards.write)))
+    /// The number of shards in which new conversations are listed. One round trip if it is not in memory.
+    pub async fn shards_of_new(&self, workspace: WorkspaceId) -> Result<u8, StoreError> {
+        Ok(self.shards(workspace).await?.write)
     }
 
     /// Stores a customer's message with everything that it changes, all or nothing, and records beside it that the
@@ -253,12 +251,12 @@ impl Store {
         &self,
         workspace: WorkspaceId,
         of: ContactId,
-        line: &ChannelId,
+        channel: &ChannelId,
         answered: Option<ConversationId>,
         last: Option<ConversationId>,
     ) -> Result<Beside, StoreError> {
         let (contact_pk, sk) = keys::contact(workspace, of);
-        let (window_pk, window_sk) = keys::window(workspace, of, line);
+        let (window_pk, window_sk) = keys::window(workspace, of, channel);
         let mut wanted =
             vec![(Table::Contacts, key(contact_pk, sk)), (Table::Contacts, key(window_pk, &window_sk))];
         if let Some(answered) = answered {
@@ -287,7 +285,7 @@ impl Store {
         &self,
         workspace: WorkspaceId,
         of: ContactId,
-        line: &ChannelId,
+        channel: &ChannelId,
     ) -> Result<Newest, StoreError> {
         let (mut newest, mut from) = (Newest { open: None, ids: vec![] }, None);
         loop {
@@ -306,7 +304,7 @@ impl Store {
             for item in page.items.unwrap_or_default().into_iter().filter(|item| is_live(item, now)) {
                 let found = conversation(item)?;
                 newest.ids.push(found.id);
-                if found.takes_from(of, Some(line)) {
+                if found.takes_from(of, Some(channel)) {
                     newest.open = Some(found);
                     return Ok(newest);
                 }

@@ -137,7 +137,7 @@ impl Store {
                 && let Message { workspace_id, content: Content::Received(received), .. } =
                     message(row.clone())?
             {
-                self.shorten_provider_id(workspace_id, &received.provider_message_id).await?;
+                self.shorten_received_id(workspace_id, &received.provider_message_id).await?;
             }
             self.write(Write::delete(Table::Messages, key(text(row, PK), text(row, SK)))).await?;
         }

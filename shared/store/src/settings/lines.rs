@@ -128,8 +128,8 @@ impl Store {
         Ok(row.map(|row| row.workspace_id))
     }
 
-    /// The same, remembered for 30 seconds. One round trip if it is not in memory.
-    pub async fn workspace_of_line(&self, channel: &ChannelId) -> Result<Option<WorkspaceId>, StoreError> {
+    /// The same, from the memory of this process if it was read in the last half minute. One round trip, or none.
+    pub async fn recent_line_claim(&self, channel: &ChannelId) -> Result<Option<WorkspaceId>, StoreError> {
         let now = self.now();
         if let Some(workspace) = self.memories.line_claims.get(channel, now) {
             return Ok(Some(workspace));
@@ -139,6 +139,11 @@ impl Store {
             self.memories.line_claims.keep(channel.clone(), workspace, now);
         }
         Ok(found)
+    }
+
+    /// Forgets the workspace of a line that [`Store::recent_line_claim`] remembers.
+    pub fn forget_line_claim(&self, channel: &ChannelId) {
+        self.memories.line_claims.forget(channel);
     }
 
     /// Deletes a line that nothing uses, with its token, together with the next version of the workspace
@@ -169,7 +174,7 @@ impl Store {
         }
         let done = self.transact(writes).await? == Transacted::Done;
         self.memories.line_tokens.forget(&(workspace, channel.clone()));
-        self.memories.line_claims.forget(channel);
+        self.forget_line_claim(channel);
         Ok(done)
     }
 
@@ -232,6 +237,11 @@ fn claim(line: &Line) -> Result<Write, StoreError> {
 /// The kinds of rows in the partition.
 const LINE: &str = "line";
 const BRAND: &str = "brand";
+
+/// Reads the row of a line.
+pub(crate) fn line(item: Item) -> Result<Line, StoreError> {
+    Ok(read::<LineRow>(item)?.into())
+}
 
 fn line_row(line: &Line) -> Result<Item, StoreError> {
     let (pk, sk) = keys::line(line.workspace_id, &line.channel);

@@ -251,12 +251,15 @@ impl Run<'_> {
 
     async fn contact(&self, id: ContactId) -> Result<(), Refusal> {
         for _ in 0..TRIES {
-            let Some(contact) = self.store.contact(self.workspace(), id).await? else { return Ok(()) };
+            let Some(contact) = self.store.contact(self.workspace(), id).await? else {
+                // A message that was stored meanwhile may have written them again.
+                return Ok(self.store.erase_windows(self.workspace(), id).await?);
+            };
             let rows = Store::rows_of_contact(&contact)?;
             self.count(TargetKind::Contact, id.as_uuid(), &[("contacts", 1), ("searchRows", rows - 1)])
                 .await?;
             if self.store.erase_contact(&contact).await? {
-                return Ok(());
+                return Ok(self.store.erase_windows(self.workspace(), id).await?);
             }
         }
         Err(Refusal::Contended)

@@ -93,7 +93,16 @@ async fn a_conversation_is_shown_with_its_participants_and_its_unsent_messages()
       "name": null,
       "status": "ACTIVE",
       "updatedAt": "2026-01-02T03:04:05.678Z",
-      "version": 1
+      "version": 1,
+      "windows": [
+        {
+          "contactId": "00000000-0000-4000-8000-000000000007",
+          "isOpen": false,
+          "lastInboundAt": null,
+          "openUntil": null,
+          "providerChannelId": "line"
+        }
+      ]
     }
     "#);
     assert_eq!(shown["lane"]["open"][0]["messageId"], message.id.to_string());
@@ -111,6 +120,7 @@ async fn a_conversation_is_shown_with_its_participants_and_its_unsent_messages()
     name            -
     status          ACTIVE
     externals       00000000-0000-4000-8000-000000000007 on line line
+    24-hour window  00000000-0000-4000-8000-000000000007 not known
     internals       00000000-0000-4000-8000-000000000005
     messages        2
     leased until    2026-01-02T03:05:35.678Z
@@ -147,6 +157,7 @@ async fn a_message_is_shown_with_its_text_and_its_parts() {
     assert_json_snapshot!(shown, @r#"
     {
       "broadcast": true,
+      "content": null,
       "conversationId": "00000000-0000-4000-8000-000000000008",
       "createdAt": "2026-01-02T03:04:05.678Z",
       "mediaIds": [],
@@ -176,6 +187,7 @@ async fn a_message_is_shown_with_its_text_and_its_parts() {
       "seq": 2,
       "status": "QUEUED",
       "templateId": null,
+      "type": "TEXT",
       "updatedAt": "2026-01-02T03:04:05.678Z",
       "version": 1
     }
@@ -186,7 +198,9 @@ async fn a_message_is_shown_with_its_text_and_its_parts() {
     number        2
     sent by       API
     status        QUEUED
+    type          TEXT
     text          a text that is nobody else's
+    content       -
     template      -
     media         -
     parts         00000000-0000-4000-8000-000000000007 #0 QUEUED

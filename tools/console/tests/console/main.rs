@@ -23,6 +23,7 @@ mod opt_outs;
 mod page;
 mod persons;
 mod providers;
+mod received;
 mod tables;
 mod teams;
 mod templates;

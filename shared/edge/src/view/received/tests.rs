@@ -45,7 +45,7 @@ fn a_customers_text_shows_its_sender_and_what_it_answers() {
     let shown = serde_json::to_string_pretty(&crate::view::message(&message(said(Said::text("¡Hola!")))));
     insta::assert_snapshot!(shown.unwrap(), @r#"
     {
-      "id": "1d2a9f38-7b65-598b-9d35-5f4ed0b2b1ac",
+      "id": "762027c9-e625-5b02-bd0e-d7c6c73a43ab",
       "conversationId": "00000000-0000-0000-0000-000000000002",
       "workspaceId": "00000000-0000-0000-0000-000000000003",
       "direction": "INBOUND",
