@@ -124,7 +124,9 @@ LEADING_KEYS = {
     ("event-relay", "workspaces"): {"*#H", "*#A"},
     ("inbox", "leads"): {"*#O"},
     ("inbox", "secrets"): {"*#L#*"},
-    ("inbox", "workspaces"): {"00000000-0000-0000-0000-000000000000#LC#*", "*#L", "*#M", "*#W"},
+    ("inbox", "workspaces"): {
+        "00000000-0000-0000-0000-000000000000#LC#*", "00000000-0000-0000-0000-000000000000#BA#*", "*#L", "*#M", "*#OK", "*#W",
+    },
     ("leads", "secrets"): {"*#K"},
     ("leads", "workspaces"): {"*#K", "*#L", "*#W"},
     ("leads", "limits"): {"*#K"},
@@ -343,7 +345,10 @@ RELAYED = {
         {"eventName": ["INSERT"], "dynamodb": {"Keys": {"sk": {"S": ["P"]}}}},
     ],
     "media": [{"eventName": ["REMOVE"], "dynamodb": {"Keys": {"sk": {"S": ["M"]}}}}],
-    "leads": [{"eventName": ["INSERT", "MODIFY"], "dynamodb": {"Keys": {"sk": {"S": ["L"]}}}}],
+    "leads": [
+        {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"Keys": {"sk": {"S": ["L"]}}}},
+        {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"kind": {"S": ["optOut"]}}}},
+    ],
 }
 
 
