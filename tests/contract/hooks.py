@@ -31,6 +31,8 @@ def template(parameters):
 OF_EXAMPLES = {
     "3f1b8a52-6d0e-4c7a-9b1f-2a5d8e4c7b90": WORKSPACE["workspaceId"],
     "0d5fb9d1-2f0e-4f52-9d57-0c1c5f8f6f10": MADE["conversationId"],
+    "5a7d9f0e-41b2-4b3f-9d0e-8c6c7f1e2d3c": MADE["messageId"],
+    "9c1b1f0a-0d5e-4f43-8a55-6c2c1f1f4b77": MADE["mediaId"],
     "a18eabcd-ae14-4325-9568-1c361b76a862": WORKSPACE["contacts"][0]["id"],
     "2f24fcc0-e1da-40d4-a496-7dcd00f4546d": WORKSPACE["users"][0]["id"],
     "ada.okafor@example.com": WORKSPACE["users"][0]["email"],
@@ -49,6 +51,8 @@ OF_EXAMPLES = {
 REAL = {
     "workspaceId": [WORKSPACE["workspaceId"]],
     "conversationId": [MADE["conversationId"]],
+    "messageId": [MADE["messageId"]],
+    "mediaId": [MADE["mediaId"]],
     "contactId": [contact["id"] for contact in WORKSPACE["contacts"][:3]],
     "userId": [user["id"] for user in WORKSPACE["users"]],
     "teamId": [WORKSPACE["teamId"]],

@@ -60,7 +60,7 @@ def main(arguments):
 
 
 def made(stack):
-    """Creates an API key with a high rate limit, a conversation and an uploaded file."""
+    """Creates an API key with a high rate limit, a conversation with a message, and an uploaded file."""
     workspace = stack["workspaces"][0]
     command = [stack["console"], "--json", "key", "create", "--workspace", workspace["workspaceId"]]
     options = ["--name", "contract", "--scope", "*", "--rate", "500", "--burst", "30000"]
@@ -73,6 +73,7 @@ def made(stack):
 
     external = {"identifier": "+34600111222", "identifierType": "PHONE"}
     conversation = post("conversations", {"participants": {"externals": [external]}})
+    message = post("messages", {"conversationId": conversation["id"], "messageBody": "Hello"})
     content = b"hello"
     digest = base64.b64encode(hashlib.sha256(content).digest()).decode()
     file = {"name": "a.txt", "fileType": "DOCUMENT", "contentType": "text/plain", "checksumBase64": digest}
@@ -80,10 +81,10 @@ def made(stack):
     presigned = upload["presignUrl"]
     request = urllib.request.Request(presigned["url"], content, presigned["headers"], method=presigned["method"])
     urllib.request.urlopen(request).close()
-    objects = {"conversationId": conversation["id"], "mediaId": upload["mediaId"]}
+    ids = {"conversationId": conversation["id"], "messageId": message["messageId"], "mediaId": upload["mediaId"]}
     return {
         "CONTRACT_API_KEY": key,
-        "CONTRACT_MADE": json.dumps(objects),
+        "CONTRACT_MADE": json.dumps(ids),
         "PYTHONPATH": str(HERE),
         "PYTHONDONTWRITEBYTECODE": "1",
     }

@@ -109,7 +109,10 @@ READERS = [
     "functions/contacts/src/update.rs",
     "functions/attributes/src/list.rs",
     "functions/files/src/create.rs",
+    "functions/files/src/get.rs",
     "functions/messages/src/create.rs",
+    "functions/messages/src/get.rs",
+    "functions/messages/src/list.rs",
 ]
 
 

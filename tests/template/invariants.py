@@ -31,7 +31,7 @@ FUNCTIONS = {
     "files": ({"MEDIA_BUCKET"}, {"api-keys", "limits", "workspaces", "media"}),
     "messages": (
         {"FIRST_DUE_SECONDS", "MEDIA_BUCKET", "MESSAGE_RETENTION_DAYS"},
-        {"api-keys", "limits", "workspaces", "conversations", "messages", "media"},
+        {"api-keys", "limits", "workspaces", "conversations", "messages", "media", "secrets"},
     ),
     "attributes": (set(), {"api-keys", "limits", "workspaces"}),
     "users": (set(), {"api-keys", "limits", "workspaces"}),
@@ -127,6 +127,7 @@ LEADING_KEYS = {
     ("inbox", "workspaces"): {
         "00000000-0000-0000-0000-000000000000#LC#*", "00000000-0000-0000-0000-000000000000#BA#*", "*#L", "*#M", "*#OK", "*#W",
     },
+    ("messages", "secrets"): CURSOR_KEYS,
     ("leads", "secrets"): {"*#K"},
     ("leads", "workspaces"): {"*#K", "*#L", "*#W"},
     ("leads", "limits"): {"*#K"},
@@ -154,7 +155,14 @@ TABLES = {
         {"list": (["listPk S", "listSk S"], "KEYS_ONLY"), "owner": (["ownerPk S", "listSk S"], "KEYS_ONLY")},
     ),
     "conversations": ("expiresAt", "NEW_AND_OLD_IMAGES", {"byStatus": (["statusPk S", "sk S"], "ALL")}),
-    "messages": ("expiresAt", "NEW_AND_OLD_IMAGES", {"due": (["dueShard S", "dueAt N"], "KEYS_ONLY")}),
+    "messages": (
+        "expiresAt",
+        "NEW_AND_OLD_IMAGES",
+        {
+            "due": (["dueShard S", "dueAt N"], "KEYS_ONLY"),
+            "list": (["pk S", "listSk S"], "INCLUDE direction expiresAt"),
+        },
+    ),
     "media": ("expiresAt", "OLD_IMAGE", {}),
     "leads": (
         "expiresAt",
@@ -178,7 +186,10 @@ ROUTES = {
         ("get", f"{WORKSPACE}/settings/attributes"): "attributes",
         ("get", f"{WORKSPACE}/users/{{userId}}"): "users",
         ("post", f"{WORKSPACE}/files"): "files",
+        ("get", f"{WORKSPACE}/files/{{mediaId}}"): "files",
         ("post", f"{WORKSPACE}/messages"): "messages",
+        ("get", f"{WORKSPACE}/messages/{{messageId}}"): "messages",
+        ("get", f"{WORKSPACE}/conversations/{{conversationId}}/messages"): "messages",
     },
     "CaptureApi": {
         ("get", "/health"): None,

@@ -118,6 +118,8 @@ impl Media {
     pub const MAX_AT_ONCE: usize = 20;
     /// How long an upload URL is valid.
     pub const UPLOAD_VALID: Duration = Duration::from_secs(10 * 60);
+    /// How long a URL for a caller's download is valid.
+    pub const DOWNLOAD_VALID: Duration = Duration::from_secs(10 * 60);
     /// How long a URL for the provider's download is valid.
     pub const LINK_VALID: Duration = Duration::from_secs(60 * 60);
     /// How long a file waits for a message: one day plus the validity of an upload URL. During the day, a

@@ -34,6 +34,8 @@ const NO_ROUTE: ErrorCode = code(404, "SERVICE_CORE_0404", "Not Found");
 const NO_CONVERSATION: ErrorCode = code(404, "SERVICE_CONVERSATION_0404", "Conversation Not Found");
 const NO_CONTACT: ErrorCode = code(404, "SERVICE_CONTACT_0404", "Contact Not Found");
 const NO_USER: ErrorCode = code(404, "SERVICE_USER_0404", "User Not Found");
+const NO_MESSAGE: ErrorCode = code(404, "SERVICE_MESSAGE_0404", "Message Not Found");
+const NO_FILE: ErrorCode = code(404, "SERVICE_FILE_0404", "File Not Found");
 const CONTACT_TAKEN: ErrorCode = code(409, "SERVICE_CONTACT_0409", "Contact Conflict");
 const BLOCKED: ErrorCode = code(409, "SERVICE_CONVERSATION_0409", "Conversation Blocked");
 const STALE: ErrorCode = code(412, "SERVICE_CORE_0412", "Precondition Failed");
@@ -72,6 +74,8 @@ pub const CODES: &[ErrorCode] = &[
     NO_CONVERSATION,
     NO_CONTACT,
     NO_USER,
+    NO_MESSAGE,
+    NO_FILE,
     CONTACT_TAKEN,
     BLOCKED,
     STALE,
@@ -111,6 +115,10 @@ pub enum Resource {
     Contact,
     /// An internal user.
     User,
+    /// A message.
+    Message,
+    /// A file.
+    File,
 }
 
 /// Why a request of the Integrations API fails.
@@ -189,6 +197,8 @@ impl ApiError {
             Self::NotFound(Resource::Conversation) => NO_CONVERSATION,
             Self::NotFound(Resource::Contact) => NO_CONTACT,
             Self::NotFound(Resource::User) => NO_USER,
+            Self::NotFound(Resource::Message) => NO_MESSAGE,
+            Self::NotFound(Resource::File) => NO_FILE,
             Self::Stale => STALE,
             Self::TooLarge(_) => TOO_LARGE,
             Self::NotJsonType => NOT_JSON_TYPE,

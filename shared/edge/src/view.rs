@@ -12,7 +12,7 @@ use domain::media::Declared;
 use domain::message::Content;
 use domain::{
     Contact, ContactId, Conversation, Definitions, EndpointId, Event, EventType, External, Internal, Lead,
-    MediaId, Message, MessageBody, MessageId, PLATFORM, Part, Summary, Timestamp, User, WorkspaceId,
+    Media, MediaId, Message, MessageBody, MessageId, PLATFORM, Part, Summary, Timestamp, User, WorkspaceId,
 };
 use serde::Serialize;
 
@@ -347,7 +347,7 @@ pub fn trial(endpoint: EndpointId) -> TrialView {
     TrialView { endpoint_id: endpoint.to_string() }
 }
 
-/// A message in the `message.*` events.
+/// A message in the `message.*` events and in answers.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageView<'a> {
@@ -492,6 +492,45 @@ pub fn upload(id: MediaId, file: &Declared, url: String) -> UploadView<'_> {
         content_length: file.size.map(|size| size.to_string()),
     };
     UploadView { media_id: id.to_string(), presign_url: PresignedView { url, method: "PUT", headers } }
+}
+
+/// A page of the messages of a conversation. The cursor of the last page is `null`.
+#[derive(Debug, Serialize)]
+pub struct MessagesView<'a> {
+    /// The messages of the page.
+    pub messages: Vec<MessageView<'a>>,
+    /// The cursor of the next page.
+    pub cursor: Option<String>,
+}
+
+/// A file that can be downloaded.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileView<'a> {
+    media_id: String,
+    url: String,
+    expires_at: String,
+    file_name: &'a str,
+    file_type: &'static str,
+    content_type: &'static str,
+    size_bytes: u64,
+    checksum_base64: &'a str,
+    created_at: String,
+}
+
+/// A file of this size with a signed URL for its download, which is valid until `expires_at`.
+pub fn file(media: &Media, size: u64, url: String, expires_at: Timestamp) -> FileView<'_> {
+    FileView {
+        media_id: media.id.to_string(),
+        url,
+        expires_at: expires_at.to_string(),
+        file_name: media.name.as_str(),
+        file_type: media.file_type.as_str(),
+        content_type: media.file_type.served_as(&media.content_type),
+        size_bytes: size,
+        checksum_base64: media.digest.as_str(),
+        created_at: media.created_at.to_string(),
+    }
 }
 
 #[derive(Serialize)]
@@ -669,5 +708,6 @@ mod tests {
             (&serde_json::Value::Null, &serde_json::json!([]))
         );
         assert_eq!(shown["enableExternalBroadcast"], true);
+        assert_eq!((&shown["type"], &shown["direction"]), (&"TEMPLATE".into(), &"OUTBOUND".into()));
     }
 }

@@ -524,6 +524,7 @@ fn responses_and_events_have_exactly_the_documented_fields() {
         digest: MediaDigest::parse("LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=").unwrap(),
         size: Some(5),
     };
+    let media = Media::ready(&file, workspace(), &Counting(0.into()), moment());
     let tally = Tally { first: Some(moment()), last: Some(moment()), ..Tally::default() };
     let summary = Summary { conversation: conversation.clone(), tally };
     let contacts = vec![view::contact(&contact, &definitions, moment())];
@@ -558,6 +559,14 @@ fn responses_and_events_have_exactly_the_documented_fields() {
         ),
         ("MessageCreated", json!(view::message_created(message.id))),
         ("Message", json!(view::message(&message))),
+        (
+            "MessagePage",
+            json!(view::MessagesView {
+                messages: vec![view::message(&message)],
+                cursor: Some(String::new())
+            }),
+        ),
+        ("FileDownload", json!(view::file(&media, 5, "https://example.com".to_owned(), moment()))),
         ("ConversationSummary", json!(view::summary(&summary))),
         ("Lead", json!(view::lead(&lead()))),
     ];

@@ -50,6 +50,7 @@ pub use leads::sending::{LeadRecorded, LeaseAfter, LeasedLead};
 pub use leads::{CountedLead, LeadAccepted, LeadDuplicates, UsedToken};
 pub use media::MediaCreated;
 pub use memory::Memory;
+pub use messages::page::MessageQuery;
 pub use messages::receive::{InboundIds, InboundPlace, InboundStored, NewInbound};
 pub use messages::{MessageStored, NewMessage};
 pub use people::{ErasedMessages, PersonConversation, Target, TargetKind};

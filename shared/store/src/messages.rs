@@ -2,6 +2,7 @@
 //! changes.
 
 mod attached_field;
+pub(crate) mod page;
 pub(crate) mod provider_ids;
 pub(crate) mod receive;
 mod received_field;

@@ -230,7 +230,11 @@ async fn counting_costs_no_write_and_no_unit() {
         assert!(talk.release(lane, Rest::Done).await.is_none());
         given_back.push(units(talk));
     }
-    assert_eq!(made, [vec![], vec![6.0, 6.0]], "a step is message, entry and plan, two units each");
+    assert_eq!(
+        made,
+        [vec![], vec![7.0, 7.0]],
+        "message, entry and plan, two units each, and the place in the list"
+    );
     assert_eq!(
         given_back,
         [vec![2.0], vec![2.0]],

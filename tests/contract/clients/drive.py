@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 import os
+import urllib.request
 import uuid
 from typing import Any, TypeVar
 
@@ -18,14 +19,14 @@ from messaging_client.api.conversations import (
     list_conversations,
     update_conversation,
 )
-from messaging_client.api.files import create_uploads
+from messaging_client.api.files import create_uploads, get_file
 from messaging_client.api.lead_capture import (
     create_campaign_lead,
     get_capture_health,
     get_lead_script,
     preflight_campaign_lead,
 )
-from messaging_client.api.messages import create_message
+from messaging_client.api.messages import create_message, get_message, list_messages
 from messaging_client.api.settings import list_custom_attributes
 from messaging_client.api.users import get_user
 from messaging_client.models import (
@@ -44,13 +45,18 @@ from messaging_client.models import (
     ConversationUpdate,
     CustomAttributeList,
     ExternalByPhone,
+    FileDownload,
     FileType,
     FileUploadRequestItem,
     GetCaptureHealthResponse200,
     GetLeadScriptScript,
     InternalByEmail,
     InternalUser,
+    Message,
     MessageCreated,
+    MessageDirection,
+    MessagePage,
+    MessageType,
     NoContactError,
     NoContactErrorCode,
     TextMessageCreate,
@@ -118,10 +124,24 @@ def main() -> None:
     uploads = create_uploads.sync_detailed(workspace, client=client, body=[file])
     [upload] = parsed("createUploads", uploads, 201, list)
     assert upload.presign_url.method == "PUT"
+    headers = upload.presign_url.headers.to_dict()
+    urllib.request.urlopen(urllib.request.Request(upload.presign_url.url, b"hello", headers, method="PUT")).close()
+
+    download = parsed("getFile", get_file.sync_detailed(workspace, upload.media_id, client=client), 200, FileDownload)
+    assert (download.file_name, download.size_bytes) == ("hello.txt", 5)
+    with urllib.request.urlopen(download.url) as saved:
+        assert (saved.read(), saved.headers["Content-Type"]) == (b"hello", "text/plain")
+        assert "hello.txt" in saved.headers["Content-Disposition"]
 
     text = TextMessageCreate(conversation.id, "Your order is on its way.")
     sent = create_message.sync_detailed(workspace, client=client, body=text, idempotency_key=str(uuid.uuid4()))
-    parsed("createMessage", sent, 201, MessageCreated)
+    made = parsed("createMessage", sent, 201, MessageCreated)
+
+    shown = get_message.sync_detailed(workspace, made.message_id, client=client, conversation_id=conversation.id)
+    message = parsed("getMessage", shown, 200, Message)
+    assert (message.direction, message.type_, message.content) == (MessageDirection.OUTBOUND, MessageType.TEXT, None)
+    listed = list_messages.sync_detailed(workspace, conversation.id, client=client, direction=MessageDirection.OUTBOUND)
+    assert all(found.id == made.message_id for found in parsed("listMessages", listed, 200, MessagePage).messages)
 
     lead = CampaignLeadRequest(
         workspace_id=workspace,

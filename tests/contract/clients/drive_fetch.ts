@@ -2,7 +2,7 @@
 // succeeded. The environment names a running stack (see ../test_driving.py).
 import createClient from "openapi-fetch";
 import type { components, paths } from "./openapi_typescript";
-import { digestOfHello, printed, stack } from "./stack";
+import { digestOfHello, printed, putHello, stack } from "./stack";
 
 type Schemas = components["schemas"];
 
@@ -78,6 +78,13 @@ async function main(): Promise<void> {
   });
   const [upload] = printed("createUploads", uploads, 201);
   if (upload?.presignUrl.method !== "PUT") throw new Error("an upload is expected");
+  await putHello(upload.presignUrl.url, upload.presignUrl.headers["Content-Type"]);
+
+  const file = await client.GET("/service/api/v1/workspaces/{workspaceId}/files/{mediaId}", {
+    params: { path: { ...workspace, mediaId: upload.mediaId } },
+  });
+  const download: Schemas["FileDownload"] = printed("getFile", file, 200);
+  if ((await (await fetch(download.url)).text()) !== "hello") throw new Error("the file is expected");
 
   const sent = await client.POST("/service/api/v1/workspaces/{workspaceId}/messages", {
     params: { path: workspace, header: { "Idempotency-Key": crypto.randomUUID() } },
@@ -85,6 +92,18 @@ async function main(): Promise<void> {
   });
   const message: Schemas["MessageCreated"] = printed("createMessage", sent, 201);
   if (message.messagingProduct !== "SERVICE") throw new Error("another product is expected");
+
+  const shown = await client.GET("/service/api/v1/workspaces/{workspaceId}/messages/{messageId}", {
+    params: { path: { ...workspace, messageId: message.messageId }, query: { conversationId: conversation.id } },
+  });
+  const said: Schemas["Message"] = printed("getMessage", shown, 200);
+  if (said.direction !== "OUTBOUND" || said.sender.type !== "API") throw new Error("another message is expected");
+
+  const messages = await client.GET("/service/api/v1/workspaces/{workspaceId}/conversations/{conversationId}/messages", {
+    params: { path: one, query: { pageSize: 5, direction: "OUTBOUND" } },
+  });
+  const listedMessages: Schemas["MessagePage"] = printed("listMessages", messages, 200);
+  if (listedMessages.messages.some((found) => found.id !== message.messageId)) throw new Error("one message is expected");
 
   const lead = await visitor.POST("/api/v1/leadscout/campaign-leads", {
     params: { query: workspace },

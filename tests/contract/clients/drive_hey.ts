@@ -1,10 +1,11 @@
 // Calls every operation with the client of @hey-api/openapi-ts. Prints the name of each operation that succeeded. The
 // environment names a running stack (see ../test_driving.py).
-import type { Conversation, ConversationPage, CustomAttribute, MessageCreated } from "./hey";
+import type { Conversation, ConversationPage, CustomAttribute, FileDownload } from "./hey";
+import type { Message, MessageCreated, MessagePage } from "./hey";
 import type { ExternalParticipantInput, InternalParticipantInput } from "./hey";
 import * as api from "./hey";
 import { createClient } from "./hey/client";
-import { digestOfHello, printed, stack } from "./stack";
+import { digestOfHello, printed, putHello, stack } from "./stack";
 
 const client = createClient({ baseUrl: stack.baseUrl, auth: stack.apiKey });
 const visitor = createClient({ baseUrl: stack.captureUrl });
@@ -73,6 +74,11 @@ async function main(): Promise<void> {
   });
   const [upload] = printed("createUploads", uploads, 201);
   if (upload?.presignUrl.method !== "PUT") throw new Error("an upload is expected");
+  await putHello(upload.presignUrl.url, upload.presignUrl.headers["Content-Type"]);
+
+  const file = await api.getFile({ client, path: { ...workspace, mediaId: upload.mediaId } });
+  const download: FileDownload = printed("getFile", file, 200);
+  if ((await (await fetch(download.url)).text()) !== "hello") throw new Error("the file is expected");
 
   const sent = await api.createMessage({
     client,
@@ -82,6 +88,18 @@ async function main(): Promise<void> {
   });
   const message: MessageCreated = printed("createMessage", sent, 201);
   if (message.messagingProduct !== "SERVICE") throw new Error("another product is expected");
+
+  const shown = await api.getMessage({
+    client,
+    path: { ...workspace, messageId: message.messageId },
+    query: { conversationId: conversation.id },
+  });
+  const said: Message = printed("getMessage", shown, 200);
+  if (said.direction !== "OUTBOUND" || said.sender.type !== "API") throw new Error("another message is expected");
+
+  const messages = await api.listMessages({ client, path: one, query: { pageSize: 5, direction: "OUTBOUND" } });
+  const listedMessages: MessagePage = printed("listMessages", messages, 200);
+  if (listedMessages.messages.some((found) => found.id !== message.messageId)) throw new Error("one message is expected");
 
   const lead = await api.createCampaignLead({
     client: visitor,

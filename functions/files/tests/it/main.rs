@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // also in the test helpers
 
+mod get;
+
 use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
@@ -23,6 +25,7 @@ struct Files {
     world: World,
     api: Api,
     bucket: Bucket,
+    s3: TestBucket,
 }
 
 impl Files {
@@ -33,8 +36,9 @@ impl Files {
             Metrics::kept(world.db.clock().clone()).0,
             ApiFunction::Files,
         );
-        let bucket = TestBucket::beside(&world.db).bucket_of(&world.db, "files");
-        Self { world, api, bucket }
+        let s3 = TestBucket::beside(&world.db);
+        let bucket = s3.bucket_of(&world.db, "files");
+        Self { world, api, bucket, s3 }
     }
 
     async fn send(&self, event: GatewayEvent) -> Answer {

@@ -143,15 +143,15 @@ async fn a_warm_message_takes_two_round_trips() {
     let idle = f.world.conversation(|_| ()).await;
     let ghost = f.world.conversation(|conversation| conversation.status = ConversationStatus::Ghost).await;
     let rows = [
-        // Two units for each row: the message, its entry and the lane.
-        ("a text", f.event(&text(&conversation, "Hello")), 1, 6.0),
-        ("a note", f.event(&note(&conversation)), 1, 4.0),
-        ("a reply", f.event(&reply), 2, 6.0),
-        ("a reply under a key", f.event(&reply).header("idempotency-key", "k"), 3, 8.0),
+        // Two units for each row: the message, its entry and the lane. One for the message's place in the list.
+        ("a text", f.event(&text(&conversation, "Hello")), 1, 7.0),
+        ("a note", f.event(&note(&conversation)), 1, 5.0),
+        ("a reply", f.event(&reply), 2, 7.0),
+        ("a reply under a key", f.event(&reply).header("idempotency-key", "k"), 3, 9.0),
         // One more for the index entry of the lane, which was idle.
-        ("the first text", f.event(&text(&idle, "Hello")), 1, 7.0),
+        ("the first text", f.event(&text(&idle, "Hello")), 1, 8.0),
         // The conversation's own row and its rows in two lists, with their old and new index entries by status.
-        ("a ghost's first", f.event(&text(&ghost, "Hello")), 1, 17.0),
+        ("a ghost's first", f.event(&text(&ghost, "Hello")), 1, 18.0),
     ];
     for (what, event, gets, units) in rows {
         f.world.db.forget_calls();

@@ -5,8 +5,10 @@
 
 mod create;
 mod files;
+mod get;
 mod idempotency;
 mod lane;
+mod list;
 
 use std::time::Duration;
 
@@ -47,7 +49,8 @@ impl Function {
     }
 
     async fn send(&self, event: GatewayEvent) -> Answer {
-        messages::handle(&self.messages, &ApiRequest::new(event.request())).await.into()
+        // Two requests at the same time would not fit into the stack of a test.
+        Box::pin(messages::handle(&self.messages, &ApiRequest::new(event.request()))).await.into()
     }
 
     /// A request with this body, without an idempotency key.
@@ -129,6 +132,14 @@ fn id_of(value: &Value) -> ConversationId {
 /// A text message in a conversation.
 fn text(conversation: &Conversation, body: &str) -> Value {
     json!({"conversationId": conversation.id.to_string(), "messageBody": body})
+}
+
+/// The place and the type of each failure.
+fn failures(answer: &Answer) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let place = |loc: &Value| loc.as_array().unwrap().iter().map(text).collect::<Vec<_>>().join(".");
+    let detail = answer.json["detail"].as_array().unwrap_or_else(|| panic!("{}", answer.text));
+    detail.iter().map(|entry| (place(&entry["loc"]), text(&entry["type"]))).collect()
 }
 
 /// The operations since the last call of this function, as `Operation table`, sorted.

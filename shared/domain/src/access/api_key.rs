@@ -156,6 +156,10 @@ pub enum Scope {
     FilesWrite,
     /// Endpoint 11.
     MessagesWrite,
+    /// A file.
+    FilesRead,
+    /// The messages of a conversation, and one of them.
+    MessagesRead,
 }
 
 impl Scope {
@@ -168,6 +172,8 @@ impl Scope {
         ("users:read", Self::UsersRead),
         ("files:write", Self::FilesWrite),
         ("messages:write", Self::MessagesWrite),
+        ("files:read", Self::FilesRead),
+        ("messages:read", Self::MessagesRead),
     ];
 
     /// The names of the scopes. The last one is `*` (every scope, including future ones).
@@ -180,6 +186,8 @@ impl Scope {
         "users:read",
         "files:write",
         "messages:write",
+        "files:read",
+        "messages:read",
         "*",
     ];
 

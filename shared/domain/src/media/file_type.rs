@@ -102,6 +102,14 @@ impl FileType {
         self.rule().max_bytes
     }
 
+    /// The MIME type with which a file of this type is downloaded: its own if [`RULES`] has it for this type of
+    /// file, or one that no browser shows.
+    pub fn served_as(self, content_type: &str) -> &'static str {
+        let formats = self.rule().formats.iter();
+        let mut known = formats.map(|(_, known)| *known).filter(|known| *known == content_type);
+        known.next().unwrap_or("application/octet-stream")
+    }
+
     /// The MIME type from [`RULES`] of a file with this name and this MIME type, regardless of case. The
     /// error lists what does not fit this type of file.
     pub fn format(self, name: &FileName, content_type: &str) -> Result<&'static str, Vec<Mismatch>> {

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use aws_sdk_s3::Client;
 use aws_sdk_s3::presigning::PresigningConfig;
 use aws_sdk_s3::types::ChecksumMode;
-use domain::media::{Declared, Uploaded};
-use domain::{Clock, Media, MediaDigest, MediaId, WorkspaceId};
+use domain::media::{Declared, FileName, Uploaded};
+use domain::{Clock, Media, MediaDigest, MediaId, Timestamp, WorkspaceId};
 
 use crate::objects::object_bytes;
 use crate::{StoreError, keys};
@@ -50,6 +50,22 @@ impl Bucket {
     pub async fn presign_get(&self, workspace: WorkspaceId, media: MediaId) -> Result<String, StoreError> {
         let get = self.s3.get_object().bucket(&*self.name).key(keys::media_object(workspace, media));
         Ok(get.presigned(self.valid_for(Media::LINK_VALID)?).await?.uri().to_owned())
+    }
+
+    /// A URL with which a caller saves the file under its own name, with its content type of the table of types. Returns
+    /// it with the time until which it is valid ([`Media::DOWNLOAD_VALID`]).
+    pub async fn presign_download(&self, media: &Media) -> Result<(String, Timestamp), StoreError> {
+        let get = self
+            .s3
+            .get_object()
+            .bucket(&*self.name)
+            .key(keys::media_object(media.workspace_id, media.id))
+            .response_content_type(media.file_type.served_as(&media.content_type))
+            .response_content_disposition(attachment(&media.name));
+        // A signature has no milliseconds.
+        let now = Timestamp::from_millis(self.clock.now().as_seconds() * 1_000);
+        let url = get.presigned(self.valid_for(Media::DOWNLOAD_VALID)?).await?.uri().to_owned();
+        Ok((url, now.plus(Media::DOWNLOAD_VALID)))
     }
 
     /// Size and digest of the object that was uploaded under this id; `None` if there is no object. One round
@@ -113,5 +129,42 @@ impl Bucket {
         let now: SystemTime = UNIX_EPOCH + Duration::from_millis(now);
         let config = PresigningConfig::builder().start_time(now).expires_in(time).build();
         config.map_err(|error| StoreError::Failed(Box::new(error)))
+    }
+}
+
+/// The `Content-Disposition` of a file that is saved under this name (RFC 6266): the name in UTF-8, and for old clients
+/// in ASCII.
+fn attachment(name: &FileName) -> String {
+    let simple = |letter: char| letter.is_ascii_alphanumeric() || " .-_()".contains(letter);
+    let plain: String =
+        name.as_str().chars().map(|letter| if simple(letter) { letter } else { '_' }).collect();
+    let mut encoded = String::new();
+    for byte in name.as_str().bytes() {
+        match byte {
+            b'.' | b'-' | b'_' => encoded.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{encoded}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_saved_under_its_own_name_whatever_is_in_it() {
+        for (name, plain, encoded) in [
+            ("hello.txt", "hello.txt", "hello.txt"),
+            ("a b (1).pdf", "a b (1).pdf", "a%20b%20%281%29.pdf"),
+            ("r\u{e9}sum\u{e9}.pdf", "r_sum_.pdf", "r%C3%A9sum%C3%A9.pdf"),
+            ("\u{674e}.png", "_.png", "%E6%9D%8E.png"),
+            ("a\"; filename=b.exe", "a__ filename_b.exe", "a%22%3B%20filename%3Db.exe"),
+            ("100%\r\n\t.txt", "100____.txt", "100%25%0D%0A%09.txt"),
+        ] {
+            let shown = attachment(&FileName::parse(name).unwrap());
+            assert_eq!(shown, format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{encoded}"));
+        }
     }
 }

@@ -22,6 +22,9 @@ use crate::messages::received_field::ReceivedField;
 use crate::{StoreError, keys};
 
 const KIND: &str = "message";
+/// The attributes for the index `list`: the place in the conversation, and the direction to filter by. They never change.
+pub(crate) const LIST_SK: &str = "listSk";
+pub(crate) const DIRECTION: &str = "direction";
 
 /// A message's row as `request_id` writes it. `kept` is how long messages are kept.
 pub(crate) fn message_item(
@@ -32,6 +35,8 @@ pub(crate) fn message_item(
     let (pk, sk) = keys::message(message.workspace_id, message.conversation, message.id);
     let mut item = row(pk, sk, KIND, &MessageRow::from(message))?;
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
+    item.insert(LIST_SK.to_owned(), s(keys::place(message.seq)));
+    item.insert(DIRECTION.to_owned(), s(message.direction().as_str()));
     Ok(expiring(item, message.created_at, kept))
 }
 
@@ -445,6 +450,15 @@ mod tests {
             let read = message(message_item(&kept, None, "r").unwrap()).unwrap();
             assert!(read == kept, "{kept:?}");
         }
+    }
+
+    #[test]
+    fn a_message_with_a_higher_number_sorts_first() {
+        let place = |seq| {
+            text(&message_item(&Message { seq, ..full(written()) }, None, "r").unwrap(), LIST_SK).to_owned()
+        };
+        let places = [1, 2, 9, 10, 11, 99_999, 100_000, u64::from(u32::MAX)].map(place);
+        assert!(places.is_sorted_by(|one, next| one > next), "{places:?}");
     }
 
     #[test]

@@ -161,6 +161,16 @@ async fn foreign_and_unknown_ids_get_the_same_response_for_conversations_files_a
     let rename = Some(json!({"name": "X"}));
     let rows: Vec<Row> = vec![
         get("GET conversation", "/conversations/<id>", conversation, random, 404),
+        get("GET messages", "/conversations/<id>/messages", conversation, random, 404),
+        get("GET message", &format!("/messages/<id>?conversationId={my_conversation}"), message, random, 404),
+        get(
+            "GET message by conversation",
+            &format!("/messages/{message}?conversationId=<id>"),
+            conversation,
+            random,
+            404,
+        ),
+        get("GET file", "/files/<id>", media, random, 404),
         (
             "PATCH conversation",
             Method::PATCH,
