@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use domain::media::{Declared, FileName, Uploaded};
-use domain::{FileType, Media, MediaDigest, MediaId};
+use domain::{FileType, Media, MediaDigest, MediaId, Timestamp};
 use harness::{Fault, TestBucket, TestDb};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
@@ -211,6 +211,34 @@ async fn a_link_is_signed_only_for_get_without_headers_for_an_hour() {
     assert_eq!((get.parameter("X-Amz-Expires"), get.parameter("X-Amz-Date")), ("3600", "20260102T030405Z"));
     assert!(get.is_genuine());
     assert!(!Signed { method: "PUT", ..get }.is_genuine());
+    assert_eq!(db.calls(), [], "nobody was called");
+}
+
+#[tokio::test]
+async fn a_download_is_signed_for_get_with_its_name_and_its_type_for_ten_minutes() {
+    let db = TestDb::start().await;
+    let bucket = TestBucket::beside(&db).bucket();
+    let media = Media::ready(&file(None), WORKSPACE, &**db.ids(), db.store().now());
+    let (url, expires_at) = bucket.presign_download(&media).await.unwrap();
+    assert_eq!(Some(expires_at), Timestamp::parse("2026-01-02T03:14:05Z"));
+    let get = |url: String| Signed { method: "GET", url, headers: vec![] };
+    let genuine = get(url.clone());
+    let place = format!("https://media-bucket.s3.eu-central-1.amazonaws.com/{WORKSPACE}/{}?", media.id);
+    assert!(genuine.url.starts_with(&place));
+    assert_eq!(genuine.signed_headers(), ["host"]);
+    let times = (genuine.parameter("X-Amz-Expires"), genuine.parameter("X-Amz-Date"));
+    assert_eq!(times, ("600", "20260102T030405Z"));
+    assert!(genuine.is_genuine());
+    for (what, old, new) in [
+        ("shown in the browser", "attachment", "inline"),
+        ("another name", "response-content-disposition=", "response-content-disposition=x"),
+        ("another type", "response-content-type=", "response-content-type=x"),
+        ("another file", "/00000000", "/10000000"),
+    ] {
+        assert!(url.contains(old), "{what}: {url}");
+        assert!(!get(url.replacen(old, new, 1)).is_genuine(), "{what}");
+    }
+    assert!(!Signed { method: "PUT", ..genuine }.is_genuine());
     assert_eq!(db.calls(), [], "nobody was called");
 }
 

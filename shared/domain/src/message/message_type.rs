@@ -91,3 +91,46 @@ impl ReceivedContent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::conversation::Conversation;
+    use crate::ids::{ConversationId, MediaId, MessageId, TemplateId, WorkspaceId};
+    use crate::media::{Attached, FileName, FileType};
+    use crate::message::{Draft, MessageBody};
+    use crate::settings::template::Requested;
+    use crate::time::Timestamp;
+
+    #[test]
+    fn a_message_is_of_the_type_of_its_content() {
+        let at = Timestamp::from_millis(0);
+        let (one, two) = (ConversationId::from_uuid(Uuid::nil()), WorkspaceId::from_uuid(Uuid::nil()));
+        let conversation = Conversation::blank(one, two, at);
+        let body = MessageBody::parse("Hello").ok();
+        let draft =
+            Draft { conversation: one, body: body.clone(), media: vec![], broadcast: true, reply_to: None };
+        let said = draft.message(MessageId::from_uuid(Uuid::nil()), &conversation, 1, vec![], at);
+        let file = Attached {
+            media: MediaId::from_uuid(Uuid::nil()),
+            file_type: FileType::Image,
+            content_type: "image/png".to_owned(),
+            name: FileName::parse("a.png").unwrap(),
+            size: 1,
+        };
+        let written = |body, media, broadcast| Content::Written { body, media, broadcast };
+        let template =
+            Requested { template: TemplateId::from_uuid(Uuid::nil()), parameters: Default::default() };
+        for (content, expected) in [
+            (written(body.clone(), vec![], true), MessageType::Text),
+            (written(body.clone(), vec![], false), MessageType::Text),
+            (written(body, vec![file.clone()], true), MessageType::Media),
+            (written(None, vec![file], false), MessageType::Media),
+            (Content::Template(template), MessageType::Template),
+        ] {
+            assert_eq!(Message { content, ..said.clone() }.message_type(), expected);
+        }
+    }
+}

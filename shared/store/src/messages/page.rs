@@ -9,7 +9,7 @@ use domain::message::summary::Direction;
 use domain::{ConversationId, Message, MessageId, WorkspaceId};
 
 use crate::dynamodb::item::{Item, PK, SK, is_live, key, s, text, unreadable};
-use crate::dynamodb::paging::{List, MAX_PAGE_SIZE, Page, Wanted, position};
+use crate::dynamodb::paging::{List, MAX_PAGE_SIZE, Page, Wanted};
 use crate::messages::row::{DIRECTION, LIST_SK, message};
 use crate::{Store, StoreError, Table, keys};
 
@@ -25,13 +25,6 @@ pub struct MessageQuery {
     /// Only messages after this position: [`Page::next`] of the previous page, with the same conversation and
     /// direction.
     pub after: Option<String>,
-}
-
-impl MessageQuery {
-    /// The position after this message in a list.
-    pub fn behind(message: &Message) -> String {
-        position(&keys::place(message.seq))
-    }
 }
 
 impl Store {

@@ -258,8 +258,8 @@ pub(super) const ATTRIBUTES: [Definition; 8] = [
     Definition { key: "fax", r#type: "TEXT", values: &[], required: false, archived: true },
 ];
 
-pub(super) const READ_ONLY: [&str; 4] =
-    ["conversations:read", "contacts:read", "settings:read", "users:read"];
+pub(super) const READ_ONLY: [&str; 6] =
+    ["conversations:read", "contacts:read", "settings:read", "users:read", "messages:read", "files:read"];
 
 #[cfg(test)]
 mod tests {
