@@ -69,7 +69,8 @@ async fn an_unknown_message_a_foreign_one_and_one_of_another_conversation_get_th
 async fn the_conversation_is_required_and_the_refusal_names_it() {
     let f = Function::start().await;
     let id = MessageId::generate(f.world.db.store().ids()).to_string();
-    let rows: &[(&str, &[(&str, &str)], &[(&str, &str)])] = &[
+    type Pairs<'a> = &'a [(&'a str, &'a str)];
+    let rows: &[(&str, Pairs<'_>, Pairs<'_>)] = &[
         (&id, &[], &[("query.conversationId", "missing")]),
         (&id, &[("conversationId", "")], &[("query.conversationId", "uuid_parsing")]),
         (
