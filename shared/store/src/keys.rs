@@ -36,8 +36,13 @@ pub(crate) fn window(workspace: WorkspaceId, of: ContactId, line: &ChannelId) ->
     (contact(workspace, of).0, format!("{WINDOWS}{}", line.as_str()))
 }
 
+/// The line of a sort key that [`window`] made; `None` for other sort keys.
+pub(crate) fn read_window(sk: &str) -> Option<ChannelId> {
+    ChannelId::parse(sk.strip_prefix(WINDOWS)?).ok()
+}
+
 /// The prefix of the sort keys of windows.
-pub(crate) const WINDOWS: &str = "W#";
+const WINDOWS: &str = "W#";
 
 /// A shard of the newest-first list of all contacts (index `list`).
 pub(crate) fn contact_list(workspace: WorkspaceId, shard: u8) -> String {

@@ -268,12 +268,14 @@ pub(crate) fn from_customer() -> Example {
 pub(crate) fn written_by_customers() -> Vec<Message> {
     let text = |text: &str| ReceivedText::cut(text, ReceivedText::MAX);
     let [latitude, longitude] = [40.416_775, -3.703_79].map(|angle| Degrees::of(angle).unwrap());
-    let stored = Attached {
-        media: MediaId::from_uuid(uuid(10)),
-        file_type: FileType::Image,
-        content_type: "image/jpeg".to_owned(),
-        name: FileName::parse("image.jpg").unwrap(),
-        size: 48_213,
+    let stored = |file_type, content_type: &str, name: &str| {
+        Ok(Attached {
+            media: MediaId::from_uuid(uuid(10)),
+            file_type,
+            content_type: content_type.to_owned(),
+            name: FileName::parse(name).unwrap(),
+            size: 48_213,
+        })
     };
     let file = |sent_as, file, caption: Option<&str>| ReceivedContent::File {
         sent_as,
@@ -290,11 +292,11 @@ pub(crate) fn written_by_customers() -> Vec<Message> {
     let said = ReceivedContent::Said;
     let all = [
         said(Said::text("¿Cuándo llega?")),
-        file(SentAs::Image, Ok(stored.clone()), Some("Así llegó")),
+        file(SentAs::Image, stored(FileType::Image, "image/jpeg", "image.jpg"), Some("Así llegó")),
         file(SentAs::Video, missing(), None),
-        file(SentAs::Audio, Ok(stored.clone()), None),
-        file(SentAs::Document, Ok(stored.clone()), None),
-        file(SentAs::Sticker, Ok(stored), None),
+        file(SentAs::Audio, stored(FileType::Audio, "audio/ogg", "audio.ogg"), None),
+        file(SentAs::Document, stored(FileType::Document, "application/pdf", "ticket.pdf"), None),
+        file(SentAs::Sticker, stored(FileType::Sticker, "image/webp", "sticker.webp"), None),
         said(Said::Location(sol)),
         said(Said::contacts([card])),
         said(Said::ButtonReply { text: text("Sí"), payload: Some(text("confirm")) }),

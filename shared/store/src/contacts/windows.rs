@@ -7,7 +7,7 @@ use domain::{ChannelId, ContactId, ConversationId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{PK, SK, key, row, s, text};
+use crate::dynamodb::item::{SK, key, read, row, s, text};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
@@ -37,13 +37,26 @@ impl Store {
         Ok(row.map(|row| row.last_inbound_at))
     }
 
+    /// When a contact last wrote to each line (strongly consistent read). One round trip.
+    pub async fn windows(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+    ) -> Result<Vec<(ChannelId, Timestamp)>, StoreError> {
+        let (pk, _) = keys::contact(workspace, contact);
+        let mut windows = vec![];
+        for item in self.partition_items(Table::Contacts, pk).await? {
+            let Some(line) = keys::read_window(text(&item, SK)) else { continue };
+            windows.push((line, read::<WindowRow>(item)?.last_inbound_at));
+        }
+        Ok(windows)
+    }
+
     /// Deletes the rows of a contact that say when the customer wrote. One round trip, and one for each row.
     pub async fn erase_windows(&self, workspace: WorkspaceId, contact: ContactId) -> Result<(), StoreError> {
-        let (pk, _) = keys::contact(workspace, contact);
-        for item in self.partition_items(Table::Contacts, pk).await? {
-            if text(&item, SK).starts_with(keys::WINDOWS) {
-                self.write(Write::delete(Table::Contacts, key(text(&item, PK), text(&item, SK)))).await?;
-            }
+        for (line, _) in self.windows(workspace, contact).await? {
+            let (pk, sk) = keys::window(workspace, contact, &line);
+            self.write(Write::delete(Table::Contacts, key(pk, sk))).await?;
         }
         Ok(())
     }

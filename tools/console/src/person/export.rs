@@ -67,6 +67,14 @@ pub(crate) async fn export(
         shown["waId"] = json!(contact.wa_id.as_ref().map(WaId::as_str));
         contacts.push(shown);
     }
+    let mut last_messages = vec![];
+    for contact in &found.person.contacts {
+        for (line, at) in store.windows(workspace, *contact).await? {
+            last_messages.push(json!({
+                "contactId": contact.to_string(), "providerChannelId": line.as_str(), "lastInboundAt": at.to_string(),
+            }));
+        }
+    }
     let mut leads = vec![];
     for lead in &found.leads {
         leads.push(value(&LeadDetails::from(lead))?);
@@ -137,6 +145,7 @@ pub(crate) async fn export(
         "workspaceId": workspace.to_string(),
         "exportedAt": now.to_string(),
         "contacts": contacts,
+        "lastMessages": last_messages,
         "conversations": conversations,
         "leads": leads,
         "leadCountRows": found.counts,

@@ -6,7 +6,6 @@ use domain::message::arrival::{Arrival, Destination};
 use domain::message::received::{Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
 use domain::{ChannelId, Contact, Conversation, MessageId, PersonName};
 use harness::{TestClock, World};
-use insta::assert_snapshot;
 use serde_json::{Value, json};
 use store::{InboundIds, InboundStored, NewInbound, Store, Table};
 
@@ -93,7 +92,7 @@ async fn a_customers_message_is_shown_with_its_type_and_content() {
     let place = json!({ "latitude": 40.5, "longitude": -3.0, "name": "Sol", "address": null });
     assert_eq!((&shown["content"], &shown["messageBody"]), (&place, &Value::Null));
     let table = scene.run(["message", "show"], &["--message", &id]).await;
-    assert!(table.contains(r#"{"latitude":40.5,"longitude":-3.0,"name":"Sol","address":null}"#), "{table}");
+    assert!(table.contains(r#"{"address":null,"latitude":40.5,"longitude":-3.0,"name":"Sol"}"#), "{table}");
 
     let listed = scene.json(["message", "list"], &[]).await;
     let said: Vec<_> = listed.as_array().unwrap().iter().map(|message| &message["messageBody"]).collect();
@@ -114,16 +113,14 @@ async fn a_conversation_shows_until_when_each_customer_can_be_written_to() {
         })
     };
     assert_eq!(shown, json!([window(&scene.ana, true), window(&scene.bob, true)]));
-    let cells = async |scene: &Scene| {
-        let table = scene.run(["conversation", "show"], &[]).await;
-        let from = table.find("24-hour window").unwrap();
-        table[from..].lines().take(2).map(str::trim_end).collect::<Vec<_>>().join("\n")
-    };
-    assert_snapshot!(cells(&scene).await, @"");
+    let end = "2026-01-03T03:04:05.678Z";
+    let table = scene.run(["conversation", "show"], &[]).await;
+    assert!(table.contains(&format!("24-hour window  {} until {end}", scene.ana.id)), "{table}");
     scene.desk.db.clock().advance(Duration::from_secs(1));
     let shown = scene.json(["conversation", "show"], &[]).await["windows"].clone();
     assert_eq!(shown, json!([window(&scene.ana, false), window(&scene.bob, false)]));
-    assert_snapshot!(cells(&scene).await, @"");
+    let table = scene.run(["conversation", "show"], &[]).await;
+    assert!(table.contains(&format!("{} closed since {end}", scene.bob.id)), "{table}");
 }
 
 #[tokio::test]
@@ -137,7 +134,7 @@ async fn what_a_customer_wrote_is_exported_and_erased_with_the_customer_alone() 
     let text = std::fs::read_to_string(folder.join("person.json")).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(text.contains("Ana was here") && text.contains("\"latitude\": 40.5"), "{text}");
-    assert!(!text.contains("Bob was here"), "{text}");
+    assert!(!text.contains("Bob was here") && text.matches("lastInboundAt").count() == 1, "{text}");
 
     let erase = ["person", "erase", "--workspace", &workspace, "--contact", &ana, "--yes"];
     let erased = scene.desk.json(&erase).await;
