@@ -6,7 +6,9 @@ use std::time::Duration;
 use domain::lead::MessageUpdate;
 use domain::retry::Jitter;
 use domain::sending::{End, PartError, Standing};
-use domain::{Address, Lead, LeadState, Message, PartId, Rest, Timestamp, Workspace, error_chain};
+use domain::{
+    Address, Lead, LeadState, Message, MessageStatus, PartId, Rest, Timestamp, Workspace, error_chain,
+};
 use provider::{Call, Provider};
 use runtime::metrics::Sends;
 use store::{LeadRecorded, LeaseAfter, LeasedLead, StoreError};
@@ -33,8 +35,18 @@ pub(crate) async fn send<P: Provider>(run: &Run<'_, P>, leased: LeasedLead) -> R
         }
         Some(Standing::NotBefore(at)) => Ok(VisitEnd::Rest(Rest::Closed(at))),
         Some(Standing::Due) if !run.budget.may_begin(now) => Ok(VisitEnd::Rest(Rest::TimeUp)),
-        Some(Standing::Due) => try_once(run, leased, message).await,
+        // An operator retries a lead whose outcome was unknown, and the provider has reported the outcome since.
+        Some(Standing::Due) => match accepted_id(message.as_ref()) {
+            Some(id) => ended(run, &leased, message, End::Sent(id)).await,
+            None => try_once(run, leased, message).await,
+        },
     }
+}
+
+/// The provider's id of the lead's message, if the provider accepted it.
+fn accepted_id(message: Option<&Message>) -> Option<String> {
+    let part = message?.parts.first()?;
+    part.provider_message_id.clone().filter(|_| part.status >= MessageStatus::Sent)
 }
 
 /// Checks whether the message may be sent, records that the call begins together with everything that the lead

@@ -478,6 +478,8 @@ fn message() -> Message {
     for part in &mut message.parts {
         part.provider_message_id = Some("wamid.1".to_owned());
         part.error = Some(PartError::of("131026"));
+        part.delivered_at = Some(moment());
+        part.read_at = Some(moment());
     }
     message
 }

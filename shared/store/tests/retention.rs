@@ -227,3 +227,22 @@ async fn a_lead_expires_and_is_then_absent_for_operators_and_repeats() {
     assert!(matches!(lease(kept.id).await, Lease::Finished), "nobody is written to after the retention");
     assert!(matches!(lease(lead.id).await, Lease::Taken(_)));
 }
+
+#[tokio::test]
+async fn when_a_customer_was_last_seen_expires_by_itself() {
+    let world = World::start().await;
+    let conversation = world.conversation(|_| ()).await;
+    let (store, contact) = (keeping(&world), conversation.externals[0].contact);
+    let at = store.now();
+    store.saw(world.workspace, conversation.id, contact, at).await.unwrap();
+    let expected = ("seen".to_owned(), seconds(at, KEPT.conversations.unwrap()));
+    assert!(expiries(&world, Table::Conversations).contains(&expected));
+    let seen = async || {
+        let found = store.conversation_and_seen(world.workspace, conversation.id).await.unwrap();
+        let listed = store.last_seen(std::slice::from_ref(&conversation)).await.unwrap();
+        [&found.unwrap().1, &listed[0]].map(|seen| seen.get(&contact).copied())
+    };
+    assert_eq!(seen().await, [Some(at); 2]);
+    world.db.clock().advance(KEPT.conversations.unwrap() + Duration::from_secs(2));
+    assert_eq!(seen().await, [None; 2]);
+}

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use domain::Reached;
+use domain::{PartId, Reached};
 use proptest::prelude::Strategy;
 use proptest::sample::select;
 use provider::{Call, CallOutcome, Meaning, Outgoing, Provider, Sent, meaning};
@@ -16,6 +16,8 @@ pub struct RecordedCall {
     pub to: String,
     /// The content.
     pub what: Outgoing,
+    /// The part that the call sends.
+    pub part: PartId,
     /// The outcome; `None` if the sender died before it came.
     pub outcome: Option<CallOutcome>,
 }
@@ -51,7 +53,7 @@ impl Provider for RecordingProvider {
         let (number, outcome) = {
             let mut state = self.state();
             let to = call.to.as_str().to_owned();
-            state.calls.push(RecordedCall { to, what: call.what.clone(), outcome: None });
+            state.calls.push(RecordedCall { to, what: call.what.clone(), part: call.part, outcome: None });
             (state.calls.len() - 1, state.next.pop().unwrap_or(ACCEPTED))
         };
         tokio::task::yield_now().await;

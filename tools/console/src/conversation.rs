@@ -99,11 +99,14 @@ pub(crate) async fn known(
 async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>) -> Result<(), Refusal> {
     let (workspace, id) = (console.workspace(one.within.workspace).await?.id, one.conversation);
     let store = &console.store;
-    let found = try_join(store.conversation(workspace, id), store.lane_state(workspace, id)).await?;
-    let (Some(conversation), Some(lane)) = found else { return Err(Refusal::UnknownConversation(id)) };
-    let windows = windows(store, &conversation).await?;
+    let found = try_join(store.conversation_and_seen(workspace, id), store.lane_state(workspace, id)).await?;
+    let (Some((conversation, seen)), Some(lane)) = found else {
+        return Err(Refusal::UnknownConversation(id));
+    };
+    let shown = conversation.with_seen(|contact| seen.get(&contact).copied());
+    let windows = windows(store, &shown).await?;
     output.one(&ConversationView {
-        conversation: ConversationRow::from(&conversation),
+        conversation: ConversationRow::from(&shown),
         windows,
         lane: LaneView::from(&lane),
     })

@@ -504,7 +504,7 @@ async fn a_key_without_the_scope_is_refused() {
 }
 
 #[tokio::test]
-async fn a_warm_page_takes_one_round_trip_or_two_by_e_mail_or_phone() {
+async fn a_warm_page_takes_two_round_trips_or_three_by_e_mail_or_phone() {
     let f = Conversations::start().await;
     let (contact, user) = f.people().await;
     for _ in 0..3 {

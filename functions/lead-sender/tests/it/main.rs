@@ -12,6 +12,7 @@ mod line_throttling;
 mod operator_retry;
 mod provider_simulator;
 mod random_histories;
+mod reports;
 mod uncertain_begin;
 
 use std::time::Duration;

@@ -42,6 +42,8 @@ async fn every_behaviour_of_the_simulator_has_its_outcome() {
     assert_eq!(good.path, format!("/v23.0/{}/messages", crate::LINE));
     assert_eq!(good.headers["authorization"], format!("Bearer token-of-{}", crate::LINE));
     let text = |text: &str| json!({ "type": "text", "text": text });
+    let message = sender.message(leads[6]).await.unwrap();
+    let part = format!("{}.{}.0", message.conversation, message.id);
     assert_eq!(
         good.body,
         json!({
@@ -51,9 +53,9 @@ async fn every_behaviour_of_the_simulator_has_its_outcome() {
                 "name": "lead_hello", "language": { "code": "es" },
                 "components": [{ "type": "body", "parameters": [text("Ana"), text("Pérez")] }],
             },
+            "biz_opaque_callback_data": part,
         })
     );
     let id_given = &good.answer.as_ref().unwrap().body["messages"][0]["id"];
-    let message = sender.message(leads[6]).await.unwrap();
     assert_eq!(message.parts[0].provider_message_id.as_deref(), id_given.as_str());
 }

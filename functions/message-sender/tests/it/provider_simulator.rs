@@ -57,6 +57,7 @@ async fn every_behaviour_of_the_simulator_has_its_outcome() {
         json!({
             "messaging_product": "whatsapp", "recipient_type": "individual", "to": "+12025550007",
             "type": "text", "text": { "body": "hello", "preview_url": false },
+            "biz_opaque_callback_data": format!("{}.{id}.6", crate::CONVERSATION),
         })
     );
     let id_given = &last.answer.as_ref().unwrap().body["messages"][0]["id"];

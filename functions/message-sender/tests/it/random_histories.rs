@@ -2,9 +2,11 @@
 //! and senders die or run concurrently. No recipient gets a message twice, no message is lost silently, and the order
 //! is kept.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::{Message, MessageId, MessageStatus};
+use domain::message::{Report, ReportKind, Reported};
+use domain::{Message, MessageId, MessageStatus, PartId};
 use harness::{Death, Fault, RecordedCall, RecordingProvider, call_outcomes};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -23,6 +25,8 @@ enum Happens {
     TwoWakes { outcomes: Vec<CallOutcome> },
     /// The database fails this number of times.
     Fails { operation: &'static str, fault: Fault, times: usize },
+    /// The provider reports about all calls so far while a sender runs.
+    Reported { delivered: bool },
     /// The time advances by this number of seconds.
     Later(u64),
 }
@@ -42,6 +46,7 @@ fn happens() -> impl Strategy<Value = Happens> {
         1 => outcomes().prop_map(|outcomes| Happens::TwoWakes { outcomes }),
         1 => (operation, fault, 1..6_usize)
             .prop_map(|(operation, fault, times)| Happens::Fails { operation, fault, times }),
+        3 => any::<bool>().prop_map(|delivered| Happens::Reported { delivered }),
         3 => prop::sample::select(vec![1, 6, 31, 95, 130, 700, 4_000, 20_000]).prop_map(Happens::Later),
     ]
 }
@@ -53,6 +58,7 @@ async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
     let (one, other) = (sender.customer(CUSTOMERS[0]).await, sender.customer(CUSTOMERS[1]).await);
     let conversation = sender.conversation(&[&one, &other]).await;
     let mut said: Vec<(MessageId, bool)> = vec![];
+    let mut told: BTreeMap<PartId, MessageStatus> = BTreeMap::new();
     let (mut troubled, db, wake) = (false, &sender.world.db, [task(crate::CONVERSATION)]);
     for happens in history {
         match happens {
@@ -88,6 +94,13 @@ async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
                 sender.run(&wake).await;
                 db.heal();
             }
+            Happens::Reported { delivered } => {
+                let (reported, _) = tokio::join!(report(&sender, delivered), sender.run(&wake));
+                for (part, status) in reported {
+                    let least = told.entry(part).or_insert(status);
+                    *least = status.max(*least);
+                }
+            }
             Happens::Later(seconds) => db.clock().advance(Duration::from_secs(seconds)),
         }
     }
@@ -108,12 +121,36 @@ async fn live(history: Vec<Happens>) -> Result<(), TestCaseError> {
     for (number, (id, broadcast)) in said.into_iter().enumerate() {
         let message = sender.message(id).await;
         if broadcast {
-            as_it_was(&message, &format!("message {number:03}"), &calls, troubled)?;
+            as_it_was(&message, &format!("message {number:03}"), &calls, &told, troubled)?;
         } else {
             prop_assert_eq!((message.status(), message.version), (MessageStatus::Queued, 1));
         }
     }
     Ok(())
+}
+
+/// Reports about all calls so far, as far as the reports are not too early: that the message was sent or delivered.
+/// Returns the parts that were reported, with the least status that they have from then on.
+async fn report(sender: &Sender<RecordingProvider>, delivered: bool) -> Vec<(PartId, MessageStatus)> {
+    let (store, mut reported) = (sender.store(), vec![]);
+    let (kind, status) = match delivered {
+        true => (ReportKind::Delivered, MessageStatus::Delivered),
+        false => (ReportKind::Sent, MessageStatus::Sent),
+    };
+    for (number, call) in sender.provider.calls().iter().enumerate() {
+        // Only what the provider accepted, or may have accepted.
+        if !matches!(call.outcome.map(meaning), None | Some(Meaning::Accepted | Meaning::Unknown)) {
+            continue;
+        }
+        let message = sender.message(call.part.message).await;
+        let provider_message_id = format!("wamid.{number}");
+        let report = Report { provider_message_id, kind: kind.clone(), at: store.now() };
+        if message.reported(call.part.part, &report, store.now()) != Reported::TooEarly {
+            assert!(store.record_report(&message, call.part.part, &report).await.unwrap());
+            reported.push((call.part, status));
+        }
+    }
+    reported
 }
 
 /// The place of a call in the order: its message, and its recipient in it.
@@ -140,14 +177,21 @@ fn in_order_and_never_blindly_again(calls: &[RecordedCall]) -> Result<(), TestCa
     Ok(())
 }
 
-/// Checks that each part has the outcome of its last call.
+/// Checks that each part has the outcome of its last call, or what the provider reported since.
 fn as_it_was(
     message: &Message,
     text: &str,
     calls: &[RecordedCall],
+    told: &BTreeMap<PartId, MessageStatus>,
     troubled: bool,
 ) -> Result<(), TestCaseError> {
-    for (part, to) in message.parts.iter().zip(CUSTOMERS) {
+    for (number, (part, to)) in message.parts.iter().zip(CUSTOMERS).enumerate() {
+        let id = PartId { conversation: message.conversation, message: message.id, part: number };
+        if let Some(least) = told.get(&id) {
+            prop_assert!(part.status >= *least && part.provider_message_id.is_some(), "{:?}", part);
+            prop_assert_eq!(part.status == MessageStatus::Delivered, part.delivered_at.is_some());
+            continue;
+        }
         let mut of_it = calls.iter().filter(|call| place(call) == (text, to));
         let last = of_it.next_back().and_then(|call| call.outcome).map(meaning);
         let error = part.error.as_ref().map(|error| error.as_str());

@@ -6,7 +6,7 @@ use crate::ids::{ConversationId, MessageId};
 
 /// The id of a part within its workspace. Each send carries it (`<conversation>.<message>.<part>`), and the
 /// provider repeats it in each status of the send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PartId {
     /// The conversation.
     pub conversation: ConversationId,

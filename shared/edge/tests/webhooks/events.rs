@@ -84,7 +84,8 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
             example(event_type, said().id.as_uuid(), 90, when, &view::message(&said()))
         }
         EventType::MessageUpdated => {
-            let when = "A message's status changed. Here the text was sent and the file refused.";
+            let when = "A message's status changed, or WhatsApp reported about a part. Here the text was delivered and the \
+                        file refused.";
             example(event_type, said().id.as_uuid(), 95, when, &view::message(&half_sent()))
         }
         EventType::LeadAccepted => tell(
@@ -319,7 +320,8 @@ pub(crate) fn written_by_customers() -> Vec<Message> {
 
 fn half_sent() -> Message {
     let mut said = Message { updated_at: at(95), ..said() };
-    said.parts[0].status = MessageStatus::Sent;
+    said.parts[0].status = MessageStatus::Delivered;
+    said.parts[0].delivered_at = Some(at(94));
     said.parts[0].provider_message_id =
         Some("wamid.HBgLMzQ2MDAxMTEyMjIVAgARGBI5QTNDQTVCM0Q0Q0Q2RTY3RTcA".to_owned());
     said.parts[1].status = MessageStatus::Failed;

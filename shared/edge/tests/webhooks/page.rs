@@ -203,7 +203,7 @@ fn the_page_lists_exactly_the_error_codes_states_and_headers() {
 #[test]
 fn every_payload_has_the_documented_fields() {
     let message = "id conversationId workspaceId direction sender type messageBody content mediaIds replyToMessageId \
-                   enableExternalBroadcast status parts createdAt updatedAt";
+                   enableExternalBroadcast status parts createdAt updatedAt deliveredAt readAt";
     let contact = "id firstName lastName email cellphone workspaceId type languageCode ownerId customAttributes \
                    createdAt updatedAt";
     let conversation = "id workspaceId participants createdAt updatedAt name status";

@@ -43,6 +43,10 @@ async fn conversation() -> (World, Conversation, Message) {
 #[tokio::test]
 async fn a_conversation_is_shown_with_its_participants_and_its_unsent_messages() {
     let (world, conversation, message) = conversation().await;
+    let (at, contact) =
+        (harness::TestClock::START.plus(Duration::from_secs(60)), conversation.externals[0].contact);
+    let store = world.db.store();
+    store.saw(conversation.workspace_id, conversation.id, contact, at).await.unwrap();
     let desk = Desk::over(world.db);
     let (workspace, id) = (conversation.workspace_id.to_string(), conversation.id.to_string());
     let show = ["conversation", "show", "--workspace", &workspace, "--conversation", &id];
@@ -58,7 +62,7 @@ async fn a_conversation_is_shown_with_its_participants_and_its_unsent_messages()
           "identifier": "00000000-0000-4000-8000-000000000007",
           "identifierType": "ID",
           "joinedAt": "2026-01-02T03:04:05.678Z",
-          "lastSeenAt": null,
+          "lastSeenAt": "2026-01-02T03:05:05.678Z",
           "providerChannelId": "line"
         }
       ],
