@@ -97,4 +97,6 @@ async fn a_template_is_sent_outside_the_window_and_the_window_is_read_beside_the
     let calls = sender.world.db.calls();
     assert_eq!(sender.parts(said).await, sent(1));
     assert_eq!(trips(&calls), 3 + 4, "lease, work, release; message, data, start, outcome");
+    let of_contacts = calls.iter().filter(|call| call.table.ends_with("contacts")).count();
+    assert_eq!(of_contacts, 2, "the contact and its window; the line is remembered");
 }
