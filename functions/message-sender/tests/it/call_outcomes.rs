@@ -212,7 +212,7 @@ async fn unreadable_data_counts_as_a_refused_call() {
     let held = sender.world.db.hold("GetItem");
     let then_fails = async {
         sender.world.db.begun("GetItem", 1).await;
-        sender.world.db.fail("GetItem", Fault::Throttled, 15);
+        sender.world.db.fail("GetItem", Fault::Throttled, 20);
         drop(held);
     };
     sender.world.db.forget_calls();

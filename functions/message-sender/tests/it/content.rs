@@ -38,7 +38,7 @@ async fn a_text_is_sent_in_seven_round_trips() {
     assert!(sender.engine.handle(event).await.unwrap().batch_item_failures.is_empty());
     let calls = sender.world.db.calls();
     assert_eq!(trips(&calls), 7, "lease, entries, message, its data, begin, outcome, release");
-    assert_eq!(calls.len(), 13, "six of them at the same time, and two more");
+    assert_eq!(calls.len(), 15, "eight of them at the same time, and two more");
 
     let calls = sender.provider.calls();
     assert_eq!(calls.len(), 1);
