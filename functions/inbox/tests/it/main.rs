@@ -23,7 +23,6 @@ pub(crate) const LINE: &str = "1045551234567";
 /// A workspace with a line, and the function.
 pub(crate) struct Site {
     pub(crate) world: World,
-    pub(crate) queue: TestQueue,
     pub(crate) function: Inbox,
     pub(crate) counted: Kept,
 }
@@ -40,7 +39,7 @@ impl Site {
             queue: InboundQueue::new(queue.client(), "https://queue.example/inbox"),
             metrics,
         };
-        Self { world, queue, function, counted }
+        Self { world, function, counted }
     }
 
     pub(crate) fn store(&self) -> &Store {
