@@ -25,6 +25,7 @@ use runtime::metrics::Inbox as Counts;
 use store::{Bucket, Store};
 
 pub(crate) use item::Processed;
+pub use media::{Fetched, Files, Place};
 
 /// The function's dependencies.
 pub struct Inbox {
@@ -32,6 +33,8 @@ pub struct Inbox {
     pub store: Store,
     /// The bucket of files.
     pub bucket: Bucket,
+    /// Fetches customers' files.
+    pub files: Files,
     /// The function's own queue, for items that must wait.
     pub queue: InboundQueue,
     /// Counts what became of items.
@@ -42,6 +45,7 @@ pub struct Inbox {
 pub(crate) struct Run<'a> {
     pub(crate) store: &'a Store,
     pub(crate) bucket: &'a Bucket,
+    pub(crate) files: &'a Files,
     pub(crate) queue: &'a InboundQueue,
     pub(crate) counted: Counts,
 }
@@ -50,8 +54,8 @@ impl Inbox {
     /// Processes the pieces of a batch, all at the same time. A piece that cannot be processed now is delivered
     /// again.
     pub async fn handle(&self, event: SqsEvent) -> SqsBatchResponse {
-        let Self { store, bucket, queue, metrics } = self;
-        let run = Run { store, bucket, queue, counted: Counts::default() };
+        let Self { store, bucket, files, queue, metrics } = self;
+        let run = Run { store, bucket, files, queue, counted: Counts::default() };
         let response =
             process_batch(event, Inbound::read, async |inbound| process(&run, inbound).await).await;
         metrics.put((), &run.counted);

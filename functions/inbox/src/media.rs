@@ -1,19 +1,42 @@
 //! The files of customers' messages.
+//!
+//! ```text
+//! provider -> file on disk -> row WAITING -> object in the bucket -> message, row REFERENCED
+//! ```
+//!
+//! The row comes before the object, because `uploads` deletes an object without a row. If the function dies in
+//! between, the row expires, and its removal deletes the object. The transaction of the message makes the row
+//! REFERENCED. The id of the file is derived, so every step can be repeated.
 
-use domain::media::Attached;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use domain::inbound::file::{FileMissing, ReceivedFile, media_id};
+use domain::media::MediaState;
+use domain::{ChannelId, Media, MediaDigest, MediaId, WorkspaceId, error_chain};
 use provider::webhook::MediaFile;
-use store::StoreError;
+use provider::{FetchedFile, FileClient, NotFetched, WantedFile};
+use store::{Bucket, Store, StoreError};
+use tokio::fs;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use crate::Run;
 use crate::line::Origin;
 
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fetched {
-    /// The workspace has the file.
-    Stored(Attached),
+pub enum Fetched {
+    /// The bucket has the bytes. The transaction of the message must refer to the file, as that of a sent message does
+    /// (`first_references`), because the row expires otherwise.
+    Stored {
+        /// The file.
+        media: Media,
+        /// The size in bytes.
+        size: u64,
+    },
     /// The file is not to be had, for this reason.
-    Missing(&'static str),
+    Missing(FileMissing),
     /// The provider did not give the file now. It may do so later.
     NotNow,
 }
@@ -26,6 +49,134 @@ pub(crate) async fn fetch(
     message: &str,
     file: &MediaFile,
 ) -> Result<Fetched, StoreError> {
-    let _ = (run.bucket, origin, message, file);
-    Ok(Fetched::Missing("not fetched"))
+    let Origin { workspace, line, .. } = origin;
+    run.files.fetch(run.store, run.bucket, Place { workspace, line }, message, file).await
+}
+
+/// Where a file belongs.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// The line that received the message.
+    pub line: &'a ChannelId,
+}
+
+/// Fetches files by way of a folder, because a file can be larger than the memory of the function.
+pub struct Files {
+    provider: FileClient,
+    folder: PathBuf,
+    rooms: Semaphore,
+}
+
+impl Files {
+    /// The maximum number of files in the folder. Four documents of 100 MB fit into 512 MB, the smallest disk of a
+    /// function.
+    pub const AT_ONCE: usize = 4;
+    /// The time limit of a fetch, including the wait for a place in the folder.
+    pub const LIMIT: Duration = Duration::from_secs(30);
+
+    /// Fetches from `provider` by way of `folder`, which belongs to this process alone. The folder is emptied: a process
+    /// that was killed leaves its files.
+    pub fn new(provider: FileClient, folder: PathBuf) -> std::io::Result<Self> {
+        match std::fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => std::fs::create_dir_all(&folder)?,
+        }
+        Ok(Self { provider, folder, rooms: Semaphore::new(Self::AT_ONCE) })
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Fetches a file and stores it for the workspace. A stored file takes one round trip, or two before a message
+    /// refers to it. Another one takes two to the tables, two to the provider and one to the bucket.
+    pub async fn fetch(
+        &self,
+        store: &Store,
+        bucket: &Bucket,
+        place: Place<'_>,
+        message: &str,
+        file: &MediaFile,
+    ) -> Result<Fetched, StoreError> {
+        let Place { workspace, line } = place;
+        let id = media_id(workspace, message, &file.id);
+        let (found, token) =
+            tokio::try_join!(store.media_of(workspace, id), store.line_token(workspace, line))?;
+        if let Some(media) = found
+            && let Some(stored) = stored(bucket, media).await?
+        {
+            return Ok(stored);
+        }
+        let Some(token) = token else { return Ok(missing(place, id, FileMissing::NoToken)) };
+        let received = ReceivedFile::of(file.sent_as, &file.mime_type, file.filename.as_deref());
+        let digest = file.sha256.as_deref().and_then(|digest| MediaDigest::parse_any(digest).ok());
+        let max_bytes = received.file_type.max_bytes();
+        let wanted = WantedFile { id: &file.id, digest: digest.as_ref(), max_bytes };
+
+        // A process may fetch the same file twice at the same time, so each fetch has a file of its own.
+        let spooled = Spooled(self.folder.join(store.ids().next().to_string()));
+        let fetch = async {
+            let _room = self.rooms.acquire().await.map_err(|_| NotFetched::NotNow("the process ends"))?;
+            let mut into = fs::File::create_new(&spooled.0).await.map_err(|error| {
+                tracing::error!(cause = error_chain(&error), "the folder for files cannot be written");
+                NotFetched::NotNow("the folder cannot be written")
+            })?;
+            let FetchedFile { size, digest } = self.provider.fetch(&token, wanted, &mut into).await?;
+            let media = received.media(id, workspace, digest, size, store.now());
+            Ok(store_file(store, bucket, media, size, &spooled.0).await)
+        };
+        match timeout(Self::LIMIT, fetch).await.unwrap_or(Err(NotFetched::NotNow("the time is up"))) {
+            Ok(stored) => stored,
+            Err(NotFetched::Missing(reason)) => Ok(missing(place, id, reason)),
+            Err(NotFetched::NotNow(reason)) => {
+                tracing::warn!(workspace = %workspace, media = %id, reason, "file not fetched");
+                Ok(Fetched::NotNow)
+            }
+        }
+    }
+}
+
+/// The file of an earlier attempt, if its bytes are in the bucket.
+async fn stored(bucket: &Bucket, media: Media) -> Result<Option<Fetched>, StoreError> {
+    let size = match (media.state, media.size) {
+        (MediaState::Referenced, Some(size)) => Some(size),
+        _ => bucket
+            .head(media.workspace_id, media.id)
+            .await?
+            .and_then(|object| media.check(Some(&object)).ok()),
+    };
+    Ok(size.map(|size| Fetched::Stored { media, size }))
+}
+
+/// Stores the bytes: the row first, then the object.
+async fn store_file(
+    store: &Store,
+    bucket: &Bucket,
+    media: Media,
+    size: u64,
+    from: &Path,
+) -> Result<Fetched, StoreError> {
+    let stands = store.receive_media(&media).await?;
+    // If a message refers to the file by now, the object is there: another process stored the same bytes.
+    if !stands.is_referenced() {
+        bucket.put(&media, from).await?;
+    }
+    Ok(Fetched::Stored { media: stands, size })
+}
+
+fn missing(place: Place<'_>, id: MediaId, reason: FileMissing) -> Fetched {
+    tracing::warn!(workspace = %place.workspace, media = %id, reason = reason.as_str(), "file missing");
+    Fetched::Missing(reason)
+}
+
+/// A file in the folder. It is deleted with this value.
+struct Spooled(PathBuf);
+
+impl Drop for Spooled {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }

@@ -3,7 +3,6 @@
 mod connections;
 mod control;
 mod dial;
-pub(crate) mod resolver;
 
 use std::error::Error;
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT};
 use hyper::{Method, Request, Response, Uri};
+use outbound::resolver::{Lookup, Names, SystemLookup};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -25,7 +25,6 @@ use crate::transport::{Answer, Post, Transport, Unanswered};
 use connections::{Connection, Connections, SocketPermit, is_tls};
 use control::Control;
 use dial::Dial;
-use resolver::{Lookup, Names, SystemLookup};
 
 /// Posts over HTTPS to public addresses and to receivers that the deployment trusts. Each address is checked after
 /// its name is resolved. A process makes one `Https` for all invocations, so its limits hold for the process.

@@ -24,8 +24,8 @@ use runtime::metrics::{self, Metrics};
 use store::{Leased, Store, StoreError};
 use worker::{VisitEnd, VisitLoop, Visitor};
 
-pub use https::resolver::{Addresses, Lookup, SystemLookup};
 pub use https::{Https, HttpsError};
+pub use outbound::resolver::{Addresses, Lookup, SystemLookup};
 pub use settings::Rules;
 pub use transport::{Answer, Post, Transport, Unanswered};
 

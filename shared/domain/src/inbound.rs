@@ -1,3 +1,5 @@
-//! What comes in from the messaging provider: the apps whose webhooks the service accepts.
+//! What comes in from the messaging provider: the apps whose webhooks the service accepts, customers' files, and
+//! their choices about marketing messages.
 
 pub mod app;
+pub mod file;

@@ -49,6 +49,7 @@ pub use ids::{
     WorkspaceId,
 };
 pub use inbound::app::{ProviderApp, ProviderAppId};
+pub use inbound::file::{FileMissing, ReceivedFile};
 pub use lane::{LaneId, LaneKind, Rest, Slot, Track};
 pub use lead::capture::{Capture, CaptureKey};
 pub use lead::{Consent, Lead, LeadRequest, LeadState, SentOrigin, WebOrigin};

@@ -10,6 +10,11 @@ pub use file_type::{FileType, Mismatch, RULES, TypeRule};
 
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+use crate::encoding::unhex;
 use crate::ids::{Ids, MediaId, WorkspaceId};
 use crate::refused::{MediaFault, Refused};
 use crate::text::Unfit;
@@ -40,9 +45,33 @@ impl MediaDigest {
         if fits { Ok(Self(text.to_owned())) } else { Err(shape) }
     }
 
+    /// Parses 32 bytes in Base64 or in hexadecimal digits: the provider uses both.
+    pub fn parse_any(text: &str) -> Result<Self, Unfit> {
+        match unhex(text) {
+            Some(bytes) if bytes.len() == 32 => Ok(Self(STANDARD.encode(bytes))),
+            _ => Self::parse(text),
+        }
+    }
+
     /// The Base64 text of the digest.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// Calculates the digest of bytes that arrive one after another.
+#[derive(Clone, Debug, Default)]
+pub struct MediaHash(Sha256);
+
+impl MediaHash {
+    /// Adds the next bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of all bytes.
+    pub fn digest(self) -> MediaDigest {
+        MediaDigest(STANDARD.encode(self.0.finalize()))
     }
 }
 

@@ -1,11 +1,15 @@
 //! Code that all HTTPS clients of the service share: TLS with bundled root certificates, and an HTTP client
 //! without proxies, redirects or retries. Each caller decides what it retries, follows or permits.
 
+pub mod resolver;
+
 use std::sync::Arc;
 
 use reqwest::redirect::Policy;
 use reqwest::{ClientBuilder, Url};
 use rustls::{ClientConfig, RootCertStore};
+
+use crate::resolver::{Names, PublicOnly};
 
 /// TLS with the root certificates that browsers trust, plus `extra`. The call takes milliseconds; make it
 /// once, at start.
@@ -29,6 +33,13 @@ pub fn client(tls: ClientConfig, name: &str) -> ClientBuilder {
         .retry(reqwest::retry::never())
         .referer(false)
         .user_agent(user_agent(name))
+}
+
+/// A client that connects only to public addresses. It checks all addresses of a name and connects to one of those
+/// that it checked, so a second answer of the name's server cannot lead it elsewhere. It also connects to a host that
+/// is written as an IP address, without a check: its caller must refuse such URLs.
+pub fn only_public(client: ClientBuilder, names: Names) -> ClientBuilder {
+    client.dns_resolver(Arc::new(PublicOnly(names)))
 }
 
 /// The `User-Agent` header of the client `name` (such as `Webhooks`): `<platform>-<name>/1`.

@@ -6,6 +6,7 @@
 
 mod body;
 mod client;
+mod files;
 mod meaning;
 pub mod webhook;
 mod words;
@@ -17,6 +18,7 @@ use domain::{Address, ChannelId, LineThrottle, PartId, Reached, Secret};
 
 pub use body::Outgoing;
 pub use client::Client;
+pub use files::{FetchedFile, FileClient, FileHosts, NotAHost, NotFetched, WantedFile};
 pub use meaning::{CallOutcome, Meaning, meaning};
 pub use words::in_words;
 

@@ -69,6 +69,23 @@ impl Store {
         }
     }
 
+    /// Creates the row of a customer's file before its bytes are stored, so that nothing is stored without a row. A row
+    /// to which no message refers yet is replaced, and its time begins again. Returns the row that stands: another one if
+    /// a message refers to the file already. One round trip.
+    pub async fn receive_media(&self, media: &Media) -> Result<Media, StoreError> {
+        let (pk, sk) = keys::media(media.workspace_id, media.id);
+        let put = Write::put(Table::Media, row(pk, sk, KIND, &MediaRow::from(media))?)
+            .when("attribute_not_exists(pk) OR #state = :waiting")
+            .name("#state", "state")
+            .bind(":waiting", s(MediaState::Waiting.as_str()));
+        match self.write(put).await? {
+            Wrote::Done(_) => Ok(media.clone()),
+            Wrote::Refused(Some(found)) => Ok(Media::from(read::<MediaRow>(found)?)),
+            // The row expired between the write and its answer.
+            Wrote::Refused(None) => Err(StoreError::Busy("the file's row changed".into())),
+        }
+    }
+
     /// The files with these ids that exist and have not expired, in the order of the ids, without duplicates
     /// (strongly consistent read). One round trip for up to 100 ids.
     pub async fn media(&self, workspace: WorkspaceId, ids: &[MediaId]) -> Result<Vec<Media>, StoreError> {

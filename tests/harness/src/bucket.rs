@@ -7,6 +7,7 @@ use aws_credential_types::Credentials;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
 use aws_sdk_s3::config::{BehaviorVersion, Region};
+use aws_sdk_s3::primitives::ByteStream;
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
 };
@@ -14,7 +15,7 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
-use domain::media::Uploaded;
+use domain::media::{MediaHash, Uploaded};
 use domain::{Media, MediaId, WorkspaceId};
 use serde_json::json;
 use store::Bucket;
@@ -39,6 +40,8 @@ struct Behind {
     objects: Arc<Mutex<BTreeMap<String, Uploaded>>>,
     /// The bytes of objects by key and version, the newest last, for the tests that read or erase them.
     versions: Arc<Mutex<BTreeMap<String, Vec<Vec<u8>>>>>,
+    /// The content types of the objects that calls stored.
+    types: Arc<Mutex<BTreeMap<String, String>>>,
     rights: Option<Arc<Rights>>,
 }
 
@@ -58,6 +61,7 @@ impl TestBucket {
             wire: db.wire().clone(),
             objects: Arc::default(),
             versions: Arc::default(),
+            types: Arc::default(),
             rights: None,
         };
         Self { bucket: behind.bucket(db), behind }
@@ -97,6 +101,11 @@ impl TestBucket {
         self.behind.versions().values().flatten().cloned().collect()
     }
 
+    /// The content type with which the service stored a file.
+    pub fn content_type(&self, workspace: WorkspaceId, media: MediaId) -> Option<String> {
+        self.behind.types().get(&format!("{workspace}/{media}")).cloned()
+    }
+
     /// Whether an object exists under the key of a file.
     pub fn holds(&self, workspace: WorkspaceId, media: MediaId) -> bool {
         self.behind.objects().contains_key(&format!("{workspace}/{media}"))
@@ -125,6 +134,25 @@ impl Behind {
 
     fn versions(&self) -> MutexGuard<'_, BTreeMap<String, Vec<Vec<u8>>>> {
         self.versions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stores the bytes of a call in place of those before, if they have the digest that the call names.
+    fn put(&self, object: String, bytes: Vec<u8>, digest: Option<String>, content_type: String) -> bool {
+        let mut hash = MediaHash::default();
+        hash.add(&bytes);
+        let own = hash.digest();
+        if digest.is_some_and(|digest| digest != own.as_str()) {
+            return false;
+        }
+        let uploaded = Uploaded { size: bytes.len() as u64, digest: Some(own) };
+        self.objects().insert(object.clone(), uploaded);
+        self.types().insert(object.clone(), content_type);
+        self.versions().insert(object, vec![bytes]);
+        true
+    }
+
+    fn types(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.types.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The versions of an object; their ids are their numbers.
@@ -160,6 +188,9 @@ impl Behind {
             }
             _ => {}
         }
+        if operation == "PutObject" {
+            return empty(200);
+        }
         if operation == "DeleteObject" {
             self.objects().remove(object);
             return empty(204);
@@ -185,6 +216,7 @@ impl HttpConnector for Behind {
             "HEAD" => "HeadObject",
             "DELETE" if parameter("versionId=").is_some() => "DeleteObjectVersion",
             "DELETE" => "DeleteObject",
+            "PUT" => "PutObject",
             method => panic!("the service sends no {method} request to a bucket"),
         };
         let bucket = format!("https://{}.s3.{}.amazonaws.com/", TestBucket::NAME, TestBucket::REGION);
@@ -197,11 +229,21 @@ impl HttpConnector for Behind {
         let (number, fault) = self.wire.begin(operation, &json!({ "TableName": TestBucket::NAME }));
         let held = self.wire.held(operation);
         let behind = self.clone();
+        let digest = request.headers().get("x-amz-checksum-sha256").map(str::to_owned);
+        let content_type = request.headers().get("content-type").unwrap_or_default().to_owned();
+        let body = request.into_body();
         HttpConnectorFuture::new(async move {
             // Yield once, so that calls that start together overlap, as they do over a network.
             tokio::task::yield_now().await;
             if let Some(released) = held {
                 let _ = released.await;
+            }
+            if operation == "PutObject" && matches!(fault, None | Some(Fault::AnswerLost)) {
+                let bytes = ByteStream::new(body).collect().await;
+                let bytes = bytes.map_err(|error| ConnectorError::io(error.into()))?.to_vec();
+                if !behind.put(object.clone(), bytes, digest, content_type) {
+                    return Ok(empty(400));
+                }
             }
             let answer = match fault {
                 None => Ok(behind.answer(operation, &object, with_checksum)),

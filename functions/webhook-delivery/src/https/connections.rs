@@ -21,6 +21,7 @@ use hyper::client::conn::TrySendError;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use outbound::resolver::{Names, ResolveError};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
@@ -32,7 +33,6 @@ use url::Host;
 
 use super::control::Control;
 use super::dial::{self, Dial, DialError};
-use super::resolver::{Names, ResolveError};
 use crate::transport::Unanswered;
 
 /// The time limit for the name lookup, TCP and TLS together.

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use domain::webhook::Reach;
+use outbound::resolver::Names;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::{Host, Url};
 
 use super::dial::{self, Dial};
-use super::resolver::Names;
 
 /// The time limit of the control connection.
 const CONNECT: Duration = Duration::from_secs(2);

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use outbound::resolver::is_too_many_files;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
@@ -74,11 +75,4 @@ fn judged(error: &std::io::Error) -> DialError {
         _ if error.raw_os_error() == Some(NO_BUFFERS) => DialError::Unreached,
         _ => DialError::Refused,
     }
-}
-
-/// Whether the process or the system has no free file descriptor.
-pub(crate) fn is_too_many_files(error: &std::io::Error) -> bool {
-    /// Linux: `ENFILE` and `EMFILE`, too many open files in the system and in the process.
-    const TOO_MANY_FILES: [i32; 2] = [23, 24];
-    error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code))
 }

@@ -21,6 +21,26 @@ impl FileName {
         Ok(Self(text.to_owned()))
     }
 
+    /// The nearest valid name for the name of a file from outside. Path separators and characters that control the
+    /// display become underscores, and a long name is cut before its extension. `None` if nothing but dots and spaces is
+    /// left.
+    pub fn safe(text: &str) -> Option<Self> {
+        let is_hidden = |c: char| c.is_control() || HIDDEN.contains(&c);
+        let replace = |c: char| if matches!(c, '/' | '\\') || is_hidden(c) { '_' } else { c };
+        let name: String = text.trim().chars().map(replace).collect();
+        if name.chars().all(|c| c == '.' || c.is_whitespace()) {
+            return None;
+        }
+        let length = name.chars().count();
+        if length <= Self::MAX {
+            return Some(Self(name));
+        }
+        let whole = Self(name);
+        let extension = whole.extension().filter(|extension| extension.chars().count() <= 20).unwrap_or("");
+        let stem = Self::MAX - extension.chars().count();
+        Some(Self(whole.0.chars().take(stem).chain(extension.chars()).collect()))
+    }
+
     /// The name as given.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -34,8 +54,41 @@ impl FileName {
     }
 }
 
+/// Characters that change the direction of the text around them, or have no width: they can hide an extension.
+const HIDDEN: [char; 16] = [
+    '\u{200b}', '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}',
+    '\u{202d}', '\u{202e}', '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}', '\u{2060}', '\u{feff}',
+];
+
 impl fmt::Debug for FileName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[FileName]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_from_outside_becomes_a_valid_name_or_none() {
+        let long = "x".repeat(300);
+        #[rustfmt::skip]
+        let rows = [
+            ("offer.pdf", Some("offer.pdf".to_owned())),
+            (" ../../etc/passwd ", Some(".._.._etc_passwd".to_owned())),
+            ("a\\b\r\nc", Some("a_b__c".to_owned())),
+            ("gpj.\u{202e}fdp.exe", Some("gpj._fdp.exe".to_owned())),
+            ("", None),
+            (" . .. ", None),
+            (long.as_str(), Some("x".repeat(255))),
+        ];
+        for (text, expected) in rows {
+            let safe = FileName::safe(text);
+            assert_eq!(safe.as_ref().map(FileName::as_str), expected.as_deref(), "{text:?}");
+            assert!(safe.is_none_or(|safe| FileName::parse(safe.as_str()).is_ok()));
+        }
+        let cut = FileName::safe(&format!("{long}.pdf")).unwrap();
+        assert_eq!((cut.as_str().chars().count(), cut.extension()), (255, Some(".pdf")));
     }
 }

@@ -102,12 +102,19 @@ impl FileType {
         self.rule().max_bytes
     }
 
-    /// The MIME type with which a file of this type is downloaded: its own if [`RULES`] has it for this type of
-    /// file, or one that no browser shows.
-    pub fn served_as(self, content_type: &str) -> &'static str {
-        let formats = self.rule().formats.iter();
-        let mut known = formats.map(|(_, known)| *known).filter(|known| *known == content_type);
-        known.next().unwrap_or("application/octet-stream")
+    /// The formats of the type: extensions in lower case, each with its MIME type.
+    pub fn formats(self) -> &'static [(&'static str, &'static str)] {
+        self.rule().formats
+    }
+
+    /// The MIME type under which a stored file is served: its own, if [`RULES`] has it for some type. Files of
+    /// customers can have any other one, which a browser could show as a page.
+    pub fn served_as(content_type: &str) -> &'static str {
+        let formats = RULES.iter().flat_map(|rule| rule.formats);
+        formats
+            .map(|(_, known)| *known)
+            .find(|known| *known == content_type)
+            .unwrap_or("application/octet-stream")
     }
 
     /// The MIME type from [`RULES`] of a file with this name and this MIME type, regardless of case. The

@@ -249,3 +249,35 @@ fn whatsapp_accepts_some_types_and_gets_the_rest_as_documents() {
         assert_eq!(file.takes_caption(), *caption, "{file_type:?} {content_type} {size}");
     }
 }
+
+#[test]
+fn a_digest_of_the_provider_is_read_in_both_of_its_forms() {
+    let empty = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
+    let hex = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    for text in [empty, hex, &hex.to_uppercase()] {
+        assert_eq!(MediaDigest::parse_any(text).unwrap().as_str(), empty);
+    }
+    for wrong in ["", "e3b0", &hex[1..], &empty[1..], "x"] {
+        assert!(MediaDigest::parse_any(wrong).is_err(), "{wrong}");
+    }
+    let mut hash = MediaHash::default();
+    assert_eq!(hash.clone().digest().as_str(), empty);
+    hash.add(b"ab");
+    let mut parts = MediaHash::default();
+    parts.add(b"a");
+    parts.add(b"b");
+    assert_eq!(hash.digest(), parts.digest());
+}
+
+#[test]
+fn only_the_mime_types_of_the_table_are_served_as_they_are() {
+    for (content_type, served) in [
+        ("image/png", "image/png"),
+        ("application/pdf", "application/pdf"),
+        ("text/html", "application/octet-stream"),
+        ("image/svg+xml", "application/octet-stream"),
+        ("", "application/octet-stream"),
+    ] {
+        assert_eq!(FileType::served_as(content_type), served);
+    }
+}

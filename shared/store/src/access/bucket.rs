@@ -1,13 +1,15 @@
 //! The bucket of files. Callers and the provider use it through presigned URLs. Signing needs no call.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::presigning::PresigningConfig;
+use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::ChecksumMode;
 use domain::media::{Declared, FileName, Uploaded};
-use domain::{Clock, Media, MediaDigest, MediaId, Timestamp, WorkspaceId};
+use domain::{Clock, FileType, Media, MediaDigest, MediaId, Timestamp, WorkspaceId};
 
 use crate::objects::object_bytes;
 use crate::{StoreError, keys};
@@ -84,6 +86,17 @@ impl Bucket {
             size.ok_or_else(|| StoreError::Failed("the bucket does not tell an object's size".into()))?;
         let digest = found.checksum_sha256.and_then(|digest| MediaDigest::parse(&digest).ok());
         Ok(Some(Uploaded { size, digest }))
+    }
+
+    /// Stores the bytes of a local file under this id, whatever is stored there. The bucket refuses bytes that do not
+    /// have the digest of `media`. One round trip.
+    pub async fn put(&self, media: &Media, from: &Path) -> Result<(), StoreError> {
+        let bytes = ByteStream::from_path(from).await.map_err(|error| StoreError::Failed(Box::new(error)))?;
+        let put =
+            self.s3.put_object().bucket(&*self.name).key(keys::media_object(media.workspace_id, media.id));
+        let put = put.content_type(FileType::served_as(&media.content_type));
+        put.checksum_sha256(media.digest.as_str()).body(bytes).send().await?;
+        Ok(())
     }
 
     /// Deletes the object that was uploaded under this id, if there is one. One round trip.

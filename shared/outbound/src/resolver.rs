@@ -1,18 +1,17 @@
 //! Resolves names to addresses, and refuses addresses that are not public.
 
 use std::future::Future;
-use std::net::{IpAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::webhook::Reach;
 use domain::webhook::address::is_public;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use url::Host;
-
-use super::dial::is_too_many_files;
 
 /// The future addresses of a name.
 pub type Addresses = Pin<Box<dyn Future<Output = std::io::Result<Vec<IpAddr>>> + Send>>;
@@ -61,36 +60,37 @@ const LOOKUP: Duration = Duration::from_secs(2);
 
 /// Looks up names with the given [`Lookup`].
 #[derive(Clone)]
-pub(crate) struct Names {
+pub struct Names {
     lookup: Arc<dyn Lookup>,
 }
 
 /// Why there are no addresses to connect to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ResolveError {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
     /// At least one address is not public.
+    #[error("the name has an address that is not public")]
     Refused,
     /// The name has no address.
+    #[error("the name has no address")]
     NoAddress,
     /// The lookup failed or took too long. The error does not show whether the name or the resolver is at fault.
+    #[error("the name cannot be looked up")]
     Unknown,
     /// This process has no free file descriptor.
+    #[error("no file descriptor is free")]
     TooManyFiles,
 }
 
 impl Names {
-    pub(crate) fn new(lookup: Arc<dyn Lookup>) -> Self {
+    /// Looks up names with `lookup`.
+    pub fn new(lookup: Arc<dyn Lookup>) -> Self {
         Self { lookup }
     }
 
     /// The addresses of a host to which a connection is allowed, at least one. Callers must connect to these
     /// addresses: a second lookup of the name could return others. **One** address that is not public refuses them
     /// all, so a mixed answer gives no second try. A host that is an IP address was checked with its URL.
-    pub(crate) async fn addresses(
-        &self,
-        host: &Host<&str>,
-        reach: Reach,
-    ) -> Result<Vec<IpAddr>, ResolveError> {
+    pub async fn addresses(&self, host: &Host<&str>, reach: Reach) -> Result<Vec<IpAddr>, ResolveError> {
         let name = match host {
             Host::Ipv4(address) => return Ok(vec![(*address).into()]),
             Host::Ipv6(address) => return Ok(vec![(*address).into()]),
@@ -115,6 +115,29 @@ impl Names {
             Ok(Err(error)) if is_too_many_files(&error) => Err(ResolveError::TooManyFiles),
             Ok(Err(_)) | Err(_) => Err(ResolveError::Unknown),
         }
+    }
+}
+
+/// Whether the process or the system has no free file descriptor.
+pub fn is_too_many_files(error: &std::io::Error) -> bool {
+    /// Linux: `ENFILE` and `EMFILE`, too many open files in the system and in the process.
+    const TOO_MANY_FILES: [i32; 2] = [23, 24];
+    error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code))
+}
+
+/// Resolves names for a `reqwest` client, which connects to no other address than those of the answer. The client
+/// does not resolve a host that is an IP address, so its caller must refuse such URLs.
+#[derive(Clone)]
+pub(crate) struct PublicOnly(pub(crate) Names);
+
+impl Resolve for PublicOnly {
+    fn resolve(&self, name: Name) -> Resolving {
+        let names = self.0.clone();
+        Box::pin(async move {
+            let found = names.addresses(&Host::Domain(name.as_str()), Reach::Public).await?;
+            // The client takes the port from the URL.
+            Ok(Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
+        })
     }
 }
 
