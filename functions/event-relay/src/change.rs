@@ -4,7 +4,7 @@ use aws_lambda_events::dynamodb::EventRecord;
 use domain::message::SentBy;
 use domain::{
     Contact, Conversation, ConversationStatus, Event, EventType, LaneId, Lead, LeadState, MediaId, Message,
-    WorkspaceId,
+    OptOut, WorkspaceId,
 };
 use serde_dynamo::Item;
 use store::{Image, RowChange, StoreError};
@@ -51,6 +51,7 @@ pub(crate) enum About {
     Release(Conversation),
     Message(Message),
     Lead(Box<Lead>),
+    OptOut(Box<OptOut>),
 }
 
 impl Change {
@@ -61,6 +62,7 @@ impl Change {
             About::Conversation(conversation) | About::Release(conversation) => *conversation.id.as_uuid(),
             About::Message(message) => *message.conversation.as_uuid(),
             About::Lead(lead) => *lead.id.as_uuid(),
+            About::OptOut(opt_out) => opt_out.subject(),
         }
     }
 
@@ -129,7 +131,9 @@ impl Asked {
                 self.wake(LaneId::Lead(lead.workspace_id, lead.id));
                 self.changes.push(of_lead(EventType::LeadAccepted, lead));
             }
-            Some(Image::Media(..)) | None => {}
+            // A choice to get templates that was not preceded by an opt-out changes nothing.
+            Some(Image::OptOut(opt_out)) if opt_out.is_out() => self.changes.extend(of_opt_out(opt_out)),
+            Some(Image::OptOut(_) | Image::Media(..)) | None => {}
         }
     }
 
@@ -183,6 +187,9 @@ fn modified(images: (Image, Image)) -> Vec<Change> {
                 vec![of_lead(EventType::LeadFailed, new)]
             }
         },
+        (Image::OptOut(old), Image::OptOut(new)) if new.choice != old.choice => {
+            of_opt_out(new).into_iter().collect()
+        }
         _ => vec![],
     }
 }
@@ -215,4 +222,13 @@ fn of_lead(event_type: EventType, lead: Box<Lead>) -> Change {
     let (id, version) = (lead.id, lead.version);
     let event = Event::of_change(event_type, lead.workspace_id, id.as_uuid(), version, lead.updated_at);
     Change::new(event, About::Lead(lead))
+}
+
+/// The event of a choice that differs from the one before. If a person has a number and a user id, both have a row,
+/// and only one of them makes the event.
+fn of_opt_out(opt_out: Box<OptOut>) -> Option<Change> {
+    let event_type = if opt_out.is_out() { EventType::ContactOptedOut } else { EventType::ContactOptedIn };
+    let OptOut { workspace_id, version, updated_at, .. } = *opt_out;
+    let event = Event::of_change(event_type, workspace_id, &opt_out.entity(), version, updated_at);
+    (!opt_out.is_beside).then(|| Change::new(event, About::OptOut(opt_out)))
 }

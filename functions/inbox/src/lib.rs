@@ -26,6 +26,7 @@ use store::{Bucket, Store};
 
 pub(crate) use item::Processed;
 pub use media::{Fetched, Files, Place};
+pub use preferences::heard;
 
 /// The function's dependencies.
 pub struct Inbox {

@@ -1,7 +1,12 @@
-//! A customer's choice about marketing messages.
+//! A customer's choice about templates: in the settings of the provider's app, or by a keyword in a conversation.
+//!
+//! A choice is kept for the customer's number and for the user id, whichever are known, so that it holds however the
+//! next message is addressed.
 
-use provider::webhook::Preference;
-use store::StoreError;
+use domain::inbound::opt_out::{Choice, ChoiceSource, Chosen, OptOut};
+use domain::{Cellphone, Contact, ContactId, ProviderUserId, WaId, WorkspaceId};
+use provider::webhook::{Incoming, Person, Preference};
+use store::{Store, StoreError};
 
 use crate::line::Origin;
 use crate::{Processed, Run};
@@ -12,6 +17,77 @@ pub(crate) async fn process(
     origin: Origin<'_>,
     preference: &Preference,
 ) -> Result<Processed, StoreError> {
-    let _ = (run.store, origin, preference);
-    Ok(Processed::Dropped("not processed"))
+    let Origin { workspace, .. } = origin;
+    let known = Known::of(&preference.from);
+    let contact =
+        run.store.contact_reached_at(workspace, known.wa_id.as_ref(), known.user_id.as_ref()).await?;
+    let contact = match contact {
+        Some(id) => run.store.contact(workspace, id).await?,
+        None => None,
+    };
+    let choice = if preference.stops { Choice::Out } else { Choice::In };
+    let chosen = Chosen {
+        choice,
+        source: ChoiceSource::Provider,
+        at: preference.at,
+        contact: contact.as_ref().map(|contact| contact.id),
+    };
+    let number = known.number(contact.as_ref());
+    record(run.store, workspace, number.as_ref(), known.user_id.as_ref(), chosen).await
+}
+
+/// Opts the customer out, or in again, if the text of the message is a keyword. `contact` is the sender.
+pub async fn heard(
+    store: &Store,
+    contact: &Contact,
+    message: &Incoming,
+    text: &str,
+) -> Result<(), StoreError> {
+    let workspace = contact.workspace_id;
+    let Some(choice) = store.keywords(workspace).await?.choice(text) else { return Ok(()) };
+    let (source, contact_id): (_, Option<ContactId>) = (ChoiceSource::Keyword, Some(contact.id));
+    let chosen = Chosen { choice, source, at: message.at, contact: contact_id };
+    let known = Known::of(&message.from);
+    let number = known.number(Some(contact));
+    record(store, workspace, number.as_ref(), known.user_id.as_ref(), chosen).await.map(drop)
+}
+
+async fn record(
+    store: &Store,
+    workspace: WorkspaceId,
+    number: Option<&Cellphone>,
+    user: Option<&ProviderUserId>,
+    chosen: Chosen,
+) -> Result<Processed, StoreError> {
+    let choosers = OptOut::choosers(number, user);
+    if choosers.is_empty() {
+        return Ok(Processed::Dropped("neither the number nor the user id can be used"));
+    }
+    let changed = store.choose(workspace, &choosers, chosen).await?;
+    let (choice, source) = (chosen.choice.as_str(), chosen.source.as_str());
+    tracing::info!(workspace = %workspace, choice, source, changed, "a customer chose about templates");
+    Ok(Processed::Done)
+}
+
+/// The ids of a person, as far as they are valid.
+struct Known {
+    wa_id: Option<WaId>,
+    user_id: Option<ProviderUserId>,
+}
+
+impl Known {
+    fn of(person: &Person) -> Self {
+        Self {
+            wa_id: person.wa_id.as_deref().and_then(|id| WaId::parse(id).ok()),
+            user_id: person.user_id.as_deref().and_then(|id| ProviderUserId::parse(id).ok()),
+        }
+    }
+
+    /// The number that messages to the person are sent to: that of the contact, which may differ from the one that the
+    /// provider names.
+    fn number(&self, contact: Option<&Contact>) -> Option<Cellphone> {
+        let of_contact = contact.and_then(|contact| contact.cellphone.clone());
+        let named = || Cellphone::parse(&format!("+{}", self.wa_id.as_ref()?.as_str())).ok();
+        of_contact.or_else(named)
+    }
 }

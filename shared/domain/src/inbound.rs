@@ -3,3 +3,5 @@
 
 pub mod app;
 pub mod file;
+pub mod keywords;
+pub mod opt_out;

@@ -50,6 +50,8 @@ pub use ids::{
 };
 pub use inbound::app::{ProviderApp, ProviderAppId};
 pub use inbound::file::{FileMissing, ReceivedFile};
+pub use inbound::keywords::Keywords;
+pub use inbound::opt_out::OptOut;
 pub use lane::{LaneId, LaneKind, Rest, Slot, Track};
 pub use lead::capture::{Capture, CaptureKey};
 pub use lead::{Consent, Lead, LeadRequest, LeadState, SentOrigin, WebOrigin};

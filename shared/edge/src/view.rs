@@ -11,8 +11,8 @@ use domain::attribute::AttributeDefinition;
 use domain::media::Declared;
 use domain::message::Content;
 use domain::{
-    Contact, ContactId, Conversation, Definitions, EndpointId, Event, EventType, External, Internal, Lead,
-    Media, MediaId, Message, MessageBody, MessageId, PLATFORM, Part, Summary, Timestamp, User, WorkspaceId,
+    Contact, ContactId, Conversation, Definitions, EndpointId, Event, EventType, External, FileType, Internal, Lead,
+    Media, MediaId, Message, MessageBody, MessageId, OptOut, PLATFORM, Part, Summary, Timestamp, User, WorkspaceId,
 };
 use serde::Serialize;
 
@@ -302,6 +302,32 @@ pub fn lead(lead: &Lead) -> LeadView<'_> {
     }
 }
 
+/// The payload of `contact.opted_out` and `contact.opted_in`. It has no number: the row of an erased person has
+/// none, too.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OptOutView {
+    contact_id: Option<String>,
+    workspace_id: String,
+    source: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opted_out_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opted_in_at: Option<String>,
+}
+
+/// The representation of a choice about templates.
+pub fn opt_out(opt_out: &OptOut) -> OptOutView {
+    let at = || opt_out.since.to_string();
+    OptOutView {
+        contact_id: opt_out.contact.map(|contact| contact.to_string()),
+        workspace_id: opt_out.workspace_id.to_string(),
+        source: opt_out.source.as_str(),
+        opted_out_at: opt_out.is_out().then(at),
+        opted_in_at: (!opt_out.is_out()).then(at),
+    }
+}
+
 /// The payload of `contact.erased`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -526,7 +552,7 @@ pub fn file(media: &Media, size: u64, url: String, expires_at: Timestamp) -> Fil
         expires_at: expires_at.to_string(),
         file_name: media.name.as_str(),
         file_type: media.file_type.as_str(),
-        content_type: media.file_type.served_as(&media.content_type),
+        content_type: FileType::served_as(&media.content_type),
         size_bytes: size,
         checksum_base64: media.digest.as_str(),
         created_at: media.created_at.to_string(),

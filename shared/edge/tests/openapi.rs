@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::attribute::AttributeDefinition;
 use domain::contact::search::SearchQuery;
 use domain::contact::{AttributeContent, OpenContent, Owner};
+use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen, OptOut};
 use domain::lead::captcha::Score;
 use domain::lead::{ConsentStatus, LandingUri, LeadName, Utm, VisitorSeen};
 use domain::media::{Attached, Declared, FileName, RULES};
@@ -502,6 +503,17 @@ fn lead() -> Lead {
     Lead { opened: true, ..request.accepted(seen, &Counting(0.into()), moment()) }
 }
 
+fn chosen(choice: Choice) -> OptOut {
+    let chooser = Chooser::Number(Cellphone::parse("+34600111222").unwrap());
+    let chosen = Chosen {
+        choice,
+        source: ChoiceSource::Keyword,
+        at: moment(),
+        contact: Some(ContactId::from_uuid(id(2))),
+    };
+    OptOut::after(None, workspace(), &chooser, false, chosen, moment()).unwrap()
+}
+
 #[test]
 fn responses_and_events_have_exactly_the_documented_fields() {
     let api = api();
@@ -571,6 +583,8 @@ fn responses_and_events_have_exactly_the_documented_fields() {
         ("FileDownload", json!(view::file(&media, 5, "https://example.com".to_owned(), moment()))),
         ("ConversationSummary", json!(view::summary(&summary))),
         ("Lead", json!(view::lead(&lead()))),
+        ("OptedOut", json!(view::opt_out(&chosen(Choice::Out)))),
+        ("OptedIn", json!(view::opt_out(&chosen(Choice::In)))),
     ];
     for (name, shown) in rows {
         assert_shows(&api, name, &shown, schema(&api, name));

@@ -173,6 +173,11 @@ pub(crate) fn teams(workspace: WorkspaceId) -> String {
     format!("{workspace}#T")
 }
 
+/// The workspace's own keywords for opt-outs.
+pub(crate) fn keywords(workspace: WorkspaceId) -> (String, &'static str) {
+    (format!("{workspace}#OK"), "K")
+}
+
 /// A team, in the partition of [`teams`].
 pub(crate) fn team(workspace: WorkspaceId, team: TeamId) -> (String, String) {
     (teams(workspace), team.to_string())
@@ -440,10 +445,15 @@ pub(crate) fn leads_of_phone(
     (format!("{workspace}#Q#{}#{day}", cellphone.as_str()), "Q")
 }
 
-/// The partition of the phone numbers that opted out. The sort key is a hash of the number, so an opt-out
-/// stays in force after the number itself was erased.
+/// The partition of the choices about templates. The sort key is a hash of the number or the user id, so an
+/// opt-out stays in force after the number itself was erased.
 pub(crate) fn opt_outs(workspace: WorkspaceId) -> String {
     format!("{workspace}#O")
+}
+
+/// The workspace of a partition that [`opt_outs`] named.
+pub(crate) fn read_opt_outs(pk: &str) -> Option<WorkspaceId> {
+    WorkspaceId::parse(pk.strip_suffix("#O")?).ok()
 }
 
 /// The newest-first list of a workspace's leads (index `byTime`).

@@ -44,7 +44,6 @@ pub use failures::{Failure, FailureBucket, bucket_of_stack};
 pub use lanes::conversation::{ConversationLane, Entry, Open, Outbound, SendingState};
 pub use lanes::counts::Counts;
 pub use lanes::{Claim, DueFrom, DueLane, DuePage, LaneState, Lease, Leased, Released};
-pub use leads::opt_outs::OptOut;
 pub use leads::page::LeadPage;
 pub use leads::sending::{LeadRecorded, LeaseAfter, LeasedLead};
 pub use leads::{CountedLead, LeadAccepted, LeadDuplicates, UsedToken};

@@ -25,6 +25,8 @@ pub struct Store {
 const CAPTCHA_SECRET_MEMORY: Duration = Duration::from_secs(300);
 /// How long a process remembers the keys of cursors.
 pub(crate) const CURSOR_KEY_MEMORY: Duration = Duration::from_secs(300);
+/// How long a process remembers a workspace's keywords.
+const KEYWORD_MEMORY: Duration = Duration::from_secs(300);
 /// How long a process remembers since when a line delivers customers' messages.
 const INBOUND_SINCE_MEMORY: Duration = Duration::from_secs(300);
 /// How long a process does not note another customer's message of a line.
@@ -43,6 +45,7 @@ const SHARD_MEMORY: Duration = Duration::from_secs(30);
 pub(crate) struct Memories {
     pub(crate) captcha_secrets: Memory<domain::WorkspaceId, domain::Secret>,
     pub(crate) cursor_keys: Memory<(), Arc<CursorKeys>>,
+    pub(crate) keywords: Memory<domain::WorkspaceId, domain::Keywords>,
     pub(crate) inbound_lines: Memory<(domain::WorkspaceId, domain::ChannelId), ()>,
     pub(crate) inbound_since: Memory<(domain::WorkspaceId, domain::ChannelId), Option<domain::Timestamp>>,
     pub(crate) line_claims: Memory<domain::ChannelId, domain::WorkspaceId>,
@@ -62,6 +65,7 @@ impl Store {
         let memories = Memories {
             captcha_secrets: Memory::new(CAPTCHA_SECRET_MEMORY),
             cursor_keys: Memory::new(CURSOR_KEY_MEMORY),
+            keywords: Memory::new(KEYWORD_MEMORY),
             inbound_lines: Memory::new(NOTED_LINE_MEMORY),
             inbound_since: Memory::new(INBOUND_SINCE_MEMORY),
             line_claims: Memory::new(LINE_CLAIM_MEMORY),

@@ -4,12 +4,13 @@ pub(crate) mod feed;
 
 use std::collections::HashMap;
 
-use domain::{Contact, Conversation, ConversationId, Lead, MediaId, Message, WorkspaceId};
+use domain::{Contact, Conversation, ConversationId, Lead, MediaId, Message, OptOut, WorkspaceId};
 
 use crate::contacts::row::contact;
 use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, PK, text};
 use crate::dynamodb::write::{LAST_REQUEST, request_of};
+use crate::leads::opt_outs::{KIND as OPT_OUT, opt_out};
 use crate::leads::row::lead;
 use crate::messages::row::message;
 use crate::{StoreError, keys};
@@ -27,6 +28,8 @@ pub enum Image {
     Plan(WorkspaceId, ConversationId),
     /// The row of a lead.
     Lead(Box<Lead>),
+    /// A choice about templates.
+    OptOut(Box<OptOut>),
     /// A file that was created for upload.
     Media(WorkspaceId, MediaId),
 }
@@ -50,6 +53,7 @@ impl Image {
             "conversation" => Ok(Some(Self::Conversation(conversation(item)?))),
             "message" => Ok(Some(Self::Message(message(item)?))),
             "lead" => Ok(Some(Self::Lead(Box::new(lead(item)?)))),
+            OPT_OUT => Ok(Some(Self::OptOut(Box::new(opt_out(item)?)))),
             "plan" => {
                 named(keys::read_messages(text(&item, PK)).map(|(workspace, of)| Self::Plan(workspace, of)))
             }

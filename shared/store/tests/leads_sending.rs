@@ -5,18 +5,17 @@
 use std::time::Duration;
 
 use domain::contact::search::SearchQuery;
+use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen};
 use domain::lead::{LeadOpening, NotSent};
 use domain::retry::Jitter;
 use domain::sending::{End, PartError, SendSchedule};
 use domain::{
     Cellphone, Contact, Conversation, LaneId, LaneKind, Lead, LeadId, LeadState, Message, MessageStatus,
-    PersonName, Rest, TemplateId, Timestamp, WorkspaceId,
+    OptOut, PersonName, ProviderUserId, Rest, TemplateId, Timestamp, WorkspaceId,
 };
 use harness::{Death, Fault, TestClock, TestDb, World, trips};
 use serde_json::{Value, json};
-use store::{
-    ContactQuery, Created, LeadRecorded, Lease, LeaseAfter, LeasedLead, OptOut, Replaced, Store, Table,
-};
+use store::{ContactQuery, Created, LeadRecorded, Lease, LeaseAfter, LeasedLead, Replaced, Store, Table};
 use uuid::Uuid;
 
 const LEASE: Duration = Duration::from_secs(90);
@@ -464,8 +463,9 @@ async fn numbers_opt_out_and_in() {
     assert!(add(opt_out("+12025550103", 4)).await, "its answer was lost");
     assert!(store.opted_out(workspace, &one).await.unwrap());
     let listed = [opt_out(PHONE, 1), opt_out("+12025550102", 2), opt_out("+12025550103", 4)];
-    let listed = listed.map(|(cellphone, since)| OptOut { cellphone: Some(cellphone), since });
-    assert_eq!(store.opt_outs(workspace).await.unwrap(), listed);
+    let listed = listed.map(|(cellphone, since)| (Some(Chooser::Number(cellphone)), since));
+    let stored = store.opt_outs(workspace).await.unwrap();
+    assert_eq!(stored.into_iter().map(|stored| (stored.chooser, stored.since)).collect::<Vec<_>>(), listed);
     let elsewhere = WorkspaceId::from_uuid(Uuid::from_u128(1));
     assert!(!store.opted_out(elsewhere, &one).await.unwrap());
     assert_eq!(store.opt_outs(elsewhere).await.unwrap(), []);
@@ -479,8 +479,65 @@ async fn numbers_opt_out_and_in() {
     store.hide_opt_out(workspace, &one).await.unwrap();
     assert!(store.opted_out(workspace, &other).await.unwrap(), "it holds without its number");
     assert!(!store.opted_out(workspace, &one).await.unwrap(), "hiding makes no opt-out");
-    assert_eq!(store.opt_outs(workspace).await.unwrap()[0].cellphone, None);
+    assert_eq!(store.opt_outs(workspace).await.unwrap()[0].chooser, None);
     assert!(store.lead(workspace, leads.lead.id).await.unwrap().is_some(), "leads are no numbers");
+}
+
+#[tokio::test]
+async fn an_opt_out_of_an_earlier_release_holds_until_another_choice() {
+    let leads = Leads::start().await;
+    let (store, workspace) = (leads.store(), leads.world.workspace);
+    let phone = Cellphone::parse(PHONE).unwrap();
+    let row = json!({
+        "pk": { "S": format!("{workspace}#O") },
+        "sk": { "S": Chooser::from(&phone).digest(workspace) },
+        "kind": { "S": "optOut" },
+        "sv": { "N": "1" },
+        "cellphone": { "S": PHONE },
+        "since": { "S": "2025-01-02T03:04:05.678Z" },
+    });
+    leads.db().import(Table::Leads, &[row]);
+    let listed = store.opt_outs(workspace).await.unwrap();
+    assert_eq!((listed[0].version, listed[0].source), (0, ChoiceSource::Operator));
+    assert!(!store.opt_out(workspace, &phone, store.now()).await.unwrap());
+    assert!(
+        store.opt_in(workspace, &phone).await.unwrap() && !store.opted_out(workspace, &phone).await.unwrap()
+    );
+}
+
+#[tokio::test]
+async fn a_choice_holds_for_the_number_and_the_user_id_and_a_late_one_changes_neither() {
+    let leads = Leads::start().await;
+    let (store, workspace) = (leads.store(), leads.world.workspace);
+    let phone = Cellphone::parse(PHONE).unwrap();
+    let user = ProviderUserId::parse("US.13491208655302741918").unwrap();
+    let choosers = OptOut::choosers(Some(&phone), Some(&user));
+    let choose = async |choice, millis| {
+        let at = Timestamp::from_millis(millis);
+        let chosen = Chosen { choice, source: ChoiceSource::Keyword, at, contact: Some(leads.lead.contact) };
+        store.choose(workspace, &choosers, chosen).await.unwrap()
+    };
+    let is_out = async || {
+        let (number, user) = (
+            store.opted_out(workspace, &phone).await.unwrap(),
+            store.opted_out(workspace, &user).await.unwrap(),
+        );
+        assert_eq!(number, user);
+        number
+    };
+    assert!(choose(Choice::Out, 1_000).await && is_out().await);
+    assert!(!choose(Choice::Out, 1_000).await, "a repeat");
+    assert!(choose(Choice::In, 2_000).await && !is_out().await);
+    assert!(!choose(Choice::Out, 1_000).await && !is_out().await, "a late repeat");
+    let rows = leads.db().rows(Table::Leads).into_iter().filter(|row| row["kind"]["S"] == "optOut");
+    assert!(rows.clone().all(|row| row["expiresAt"]["N"].is_string()), "a choice to get templates expires");
+    assert_eq!(rows.filter(|row| row["isBeside"]["BOOL"] == true).count(), 1);
+    assert!(choose(Choice::Out, 3_000).await && is_out().await);
+    let rows = leads.db().rows(Table::Leads).into_iter().filter(|row| row["kind"]["S"] == "optOut");
+    assert!(rows.clone().all(|row| row["expiresAt"].is_null()), "an opt-out never expires");
+    // Of two at the same time, both are recorded, and the later one holds.
+    tokio::join!(choose(Choice::In, 5_000), choose(Choice::Out, 6_000));
+    assert!(is_out().await);
 }
 
 /// Leads of a workspace in the order of their numbers, every third of them FAILED; some at the same moment.

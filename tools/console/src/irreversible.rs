@@ -66,7 +66,7 @@ const IRREVERSIBLE: &[Irreversible] = &[
     Irreversible {
         noun: "opt-out",
         verb: "remove",
-        loses: "Leads with this number get messages again, and the time of the opt-out is lost.",
+        loses: "The number gets templates again, and the time of the opt-out is lost.",
         always: false,
     },
 ];

@@ -1,9 +1,9 @@
 //! `console opt-out ...`
 
 use clap::{Args, Subcommand};
-use domain::{Cellphone, WorkspaceId};
+use domain::inbound::opt_out::Chooser;
+use domain::{Cellphone, Keywords, OptOut, WorkspaceId};
 use serde::Serialize;
-use store::OptOut;
 
 use crate::arguments::InWorkspace;
 use crate::output::{Output, Shown, yes_or_no};
@@ -18,8 +18,25 @@ pub(crate) enum Verb {
     Add(OneNumber),
     /// Remove a number.
     Remove(OneNumber),
-    /// List the numbers.
+    /// List the numbers, and the user ids of customers who hide their number.
     List(InWorkspace),
+    /// Show the keywords by which customers opt out and in.
+    ///
+    /// A keyword counts if the whole message is this word, without case, accents, and the spaces and punctuation around it.
+    Keywords(InWorkspace),
+    /// Replace the keywords. Functions may use the previous ones for up to 5 more minutes.
+    SetKeywords {
+        #[command(flatten)]
+        within: InWorkspace,
+        /// A word that opts out; repeat for several, at most 20.
+        #[arg(long = "stop", value_name = "WORD")]
+        stop: Vec<String>,
+        /// A word that opts in; repeat for several, at most 20.
+        #[arg(long = "start", value_name = "WORD")]
+        start: Vec<String>,
+    },
+    /// Use the default keywords again.
+    ResetKeywords(InWorkspace),
 }
 
 #[derive(Args)]
@@ -51,6 +68,21 @@ impl Verb {
                 let opt_outs = console.store.opt_outs(workspace).await?;
                 output.list_as::<OptOutView, _>(&opt_outs)
             }
+            Self::Keywords(within) => {
+                let workspace = console.workspace(within.workspace).await?.id;
+                show_keywords(console.store.own_keywords(workspace).await?, output)
+            }
+            Self::SetKeywords { within, stop, start } => {
+                let workspace = console.workspace(within.workspace).await?.id;
+                let own = Keywords::new(&stop, &start)?;
+                console.store.set_keywords(workspace, Some(&own)).await?;
+                show_keywords(Some(own), output)
+            }
+            Self::ResetKeywords(within) => {
+                let workspace = console.workspace(within.workspace).await?.id;
+                console.store.set_keywords(workspace, None).await?;
+                show_keywords(None, output)
+            }
         }
     }
 }
@@ -59,37 +91,65 @@ impl Verb {
 async fn add(console: &Console, workspace: WorkspaceId, cellphone: Cellphone) -> Result<OptOut, Refusal> {
     let store = &console.store;
     for _ in 0..TRIES {
-        let since = store.now();
-        if store.opt_out(workspace, &cellphone, since).await? {
-            return Ok(OptOut { cellphone: Some(cellphone), since });
-        }
+        store.opt_out(workspace, &cellphone, store.now()).await?;
         if let Some(found) = store.opt_out_of(workspace, &cellphone).await? {
-            return Ok(OptOut { cellphone: Some(cellphone), ..found });
+            return Ok(OptOut { chooser: Some(Chooser::Number(cellphone)), ..found });
         }
     }
     Err(Refusal::Contended)
 }
 
+fn show_keywords(own: Option<Keywords>, output: &mut Output<'_>) -> Result<(), Refusal> {
+    let is_default = own.is_none();
+    let keywords = own.unwrap_or_default();
+    output.one(&KeywordsView { stop: keywords.stop().to_vec(), start: keywords.start().to_vec(), is_default })
+}
+
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct OptOutView {
-    /// `None` once the number's person was erased.
+    /// `None` for a user id, and once the person was erased.
     cellphone: Option<String>,
+    /// The provider's user id. `None` for a number, and once the person was erased.
+    user_id: Option<String>,
+    source: &'static str,
     since: String,
 }
 
 impl From<&OptOut> for OptOutView {
     fn from(opt_out: &OptOut) -> Self {
-        let cellphone = opt_out.cellphone.as_ref().map(|cellphone| cellphone.as_str().to_owned());
-        Self { cellphone, since: opt_out.since.to_string() }
+        let (cellphone, user_id) = match &opt_out.chooser {
+            Some(Chooser::Number(number)) => (Some(number.as_str().to_owned()), None),
+            Some(Chooser::User(user)) => (None, Some(user.as_str().to_owned())),
+            None => (None, None),
+        };
+        Self { cellphone, user_id, source: opt_out.source.as_str(), since: opt_out.since.to_string() }
     }
 }
 
 impl Shown for OptOutView {
-    const HEADINGS: &'static [&'static str] = &["number", "since"];
+    const HEADINGS: &'static [&'static str] = &["number or user id", "source", "since"];
 
     fn cells(&self) -> Vec<String> {
-        let cellphone = self.cellphone.clone().unwrap_or_else(|| "erased".to_owned());
-        vec![cellphone, self.since.clone()]
+        let chooser = self.cellphone.as_ref().or(self.user_id.as_ref());
+        let chooser = chooser.cloned().unwrap_or_else(|| "erased".to_owned());
+        vec![chooser, self.source.to_owned(), self.since.clone()]
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct KeywordsView {
+    stop: Vec<String>,
+    start: Vec<String>,
+    is_default: bool,
+}
+
+impl Shown for KeywordsView {
+    const HEADINGS: &'static [&'static str] = &["stop", "start", "default"];
+
+    fn cells(&self) -> Vec<String> {
+        vec![self.stop.join(", "), self.start.join(", "), yes_or_no(self.is_default)]
     }
 }
 

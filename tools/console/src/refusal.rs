@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use domain::attribute::{DefinitionRefused, DefinitionUnfit};
+use domain::inbound::keywords::KeywordsUnfit;
 use domain::lead::capture::{Lack, TooManyOrigins};
 use domain::settings::line::LinesRefused;
 use domain::settings::names::NameTaken;
@@ -126,6 +127,9 @@ pub enum Refusal {
     /// The brand does not exist.
     #[error("The workspace has no brand {0:?}.")]
     UnknownBrand(BrandId),
+    /// The keywords break a rule.
+    #[error("The keywords are refused: {0}.")]
+    Keywords(#[from] KeywordsUnfit),
     /// The template breaks a rule.
     #[error("The template is refused: {0}.")]
     Template(#[from] TemplateUnfit),

@@ -9,6 +9,7 @@ mod lanes;
 mod leads;
 mod logging;
 mod messages;
+mod opt_outs;
 mod partial_failures;
 
 use std::time::Duration;

@@ -1,16 +1,21 @@
-//! In-process tests of the inbox function: the real handler, real SDK clients, an embedded DynamoDB, and queue and
-//! bucket in memory.
+//! In-process tests of the inbox function: the real handler, real SDK clients, an embedded DynamoDB, a bucket and a
+//! queue in memory, and a provider on this machine.
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
+mod media;
 mod messages;
 mod moves;
+mod preferences;
 mod statuses;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aws_lambda_events::sqs::SqsEvent;
 use domain::{ChannelId, Contact, Conversation, ProviderAppId, WorkspaceId};
 use harness::{TestBucket, TestQueue, World, failed_messages, queue_fixture};
-use inbox::Inbox;
+use inbox::{Files, Inbox};
+use provider::{FileClient, FileHosts};
 use queue::{Inbound, InboundQueue};
 use runtime::Metrics;
 use runtime::metrics::Kept;
@@ -23,6 +28,7 @@ pub(crate) const LINE: &str = "1045551234567";
 /// A workspace with a line, and the function.
 pub(crate) struct Site {
     pub(crate) world: World,
+    pub(crate) queue: TestQueue,
     pub(crate) function: Inbox,
     pub(crate) counted: Kept,
 }
@@ -33,13 +39,15 @@ impl Site {
         world.line(LINE, |_| ()).await;
         let (queue, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
         let (metrics, counted) = Metrics::kept(world.db.clock().clone());
+        let client = FileClient::new("http://127.0.0.1:1", "v25.0", FileHosts::parse("").unwrap()).unwrap();
         let function = Inbox {
-            store: world.db.store().clone(),
-            bucket: bucket.bucket(),
+            store: world.db.store_of("inbox"),
+            bucket: bucket.bucket_of(&world.db, "inbox"),
+            files: Files::new(client, folder()).unwrap(),
             queue: InboundQueue::new(queue.client(), "https://queue.example/inbox"),
             metrics,
         };
-        Self { world, function, counted }
+        Self { world, queue, function, counted }
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -57,7 +65,7 @@ impl Site {
         self.change(World::ACCOUNT, "messages", fields)
     }
 
-    /// A change of this account, received now.
+    /// A change of this account, received now, of an app that may speak for every workspace.
     pub(crate) fn change(&self, account: &str, field: &str, value: Value) -> Inbound {
         Inbound {
             app: ProviderAppId::parse("1042000000001").unwrap(),
@@ -76,6 +84,22 @@ impl Site {
         failed_messages(self.function.handle(event).await)
     }
 
+    /// Processes a change of this account, signed by an app that may speak for this workspace only.
+    pub(crate) async fn deliver_for(
+        &self,
+        only: Option<WorkspaceId>,
+        account: &str,
+        field: &str,
+        value: Value,
+    ) {
+        let change = Inbound { workspace: only, ..self.change(account, field, value) };
+        assert_eq!(self.process(&[change]).await, Vec::<String>::new());
+    }
+
+    pub(crate) async fn deliver(&self, field: &str, value: Value) {
+        self.deliver_for(None, World::ACCOUNT, field, value).await;
+    }
+
     /// Removes and returns what the function queued again, each with its delay in seconds.
     pub(crate) fn queued(&self) -> Vec<(Inbound, u64)> {
         let queued = self.queue.take();
@@ -89,4 +113,11 @@ impl Site {
         assert_eq!(self.store().line_claim(&ChannelId::parse(line).unwrap()).await.unwrap(), Some(other));
         other
     }
+}
+
+/// A folder of its own for each function of this process.
+pub(crate) fn folder() -> std::path::PathBuf {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("inbox-{}-{number}", std::process::id()))
 }

@@ -1,7 +1,5 @@
 //! How files of customers' messages get into the bucket.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use domain::inbound::file::{FileMissing, media_id};
 use domain::media::{MediaHash, MediaState, SentAs};
 use domain::{ChannelId, FileType, Media};
@@ -13,7 +11,8 @@ use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-const LINE: &str = "1045551234567";
+use crate::{LINE, folder};
+
 const WAMID: &str = "wamid.HBgLMzQ2MDAxMTEyMjI";
 const PHOTO: &[u8] = b"the bytes of a photo";
 
@@ -85,13 +84,6 @@ impl Scene {
     async fn asked(&self) -> usize {
         self.provider.received_requests().await.unwrap().len()
     }
-}
-
-/// A folder of its own for each scene of this process.
-fn folder() -> std::path::PathBuf {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    std::env::temp_dir().join(format!("inbox-{}-{number}", std::process::id()))
 }
 
 fn hex(bytes: &[u8]) -> String {

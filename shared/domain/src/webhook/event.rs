@@ -27,6 +27,10 @@ pub enum EventType {
     ContactUpdated,
     /// A contact was erased with everything that belongs to the person.
     ContactErased,
+    /// A person opted out of templates.
+    ContactOptedOut,
+    /// A person opted in again.
+    ContactOptedIn,
     /// A conversation was created.
     ConversationCreated,
     /// A conversation changed.
@@ -56,6 +60,8 @@ words!(
         ContactCreated: "contact.created",
         ContactUpdated: "contact.updated",
         ContactErased: "contact.erased",
+        ContactOptedOut: "contact.opted_out",
+        ContactOptedIn: "contact.opted_in",
         ConversationCreated: "conversation.created",
         ConversationUpdated: "conversation.updated",
         ConversationSummaryCreated: "conversation_summary.created",
@@ -77,6 +83,8 @@ impl EventType {
             Self::ContactCreated => "contact_creations",
             Self::ContactUpdated => "contact_updates",
             Self::ContactErased => "contact_erasures",
+            Self::ContactOptedOut => "contact_opt_outs",
+            Self::ContactOptedIn => "contact_opt_ins",
             Self::ConversationCreated => "conversation_creations",
             Self::ConversationUpdated => "conversation_updates",
             Self::ConversationSummaryCreated => "conversation_summary_creations",

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use domain::attribute::{AttributeDefinition, NewAttribute};
 use domain::contact::{AttributeContent, OpenContent, Owner};
+use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen, OptOut};
 use domain::lead::captcha::Score;
 
 use domain::lead::{ConsentStatus, LandingUri, Utm};
@@ -51,6 +52,10 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
         let lead = lead(state);
         example(event_type, lead.id.as_uuid(), seconds, when, &view::lead(&lead))
     };
+    let choose = |choice, seconds, when| {
+        let opt_out = chosen(choice, seconds);
+        example(event_type, &opt_out.entity(), seconds, when, &view::opt_out(&opt_out))
+    };
     match event_type {
         EventType::ContactCreated => show(&visitor(), 5, "A contact was made."),
         EventType::ContactUpdated => {
@@ -61,6 +66,15 @@ pub(crate) fn example_of(event_type: EventType) -> Example {
                 "A person asked to be erased, and the operator did it. Erase what you keep of the contact.";
             let erased = view::erased(contact_id(), workspace(), at(90_000));
             example(event_type, contact_id().as_uuid(), 90_000, when, &erased)
+        }
+        EventType::ContactOptedOut => choose(
+            Choice::Out,
+            80_000,
+            "A person opted out of templates: with a keyword (`KEYWORD`), in WhatsApp (`PROVIDER`), or by the operator \
+             (`OPERATOR`). `contactId` is `null` if the workspace has no such contact.",
+        ),
+        EventType::ContactOptedIn => {
+            choose(Choice::In, 85_000, "A person who had opted out gets templates again.")
         }
         EventType::ConversationCreated => {
             let (conversation, when) = (opened(), "A conversation was made.");
@@ -208,6 +222,12 @@ fn customer() -> Contact {
         updated_at: at(45),
         ..visitor()
     }
+}
+
+fn chosen(choice: Choice, seconds: u64) -> OptOut {
+    let contact = Some(contact_id());
+    let chosen = Chosen { choice, source: ChoiceSource::Keyword, at: at(seconds), contact };
+    OptOut::after(None, workspace(), &Chooser::Number(phone()), false, chosen, at(seconds)).unwrap()
 }
 
 fn opened() -> Conversation {

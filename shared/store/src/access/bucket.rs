@@ -62,7 +62,7 @@ impl Bucket {
             .get_object()
             .bucket(&*self.name)
             .key(keys::media_object(media.workspace_id, media.id))
-            .response_content_type(media.file_type.served_as(&media.content_type))
+            .response_content_type(FileType::served_as(&media.content_type))
             .response_content_disposition(attachment(&media.name));
         // A signature has no milliseconds.
         let now = Timestamp::from_millis(self.clock.now().as_seconds() * 1_000);

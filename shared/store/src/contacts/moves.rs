@@ -1,14 +1,15 @@
 //! Contacts whose customers moved to another number or user id.
 
 use domain::contact::address::Reached;
+use domain::inbound::opt_out::{Chooser, Chosen, OptOut};
 use domain::{Cellphone, Contact, ContactId, Timestamp, WaId};
 use futures::future::try_join;
 
 use crate::contacts::plan::ContactPlan;
 use crate::contacts::reached::Remembered;
 use crate::dynamodb::write::Write;
-use crate::leads::opt_outs::opt_out_item;
-use crate::{Replaced, Store, StoreError, Table};
+use crate::leads::opt_outs::choice_write;
+use crate::{Replaced, Store, StoreError};
 
 /// The result of moving a contact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,11 +61,16 @@ impl Store {
         let known_as = seen.wa_id.as_ref().and_then(WaId::cellphone);
         let old: Vec<&Cellphone> = seen.cellphone.iter().chain(&known_as).collect();
         let Some(new) = &next.cellphone else { return Ok(None) };
-        let workspace = seen.workspace_id;
-        let of_old = futures::future::try_join_all(old.iter().map(|old| self.opt_out_of(workspace, old)));
-        let (of_old, of_new) = try_join(of_old, self.opt_out_of(workspace, new)).await?;
-        let since = of_old.into_iter().flatten().map(|opt_out| opt_out.since).min();
-        let Some(since) = since.filter(|_| of_new.is_none()) else { return Ok(None) };
-        Ok(Some(Write::put(Table::Leads, opt_out_item(workspace, new, since)?)))
+        let (workspace, new) = (seen.workspace_id, Chooser::from(new));
+        let of_old = futures::future::try_join_all(old.iter().map(|old| self.opt_out_of(workspace, *old)));
+        let (of_old, of_new) = try_join(of_old, self.choice_of(workspace, &new)).await?;
+        let Some(of_old) = of_old.into_iter().flatten().min_by_key(|opt_out| opt_out.since) else {
+            return Ok(None);
+        };
+        let OptOut { choice, source, since, .. } = of_old;
+        let chosen = Chosen { choice, source, at: since, contact: Some(seen.id) };
+        // The old number's opt-out made the event.
+        let next = OptOut::after(of_new.as_ref(), workspace, &new, true, chosen, self.now());
+        next.map(|next| choice_write(of_new.as_ref(), &next)).transpose()
     }
 }

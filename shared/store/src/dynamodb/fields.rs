@@ -4,6 +4,7 @@
 //! If a text does not parse, reading the row fails with [`crate::StoreError::Unreadable`], which names the
 //! row's keys.
 
+use domain::inbound::opt_out::{Choice, ChoiceSource};
 use domain::lead::captcha::Threshold;
 use domain::lead::{ConsentStatus, LandingUri, LeadName};
 use domain::media::{FileName, MediaState, SentAs};
@@ -61,7 +62,7 @@ displayed_fields! {
     TemplateId UserId WorkspaceId
 }
 worded_fields! {
-    AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId ConsentStatus ContactField ConversationName
+    AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice ChoiceSource ConsentStatus ContactField ConversationName
     ConversationStatus DeliveryState DisabledReason Email ErasureState EventType FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
     MediaState MessageBody MessageStatus Override ParameterValue PersonName Provider ProviderAppId ProviderUserId SentAs SentBy UserStatus WaId WebOrigin
 }

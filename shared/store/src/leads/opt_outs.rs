@@ -1,102 +1,247 @@
-//! Phone numbers that opted out of templates.
+//! Customers' choices about templates, by the hash of a phone number or of a user id.
 
-use domain::person::digest;
-use domain::{Cellphone, Timestamp, WorkspaceId};
+use domain::contact::address::ProviderUserId;
+use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen, OptOut};
+use domain::{Cellphone, ContactId, Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, key, row};
+use crate::dynamodb::item::{EXPIRES_AT, Item, PK, SK, key, n, read, row, s, text, unreadable};
+use crate::dynamodb::retry::RetryTime;
 use crate::dynamodb::write::{Write, Wrote};
 use crate::{Store, StoreError, Table, keys};
 
-/// A phone number that opted out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OptOut {
-    /// The number to which no templates are sent; `None` once its person was erased.
-    pub cellphone: Option<Cellphone>,
-    /// When the opt-out was recorded.
-    pub since: Timestamp,
-}
+/// How long a choice to get templates again is kept. It is longer than the provider repeats a webhook and the queue
+/// keeps a dead letter, so no opt-out from before it comes in later.
+const IN_KEPT: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
 impl Store {
-    /// Whether the number opted out (strongly consistent read). One round trip.
-    pub async fn opted_out(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Result<bool, StoreError> {
-        Ok(self.opt_out_of(workspace, cellphone).await?.is_some())
+    /// Whether the number or the user id opted out (strongly consistent read). One round trip.
+    pub async fn opted_out(
+        &self,
+        workspace: WorkspaceId,
+        chooser: impl Into<Chooser>,
+    ) -> Result<bool, StoreError> {
+        Ok(self.opt_out_of(workspace, chooser).await?.is_some())
     }
 
-    /// The opt-out of a number (strongly consistent read). One round trip.
+    /// The opt-out of a number or a user id (strongly consistent read). One round trip.
     pub async fn opt_out_of(
         &self,
         workspace: WorkspaceId,
-        cellphone: &Cellphone,
+        chooser: impl Into<Chooser>,
     ) -> Result<Option<OptOut>, StoreError> {
-        let row: Option<OptOutRow> = self.get_row(Table::Leads, place(workspace, cellphone)).await?;
-        Ok(row.map(OptOut::from))
+        Ok(self.choice_of(workspace, &chooser.into()).await?.filter(OptOut::is_out))
     }
 
-    /// Records that a number opted out. Returns `false` if it had opted out already. One round trip.
+    /// Records a choice of a person. `choosers` are the person's number and user id ([`OptOut::choosers`]), of which the
+    /// first one makes the event. A choice that was made before the one that holds changes nothing. Returns whether
+    /// another choice holds now than before, for the first of them. Two round trips; more if others choose at the same
+    /// time.
+    pub async fn choose(
+        &self,
+        workspace: WorkspaceId,
+        choosers: &[Chooser],
+        chosen: Chosen,
+    ) -> Result<bool, StoreError> {
+        let choose = choosers
+            .iter()
+            .enumerate()
+            .map(|(n, chooser)| self.choose_one(workspace, chooser, n > 0, chosen));
+        let changed = futures::future::try_join_all(choose).await?;
+        Ok(changed.first().copied().unwrap_or_default())
+    }
+
+    async fn choose_one(
+        &self,
+        workspace: WorkspaceId,
+        chooser: &Chooser,
+        is_beside: bool,
+        chosen: Chosen,
+    ) -> Result<bool, StoreError> {
+        let mut retries = RetryTime::new(self);
+        loop {
+            let before = self.choice_of(workspace, chooser).await?;
+            let next = OptOut::after(before.as_ref(), workspace, chooser, is_beside, chosen, self.now());
+            let Some(next) = next else { return Ok(false) };
+            let put = choice_write(before.as_ref(), &next)?;
+            match self.write(put).await? {
+                Wrote::Done(_) => return Ok(before.is_none_or(|before| before.choice != next.choice)),
+                // The SDK repeats a write whose answer was lost. Its first attempt is what this one finds.
+                Wrote::Refused(Some(found)) if opt_out(found.clone())? == next => {
+                    return Ok(before.is_none_or(|before| before.choice != next.choice));
+                }
+                Wrote::Refused(_) => retries.wait().await?,
+            }
+        }
+    }
+
+    /// Records that an operator opted a number out. Returns `false` if it had opted out already. Three round trips.
     pub async fn opt_out(
         &self,
         workspace: WorkspaceId,
         cellphone: &Cellphone,
         since: Timestamp,
     ) -> Result<bool, StoreError> {
-        self.put_first(Table::Leads, opt_out_item(workspace, cellphone, since)?).await
+        self.operator_chooses(workspace, cellphone, Choice::Out, since).await
     }
 
-    /// Removes the number from its opt-out, which stays in force. One round trip.
-    pub async fn hide_opt_out(
+    /// Records that an operator opted a number in. `false` if it had not opted out; then nothing is written. One round
+    /// trip, or four.
+    pub async fn opt_in(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Result<bool, StoreError> {
+        match self.opted_out(workspace, cellphone).await? {
+            true => self.operator_chooses(workspace, cellphone, Choice::In, self.now()).await,
+            false => Ok(false),
+        }
+    }
+
+    async fn operator_chooses(
         &self,
         workspace: WorkspaceId,
         cellphone: &Cellphone,
+        choice: Choice,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let contact = self.contact_holding_cellphone(workspace, cellphone).await?;
+        let chosen = Chosen { choice, source: ChoiceSource::Operator, at, contact };
+        self.choose(workspace, &[Chooser::from(cellphone)], chosen).await
+    }
+
+    /// Removes the number or the user id from its opt-out, which stays in force. One round trip.
+    pub async fn hide_opt_out(
+        &self,
+        workspace: WorkspaceId,
+        chooser: impl Into<Chooser>,
     ) -> Result<(), StoreError> {
-        let (pk, sk) = place(workspace, cellphone);
-        let hide = Write::update(Table::Leads, key(pk, sk), "REMOVE cellphone");
+        let (pk, sk) = place(workspace, &chooser.into());
+        let hide = Write::update(Table::Leads, key(pk, sk), "REMOVE cellphone, userId, contactId");
         self.write(hide.when("attribute_exists(pk)")).await?;
         Ok(())
     }
 
-    /// Deletes a number's opt-out. `false` if there is none. One round trip.
-    pub async fn opt_in(&self, workspace: WorkspaceId, cellphone: &Cellphone) -> Result<bool, StoreError> {
-        let (pk, sk) = place(workspace, cellphone);
-        let delete = Write::delete(Table::Leads, key(pk, sk)).when("attribute_exists(pk)");
-        Ok(matches!(self.write(delete).await?, Wrote::Done(_)))
-    }
-
-    /// All opt-outs, sorted by number, those of erased persons first. One round trip for each megabyte.
+    /// All opt-outs, sorted by number and user id, those of erased persons first. One round trip for each megabyte.
     pub async fn opt_outs(&self, workspace: WorkspaceId) -> Result<Vec<OptOut>, StoreError> {
-        let rows: Vec<OptOutRow> = self.partition(Table::Leads, keys::opt_outs(workspace)).await?;
-        let mut opt_outs: Vec<OptOut> = rows.into_iter().map(OptOut::from).collect();
-        opt_outs.sort_by(|a, b| (&a.cellphone, a.since).cmp(&(&b.cellphone, b.since)));
+        let rows = self.partition_items(Table::Leads, keys::opt_outs(workspace)).await?;
+        let all = rows.into_iter().map(opt_out).collect::<Result<Vec<_>, _>>()?;
+        let mut opt_outs: Vec<OptOut> = all.into_iter().filter(OptOut::is_out).collect();
+        opt_outs.sort_by(|a, b| (&a.chooser, a.since).cmp(&(&b.chooser, b.since)));
         Ok(opt_outs)
     }
-}
 
-/// The row of an opt-out.
-pub(crate) fn opt_out_item(
-    workspace: WorkspaceId,
-    cellphone: &Cellphone,
-    since: Timestamp,
-) -> Result<Item, StoreError> {
-    let (pk, sk) = place(workspace, cellphone);
-    row(pk, sk, "optOut", &OptOutRow { cellphone: Some(cellphone.clone()), since })
-}
-
-fn place(workspace: WorkspaceId, cellphone: &Cellphone) -> (String, String) {
-    (keys::opt_outs(workspace), digest(workspace, cellphone.as_str()))
-}
-
-impl From<OptOutRow> for OptOut {
-    fn from(row: OptOutRow) -> Self {
-        Self { cellphone: row.cellphone, since: row.since }
+    /// The choice that holds for a number or a user id (strongly consistent read). One round trip.
+    pub(crate) async fn choice_of(
+        &self,
+        workspace: WorkspaceId,
+        chooser: &Chooser,
+    ) -> Result<Option<OptOut>, StoreError> {
+        self.get_item(Table::Leads, place(workspace, chooser)).await?.map(opt_out).transpose()
     }
 }
 
-/// `W#O` / the hash of the number.
+fn place(workspace: WorkspaceId, chooser: &Chooser) -> (String, String) {
+    (keys::opt_outs(workspace), chooser.digest(workspace))
+}
+
+/// The write of a choice in place of the one that was read.
+pub(crate) fn choice_write(before: Option<&OptOut>, next: &OptOut) -> Result<Write, StoreError> {
+    let put = Write::put(Table::Leads, opt_out_row(next)?);
+    Ok(match before {
+        None => put.when_absent(),
+        Some(OptOut { version: 0, .. }) => put.when("attribute_not_exists(version)"),
+        Some(before) => put
+            .when("version = :version AND latest = :latest")
+            .bind(":version", n(before.version))
+            .bind(":latest", s(before.latest.to_string())),
+    })
+}
+
+fn opt_out_row(opt_out: &OptOut) -> Result<Item, StoreError> {
+    let mut item =
+        row(keys::opt_outs(opt_out.workspace_id), &opt_out.digest, KIND, &OptOutRow::from(opt_out))?;
+    if !opt_out.is_out() {
+        item.insert(
+            EXPIRES_AT.to_owned(),
+            n(opt_out.updated_at.max(opt_out.latest).plus(IN_KEPT).as_seconds()),
+        );
+    }
+    Ok(item)
+}
+
+/// The choice in an item of [`Table::Leads`].
+pub(crate) fn opt_out(item: Item) -> Result<OptOut, StoreError> {
+    let workspace = keys::read_opt_outs(text(&item, PK));
+    let workspace = workspace.ok_or_else(|| unreadable(&item, "its key is not one of ours"))?;
+    let digest = text(&item, SK).to_owned();
+    Ok(read::<OptOutRow>(item)?.of(workspace, digest))
+}
+
+/// The kind of the row.
+pub(crate) const KIND: &str = "optOut";
+
+/// `W#O` / the hash of the number or user id.
 #[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct OptOutRow {
     #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
     cellphone: Option<Cellphone>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    user_id: Option<ProviderUserId>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    contact_id: Option<ContactId>,
+    /// Releases before this attribute recorded opt-outs only, and deleted the row otherwise.
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    choice: Option<Choice>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    source: Option<ChoiceSource>,
     #[serde(with = "fields::text")]
     since: Timestamp,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    latest: Option<Timestamp>,
+    #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+    updated_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_beside: bool,
+    #[serde(default)]
+    version: u64,
+}
+
+impl OptOutRow {
+    fn of(self, workspace: WorkspaceId, digest: String) -> OptOut {
+        let number = self.cellphone.map(Chooser::Number);
+        OptOut {
+            workspace_id: workspace,
+            digest,
+            chooser: number.or(self.user_id.map(Chooser::User)),
+            contact: self.contact_id,
+            choice: self.choice.unwrap_or(Choice::Out),
+            source: self.source.unwrap_or(ChoiceSource::Operator),
+            since: self.since,
+            latest: self.latest.unwrap_or(self.since),
+            updated_at: self.updated_at.unwrap_or(self.since),
+            is_beside: self.is_beside,
+            version: self.version,
+        }
+    }
+}
+
+impl From<&OptOut> for OptOutRow {
+    fn from(opt_out: &OptOut) -> Self {
+        let (cellphone, user_id) = match opt_out.chooser.clone() {
+            Some(Chooser::Number(number)) => (Some(number), None),
+            Some(Chooser::User(user)) => (None, Some(user)),
+            None => (None, None),
+        };
+        Self {
+            cellphone,
+            user_id,
+            contact_id: opt_out.contact,
+            choice: Some(opt_out.choice),
+            source: Some(opt_out.source),
+            since: opt_out.since,
+            latest: Some(opt_out.latest),
+            updated_at: Some(opt_out.updated_at),
+            is_beside: opt_out.is_beside,
+            version: opt_out.version,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use domain::inbound::opt_out::Chooser;
 use domain::message::Content;
 use domain::{DeliveryId, Event, Message, Person, ProviderUserId, WaId, WorkspaceId};
 use edge::view;
@@ -138,8 +139,13 @@ pub(crate) async fn export(
             .extend(Holding::read(&beside.failures, failure.key, &needles).await?.map(|found| found.records));
     }
     let opt_outs = found.opt_outs.iter().map(|opt_out| {
-        let cellphone = opt_out.cellphone.as_ref().map(|cellphone| cellphone.as_str());
-        json!({ "cellphone": cellphone, "since": opt_out.since.to_string() })
+        let (cellphone, user) = match &opt_out.chooser {
+            Some(Chooser::Number(number)) => (Some(number.as_str()), None),
+            Some(Chooser::User(user)) => (None, Some(user.as_str())),
+            None => (None, None),
+        };
+        let (source, since) = (opt_out.source.as_str(), opt_out.since.to_string());
+        json!({ "cellphone": cellphone, "userId": user, "source": source, "since": since })
     });
     let person = json!({
         "workspaceId": workspace.to_string(),

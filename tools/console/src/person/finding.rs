@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Cellphone, Contact, ConversationId, Lead, Person, WaId, WorkspaceId};
-use store::{OptOut, Store};
+use domain::{Cellphone, Contact, ConversationId, Lead, OptOut, Person, WaId, WorkspaceId};
+use store::Store;
 
 use crate::{Console, Refusal};
 
@@ -66,7 +66,7 @@ async fn opt_out(
     workspace: WorkspaceId,
     cellphone: &Cellphone,
 ) -> Result<Option<OptOut>, Refusal> {
-    Ok(store.opt_out_of(workspace, cellphone).await?.filter(|opt_out| opt_out.cellphone.is_some()))
+    Ok(store.opt_out_of(workspace, cellphone).await?.filter(|opt_out| opt_out.chooser.is_some()))
 }
 
 /// The person's contacts, with their ids, numbers and addresses added to the person.

@@ -12,14 +12,17 @@ async fn a_number_is_added_once_and_removed() {
     let list = ["opt-out", "list", "--workspace", &workspace];
     assert_snapshot!(desk.run(&list).await.out, @"None.");
     let added = desk.json(&add).await;
-    assert_eq!(added, json!({"cellphone": "+34600111222", "since": "2026-01-02T03:04:05.678Z"}));
+    assert_eq!(
+        added,
+        json!({"cellphone": "+34600111222", "userId": null, "source": "OPERATOR", "since": "2026-01-02T03:04:05.678Z"})
+    );
     desk.db.clock().advance(Duration::from_secs(60));
     assert_eq!(desk.json(&add).await, added, "the time of the first addition must stay");
     desk.json(&["opt-out", "add", "--workspace", &workspace, "--cellphone", "+33600111222"]).await;
     assert_snapshot!(desk.run(&list).await.out, @"
-    NUMBER        SINCE
-    +33600111222  2026-01-02T03:05:05.678Z
-    +34600111222  2026-01-02T03:04:05.678Z
+    NUMBER OR USER ID  SOURCE    SINCE
+    +33600111222       OPERATOR  2026-01-02T03:05:05.678Z
+    +34600111222       OPERATOR  2026-01-02T03:04:05.678Z
     ");
     assert_eq!(desk.json(&list).await[1], added);
 
@@ -57,4 +60,29 @@ async fn concurrent_additions_of_a_number_add_it_once() {
     let (one, other) = tokio::join!(desk.json(&add), desk.json(&add));
     assert_eq!(one, other);
     assert_eq!(desk.json(&["opt-out", "list", "--workspace", &workspace]).await, json!([one]));
+}
+
+#[tokio::test]
+async fn keywords_are_replaced_and_reset() {
+    let (desk, workspace) = Desk::with_workspace().await;
+    let of = |verb, rest: &[&'static str]| {
+        let command = ["opt-out", verb, "--workspace", &workspace].map(str::to_owned);
+        command.into_iter().chain(rest.iter().map(|word| (*word).to_owned())).collect::<Vec<_>>()
+    };
+    let run =
+        async |command: Vec<String>| desk.json(&command.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    let defaults = json!({
+        "stop": ["STOP", "UNSUBSCRIBE", "BAJA", "ALTO", "PARAR"],
+        "start": ["START", "ALTA"],
+        "isDefault": true,
+    });
+    assert_eq!(run(of("keywords", &[])).await, defaults);
+    let own = json!({"stop": ["No más", "AUS"], "start": [], "isDefault": false});
+    assert_eq!(run(of("set-keywords", &["--stop", "No más", "--stop", "AUS", "--stop", "aus"])).await, own);
+    assert_eq!(run(of("keywords", &[])).await, own);
+    assert_eq!(run(of("reset-keywords", &[])).await, defaults);
+    assert_eq!(run(of("keywords", &[])).await, defaults);
+    let both = of("set-keywords", &["--stop", "ALTA", "--start", "álta"]);
+    let refused = desk.refused(&both.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    assert_eq!(refused, "The keywords are refused: álta cannot both opt out and opt in.");
 }

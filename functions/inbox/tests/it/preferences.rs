@@ -1,0 +1,128 @@
+//! Customers opt out and in, in any order.
+
+use domain::{Cellphone, Contact, Keywords, ProviderUserId};
+use harness::trips;
+use inbox::heard;
+use provider::webhook::{Content, Incoming, Person};
+use serde_json::{Value, json};
+
+use crate::{LINE, Site};
+
+const NUMBER: &str = "+34600111222";
+const USER: &str = "US.13491208655302741918";
+
+fn preference(value: &str, seconds: i64, ids: Value) -> Value {
+    let mut item =
+        json!({ "category": "marketing_messages", "value": value, "timestamp": seconds.to_string() });
+    for (name, id) in ids.as_object().unwrap() {
+        item[name] = id.clone();
+    }
+    json!({ "metadata": { "phone_number_id": LINE }, "contacts": [], "user_preferences": [item] })
+}
+
+impl Site {
+    async fn prefers(&self, value: &str, seconds: i64) {
+        let ids = json!({ "wa_id": &NUMBER[1..] });
+        self.deliver("user_preferences", preference(value, seconds, ids)).await;
+    }
+
+    async fn is_out(&self) -> bool {
+        let number = Cellphone::parse(NUMBER).unwrap();
+        self.world.db.store().opted_out(self.world.workspace, &number).await.unwrap()
+    }
+
+    async fn says(&self, contact: &Contact, text: &str, seconds: i64) {
+        let from = Person {
+            wa_id: contact.cellphone.as_ref().map(|number| number.as_str()[1..].to_owned()),
+            user_id: Some(USER.to_owned()),
+            name: None,
+        };
+        let message = Incoming {
+            id: "wamid.1".to_owned(),
+            from,
+            at: domain::Timestamp::from_millis(seconds * 1_000),
+            answers: None,
+            content: Content::Text(text.to_owned()),
+        };
+        heard(self.world.db.store(), contact, &message, text).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_providers_preference_holds_and_a_late_repeat_does_not_undo_a_newer_one() {
+    let site = Site::start().await;
+    let number = Cellphone::parse(NUMBER).unwrap();
+    let contact = site.world.contact(|contact| contact.cellphone = Some(number.clone())).await;
+    let workspace = site.world.workspace;
+    site.prefers("stop", 1_767_000_000).await;
+    let held = site.world.db.store().opt_out_of(workspace, &number).await.unwrap().unwrap();
+    assert_eq!((held.contact, held.source.as_str()), (Some(contact.id), "PROVIDER"));
+    site.prefers("resume", 1_767_000_100).await;
+    site.prefers("stop", 1_767_000_000).await;
+    assert!(!site.is_out().await, "a late repeat opted out");
+    site.prefers("stop", 1_767_000_200).await;
+    site.prefers("resume", 1_767_000_100).await;
+    assert!(site.is_out().await, "a late repeat opted in");
+}
+
+#[tokio::test]
+async fn a_person_without_a_number_is_kept_by_the_user_id() {
+    let site = Site::start().await;
+    let item = preference("stop", 1_767_000_000, json!({ "user_id": USER }));
+    site.deliver("user_preferences", item).await;
+    let user = ProviderUserId::parse(USER).unwrap();
+    let held = site.world.db.store().opt_out_of(site.world.workspace, &user).await.unwrap().unwrap();
+    assert_eq!((held.contact, held.is_beside), (None, false));
+    // Ids that are none change nothing.
+    let item = preference("stop", 1_767_000_000, json!({ "wa_id": "x", "user_id": "a b" }));
+    site.deliver("user_preferences", item).await;
+    assert_eq!(site.world.db.store().opt_outs(site.world.workspace).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_keyword_opts_out_by_number_and_user_id_and_another_text_costs_nothing() {
+    let site = Site::start().await;
+    let number = Cellphone::parse(NUMBER).unwrap();
+    let contact = site.world.contact(|contact| contact.cellphone = Some(number)).await;
+    site.says(&contact, "please stop", 1_767_000_000).await;
+    assert!(!site.is_out().await);
+    site.world.db.forget_calls();
+    site.says(&contact, "good morning", 1_767_000_001).await;
+    assert_eq!(trips(&site.world.db.calls()), 0, "the keywords are in memory");
+
+    site.says(&contact, " ¡Stop! ", 1_767_000_002).await;
+    let user = ProviderUserId::parse(USER).unwrap();
+    let store = site.world.db.store();
+    assert!(site.is_out().await && store.opted_out(site.world.workspace, &user).await.unwrap());
+    site.says(&contact, "alta", 1_767_000_003).await;
+    site.says(&contact, "STOP", 1_767_000_002).await;
+    assert!(!site.is_out().await && !store.opted_out(site.world.workspace, &user).await.unwrap());
+
+    let own = Keywords::new(&["aus".to_owned()], &[]).unwrap();
+    store.set_keywords(site.world.workspace, Some(&own)).await.unwrap();
+    site.says(&contact, "STOP", 1_767_000_010).await;
+    assert!(!site.is_out().await, "the defaults hold beside the workspace's own words");
+    site.says(&contact, "Aus", 1_767_000_011).await;
+    assert!(site.is_out().await);
+}
+
+#[tokio::test]
+async fn a_kill_at_any_call_leaves_a_choice_that_a_repeat_completes() {
+    for calls in 0..6 {
+        let site = Site::start().await;
+        let number = Cellphone::parse(NUMBER).unwrap();
+        let contact = site.world.contact(|contact| contact.cellphone = Some(number)).await;
+        let dead = site.world.db.die_after(calls, harness::Death::After);
+        tokio::select! {
+            () = site.says(&contact, "STOP", 1_767_000_000) => {}
+            _ = dead => {}
+        }
+        site.world.db.revive();
+        site.says(&contact, "STOP", 1_767_000_000).await;
+        let listed = site.world.db.store().opt_outs(site.world.workspace).await.unwrap();
+        assert_eq!(
+            listed.iter().map(|held| (held.version, held.is_beside)).collect::<Vec<_>>(),
+            [(1, false), (1, true)]
+        );
+    }
+}

@@ -1,0 +1,295 @@
+//! Customers' choices about templates: out, or in again.
+//!
+//! The provider repeats its webhooks for days and in any order. So the choice that was made last holds, whatever comes
+//! last, and of two choices of the same moment it is the opt-out.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::contact::address::ProviderUserId;
+use crate::ids::{ContactId, WorkspaceId};
+use crate::person::digest;
+use crate::text::Cellphone;
+use crate::time::Timestamp;
+use crate::words::words;
+
+/// The namespace of the ids of opt-outs without a contact.
+const OPT_OUTS: Uuid = Uuid::from_u128(0x6be1_04c9_72fa_4d38_8f05_c3a9_1e67_b2d4);
+
+/// A choice about templates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Choice {
+    /// No templates.
+    Out,
+    /// Templates again.
+    In,
+}
+
+words!(
+    /// The values of the row's attribute.
+    Choice { Out: "OUT", In: "IN" }
+);
+
+/// Who made a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChoiceSource {
+    /// An operator, with the console.
+    Operator,
+    /// The customer, in the settings of the provider's app.
+    Provider,
+    /// The customer, with a keyword in a conversation.
+    Keyword,
+}
+
+words!(
+    /// The values of the row's attribute and of the payload.
+    ChoiceSource { Operator: "OPERATOR", Provider: "PROVIDER", Keyword: "KEYWORD" }
+);
+
+/// The number or the user id of the person who chose.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Chooser {
+    /// A phone number.
+    Number(Cellphone),
+    /// The provider's user id of a person.
+    User(ProviderUserId),
+}
+
+impl Chooser {
+    /// The hash under which the choice is kept, so that it stays in force after the number itself was erased.
+    pub fn digest(&self, workspace: WorkspaceId) -> String {
+        match self {
+            Self::Number(number) => digest(workspace, number.as_str()),
+            // No number has a space.
+            Self::User(user) => digest(workspace, &format!("user {}", user.as_str())),
+        }
+    }
+}
+
+impl From<&Cellphone> for Chooser {
+    fn from(number: &Cellphone) -> Self {
+        Self::Number(number.clone())
+    }
+}
+
+impl From<&ProviderUserId> for Chooser {
+    fn from(user: &ProviderUserId) -> Self {
+        Self::User(user.clone())
+    }
+}
+
+/// A choice as it was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen {
+    /// What was chosen.
+    pub choice: Choice,
+    /// Who made the choice.
+    pub source: ChoiceSource,
+    /// When it was made.
+    pub at: Timestamp,
+    /// The contact, if the workspace has one with this number or user id.
+    pub contact: Option<ContactId>,
+}
+
+/// The choice that holds for a number or a user id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptOut {
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+    /// [`Chooser::digest`].
+    pub digest: String,
+    /// Whose choice it is; `None` once the person was erased.
+    pub chooser: Option<Chooser>,
+    /// The person's contact, if there was one.
+    pub contact: Option<ContactId>,
+    /// What was chosen.
+    pub choice: Choice,
+    /// Who made the choice.
+    pub source: ChoiceSource,
+    /// When it was made, for the first time.
+    pub since: Timestamp,
+    /// When it was made, for the last time.
+    pub latest: Timestamp,
+    /// When the service recorded it.
+    pub updated_at: Timestamp,
+    /// Whether the same choice is kept for the person's number, which makes the event.
+    pub is_beside: bool,
+    /// Increases by one with each other choice. 0 for an opt-out that a release without events recorded.
+    pub version: u64,
+}
+
+impl OptOut {
+    /// The choices that are to be kept after one was made by a person with a number, a user id or both: one for
+    /// each, of which the first makes the event.
+    pub fn choosers(number: Option<&Cellphone>, user: Option<&ProviderUserId>) -> Vec<Chooser> {
+        number.map(Chooser::from).into_iter().chain(user.map(Chooser::from)).collect()
+    }
+
+    /// What holds after a choice, given what held `before`. `None` if that stays as it is. A choice from the future
+    /// counts as made now, and an operator's as made after what held.
+    pub fn after(
+        before: Option<&Self>,
+        workspace: WorkspaceId,
+        chooser: &Chooser,
+        is_beside: bool,
+        chosen: Chosen,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let is_same = before.is_some_and(|before| before.choice == chosen.choice);
+        let at = match before {
+            // An operator changes what holds, so this is the later choice.
+            Some(before) if chosen.source == ChoiceSource::Operator && !is_same => {
+                now.max(before.latest.plus(Duration::from_millis(1)))
+            }
+            _ => chosen.at.min(now),
+        };
+        let counts = before.is_none_or(|before| {
+            at > before.latest || (at == before.latest && !is_same && chosen.choice == Choice::Out)
+        });
+        match before {
+            _ if !counts => None,
+            Some(before) if is_same => Some(Self { latest: at, ..before.clone() }),
+            _ => Some(Self {
+                workspace_id: workspace,
+                digest: chooser.digest(workspace),
+                chooser: Some(chooser.clone()),
+                contact: chosen.contact,
+                choice: chosen.choice,
+                source: chosen.source,
+                since: at,
+                latest: at,
+                updated_at: now,
+                is_beside,
+                version: before.map_or(0, |before| before.version) + 1,
+            }),
+        }
+    }
+
+    /// Whether the person opted out.
+    pub fn is_out(&self) -> bool {
+        self.choice == Choice::Out
+    }
+
+    /// What the choice's events are about.
+    pub fn subject(&self) -> Uuid {
+        match self.contact {
+            Some(contact) => *contact.as_uuid(),
+            None => self.entity(),
+        }
+    }
+
+    /// The id from which the ids of the choice's events are derived. It is the same for all choices of a number or a
+    /// user id.
+    pub fn entity(&self) -> Uuid {
+        Uuid::new_v5(&OPT_OUTS, format!("{}|{}", self.workspace_id, self.digest).as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+
+    fn number() -> Chooser {
+        Chooser::Number(Cellphone::parse("+34600111222").unwrap())
+    }
+
+    fn workspace() -> WorkspaceId {
+        WorkspaceId::from_uuid(Uuid::from_u128(1))
+    }
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::from_millis(NOW.as_millis() - 1_000_000).plus(Duration::from_secs(seconds))
+    }
+
+    /// What holds after these choices came in this order.
+    fn after(choices: &[(Choice, u64)]) -> Option<OptOut> {
+        choices.iter().fold(None, |before, (choice, seconds)| {
+            let (choice, source) = (*choice, ChoiceSource::Keyword);
+            let chosen = Chosen { choice, source, at: at(*seconds), contact: None };
+            OptOut::after(before.as_ref(), workspace(), &number(), false, chosen, NOW).or(before)
+        })
+    }
+
+    #[test]
+    fn the_choice_that_was_made_last_holds() {
+        use Choice::{In, Out};
+        #[rustfmt::skip]
+        let rows: &[(&[(Choice, u64)], (Choice, u64, u64))] = &[
+            (&[(Out, 1)], (Out, 1, 1)),
+            (&[(In, 1)], (In, 1, 1)),
+            (&[(Out, 1), (In, 2)], (In, 2, 2)),
+            (&[(In, 2), (Out, 1)], (In, 2, 1)),
+            (&[(Out, 1), (Out, 5), (In, 3)], (Out, 1, 1)),
+            (&[(Out, 5), (Out, 1), (In, 3)], (Out, 5, 1)),
+            (&[(In, 2), (Out, 2)], (Out, 2, 2)),
+            (&[(Out, 2), (In, 2)], (Out, 2, 1)),
+        ];
+        for (choices, (choice, since, version)) in rows {
+            let held = after(choices).unwrap();
+            assert_eq!(
+                (held.choice, held.since, held.version),
+                (*choice, at(*since), *version),
+                "{choices:?}"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_order_of_the_same_choices_ends_in_the_same_choice(
+            choices in prop::collection::vec((prop::bool::ANY, 0_u64..6), 1..8).prop_shuffle(),
+        ) {
+            let choices: Vec<(Choice, u64)> = choices
+                .into_iter()
+                .map(|(is_out, seconds)| (if is_out { Choice::Out } else { Choice::In }, seconds))
+                .collect();
+            let mut sorted = choices.clone();
+            sorted.sort_by_key(|(choice, seconds)| (*seconds, *choice == Choice::Out));
+            let (shuffled, in_order) = (after(&choices).unwrap(), after(&sorted).unwrap());
+            prop_assert_eq!((shuffled.choice, shuffled.latest), (in_order.choice, in_order.latest));
+            let repeated: Vec<_> = sorted.iter().chain(&choices).copied().collect();
+            prop_assert_eq!(after(&repeated), Some(in_order));
+        }
+    }
+
+    #[test]
+    fn a_choice_from_the_future_does_not_shut_out_later_ones() {
+        let chosen = |choice, at| Chosen { choice, source: ChoiceSource::Provider, at, contact: None };
+        let future = chosen(Choice::Out, NOW.plus(Duration::from_secs(3_600)));
+        let out = OptOut::after(None, workspace(), &number(), false, future, NOW).unwrap();
+        assert_eq!(out.latest, NOW);
+        let later = NOW.plus(Duration::from_secs(1));
+        let back = OptOut::after(Some(&out), workspace(), &number(), false, chosen(Choice::In, later), later);
+        assert!(!back.unwrap().is_out());
+    }
+
+    #[test]
+    fn an_operator_changes_what_holds_also_at_the_same_moment() {
+        let chosen = |choice| Chosen { choice, source: ChoiceSource::Operator, at: NOW, contact: None };
+        let after =
+            |before, choice| OptOut::after(before, workspace(), &number(), false, chosen(choice), NOW);
+        let out = after(None, Choice::Out).unwrap();
+        let back = after(Some(&out), Choice::In).unwrap();
+        assert!(!back.is_out() && back.latest > out.latest);
+        assert!(after(Some(&back), Choice::Out).unwrap().is_out());
+        assert_eq!(after(Some(&back), Choice::In), None);
+    }
+
+    #[test]
+    fn a_number_and_a_user_id_have_keys_of_their_own() {
+        let user = |text| Chooser::User(ProviderUserId::parse(text).unwrap());
+        let all = [number(), user("+34600111222"), user("US.1")];
+        for (n, one) in all.iter().enumerate() {
+            for other in &all[n + 1..] {
+                assert_ne!(one.digest(workspace()), other.digest(workspace()));
+            }
+        }
+        // The key of opt-outs that earlier releases recorded.
+        assert_eq!(number().digest(workspace()), digest(workspace(), "+34600111222"));
+    }
+}
