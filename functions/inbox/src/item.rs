@@ -1,6 +1,20 @@
-//! What became of one item of a piece.
+//! One item of a piece: where it belongs, and what became of it.
 
 use std::time::Duration;
+
+use domain::{ChannelId, WorkspaceId};
+use queue::Inbound;
+
+/// Where an item belongs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin<'a> {
+    /// The workspace of the line.
+    pub(crate) workspace: WorkspaceId,
+    /// The line.
+    pub(crate) line: &'a ChannelId,
+    /// The piece that holds the item.
+    pub(crate) inbound: &'a Inbound,
+}
 
 /// What became of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod media;
 mod messages;
 mod moves;
 mod preferences;
+mod run;
 mod statuses;
 mod templates;
 
@@ -23,10 +24,11 @@ use queue::{Inbound, InboundQueue, Outcome, process_batch};
 use runtime::Metrics;
 use runtime::metrics::Inbox as Counts;
 use store::{Bucket, Store};
+use tokio::time::Instant;
 
-pub(crate) use item::Processed;
+use run::Run;
+
 pub use media::{Fetched, Files, Place};
-pub use preferences::heard;
 
 /// The function's dependencies.
 pub struct Inbox {
@@ -42,21 +44,12 @@ pub struct Inbox {
     pub metrics: Metrics,
 }
 
-/// The state that all steps of one invocation share.
-pub(crate) struct Run<'a> {
-    pub(crate) store: &'a Store,
-    pub(crate) bucket: &'a Bucket,
-    pub(crate) files: &'a Files,
-    pub(crate) queue: &'a InboundQueue,
-    pub(crate) counted: Counts,
-}
-
 impl Inbox {
     /// Processes the pieces of a batch, all at the same time. A piece that cannot be processed now is delivered
     /// again.
     pub async fn handle(&self, event: SqsEvent) -> SqsBatchResponse {
         let Self { store, bucket, files, queue, metrics } = self;
-        let run = Run { store, bucket, files, queue, counted: Counts::default() };
+        let run = Run { store, bucket, files, queue, counted: Counts::default(), begun: Instant::now() };
         let response =
             process_batch(event, Inbound::read, async |inbound| process(&run, inbound).await).await;
         metrics.put((), &run.counted);

@@ -2,23 +2,14 @@
 
 use std::time::Duration;
 
-use domain::{ChannelId, WorkspaceId};
+use domain::ChannelId;
 use provider::webhook::{Content, Item, only};
 use queue::Inbound;
 use store::StoreError;
 
-use crate::{Processed, Run, messages, moves, preferences, statuses};
-
-/// Where an item belongs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Origin<'a> {
-    /// The workspace of the line.
-    pub(crate) workspace: WorkspaceId,
-    /// The line.
-    pub(crate) line: &'a ChannelId,
-    /// The piece that holds the item.
-    pub(crate) inbound: &'a Inbound,
-}
+use crate::item::{Origin, Processed};
+use crate::run::Run;
+use crate::{messages, moves, preferences, statuses};
 
 /// Processes the items, and queues those again that must wait, as a piece of their own.
 pub(crate) async fn process(
@@ -39,6 +30,10 @@ pub(crate) async fn process(
     }
     let mut waiting: Vec<(&Item, Duration)> = vec![];
     for item in &items {
+        if run.is_late() {
+            waiting.push((item, Duration::ZERO));
+            continue;
+        }
         match one(run, origin, item).await? {
             Processed::Done => run.counted.items_processed.add(1),
             Processed::Dropped(reason) => {

@@ -21,8 +21,8 @@ use tokio::fs;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::Run;
-use crate::line::Origin;
+use crate::item::Origin;
+use crate::run::Run;
 
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]

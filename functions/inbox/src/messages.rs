@@ -9,18 +9,19 @@
 
 use std::time::Duration;
 
+use domain::inbound::file::FileMissing;
 use domain::lead::LeadName;
-use domain::media::Attached;
 use domain::message::arrival::{Arrival, Destination};
-use domain::message::received::{FileMissing, Received, ReceivedContent, Said};
-use domain::{Cellphone, Contact, ContactId, MessageId, PersonName, ProviderUserId, Timestamp, WaId};
+use domain::message::received::{Received, ReceivedContent, Said};
+use domain::{Contact, ContactId, Media, MessageId, PersonName, ProviderUserId, Reached, Timestamp, WaId};
 use futures::future::try_join;
 use provider::webhook::{Content, Incoming, MediaFile, Person};
 use store::{InboundIds, InboundPlace, InboundStored, NewInbound, RetryTime, StoreError};
 
-use crate::line::Origin;
-use crate::media::Fetched;
-use crate::{Processed, Run, media};
+use crate::item::{Origin, Processed};
+use crate::media::{self, Fetched};
+use crate::preferences;
+use crate::run::Run;
 
 /// The delay after which a message whose file the provider did not give is processed again.
 const FILE_AGAIN: Duration = Duration::from_secs(10);
@@ -36,28 +37,36 @@ pub(crate) async fn process(
     let (mut retries, mut file) = (RetryTime::for_merges(run.store), None);
     loop {
         match once(run, origin, message, &mut file).await? {
+            Some(Processed::Done) => {
+                // A repeat does this again, because the attempt that stored the message may have died before it.
+                preferences::heard(run, origin, message).await?;
+                return Ok(Processed::Done);
+            }
             Some(processed) => return Ok(processed),
             None => retries.wait().await?,
         }
     }
 }
 
+/// A file of a message: the stored one with its size, or why it is missing.
+type File = Result<(Media, u64), FileMissing>;
+
 /// One attempt; `None` if something changed meanwhile. `file` keeps what became of the message's file.
 async fn once(
     run: &Run<'_>,
     origin: Origin<'_>,
     message: &Incoming,
-    file: &mut Option<Result<Attached, FileMissing>>,
+    file: &mut Option<File>,
 ) -> Result<Option<Processed>, StoreError> {
     let (store, workspace, from) = (run.store, origin.workspace, &message.from);
-    let cellphone = cellphone_of(from);
-    let (wa_id, user_id) = (
-        from.wa_id.as_deref().and_then(|id| WaId::parse(id).ok()),
-        from.user_id.as_deref().and_then(|id| ProviderUserId::parse(id).ok()),
-    );
+    let named_as = Reached {
+        wa_id: from.wa_id.as_deref().and_then(|id| WaId::parse(id).ok()),
+        user_id: from.user_id.as_deref().and_then(|id| ProviderUserId::parse(id).ok()),
+    };
+    let cellphone = named_as.wa_id.as_ref().and_then(WaId::cellphone);
     let named = (message.id.as_str(), refers_to(message));
     let ids = store.inbound_ids(workspace, origin.line, named, cellphone.as_ref());
-    let reached = store.contact_reached_at(workspace, wa_id.as_ref(), user_id.as_ref());
+    let reached = store.contact_reached_at(workspace, named_as.wa_id.as_ref(), named_as.user_id.as_ref());
     let (ids, reached) = try_join(ids, reached).await?;
     let created_at = Received::created_at(message.at, origin.inbound.received_at, store.now());
     if let Some((conversation, _)) = ids.stored {
@@ -83,9 +92,9 @@ async fn once(
     let now = store.now();
     let contact = match &place.contact {
         Some(found) => found.named(name_of(from), now).unwrap_or_else(|| found.clone()),
-        None => match new_contact(origin, message, cellphone, now) {
+        None => match new_contact(origin, message, &named_as, now) {
             Some(contact) => contact,
-            None => return Ok(Some(Processed::Dropped("the customer has no number"))),
+            None => return Ok(Some(Processed::Dropped("neither the number nor the user id can be used"))),
         },
     };
     if place.destination == Destination::Blocked {
@@ -101,9 +110,15 @@ async fn once(
             arrival.opens(&contact, brand, store.shards_of_new(workspace).await?, now)
         }
     };
-    let new = NewInbound { contact: &contact, conversation: &conversation, arrival: &arrival };
+    let file = file.as_ref().and_then(|file| file.as_ref().ok()).map(|(media, size)| (media, *size));
+    let new = NewInbound { contact: &contact, conversation: &conversation, arrival: &arrival, file };
     Ok(match store.store_inbound(&place, &new).await? {
-        InboundStored::Done | InboundStored::Repeated => Some(Processed::Done),
+        InboundStored::Done => {
+            // So the customer is found by each of the ids, also if a later message names only one of them.
+            store.remember_answer(&contact, &named_as).await;
+            Some(Processed::Done)
+        }
+        InboundStored::Repeated => Some(Processed::Done),
         InboundStored::Stale => None,
     })
 }
@@ -141,7 +156,7 @@ async fn content(
     origin: Origin<'_>,
     message: &Incoming,
     ids: &InboundIds,
-    file: &mut Option<Result<Attached, FileMissing>>,
+    file: &mut Option<File>,
 ) -> Result<Option<ReceivedContent>, StoreError> {
     Ok(Some(match &message.content {
         Content::Said(said) => ReceivedContent::Said(said.clone()),
@@ -150,6 +165,7 @@ async fn content(
                 *file = fetched(run, origin, message, sent).await?;
             }
             let Some(file) = file.clone() else { return Ok(None) };
+            let file = file.map(|(media, size)| media.attached(size));
             ReceivedContent::File { sent_as: sent.sent_as, file, caption: sent.caption.clone() }
         }
         Content::Reaction { emoji, .. } => {
@@ -166,31 +182,30 @@ async fn fetched(
     origin: Origin<'_>,
     message: &Incoming,
     sent: &MediaFile,
-) -> Result<Option<Result<Attached, FileMissing>>, StoreError> {
+) -> Result<Option<File>, StoreError> {
     Ok(match media::fetch(run, origin, &message.id, sent).await? {
-        Fetched::Stored(file) => Some(Ok(file)),
-        Fetched::Missing(reason) => Some(Err(FileMissing::of(reason))),
+        Fetched::Stored { media, size } => Some(Ok((media, size))),
+        Fetched::Missing(reason) => Some(Err(reason)),
         Fetched::NotNow if run.store.now() < origin.inbound.received_at.plus(Received::FILE_WAIT) => None,
-        Fetched::NotNow => Some(Err(FileMissing::of(FileMissing::NOT_IN_TIME))),
+        Fetched::NotNow => Some(Err(FileMissing::Unavailable)),
     })
 }
 
-/// The contact that a message of an unknown customer makes: PARTIAL, with the number and the name of the profile. `None`
-/// if the customer hides the number: then only the user id could find the contact again.
+/// The contact that a message of an unknown customer makes: PARTIAL, with the ids and the name of the profile. A customer
+/// who hides the number has the user id only. `None` if neither id can be used.
 fn new_contact(
     origin: Origin<'_>,
     message: &Incoming,
-    cellphone: Option<Cellphone>,
+    named_as: &Reached,
     now: Timestamp,
 ) -> Option<Contact> {
     let (first_name, last_name) = name_of(&message.from);
     let id = Received::contact_id(origin.workspace, &message.id);
-    let cellphone = Some(cellphone?);
-    Some(Contact { first_name, last_name, cellphone, ..Contact::blank(id, origin.workspace, now) })
-}
-
-fn cellphone_of(person: &Person) -> Option<Cellphone> {
-    Cellphone::parse(&format!("+{}", person.wa_id.as_deref()?)).ok()
+    let cellphone = named_as.wa_id.as_ref().and_then(WaId::cellphone);
+    let blank = Contact { first_name, last_name, cellphone, ..Contact::blank(id, origin.workspace, now) };
+    let contact = blank.reached(named_as).unwrap_or(blank);
+    let is_reachable = contact.cellphone.is_some() || contact.user_id.is_some();
+    is_reachable.then_some(contact)
 }
 
 /// The name of the profile, divided as the name of a lead is.

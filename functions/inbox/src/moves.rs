@@ -4,8 +4,8 @@ use domain::{ContactId, ProviderUserId, Reached, Timestamp, WaId};
 use provider::webhook::Person;
 use store::{Moved, StoreError};
 
-use crate::line::Origin;
-use crate::{Processed, Run};
+use crate::item::{Origin, Processed};
+use crate::run::Run;
 
 /// How often the function reads the contact again if others change it at the same time.
 const TRIES: usize = 5;

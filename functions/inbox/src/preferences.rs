@@ -4,12 +4,13 @@
 //! next message is addressed.
 
 use domain::inbound::opt_out::{Choice, ChoiceSource, Chosen, OptOut};
-use domain::{Cellphone, Contact, ContactId, ProviderUserId, WaId, WorkspaceId};
-use provider::webhook::{Incoming, Person, Preference};
+use domain::message::received::Said;
+use domain::{Cellphone, Contact, ProviderUserId, Timestamp, WaId, WorkspaceId};
+use provider::webhook::{Content, Incoming, Person, Preference};
 use store::{Store, StoreError};
 
-use crate::line::Origin;
-use crate::{Processed, Run};
+use crate::item::{Origin, Processed};
+use crate::run::Run;
 
 /// Opts the customer out, or in again.
 pub(crate) async fn process(
@@ -17,39 +18,37 @@ pub(crate) async fn process(
     origin: Origin<'_>,
     preference: &Preference,
 ) -> Result<Processed, StoreError> {
-    let Origin { workspace, .. } = origin;
-    let known = Known::of(&preference.from);
+    let choice = if preference.stops { Choice::Out } else { Choice::In };
+    choose(run, origin, &preference.from, choice, ChoiceSource::Provider, preference.at).await
+}
+
+/// Opts the customer out, or in again, if the message is a keyword. The message is stored already. No round trip for
+/// another message, if the workspace's keywords are in memory.
+pub(crate) async fn heard(run: &Run<'_>, origin: Origin<'_>, message: &Incoming) -> Result<(), StoreError> {
+    let Content::Said(Said::Text(text)) = &message.content else { return Ok(()) };
+    let keywords = run.store.keywords(origin.workspace).await?;
+    let Some(choice) = keywords.choice(text.as_str()) else { return Ok(()) };
+    choose(run, origin, &message.from, choice, ChoiceSource::Keyword, message.at).await.map(drop)
+}
+
+async fn choose(
+    run: &Run<'_>,
+    Origin { workspace, .. }: Origin<'_>,
+    person: &Person,
+    choice: Choice,
+    source: ChoiceSource,
+    at: Timestamp,
+) -> Result<Processed, StoreError> {
+    let known = Known::of(person);
     let contact =
         run.store.contact_reached_at(workspace, known.wa_id.as_ref(), known.user_id.as_ref()).await?;
     let contact = match contact {
         Some(id) => run.store.contact(workspace, id).await?,
         None => None,
     };
-    let choice = if preference.stops { Choice::Out } else { Choice::In };
-    let chosen = Chosen {
-        choice,
-        source: ChoiceSource::Provider,
-        at: preference.at,
-        contact: contact.as_ref().map(|contact| contact.id),
-    };
+    let chosen = Chosen { choice, source, at, contact: contact.as_ref().map(|contact| contact.id) };
     let number = known.number(contact.as_ref());
     record(run.store, workspace, number.as_ref(), known.user_id.as_ref(), chosen).await
-}
-
-/// Opts the customer out, or in again, if the text of the message is a keyword. `contact` is the sender.
-pub async fn heard(
-    store: &Store,
-    contact: &Contact,
-    message: &Incoming,
-    text: &str,
-) -> Result<(), StoreError> {
-    let workspace = contact.workspace_id;
-    let Some(choice) = store.keywords(workspace).await?.choice(text) else { return Ok(()) };
-    let (source, contact_id): (_, Option<ContactId>) = (ChoiceSource::Keyword, Some(contact.id));
-    let chosen = Chosen { choice, source, at: message.at, contact: contact_id };
-    let known = Known::of(&message.from);
-    let number = known.number(Some(contact));
-    record(store, workspace, number.as_ref(), known.user_id.as_ref(), chosen).await.map(drop)
 }
 
 async fn record(

@@ -11,8 +11,8 @@ use domain::sending::PartError;
 use provider::webhook::{Status, StatusKind};
 use store::StoreError;
 
-use crate::line::Origin;
-use crate::{Processed, Run};
+use crate::item::{Origin, Processed};
+use crate::run::Run;
 
 /// The greatest length of a provider's id, as in the answer to a send.
 const MOST_ID: usize = 512;

@@ -1,10 +1,17 @@
 //! The provider's decisions about templates.
+//!
+//! A template is found by name and language in the workspaces that have a line of the account, and among the platform's.
+//! An app that speaks for one workspace decides about the templates of that workspace only, and about the platform's if
+//! no other workspace has the account.
 
+use domain::settings::template::{Decision, Verdict};
+use domain::{BusinessAccountId, Provider, Template, TemplateScope};
 use provider::webhook::TemplateEvent;
 use queue::Inbound;
-use store::StoreError;
+use store::{RetryTime, Store, StoreError};
 
-use crate::{Processed, Run};
+use crate::item::Processed;
+use crate::run::Run;
 
 /// Approves, revokes or pauses the template for its account.
 pub(crate) async fn process(
@@ -12,6 +19,94 @@ pub(crate) async fn process(
     inbound: &Inbound,
     event: &TemplateEvent,
 ) -> Result<Processed, StoreError> {
-    let _ = (run.store, inbound, event);
-    Ok(Processed::Dropped("not processed"))
+    let TemplateEvent { account, name, language, event: status, reason, .. } = event;
+    let Some(verdict) = Verdict::of_status(status) else {
+        tracing::warn!(
+            account,
+            template = name,
+            language,
+            status,
+            reason,
+            "a template's status that changes nothing"
+        );
+        run.counted.other_changes.add(1);
+        return Ok(Processed::Done);
+    };
+    let processed = match BusinessAccountId::parse(account) {
+        Ok(id) => decide(run.store, inbound, event, &id, verdict).await?,
+        Err(_) => Processed::Dropped("the account's id is invalid"),
+    };
+    match processed {
+        Processed::Dropped(why) => {
+            tracing::info!(account, template = name, language, status, why, "template status dropped");
+            run.counted.items_dropped.add(1);
+        }
+        Processed::Done | Processed::Later(_) => run.counted.items_processed.add(1),
+    }
+    Ok(processed)
+}
+
+async fn decide(
+    store: &Store,
+    inbound: &Inbound,
+    event: &TemplateEvent,
+    account: &BusinessAccountId,
+    verdict: Verdict,
+) -> Result<Processed, StoreError> {
+    let of_account = store.workspaces_of_account(account).await?;
+    let mut scopes: Vec<TemplateScope> = of_account
+        .iter()
+        .filter(|workspace| inbound.workspace.is_none_or(|only| only == **workspace))
+        .map(|workspace| TemplateScope::Workspace(*workspace))
+        .collect();
+    if inbound.workspace.is_none_or(|only| of_account == [only]) {
+        scopes.push(TemplateScope::Platform);
+    }
+    // Without a time of its own, a repeat counts as new: it comes again only if this one was not acknowledged.
+    let at = event.at.unwrap_or(inbound.received_at).min(inbound.received_at);
+    let mut is_known = false;
+    for scope in scopes {
+        let templates = store.templates_of(scope).await?;
+        let is_meant = |template: &&Template| {
+            (template.provider, &template.name, &template.language)
+                == (Provider::WhatsApp, &event.name, &event.language)
+        };
+        if let Some(template) = templates.iter().find(is_meant) {
+            is_known = true;
+            record(store, template.clone(), account, Decision { verdict, at }, event).await?;
+        }
+    }
+    Ok(if is_known { Processed::Done } else { Processed::Dropped("no such template") })
+}
+
+/// Records the decision, unless a newer one is known.
+async fn record(
+    store: &Store,
+    mut template: Template,
+    account: &BusinessAccountId,
+    decision: Decision,
+    TemplateEvent { event: status, reason, .. }: &TemplateEvent,
+) -> Result<(), StoreError> {
+    let mut retries = RetryTime::new(store);
+    let (account_id, id) = (account.as_str(), template.id);
+    loop {
+        let next = match template.decided(account, decision) {
+            Ok(Some(next)) => next,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                tracing::error!(template = %id, account = account_id, %error, "template status not recorded");
+                return Ok(());
+            }
+        };
+        if store.replace_template(&next).await? {
+            tracing::info!(template = %id, account = account_id, status, reason, "template status recorded");
+            return Ok(());
+        }
+        // The template has changed or was deleted.
+        retries.wait().await?;
+        match store.template(template.scope, id).await? {
+            Some(current) => template = current,
+            None => return Ok(()),
+        }
+    }
 }

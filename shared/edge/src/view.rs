@@ -11,8 +11,9 @@ use domain::attribute::AttributeDefinition;
 use domain::media::Declared;
 use domain::message::Content;
 use domain::{
-    Contact, ContactId, Conversation, Definitions, EndpointId, Event, EventType, External, FileType, Internal, Lead,
-    Media, MediaId, Message, MessageBody, MessageId, OptOut, PLATFORM, Part, Summary, Timestamp, User, WorkspaceId,
+    Contact, ContactId, Conversation, Definitions, EndpointId, Event, EventType, External, FileType,
+    Internal, Lead, Media, MediaId, Message, MessageBody, MessageId, OptOut, PLATFORM, Part, Summary,
+    Timestamp, User, WorkspaceId,
 };
 use serde::Serialize;
 

@@ -4,15 +4,15 @@
 //! - `api-keys` by the key's SHA-256: this look-up finds the workspace;
 //! - `limits` by workspace and key id, or by the workspace of a lead as the request names it, kept for a day;
 //! - the `due` index by shard, which the sweeper reads for all workspaces;
-//! - rows of the platform (the cursor key, the provider's apps, its templates, the claims of lines, the list of workspaces), under
+//! - rows of the platform (the cursor key, the provider's apps, its templates, the claims of lines, the accounts of lines, the list of workspaces), under
 //!   the nil UUID ([`PLATFORM`]).
 
 use domain::contact::search::PHONE_PREFIX;
 use domain::{
-    AttributeId, BrandId, Cellphone, ChannelId, ContactId, ConversationId, ConversationStatus, Email,
-    EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId, MediaId, MessageId,
-    ProviderAppId, ProviderUserId, Slot, TeamId, TemplateId, TemplateScope, Timestamp, UserId, WaId,
-    WorkspaceId,
+    AttributeId, BrandId, BusinessAccountId, Cellphone, ChannelId, ContactId, ConversationId,
+    ConversationStatus, Email, EndpointId, ErasureId, EventId, JobId, KeyId, LaneId, LaneKind, LeadId,
+    MediaId, MessageId, ProviderAppId, ProviderUserId, Slot, TeamId, TemplateId, TemplateScope, Timestamp,
+    UserId, WaId, WorkspaceId,
 };
 use uuid::Uuid;
 
@@ -231,6 +231,11 @@ pub(crate) fn brand(workspace: WorkspaceId, brand: &BrandId) -> (String, String)
 /// The claim of a line: the workspace of the deployment that has the line.
 pub(crate) fn line_claim(channel: &ChannelId) -> (String, &'static str) {
     (format!("{PLATFORM}#LC#{}", channel.as_str()), "C")
+}
+
+/// The partition of the workspaces that have a line of a business account. The sort key is the workspace.
+pub(crate) fn workspaces_of_account(account: &BusinessAccountId) -> String {
+    format!("{PLATFORM}#BA#{}", account.as_str())
 }
 
 /// The token of a line (table `secrets`).

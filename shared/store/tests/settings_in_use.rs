@@ -65,6 +65,7 @@ fn template(store: &Store, scope: TemplateScope) -> Template {
         language: "es".to_owned(),
         variables: vec![],
         approved_by: BTreeSet::new(),
+        decisions: std::collections::BTreeMap::new(),
         created_at: TestClock::START,
         version: 1,
     }
@@ -86,7 +87,7 @@ async fn a_line_id_belongs_to_one_workspace_and_is_free_again_when_its_line_is_d
     assert_eq!(db.store().line_token(other, &theirs.channel).await.unwrap(), None);
 
     let next = now(&db, one).await.without_line(&mine.channel);
-    assert!(db.store().delete_line(&next, &mine, None, true).await.unwrap());
+    assert!(db.store().delete_line(&next, &mine, None, true, true).await.unwrap());
     assert_eq!((claim(&db, &mine).await, now(&db, one).await), (None, next));
     assert_eq!(db.store().lines(one).await.unwrap().lines, []);
     assert_eq!(db.store().line_token(one, &mine.channel).await.unwrap(), None);
@@ -165,7 +166,7 @@ async fn a_line_that_another_workspace_claimed_can_only_be_deleted() {
     assert_eq!(store.line(one, &mine.channel).await.unwrap(), Some(mine.clone()));
     assert_eq!(store.line_token(one, &mine.channel).await.unwrap(), Some(Secret::new("token")));
 
-    assert!(store.delete_line(&seen.without_line(&mine.channel), &mine, None, false).await.unwrap());
+    assert!(store.delete_line(&seen.without_line(&mine.channel), &mine, None, false, true).await.unwrap());
     assert_eq!(claim(&db, &mine).await, Some(other));
 }
 
@@ -188,7 +189,7 @@ async fn a_deletion_is_refused_if_the_workspace_or_the_setting_has_changed_since
     let renamed = made.renamed("Aster Kids").unwrap().unwrap();
     assert!(store.change_brand(&seen, &renamed).await.unwrap());
     assert!(!store.change_brand(&seen, &renamed).await.unwrap());
-    assert!(!store.delete_line(&stale, &first, None, true).await.unwrap());
+    assert!(!store.delete_line(&stale, &first, None, true, true).await.unwrap());
     assert_eq!(store.lines(id).await.unwrap().lines, [first]);
     assert!(store.delete_brand(&now(&db, id).await, &renamed).await.unwrap());
     assert_eq!(store.lines(id).await.unwrap().brands, []);

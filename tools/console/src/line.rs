@@ -253,7 +253,9 @@ async fn delete(console: &Console, one: OneLine, output: &mut Output<'_>) -> Res
         let sending = lines.brands.iter().find(|brand| brand.line.as_ref() == Some(&line.channel));
         let brand = sending.and_then(|brand| brand.with_line(None));
         let is_claimed = claim == Some(workspace.id);
-        if store.delete_line(&next, line, brand.as_ref(), is_claimed).await? {
+        let of_account = lines.lines.iter().filter(|other| other.business_account == line.business_account);
+        let is_last = of_account.count() == 1;
+        if store.delete_line(&next, line, brand.as_ref(), is_claimed, is_last).await? {
             return output.one(&Deleted { field: "providerChannelId", id: line.channel.as_str().to_owned() });
         }
     }

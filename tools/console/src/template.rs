@@ -363,13 +363,19 @@ impl VariableView {
 struct TemplateDetails {
     #[serde(flatten)]
     template: TemplateView,
+    /// The business accounts for which the provider paused the template.
+    paused: Vec<String>,
     /// What uses the template, so that it cannot be deleted.
     used_by: Vec<String>,
 }
 
 impl TemplateDetails {
     fn of(template: &Template, uses: &[UsedBy]) -> Self {
-        Self { template: TemplateView::from(template), used_by: uses.iter().map(UsedBy::to_string).collect() }
+        Self {
+            template: TemplateView::from(template),
+            paused: template.paused_for().map(|account| account.as_str().to_owned()).collect(),
+            used_by: uses.iter().map(UsedBy::to_string).collect(),
+        }
     }
 }
 
@@ -383,6 +389,7 @@ impl Shown for TemplateDetails {
         "variables",
         "caller gives",
         "approved for",
+        "paused for",
         "used by",
         "created",
     ];
@@ -398,6 +405,7 @@ impl Shown for TemplateDetails {
             stacked(template.variables.iter().map(VariableView::written)),
             stacked(template.caller_parameters.clone()),
             stacked(template.approved.clone()),
+            stacked(self.paused.clone()),
             stacked(self.used_by.clone()),
             template.created_at.clone(),
         ]

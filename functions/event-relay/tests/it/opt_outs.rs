@@ -34,7 +34,9 @@ async fn each_change_of_a_choice_is_one_event_whoever_made_it() {
 
     let records = scene.world.db.stream(Table::Leads);
     assert!(scene.relayed(&records).await && scene.relayed(&records).await);
-    let bodies = scene.bodies(ENDPOINT).await;
+    // The newest is listed first.
+    let mut bodies = scene.bodies(ENDPOINT).await;
+    bodies.reverse();
     let told: Vec<_> = bodies.iter().map(|body| (&body["eventType"], &body["payload"]["source"])).collect();
     let (out, back) = (json!("contact.opted_out"), json!("contact.opted_in"));
     let (keyword, operator) = (json!("KEYWORD"), json!("OPERATOR"));

@@ -8,6 +8,7 @@ mod messages;
 mod moves;
 mod preferences;
 mod statuses;
+mod templates;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

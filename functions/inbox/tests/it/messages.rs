@@ -628,7 +628,7 @@ async fn a_message_to_a_line_that_moved_goes_to_the_workspace_that_has_it_now() 
     let table = db.table(Table::Workspaces);
     let tables = Tables::of_stack(table.strip_suffix("-workspaces").unwrap());
     let other = Store::new(db.client().clone(), tables, db.clock().clone(), db.ids().clone());
-    assert!(other.delete_line(&next, &lines.lines[0], brand.as_ref(), true).await.unwrap());
+    assert!(other.delete_line(&next, &lines.lines[0], brand.as_ref(), true, true).await.unwrap());
     let (second, _) = site.world.second_workspace().await;
     site.world.line_of(second, LINE, |_| ()).await;
     assert_eq!(site.process(&one(text("wamid.2", "y"))).await.len(), 1, "it is delivered again");
@@ -759,7 +759,7 @@ async fn a_number_that_changes_hands_between_reads_makes_no_message_of_the_other
         what: ReceivedContent::Said(Said::text("Hola")),
     };
     let arrival = Arrival { received, reply_to: None, created_at: store.now() };
-    let new = NewInbound { contact: &ana, conversation: &talk, arrival: &arrival };
+    let new = NewInbound { contact: &ana, conversation: &talk, arrival: &arrival, file: None };
     assert_eq!(store.store_inbound(&place, &new).await.unwrap(), InboundStored::Stale);
     let nobody = InboundPlace::of_nobody();
     let opened = arrival.opens(&ana, talk.externals[0].brand.clone(), 1, store.now());

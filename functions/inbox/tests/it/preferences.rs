@@ -2,8 +2,6 @@
 
 use domain::{Cellphone, Contact, Keywords, ProviderUserId};
 use harness::trips;
-use inbox::heard;
-use provider::webhook::{Content, Incoming, Person};
 use serde_json::{Value, json};
 
 use crate::{LINE, Site};
@@ -32,19 +30,12 @@ impl Site {
     }
 
     async fn says(&self, contact: &Contact, text: &str, seconds: i64) {
-        let from = Person {
-            wa_id: contact.cellphone.as_ref().map(|number| number.as_str()[1..].to_owned()),
-            user_id: Some(USER.to_owned()),
-            name: None,
-        };
-        let message = Incoming {
-            id: "wamid.1".to_owned(),
-            from,
-            at: domain::Timestamp::from_millis(seconds * 1_000),
-            answers: None,
-            content: Content::Text(text.to_owned()),
-        };
-        heard(self.world.db.store(), contact, &message, text).await.unwrap();
+        let number = contact.cellphone.as_ref().map(|number| &number.as_str()[1..]);
+        let message = json!({
+            "id": format!("wamid.{seconds}"), "from": number, "from_user_id": USER,
+            "timestamp": seconds.to_string(), "type": "text", "text": { "body": text },
+        });
+        assert_eq!(self.process(&[self.piece(LINE, "messages", &[message])]).await, Vec::<String>::new());
     }
 }
 

@@ -149,7 +149,9 @@ impl OptOut {
         });
         match before {
             _ if !counts => None,
-            Some(before) if is_same => Some(Self { latest: at, ..before.clone() }),
+            Some(before) if is_same => {
+                Some(Self { latest: at, version: before.version.max(1), ..before.clone() })
+            }
             _ => Some(Self {
                 workspace_id: workspace,
                 digest: chooser.digest(workspace),

@@ -90,6 +90,7 @@ fn template() -> Template {
         language: "es".to_owned(),
         variables: vec![],
         approved_by: [line().business_account].into(),
+        decisions: std::collections::BTreeMap::new(),
         created_at: NOW,
         version: 1,
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::ids::{ChannelId, ContactId, ConversationId, MessageId, WorkspaceId};
+use crate::inbound::file::FileMissing;
 use crate::media::{Attached, SentAs};
 use crate::time::Timestamp;
 
@@ -59,25 +60,6 @@ pub enum ReceivedContent {
 impl fmt::Debug for ReceivedContent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}]", self.message_type().as_str())
-    }
-}
-
-/// Why the workspace does not have the file of a customer's message, as a word in capitals.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileMissing(String);
-
-impl FileMissing {
-    /// The provider did not give the file within [`Received::FILE_WAIT`].
-    pub const NOT_IN_TIME: &'static str = "NOT_IN_TIME";
-
-    /// Wraps a reason.
-    pub fn of(reason: impl Into<String>) -> Self {
-        Self(reason.into())
-    }
-
-    /// The reason.
-    pub fn as_str(&self) -> &str {
-        &self.0
     }
 }
 

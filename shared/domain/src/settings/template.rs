@@ -35,10 +35,49 @@ pub struct Template {
     pub variables: Vec<Variable>,
     /// The accounts for which the provider approved the template; at most [`Template::MAX_APPROVALS`].
     pub approved_by: BTreeSet<BusinessAccountId>,
+    /// The provider's last decision for each account; at most [`Template::MAX_DECISIONS`].
+    pub decisions: BTreeMap<BusinessAccountId, Decision>,
     /// When the template was created.
     pub created_at: Timestamp,
     /// Increases by one with each change.
     pub version: u64,
+}
+
+/// A decision of the provider about a template for an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// What was decided.
+    pub verdict: Verdict,
+    /// When it was decided.
+    pub at: Timestamp,
+}
+
+/// What the provider decides about a template. Of two decisions at the same time, the later verdict of this list holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It may be sent.
+    Approved,
+    /// It may not be sent until it is approved again.
+    Paused,
+    /// It may not be sent: it was rejected, disabled or deleted.
+    Revoked,
+}
+
+words!(
+    /// The values in the row of a template.
+    Verdict { Approved: "APPROVED", Paused: "PAUSED", Revoked: "REVOKED" }
+);
+
+impl Verdict {
+    /// The verdict of a status that the provider reports. `None` for a status that changes nothing, such as `PENDING`.
+    pub fn of_status(status: &str) -> Option<Self> {
+        match status {
+            "APPROVED" | "REINSTATED" => Some(Self::Approved),
+            "PAUSED" => Some(Self::Paused),
+            "REJECTED" | "DISABLED" | "PENDING_DELETION" | "DELETED" => Some(Self::Revoked),
+            _ => None,
+        }
+    }
 }
 
 /// The owner of a template.
@@ -124,6 +163,8 @@ impl Template {
     pub const MAX_VARIABLES: usize = 20;
     /// The greatest number of accounts with an approval. It keeps the template's row far below 400 KB.
     pub const MAX_APPROVALS: usize = 250;
+    /// The greatest number of decisions that are remembered. Beyond it, the oldest one is forgotten.
+    pub const MAX_DECISIONS: usize = 500;
     /// The greatest number of characters in a name.
     pub const MAX_NAME: usize = 512;
 
@@ -138,6 +179,7 @@ impl Template {
             language: wanted.language.to_owned(),
             variables: wanted.variables,
             approved_by: wanted.approved_by,
+            decisions: BTreeMap::new(),
             created_at: now,
             version: 1,
         })
@@ -155,6 +197,39 @@ impl Template {
     pub fn revoked_for(&self, account: &BusinessAccountId) -> Option<Self> {
         let mut approved_by = self.approved_by.clone();
         approved_by.remove(account).then(|| self.with_approvals(approved_by))
+    }
+
+    /// The template after a decision of the provider. `None` if a newer decision for the account is known, or the same
+    /// one. What an operator recorded has no time, so each new decision replaces it.
+    pub fn decided(
+        &self,
+        account: &BusinessAccountId,
+        decision: Decision,
+    ) -> Result<Option<Self>, TemplateUnfit> {
+        let order = |decision: &Decision| (decision.at, decision.verdict);
+        if self.decisions.get(account).is_some_and(|known| order(known) >= order(&decision)) {
+            return Ok(None);
+        }
+        let mut next = self.clone();
+        match decision.verdict {
+            Verdict::Approved => next.approved_by.insert(account.clone()),
+            Verdict::Paused | Verdict::Revoked => next.approved_by.remove(account),
+        };
+        check_approvals(&next.approved_by)?;
+        next.decisions.insert(account.clone(), decision);
+        if next.decisions.len() > Self::MAX_DECISIONS {
+            let oldest = next.decisions.iter().min_by_key(|(_, decision)| decision.at);
+            let oldest = oldest.map(|(account, _)| account.clone());
+            next.decisions.retain(|account, _| Some(account) != oldest.as_ref());
+        }
+        next.version += 1;
+        Ok(Some(next))
+    }
+
+    /// The accounts for which the provider paused the template, without those for which an operator approved it since.
+    pub fn paused_for(&self) -> impl Iterator<Item = &BusinessAccountId> {
+        let paused = self.decisions.iter().filter(|(_, decision)| decision.verdict == Verdict::Paused);
+        paused.map(|(account, _)| account).filter(|account| !self.approved_by.contains(*account))
     }
 
     /// The template with this name at the provider. `None` if it has the name already.

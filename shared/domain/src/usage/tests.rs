@@ -139,6 +139,7 @@ fn a_template_is_used_by_the_workspaces_settings_and_the_platforms_by_its_approv
         language: "es".to_owned(),
         variables: vec![],
         approved_by: BTreeSet::from([BusinessAccountId::parse("2").unwrap()]),
+        decisions: std::collections::BTreeMap::new(),
         created_at: NOW,
         version: 1,
     };

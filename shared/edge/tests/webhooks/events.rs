@@ -13,9 +13,7 @@ use domain::lead::{ConsentStatus, LandingUri, Utm};
 use domain::media::{Attached, FileName, SentAs};
 use domain::message::Draft;
 use domain::message::arrival::Arrival;
-use domain::message::received::{
-    Card, Degrees, FileMissing, Place, Received, ReceivedContent, ReceivedText, Said,
-};
+use domain::message::received::{Card, Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
 use domain::message::summary::Tally;
 use domain::sending::{PartError, Progress};
 use domain::{
@@ -303,7 +301,7 @@ pub(crate) fn written_by_customers() -> Vec<Message> {
         file,
         caption: caption.map(text),
     };
-    let missing = || Err(FileMissing::of(FileMissing::NOT_IN_TIME));
+    let missing = || Err(FileMissing::Unavailable);
     let card = Card {
         name: Some(text("Eva Sanz")),
         phones: vec![text("+34 600 333 444")],

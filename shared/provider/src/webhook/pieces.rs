@@ -44,7 +44,7 @@ pub fn pieces(body: &[u8]) -> Result<Vec<Piece>, NotAWebhook> {
         let account = text(&entry["id"]);
         for change in entry["changes"].as_array().into_iter().flatten() {
             let field = text(&change["field"]);
-            let values = divided(&change["value"]).into_iter();
+            let values = divided(&change["value"]).into_iter().map(|value| timed(value, &entry["time"]));
             pieces.extend(values.map(|value| Piece {
                 account: account.clone(),
                 field: field.clone(),
@@ -53,6 +53,19 @@ pub fn pieces(body: &[u8]) -> Result<Vec<Piece>, NotAWebhook> {
         }
     }
     Ok(pieces)
+}
+
+/// Where a piece without items keeps the time of its entry: such a change has no time of its own.
+pub(crate) const ENTRY_TIME: &str = "entry_time";
+
+fn timed(mut value: Value, time: &Value) -> Value {
+    if let Some(change) = value.as_object_mut()
+        && !time.is_null()
+        && !LISTS.iter().any(|list| change.contains_key(*list))
+    {
+        change.insert(ENTRY_TIME.to_owned(), time.clone());
+    }
+    value
 }
 
 /// An id as text. Some fields of the provider are numbers in some versions.

@@ -8,7 +8,7 @@ use domain::message::received::{Card, Degrees, Place, ReceivedText, Said};
 use domain::{ChannelId, Timestamp};
 use serde_json::Value;
 
-use crate::webhook::pieces::Piece;
+use crate::webhook::pieces::{ENTRY_TIME, Piece};
 
 /// The greatest size of the provider's id of a message, in bytes. Its own are about 60.
 const MAX_ID: usize = 256;
@@ -153,6 +153,8 @@ pub struct TemplateEvent {
     pub event: String,
     /// Why, if the provider says so.
     pub reason: Option<String>,
+    /// When it happened, if the webhook says so.
+    pub at: Option<Timestamp>,
 }
 
 /// Reads a piece.
@@ -251,6 +253,7 @@ fn template(piece: &Piece) -> Option<TemplateEvent> {
         language: text(&value["message_template_language"])?,
         event: text(&value["event"])?,
         reason: text(&value["reason"]).filter(|reason| reason != "NONE"),
+        at: entry_moment(&value[ENTRY_TIME]),
     })
 }
 
@@ -376,6 +379,12 @@ fn moment(value: &Value) -> Option<Timestamp> {
     let seconds: i64 = text(value)?.parse().ok()?;
     let millis = seconds.checked_mul(1_000).filter(|millis| (0..=253_402_300_799_000).contains(millis))?;
     Some(Timestamp::from_millis(millis))
+}
+
+/// The time of an entry. Some versions of the provider write milliseconds.
+fn entry_moment(value: &Value) -> Option<Timestamp> {
+    let time: i64 = text(value)?.parse().ok()?;
+    moment(&Value::from(if time > 100_000_000_000 { time / 1_000 } else { time }))
 }
 
 fn list(value: &Value) -> &[Value] {

@@ -4,6 +4,7 @@
 //! If a text does not parse, reading the row fails with [`crate::StoreError::Unreadable`], which names the
 //! row's keys.
 
+use domain::inbound::file::FileMissing;
 use domain::inbound::opt_out::{Choice, ChoiceSource};
 use domain::lead::captcha::Threshold;
 use domain::lead::{ConsentStatus, LandingUri, LeadName};
@@ -11,7 +12,7 @@ use domain::media::{FileName, MediaState, SentAs};
 use domain::message::SentBy;
 use domain::settings::line::Provider;
 use domain::settings::onboarding::Override;
-use domain::settings::template::{ContactField, ParameterValue};
+use domain::settings::template::{ContactField, ParameterValue, Verdict};
 use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret};
 use domain::{
     AttributeCategory, AttributeId, AttributeType, BrandId, BusinessAccountId, CaptureKey, Cellphone,
@@ -63,8 +64,8 @@ displayed_fields! {
 }
 worded_fields! {
     AttributeCategory AttributeType BrandId BusinessAccountId CaptureKey Cellphone ChannelId Choice ChoiceSource ConsentStatus ContactField ConversationName
-    ConversationStatus DeliveryState DisabledReason Email ErasureState EventType FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
-    MediaState MessageBody MessageStatus Override ParameterValue PersonName Provider ProviderAppId ProviderUserId SentAs SentBy UserStatus WaId WebOrigin
+    ConversationStatus DeliveryState DisabledReason Email ErasureState EventType FileMissing FileName FileType JobState LandingUri Language LeadName LeadState MediaDigest
+    MediaState MessageBody MessageStatus Override ParameterValue PersonName Provider ProviderAppId ProviderUserId SentAs SentBy UserStatus Verdict WaId WebOrigin
 }
 
 impl Field for Threshold {

@@ -10,8 +10,8 @@
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::summary::Tally;
 use domain::{
-    BrandId, Cellphone, ChannelId, Contact, ContactId, Conversation, ConversationId, Message, MessageId,
-    WorkspaceId,
+    BrandId, Cellphone, ChannelId, Contact, ContactId, Conversation, ConversationId, Media, Message,
+    MessageId, WorkspaceId,
 };
 use futures::future::try_join;
 
@@ -24,6 +24,7 @@ use crate::dynamodb::item::{Item, PK, is_live, key, read, s, text};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::{Transacted, Write};
 use crate::lanes::row::LaneRow;
+use crate::media::first_reference;
 use crate::messages::provider_ids::ProviderIdRow;
 use crate::messages::received_ids::received_id_item;
 use crate::messages::row::message_item;
@@ -80,6 +81,8 @@ pub struct NewInbound<'a> {
     pub conversation: &'a Conversation,
     /// The message.
     pub arrival: &'a Arrival,
+    /// The message's file with its size in bytes, if the workspace has it.
+    pub file: Option<(&'a Media, u64)>,
 }
 
 /// The result of storing a customer's message.
@@ -187,7 +190,7 @@ impl Store {
         place: &InboundPlace,
         new: &NewInbound<'_>,
     ) -> Result<InboundStored, StoreError> {
-        let NewInbound { contact, conversation, arrival } = new;
+        let NewInbound { contact, conversation, arrival, .. } = new;
         let shards = match place.contact {
             Some(_) => 1,
             None => self.shards(contact.workspace_id).await?.write,
@@ -207,7 +210,7 @@ impl Store {
     fn inbound_writes(
         &self,
         place: &InboundPlace,
-        NewInbound { contact, conversation, arrival }: &NewInbound<'_>,
+        NewInbound { contact, conversation, arrival, file }: &NewInbound<'_>,
         shards: u8,
     ) -> Result<Option<Vec<Write>>, StoreError> {
         let (workspace, now, request) = (contact.workspace_id, self.now(), self.ids.next().to_string());
@@ -222,6 +225,9 @@ impl Store {
             Write::put(Table::Messages, guard).when_absent(),
             Write::put(Table::Messages, message_item(&message, kept, &request)?).when_absent(),
         ];
+        if let Some((media, size)) = file.filter(|(media, _)| !media.is_referenced()) {
+            writes.push(first_reference(media, size, &message, kept, now));
+        }
         match &place.contact {
             None => writes.extend(ContactPlan::create(contact, shards, &request)?.writes),
             Some(found) if found != *contact => {

@@ -1,9 +1,8 @@
 //! The content of a customer's message in its row.
 
+use domain::inbound::file::FileMissing;
 use domain::media::SentAs;
-use domain::message::received::{
-    Card, Degrees, FileMissing, Place, Received, ReceivedContent, ReceivedText, Said,
-};
+use domain::message::received::{Card, Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
 use domain::{ChannelId, ContactId, MessageId};
 use serde::{Deserialize, Serialize};
 
@@ -59,8 +58,8 @@ enum WhatField {
         sent_as: SentAs,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<AttachedField>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        missing: Option<String>,
+        #[serde(with = "fields::optional", default, skip_serializing_if = "Option::is_none")]
+        missing: Option<FileMissing>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         caption: Option<String>,
     },
@@ -109,7 +108,7 @@ impl From<&ReceivedContent> for WhatField {
             ReceivedContent::File { sent_as, file, caption } => Self::File {
                 sent_as: *sent_as,
                 file: file.as_ref().ok().map(AttachedField::from),
-                missing: file.as_ref().err().map(|missing| missing.as_str().to_owned()),
+                missing: file.as_ref().err().copied(),
                 caption: caption.as_ref().map(plain),
             },
             ReceivedContent::Reaction { to, emoji } => {
@@ -164,8 +163,8 @@ impl From<WhatField> for ReceivedContent {
             },
             WhatField::Unsupported { kind } => Said::Unsupported(received(kind)),
             WhatField::File { sent_as, file, missing, caption } => {
-                let missing = || FileMissing::of(missing.unwrap_or_default());
-                let file = file.map(domain::media::Attached::from).ok_or_else(missing);
+                let missing = missing.unwrap_or(FileMissing::Unavailable);
+                let file = file.map(domain::media::Attached::from).ok_or(missing);
                 return Self::File { sent_as, file, caption: caption.map(received) };
             }
             WhatField::Reaction { to, emoji } => return Self::Reaction { to, emoji: emoji.map(received) },

@@ -324,9 +324,7 @@ impl From<PartField> for Part {
 #[cfg(test)]
 mod tests {
     use domain::media::{FileName, SentAs};
-    use domain::message::received::{
-        Card, Degrees, FileMissing, Place, Received, ReceivedContent, ReceivedText, Said,
-    };
+    use domain::message::received::{Card, Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
     use domain::settings::template::ParameterValue;
     use domain::{FileType, MediaId};
 
@@ -419,10 +417,10 @@ mod tests {
         ];
         let sent_as = [SentAs::Image, SentAs::Video, SentAs::Audio, SentAs::Document, SentAs::Sticker];
         let stored = sent_as.map(|sent_as| {
-            let file = media.first().cloned().ok_or_else(|| FileMissing::of("?"));
+            let file = media.first().cloned().ok_or_else(|| FileMissing::Gone);
             ReceivedContent::File { sent_as, file, caption: some.clone() }
         });
-        let file = Err(FileMissing::of(FileMissing::NOT_IN_TIME));
+        let file = Err(FileMissing::Unavailable);
         let missing = ReceivedContent::File { sent_as: SentAs::Image, file, caption: None };
         let reaction = |to, emoji| ReceivedContent::Reaction { to, emoji };
         let reactions = [reaction(Some(id(MessageId::from_uuid, 1)), some), reaction(None, None)];

@@ -107,10 +107,11 @@ impl Store {
         self.write_line(line, vec![bump_version(seen), replace]).await
     }
 
-    /// Writes together with the claim of the line. So a line that an earlier release created, without a claim,
-    /// gets it with its next write.
+    /// Writes together with the claim of the line and the entry of its account. So a line that an earlier release
+    /// created, without them, gets them with its next write.
     async fn write_line(&self, line: &Line, mut writes: Vec<Write>) -> Result<LineWritten, StoreError> {
         writes.insert(CLAIM, claim(line)?);
+        writes.push(Write::put(Table::Workspaces, account_row(line)?));
         let refusals = match self.transact(writes).await? {
             Transacted::Done => return Ok(LineWritten::Done),
             Transacted::Refused(refusals) => refusals,
@@ -146,16 +147,28 @@ impl Store {
         self.memories.line_claims.forget(channel);
     }
 
+    /// The workspaces that have a line of this account. A line that an earlier release created, and that was not written
+    /// since, does not count. One round trip.
+    pub async fn workspaces_of_account(
+        &self,
+        account: &BusinessAccountId,
+    ) -> Result<Vec<WorkspaceId>, StoreError> {
+        let rows: Vec<ClaimRow> =
+            self.partition(Table::Workspaces, keys::workspaces_of_account(account)).await?;
+        Ok(rows.into_iter().map(|row| row.workspace_id).collect())
+    }
+
     /// Deletes a line that nothing uses, with its token, together with the next version of the workspace
     /// ([`Workspace::without_line`]) and of the brand, if that has one. If the line's workspace has the claim
-    /// (`claimed`), the claim is released. Returns `false` if one of them has changed since it was read. One
-    /// round trip.
+    /// (`claimed`), the claim is released. `is_last` says that the workspace has no other line of the account.
+    /// Returns `false` if one of them has changed since it was read. One round trip.
     pub async fn delete_line(
         &self,
         next: &Workspace,
         line: &Line,
         brand: Option<&Brand>,
         claimed: bool,
+        is_last: bool,
     ) -> Result<bool, StoreError> {
         let (workspace, channel) = (line.workspace_id, &line.channel);
         let (token_pk, token_sk) = keys::line_secret(workspace, channel);
@@ -171,6 +184,10 @@ impl Store {
             let (pk, sk) = keys::line_claim(channel);
             let release = Write::delete(Table::Workspaces, key(pk, sk)).when("workspaceId = :own");
             writes.push(release.bind(":own", s(workspace.to_string())));
+        }
+        if is_last {
+            let key = key(keys::workspaces_of_account(&line.business_account), workspace.to_string());
+            writes.push(Write::delete(Table::Workspaces, key));
         }
         let done = self.transact(writes).await? == Transacted::Done;
         self.memories.line_tokens.forget(&(workspace, channel.clone()));
@@ -234,6 +251,12 @@ fn claim(line: &Line) -> Result<Write, StoreError> {
         .bind(":own", s(line.workspace_id.to_string())))
 }
 
+/// The entry that finds the workspace by the account of its line.
+fn account_row(line: &Line) -> Result<Item, StoreError> {
+    let (pk, sk) = (keys::workspaces_of_account(&line.business_account), line.workspace_id.to_string());
+    row(pk, sk, "accountOfWorkspace", &ClaimRow { workspace_id: line.workspace_id })
+}
+
 /// The kinds of rows in the partition.
 const LINE: &str = "line";
 const BRAND: &str = "brand";
@@ -293,7 +316,7 @@ struct BrandRow {
     version: u64,
 }
 
-/// `LC#<channel>` / `C`, under the nil UUID: the claim of a line.
+/// Under the nil UUID: `LC#<channel>` / `C`, the claim of a line; `BA#<account>` / workspace, an account with lines in it.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ClaimRow {

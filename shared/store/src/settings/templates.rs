@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::settings::line::Provider;
-use domain::settings::template::{ContactField, ParameterValue, Source, Variable};
+use domain::settings::template::{ContactField, Decision, ParameterValue, Source, Variable, Verdict};
 use domain::{BusinessAccountId, Template, TemplateId, TemplateScope, Timestamp, Workspace, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
@@ -170,9 +170,22 @@ struct TemplateRow {
     variables: Vec<VariableField>,
     #[serde(with = "fields::list")]
     approved_by: Vec<BusinessAccountId>,
+    /// Absent if the provider has decided nothing yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    decisions: Vec<DecisionField>,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     version: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DecisionField {
+    #[serde(with = "fields::text")]
+    account: BusinessAccountId,
+    #[serde(with = "fields::text")]
+    verdict: Verdict,
+    #[serde(with = "fields::text")]
+    at: Timestamp,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -196,6 +209,11 @@ impl From<TemplateRow> for Template {
             language: row.language,
             variables: row.variables.into_iter().map(Variable::from).collect(),
             approved_by: row.approved_by.into_iter().collect(),
+            decisions: row
+                .decisions
+                .into_iter()
+                .map(|DecisionField { account, verdict, at }| (account, Decision { verdict, at }))
+                .collect(),
             created_at: row.created_at,
             version: row.version,
         }
@@ -215,6 +233,15 @@ impl From<&Template> for TemplateRow {
             language: template.language.clone(),
             variables: template.variables.iter().map(VariableField::from).collect(),
             approved_by: template.approved_by.iter().cloned().collect(),
+            decisions: template
+                .decisions
+                .iter()
+                .map(|(account, Decision { verdict, at })| DecisionField {
+                    account: account.clone(),
+                    verdict: *verdict,
+                    at: *at,
+                })
+                .collect(),
             created_at: template.created_at,
             version: template.version,
         }

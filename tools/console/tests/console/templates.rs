@@ -249,12 +249,14 @@ async fn a_template_is_shown_whole() {
     caller gives  order
     approved for  2055500001
                   2055500002
+    paused for    -
     used by       -
     created       2026-01-02T03:04:05.678Z
     ");
     let shown = desk.json(&show).await;
     let listed = desk.json(&[&["template", "list"], &within[..]].concat()).await;
     let mut expected = listed[0].clone();
+    expected["paused"] = json!([]);
     expected["usedBy"] = json!([]);
     assert_eq!(shown, expected);
 

@@ -262,6 +262,7 @@ fn template(approved: &[&str], asked: &[&str]) -> Template {
         language: "en".to_owned(),
         variables: asked.iter().map(variable).collect(),
         approved_by: approved.iter().map(|id| BusinessAccountId::parse(id).unwrap()).collect(),
+        decisions: std::collections::BTreeMap::new(),
         created_at: NOW,
         version: 1,
     }

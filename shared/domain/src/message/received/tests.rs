@@ -66,7 +66,7 @@ fn the_text_of_a_message_is_what_its_reader_sees() {
         (
             ReceivedContent::File {
                 sent_as: SentAs::Image,
-                file: Err(FileMissing::of(FileMissing::NOT_IN_TIME)),
+                file: Err(FileMissing::Unavailable),
                 caption: Some(label()),
             },
             Some("yes"),

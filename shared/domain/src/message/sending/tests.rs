@@ -302,6 +302,7 @@ fn template() -> Template {
         language: "es".to_owned(),
         variables: vec![variable("name", first_name), variable("code", Source::Caller)],
         approved_by: BTreeSet::new(),
+        decisions: std::collections::BTreeMap::new(),
         created_at: NOW,
         version: 1,
     }

@@ -70,6 +70,7 @@ fn a_new_template_has_the_requested_fields() {
         language: "es".to_owned(),
         variables,
         approved_by: BTreeSet::new(),
+        decisions: BTreeMap::new(),
         created_at: NOW,
         version: 1,
     };
@@ -229,4 +230,77 @@ fn templates_of_a_scope_differ_in_name_or_language_and_a_repeated_rename_changes
     assert_eq!(renamed, Template { name: "hello".to_owned(), version: 2, ..all[0].clone() });
     assert_eq!(renamed.renamed("hello"), Ok(None));
     assert!(matches!(renamed.renamed("Hello"), Err(TemplateUnfit::Name(_))));
+}
+
+#[test]
+fn the_providers_newest_decision_for_an_account_holds_whatever_comes_last() {
+    use Verdict::{Approved, Paused, Revoked};
+    #[rustfmt::skip]
+    let rows: &[(&[(Verdict, i64)], Verdict)] = &[
+        (&[(Approved, 1)], Approved),
+        (&[(Approved, 1), (Paused, 2)], Paused),
+        (&[(Paused, 2), (Approved, 1)], Paused),
+        (&[(Paused, 2), (Approved, 3)], Approved),
+        (&[(Revoked, 4), (Approved, 3), (Paused, 2)], Revoked),
+        (&[(Revoked, 2), (Approved, 2)], Revoked),
+        (&[(Approved, 2), (Paused, 2)], Paused),
+    ];
+    for (decisions, holds) in rows {
+        let mut template = made(wanted()).unwrap();
+        for (verdict, at) in *decisions {
+            let decision = Decision { verdict: *verdict, at: Timestamp::from_millis(*at) };
+            if let Some(next) = template.decided(&account(1), decision).unwrap() {
+                assert_eq!(next.version, template.version + 1);
+                template = next;
+            }
+            assert_eq!(template.decided(&account(1), decision), Ok(None), "a repeat");
+        }
+        assert_eq!(template.approved_by.contains(&account(1)), *holds == Approved, "{decisions:?}");
+        assert_eq!(template.paused_for().count(), usize::from(*holds == Paused), "{decisions:?}");
+        assert_eq!(template.decisions.len(), 1);
+    }
+}
+
+#[test]
+fn a_decision_is_for_one_account_and_an_operators_approval_ends_a_pause() {
+    let decision = |verdict, at| Decision { verdict, at: Timestamp::from_millis(at) };
+    let both = made(NewTemplate { approved_by: [account(1), account(2)].into(), ..wanted() }).unwrap();
+    let paused = both.decided(&account(1), decision(Verdict::Paused, 1)).unwrap().unwrap();
+    assert_eq!(paused.approved_by, [account(2)].into());
+    let again = paused.approved_for(&account(1)).unwrap().unwrap();
+    assert_eq!(again.paused_for().count(), 0);
+
+    // The decisions are bounded, and so are the approvals.
+    let mut many = made(wanted()).unwrap();
+    for number in 0..=Template::MAX_DECISIONS {
+        let at = i64::try_from(number).unwrap();
+        many = many.decided(&account(number), decision(Verdict::Revoked, at)).unwrap().unwrap();
+    }
+    assert_eq!(many.decisions.len(), Template::MAX_DECISIONS);
+    assert!(!many.decisions.contains_key(&account(0)));
+    let all = (1..=Template::MAX_APPROVALS).map(account).collect();
+    let full = made(NewTemplate { approved_by: all, ..wanted() }).unwrap();
+    assert_eq!(
+        full.decided(&account(0), decision(Verdict::Approved, 1)),
+        Err(TemplateUnfit::TooManyApprovals)
+    );
+}
+
+#[test]
+fn the_statuses_of_the_provider_have_verdicts() {
+    for (status, verdict) in [
+        ("APPROVED", Some(Verdict::Approved)),
+        ("REINSTATED", Some(Verdict::Approved)),
+        ("PAUSED", Some(Verdict::Paused)),
+        ("REJECTED", Some(Verdict::Revoked)),
+        ("DISABLED", Some(Verdict::Revoked)),
+        ("PENDING_DELETION", Some(Verdict::Revoked)),
+        ("DELETED", Some(Verdict::Revoked)),
+        ("PENDING", None),
+        ("FLAGGED", None),
+        ("IN_APPEAL", None),
+        ("approved", None),
+    ] {
+        assert_eq!(Verdict::of_status(status), verdict, "{status}");
+    }
 }

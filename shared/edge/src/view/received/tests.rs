@@ -1,6 +1,6 @@
 use domain::media::{Attached, FileName, SentAs};
 use domain::message::arrival::Arrival;
-use domain::message::received::{Degrees, FileMissing, Received};
+use domain::message::received::{Degrees, Received};
 use domain::{
     ChannelId, ContactId, Conversation, ConversationId, FileType, MediaId, Message, MessageId, Timestamp,
     WorkspaceId,
@@ -87,9 +87,9 @@ fn every_other_type_has_an_object() {
             json!({ "mimeType": "image/jpeg", "fileName": "a.jpg", "sizeBytes": 7, "missing": null }),
         ),
         (
-            file(Err(FileMissing::of(FileMissing::NOT_IN_TIME)), None),
+            file(Err(FileMissing::Unavailable), None),
             ("IMAGE", json!(null)),
-            json!({ "mimeType": null, "fileName": null, "sizeBytes": null, "missing": "NOT_IN_TIME" }),
+            json!({ "mimeType": null, "fileName": null, "sizeBytes": null, "missing": "UNAVAILABLE" }),
         ),
         (
             said(Said::Location(place)),

@@ -224,6 +224,7 @@ fn a_template_event_names_the_template_and_the_account() {
     let value = json!({
         "event": "REJECTED", "message_template_id": 168, "message_template_name": "welcome",
         "message_template_language": "es_ES", "reason": "INVALID_FORMAT",
+        "entry_time": 1_767_323_045,
     });
     let expected = TemplateEvent {
         account: "2055500001".to_owned(),
@@ -231,6 +232,7 @@ fn a_template_event_names_the_template_and_the_account() {
         language: "es_ES".to_owned(),
         event: "REJECTED".to_owned(),
         reason: Some("INVALID_FORMAT".to_owned()),
+        at: Some(Timestamp::from_millis(1_767_323_045_000)),
     };
     assert_eq!(read(&piece("message_template_status_update", value)), Subject::Template(expected));
     assert_eq!(read(&piece("message_template_status_update", json!({}))), Subject::Other);
