@@ -20,7 +20,7 @@ async fn main() -> Result<(), Error> {
         store: Store::new(process.dynamodb(), tables, process.clock(), process.ids())
             .with_retention(process.retention()?),
         bucket: Bucket::new(process.s3(), settings.required("MEDIA_BUCKET")?, process.clock()),
-        files: Files::new(files, std::env::temp_dir().join("inbox"))?,
+        files: Files::new(files, std::env::temp_dir()),
         queue: InboundQueue::new(process.sqs(), settings.required("INBOX_QUEUE_URL")?),
         metrics: process.metrics(),
     };

@@ -8,6 +8,7 @@
 //! between, the row expires, and its removal deletes the object. The transaction of the message makes the row
 //! REFERENCED. The id of the file is derived, so every step can be repeated.
 
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -76,19 +77,9 @@ impl Files {
     /// The time limit of a fetch, including the wait for a place in the folder.
     pub const LIMIT: Duration = Duration::from_secs(30);
 
-    /// Fetches from `provider` by way of `folder`, which belongs to this process alone. The folder is emptied: a process
-    /// that was killed leaves its files.
-    pub fn new(provider: FileClient, folder: PathBuf) -> std::io::Result<Self> {
-        match std::fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => std::fs::create_dir_all(&folder)?,
-        }
-        Ok(Self { provider, folder, rooms: Semaphore::new(Self::AT_ONCE) })
-    }
-
-    /// The folder.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    /// Fetches from `provider` by way of `folder`, which several processes may share.
+    pub fn new(provider: FileClient, folder: PathBuf) -> Self {
+        Self { provider, folder, rooms: Semaphore::new(Self::AT_ONCE) }
     }
 
     /// Fetches a file and stores it for the workspace. A stored file takes one round trip, or two before a message
@@ -116,17 +107,15 @@ impl Files {
         let max_bytes = received.file_type.max_bytes();
         let wanted = WantedFile { id: &file.id, digest: digest.as_ref(), max_bytes };
 
-        // A process may fetch the same file twice at the same time, so each fetch has a file of its own.
-        let spooled = Spooled(self.folder.join(store.ids().next().to_string()));
         let fetch = async {
             let _room = self.rooms.acquire().await.map_err(|_| NotFetched::NotNow("the process ends"))?;
-            let mut into = fs::File::create_new(&spooled.0).await.map_err(|error| {
+            let mut spooled = Spooled::create(&self.folder, store).await.map_err(|error| {
                 tracing::error!(cause = error_chain(&error), "the folder for files cannot be written");
                 NotFetched::NotNow("the folder cannot be written")
             })?;
-            let FetchedFile { size, digest } = self.provider.fetch(&token, wanted, &mut into).await?;
+            let FetchedFile { size, digest } = self.provider.fetch(&token, wanted, &mut spooled.0).await?;
             let media = received.media(id, workspace, digest, size, store.now());
-            Ok(store_file(store, bucket, media, size, &spooled.0).await)
+            Ok(store_file(store, bucket, media, size, &spooled.path()).await)
         };
         match timeout(Self::LIMIT, fetch).await.unwrap_or(Err(NotFetched::NotNow("the time is up"))) {
             Ok(stored) => stored,
@@ -172,11 +161,19 @@ fn missing(place: Place<'_>, id: MediaId, reason: FileMissing) -> Fetched {
     Fetched::Missing(reason)
 }
 
-/// A file in the folder. It is deleted with this value.
-struct Spooled(PathBuf);
+/// A file in the folder that has lost its name already, so that it goes with the process, however that ends.
+struct Spooled(fs::File);
 
-impl Drop for Spooled {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+impl Spooled {
+    async fn create(folder: &Path, store: &Store) -> std::io::Result<Self> {
+        let path = folder.join(format!("inbox-{}", store.ids().next()));
+        let file = fs::File::create_new(&path).await?;
+        fs::remove_file(&path).await?;
+        Ok(Self(file))
+    }
+
+    /// Where the bytes can be read, while this value exists.
+    fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
     }
 }

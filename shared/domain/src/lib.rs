@@ -49,7 +49,6 @@ pub use ids::{
     WorkspaceId,
 };
 pub use inbound::app::{ProviderApp, ProviderAppId};
-pub use inbound::file::{FileMissing, ReceivedFile};
 pub use inbound::keywords::Keywords;
 pub use inbound::opt_out::OptOut;
 pub use lane::{LaneId, LaneKind, Rest, Slot, Track};

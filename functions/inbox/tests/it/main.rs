@@ -10,8 +10,6 @@ mod preferences;
 mod statuses;
 mod templates;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use aws_lambda_events::sqs::SqsEvent;
 use domain::{ChannelId, Contact, Conversation, ProviderAppId, WorkspaceId};
 use harness::{TestBucket, TestQueue, World, failed_messages, queue_fixture};
@@ -44,7 +42,7 @@ impl Site {
         let function = Inbox {
             store: world.db.store_of("inbox"),
             bucket: bucket.bucket_of(&world.db, "inbox"),
-            files: Files::new(client, folder()).unwrap(),
+            files: Files::new(client, std::env::temp_dir()),
             queue: InboundQueue::new(queue.client(), "https://queue.example/inbox"),
             metrics,
         };
@@ -114,11 +112,4 @@ impl Site {
         assert_eq!(self.store().line_claim(&ChannelId::parse(line).unwrap()).await.unwrap(), Some(other));
         other
     }
-}
-
-/// A folder of its own for each function of this process.
-pub(crate) fn folder() -> std::path::PathBuf {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    std::env::temp_dir().join(format!("inbox-{}-{number}", std::process::id()))
 }

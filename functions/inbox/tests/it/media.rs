@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::{LINE, folder};
+use crate::LINE;
 
 const WAMID: &str = "wamid.HBgLMzQ2MDAxMTEyMjI";
 const PHOTO: &[u8] = b"the bytes of a photo";
@@ -23,6 +23,7 @@ struct Scene {
     provider: MockServer,
     files: Files,
     line: ChannelId,
+    folder: std::path::PathBuf,
 }
 
 impl Scene {
@@ -32,8 +33,11 @@ impl Scene {
         let bucket = TestBucket::beside(&world.db);
         let provider = MockServer::start().await;
         let client = FileClient::new(&provider.uri(), "v25.0", FileHosts::parse("").unwrap()).unwrap();
-        let files = Files::new(client, folder()).unwrap();
-        Self { world, bucket, provider, files, line }
+        let folder =
+            std::env::temp_dir().join(format!("inbox-{}-{}", std::process::id(), provider.address().port()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let files = Files::new(client, folder.clone());
+        Self { world, bucket, provider, files, line, folder }
     }
 
     /// The provider describes the photo like this, and gives these bytes for it.
@@ -86,6 +90,12 @@ impl Scene {
     }
 }
 
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
 fn hex(bytes: &[u8]) -> String {
     domain::encoding::sha256_hex(bytes)
 }
@@ -131,7 +141,7 @@ async fn a_file_gets_a_row_and_an_object_and_a_repeat_finds_it_without_the_provi
     let asked = scene.asked().await;
     assert_eq!(stored(scene.fetch(&photo()).await).id, media.id);
     assert_eq!(scene.asked().await, asked, "the provider was asked for a stored file");
-    assert_eq!(std::fs::read_dir(scene.files.folder()).unwrap().count(), 0, "a file stays in the folder");
+    assert_eq!(std::fs::read_dir(&scene.folder).unwrap().count(), 0, "a file stays in the folder");
 }
 
 #[tokio::test]
@@ -171,6 +181,7 @@ async fn a_kill_between_the_row_and_the_object_or_after_both_leaves_a_row_that_e
         }
         let row = scene.row().await.unwrap();
         assert_eq!((row.state, row.expires_at.is_some()), (MediaState::Waiting, true));
+        assert_eq!(std::fs::read_dir(&scene.folder).unwrap().count(), 0, "a file stays in the folder");
         assert_eq!(scene.bucket.holds(row.workspace_id, row.id), after);
         scene.finishes().await;
     }
@@ -254,6 +265,14 @@ async fn without_a_token_the_provider_is_not_asked() {
     scene.line = ChannelId::parse("1").unwrap();
     assert_eq!(scene.fetch(&photo()).await, Fetched::Missing(FileMissing::NoToken));
     assert_eq!(scene.asked().await, 0);
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_written_is_tried_again_later() {
+    let scene = Scene::start().await;
+    scene.has(scene.described(PHOTO), PHOTO).await;
+    std::fs::remove_dir_all(&scene.folder).unwrap();
+    assert_eq!(scene.fetch(&photo()).await, Fetched::NotNow);
 }
 
 #[tokio::test]

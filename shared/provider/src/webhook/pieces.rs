@@ -121,6 +121,22 @@ mod tests {
     }
 
     #[test]
+    fn a_change_without_items_keeps_the_time_of_its_entry() {
+        let change = |value: &Value| json!({ "field": "f", "value": value });
+        let changes = [
+            change(&json!({ "event": "PAUSED" })),
+            change(&json!({ "statuses": [status(1)] })),
+            change(&json!(1)),
+        ];
+        let entry = json!({ "id": "1022", "time": 1_767_323_045, "changes": changes });
+        let body = json!({ "object": "whatsapp_business_account", "entry": [entry] }).to_string();
+        let values: Vec<Value> =
+            pieces(body.as_bytes()).unwrap().into_iter().map(|piece| piece.value).collect();
+        assert_eq!(values[0], json!({ "event": "PAUSED", "entry_time": 1_767_323_045 }));
+        assert_eq!((values[1].get("entry_time"), &values[2]), (None, &json!(1)));
+    }
+
+    #[test]
     fn a_thousand_items_become_pieces_of_ten_with_the_contacts_that_they_name() {
         let contact = |number: usize| json!({ "wa_id": number.to_string(), "profile": { "name": "N" } });
         let value = json!({

@@ -43,7 +43,7 @@ fn template(n: u128, callers: &[&str], approved: &[u32]) -> Template {
             .chain(callers.iter().map(caller))
             .collect(),
         approved_by: approved.iter().map(|n| account(*n)).collect(),
-        decisions: std::collections::BTreeMap::new(),
+        decisions: BTreeMap::new(),
         created_at: Timestamp::from_millis(0),
         version: 1,
     }
