@@ -220,8 +220,9 @@ mod tests {
     #[test]
     fn the_choice_that_was_made_last_holds() {
         use Choice::{In, Out};
+        type Held = (Choice, u64, u64);
         #[rustfmt::skip]
-        let rows: &[(&[(Choice, u64)], (Choice, u64, u64))] = &[
+        let rows: &[(&[(Choice, u64)], Held)] = &[
             (&[(Out, 1)], (Out, 1, 1)),
             (&[(In, 1)], (In, 1, 1)),
             (&[(Out, 1), (In, 2)], (In, 2, 2)),
