@@ -8,9 +8,9 @@
 //! The provider repeats its webhooks for seven days, in any order, and the queue repeats its messages. So every
 //! item is processed exactly once by the provider's id of it, and every step can be repeated.
 
+mod files;
 mod item;
 mod line;
-mod media;
 mod messages;
 mod moves;
 mod preferences;
@@ -28,7 +28,7 @@ use tokio::time::Instant;
 
 use run::Run;
 
-pub use media::{Fetched, Files, Place};
+pub use files::{Fetched, Files, Place};
 
 /// The function's dependencies.
 pub struct Inbox {

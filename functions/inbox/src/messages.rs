@@ -18,8 +18,8 @@ use futures::future::try_join;
 use provider::webhook::{Content, Incoming, MediaFile, Person};
 use store::{InboundIds, InboundPlace, InboundStored, NewInbound, RetryTime, StoreError};
 
+use crate::files::{Fetched, Place};
 use crate::item::{Origin, Processed};
-use crate::media::{self, Fetched};
 use crate::preferences;
 use crate::run::Run;
 
@@ -183,7 +183,8 @@ async fn fetched(
     message: &Incoming,
     sent: &MediaFile,
 ) -> Result<Option<File>, StoreError> {
-    Ok(match media::fetch(run, origin, &message.id, sent).await? {
+    let place = Place { workspace: origin.workspace, line: origin.line };
+    Ok(match run.files.fetch(run.store, run.bucket, place, &message.id, sent).await? {
         Fetched::Stored { media, size } => Some(Ok((media, size))),
         Fetched::Missing(reason) => Some(Err(reason)),
         Fetched::NotNow if run.store.now() < origin.inbound.received_at.plus(Received::FILE_WAIT) => None,

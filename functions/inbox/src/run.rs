@@ -7,7 +7,7 @@ use runtime::metrics::Inbox as Counts;
 use store::{Bucket, Store};
 use tokio::time::Instant;
 
-use crate::media::Files;
+use crate::files::Files;
 
 pub(crate) struct Run<'a> {
     pub(crate) store: &'a Store,

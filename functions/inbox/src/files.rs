@@ -1,4 +1,4 @@
-//! The files of customers' messages.
+//! Brings the files of customers' messages into the bucket.
 //!
 //! ```text
 //! provider -> file on disk -> row WAITING -> object in the bucket -> message, row REFERENCED
@@ -22,9 +22,6 @@ use tokio::fs;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::item::Origin;
-use crate::run::Run;
-
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
@@ -40,18 +37,6 @@ pub enum Fetched {
     Missing(FileMissing),
     /// The provider did not give the file now. It may do so later.
     NotNow,
-}
-
-/// Fetches a file from the provider and stores it for the workspace. A repeat finds the stored file. `message` is
-/// the provider's id of the message.
-pub(crate) async fn fetch(
-    run: &Run<'_>,
-    origin: Origin<'_>,
-    message: &str,
-    file: &MediaFile,
-) -> Result<Fetched, StoreError> {
-    let Origin { workspace, line, .. } = origin;
-    run.files.fetch(run.store, run.bucket, Place { workspace, line }, message, file).await
 }
 
 /// Where a file belongs.
