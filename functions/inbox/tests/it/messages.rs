@@ -584,7 +584,7 @@ async fn a_text_takes_three_round_trips_and_at_most_twelve_units() {
     let calls = site.calls();
     let units: f64 = calls.iter().map(|call| call.write_units).sum();
     assert_eq!(trips(&calls), 3, "{calls:#?}");
-    assert!(units <= 12.0 && units >= 8.0, "{units} {calls:#?}");
+    assert!((8.0..=12.0).contains(&units), "{units} {calls:#?}");
     // A repeat takes one read and one look at the time at which the customer was seen.
     site.done(&one(text("wamid.2", "x"))).await;
     assert_eq!(trips(&site.calls()), 2);
