@@ -19,10 +19,12 @@ pub(crate) async fn process(
     items: Vec<Item>,
 ) -> Result<(), StoreError> {
     let Some(workspace) = run.store.recent_line_claim(line).await? else {
-        return Ok(foreign(run, items.len(), "no workspace has the line"));
+        foreign(run, items.len(), "no workspace has the line");
+        return Ok(());
     };
     if inbound.workspace.is_some_and(|only| only != workspace) {
-        return Ok(foreign(run, items.len(), "the app does not speak for the line's workspace"));
+        foreign(run, items.len(), "the app does not speak for the line's workspace");
+        return Ok(());
     }
     let origin = Origin { workspace, line, inbound };
     if items.iter().any(|item| matches!(item, Item::Message(_))) {
@@ -30,8 +32,9 @@ pub(crate) async fn process(
     }
     let mut waiting: Vec<(&Item, Duration)> = vec![];
     for item in &items {
-        if run.is_late() {
-            waiting.push((item, Duration::ZERO));
+        let held = waiting.iter().find(|(waiting, _)| is_of_same_sender(waiting, item));
+        if let Some(delay) = held.map(|(_, delay)| *delay).or(run.is_late().then_some(Duration::ZERO)) {
+            waiting.push((item, delay));
             continue;
         }
         match one(run, origin, item).await? {
@@ -62,6 +65,14 @@ async fn one(run: &Run<'_>, origin: Origin<'_>, item: &Item) -> Result<Processed
             _ => messages::process(run, origin, message).await,
         },
         Item::Preference(preference) => preferences::process(run, origin, preference).await,
+    }
+}
+
+/// Whether both are messages of one customer. A message must not overtake another one that waits for its file.
+fn is_of_same_sender(waiting: &Item, item: &Item) -> bool {
+    match (waiting, item) {
+        (Item::Message(waiting), Item::Message(message)) => waiting.from == message.from,
+        _ => false,
     }
 }
 

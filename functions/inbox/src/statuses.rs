@@ -9,13 +9,11 @@ use domain::PartId;
 use domain::message::{Report, ReportKind, Reported};
 use domain::sending::PartError;
 use provider::webhook::{Status, StatusKind};
-use store::StoreError;
+use store::{Store, StoreError};
 
 use crate::item::{Origin, Processed};
 use crate::run::Run;
 
-/// The greatest length of a provider's id, as in the answer to a send.
-const MOST_ID: usize = 512;
 /// The delay of a status that came before the record of the send.
 const WAIT: Duration = Duration::from_secs(5);
 /// How long a status waits for the record of the send. By then, the sender has recorded the outcome, or the next
@@ -29,7 +27,7 @@ pub(crate) async fn process(
     status: &Status,
 ) -> Result<Processed, StoreError> {
     let (store, workspace) = (run.store, origin.workspace);
-    if status.id.len() > MOST_ID {
+    if status.id.len() > Store::MAX_PROVIDER_ID {
         return Ok(Processed::Dropped("a status with an id that is too long"));
     }
     let Some(PartId { conversation, message, part }) = part_of(run, origin, status).await? else {

@@ -155,7 +155,7 @@ const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2,
 async fn each_order_of_the_statuses_ends_in_the_same_part_and_seen_time() {
     for before in [sent(), unknown()] {
         for order in ORDERS {
-            let scene = Scene::with(&[before.clone()]).await;
+            let scene = Scene::with(std::slice::from_ref(&before)).await;
             let all = [scene.status("sent", 0), scene.status("delivered", 2), scene.status("read", 5)];
             for status in order {
                 scene.process(&[all[status].clone(), all[status].clone()]).await;
@@ -223,7 +223,7 @@ async fn a_status_costs_at_most_two_round_trips_and_three_write_units() {
         (unknown(), "read", 3.0),
     ];
     for (before, word, units) in rows {
-        let scene = Scene::with(&[before.clone()]).await;
+        let scene = Scene::with(std::slice::from_ref(&before)).await;
         // The claim of the line is in memory from now on.
         scene.process(&[json!({ "id": WAMID, "status": "sent", "timestamp": "1" })]).await;
         scene.cost();
@@ -381,7 +381,7 @@ async fn a_death_at_any_call_is_made_good_by_the_next_delivery() {
     for death in [Death::Before, Death::After] {
         for before in [sent(), unknown()] {
             for calls in 0.. {
-                let scene = Scene::with(&[before.clone()]).await;
+                let scene = Scene::with(std::slice::from_ref(&before)).await;
                 let db = &scene.site.world.db;
                 let statuses = [scene.status("read", 5), scene.status("delivered", 2)];
                 let mut dead = db.die_after(calls, death);

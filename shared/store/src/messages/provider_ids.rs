@@ -14,10 +14,11 @@ use crate::dynamodb::item::{Item, expiring, key, row};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
-/// The greatest length of a provider's id that rows are written for, in bytes.
-const MOST_BYTES: usize = 512;
-
 impl Store {
+    /// The greatest length of a provider's id that rows hold, in bytes. It is also that of an id in the answer to a
+    /// send.
+    pub const MAX_PROVIDER_ID: usize = 512;
+
     /// The conversation and the message that the provider knows under this id, and the part if the service sent
     /// the message (strongly consistent read). One round trip, or none for an id that is too long.
     pub async fn provider_message(
@@ -25,7 +26,7 @@ impl Store {
         workspace: WorkspaceId,
         id: &str,
     ) -> Result<Option<(ConversationId, MessageId, Option<usize>)>, StoreError> {
-        if id.len() > MOST_BYTES {
+        if id.len() > Self::MAX_PROVIDER_ID {
             return Ok(None);
         }
         let row: Option<ProviderIdRow> =
