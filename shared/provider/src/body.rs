@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use domain::Address;
 use domain::media::SentAs;
+use domain::{Address, PartId};
 use serde_json::{Value, json};
-
-use crate::Call;
 
 /// The content of a call. `Debug` prints it redacted.
 #[derive(Clone, PartialEq, Eq)]
@@ -42,21 +40,21 @@ impl fmt::Debug for Outgoing {
 }
 
 /// The JSON body of the request.
-pub(crate) fn body(call: &Call<'_>) -> Value {
-    let (kind, content) = content(call.what);
-    let recipient = match call.to {
+pub(crate) fn body(to: &Address, what: &Outgoing, answers: Option<&str>, part: PartId) -> Value {
+    let (kind, content) = content(what);
+    let recipient = match to {
         Address::Number(_) => "to",
         Address::User(_) => "recipient",
     };
     let mut body = json!({
         "messaging_product": "whatsapp",
         "recipient_type": "individual",
-        recipient: call.to.as_str(),
+        recipient: to.as_str(),
         "type": kind,
         kind: content,
-        "biz_opaque_callback_data": call.part.to_string(),
+        "biz_opaque_callback_data": part.to_string(),
     });
-    if let Some(id) = call.answers {
+    if let Some(id) = answers {
         body["context"] = json!({ "message_id": id });
     }
     body
@@ -99,7 +97,7 @@ fn type_word(sent_as: SentAs) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use domain::{Cellphone, ChannelId, ConversationId, MessageId, PartId, ProviderUserId, Secret};
+    use domain::{Cellphone, ConversationId, MessageId, ProviderUserId};
 
     use super::*;
 
@@ -117,8 +115,7 @@ mod tests {
             message: MessageId::parse(MESSAGE).unwrap(),
             part: 3,
         };
-        let (channel, token) = (ChannelId::parse("1045551234567").unwrap(), Secret::new("token"));
-        body(&Call { channel: &channel, token: &token, to, what, answers, part })
+        body(to, what, answers, part)
     }
 
     fn media(sent_as: SentAs, caption: Option<&str>, filename: Option<&str>) -> Outgoing {

@@ -61,7 +61,7 @@ impl Client {
             .post(self.messages_url(call.channel))
             .header(AUTHORIZATION, bearer)
             .header(CONTENT_TYPE, "application/json")
-            .body(body(&call).to_string())
+            .body(body(call.to, call.what, call.answers, call.part).to_string())
             .build()
             .ok()
     }
