@@ -238,11 +238,15 @@ async fn prepare<P>(
     if state.is_disabled() {
         return Err(NotPrepared::WorkspaceDisabled);
     }
-    let number = person.as_ref().and_then(|person| person.cellphone.as_ref()).filter(|_| template.is_some());
-    let opted_out = match (number, opted_out) {
-        (None, _) => false,
-        (Some(number), Some(opted_out)) if Some(number) == expected => opted_out,
-        (Some(number), _) => store.opted_out(workspace, number).await?,
+    // A choice is kept for each of the person's ids, so that of the number is enough.
+    let person_of_template = person.as_ref().filter(|_| template.is_some());
+    let opted_out = match person_of_template.map(|person| (&person.cellphone, &person.user_id)) {
+        None | Some((None, None)) => false,
+        Some((Some(number), _)) => match opted_out {
+            Some(opted_out) if Some(number) == expected => opted_out,
+            _ => store.opted_out(workspace, number).await?,
+        },
+        Some((None, Some(user_id))) => store.opted_out(workspace, user_id).await?,
     };
     let known = MessageKnown {
         conversation: conversation.as_ref(),

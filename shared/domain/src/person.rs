@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::contact::address::ProviderUserId;
 use crate::conversation::Conversation;
 use crate::encoding::sha256_hex;
 use crate::ids::{ContactId, ErasureId, WorkspaceId};
@@ -33,6 +34,8 @@ pub struct Person {
     pub cellphones: BTreeSet<Cellphone>,
     /// The e-mail addresses.
     pub emails: BTreeSet<Email>,
+    /// The ids at the provider, of which an opt-out may be known.
+    pub user_ids: BTreeSet<ProviderUserId>,
 }
 
 impl Person {
@@ -77,13 +80,15 @@ impl Person {
     pub fn digests(&self, workspace: WorkspaceId) -> BTreeSet<String> {
         let cellphones = self.cellphones.iter().map(|cellphone| digest(workspace, cellphone.as_str()));
         let emails = self.emails.iter().map(|email| digest(workspace, &email.canonical()));
-        cellphones.chain(emails).collect()
+        let user_ids = self.user_ids.iter().map(|user_id| digest(workspace, user_id.as_str()));
+        cellphones.chain(emails).chain(user_ids).collect()
     }
 
     /// Whether the two are one person.
     pub fn meets(&self, other: &Self) -> bool {
         !self.contacts.is_disjoint(&other.contacts)
             || !self.cellphones.is_disjoint(&other.cellphones)
+            || !self.user_ids.is_disjoint(&other.user_ids)
             || self.emails.iter().any(|email| other.emails.iter().any(|of| of.same_as(email)))
     }
 
@@ -92,6 +97,7 @@ impl Person {
         self.contacts.extend(&other.contacts);
         self.cellphones.extend(other.cellphones.iter().cloned());
         self.emails.extend(other.emails.iter().cloned());
+        self.user_ids.extend(other.user_ids.iter().cloned());
         self
     }
 }

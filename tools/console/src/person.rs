@@ -85,6 +85,7 @@ impl Who {
             contacts: self.by.contact.into_iter().collect(),
             cellphones: self.by.cellphone.iter().cloned().collect(),
             emails: self.by.email.iter().cloned().collect(),
+            ..Person::default()
         }
     }
 }

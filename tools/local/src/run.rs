@@ -14,7 +14,7 @@ use crate::options::Options;
 use crate::ports::Ports;
 use crate::progress::Progress;
 use crate::reference::Deployed;
-use crate::simulator::{Captcha, Provider, Receiver};
+use crate::simulator::{Captcha, Provider, Receiver, SimulatedApp};
 use crate::stack_file::{StackFile, Workspace};
 use crate::{Problem, build, demo, prerequisites, provider_app, venv};
 
@@ -64,6 +64,11 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     let urls = deployment::deploy(&progress, &checkout, emulator.url(), &deployment).await?;
     let console = Console::of(&checkout, emulator.url(), &options.stack_name, &receiver)?;
     let app = provider_app::create(&console).await?;
+    provider.set_app(SimulatedApp {
+        app_id: app.app_id.clone(),
+        app_secret: app.app_secret.clone(),
+        webhook_url: format!("{}/api/v1/whatsapp/{}", urls.provider_events_url, app.app_id),
+    });
     let workspaces = if options.demo {
         demo::provision(&progress, &checkout, &console, &receiver, &landing.url()).await?
     } else {

@@ -19,6 +19,7 @@ fn person(contacts: &[u128], cellphones: &[&str], emails: &[&str]) -> Person {
         contacts: contacts.iter().map(|n| contact(*n)).collect(),
         cellphones: cellphones.iter().map(|text| Cellphone::parse(text).unwrap()).collect(),
         emails: emails.iter().map(|text| Email::parse(text).unwrap()).collect(),
+        ..Person::default()
     }
 }
 

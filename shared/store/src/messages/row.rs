@@ -323,6 +323,7 @@ impl From<PartField> for Part {
 
 #[cfg(test)]
 mod tests {
+    use domain::inbound::file::FileMissing;
     use domain::media::{FileName, SentAs};
     use domain::message::received::{Card, Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
     use domain::settings::template::ParameterValue;
@@ -417,7 +418,7 @@ mod tests {
         ];
         let sent_as = [SentAs::Image, SentAs::Video, SentAs::Audio, SentAs::Document, SentAs::Sticker];
         let stored = sent_as.map(|sent_as| {
-            let file = media.first().cloned().ok_or_else(|| FileMissing::Gone);
+            let file = media.first().cloned().ok_or(FileMissing::Gone);
             ReceivedContent::File { sent_as, file, caption: some.clone() }
         });
         let file = Err(FileMissing::Unavailable);

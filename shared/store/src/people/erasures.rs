@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{Cellphone, ContactId, Email, Erasure, ErasureId, ErasureState, Person, Timestamp, WorkspaceId};
+use domain::{
+    Cellphone, ContactId, Email, Erasure, ErasureId, ErasureState, Person, ProviderUserId, Timestamp,
+    WorkspaceId,
+};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -184,6 +187,9 @@ struct ErasureRow {
     /// Empty once the erasure is done.
     #[serde(with = "fields::list", default, skip_serializing_if = "Vec::is_empty")]
     emails: Vec<Email>,
+    /// Empty once the erasure is done.
+    #[serde(with = "fields::list", default, skip_serializing_if = "Vec::is_empty")]
+    user_ids: Vec<ProviderUserId>,
     digests: BTreeSet<String>,
     #[serde(with = "fields::text")]
     state: ErasureState,
@@ -199,12 +205,13 @@ struct ErasureRow {
 
 impl From<&Erasure> for ErasureRow {
     fn from(erasure: &Erasure) -> Self {
-        let Person { contacts, cellphones, emails } = erasure.person.clone();
+        let Person { contacts, cellphones, emails, user_ids } = erasure.person.clone();
         Self {
             id: erasure.id,
             contacts: contacts.into_iter().collect(),
             cellphones: cellphones.into_iter().collect(),
             emails: emails.into_iter().collect(),
+            user_ids: user_ids.into_iter().collect(),
             digests: erasure.digests.clone(),
             state: erasure.state,
             asked_at: erasure.asked_at,
@@ -222,6 +229,7 @@ impl ErasureRow {
             contacts: self.contacts.into_iter().collect(),
             cellphones: self.cellphones.into_iter().collect(),
             emails: self.emails.into_iter().collect(),
+            user_ids: self.user_ids.into_iter().collect(),
         };
         Erasure {
             id: self.id,

@@ -265,7 +265,7 @@ impl Run<'_> {
         Err(Refusal::Contended)
     }
 
-    /// The rows under the person's numbers. An opt-out stays, without its number.
+    /// The rows under the person's numbers and ids. An opt-out stays, without its number or id.
     async fn numbers(&self, found: &Found) -> Result<(), Refusal> {
         let counts = [("optOuts", found.opt_outs.len() as u64), ("counts", found.counts)];
         self.count(TargetKind::Numbers, self.erasure.id.as_uuid(), &counts).await?;
@@ -273,6 +273,9 @@ impl Run<'_> {
             self.store.hide_opt_out(self.workspace(), cellphone).await?;
             self.store.erase_counts(self.workspace(), cellphone).await?;
             self.store.erase_stray_hints(self.workspace(), cellphone).await?;
+        }
+        for user_id in &self.person().user_ids {
+            self.store.hide_opt_out(self.workspace(), user_id).await?;
         }
         Ok(())
     }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Cellphone, Contact, ConversationId, Lead, OptOut, Person, WaId, WorkspaceId};
+use domain::inbound::opt_out::Chooser;
+use domain::{Contact, ConversationId, Lead, OptOut, Person, WaId, WorkspaceId};
 use store::Store;
 
 use crate::{Console, Refusal};
@@ -58,15 +59,18 @@ pub(crate) async fn find(console: &Console, workspace: WorkspaceId, known: Perso
         opt_outs.extend(opt_out(store, workspace, cellphone).await?);
         counts += store.counts_of(workspace, cellphone).await?;
     }
+    for user_id in &person.user_ids {
+        opt_outs.extend(opt_out(store, workspace, user_id).await?);
+    }
     Ok(Found { person, contacts, leads, conversations, opt_outs, counts })
 }
 
 async fn opt_out(
     store: &Store,
     workspace: WorkspaceId,
-    cellphone: &Cellphone,
+    chooser: impl Into<Chooser>,
 ) -> Result<Option<OptOut>, Refusal> {
-    Ok(store.opt_out_of(workspace, cellphone).await?.filter(|opt_out| opt_out.chooser.is_some()))
+    Ok(store.opt_out_of(workspace, chooser).await?.filter(|opt_out| opt_out.chooser.is_some()))
 }
 
 /// The person's contacts, with their ids, numbers and addresses added to the person.
@@ -90,6 +94,7 @@ async fn contacts(
             // The provider knows the person under this number.
             person.cellphones.extend(contact.wa_id.as_ref().and_then(WaId::cellphone));
             person.emails.extend(contact.email.clone());
+            person.user_ids.extend(contact.user_id.clone());
             found.push(contact);
         }
         if *person == before {

@@ -30,7 +30,7 @@ async fn wrote(store: &Store, contact: &Contact, into: &Conversation, id: &str, 
     let what = ReceivedContent::Said(said);
     let received = Received { contact: contact.id, channel: line, provider_message_id: id.to_owned(), what };
     let arrival = Arrival { received, reply_to: None, created_at: store.now() };
-    let new = NewInbound { contact, conversation: into, arrival: &arrival };
+    let new = NewInbound { contact, conversation: into, arrival: &arrival, file: None };
     assert_eq!(store.store_inbound(&place, &new).await.unwrap(), InboundStored::Done);
     message
 }
