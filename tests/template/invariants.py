@@ -353,7 +353,7 @@ RELAYED = {
     "conversations": [{"dynamodb": {"Keys": {"sk": {"S": ["C"]}}}}],
     "messages": [
         {"dynamodb": {"Keys": {"sk": {"S": [{"prefix": "M#"}]}}}},
-        {"eventName": ["INSERT"], "dynamodb": {"Keys": {"sk": {"S": ["P"]}}}},
+        {"eventName": ["INSERT"], "dynamodb": {"Keys": {"sk": {"S": ["P"]}}, "NewImage": {"kind": {"S": ["plan"]}}}},
     ],
     "media": [{"eventName": ["REMOVE"], "dynamodb": {"Keys": {"sk": {"S": ["M"]}}}}],
     "leads": [

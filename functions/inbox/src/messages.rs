@@ -184,12 +184,16 @@ async fn fetched(
     sent: &MediaFile,
 ) -> Result<Option<File>, StoreError> {
     let place = Place { workspace: origin.workspace, line: origin.line };
-    Ok(match run.files.fetch(run.store, run.bucket, place, &message.id, sent).await? {
+    let file = match run.files.fetch(run.store, run.bucket, place, &message.id, sent).await? {
         Fetched::Stored { media, size } => Some(Ok((media, size))),
         Fetched::Missing(reason) => Some(Err(reason)),
         Fetched::NotNow if run.store.now() < origin.inbound.received_at.plus(Received::FILE_WAIT) => None,
         Fetched::NotNow => Some(Err(FileMissing::Unavailable)),
-    })
+    };
+    if let Some(Err(_)) = file {
+        run.counted.files_missing.add(1);
+    }
+    Ok(file)
 }
 
 /// The contact that a message of an unknown customer makes: PARTIAL, with the ids and the name of the profile. A customer

@@ -601,7 +601,7 @@ mod tests {
             RecordsNotRelayed Count -, RelayLag Milliseconds -, ProviderWebhooksReceived Count -, \
             ProviderWebhooksRefused Count -, ProviderWebhooksUnreadable Count -, InboxItemsProcessed Count -, \
             InboxItemsDropped Count -, InboxPiecesDeferred Count -, InboundFilesMissing Count -, \
-            ProviderChangesSeen Count -, DueSwept Count What, Rescued Count What, \
+            InboxMovesRefused Count -, ProviderChangesSeen Count -, DueSwept Count What, Rescued Count What, \
             NotSwept Count What, SendsAccepted Count Function, SendsFailed Count Function, \
             SendsUnknown Count Function, SendsRetried Count Function, LeadsAccepted Count -, LeadsRejected Count -, \
             CaptchaMisconfigured Count -, CaptchaUnavailable Count -, RequestTime Milliseconds Function, \

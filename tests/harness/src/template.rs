@@ -124,7 +124,7 @@ mod tests {
             assert_eq!(names, ["IndexName", "KeySchema", "Projection"]);
             count += 1;
         }
-        assert_eq!(count, 8);
+        assert_eq!(count, 9);
     }
 
     #[test]

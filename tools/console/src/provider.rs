@@ -36,8 +36,8 @@ pub(crate) struct Create {
     #[command(flatten)]
     secret: AppSecret,
     /// Accept webhooks for the lines of this workspace only. Use it for an app that a tenant owns.
-    #[arg(long = "workspace", value_name = "ID", value_parser = WorkspaceId::parse)]
-    workspace: Option<WorkspaceId>,
+    #[arg(long = "only-workspace", value_name = "ID", value_parser = WorkspaceId::parse)]
+    only: Option<WorkspaceId>,
     /// The verify token, 16 to 128 letters, digits, `_` and `-` [default: a random one].
     #[arg(long, value_name = "TOKEN")]
     verify_token: Option<String>,
@@ -79,7 +79,7 @@ impl Verb {
 
 async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> Result<(), Refusal> {
     let store = &console.store;
-    if let Some(workspace) = wanted.workspace {
+    if let Some(workspace) = wanted.only {
         console.workspace(workspace).await?;
     }
     let unfit = |reason| Refusal::Unfit { what: "The verify token is invalid", reason };
@@ -93,7 +93,7 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
     };
     let app = ProviderApp {
         id: wanted.one.app,
-        workspace: wanted.workspace,
+        workspace: wanted.only,
         secret: wanted.secret.read(output)?,
         previous: None,
         verify_token,

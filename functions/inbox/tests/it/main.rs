@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests, too
 
+mod bodies;
+mod files;
 mod media;
 mod messages;
 mod moves;
@@ -28,6 +30,7 @@ pub(crate) const LINE: &str = "1045551234567";
 pub(crate) struct Site {
     pub(crate) world: World,
     pub(crate) queue: TestQueue,
+    pub(crate) bucket: TestBucket,
     pub(crate) function: Inbox,
     pub(crate) counted: Kept,
 }
@@ -46,7 +49,7 @@ impl Site {
             queue: InboundQueue::new(queue.client(), "https://queue.example/inbox"),
             metrics,
         };
-        Self { world, queue, function, counted }
+        Self { world, queue, bucket, function, counted }
     }
 
     pub(crate) fn store(&self) -> &Store {

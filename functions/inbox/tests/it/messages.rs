@@ -8,7 +8,8 @@ use domain::message::received::{Received, ReceivedContent, Said};
 use domain::message::{Draft, SentBy};
 use domain::{
     Cellphone, ChannelId, Contact, ContactId, ContactUpdate, Conversation, ConversationId,
-    ConversationStatus, Definitions, Message, MessageBody, MessageId, PersonName, ProviderAppId, Timestamp,
+    ConversationStatus, Definitions, Message, MessageBody, MessageId, PersonName, ProviderAppId,
+    ProviderUserId, Timestamp,
 };
 use harness::{Call, Death, Fault, TestClock, World, trips};
 use queue::Inbound;
@@ -258,40 +259,56 @@ async fn a_profile_fills_the_name_of_a_contact_without_one() {
 }
 
 #[tokio::test]
-async fn a_customer_who_hides_the_number_is_not_stored_yet() {
+async fn a_customer_who_hides_the_number_is_a_contact_with_the_user_id_only() {
     let site = Site::start().await;
-    let mut hidden = text("wamid.1", "Hola");
-    hidden.as_object_mut().unwrap().remove("from");
-    hidden["from_user_id"] = json!("ES.7");
+    let hidden = |id: &str| {
+        let mut hidden = text(id, "Hola");
+        hidden.as_object_mut().unwrap().remove("from");
+        hidden["from_user_id"] = json!("ES.7");
+        hidden
+    };
     let short = {
-        let mut short = text("wamid.2", "Hola");
+        let mut short = text("wamid.3", "Hola");
         short["from"] = json!("12345");
         short
     };
-    site.done(&[of(&[hidden, short])]).await;
-    assert!(site.conversations().await.is_empty());
-    assert_eq!(site.sum("InboxItemsDropped"), 2);
+    site.done(&[of(&[hidden("wamid.1"), hidden("wamid.2"), short])]).await;
+    let [talk] = site.conversations().await[..] else { panic!("one conversation") };
+    let talk = site.home(talk).await;
+    assert_eq!(site.texts(talk.id).await, ["Hola", "Hola"]);
+    let (store, workspace) = (site.world.db.store(), site.world.workspace);
+    let user_id = ProviderUserId::parse("ES.7").unwrap();
+    let reached = store.contact_reached_at(workspace, None, Some(&user_id)).await.unwrap().unwrap();
+    let contact = store.contact(workspace, reached).await.unwrap().unwrap();
+    assert_eq!((contact.cellphone, contact.user_id), (None, Some(user_id)));
+    assert_eq!(talk.externals[0].contact, reached);
+    assert_eq!(site.sum("InboxItemsDropped"), 1, "of a number that is too short");
 }
 
 #[tokio::test]
-async fn every_type_of_content_is_stored() {
+async fn a_customer_is_found_by_each_id_that_a_message_named() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let mut both = text("wamid.1", "Hola");
+    both["from_user_id"] = json!("ES.7");
+    let mut hidden = text("wamid.2", "Otra vez");
+    hidden.as_object_mut().unwrap().remove("from");
+    hidden["from_user_id"] = json!("ES.7");
+    site.done(&one(both)).await;
+    site.done(&one(hidden)).await;
+    let [talk] = site.conversations().await[..] else { panic!("one conversation") };
+    let talk = site.home(talk).await;
+    assert_eq!((site.texts(talk.id).await.len(), talk.externals[0].contact), (2, ana.id));
+    assert_eq!(site.only_contact().await.version, ana.version, "ids are no change of the contact");
+}
+
+#[tokio::test]
+async fn every_type_of_content_without_a_file_is_stored() {
     let site = Site::start().await;
     let ana = site.ana().await;
     let talk = site.talk(&ana, ConversationStatus::Active).await;
-    let media = |more: Value| {
-        let mut file = json!({ "id": "77", "mime_type": "image/jpeg", "sha256": "x" });
-        for (name, value) in more.as_object().unwrap() {
-            file[name] = value.clone();
-        }
-        file
-    };
     let rows = [
         ("TEXT", json!({ "type": "text", "text": { "body": "Hola" } }), "Hola"),
-        ("IMAGE", json!({ "type": "image", "image": media(json!({ "caption": "Mira" })) }), "Mira"),
-        ("AUDIO", json!({ "type": "audio", "audio": media(json!({ "voice": true })) }), "-"),
-        ("VIDEO", json!({ "type": "video", "video": media(json!({})) }), "-"),
-        ("DOCUMENT", json!({ "type": "document", "document": media(json!({ "filename": "a.pdf" })) }), "-"),
-        ("STICKER", json!({ "type": "sticker", "sticker": media(json!({})) }), "-"),
         ("LOCATION", json!({ "type": "location", "location": { "latitude": 40.4, "longitude": -3.7 } }), "-"),
         (
             "CONTACTS",

@@ -31,6 +31,7 @@ impl Sender {
         let put = db.client().put_item().table_name(db.table(Table::Contacts));
         let put = put.item("pk", s(format!("{}#C#{}", contact.workspace_id, contact.id)));
         let put = put.item("sk", s(format!("W#{LINE}"))).item("kind", s("window".to_owned()));
+        let put = put.item("conversationId", s("00000000-0000-0000-0000-000000000001".to_owned()));
         put.item("lastInboundAt", s(self.now().to_string())).send().await.unwrap();
     }
 

@@ -13,3 +13,4 @@ mod rotation;
 mod sending;
 mod stack;
 mod surface;
+mod two_way;

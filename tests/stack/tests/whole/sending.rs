@@ -11,18 +11,19 @@ use sha2::{Digest, Sha256};
 use crate::stack::{Stack, Workspace, kill};
 
 /// Schedules with short waits, so that a test sees several attempts.
-const QUICK_SENDS: [&str; 3] = ["SendRetrySchedule=1", "SendThrottleSchedule=1", "SendTimeoutSeconds=2"];
+pub(crate) const QUICK_SENDS: [&str; 3] =
+    ["SendRetrySchedule=1", "SendThrottleSchedule=1", "SendTimeoutSeconds=2"];
 
 /// A workspace that can send: it has a brand, a line and an account.
-struct Sending {
-    workspace: Workspace,
-    channel: String,
+pub(crate) struct Sending {
+    pub(crate) workspace: Workspace,
+    pub(crate) channel: String,
 }
 
 const ACCOUNT: &str = "2099000001";
 
 impl Sending {
-    fn start(stack: &Stack, name: &str, channel: &str) -> Self {
+    pub(crate) fn start(stack: &Stack, name: &str, channel: &str) -> Self {
         let workspace = stack.workspace(name);
         let id = workspace.id.as_str();
         let brand = stack.console(&["brand", "create", "--workspace", id, "--name", name]);
@@ -73,7 +74,7 @@ impl Sending {
         made.json
     }
 
-    async fn say(&self, stack: &Stack, conversation: &Value, text: &str) -> String {
+    pub(crate) async fn say(&self, stack: &Stack, conversation: &Value, text: &str) -> String {
         let body = json!({"conversationId": conversation["id"], "messageBody": text});
         let made = stack.api(Method::POST, &self.workspace, "/messages", Some(body)).await;
         assert_eq!(made.status, 201, "{}", made.text);
@@ -82,7 +83,7 @@ impl Sending {
 }
 
 /// The requests that the provider got for this number, oldest first.
-async fn sent_to(stack: &Stack, phone: &str) -> Vec<Value> {
+pub(crate) async fn sent_to(stack: &Stack, phone: &str) -> Vec<Value> {
     let ledger = stack.request(Method::GET, &format!("{}/ledger", stack.text("providerUrl")), &[]).await;
     let entries = ledger.json.as_array().expect("a list").clone();
     entries.into_iter().filter(|entry| entry["body"]["to"] == phone).collect()

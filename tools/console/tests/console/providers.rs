@@ -24,7 +24,7 @@ async fn an_app_shows_its_verify_token_once_and_its_secret_never() {
     assert!(ProviderApp::verify_token(token).is_ok(), "{token}");
     assert_eq!(made["path"], "/api/v1/whatsapp/1042");
     assert_eq!(apps(&desk).await[0].verify_token.expose(), token);
-    let own = ["--workspace", workspace.as_str(), "--verify-token", "a-token-of-the-tenant"];
+    let own = ["--only-workspace", workspace.as_str(), "--verify-token", "a-token-of-the-tenant"];
     assert_eq!(create(&desk, "77", &own).await["verifyToken"], "a-token-of-the-tenant");
 
     let listed = desk.run(&["provider", "list"]).await.out;
@@ -65,7 +65,7 @@ async fn a_refused_command_changes_nothing() {
     let create = ["provider", "create", "--secret", FIRST, "--app"];
     let refusals: [(&[&str], &str); 5] = [
         (&["1042"], "There is an app 1042 already: `provider rotate` changes its secret."),
-        (&["7", "--workspace", nobody], "There is no workspace 11111111-1111-4111-8111-111111111111."),
+        (&["7", "--only-workspace", nobody], "There is no workspace 11111111-1111-4111-8111-111111111111."),
         (&["7", "--verify-token", "short"], "The verify token is invalid: "),
         (&["7", "--verify-token", "a token with spaces"], "The verify token is invalid: "),
         (&["x"], ""),

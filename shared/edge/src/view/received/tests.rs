@@ -63,7 +63,9 @@ fn a_customers_text_shows_its_sender_and_what_it_answers() {
       "status": "RECEIVED",
       "parts": [],
       "createdAt": "2026-01-02T03:04:05.000Z",
-      "updatedAt": "2026-01-02T03:04:05.678Z"
+      "updatedAt": "2026-01-02T03:04:05.678Z",
+      "deliveredAt": null,
+      "readAt": null
     }
     "#);
 }
