@@ -12,7 +12,8 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use domain::inbound::file::{FileMissing, ReceivedFile, media_id};
+use domain::inbound::file::{ReceivedFile, media_id};
+use domain::media::FileMissing;
 use domain::media::MediaState;
 use domain::{ChannelId, Media, MediaDigest, MediaId, WorkspaceId, error_chain};
 use provider::webhook::MediaFile;

@@ -9,8 +9,8 @@
 
 use std::time::Duration;
 
-use domain::inbound::file::FileMissing;
 use domain::lead::LeadName;
+use domain::media::FileMissing;
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::received::{Received, ReceivedContent, Said};
 use domain::{Contact, ContactId, Media, MessageId, PersonName, ProviderUserId, Reached, Timestamp, WaId};

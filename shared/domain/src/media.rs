@@ -1,10 +1,12 @@
 //! Files: which ones may be uploaded, their size limits, and their stored data.
 
 mod attached;
+mod file_missing;
 mod file_name;
 mod file_type;
 
 pub use attached::{Attached, SentAs};
+pub use file_missing::FileMissing;
 pub use file_name::FileName;
 pub use file_type::{FileType, Mismatch, RULES, TypeRule};
 

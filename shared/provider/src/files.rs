@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::inbound::file::FileMissing;
+use domain::media::FileMissing;
 use domain::media::MediaHash;
 use domain::{MediaDigest, Secret};
 use outbound::ClientError;

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use domain::Secret;
-use domain::inbound::file::FileMissing;
+use domain::media::FileMissing;
 use outbound::resolver::{Addresses, Lookup};
 use provider::{FetchedFile, FileClient, FileHosts, NotFetched, WantedFile};
 use serde_json::json;

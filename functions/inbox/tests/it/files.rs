@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use domain::Message;
-use domain::inbound::file::{FileMissing, media_id};
+use domain::inbound::file::media_id;
+use domain::media::FileMissing;
 use domain::media::MediaState;
 use domain::message::Content;
 use domain::message::received::ReceivedContent;

@@ -1,6 +1,7 @@
 //! How files of customers' messages get into the bucket.
 
-use domain::inbound::file::{FileMissing, media_id};
+use domain::inbound::file::media_id;
+use domain::media::FileMissing;
 use domain::media::{MediaHash, MediaState, SentAs};
 use domain::{ChannelId, FileType, Media};
 use harness::{Death, Fault, TestBucket, World, trips};

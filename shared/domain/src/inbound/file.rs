@@ -1,44 +1,14 @@
-//! Files of customers' messages: what they are stored as, and why one can be missing.
+//! Files of customers' messages: what they are stored as.
 
 use uuid::Uuid;
 
 use crate::ids::{MediaId, WorkspaceId};
 use crate::media::{FileName, FileType, Media, MediaDigest, MediaState, SentAs};
 use crate::time::Timestamp;
-use crate::words::words;
 
 /// The namespace of the ids of customers' files. With another namespace, a repeated message would store its file a
 /// second time.
 const FILES: Uuid = Uuid::from_u128(0x2f64_b1d7_08c3_4a95_b6e2_71f0_5d3c_9a48);
-
-/// Why a message has no file although the customer sent one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FileMissing {
-    /// The file is over the size limit of its type.
-    TooLarge,
-    /// The bytes are not those that the provider announced.
-    WrongDigest,
-    /// The provider does not have the file any more.
-    Gone,
-    /// The provider named a place for the file to which the service does not connect.
-    Refused,
-    /// The line has no token for the provider.
-    NoToken,
-    /// The provider did not give the file in time.
-    Unavailable,
-}
-
-words!(
-    /// The names of the reasons in rows and in the payload of a message.
-    FileMissing {
-        TooLarge: "TOO_LARGE",
-        WrongDigest: "WRONG_DIGEST",
-        Gone: "GONE",
-        Refused: "REFUSED",
-        NoToken: "NO_TOKEN",
-        Unavailable: "UNAVAILABLE",
-    }
-);
 
 /// A file as the service stores it: type, MIME type and name.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::ids::{ChannelId, ContactId, ConversationId, MessageId, WorkspaceId};
-use crate::inbound::file::FileMissing;
+use crate::media::FileMissing;
 use crate::media::{Attached, SentAs};
 use crate::time::Timestamp;
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use domain::attribute::{AttributeDefinition, NewAttribute};
 use domain::contact::{AttributeContent, OpenContent, Owner};
-use domain::inbound::file::FileMissing;
 use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen, OptOut};
 use domain::lead::captcha::Score;
+use domain::media::FileMissing;
 
 use domain::lead::{ConsentStatus, LandingUri, Utm};
 use domain::media::{Attached, FileName, SentAs};

@@ -4,10 +4,10 @@
 //! If a text does not parse, reading the row fails with [`crate::StoreError::Unreadable`], which names the
 //! row's keys.
 
-use domain::inbound::file::FileMissing;
 use domain::inbound::opt_out::{Choice, ChoiceSource};
 use domain::lead::captcha::Threshold;
 use domain::lead::{ConsentStatus, LandingUri, LeadName};
+use domain::media::FileMissing;
 use domain::media::{FileName, MediaState, SentAs};
 use domain::message::SentBy;
 use domain::settings::line::Provider;

@@ -1,6 +1,6 @@
 //! The content of a customer's message in its row.
 
-use domain::inbound::file::FileMissing;
+use domain::media::FileMissing;
 use domain::media::SentAs;
 use domain::message::received::{Card, Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
 use domain::{ChannelId, ContactId, MessageId};

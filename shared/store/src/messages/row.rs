@@ -323,7 +323,7 @@ impl From<PartField> for Part {
 
 #[cfg(test)]
 mod tests {
-    use domain::inbound::file::FileMissing;
+    use domain::media::FileMissing;
     use domain::media::{FileName, SentAs};
     use domain::message::received::{Card, Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
     use domain::settings::template::ParameterValue;

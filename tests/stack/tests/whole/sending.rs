@@ -11,8 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::stack::{Stack, Workspace, kill};
 
 /// Schedules with short waits, so that a test sees several attempts.
-pub(crate) const QUICK_SENDS: [&str; 3] =
-    ["SendRetrySchedule=1", "SendThrottleSchedule=1", "SendTimeoutSeconds=2"];
+const QUICK_SENDS: [&str; 3] = ["SendRetrySchedule=1", "SendThrottleSchedule=1", "SendTimeoutSeconds=2"];
 
 /// A workspace that can send: it has a brand, a line and an account.
 pub(crate) struct Sending {

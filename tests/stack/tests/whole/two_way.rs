@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::sending::{QUICK_SENDS, Sending, sent_to};
-use crate::stack::{Answer, Stack, Workspace, kill, root};
+use crate::sending::{Sending, sent_to};
+use crate::stack::{Answer, QUICK_RETRIES, Stack, Workspace, kill, root};
 
 /// The functions that may be killed at any moment. A sender that is killed during a call leaves an UNKNOWN message, so
 /// `message-sender` is killed only between calls.
@@ -128,8 +128,18 @@ async fn webhooks(stack: &Stack) -> Vec<Value> {
 
 #[tokio::test]
 async fn a_conversation_of_ten_turns_survives_kills_lost_messages_and_repeated_webhooks() {
-    let parameters =
-        [&QUICK_SENDS[..], &["FirstDueSeconds=1", "LeaseSeconds=40", "SendLeaseSeconds=40"]].concat();
+    let parameters = [
+        "SendRetrySchedule=1",
+        "SendThrottleSchedule=1",
+        "SendTimeoutSeconds=10",
+        "SenderTimeoutSeconds=20",
+        "SendLeaseSeconds=30",
+        "AttemptTimeoutSeconds=5",
+        "DeliveryTimeoutSeconds=15",
+        "LeaseSeconds=30",
+        "FirstDueSeconds=1",
+        QUICK_RETRIES,
+    ];
     let stack = Stack::start("two-way", &parameters).await;
     // A message of a killed function comes back after this time.
     let inbox = queue_url(&stack, "inbox");

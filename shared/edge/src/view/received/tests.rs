@@ -1,4 +1,4 @@
-use domain::inbound::file::FileMissing;
+use domain::media::FileMissing;
 use domain::media::{Attached, FileName, SentAs};
 use domain::message::arrival::Arrival;
 use domain::message::received::{Degrees, Received};
