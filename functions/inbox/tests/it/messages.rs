@@ -597,7 +597,7 @@ async fn a_text_takes_three_round_trips_and_at_most_twelve_units() {
     assert_eq!(site.answer(talk.id, "Sí").await, MessageStored::Done);
     site.world.db.clock().advance(Duration::from_secs(20));
     site.calls();
-    site.done(&one(text("wamid.2", "Una frase de tamaño normal, como las que escribe la gente."))).await;
+    site.done(&one(text("wamid.2", "Un texto de tamaño normal, como los que escribe la gente."))).await;
     let calls = site.calls();
     let units: f64 = calls.iter().map(|call| call.write_units).sum();
     assert_eq!(trips(&calls), 3, "{calls:#?}");

@@ -126,7 +126,7 @@ mod tests {
             ("STOP", Some(Out)), ("stop", Some(Out)), (" Stop. ", Some(Out)), ("¡STÓP!", Some(Out)),
             ("\"baja\"", Some(Out)), ("Baja\n", Some(Out)), ("ALTO 🛑", Some(Out)), ("párar", Some(Out)),
             ("unsubscribe", Some(Out)), ("start", Some(In)), ("¡Alta!", Some(In)), ("STOP", Some(Out)),
-            ("stop it", None), ("please stop", None), ("dar de baja", None), ("stopp", None), ("", None), ("...", None),
+            ("stop it", None), ("please stop", None), ("dar de baja", None), ("stops", None), ("", None), ("...", None),
             ("s t o p", None), ("ALTA BAJA", None),
         ];
         for (message, expected) in rows {

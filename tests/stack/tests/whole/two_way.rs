@@ -115,7 +115,7 @@ fn queue_url(stack: &Stack, queue: &str) -> String {
 /// Removes every message from the queues that only name work. The queue of the inbox holds the only copy of its
 /// messages; nothing may lose them.
 fn lose_messages(stack: &Stack) {
-    for queue in ["message-sends", "deliveries", "slow-deliveries", "leads"] {
+    for queue in ["message-sends", "webhook-deliveries", "webhook-deliveries-slow", "lead-sends"] {
         stack.aws(&["sqs", "purge-queue", "--queue-url", &queue_url(stack, queue)]);
     }
 }
