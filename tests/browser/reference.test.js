@@ -37,7 +37,7 @@ for (const [text, name, target, kind] of [
   ['update a contact', 'Update a contact', 'updateContact', 'Operation'],
   ['listConversations', 'List conversations', 'listConversations', 'Operation'],
   ['leadscout scripts', 'Get the script for pages', 'getLeadScript', 'Operation'],
-  ['message.updated', "A message's status changed", 'messageUpdated', 'Event'],
+  ['message.updated', "A message's status changed, or the provider reported about a part", 'messageUpdated', 'Event'],
   ['checksumBase64', 'checksumBase64', 'createUploads.checksumBase64', 'Field'],
   ['SERVICE_RATE_LIMIT_0001', 'SERVICE_RATE_LIMIT_0001', 'SERVICE_RATE_LIMIT_0001', 'Error'],
 ]) {
