@@ -35,9 +35,10 @@ bench: machine-runs ## measure the cost of functions, reads and deliveries, as t
 	@cargo build --quiet --locked --profile measuring --package bench --examples
 	@for table in reads functions deliveries; do "$${CARGO_TARGET_DIR:-target}"/measuring/examples/$$table || exit 1; done
 
-soak: $(VENV)/installed ## process a thousand leads while senders are killed and tasks are lost and repeated
+soak: $(VENV)/installed ## process a thousand leads while senders are killed and tasks are lost and repeated, and 100,000 generated webhooks of the provider
 	@cargo build --workspace --all-targets --locked
 	@SOAK_LEADS=1000 cargo test --locked --workspace --test whole leads_outlive
+	@SOAK_WEBHOOKS=100000 cargo test --locked --workspace --test it no_webhook_stops
 
 fuzz: $(VENV)/installed ## send random API requests and check them against openapi.yaml (MINUTES=15; SEED=... repeats a run)
 	@cargo build --workspace --bins --locked

@@ -171,7 +171,7 @@ async fn a_conversation_of_ten_turns_survives_kills_lost_messages_and_repeated_w
             .await;
         assert_eq!(*conversation.get_or_insert(id.clone()), id, "every message joins the same conversation");
 
-        kill_all(&stack, &["message-sender"]);
+        kill_all(&stack, &["message-sender", "messages", "conversations"]);
         let answer = format!("answer {turn}");
         let message = sending.say(&stack, &json!({ "id": id }), &answer).await;
         lose_messages(&stack);
