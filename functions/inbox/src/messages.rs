@@ -37,12 +37,13 @@ pub(crate) async fn process(
     let (mut retries, mut file) = (RetryTime::for_merges(run.store), None);
     loop {
         match once(run, origin, message, &mut file).await? {
-            Some(Processed::Done) => {
-                // A repeat does this again, because the attempt that stored the message may have died before it.
+            Some(later @ Processed::Later(_)) => return Ok(later),
+            Some(processed) => {
+                // A repeat does this again, because the attempt that stored the message may have died before it. A
+                // customer opts out in a blocked conversation, too.
                 preferences::heard(run, origin, message).await?;
-                return Ok(Processed::Done);
+                return Ok(processed);
             }
-            Some(processed) => return Ok(processed),
             None => retries.wait().await?,
         }
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::time::Duration;
 
+use domain::inbound::opt_out::OptOut;
 use domain::media::SentAs;
 use domain::message::{Content, Letter, MessageKnown, ServiceWindow, Turn, Words};
 use domain::retry::Jitter;
@@ -238,15 +239,15 @@ async fn prepare<P>(
     if state.is_disabled() {
         return Err(NotPrepared::WorkspaceDisabled);
     }
-    // A choice is kept for each of the person's ids, so that of the number is enough.
-    let person_of_template = person.as_ref().filter(|_| template.is_some());
-    let opted_out = match person_of_template.map(|person| (&person.cellphone, &person.user_id)) {
-        None | Some((None, None)) => false,
-        Some((Some(number), _)) => match opted_out {
-            Some(opted_out) if Some(number) == expected => opted_out,
-            _ => store.opted_out(workspace, number).await?,
+    let opted_out = match person.as_ref().filter(|_| template.is_some()) {
+        None => false,
+        Some(person) => match (&person.cellphone, &person.user_id, opted_out) {
+            (Some(number), None, Some(opted_out)) if Some(number) == expected => opted_out,
+            (number, user_id, _) => {
+                let choosers = OptOut::choosers(number.as_ref(), user_id.as_ref());
+                store.person_opted_out(workspace, &choosers).await?
+            }
         },
-        Some((None, Some(user_id))) => store.opted_out(workspace, user_id).await?,
     };
     let known = MessageKnown {
         conversation: conversation.as_ref(),

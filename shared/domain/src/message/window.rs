@@ -19,11 +19,12 @@ impl ServiceWindow {
     pub const OPEN: Duration = Duration::from_secs(24 * 60 * 60);
 
     /// Whether the window is surely closed: the line has delivered messages for the whole time, and the
-    /// customer wrote none. If the customer never wrote, the contact must be unchanged for as long, because
-    /// its number may have been another contact's, who wrote.
+    /// customer wrote none. The contact must be unchanged for as long, because its number may have been another
+    /// contact's, who wrote.
     pub fn is_surely_closed(&self, contact: &Contact, now: Timestamp) -> bool {
         let is_over = |from: Timestamp| now.since(from) > Self::OPEN;
-        self.line_since.is_some_and(is_over) && is_over(self.last_inbound.unwrap_or(contact.updated_at))
+        self.line_since.is_some_and(is_over)
+            && is_over(self.last_inbound.map_or(contact.updated_at, |at| at.max(contact.updated_at)))
     }
 }
 
@@ -44,7 +45,8 @@ mod tests {
     fn a_window_is_surely_closed_only_if_the_line_would_have_told_of_a_message() {
         // Hours since the line delivers, since the customer wrote, and since the contact changed.
         let rows = [
-            (Some(48.0), Some(25.0), 1.0, true),
+            (Some(48.0), Some(25.0), 1.0, false),
+            (Some(48.0), Some(25.0), 25.0, true),
             (Some(48.0), Some(24.0), 48.0, false),
             (Some(48.0), Some(24.001), 48.0, true),
             (Some(48.0), Some(1.0), 48.0, false),

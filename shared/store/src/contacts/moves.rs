@@ -2,7 +2,7 @@
 
 use domain::contact::address::Reached;
 use domain::inbound::opt_out::{Chooser, Chosen, OptOut};
-use domain::{Cellphone, Contact, ContactId, Timestamp, WaId};
+use domain::{Contact, ContactId, Timestamp, WaId};
 use futures::future::try_join;
 
 use crate::contacts::plan::ContactPlan;
@@ -59,10 +59,12 @@ impl Store {
         next: &Contact,
     ) -> Result<Option<Write>, StoreError> {
         let known_as = seen.wa_id.as_ref().and_then(WaId::cellphone);
-        let old: Vec<&Cellphone> = seen.cellphone.iter().chain(&known_as).collect();
+        let numbers = seen.cellphone.iter().chain(&known_as).map(Chooser::from);
+        let old: Vec<Chooser> = numbers.chain(seen.user_id.iter().map(Chooser::from)).collect();
         let Some(new) = &next.cellphone else { return Ok(None) };
         let (workspace, new) = (seen.workspace_id, Chooser::from(new));
-        let of_old = futures::future::try_join_all(old.iter().map(|old| self.opt_out_of(workspace, *old)));
+        let of_old =
+            futures::future::try_join_all(old.into_iter().map(|old| self.opt_out_of(workspace, old)));
         let (of_old, of_new) = try_join(of_old, self.choice_of(workspace, &new)).await?;
         let Some(of_old) = of_old.into_iter().flatten().min_by_key(|opt_out| opt_out.since) else {
             return Ok(None);

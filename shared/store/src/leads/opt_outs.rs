@@ -25,6 +25,20 @@ impl Store {
         Ok(self.opt_out_of(workspace, chooser).await?.is_some())
     }
 
+    /// Whether a person with a number, a user id or both opted out: the latest choice of the two holds (strongly
+    /// consistent reads). A choice covers only the ids that were known when it was made. One round trip; none without
+    /// ids.
+    pub async fn person_opted_out(
+        &self,
+        workspace: WorkspaceId,
+        choosers: &[Chooser],
+    ) -> Result<bool, StoreError> {
+        let choices = choosers.iter().map(|chooser| self.choice_of(workspace, chooser));
+        let choices = futures::future::try_join_all(choices).await?;
+        let latest = choices.into_iter().flatten().max_by_key(|choice| (choice.latest, choice.is_out()));
+        Ok(latest.is_some_and(|choice| choice.is_out()))
+    }
+
     /// The opt-out of a number or a user id (strongly consistent read). One round trip.
     pub async fn opt_out_of(
         &self,
@@ -146,7 +160,10 @@ fn place(workspace: WorkspaceId, chooser: &Chooser) -> (String, String) {
 pub(crate) fn choice_write(before: Option<&OptOut>, next: &OptOut) -> Result<Write, StoreError> {
     let put = Write::put(Table::Leads, opt_out_row(next)?);
     Ok(match before {
-        None => put.when_absent(),
+        // A choice to get templates again may have expired and still be there.
+        None => put
+            .when(format!("attribute_not_exists(pk) OR {EXPIRES_AT} < :now"))
+            .bind(":now", n(next.updated_at.as_seconds())),
         Some(OptOut { version: 0, .. }) => put.when("attribute_not_exists(version)"),
         Some(before) => put
             .when("version = :version AND latest = :latest")

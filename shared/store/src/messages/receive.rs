@@ -202,7 +202,12 @@ impl Store {
         };
         // The first two writes are the message's own: only another delivery of it can have written them.
         let is_own = refusals.iter().any(|refusal| refusal.at < 2);
-        Ok(if is_own { InboundStored::Repeated } else { InboundStored::Stale })
+        if is_own {
+            return Ok(InboundStored::Repeated);
+        }
+        // The conversation may be erased, or never be made. The next attempt records it again.
+        self.forget_seen(contact.workspace_id, conversation.id, contact.id).await?;
+        Ok(InboundStored::Stale)
     }
 
     /// The writes of a message, those of the message itself first. `None` if the conversation has no lane, because it

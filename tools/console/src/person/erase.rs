@@ -290,7 +290,8 @@ impl Run<'_> {
         let ids = ids.map(|target| target.id.to_string());
         let cellphones = person.cellphones.iter().map(|cellphone| cellphone.as_str().to_owned());
         let emails = person.emails.iter().map(|email| email.canonical());
-        let needles = Needles::new(ids.chain(cellphones).chain(emails));
+        let user_ids = person.user_ids.iter().map(|user_id| user_id.as_str().to_owned());
+        let needles = Needles::new(ids.chain(cellphones).chain(emails).chain(user_ids));
         for failure in bucket.list("").await? {
             let Some(holding) = Holding::read(bucket, failure.key, &needles).await? else { continue };
             let id = Uuid::new_v5(&OBJECTS, holding.key.as_bytes());

@@ -132,7 +132,8 @@ pub(crate) async fn export(
     let numbers = found.person.cellphones.iter().map(|cellphone| cellphone.as_str().to_owned());
     let addresses = found.person.emails.iter().map(|email| email.canonical());
     let ids = subjects.iter().map(|subject| subject.id().to_string()).chain(files_in_records);
-    let needles = Needles::new(ids.chain(numbers).chain(addresses));
+    let user_ids = found.person.user_ids.iter().map(|user_id| user_id.as_str().to_owned());
+    let needles = Needles::new(ids.chain(numbers).chain(addresses).chain(user_ids));
     let mut records = vec![];
     for failure in beside.failures.list("").await? {
         records

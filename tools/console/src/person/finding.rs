@@ -44,6 +44,15 @@ pub(crate) async fn find(console: &Console, workspace: WorkspaceId, known: Perso
         let before = person.clone();
         person.contacts.extend(leads.iter().filter(|lead| lead.opened).map(|lead| lead.contact));
         person.cellphones.extend(leads.iter().map(|lead| lead.cellphone.clone()));
+        // A contact that moved opted out by an earlier number or user id.
+        for opt_out in store.opt_outs(workspace).await? {
+            match opt_out.chooser.filter(|_| opt_out.contact.is_some_and(|of| person.contacts.contains(&of)))
+            {
+                Some(Chooser::Number(number)) => drop(person.cellphones.insert(number)),
+                Some(Chooser::User(user_id)) => drop(person.user_ids.insert(user_id)),
+                None => {}
+            }
+        }
         if person == before {
             break (contacts, leads);
         }
@@ -83,6 +92,12 @@ async fn contacts(
         let before = person.clone();
         for cellphone in &before.cellphones {
             person.contacts.extend(store.contact_holding_cellphone(workspace, cellphone).await?);
+        }
+        for number in before.cellphones.iter().filter_map(|number| WaId::parse(number.digits()).ok()) {
+            person.contacts.extend(store.contact_reached_at(workspace, Some(&number), None).await?);
+        }
+        for user_id in &before.user_ids {
+            person.contacts.extend(store.contact_reached_at(workspace, None, Some(user_id)).await?);
         }
         for email in &before.emails {
             person.contacts.extend(store.contact_holding_email(workspace, email).await?);
