@@ -137,7 +137,11 @@ async fn store_file(
     let stands = store.receive_media(&media).await?;
     // If a message refers to the file by now, the object is there: another process stored the same bytes.
     if !stands.is_referenced() {
-        bucket.put(&media, from).await?;
+        // A file that cannot be stored must not hold its message back for ever.
+        if let Err(error) = bucket.put(&media, from).await {
+            tracing::error!(media = %media.id, cause = error_chain(&error), "file not stored");
+            return Ok(Fetched::NotNow);
+        }
     }
     Ok(Fetched::Stored { media: stands, size })
 }

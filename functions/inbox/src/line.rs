@@ -22,7 +22,16 @@ pub(crate) async fn process(
         foreign(run, items.len(), "no workspace has the line");
         return Ok(());
     };
-    if inbound.workspace.is_some_and(|only| only != workspace) {
+    let is_foreign = |workspace| inbound.workspace.is_some_and(|only| only != workspace);
+    let workspace = match is_foreign(workspace) {
+        // The line may have moved since the claim was read.
+        true => {
+            run.store.forget_line_claim(line);
+            run.store.recent_line_claim(line).await?.unwrap_or(workspace)
+        }
+        false => workspace,
+    };
+    if is_foreign(workspace) {
         foreign(run, items.len(), "the app does not speak for the line's workspace");
         return Ok(());
     }

@@ -34,7 +34,7 @@ pub(crate) async fn process(
     origin: Origin<'_>,
     message: &Incoming,
 ) -> Result<Processed, StoreError> {
-    let (mut retries, mut file) = (RetryTime::for_merges(run.store), None);
+    let (mut retries, mut file) = (None, None);
     loop {
         match once(run, origin, message, &mut file).await? {
             Some(later @ Processed::Later(_)) => return Ok(later),
@@ -44,7 +44,8 @@ pub(crate) async fn process(
                 preferences::heard(run, origin, message).await?;
                 return Ok(processed);
             }
-            None => retries.wait().await?,
+            // The time begins with the first conflict, because a file may have taken longer.
+            None => retries.get_or_insert_with(|| RetryTime::for_merges(run.store)).wait().await?,
         }
     }
 }

@@ -172,6 +172,8 @@ impl Store {
                 (Role::Entity, Some(row)) if is_written_by(row, request_id) => Ok(Replaced::Done),
                 (Role::Entity, _) => Ok(Replaced::Stale),
                 (Role::Claim(field), Some(row)) => Ok(Replaced::Taken { field, contact: holder_of(row)? }),
+                // The opt-out of the new number changed since it was read.
+                (Role::Other, _) => Ok(Replaced::Stale),
                 _ => continue,
             };
         }

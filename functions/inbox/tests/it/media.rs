@@ -299,7 +299,7 @@ async fn a_bucket_that_fails_is_tried_again_later() {
     let scene = Scene::start().await;
     scene.has(scene.described(PHOTO), PHOTO).await;
     scene.world.db.fail("PutObject", Fault::Unreachable, 3);
-    assert!(scene.try_fetch(&photo()).await.is_err());
+    assert_eq!(scene.try_fetch(&photo()).await.unwrap(), Fetched::NotNow);
     assert!(scene.row().await.is_some());
     scene.world.db.heal();
     stored(scene.fetch(&photo()).await);

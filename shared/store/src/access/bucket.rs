@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_sdk_s3::Client;
+use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::presigning::PresigningConfig;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::ChecksumMode;
@@ -89,13 +90,15 @@ impl Bucket {
     }
 
     /// Stores the bytes of a local file under this id, whatever is stored there. The bucket refuses bytes that do not
-    /// have the digest of `media`. One round trip.
+    /// have the digest of `media`. The caller limits the time: a large file takes longer than other calls may. One round
+    /// trip.
     pub async fn put(&self, media: &Media, from: &Path) -> Result<(), StoreError> {
         let bytes = ByteStream::from_path(from).await.map_err(|error| StoreError::Failed(Box::new(error)))?;
         let put =
             self.s3.put_object().bucket(&*self.name).key(keys::media_object(media.workspace_id, media.id));
         let put = put.content_type(FileType::served_as(&media.content_type));
-        put.checksum_sha256(media.digest.as_str()).body(bytes).send().await?;
+        let put = put.checksum_sha256(media.digest.as_str()).body(bytes).customize();
+        put.config_override(aws_sdk_s3::Config::builder().timeout_config(time_of_a_put())).send().await?;
         Ok(())
     }
 
@@ -160,6 +163,14 @@ fn attachment(name: &FileName) -> String {
         }
     }
     format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{encoded}")
+}
+
+/// The time limits of an upload: enough for the largest file.
+fn time_of_a_put() -> TimeoutConfig {
+    const ENOUGH: Duration = Duration::from_secs(30);
+    let connect = Duration::from_secs(1);
+    let limits = TimeoutConfig::builder().connect_timeout(connect);
+    limits.operation_attempt_timeout(ENOUGH).operation_timeout(ENOUGH).build()
 }
 
 #[cfg(test)]

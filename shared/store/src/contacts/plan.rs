@@ -33,7 +33,7 @@ pub(crate) enum Role {
     Release,
     /// Adds or removes a search row.
     Search,
-    /// Writes a row that belongs to the person, without a condition.
+    /// Writes a row that belongs to the person, such as an opt-out.
     Other,
 }
 
@@ -108,7 +108,7 @@ impl ContactPlan {
         Ok(writes)
     }
 
-    /// Adds a write without a condition.
+    /// Adds a write of another row of the person.
     pub(crate) fn add_other(&mut self, write: Option<Write>) {
         if let Some(write) = write {
             self.add(Role::Other, write);
