@@ -42,10 +42,8 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let page = async { Ok(call.store().conversations_page(call.workspace(), wanted).await?) };
     let (page, ()) = try_join(page, cursors.warm()).await?;
     let seen = call.store().last_seen(&page.items).await?;
-    let seen = page.items.iter().zip(seen);
-    let items: Vec<Conversation> = seen
-        .map(|(conversation, seen)| conversation.with_seen(|contact| seen.get(&contact).copied()))
-        .collect();
+    let items: Vec<Conversation> =
+        page.items.iter().zip(&seen).map(|(conversation, seen)| conversation.with_seen(seen)).collect();
     let conversations = items.iter().map(view::conversation).collect();
     let cursor = match page.next {
         Some(position) => Some(cursors.seal(&position).await?),

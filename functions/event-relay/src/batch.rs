@@ -10,6 +10,7 @@ use futures::StreamExt;
 use futures::future::join3;
 use queue::Wake;
 use runtime::metrics::Relayed;
+use store::StoreError;
 
 use crate::change::{Asked, Change, Forgotten};
 use crate::events::{Told, relay_events};
@@ -86,11 +87,17 @@ async fn enqueue(relay: &Relay, wakes: &[Wake]) {
     }
 }
 
-/// Deletes the bytes of files that no message referred to in time. Returns the records of files that could not be
-/// deleted.
+/// Deletes the bytes of files that no message referred to in time. A customer's file that came again has a row again,
+/// and keeps its bytes. Returns the records of files that could not be deleted.
 async fn forget_all(relay: &Relay, forgotten: &[Forgotten]) -> Failed {
     let deletions = forgotten.iter().map(async |Forgotten { record, workspace, media }| {
-        let deleted = relay.bucket.delete(*workspace, *media).await;
+        let deleted = async {
+            match relay.store.media_of(*workspace, *media).await? {
+                Some(_) => Ok(()),
+                None => relay.bucket.delete(*workspace, *media).await,
+            }
+        };
+        let deleted: Result<(), StoreError> = deleted.await;
         let failed = deleted.inspect_err(|error| {
             tracing::error!(media = %media, workspace = %workspace, cause = error_chain(error), "file not deleted");
         });

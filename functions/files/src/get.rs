@@ -1,8 +1,7 @@
-use domain::media::MediaState;
-use domain::{Media, MediaId};
+use domain::MediaId;
 use edge::form::Form;
 use edge::{ApiError, Call, Reply, Resource, view};
-use store::{Bucket, StoreError};
+use store::Bucket;
 
 /// GET /files/{mediaId}: one round trip. A second one, to the bucket, if no message referred to the file yet, because only
 /// the bucket knows whether it was uploaded. Signing needs no call.
@@ -14,16 +13,8 @@ pub(crate) async fn get(call: &Call<'_>, bucket: &Bucket) -> Result<Reply, ApiEr
 
     let media = call.store().media_of(call.workspace(), id).await?;
     let media = media.ok_or(ApiError::NotFound(Resource::File))?;
-    let size = size(bucket, &media).await?.ok_or(ApiError::NotFound(Resource::File))?;
+    // A file that was not uploaded as declared does not exist for callers.
+    let size = bucket.size(&media).await?.map_err(|_| ApiError::NotFound(Resource::File))?;
     let (url, expires_at) = bucket.presign_download(&media).await?;
     Reply::list(&view::file(&media, size, url, expires_at))
-}
-
-/// The file's size; `None` if it was not uploaded as declared.
-async fn size(bucket: &Bucket, media: &Media) -> Result<Option<u64>, StoreError> {
-    match (media.state, media.size) {
-        (MediaState::Referenced, Some(size)) => Ok(Some(size)),
-        (MediaState::TooLarge, _) => Ok(None),
-        _ => Ok(media.check(bucket.head(media.workspace_id, media.id).await?.as_ref()).ok()),
-    }
 }

@@ -45,8 +45,9 @@ pub(crate) async fn send<P: Provider>(run: &Run<'_, P>, leased: LeasedLead) -> R
 
 /// The provider's id of the lead's message, if the provider accepted it.
 fn accepted_id(message: Option<&Message>) -> Option<String> {
-    let part = message?.parts.first()?;
-    part.provider_message_id.clone().filter(|_| part.status >= MessageStatus::Sent)
+    let message = message?;
+    let is_accepted = message.parts.first()?.status >= MessageStatus::Sent;
+    provider_id(message).filter(|_| is_accepted).map(str::to_owned)
 }
 
 /// Checks whether the message may be sent, records that the call begins together with everything that the lead
@@ -207,8 +208,19 @@ async fn recorded<P>(
         let now = run.store.now();
         let said = message.as_ref().and_then(|message| word.of(message, now));
         let both = message.as_ref().zip(said.as_ref());
+        let replaced =
+            both.and_then(|(seen, said)| provider_id(seen).filter(|id| provider_id(said) != Some(*id)));
+        if let Some((seen, id)) = message.as_ref().zip(replaced) {
+            // The row goes before the part forgets its id, because an erasure finds the row by it.
+            run.store.forget_provider_id(seen, id).await;
+        }
         match run.store.record_lead(leased, &next, both, step, run.budget.left(now)).await? {
-            LeadRecorded::Done => break,
+            LeadRecorded::Done => {
+                if let Some(message) = said.as_ref().or(message.as_ref()) {
+                    one_row_of_the_id(run, message, &word, replaced.is_some()).await;
+                }
+                break;
+            }
             LeadRecorded::Stale => message = message_of(run, &next).await?,
             LeadRecorded::Lost => {
                 return Ok(VisitEnd::Lost);
@@ -218,6 +230,23 @@ async fn recorded<P>(
     told(&next);
     counted(&run.counted, &leased.lead, &next);
     Ok(VisitEnd::Released(plan))
+}
+
+/// The row of the id that the provider gave the accepted call. It is written beside the record already, unless the
+/// message had the id of an earlier call; and it must go if a status gave the message the id of an earlier call
+/// meanwhile.
+async fn one_row_of_the_id<P>(run: &Run<'_, P>, message: &Message, word: &MessageUpdate, is_new: bool) {
+    let MessageUpdate::Sent(id) = word else { return };
+    match provider_id(message) {
+        Some(of_message) if of_message != id => run.store.forget_provider_id(message, id).await,
+        _ if is_new => run.store.keep_provider_id(message, 0, &End::Sent(id.clone())).await,
+        _ => {}
+    }
+}
+
+/// The provider's id of the lead's message.
+fn provider_id(message: &Message) -> Option<&str> {
+    message.parts.first()?.provider_message_id.as_deref()
 }
 
 async fn message_of<P>(run: &Run<'_, P>, lead: &Lead) -> Result<Option<Message>, StoreError> {

@@ -106,7 +106,7 @@ async fn look_at(
     if let Some(unknown) = draft.media.iter().find(|id| !is_known(id)) {
         return Err(Refused::UnknownMedia { media: *unknown }.into());
     }
-    let looked = try_join_all(known.iter().map(|media| size(bucket, media))).await?;
+    let looked = try_join_all(known.iter().map(|media| bucket.size(media))).await?;
     let too_large: Vec<MediaId> = looked.iter().filter_map(too_large).collect();
     if !too_large.is_empty() {
         call.caller.admitted().await?;
@@ -121,16 +121,6 @@ async fn look_at(
             .map(|(media, size)| (media.clone(), *size))
             .collect(),
     })
-}
-
-/// A file's size, if its upload matches its declaration. A file that a message referred to before matched then, and a
-/// file that was too large when it arrived no longer exists.
-async fn size(bucket: &Bucket, media: &Media) -> Result<Result<u64, Refused>, StoreError> {
-    match (media.state, media.size) {
-        (MediaState::Referenced, Some(size)) => Ok(Ok(size)),
-        (MediaState::TooLarge, _) => Ok(media.check(None)),
-        _ => Ok(media.check(bucket.head(media.workspace_id, media.id).await?.as_ref())),
-    }
 }
 
 fn too_large(looked: &Result<u64, Refused>) -> Option<MediaId> {

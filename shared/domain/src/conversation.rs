@@ -14,6 +14,7 @@ pub use plan::OnboardingPlan;
 pub use recipient::Recipient;
 pub use update::{ConversationChange, ConversationUpdate};
 
+use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -83,10 +84,10 @@ impl Conversation {
 
     /// The conversation as it is shown, with when each customer was last seen. The conversation itself does not
     /// store this.
-    pub fn with_seen(&self, last_seen: impl Fn(ContactId) -> Option<Timestamp>) -> Self {
+    pub fn with_seen(&self, last_seen: &HashMap<ContactId, Timestamp>) -> Self {
         let mut shown = self.clone();
         for external in &mut shown.externals {
-            external.last_seen_at = last_seen(external.contact).or(external.last_seen_at);
+            external.last_seen_at = last_seen.get(&external.contact).copied().or(external.last_seen_at);
         }
         shown
     }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use domain::{ChannelId, ProviderUserId, Reached, WaId};
 use outbound::ClientError;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Request, Response, Url};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
 use crate::body::body;
-use crate::{Call, CallOutcome, Provider, Sent};
+use crate::{Call, CallOutcome, Provider, Sent, bearer};
 
 /// The Cloud API over HTTPS. Plain HTTP is for simulators.
 #[derive(Clone, Debug)]
@@ -55,11 +55,9 @@ impl Client {
 
     /// The request. Returns `None` if the token is not a valid header value; the provider's tokens are.
     fn request(&self, call: Call<'_>) -> Option<Request> {
-        let mut bearer = HeaderValue::from_str(&format!("Bearer {}", call.token.expose())).ok()?;
-        bearer.set_sensitive(true);
         self.http
             .post(self.messages_url(call.channel))
-            .header(AUTHORIZATION, bearer)
+            .header(AUTHORIZATION, bearer(call.token)?)
             .header(CONTENT_TYPE, "application/json")
             .body(body(call.to, call.what, call.answers, call.part).to_string())
             .build()

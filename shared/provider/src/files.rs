@@ -16,11 +16,13 @@ use domain::media::MediaHash;
 use domain::{MediaDigest, Secret};
 use outbound::ClientError;
 use outbound::resolver::{Lookup, Names, SystemLookup};
-use reqwest::header::{AUTHORIZATION, HeaderValue};
+use reqwest::header::AUTHORIZATION;
 use reqwest::{Response, Url};
 use rustls::RootCertStore;
 use serde_json::Value;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+use crate::bearer;
 
 /// The hosts on which the provider keeps files: each of these names and the names below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -236,9 +238,7 @@ impl Described {
 }
 
 async fn get(client: &reqwest::Client, url: Url, token: &Secret) -> Result<Response, NotFetched> {
-    let bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose()));
-    let mut bearer = bearer.map_err(|_| NotFetched::Missing(FileMissing::NoToken))?;
-    bearer.set_sensitive(true);
+    let bearer = bearer(token).ok_or(NotFetched::Missing(FileMissing::NoToken))?;
     let sent = client.get(url).header(AUTHORIZATION, bearer).send().await;
     sent.map_err(|error| match is_refused(&error) {
         true => NotFetched::Missing(FileMissing::Refused),

@@ -15,6 +15,7 @@ use std::future::Future;
 
 use domain::sending::{End, PartError};
 use domain::{Address, ChannelId, LineThrottle, PartId, Reached, Secret};
+use reqwest::header::HeaderValue;
 
 pub use body::Outgoing;
 pub use client::Client;
@@ -85,4 +86,12 @@ pub trait Provider: Sized {
     /// was frozen in between may hold dead connections that still look open, and a request that is written to
     /// one of these has an unknown outcome.
     fn with_new_connections(&self) -> Self;
+}
+
+/// The `Authorization` of a call with this token. `None` if the token is not a valid header value; the provider's tokens
+/// are.
+fn bearer(token: &Secret) -> Option<HeaderValue> {
+    let mut bearer = HeaderValue::from_str(&format!("Bearer {}", token.expose())).ok()?;
+    bearer.set_sensitive(true);
+    Some(bearer)
 }

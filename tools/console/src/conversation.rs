@@ -103,7 +103,7 @@ async fn show(console: &Console, one: &OneConversation, output: &mut Output<'_>)
     let (Some((conversation, seen)), Some(lane)) = found else {
         return Err(Refusal::UnknownConversation(id));
     };
-    let shown = conversation.with_seen(|contact| seen.get(&contact).copied());
+    let shown = conversation.with_seen(&seen);
     let windows = windows(store, &shown).await?;
     output.one(&ConversationView {
         conversation: ConversationRow::from(&shown),

@@ -371,8 +371,8 @@ async fn the_app_is_set_by_a_request_that_is_checked() {
     assert_eq!(inbound(&provider, &request).await.1["state"], "DELIVERED");
 }
 
-#[tokio::test]
-async fn pending_webhooks_end_with_the_simulator() {
+/// A provider, and the listener that its webhooks are posted to.
+async fn posts_to_a_listener() -> (TcpListener, Provider) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let provider = Provider::start(0).await.unwrap();
     provider.set_app(SimulatedApp {
@@ -380,6 +380,12 @@ async fn pending_webhooks_end_with_the_simulator() {
         app_secret: SECRET.to_owned(),
         webhook_url: format!("http://{}/", listener.local_addr().unwrap()),
     });
+    (listener, provider)
+}
+
+#[tokio::test]
+async fn pending_webhooks_end_with_the_simulator() {
+    let (listener, provider) = posts_to_a_listener().await;
     send(&provider, json!({ "to": "+12025550101" })).await;
     let (mut stream, _) = listener.accept().await.unwrap();
     drop(provider);
@@ -390,13 +396,7 @@ async fn pending_webhooks_end_with_the_simulator() {
 
 #[tokio::test]
 async fn at_most_eight_webhooks_are_posted_at_the_same_time() {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let provider = Provider::start(0).await.unwrap();
-    provider.set_app(SimulatedApp {
-        app_id: "1".to_owned(),
-        app_secret: SECRET.to_owned(),
-        webhook_url: format!("http://{}/", listener.local_addr().unwrap()),
-    });
+    let (listener, provider) = posts_to_a_listener().await;
     // Each round answers only when eight attempts wait for their answer, so a ninth would wait beside them.
     let (waiting, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (round, counted) = (Arc::new(Barrier::new(8)), Arc::clone(&most));

@@ -1,6 +1,6 @@
 //! The stream records of messages and files.
 
-use domain::EventType;
+use domain::{EventType, MediaId};
 use harness::{Fault, World, fixture};
 use serde_json::{Value, json};
 
@@ -198,4 +198,14 @@ async fn the_bytes_of_an_unused_file_are_deleted_and_a_failure_repeats_the_recor
     assert!(!scene.is_uploaded("be4a6c8d-0f2b-4d4e-9a6c-8e0a2c4d6f8a"));
     assert!(scene.relayed(&fixture(FORGOTTEN)).await, "deleting an absent file succeeds");
     assert!(scene.nothing_happened().await);
+}
+
+#[tokio::test]
+async fn a_file_whose_row_is_there_again_keeps_its_bytes() {
+    let scene = Scene::with_endpoint().await;
+    let id = MediaId::parse("be4a6c8d-0f2b-4d4e-9a6c-8e0a2c4d6f8a").unwrap();
+    scene.world.media(|media| media.id = id).await;
+    scene.upload(&id.to_string());
+    assert!(scene.relayed(&fixture(FORGOTTEN)).await);
+    assert!(scene.is_uploaded(&id.to_string()));
 }

@@ -1,6 +1,7 @@
 //! Reports of the provider about the message of a lead, while the lead is not sent, is sent, and is sent again.
 
 use domain::message::{Report, ReportKind, Reported};
+use domain::sending::PartError;
 use domain::{LeadId, MessageStatus, Timestamp};
 use harness::{Fault, NO_ANSWER, TestProvider};
 use store::Table;
@@ -33,6 +34,27 @@ async fn unanswered() -> (Sender, LeadId) {
 async fn status(sender: &Sender, id: LeadId) -> (MessageStatus, Option<String>) {
     let part = sender.message(id).await.unwrap().parts.remove(0);
     (part.status, part.provider_message_id)
+}
+
+/// The provider's ids that have a row.
+fn named(sender: &Sender) -> Vec<String> {
+    let rows = sender.world.db.rows(Table::Messages).into_iter();
+    let names = rows.filter(|row| row["kind"]["S"] == "providerMessage");
+    let key = |row: serde_json::Value| row["pk"]["S"].as_str().unwrap().to_owned();
+    names.map(|row| key(row).rsplit('#').next().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_retry_after_a_reported_failure_leaves_the_row_of_the_new_id_only() {
+    let (sender, id) = unanswered().await;
+    let failed = ReportKind::Failed(PartError::of("131026"));
+    assert!(report(&sender, id, "wamid.first", failed).await);
+    assert_eq!(named(&sender), ["wamid.first"]);
+    sender.try_again(id).await.unwrap();
+    sender.wake(id).await;
+    assert_eq!(status(&sender, id).await, (MessageStatus::Sent, Some("wamid.2".to_owned())));
+    assert_eq!(named(&sender), ["wamid.2"], "an erasure finds the row by the message");
+    sender.assert_idle(id);
 }
 
 #[tokio::test]
@@ -73,6 +95,7 @@ async fn a_report_about_the_first_send_during_the_second_is_kept_and_the_lead_is
         assert_eq!((sender.state(id).await, sender.provider.numbers().len()), (SENT, 2), "{operation}");
         let expected = (MessageStatus::Delivered, Some("wamid.first".to_owned()));
         assert_eq!(status(&sender, id).await, expected, "{operation}");
+        assert_eq!(named(&sender), ["wamid.first"], "{operation}");
         sender.assert_idle(id);
     }
 }

@@ -9,8 +9,8 @@ use aws_sdk_s3::config::timeout::TimeoutConfig;
 use aws_sdk_s3::presigning::PresigningConfig;
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::ChecksumMode;
-use domain::media::{Declared, FileName, Uploaded};
-use domain::{Clock, FileType, Media, MediaDigest, MediaId, Timestamp, WorkspaceId};
+use domain::media::{Declared, FileName, MediaState, Uploaded};
+use domain::{Clock, FileType, Media, MediaDigest, MediaId, Refused, Timestamp, WorkspaceId};
 
 use crate::objects::object_bytes;
 use crate::{StoreError, keys};
@@ -87,6 +87,17 @@ impl Bucket {
             size.ok_or_else(|| StoreError::Failed("the bucket does not tell an object's size".into()))?;
         let digest = found.checksum_sha256.and_then(|digest| MediaDigest::parse(&digest).ok());
         Ok(Some(Uploaded { size, digest }))
+    }
+
+    /// The size of a file in bytes, if its upload is what was declared, or why it is not ([`Media::check`]). One round trip.
+    /// None for a file that a message refers to, which was looked at before the first message did, and none for a file
+    /// that was deleted because it was too large.
+    pub async fn size(&self, media: &Media) -> Result<Result<u64, Refused>, StoreError> {
+        match (media.state, media.size) {
+            (MediaState::Referenced, Some(size)) => Ok(Ok(size)),
+            (MediaState::TooLarge, _) => Ok(media.check(None)),
+            _ => Ok(media.check(self.head(media.workspace_id, media.id).await?.as_ref())),
+        }
     }
 
     /// Stores the bytes of a local file under this id, whatever is stored there. The bucket refuses bytes that do not

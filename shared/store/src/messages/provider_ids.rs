@@ -39,13 +39,23 @@ impl Store {
     /// without it. One round trip, or none.
     pub async fn keep_provider_id(&self, of: &Message, part: usize, end: &End) {
         let End::Sent(id) = end else { return };
-        // An erasure finds the row by the id in the part, and a part keeps the first one.
-        if of.parts.get(part).is_none_or(|part| part.provider_message_id.is_some()) {
+        // An erasure finds the row by the id in the part.
+        let fits = |had: &Option<String>| had.as_ref().is_none_or(|had| had == id);
+        if !of.parts.get(part).is_some_and(|part| fits(&part.provider_message_id)) {
             return;
         }
         if let Err(error) = self.put_provider_id(of, part, id).await {
             let (workspace, cause) = (of.workspace_id, error_chain(&error));
             tracing::warn!(workspace = %workspace, messageId = %of.id, part, cause, "provider's id not stored");
+        }
+    }
+
+    /// Deletes the row of an id that the part does not have, or is about to lose. If it cannot be deleted, this is
+    /// logged, and the row stays until it expires. One round trip.
+    pub async fn forget_provider_id(&self, of: &Message, id: &str) {
+        if let Err(error) = self.drop_provider_id(of.workspace_id, id).await {
+            let (workspace, cause) = (of.workspace_id, error_chain(&error));
+            tracing::warn!(workspace = %workspace, messageId = %of.id, cause, "provider's id not deleted");
         }
     }
 

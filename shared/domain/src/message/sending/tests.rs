@@ -255,6 +255,18 @@ fn changes_in_the_same_millisecond_have_increasing_times() {
     assert!(NOW < begun.updated_at && begun.updated_at < ended.updated_at);
 }
 
+/// What is known when a message is sent to this contact, without a template.
+fn known<'a>(conversation: &'a Conversation, contact: &'a Contact, line: &'a Line) -> MessageKnown<'a> {
+    MessageKnown {
+        conversation: Some(conversation),
+        contact: Some(contact),
+        line: Some(line),
+        template: None,
+        opted_out: false,
+        window_closed: false,
+    }
+}
+
 fn conversation(status: ConversationStatus) -> Conversation {
     let contact = id(ContactId::from_uuid, 7);
     let external = External {
@@ -317,14 +329,7 @@ fn requested() -> Requested {
 #[test]
 fn a_letter_contains_the_content_of_the_part() {
     let (conversation, contact, line) = (conversation(ConversationStatus::Ghost), contact(), line());
-    let known = MessageKnown {
-        conversation: Some(&conversation),
-        contact: Some(&contact),
-        line: Some(&line),
-        template: None,
-        opted_out: false,
-        window_closed: false,
-    };
+    let known = known(&conversation, &contact, &line);
     let message = four_parts();
     let letter = message.letter(0, &known).unwrap();
     assert_eq!(
@@ -340,14 +345,7 @@ fn a_templates_letter_has_its_values_filled_in() {
     let (conversation, line, template) = (conversation(ConversationStatus::Active), line(), template());
     let mut named = contact();
     named.first_name = PersonName::parse("Ana\nMaría").ok();
-    let known = MessageKnown {
-        conversation: Some(&conversation),
-        contact: Some(&named),
-        line: Some(&line),
-        template: Some(&template),
-        opted_out: false,
-        window_closed: false,
-    };
+    let known = MessageKnown { template: Some(&template), ..known(&conversation, &named, &line) };
     let message = message(Content::Template(requested()), vec![recipient(7)]);
     let values = vec!["Ana María".to_owned(), "a 1".to_owned()];
     assert_eq!(message.letter(0, &known).unwrap().words, Words::Template(&template, values));
@@ -362,14 +360,8 @@ fn a_templates_letter_has_its_values_filled_in() {
 fn a_number_that_opted_out_gets_no_template_and_everything_else() {
     let (conversation, contact, line, template) =
         (conversation(ConversationStatus::Active), contact(), line(), template());
-    let known = MessageKnown {
-        conversation: Some(&conversation),
-        contact: Some(&contact),
-        line: Some(&line),
-        template: Some(&template),
-        opted_out: true,
-        window_closed: false,
-    };
+    let known =
+        MessageKnown { template: Some(&template), opted_out: true, ..known(&conversation, &contact, &line) };
     let onboarding = message(Content::Template(requested()), vec![recipient(7)]);
     for template in [Some(&template), None] {
         let because = onboarding.letter(0, &MessageKnown { template, ..known });
@@ -388,14 +380,7 @@ fn a_contact_without_a_number_gets_a_letter_by_its_user_id() {
     let (conversation, line) = (conversation(ConversationStatus::Active), line());
     let user_id = ProviderUserId::parse("US.1").ok();
     let hidden = Contact { cellphone: None, user_id, ..contact() };
-    let known = MessageKnown {
-        conversation: Some(&conversation),
-        contact: Some(&hidden),
-        line: Some(&line),
-        template: None,
-        opted_out: false,
-        window_closed: false,
-    };
+    let known = known(&conversation, &hidden, &line);
     let user = Address::User(ProviderUserId::parse("US.1").unwrap());
     assert_eq!(four_parts().letter(0, &known).unwrap().to, user);
     let both = Contact { cellphone: contact().cellphone, ..hidden.clone() };
@@ -410,12 +395,9 @@ fn a_closed_window_stops_what_an_agent_writes_and_no_template() {
     let mut named = contact.clone();
     named.first_name = PersonName::parse("Ana").ok();
     let known = MessageKnown {
-        conversation: Some(&conversation),
-        contact: Some(&named),
-        line: Some(&line),
         template: Some(&template),
-        opted_out: false,
         window_closed: true,
+        ..known(&conversation, &named, &line)
     };
     for part in 0..4 {
         assert_eq!(four_parts().letter(part, &known), Err(error(PartError::OUTSIDE_WINDOW)), "{part}");
@@ -430,14 +412,7 @@ fn a_part_that_cannot_be_sent_has_the_first_reason() {
         (conversation(ConversationStatus::Active), conversation(ConversationStatus::Blocked));
     let (contact, line) = (contact(), line());
     let silent = Contact { cellphone: None, ..contact.clone() };
-    let all = MessageKnown {
-        conversation: Some(&active),
-        contact: Some(&contact),
-        line: Some(&line),
-        template: None,
-        opted_out: false,
-        window_closed: false,
-    };
+    let all = known(&active, &contact, &line);
     let rows = [
         (
             MessageKnown { conversation: Some(&blocked), line: None, contact: None, ..all },
