@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::ChannelId;
-use provider::webhook::{Content, Item, only};
+use provider::webhook::{Content, Item, Person, only};
 use queue::Inbound;
 use store::StoreError;
 
@@ -68,8 +68,9 @@ async fn one(run: &Run<'_>, origin: Origin<'_>, item: &Item) -> Result<Processed
         Item::Status(status) => statuses::process(run, origin, status).await,
         Item::Message(message) => match &message.content {
             Content::Moved { to, previous_user_id } => {
-                let old_user_id = previous_user_id.as_deref().or(message.from.user_id.as_deref());
-                moves::process(run, origin, message.from.wa_id.as_deref(), old_user_id, to, message.at).await
+                let user_id = previous_user_id.as_ref().or(message.from.user_id.as_ref()).cloned();
+                let old = Person { user_id, ..message.from.clone() }.reached();
+                moves::process(run, origin, &old, &to.reached(), message.at).await
             }
             _ => messages::process(run, origin, message).await,
         },

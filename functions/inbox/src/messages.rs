@@ -13,8 +13,7 @@ use domain::lead::LeadName;
 use domain::media::FileMissing;
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::received::{Received, ReceivedContent, Said};
-use domain::{Contact, ContactId, Media, MessageId, PersonName, ProviderUserId, Reached, Timestamp, WaId};
-use futures::future::try_join;
+use domain::{Contact, ContactId, Media, MessageId, PersonName, Reached, Timestamp};
 use provider::webhook::{Content, Incoming, MediaFile, Person};
 use store::{InboundIds, InboundPlace, InboundStored, NewInbound, RetryTime, StoreError};
 
@@ -61,19 +60,13 @@ async fn once(
     file: &mut Option<File>,
 ) -> Result<Option<Processed>, StoreError> {
     let (store, workspace, from) = (run.store, origin.workspace, &message.from);
-    let named_as = Reached {
-        wa_id: from.wa_id.as_deref().and_then(|id| WaId::parse(id).ok()),
-        user_id: from.user_id.as_deref().and_then(|id| ProviderUserId::parse(id).ok()),
-    };
-    let cellphone = named_as.wa_id.as_ref().and_then(WaId::cellphone);
+    let reached = from.reached();
     let named = (message.id.as_str(), refers_to(message));
-    let ids = store.inbound_ids(workspace, origin.line, named, cellphone.as_ref());
-    let reached = store.contact_reached_at(workspace, named_as.wa_id.as_ref(), named_as.user_id.as_ref());
-    let (ids, reached) = try_join(ids, reached).await?;
+    let ids = store.inbound_ids(workspace, origin.line, named, &reached).await?;
     let created_at = Received::created_at(message.at, origin.inbound.received_at, store.now());
     if let Some((conversation, _)) = ids.stored {
         // An attempt that died may have stored the message and not this.
-        if let Some(contact) = reached {
+        if let Some(contact) = ids.contact() {
             store.saw(workspace, conversation, contact, created_at).await?;
         }
         return Ok(Some(Processed::Done));
@@ -84,7 +77,7 @@ async fn once(
         store.forget_line_claim(origin.line);
         return Err(StoreError::Busy("the workspace does not have the line any more".into()));
     };
-    let place = match reached {
+    let place = match ids.contact() {
         None => InboundPlace::of_nobody(),
         Some(contact) => match store.inbound_place(workspace, contact, origin.line, &ids).await? {
             Some(place) => place,
@@ -94,7 +87,7 @@ async fn once(
     let now = store.now();
     let contact = match &place.contact {
         Some(found) => found.named(name_of(from), now).unwrap_or_else(|| found.clone()),
-        None => match new_contact(origin, message, &named_as, now) {
+        None => match new_contact(origin, message, &reached, now) {
             Some(contact) => contact,
             None => return Ok(Some(Processed::Dropped("neither the number nor the user id can be used"))),
         },
@@ -117,7 +110,7 @@ async fn once(
     Ok(match store.store_inbound(&place, &new).await? {
         InboundStored::Done => {
             // So the customer is found by each of the ids, also if a later message names only one of them.
-            store.remember_answer(&contact, &named_as).await;
+            store.remember_answer(&contact, &reached).await;
             Some(Processed::Done)
         }
         InboundStored::Repeated => Some(Processed::Done),
@@ -200,17 +193,12 @@ async fn fetched(
 
 /// The contact that a message of an unknown customer makes: PARTIAL, with the ids and the name of the profile. A customer
 /// who hides the number has the user id only. `None` if neither id can be used.
-fn new_contact(
-    origin: Origin<'_>,
-    message: &Incoming,
-    named_as: &Reached,
-    now: Timestamp,
-) -> Option<Contact> {
+fn new_contact(origin: Origin<'_>, message: &Incoming, reached: &Reached, now: Timestamp) -> Option<Contact> {
     let (first_name, last_name) = name_of(&message.from);
     let id = Received::contact_id(origin.workspace, &message.id);
-    let cellphone = named_as.wa_id.as_ref().and_then(WaId::cellphone);
+    let cellphone = reached.cellphone();
     let blank = Contact { first_name, last_name, cellphone, ..Contact::blank(id, origin.workspace, now) };
-    let contact = blank.reached(named_as).unwrap_or(blank);
+    let contact = blank.reached(reached).unwrap_or(blank);
     let is_reachable = contact.cellphone.is_some() || contact.user_id.is_some();
     is_reachable.then_some(contact)
 }

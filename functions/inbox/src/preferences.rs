@@ -5,7 +5,7 @@
 
 use domain::inbound::opt_out::{Choice, ChoiceSource, Chosen, OptOut};
 use domain::message::received::Said;
-use domain::{Cellphone, Contact, ProviderUserId, Timestamp, WaId, WorkspaceId};
+use domain::{Cellphone, ProviderUserId, Timestamp, WorkspaceId};
 use provider::webhook::{Content, Incoming, Person, Preference};
 use store::{Store, StoreError};
 
@@ -39,16 +39,12 @@ async fn choose(
     source: ChoiceSource,
     at: Timestamp,
 ) -> Result<Processed, StoreError> {
-    let known = Known::of(person);
-    let contact =
-        run.store.contact_reached_at(workspace, known.wa_id.as_ref(), known.user_id.as_ref()).await?;
-    let contact = match contact {
-        Some(id) => run.store.contact(workspace, id).await?,
-        None => None,
-    };
+    let reached = person.reached();
+    let contact = run.store.reached_contact(workspace, &reached).await?;
     let chosen = Chosen { choice, source, at, contact: contact.as_ref().map(|contact| contact.id) };
-    let number = known.number(contact.as_ref());
-    record(run.store, workspace, number.as_ref(), known.user_id.as_ref(), chosen).await
+    // Messages go to the contact's number, which may differ from the one that the provider names.
+    let number = contact.and_then(|contact| contact.cellphone).or_else(|| reached.cellphone());
+    record(run.store, workspace, number.as_ref(), reached.user_id.as_ref(), chosen).await
 }
 
 async fn record(
@@ -66,27 +62,4 @@ async fn record(
     let (choice, source) = (chosen.choice.as_str(), chosen.source.as_str());
     tracing::info!(workspace = %workspace, choice, source, changed, "a customer chose about templates");
     Ok(Processed::Done)
-}
-
-/// The ids of a person, as far as they are valid.
-struct Known {
-    wa_id: Option<WaId>,
-    user_id: Option<ProviderUserId>,
-}
-
-impl Known {
-    fn of(person: &Person) -> Self {
-        Self {
-            wa_id: person.wa_id.as_deref().and_then(|id| WaId::parse(id).ok()),
-            user_id: person.user_id.as_deref().and_then(|id| ProviderUserId::parse(id).ok()),
-        }
-    }
-
-    /// The number that messages to the person are sent to: that of the contact, which may differ from the one that the
-    /// provider names.
-    fn number(&self, contact: Option<&Contact>) -> Option<Cellphone> {
-        let of_contact = contact.and_then(|contact| contact.cellphone.clone());
-        let named = || Cellphone::parse(&format!("+{}", self.wa_id.as_ref()?.as_str())).ok();
-        of_contact.or_else(named)
-    }
 }

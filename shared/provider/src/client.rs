@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{ChannelId, ProviderUserId, Reached, WaId};
+use domain::{ChannelId, Reached};
 use outbound::ClientError;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Request, Response, Url};
@@ -111,24 +111,19 @@ async fn read_body(mut response: Response) -> Option<Vec<u8>> {
 fn parse_answer(status: u16, answer: &Value) -> Sent {
     let id = answer["messages"][0]["id"].as_str();
     let id = id.filter(|id| !id.is_empty() && id.len() <= Client::MAX_ID).map(str::to_owned);
+    let of_recipient = |name: &str| answer["contacts"][0][name].as_str();
     match (status, id) {
         (200..=299, None) => without_message_id(CallOutcome::NoAnswer),
         (200..=299, message_id) => Sent {
             outcome: CallOutcome::Answered { status, code: None },
             message_id,
-            reached: reached(&answer["contacts"][0]),
+            reached: Reached::named(of_recipient("wa_id"), of_recipient("user_id")),
         },
         _ => {
             let code = answer["error"]["code"].as_u64().and_then(|code| u32::try_from(code).ok());
             without_message_id(CallOutcome::Answered { status, code })
         }
     }
-}
-
-/// The ids of the recipient. An id that is not of the documented form counts as not named.
-fn reached(contact: &Value) -> Reached {
-    let text = |name: &str| contact[name].as_str().unwrap_or_default();
-    Reached { wa_id: WaId::parse(text("wa_id")).ok(), user_id: ProviderUserId::parse(text("user_id")).ok() }
 }
 
 fn without_message_id(outcome: CallOutcome) -> Sent {
@@ -226,8 +221,7 @@ mod tests {
         for (contacts, wa_id, user_id) in rows {
             let body = format!(r#"{{"contacts":{contacts},"messages":[{{"id":"wamid.1"}}]}}"#);
             let sent = parse_answer(200, &serde_json::from_str(&body).unwrap());
-            let reached =
-                Reached { wa_id: WaId::parse(wa_id).ok(), user_id: ProviderUserId::parse(user_id).ok() };
+            let reached = Reached::named(Some(wa_id), Some(user_id));
             assert_eq!((sent.message_id.as_deref(), sent.reached), (Some("wamid.1"), reached), "{contacts}");
         }
         let refused = r#"{"contacts":[{"wa_id":"14155550123"}],"error":{"code":131026}}"#;

@@ -4,7 +4,7 @@
 
 mod support;
 
-use domain::contact::address::{ProviderUserId, WaId};
+use domain::contact::address::{ProviderUserId, Reached, WaId};
 use domain::refused::IdentityField;
 use domain::{Cellphone, Contact, ContactId, PersonName};
 use futures::future::join;
@@ -22,13 +22,12 @@ fn user(id: &str) -> Option<ProviderUserId> {
 }
 
 async fn reached(db: &TestDb, wa_id: &str, user_id: &str) -> Option<ContactId> {
-    let (wa_id, user_id) = (wa(wa_id), user(user_id));
-    db.store().contact_reached_at(WORKSPACE, wa_id.as_ref(), user_id.as_ref()).await.unwrap()
+    let reached = Reached::named(Some(wa_id), Some(user_id));
+    db.store().contact_reached_at(WORKSPACE, &reached).await.unwrap()
 }
 
 async fn remember(db: &TestDb, seen: &Contact, wa_id: &str, user_id: &str) -> Remembered {
-    let (wa_id, user_id) = (wa(wa_id), user(user_id));
-    db.store().remember_reach(seen, wa_id.as_ref(), user_id.as_ref()).await.unwrap()
+    db.store().remember_reach(seen, &Reached::named(Some(wa_id), Some(user_id))).await.unwrap()
 }
 
 async fn stored(db: &TestDb, contact: &Contact) -> Contact {
@@ -68,7 +67,8 @@ async fn the_number_counts_before_the_wa_id_the_user_id_and_the_other_forms_in_o
     }
     let store = db.store();
     assert_eq!(reached(&db, "", "BR.1").await, Some(by_user.id));
-    assert_eq!(store.contact_reached_at(OTHER, wa("551187654321").as_ref(), None).await.unwrap(), None);
+    let elsewhere = Reached::named(Some("551187654321"), None);
+    assert_eq!(store.contact_reached_at(OTHER, &elsewhere).await.unwrap(), None);
     db.forget_calls();
     assert_eq!(reached(&db, "", "").await, None);
     assert_eq!(db.calls().len(), 0);

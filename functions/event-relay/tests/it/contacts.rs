@@ -3,7 +3,7 @@
 use domain::webhook::DisabledReason;
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId, Contact,
-    ContactId, DeliveryState, Event, EventType, PersonName, ProviderUserId, WorkspaceId,
+    ContactId, DeliveryState, Event, EventType, PersonName, Reached, WorkspaceId,
 };
 use harness::{Fault, World, fixture, trips};
 use serde_json::{Value, json};
@@ -109,8 +109,8 @@ async fn a_write_of_the_store_is_relayed_from_its_own_stream() {
 async fn an_id_that_the_provider_names_makes_no_event() {
     let scene = Scene::with_endpoint().await;
     let contact = scene.world.contact(|_| ()).await;
-    let user_id = ProviderUserId::parse("US.1").ok();
-    let remembered = scene.world.db.store().remember_reach(&contact, None, user_id.as_ref()).await.unwrap();
+    let reached = Reached::named(None, Some("US.1"));
+    let remembered = scene.world.db.store().remember_reach(&contact, &reached).await.unwrap();
     assert_eq!(remembered, Remembered::Done);
     assert!(scene.relayed(&scene.world.db.stream(Table::Contacts)).await);
     let types: Vec<EventType> =

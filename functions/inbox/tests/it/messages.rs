@@ -8,8 +8,8 @@ use domain::message::received::{Received, ReceivedContent, Said};
 use domain::message::{Draft, SentBy};
 use domain::{
     Cellphone, ChannelId, Contact, ContactId, ContactUpdate, Conversation, ConversationId,
-    ConversationStatus, Definitions, Message, MessageBody, MessageId, PersonName, ProviderAppId,
-    ProviderUserId, Timestamp,
+    ConversationStatus, Definitions, Message, MessageBody, MessageId, PersonName, ProviderAppId, Reached,
+    Timestamp,
 };
 use harness::{Call, Death, Fault, TestClock, World, trips};
 use queue::Inbound;
@@ -277,11 +277,10 @@ async fn a_customer_who_hides_the_number_is_a_contact_with_the_user_id_only() {
     let talk = site.home(talk).await;
     assert_eq!(site.texts(talk.id).await, ["Hola", "Hola"]);
     let (store, workspace) = (site.world.db.store(), site.world.workspace);
-    let user_id = ProviderUserId::parse("ES.7").unwrap();
-    let reached = store.contact_reached_at(workspace, None, Some(&user_id)).await.unwrap().unwrap();
-    let contact = store.contact(workspace, reached).await.unwrap().unwrap();
-    assert_eq!((contact.cellphone, contact.user_id), (None, Some(user_id)));
-    assert_eq!(talk.externals[0].contact, reached);
+    let reached = Reached::named(None, Some("ES.7"));
+    let contact = store.reached_contact(workspace, &reached).await.unwrap().unwrap();
+    assert_eq!((contact.cellphone, contact.user_id), (None, reached.user_id));
+    assert_eq!(talk.externals[0].contact, contact.id);
     assert_eq!(site.sum("InboxItemsDropped"), 1, "of a number that is too short");
 }
 
@@ -762,9 +761,9 @@ async fn a_number_that_changes_hands_between_reads_makes_no_message_of_the_other
     let ana = site.ana().await;
     let (store, workspace) = (site.world.db.store(), site.world.workspace);
     let talk = site.talk(&ana, ConversationStatus::Active).await;
-    let number = ana.cellphone.clone();
     let line = ChannelId::parse(LINE).unwrap();
-    let ids = store.inbound_ids(workspace, &line, ("wamid.1", None), number.as_ref()).await.unwrap();
+    let from = Reached::named(Some(NUMBER), None);
+    let ids = store.inbound_ids(workspace, &line, ("wamid.1", None), &from).await.unwrap();
     let place = store.inbound_place(workspace, ana.id, &line, &ids).await.unwrap().unwrap();
     assert_eq!(place.destination, Destination::Into(Box::new(talk.clone())));
     let without = Contact { cellphone: None, version: 2, ..ana.clone() };

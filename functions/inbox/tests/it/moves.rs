@@ -1,6 +1,6 @@
 //! Customers who move to another number or user id.
 
-use domain::{Cellphone, ChannelId, Contact, ProviderUserId, Timestamp, WaId};
+use domain::{Cellphone, ChannelId, Contact, ProviderUserId, Reached, Timestamp};
 use harness::{Fault, trips};
 use serde_json::{Value, json};
 use store::{Image, Table};
@@ -43,9 +43,8 @@ impl Site {
     }
 
     async fn holder(&self, number: &str, user_id: &str) -> Option<domain::ContactId> {
-        let (wa_id, user_id) = (WaId::parse(number).ok(), ProviderUserId::parse(user_id).ok());
-        let workspace = self.world.workspace;
-        self.store().contact_reached_at(workspace, wa_id.as_ref(), user_id.as_ref()).await.unwrap()
+        let reached = Reached::named(Some(number), Some(user_id));
+        self.store().contact_reached_at(self.world.workspace, &reached).await.unwrap()
     }
 
     /// Tells the function of these changes, in one piece.

@@ -1,7 +1,7 @@
 //! The contact with the lead's number: found, completed, created, or changed concurrently.
 
 use domain::lead::LeadName;
-use domain::{Cellphone, Contact, Email, LeadState, PersonName, ProviderUserId, Reached, WaId};
+use domain::{Cellphone, Contact, Email, LeadState, PersonName, ProviderUserId, Reached};
 use harness::{Fault, Reaction, TestClock};
 use provider::{CallOutcome, Outgoing};
 use store::{Replaced, Table};
@@ -238,15 +238,15 @@ async fn the_contact_remembers_the_ids_of_the_answer_whether_it_existed_or_is_ne
         if exists {
             holder(&sender, |_| ()).await;
         }
-        let (wa_id, user_id) = (WaId::parse("12025550000").ok(), ProviderUserId::parse("US.1").ok());
-        sender.provider.then(Reaction::Reaches(Reached { wa_id: wa_id.clone(), user_id: user_id.clone() }));
+        let (wa_id, user_id) = (Some("12025550000"), Some("US.1"));
+        sender.provider.then(Reaction::Reaches(Reached::named(wa_id, user_id)));
         let id = sender.lead().await;
         sender.wake(id).await;
         assert_eq!(sender.state(id).await, SENT);
         let store = sender.store();
         let contact = sender.stored(id).await.contact;
-        for (wa_id, user_id) in [(wa_id.as_ref(), None), (None, user_id.as_ref())] {
-            let found = store.contact_reached_at(sender.world.workspace, wa_id, user_id).await.unwrap();
+        for reached in [Reached::named(wa_id, None), Reached::named(None, user_id)] {
+            let found = store.contact_reached_at(sender.world.workspace, &reached).await.unwrap();
             assert_eq!(found, Some(contact), "{exists}");
         }
     }

@@ -1,7 +1,7 @@
 //! Sends to numbers and user ids, and the ids that the provider names in its answers.
 
 use domain::settings::template::{Parameters, Requested};
-use domain::{Contact, ConversationId, ProviderUserId, Reached, WaId};
+use domain::{Contact, ConversationId, ProviderUserId, Reached};
 use harness::{Fault, Reaction, trips};
 use store::Table;
 
@@ -10,7 +10,7 @@ use crate::{CONVERSATION, Sender, failed, sent};
 const NUMBER: &str = "+5511987654321";
 
 fn reached(wa_id: &str, user_id: &str) -> Reached {
-    Reached { wa_id: WaId::parse(wa_id).ok(), user_id: ProviderUserId::parse(user_id).ok() }
+    Reached::named(Some(wa_id), Some(user_id))
 }
 
 impl Sender {
@@ -24,8 +24,7 @@ impl Sender {
     }
 
     async fn holder(&self, at: &Reached) -> Option<domain::ContactId> {
-        let (wa_id, user_id) = (at.wa_id.as_ref(), at.user_id.as_ref());
-        self.store().contact_reached_at(self.world.workspace, wa_id, user_id).await.unwrap()
+        self.store().contact_reached_at(self.world.workspace, at).await.unwrap()
     }
 
     fn writes_of_contacts(&self) -> usize {
@@ -54,7 +53,7 @@ async fn a_customer_without_a_number_gets_texts_and_templates_by_the_user_id() {
 async fn a_customer_with_a_number_and_a_user_id_gets_messages_by_the_number() {
     let sender = Sender::start().await;
     let ana = sender.customer(NUMBER).await;
-    sender.store().remember_reach(&ana, None, reached("", "BR.1").user_id.as_ref()).await.unwrap();
+    sender.store().remember_reach(&ana, &reached("", "BR.1")).await.unwrap();
     let conversation = sender.conversation(&[&ana]).await;
     sender.say(&conversation, "hello").await;
     sender.wake().await;

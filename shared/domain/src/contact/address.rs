@@ -143,6 +143,21 @@ pub struct Reached {
     pub user_id: Option<ProviderUserId>,
 }
 
+impl Reached {
+    /// The ids as the provider names them. One that is not of the documented form counts as not named.
+    pub fn named(wa_id: Option<&str>, user_id: Option<&str>) -> Self {
+        Self {
+            wa_id: wa_id.and_then(|id| WaId::parse(id).ok()),
+            user_id: user_id.and_then(|id| ProviderUserId::parse(id).ok()),
+        }
+    }
+
+    /// The phone number that the provider names, if it can be one.
+    pub fn cellphone(&self) -> Option<Cellphone> {
+        self.wa_id.as_ref().and_then(WaId::cellphone)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::contact::Contact;
-use crate::contact::address::{Address, Reached, WaId};
+use crate::contact::address::{Address, Reached};
 use crate::text::Cellphone;
 use crate::time::Timestamp;
 
@@ -33,7 +33,7 @@ impl Contact {
     ///
     /// The provider gives a customer a new user id with each new number, so the ids of the old number go.
     pub fn moved(&self, to: &Reached, at: Timestamp, now: Timestamp) -> Option<Self> {
-        let number = to.wa_id.as_ref().and_then(WaId::cellphone);
+        let number = to.cellphone();
         let is_new = number.is_some() && number != self.cellphone;
         let user_id = to.user_id.as_ref().or(self.user_id.as_ref().filter(|_| !is_new)).cloned();
         let is_late = self.moved_at.is_some_and(|before| before >= at);
@@ -74,7 +74,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::contact::address::ProviderUserId;
+    use crate::contact::address::{ProviderUserId, WaId};
     use crate::ids::{ContactId, WorkspaceId};
 
     const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     fn at(wa_id: &str, user: &str) -> Reached {
-        Reached { wa_id: WaId::parse(wa_id).ok(), user_id: ProviderUserId::parse(user).ok() }
+        Reached::named(Some(wa_id), Some(user))
     }
 
     /// Number, wa id and user id; empty if absent.

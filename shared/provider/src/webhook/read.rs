@@ -5,7 +5,7 @@
 
 use domain::media::SentAs;
 use domain::message::received::{Card, Degrees, Place, ReceivedText, Said};
-use domain::{ChannelId, Timestamp};
+use domain::{ChannelId, Reached, Timestamp};
 use serde_json::Value;
 
 use crate::webhook::pieces::{ENTRY_TIME, Piece};
@@ -44,6 +44,13 @@ pub struct Person {
     pub user_id: Option<String>,
     /// The name that the customer chose.
     pub name: Option<String>,
+}
+
+impl Person {
+    /// The ids that are of the documented form.
+    pub fn reached(&self) -> Reached {
+        Reached::named(self.wa_id.as_deref(), self.user_id.as_deref())
+    }
 }
 
 /// What became of a message that the service sent.

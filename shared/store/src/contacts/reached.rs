@@ -27,34 +27,31 @@ impl Store {
     pub async fn contact_reached_at(
         &self,
         workspace: WorkspaceId,
-        wa_id: Option<&WaId>,
-        user_id: Option<&ProviderUserId>,
+        reached: &Reached,
     ) -> Result<Option<ContactId>, StoreError> {
-        let number = wa_id.and_then(WaId::cellphone);
-        let number = number.iter().map(|number| keys::contact_cellphone(workspace, number));
-        let known_as = wa_id.map(|wa_id| keys::contact_wa_id(workspace, wa_id));
-        let user = user_id.map(|user_id| keys::contact_user_id(workspace, user_id));
-        let others = wa_id.map(WaId::other_forms).unwrap_or_default();
-        let others = others.iter().map(|number| keys::contact_cellphone(workspace, number));
-        let places: Vec<_> = number.chain(known_as).chain(user).chain(others).collect();
-
+        let places = places(workspace, reached);
         let keys = places.iter().map(|(pk, sk)| key(pk, *sk)).collect();
         let rows = self.batch_items(Table::Contacts, keys).await?;
-        let first = places.iter().find_map(|(pk, _)| rows.iter().find(|row| text(row, PK) == pk));
-        first.map(holder_of).transpose()
+        first_of(&places, &rows).map(|(_, row)| holder_of(row)).transpose()
+    }
+
+    /// The same contact as it is now. Two round trips; one if there is none, and none without ids.
+    pub async fn reached_contact(
+        &self,
+        workspace: WorkspaceId,
+        reached: &Reached,
+    ) -> Result<Option<Contact>, StoreError> {
+        match self.contact_reached_at(workspace, reached).await? {
+            Some(id) => self.contact(workspace, id).await,
+            None => Ok(None),
+        }
     }
 
     /// Remembers the ids under which the provider reached a contact, so that [`Store::contact_reached_at`]
     /// finds it by them. This is not a new version of the contact and makes no event. No round trip if the
     /// contact has the ids, otherwise one.
-    pub async fn remember_reach(
-        &self,
-        seen: &Contact,
-        wa_id: Option<&WaId>,
-        user_id: Option<&ProviderUserId>,
-    ) -> Result<Remembered, StoreError> {
-        let at = Reached { wa_id: wa_id.cloned(), user_id: user_id.cloned() };
-        match seen.reached(&at) {
+    pub async fn remember_reach(&self, seen: &Contact, reached: &Reached) -> Result<Remembered, StoreError> {
+        match seen.reached(reached) {
             None => Ok(Remembered::Done),
             Some(next) => self.replace_reach(seen, &next).await,
         }
@@ -65,7 +62,7 @@ impl Store {
     /// one.
     pub async fn remember_answer(&self, contact: &Contact, reached: &Reached) {
         let Contact { id, workspace_id, .. } = contact;
-        match self.remember_reach(contact, reached.wa_id.as_ref(), reached.user_id.as_ref()).await {
+        match self.remember_reach(contact, reached).await {
             Ok(Remembered::Done | Remembered::Changed) => {}
             Ok(Remembered::Taken(by)) => tracing::warn!(
                 workspace = %workspace_id, contact = %id, by = %by,
@@ -98,6 +95,25 @@ impl Store {
         let reason = "it does not hold the id that its contact shows".to_owned();
         Err(StoreError::Unreadable { key: keys::contact(seen.workspace_id, seen.id).0, reason })
     }
+}
+
+/// The key of an identity row.
+pub(crate) type Place = (String, &'static str);
+
+/// The keys of the rows that may find the customer, in the order in which they count.
+pub(crate) fn places(workspace: WorkspaceId, reached: &Reached) -> Vec<Place> {
+    let Reached { wa_id, user_id } = reached;
+    let number = reached.cellphone().map(|number| keys::contact_cellphone(workspace, &number));
+    let known_as = wa_id.as_ref().map(|wa_id| keys::contact_wa_id(workspace, wa_id));
+    let user = user_id.as_ref().map(|user_id| keys::contact_user_id(workspace, user_id));
+    let others = wa_id.as_ref().map(WaId::other_forms).unwrap_or_default();
+    let others = others.iter().map(|number| keys::contact_cellphone(workspace, number));
+    number.into_iter().chain(known_as).chain(user).chain(others).collect()
+}
+
+/// The first of these places that has a row among those that were found.
+pub(crate) fn first_of<'a>(places: &'a [Place], rows: &'a [Item]) -> Option<(&'a Place, &'a Item)> {
+    places.iter().find_map(|place| Some((place, rows.iter().find(|row| text(row, PK) == place.0)?)))
 }
 
 /// Whether another write gave the contact's row the same ids.

@@ -4,18 +4,20 @@
 //! { the provider's ids, identity } -> { contact, window, lanes; newest conversations } -> transaction
 //! ```
 //!
-//! The identity row of the contact's number also names the conversation into which its last message went. So the lane
-//! of that conversation can be read beside the contact, and not after it.
+//! The identity row that finds the contact also names the conversation into which its last message went. So the lane of
+//! that conversation can be read beside the contact, and not after it.
 
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::summary::Tally;
 use domain::{
-    BrandId, Cellphone, ChannelId, Contact, ContactId, Conversation, ConversationId, Media, Message,
-    MessageId, WorkspaceId,
+    BrandId, ChannelId, Contact, ContactId, Conversation, ConversationId, Media, Message, MessageId, Reached,
+    WorkspaceId,
 };
 use futures::future::try_join;
 
+use crate::contacts::holder_of;
 use crate::contacts::plan::ContactPlan;
+use crate::contacts::reached::{Place, first_of, places};
 use crate::contacts::row::contact;
 use crate::contacts::windows::{WindowRow, window_write};
 use crate::conversations::plan::{conversation_writes, first_writes};
@@ -40,7 +42,7 @@ const PAGE: i32 = 25;
 /// it, it opens a new one.
 const MOST_CONVERSATIONS: usize = 100;
 
-/// What the provider's ids, the line and the number of a customer's message say.
+/// What the provider's ids of a customer's message and of the customer, and the line say.
 #[derive(Clone, Debug, Default)]
 pub struct InboundIds {
     /// The message, if it is stored already.
@@ -49,13 +51,13 @@ pub struct InboundIds {
     pub answered: Option<(ConversationId, MessageId)>,
     /// The brand of the line; `None` if the workspace does not have the line any more.
     pub brand: Option<BrandId>,
-    /// The identity row of the number.
+    /// The identity row that finds the customer's contact.
     identity: Option<Identity>,
 }
 
 #[derive(Clone, Debug)]
 struct Identity {
-    key: (String, &'static str),
+    key: Place,
     contact: ContactId,
     last_conversation: Option<ConversationId>,
 }
@@ -105,31 +107,30 @@ struct Newest {
 }
 
 impl Store {
-    /// What the provider's ids, the line and the number of a customer's message say (strongly consistent reads).
-    /// `refers_to` is the provider's id of the message that it answers. One round trip.
+    /// What the provider's ids of a customer's message and of the customer, and the line say (strongly consistent
+    /// reads). `refers_to` is the provider's id of the message that it answers. The contact is the one that
+    /// [`Store::contact_reached_at`] finds. One round trip.
     pub async fn inbound_ids(
         &self,
         workspace: WorkspaceId,
         channel: &ChannelId,
         (id, refers_to): (&str, Option<&str>),
-        cellphone: Option<&Cellphone>,
+        from: &Reached,
     ) -> Result<InboundIds, StoreError> {
         let own = keys::provider_message(workspace, id);
         let refers_to = refers_to.filter(|answered| *answered != id);
         let answered = refers_to.map(|id| keys::provider_message(workspace, id));
-        let identity = cellphone.map(|number| keys::contact_cellphone(workspace, number));
+        let places = places(workspace, from);
         let (lines, line_sk) = keys::line(workspace, channel);
         let of_messages = [Some(&own), answered.as_ref()].into_iter().flatten();
         let of_messages = of_messages.map(|(pk, sk)| (Table::Messages, key(pk, *sk)));
-        let of_contact = identity.iter().map(|(pk, sk)| (Table::Contacts, key(pk, *sk)));
+        let of_contact = places.iter().map(|(pk, sk)| (Table::Contacts, key(pk, *sk)));
         let wanted = of_messages.chain(of_contact).chain([(Table::Workspaces, key(lines, line_sk))]);
-        let mut ids = InboundIds::default();
+        let (mut ids, mut identities) = (InboundIds::default(), vec![]);
         for (table, item) in self.rows_of(wanted.collect()).await? {
             match table {
                 Table::Workspaces => ids.brand = Some(line(item)?.brand),
-                Table::Contacts => {
-                    ids.identity = identity.clone().map(|key| Identity::read(&item, key)).transpose()?;
-                }
+                Table::Contacts => identities.push(item),
                 _ => {
                     let is_own = text(&item, PK) == own.0;
                     let ProviderIdRow { conversation_id, message_id, .. } = read(item)?;
@@ -138,6 +139,7 @@ impl Store {
                 }
             }
         }
+        ids.identity = first_of(&places, &identities).map(Identity::read).transpose()?;
         Ok(ids)
     }
 
@@ -344,14 +346,21 @@ impl InboundPlace {
     }
 }
 
+impl InboundIds {
+    /// The contact of the customer.
+    pub fn contact(&self) -> Option<ContactId> {
+        self.identity.as_ref().map(|identity| identity.contact)
+    }
+}
+
 impl Identity {
-    fn read(row: &Item, key: (String, &'static str)) -> Result<Self, StoreError> {
-        let contact = crate::contacts::holder_of(row)?;
+    fn read((key, row): (&Place, &Item)) -> Result<Self, StoreError> {
+        let contact = holder_of(row)?;
         let last_conversation = ConversationId::parse(text(row, LAST_CONVERSATION)).ok();
-        Ok(Self { key, contact, last_conversation })
+        Ok(Self { key: key.clone(), contact, last_conversation })
     }
 
-    /// The write that names this conversation, if the row names another one. It is refused if the number belongs to
+    /// The write that names this conversation, if the row names another one. It is refused if the id belongs to
     /// another contact by then.
     fn names(&self, conversation: ConversationId) -> Option<Write> {
         let (pk, sk) = &self.key;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use domain::inbound::opt_out::Chooser;
-use domain::{Contact, ConversationId, Lead, OptOut, Person, WaId, WorkspaceId};
+use domain::{Contact, ConversationId, Lead, OptOut, Person, Reached, WaId, WorkspaceId};
 use store::Store;
 
 use crate::{Console, Refusal};
@@ -93,11 +93,10 @@ async fn contacts(
         for cellphone in &before.cellphones {
             person.contacts.extend(store.contact_holding_cellphone(workspace, cellphone).await?);
         }
-        for number in before.cellphones.iter().filter_map(|number| WaId::parse(number.digits()).ok()) {
-            person.contacts.extend(store.contact_reached_at(workspace, Some(&number), None).await?);
-        }
-        for user_id in &before.user_ids {
-            person.contacts.extend(store.contact_reached_at(workspace, None, Some(user_id)).await?);
+        let numbers = before.cellphones.iter().map(|number| Reached::named(Some(number.digits()), None));
+        let user_ids = before.user_ids.iter().map(|id| Reached::named(None, Some(id.as_str())));
+        for reached in numbers.chain(user_ids) {
+            person.contacts.extend(store.contact_reached_at(workspace, &reached).await?);
         }
         for email in &before.emails {
             person.contacts.extend(store.contact_holding_email(workspace, email).await?);

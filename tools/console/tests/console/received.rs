@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::received::{Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
-use domain::{ChannelId, Contact, Conversation, MessageId, PersonName};
+use domain::{ChannelId, Contact, Conversation, MessageId, PersonName, Reached};
 use harness::{TestClock, World};
 use serde_json::{Value, json};
 use store::{InboundIds, InboundStored, NewInbound, Store, Table};
@@ -153,7 +153,10 @@ async fn what_a_customer_wrote_is_exported_and_erased_with_the_customer_alone() 
     assert_eq!((ids.len(), expires), (3, vec![end.as_str(); 2]));
     let line = ChannelId::parse("line").unwrap();
     for (id, is_known) in [("wamid.1", true), ("wamid.3", true), ("wamid.9", false)] {
-        let ids = store.inbound_ids(scene.shared.workspace_id, &line, (id, None), None).await.unwrap();
+        let ids = store
+            .inbound_ids(scene.shared.workspace_id, &line, (id, None), &Reached::default())
+            .await
+            .unwrap();
         assert_eq!(ids.stored.is_some(), is_known, "{id}");
     }
 }
