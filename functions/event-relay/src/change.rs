@@ -131,9 +131,8 @@ impl Asked {
                 self.wake(LaneId::Lead(lead.workspace_id, lead.id));
                 self.changes.push(of_lead(EventType::LeadAccepted, lead));
             }
-            // A choice to get templates that was not preceded by an opt-out changes nothing.
-            Some(Image::OptOut(opt_out)) if opt_out.is_out() => self.changes.extend(of_opt_out(opt_out)),
-            Some(Image::OptOut(_) | Image::Media(..)) | None => {}
+            Some(Image::OptOut(opt_out)) => self.changes.extend(of_opt_out(None, opt_out)),
+            Some(Image::Media(..)) | None => {}
         }
     }
 
@@ -187,9 +186,7 @@ fn modified(images: (Image, Image)) -> Vec<Change> {
                 vec![of_lead(EventType::LeadFailed, new)]
             }
         },
-        (Image::OptOut(old), Image::OptOut(new)) if new.choice != old.choice => {
-            of_opt_out(new).into_iter().collect()
-        }
+        (Image::OptOut(old), Image::OptOut(new)) => of_opt_out(Some(&old), new).into_iter().collect(),
         _ => vec![],
     }
 }
@@ -224,11 +221,10 @@ fn of_lead(event_type: EventType, lead: Box<Lead>) -> Change {
     Change::new(event, About::Lead(lead))
 }
 
-/// The event of a choice that differs from the one before. If a person has a number and a user id, both have a row,
-/// and only one of them makes the event.
-fn of_opt_out(opt_out: Box<OptOut>) -> Option<Change> {
+/// The event of a choice, if its row makes one.
+fn of_opt_out(old: Option<&OptOut>, opt_out: Box<OptOut>) -> Option<Change> {
     let event_type = if opt_out.is_out() { EventType::ContactOptedOut } else { EventType::ContactOptedIn };
     let OptOut { workspace_id, version, updated_at, .. } = *opt_out;
     let event = Event::of_change(event_type, workspace_id, &opt_out.entity(), version, updated_at);
-    (!opt_out.is_beside).then(|| Change::new(event, About::OptOut(opt_out)))
+    opt_out.is_told_after(old).then(|| Change::new(event, About::OptOut(opt_out)))
 }

@@ -43,8 +43,10 @@ async fn choose(
     let contact = run.store.reached_contact(workspace, &reached).await?;
     let chosen = Chosen { choice, source, at, contact: contact.as_ref().map(|contact| contact.id) };
     // Messages go to the contact's number, which may differ from the one that the provider names.
-    let number = contact.and_then(|contact| contact.cellphone).or_else(|| reached.cellphone());
-    record(run.store, workspace, number.as_ref(), reached.user_id.as_ref(), chosen).await
+    let of_contact = contact.as_ref().and_then(|contact| contact.cellphone.clone());
+    let number = of_contact.or_else(|| reached.cellphone());
+    let user_id = reached.user_id.or_else(|| contact.and_then(|contact| contact.user_id));
+    record(run.store, workspace, number.as_ref(), user_id.as_ref(), chosen).await
 }
 
 async fn record(

@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use domain::PartId;
 use domain::message::{Report, ReportKind, Reported};
 use domain::sending::PartError;
+use domain::{PartId, Timestamp};
 use provider::webhook::{Status, StatusKind};
 use store::{Store, StoreError};
 
@@ -36,7 +36,7 @@ pub(crate) async fn process(
     let Some(message) = store.message(workspace, conversation, message).await? else {
         return Ok(Processed::Dropped("a status of a message that does not exist"));
     };
-    let report = report(status);
+    let report = report(status, origin.inbound.received_at);
     match message.reported(part, &report, store.now()) {
         Reported::NoPart => return Ok(Processed::Dropped("a status of a part that does not exist")),
         Reported::TooEarly if store.now().since(origin.inbound.received_at) < LONGEST_WAIT => {
@@ -67,7 +67,8 @@ async fn part_of(run: &Run<'_>, origin: Origin<'_>, status: &Status) -> Result<O
     Ok(found.and_then(|(conversation, message, part)| Some(PartId { conversation, message, part: part? })))
 }
 
-fn report(status: &Status) -> Report {
+/// What the status reports. A time after the service received the status counts as that moment.
+fn report(status: &Status, received_at: Timestamp) -> Report {
     let kind = match status.kind {
         StatusKind::Sent => ReportKind::Sent,
         StatusKind::Delivered => ReportKind::Delivered,
@@ -76,5 +77,5 @@ fn report(status: &Status) -> Report {
             code.map_or_else(|| PartError::NOT_DELIVERED.to_owned(), |code| code.to_string()),
         )),
     };
-    Report { provider_message_id: status.id.clone(), kind, at: status.at }
+    Report { provider_message_id: status.id.clone(), kind, at: status.at.min(received_at) }
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use domain::inbound::opt_out::{Choice, ChoiceSource, Chosen, OptOut};
+use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen, OptOut};
 use domain::{Cellphone, ProviderUserId};
+use harness::Death;
 use serde_json::json;
 use store::Table;
 
@@ -51,4 +52,46 @@ async fn each_change_of_a_choice_is_one_event_whoever_made_it() {
         })
     );
     assert!(!bodies.iter().any(|body| body.to_string().contains("+34600111222")));
+}
+
+#[tokio::test]
+async fn a_choice_that_was_first_kept_under_one_id_is_told_once_after_a_kill_at_any_call() {
+    let number = Cellphone::parse("+34600111222").unwrap();
+    let user = ProviderUserId::parse("US.1").unwrap();
+    let of_number = OptOut::choosers(Some(&number), None);
+    let of_user = OptOut::choosers(None, Some(&user));
+    let both = OptOut::choosers(Some(&number), Some(&user));
+    for first in [&of_number, &of_user] {
+        for (death, calls) in
+            [Death::Before, Death::After].into_iter().flat_map(|death| [(death, 0), (death, 1), (death, 2)])
+        {
+            let scene = Scene::with_endpoint().await;
+            let (store, workspace, db) = (scene.world.db.store(), scene.world.workspace, &scene.world.db);
+            let choose = async |choosers: &[Chooser], choice| {
+                db.clock().advance(Duration::from_secs(60));
+                let chosen = Chosen { choice, source: ChoiceSource::Keyword, at: store.now(), contact: None };
+                let dead = db.die_after(calls, death);
+                tokio::select! {
+                    chosen = store.choose(workspace, choosers, chosen) => drop(chosen.unwrap()),
+                    _ = dead => {}
+                }
+                db.revive();
+                store.choose(workspace, choosers, chosen).await.unwrap();
+                // The provider repeats its webhook.
+                store.choose(workspace, choosers, chosen).await.unwrap();
+            };
+            choose(first, Choice::Out).await;
+            choose(&both, Choice::Out).await;
+            choose(&both, Choice::In).await;
+            choose(first, Choice::Out).await;
+            choose(&both, Choice::In).await;
+            let records = db.stream(Table::Leads);
+            assert!(scene.relayed(&records).await);
+            let mut bodies = scene.bodies(ENDPOINT).await;
+            bodies.reverse();
+            let told: Vec<_> = bodies.iter().map(|body| body["eventType"].as_str().unwrap()).collect();
+            let (out, back) = ("contact.opted_out", "contact.opted_in");
+            assert_eq!(told, [out, back, out, back], "{death:?} {calls}");
+        }
+    }
 }

@@ -1,7 +1,10 @@
 //! Customers who move to another number or user id.
 
-use domain::{Cellphone, ChannelId, Contact, ProviderUserId, Reached, Timestamp};
-use harness::{Fault, trips};
+use std::time::Duration;
+
+use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen};
+use domain::{Cellphone, ChannelId, Contact, ProviderUserId, Reached};
+use harness::{Fault, TestClock, trips};
 use serde_json::{Value, json};
 use store::{Image, Table};
 
@@ -9,6 +12,7 @@ use crate::{LINE, Site};
 
 const OLD: &str = "14155550123";
 const NEW: &str = "14155550199";
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A change of a number or a user id, as the provider tells it. Empty texts are absent.
 struct Change<'a> {
@@ -16,7 +20,7 @@ struct Change<'a> {
     to: &'a str,
     previous_user_id: &'a str,
     user_id: &'a str,
-    /// Seconds since the test began.
+    /// Seconds since a day after the test began.
     at: i64,
 }
 
@@ -54,7 +58,11 @@ impl Site {
 
     async fn told(&self, changes: &[&Change<'_>]) -> Vec<String> {
         let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        let begin = Timestamp::from_millis(1_767_323_045_000).as_seconds();
+        // The customers exist for a day, and the changes are some minutes old.
+        let begin = TestClock::START.plus(DAY);
+        let missing = begin.plus(DAY).since(self.store().now());
+        self.world.db.clock().advance(missing);
+        let begin = begin.as_seconds();
         let message = |change: &&Change<'_>| {
             json!({
                 "id": format!("wamid.{}.{}", change.to, change.at),
@@ -172,15 +180,69 @@ async fn a_number_of_another_contact_is_counted_and_changes_nothing() {
 #[tokio::test]
 async fn an_opt_out_of_the_old_number_holds_for_the_new_one() {
     let site = Site::start().await;
+    let other = Change { from: "14155550777", to: "14155550778", ..NUMBER };
     site.customer(OLD, "").await;
+    site.customer(other.from, "").await;
     site.opts_out(OLD).await;
     site.moves(&[&NUMBER]).await;
     assert!(site.is_opted_out(NEW).await && site.is_opted_out(OLD).await);
     // Without an opt-out nothing follows.
-    let other = Change { from: "14155550777", to: "14155550778", ..NUMBER };
-    site.customer(other.from, "").await;
     site.moves(&[&other]).await;
     assert!(!site.is_opted_out(other.to).await);
+}
+
+#[tokio::test]
+async fn an_opt_out_holds_for_a_new_user_id_with_and_without_a_new_number() {
+    for number in [OLD, ""] {
+        let site = Site::start().await;
+        let ana = site.customer(number, "US.1").await;
+        let user = |id: &str| ProviderUserId::parse(id).unwrap();
+        let chosen = Chosen {
+            choice: Choice::Out,
+            source: ChoiceSource::Keyword,
+            at: TestClock::START,
+            contact: Some(ana.id),
+        };
+        let workspace = site.world.workspace;
+        assert!(site.store().choose(workspace, &[Chooser::from(&user("US.1"))], chosen).await.unwrap());
+        let to = if number.is_empty() { "" } else { NEW };
+        let change = Change { from: number, to, previous_user_id: "US.1", user_id: "US.2", at: 0 };
+        site.moves(&[&change]).await;
+        assert_eq!(site.ids(&ana).await, (to.to_owned(), "US.2".to_owned()));
+        assert!(site.store().opted_out(workspace, &user("US.2")).await.unwrap(), "{number}");
+        assert!(number.is_empty() || site.is_opted_out(NEW).await);
+        let rows = site.world.db.rows(Table::Leads).into_iter();
+        let told = rows.filter(|row| row["kind"]["S"] == "optOut" && row["isBeside"]["BOOL"] != true);
+        assert_eq!(told.count(), 1, "the first one made the event");
+    }
+}
+
+#[tokio::test]
+async fn a_contact_that_was_made_after_the_move_is_another_customer() {
+    let site = Site::start().await;
+    site.world.db.clock().advance(2 * DAY);
+    let eva = site.customer(OLD, "").await;
+    site.moves(&[&NUMBER]).await;
+    assert_eq!(site.ids(&eva).await.0, OLD, "the number was given to somebody else");
+    assert_eq!(site.counted("InboxItemsDropped"), 1);
+    // A user id is never given to somebody else.
+    let bob = site.customer("14155550777", "US.1").await;
+    let change = Change { from: "14155550777", to: "14155550778", previous_user_id: "US.1", ..NUMBER };
+    site.moves(&[&change]).await;
+    assert_eq!(site.ids(&bob).await.0, "14155550778");
+}
+
+#[tokio::test]
+async fn a_move_of_the_future_does_not_shut_out_later_ones() {
+    let site = Site::start().await;
+    let ana = site.customer(OLD, "").await;
+    let year = 365 * 24 * 60 * 60;
+    site.moves(&[&Change { at: year, ..NUMBER }]).await;
+    assert_eq!(site.contact(&ana).await.moved_at, Some(site.store().now()));
+    site.world.db.clock().advance(DAY);
+    let next = Change { from: NEW, to: "14155550777", at: 2 * 24 * 60 * 60 - 60, ..NUMBER };
+    site.moves(&[&next]).await;
+    assert_eq!(site.ids(&ana).await.0, "14155550777");
 }
 
 #[tokio::test]
@@ -224,14 +286,25 @@ async fn a_line_is_noted_once_a_day_as_delivering_customers_messages() {
     let status = json!({ "id": "wamid.1", "status": "sent", "timestamp": "1767323045", "recipient_id": OLD });
     site.process(&[site.piece(LINE, "statuses", &[status])]).await;
     assert_eq!(since().await, None, "a status is no customer's message");
-    let begin = site.store().now();
     site.moves(&[&NUMBER]).await;
-    assert_eq!(since().await, Some(begin));
+    assert_eq!(since().await, Some(site.store().now()));
 
     let clock = site.world.db.clock();
-    clock.advance(std::time::Duration::from_secs(3_600));
+    clock.advance(Duration::from_secs(3_600));
     site.world.db.forget_calls();
     site.moves(&[&NUMBER]).await;
     let writes = site.world.db.calls().into_iter().filter(|call| call.write_units > 0.0).count();
     assert_eq!(writes, 0, "another message of the day");
+}
+
+#[tokio::test]
+async fn a_line_that_comes_to_a_workspace_has_not_delivered_there_before() {
+    let site = Site::start().await;
+    let (workspace, line) = (site.world.workspace, ChannelId::parse("2045551234567").unwrap());
+    // A process that still remembers an earlier claim notes a message after the line has left.
+    let store = site.store();
+    store.note_inbound(workspace, &line, store.now()).await;
+    site.world.line(line.as_str(), |_| ()).await;
+    let sender = site.world.db.store_of("message-sender");
+    assert_eq!(sender.line_delivers_inbound_since(workspace, &line).await.unwrap(), None);
 }

@@ -18,7 +18,7 @@ use crate::{LINE, Site};
 const WAMID: &str = "wamid.HBgLMTIwMjU1NTAxMDEVAgARGBI5";
 const LEASE: Duration = Duration::from_secs(90);
 /// The time of the first status: seconds since 1970.
-const AT: i64 = 1_792_487_728;
+const AT: i64 = 1_767_300_000;
 
 fn at(seconds: i64) -> Timestamp {
     Timestamp::from_millis((AT + seconds) * 1_000)
@@ -439,4 +439,15 @@ async fn an_erased_message_gets_no_rows_from_a_status() {
     assert_eq!(messages, Vec::<Value>::new());
     assert_eq!(conversations.iter().filter(|row| row["kind"]["S"] == "seen").count(), 0);
     assert_eq!(scene.dropped(), 1);
+}
+
+#[tokio::test]
+async fn a_time_of_the_future_counts_as_the_moment_at_which_the_status_was_received() {
+    let scene = Scene::with(&[sent()]).await;
+    let now = scene.site.store().now();
+    let ahead = now.as_seconds() - AT + 3_600;
+    scene.process(&[scene.status("read", ahead)]).await;
+    let part = scene.part().await;
+    assert_eq!((part.delivered_at, part.read_at), (Some(now), Some(now)));
+    assert_eq!(scene.last_seen().await[0], Some(now));
 }

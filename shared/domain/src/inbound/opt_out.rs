@@ -113,17 +113,66 @@ pub struct OptOut {
     pub latest: Timestamp,
     /// When the service recorded it.
     pub updated_at: Timestamp,
-    /// Whether the same choice is kept for the person's number, which makes the event.
+    /// Whether another row of the person makes the event of this choice.
     pub is_beside: bool,
     /// Increases by one with each other choice. 0 for an opt-out that a release without events recorded.
     pub version: u64,
 }
 
 impl OptOut {
-    /// The choices that are to be kept after one was made by a person with a number, a user id or both: one for
-    /// each, of which the first makes the event.
+    /// The ids under which the choices of a person with a number, a user id or both are kept.
     pub fn choosers(number: Option<&Cellphone>, user: Option<&ProviderUserId>) -> Vec<Chooser> {
         number.map(Chooser::from).into_iter().chain(user.map(Chooser::from)).collect()
+    }
+
+    /// The choice that holds for a person: of what is kept for each of the ids, the one that was made last.
+    pub fn latest<'a>(kept: impl IntoIterator<Item = &'a Self>) -> Option<&'a Self> {
+        kept.into_iter().max_by_key(|kept| (kept.latest, kept.is_out()))
+    }
+
+    /// What is to be kept for each of a person's ids after a choice, given what was kept for each of them. It is the
+    /// same choice for all: the one that was made last, which may be an earlier one.
+    ///
+    /// If it is another one than that of any of the ids, exactly one of the rows makes the event: the first that
+    /// changes its choice, or the first of all if there was none. An id that is kept for the first time beside others
+    /// makes none, because the choice of the others was told.
+    pub fn of_person(
+        before: &[Option<Self>],
+        workspace: WorkspaceId,
+        choosers: &[Chooser],
+        chosen: Chosen,
+        now: Timestamp,
+    ) -> Vec<Self> {
+        let Some(first) = choosers.first() else { return vec![] };
+        let held = Self::latest(before.iter().flatten());
+        let next = Self::after(held, workspace, first, false, chosen, now);
+        let Some(holds) = next.as_ref().or(held) else { return vec![] };
+        let differs = |kept: &Option<Self>| kept.as_ref().is_some_and(|kept| kept.choice != holds.choice);
+        let teller = if held.is_none() { Some(0) } else { before.iter().position(differs) };
+        let kept = |(n, (chooser, before)): (usize, (&Chooser, &Option<Self>))| match before {
+            Some(before) if before.choice == holds.choice => Self {
+                latest: before.latest.max(holds.latest),
+                version: before.version.max(1),
+                ..before.clone()
+            },
+            before => Self {
+                workspace_id: workspace,
+                digest: chooser.digest(workspace),
+                chooser: Some(chooser.clone()),
+                contact: chosen.contact.or(holds.contact),
+                updated_at: now,
+                is_beside: teller != Some(n),
+                version: before.as_ref().map_or(0, |before| before.version) + 1,
+                ..holds.clone()
+            },
+        };
+        choosers.iter().zip(before).enumerate().map(kept).collect()
+    }
+
+    /// Whether a row that is now this one, and was `before`, makes an event: if the choice is another one, unless another
+    /// row of the person makes the event. A choice to get templates that no opt-out preceded changes nothing.
+    pub fn is_told_after(&self, before: Option<&Self>) -> bool {
+        !self.is_beside && self.is_out() != before.is_some_and(Self::is_out)
     }
 
     /// What holds after a choice, given what held `before`. `None` if that stays as it is. A choice from the future
@@ -257,6 +306,88 @@ mod tests {
             prop_assert_eq!((shuffled.choice, shuffled.latest), (in_order.choice, in_order.latest));
             let repeated: Vec<_> = sorted.iter().chain(&choices).copied().collect();
             prop_assert_eq!(after(&repeated), Some(in_order));
+        }
+    }
+
+    /// What is kept for the number and the user id, and the choices that were told.
+    #[derive(Clone, Debug, Default)]
+    struct Kept {
+        rows: [Option<OptOut>; 2],
+        told: Vec<Choice>,
+    }
+
+    impl Kept {
+        /// A choice under the number (1), the user id (2) or both (3).
+        fn choose(&mut self, under: usize, choice: Choice, seconds: u64) {
+            let all = [number(), Chooser::User(ProviderUserId::parse("US.1").unwrap())];
+            let (mut at_all, mut choosers, mut before) = (vec![], vec![], vec![]);
+            for (n, chooser) in all.into_iter().enumerate().filter(|(n, _)| under & (n + 1) > 0) {
+                at_all.push(n);
+                choosers.push(chooser);
+                before.push(self.rows[n].clone());
+            }
+            let chosen = Chosen { choice, source: ChoiceSource::Keyword, at: at(seconds), contact: None };
+            let next = OptOut::of_person(&before, workspace(), &choosers, chosen, NOW);
+            for ((n, before), next) in at_all.into_iter().zip(before).zip(next) {
+                if next.is_told_after(before.as_ref()) {
+                    self.told.push(next.choice);
+                }
+                self.rows[n] = Some(next);
+            }
+        }
+
+        fn choice(&self) -> Choice {
+            OptOut::latest(self.rows.iter().flatten()).map_or(Choice::In, |held| held.choice)
+        }
+    }
+
+    fn choices() -> impl Strategy<Value = Vec<(usize, bool, u64, usize)>> {
+        prop::collection::vec((1_usize..=3, prop::bool::ANY, 0_u64..12, 1_usize..=3), 1..10)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        #[test]
+        fn each_change_of_a_persons_choice_is_told_once(choices in choices()) {
+            let mut kept = Kept::default();
+            for (under, is_out, seconds, times) in choices {
+                let choice = if is_out { Choice::Out } else { Choice::In };
+                let before = kept.clone();
+                kept.choose(under, choice, seconds);
+                let once = kept.clone();
+                for _ in 1..times {
+                    kept.choose(under, choice, seconds);
+                }
+                prop_assert_eq!(&kept.rows, &once.rows, "a repeat changes nothing");
+                prop_assert_eq!(&kept.told, &once.told, "a repeat tells nothing");
+                prop_assert!(kept.told.len() <= before.told.len() + 1, "one event at most");
+                if under == 3 {
+                    let [Some(number), Some(user)] = &kept.rows else { panic!("both are kept") };
+                    prop_assert_eq!(number.choice, user.choice);
+                }
+                // Where the rows agree, receivers know the choice.
+                if kept.rows.iter().flatten().all(|row| row.choice == kept.choice()) {
+                    let told = kept.told.last().copied().unwrap_or(Choice::In);
+                    prop_assert_eq!(told, kept.choice(), "receivers know");
+                }
+            }
+        }
+
+        #[test]
+        fn a_person_whose_ids_are_known_is_told_of_exactly_when_the_choice_changes(choices in choices()) {
+            let mut kept = Kept::default();
+            let mut expected = vec![];
+            // The first choice may be kept under one of the ids only.
+            for (n, (under, is_out, seconds, times)) in choices.into_iter().enumerate() {
+                let before = kept.choice();
+                for _ in 0..times {
+                    let choice = if is_out { Choice::Out } else { Choice::In };
+                    kept.choose(if n == 0 { under } else { 3 }, choice, seconds);
+                }
+                expected.extend((kept.choice() != before).then_some(kept.choice()));
+            }
+            prop_assert_eq!(kept.told, expected);
         }
     }
 

@@ -3,7 +3,6 @@
 use domain::contact::address::Reached;
 use domain::inbound::opt_out::{Chooser, Chosen, OptOut};
 use domain::{Contact, ContactId, Timestamp, WaId};
-use futures::future::try_join;
 
 use crate::contacts::plan::ContactPlan;
 use crate::contacts::reached::Remembered;
@@ -24,8 +23,8 @@ pub enum Moved {
 
 impl Store {
     /// Moves a contact to the ids that the provider named, as of the provider's time. A new number is a new
-    /// version, and an opt-out of the old number also holds for it. A new user id alone is not a new version.
-    /// Two round trips, or one if the number stays; none if the contact has the ids or moved later.
+    /// version, and a new user id alone is not. An opt-out of the old ids also holds for the new ones. Two round
+    /// trips, or three for a person who opted out; none if the contact has the ids or moved later.
     pub async fn move_contact(
         &self,
         seen: &Contact,
@@ -34,16 +33,16 @@ impl Store {
         request_id: &str,
     ) -> Result<Moved, StoreError> {
         let Some(next) = seen.moved(to, at, self.now()) else { return Ok(Moved::Done) };
+        let opt_outs = self.opt_outs_that_follow(seen, &next).await?;
         if next.version == seen.version {
-            return Ok(match self.replace_reach(seen, &next).await? {
+            return Ok(match self.replace_reach(seen, &next, opt_outs).await? {
                 Remembered::Done => Moved::Done,
                 Remembered::Taken(by) => Moved::Taken(by),
                 Remembered::Changed => Moved::Stale,
             });
         }
-        let opt_out = self.opt_out_that_follows(seen, &next).await?;
         let mut plan = ContactPlan::replace(seen, &next, request_id)?;
-        plan.add_other(opt_out);
+        plan.add_others(opt_outs);
         Ok(match self.execute_replacement(seen, plan, request_id).await? {
             Replaced::Done => Moved::Done,
             Replaced::Stale => Moved::Stale,
@@ -51,28 +50,26 @@ impl Store {
         })
     }
 
-    /// The write that opts the new number out, if one of the old ones did and the new one did not. One round
-    /// trip.
-    async fn opt_out_that_follows(
-        &self,
-        seen: &Contact,
-        next: &Contact,
-    ) -> Result<Option<Write>, StoreError> {
-        let known_as = seen.wa_id.as_ref().and_then(WaId::cellphone);
-        let numbers = seen.cellphone.iter().chain(&known_as).map(Chooser::from);
-        let old: Vec<Chooser> = numbers.chain(seen.user_id.iter().map(Chooser::from)).collect();
-        let Some(new) = &next.cellphone else { return Ok(None) };
-        let (workspace, new) = (seen.workspace_id, Chooser::from(new));
-        let of_old =
-            futures::future::try_join_all(old.into_iter().map(|old| self.opt_out_of(workspace, old)));
-        let (of_old, of_new) = try_join(of_old, self.choice_of(workspace, &new)).await?;
-        let Some(of_old) = of_old.into_iter().flatten().min_by_key(|opt_out| opt_out.since) else {
-            return Ok(None);
+    /// The writes that opt the new number and the new user id out, if the person opted out under the old ones. One round
+    /// trip; two if the person did.
+    async fn opt_outs_that_follow(&self, seen: &Contact, next: &Contact) -> Result<Vec<Write>, StoreError> {
+        let workspace = seen.workspace_id;
+        let mut old = OptOut::choosers(seen.cellphone.as_ref(), seen.user_id.as_ref());
+        old.extend(seen.wa_id.as_ref().and_then(WaId::cellphone).as_ref().map(Chooser::from));
+        let held = self.choices_of(workspace, &old).await?;
+        let Some(held) = OptOut::latest(held.iter().flatten()).filter(|held| held.is_out()) else {
+            return Ok(vec![]);
         };
-        let OptOut { choice, source, since, .. } = of_old;
-        let chosen = Chosen { choice, source, at: since, contact: Some(seen.id) };
-        // The old number's opt-out made the event.
-        let next = OptOut::after(of_new.as_ref(), workspace, &new, true, chosen, self.now());
-        next.map(|next| choice_write(of_new.as_ref(), &next)).transpose()
+        let mut new = OptOut::choosers(next.cellphone.as_ref(), next.user_id.as_ref());
+        new.retain(|new| !old.contains(new));
+        let of_new = self.choices_of(workspace, &new).await?;
+        let OptOut { choice, source, latest: at, .. } = *held;
+        let chosen = Chosen { choice, source, at, contact: Some(seen.id) };
+        let follows = new.iter().zip(&of_new).filter_map(|(new, of_new)| {
+            // The opt-out of the old ids made the event.
+            let next = OptOut::after(of_new.as_ref(), workspace, new, true, chosen, self.now())?;
+            Some(choice_write(of_new.as_ref(), &next))
+        });
+        follows.collect()
     }
 }

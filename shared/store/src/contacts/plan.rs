@@ -108,9 +108,9 @@ impl ContactPlan {
         Ok(writes)
     }
 
-    /// Adds a write of another row of the person.
-    pub(crate) fn add_other(&mut self, write: Option<Write>) {
-        if let Some(write) = write {
+    /// Adds writes of other rows of the person.
+    pub(crate) fn add_others(&mut self, writes: Vec<Write>) {
+        for write in writes {
             self.add(Role::Other, write);
         }
     }

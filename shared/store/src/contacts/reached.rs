@@ -6,7 +6,7 @@ use domain::{Contact, ContactId, ProviderUserId, WaId, WorkspaceId, error_chain}
 use crate::contacts::holder_of;
 use crate::contacts::plan::{ContactPlan, Role};
 use crate::dynamodb::item::{Item, PK, key, text};
-use crate::dynamodb::write::{Refusal, Transacted};
+use crate::dynamodb::write::{Refusal, Transacted, Write};
 use crate::{Store, StoreError, Table, keys};
 
 /// The result of remembering a contact's ids.
@@ -53,7 +53,7 @@ impl Store {
     pub async fn remember_reach(&self, seen: &Contact, reached: &Reached) -> Result<Remembered, StoreError> {
         match seen.reached(reached) {
             None => Ok(Remembered::Done),
-            Some(next) => self.replace_reach(seen, &next).await,
+            Some(next) => self.replace_reach(seen, &next, vec![]).await,
         }
     }
 
@@ -75,12 +75,15 @@ impl Store {
         }
     }
 
+    /// Replaces the ids of a contact, together with other rows of the person.
     pub(crate) async fn replace_reach(
         &self,
         seen: &Contact,
         next: &Contact,
+        others: Vec<Write>,
     ) -> Result<Remembered, StoreError> {
-        let plan = ContactPlan::reach(seen, next)?;
+        let mut plan = ContactPlan::reach(seen, next)?;
+        plan.add_others(others);
         let Transacted::Refused(refusals) = self.transact(plan.writes).await? else {
             return Ok(Remembered::Done);
         };
@@ -89,6 +92,7 @@ impl Store {
                 (Role::Entity, Some(row)) if has_ids_of(row, next) => Ok(Remembered::Done),
                 (Role::Entity, _) => Ok(Remembered::Changed),
                 (Role::Claim(_), Some(row)) => Ok(Remembered::Taken(holder_of(row)?)),
+                (Role::Other, _) => Ok(Remembered::Changed),
                 _ => continue,
             };
         }

@@ -3,12 +3,13 @@
 use domain::contact::address::ProviderUserId;
 use domain::inbound::opt_out::{Choice, ChoiceSource, Chooser, Chosen, OptOut};
 use domain::{Cellphone, ContactId, Timestamp, WorkspaceId};
+use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{EXPIRES_AT, Item, PK, SK, key, n, read, row, s, text, unreadable};
 use crate::dynamodb::retry::RetryTime;
-use crate::dynamodb::write::{Write, Wrote};
+use crate::dynamodb::write::{Transacted, Write};
 use crate::{Store, StoreError, Table, keys};
 
 /// How long a choice to get templates again is kept. It is longer than the provider repeats a webhook and the queue
@@ -33,10 +34,8 @@ impl Store {
         workspace: WorkspaceId,
         choosers: &[Chooser],
     ) -> Result<bool, StoreError> {
-        let choices = choosers.iter().map(|chooser| self.choice_of(workspace, chooser));
-        let choices = futures::future::try_join_all(choices).await?;
-        let latest = choices.into_iter().flatten().max_by_key(|choice| (choice.latest, choice.is_out()));
-        Ok(latest.is_some_and(|choice| choice.is_out()))
+        let choices = self.choices_of(workspace, choosers).await?;
+        Ok(OptOut::latest(choices.iter().flatten()).is_some_and(OptOut::is_out))
     }
 
     /// The opt-out of a number or a user id (strongly consistent read). One round trip.
@@ -48,44 +47,38 @@ impl Store {
         Ok(self.choice_of(workspace, &chooser.into()).await?.filter(OptOut::is_out))
     }
 
-    /// Records a choice of a person. `choosers` are the person's number and user id ([`OptOut::choosers`]), of which the
-    /// first one makes the event. A choice that was made before the one that holds changes nothing. Returns whether
-    /// another choice holds now than before, for the first of them. Two round trips; more if others choose at the same
-    /// time.
+    /// Records a choice of a person. `choosers` are the person's number and user id ([`OptOut::choosers`]). All of them
+    /// keep the choice that was made last, and one of them makes the event ([`OptOut::of_person`]). They are written
+    /// together, so a repeat finds all or none. Returns whether the person's choice is another one than before. Two round
+    /// trips, or one if nothing changes; more if others choose at the same time.
     pub async fn choose(
         &self,
         workspace: WorkspaceId,
         choosers: &[Chooser],
         chosen: Chosen,
     ) -> Result<bool, StoreError> {
-        let choose = choosers
-            .iter()
-            .enumerate()
-            .map(|(n, chooser)| self.choose_one(workspace, chooser, n > 0, chosen));
-        let changed = futures::future::try_join_all(choose).await?;
-        Ok(changed.first().copied().unwrap_or_default())
-    }
-
-    async fn choose_one(
-        &self,
-        workspace: WorkspaceId,
-        chooser: &Chooser,
-        is_beside: bool,
-        chosen: Chosen,
-    ) -> Result<bool, StoreError> {
-        let mut retries = RetryTime::new(self);
+        let (mut retries, mut tried) = (RetryTime::new(self), None);
         loop {
-            let before = self.choice_of(workspace, chooser).await?;
-            let next = OptOut::after(before.as_ref(), workspace, chooser, is_beside, chosen, self.now());
-            let Some(next) = next else { return Ok(false) };
-            let put = choice_write(before.as_ref(), &next)?;
-            match self.write(put).await? {
-                Wrote::Done(_) => return Ok(before.is_none_or(|before| before.choice != next.choice)),
-                // The SDK repeats a write whose answer was lost. Its first attempt is what this one finds.
-                Wrote::Refused(Some(found)) if opt_out(found.clone())? == next => {
-                    return Ok(before.is_none_or(|before| before.choice != next.choice));
+            let before = self.choices_of(workspace, choosers).await?;
+            // The answer of the write was lost, and its repeat was refused.
+            if let Some((changed, _)) = tried.take().filter(|(_, next)| *next == before) {
+                return Ok(changed);
+            }
+            let next = OptOut::of_person(&before, workspace, choosers, chosen, self.now());
+            let is_new = |(before, next): (&Option<OptOut>, &OptOut)| before.as_ref() != Some(next);
+            if !before.iter().zip(&next).any(is_new) {
+                return Ok(false);
+            }
+            let held = OptOut::latest(before.iter().flatten()).map(|held| held.choice);
+            let changed = held != next.first().map(|next| next.choice);
+            // Also those that stay as they are, under the condition that they do.
+            let writes = before.iter().zip(&next).map(|(before, next)| choice_write(before.as_ref(), next));
+            match self.transact(writes.collect::<Result<_, _>>()?).await? {
+                Transacted::Done => return Ok(changed),
+                Transacted::Refused(_) => {
+                    tried = Some((changed, next.into_iter().map(Some).collect::<Vec<_>>()));
+                    retries.wait().await?;
                 }
-                Wrote::Refused(_) => retries.wait().await?,
             }
         }
     }
@@ -142,8 +135,18 @@ impl Store {
         Ok(opt_outs)
     }
 
-    /// The choice that holds for a number or a user id (strongly consistent read). One round trip.
-    pub(crate) async fn choice_of(
+    /// The choices that are kept for these numbers and user ids, in the same order (strongly consistent reads). One
+    /// round trip.
+    pub(crate) async fn choices_of(
+        &self,
+        workspace: WorkspaceId,
+        choosers: &[Chooser],
+    ) -> Result<Vec<Option<OptOut>>, StoreError> {
+        try_join_all(choosers.iter().map(|chooser| self.choice_of(workspace, chooser))).await
+    }
+
+    /// The choice that is kept for a number or a user id (strongly consistent read). One round trip.
+    async fn choice_of(
         &self,
         workspace: WorkspaceId,
         chooser: &Chooser,
