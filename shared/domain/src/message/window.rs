@@ -18,11 +18,14 @@ impl ServiceWindow {
     /// How long the provider takes texts and files after a customer's message.
     pub const OPEN: Duration = Duration::from_secs(24 * 60 * 60);
 
+    /// By how much the clocks of the provider and of the service may differ.
+    const CLOCKS: Duration = Duration::from_secs(60);
+
     /// Whether the window is surely closed: the line has delivered messages for the whole time, and the
     /// customer wrote none. The contact must be unchanged for as long, because its number may have been another
     /// contact's, who wrote.
     pub fn is_surely_closed(&self, contact: &Contact, now: Timestamp) -> bool {
-        let is_over = |from: Timestamp| now.since(from) > Self::OPEN;
+        let is_over = |from: Timestamp| now.since(from) > Self::OPEN + Self::CLOCKS;
         self.line_since.is_some_and(is_over)
             && is_over(self.last_inbound.map_or(contact.updated_at, |at| at.max(contact.updated_at)))
     }
@@ -48,12 +51,14 @@ mod tests {
             (Some(48.0), Some(25.0), 1.0, false),
             (Some(48.0), Some(25.0), 25.0, true),
             (Some(48.0), Some(24.0), 48.0, false),
-            (Some(48.0), Some(24.001), 48.0, true),
+            (Some(48.0), Some(24.016), 48.0, false), // less than a minute over
+            (Some(48.0), Some(24.017), 48.0, true),
             (Some(48.0), Some(1.0), 48.0, false),
             (Some(48.0), Some(-1.0), 48.0, false), // by another clock
             (Some(48.0), None, 48.0, true),
             (Some(48.0), None, 24.0, false),
-            (Some(24.0), Some(72.0), 72.0, false),
+            (Some(24.016), Some(72.0), 72.0, false),
+            (Some(24.017), Some(72.0), 72.0, true),
             (Some(1.0), None, 72.0, false),
             (None, Some(72.0), 72.0, false),
             (None, None, 72.0, false),

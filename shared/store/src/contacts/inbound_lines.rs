@@ -1,7 +1,7 @@
 //! Since when lines deliver customers' messages to the service.
 //!
 //! A business connects a line to the service's webhook at the provider, and the service is not told. So it
-//! takes the messages themselves as the sign. If none came for a week, the line may be disconnected.
+//! takes the messages themselves as the sign. If none came for two days, the line may be disconnected.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::item::{Item, key, n, row};
 use crate::dynamodb::write::{Write, Wrote};
-use crate::store::NOTED_LINE_MEMORY;
 use crate::{Store, StoreError, Table, keys};
 
-/// The time without a message after which a line may not deliver any more.
-const SILENCE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The time without a noted message after which a line may not deliver any more. A process notes one a day, so
+/// a line with a message each day never falls silent.
+const SILENCE: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
 impl Store {
-    /// Since when the line has delivered customers' messages (strongly consistent read). `None` if none came for
-    /// eight days. One round trip, or none for 5 minutes after it.
+    /// Since when the line has delivered customers' messages (strongly consistent read). `None` if none was
+    /// noted for two days. One round trip, or none for 5 minutes after it.
     pub async fn line_delivers_inbound_since(
         &self,
         workspace: WorkspaceId,
@@ -30,8 +30,7 @@ impl Store {
         }
         let row: Option<InboundLineRow> =
             self.get_row(Table::Contacts, keys::inbound_line(workspace, line)).await?;
-        // The row is up to a day behind.
-        let oldest = now.minus(SILENCE + NOTED_LINE_MEMORY).as_millis();
+        let oldest = now.minus(SILENCE).as_millis();
         let since = row.filter(|row| row.seen_at >= oldest).map(|row| Timestamp::from_millis(row.since));
         self.memories.inbound_since.keep(of, since, now);
         Ok(since)
@@ -76,6 +75,13 @@ impl Store {
             .bind(":silent", silent);
         self.write(begun).await.map(drop)
     }
+}
+
+/// The write that forgets that the line delivered: it comes to the workspace or leaves it. What customers wrote to it
+/// while another workspace had it did not arrive here.
+pub(crate) fn forget_inbound(workspace: WorkspaceId, line: &ChannelId) -> Write {
+    let (pk, sk) = keys::inbound_line(workspace, line);
+    Write::delete(Table::Contacts, key(pk, sk))
 }
 
 fn first_row(pk: String, sk: &str, at: Timestamp) -> Result<Item, StoreError> {

@@ -5,6 +5,7 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::contacts::inbound_lines::forget_inbound;
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, read, row, s, text};
 use crate::dynamodb::versions::{delete_write, replace_write};
@@ -74,6 +75,7 @@ impl Store {
             replace_write(Table::Workspaces, workspace_row(next)?, next.version - 1),
             Write::put(Table::Workspaces, line_row(line)?).when_absent(),
             Write::put(Table::Secrets, token_row(line.workspace_id, &line.channel, token)?),
+            forget_inbound(line.workspace_id, &line.channel),
         ];
         if let Some(brand) = brand {
             writes.push(replace_write(Table::Workspaces, brand_row(brand)?, brand.version - 1));
@@ -176,6 +178,7 @@ impl Store {
             replace_write(Table::Workspaces, workspace_row(next)?, next.version - 1),
             delete_write(Table::Workspaces, keys::line(workspace, channel), line.version),
             Write::delete(Table::Secrets, key(token_pk, token_sk)),
+            forget_inbound(workspace, channel),
         ];
         if let Some(brand) = brand {
             writes.push(replace_write(Table::Workspaces, brand_row(brand)?, brand.version - 1));
@@ -191,6 +194,7 @@ impl Store {
         }
         let done = self.transact(writes).await? == Transacted::Done;
         self.memories.line_tokens.forget(&(workspace, channel.clone()));
+        self.memories.inbound_since.forget(&(workspace, channel.clone()));
         self.forget_line_claim(channel);
         Ok(done)
     }
