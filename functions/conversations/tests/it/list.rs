@@ -556,7 +556,16 @@ async fn each_conversation_shows_when_its_own_customers_were_last_seen() {
         }
         all.push((conversation.id, seen));
     }
+    f.world.db.forget_calls();
     let answer = f.list(&[]).await;
+    let calls = f.world.db.calls();
+    let of_seen =
+        calls.iter().filter(|call| call.operation == "BatchGetItem" && call.table.ends_with("conversations"));
+    assert_eq!(
+        of_seen.map(|call| call.read_units).collect::<Vec<_>>(),
+        [1.0],
+        "half a unit for each customer"
+    );
     for (id, seen) in all {
         let shown = answer.json["conversations"].as_array().unwrap();
         let shown = shown.iter().find(|shown| shown["id"] == id.to_string()).unwrap();

@@ -60,8 +60,9 @@ impl Store {
         Ok(found.map(|conversation| (conversation, seen)))
     }
 
-    /// When the customers of these conversations were last seen, for each conversation in order (strongly
-    /// consistent read). One round trip, or none without conversations.
+    /// When the customers of these conversations were last seen, for each conversation in order. The read
+    /// is eventually consistent, because the rows are written at most once a minute. One round trip, or none without
+    /// conversations.
     pub async fn last_seen(&self, of: &[Conversation]) -> Result<Vec<LastSeen>, StoreError> {
         let keys_of = |conversation: &Conversation| {
             let (workspace, id) = (conversation.workspace_id, conversation.id);
@@ -70,7 +71,7 @@ impl Store {
         };
         let wanted = of.iter().flat_map(keys_of).map(|(pk, sk)| key(pk, sk)).collect();
         let (mut found, now) = (HashMap::<String, LastSeen>::new(), self.now());
-        let rows = self.batch_items(Table::Conversations, wanted).await?;
+        let rows = self.batch_items_eventual(Table::Conversations, wanted).await?;
         for item in rows.into_iter().filter(|item| is_live(item, now)) {
             let Some(contact) = keys::read_seen(text(&item, SK)) else { continue };
             let pk = text(&item, PK).to_owned();

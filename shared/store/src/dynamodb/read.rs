@@ -1,4 +1,5 @@
-//! Strongly consistent reads: a row, a partition, many rows by their keys.
+//! Reads: a row, a partition, many rows by their keys. They are strongly consistent, if their names do not say
+//! otherwise.
 
 use std::collections::BTreeMap;
 
@@ -69,19 +70,41 @@ impl Store {
         Ok(self.rows_of(keys).await?.into_iter().map(|(_, item)| item).collect())
     }
 
+    /// The same by an eventually consistent read, which costs half: the rows are mostly less than a second old.
+    pub(crate) async fn batch_items_eventual(
+        &self,
+        table: Table,
+        keys: Vec<Item>,
+    ) -> Result<Vec<Item>, StoreError> {
+        let keys = keys.into_iter().map(|key| (table, key)).collect();
+        Ok(self.rows(keys, false).await?.into_iter().map(|(_, item)| item).collect())
+    }
+
     /// The rows with these keys in several tables, without duplicates (strongly consistent read), in no
     /// particular order. One round trip; more only while the tables leave some of the keys unprocessed.
     pub(crate) async fn rows_of(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
-        let batches = keys.chunks(MAX_KEYS).map(|keys| self.whole_batch(keys.to_vec()));
+        self.rows(keys, true).await
+    }
+
+    async fn rows(
+        &self,
+        keys: Vec<(Table, Item)>,
+        consistent: bool,
+    ) -> Result<Vec<(Table, Item)>, StoreError> {
+        let batches = keys.chunks(MAX_KEYS).map(|keys| self.whole_batch(keys.to_vec(), consistent));
         Ok(try_join_all(batches).await?.concat())
     }
 
     /// The rows for as many keys as one call takes, each with its table.
-    async fn whole_batch(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
+    async fn whole_batch(
+        &self,
+        keys: Vec<(Table, Item)>,
+        consistent: bool,
+    ) -> Result<Vec<(Table, Item)>, StoreError> {
         let (mut rows, mut wanted) = (vec![], keys);
         let mut retries = RetryTime::new(self);
         while !wanted.is_empty() {
-            let (items, left) = self.batch(wanted).await?;
+            let (items, left) = self.batch(wanted, consistent).await?;
             if items.is_empty() && !left.is_empty() {
                 retries.wait().await?;
             }
@@ -95,6 +118,7 @@ impl Store {
     async fn batch(
         &self,
         keys: Vec<(Table, Item)>,
+        consistent: bool,
     ) -> Result<(Vec<(Table, Item)>, Vec<(Table, Item)>), StoreError> {
         let mut tables: BTreeMap<Table, Vec<Item>> = BTreeMap::new();
         for (table, key) in keys {
@@ -103,7 +127,7 @@ impl Store {
         let mut call = self.db.batch_get_item();
         for (table, keys) in &tables {
             let wanted =
-                KeysAndAttributes::builder().set_keys(Some(keys.clone())).consistent_read(true).build();
+                KeysAndAttributes::builder().set_keys(Some(keys.clone())).consistent_read(consistent).build();
             let wanted = wanted.map_err(|error| StoreError::Failed(Box::new(error)))?;
             call = call.request_items(self.tables.name(*table), wanted);
         }
