@@ -601,6 +601,8 @@ async fn a_text_takes_three_round_trips_and_at_most_twelve_units() {
     let units: f64 = calls.iter().map(|call| call.write_units).sum();
     assert_eq!(trips(&calls), 3, "{calls:#?}");
     assert!((8.0..=12.0).contains(&units), "{units} {calls:#?}");
+    let reads: f64 = calls.iter().map(|call| call.read_units).sum();
+    assert!((6.0..=8.0).contains(&reads), "{reads} {calls:#?}");
     // A repeat takes one read and one look at the time at which the customer was seen.
     site.done(&one(text("wamid.2", "x"))).await;
     assert_eq!(trips(&site.calls()), 2);
@@ -644,7 +646,10 @@ async fn a_message_to_a_line_that_moved_goes_to_the_workspace_that_has_it_now() 
     let table = db.table(Table::Workspaces);
     let tables = Tables::of_stack(table.strip_suffix("-workspaces").unwrap());
     let other = Store::new(db.client().clone(), tables, db.clock().clone(), db.ids().clone());
+    let line = &lines.lines[0].channel;
+    assert!(other.line_delivers_inbound_since(workspace, line).await.unwrap().is_some());
     assert!(other.delete_line(&next, &lines.lines[0], brand.as_ref(), true, true).await.unwrap());
+    assert_eq!(other.line_delivers_inbound_since(workspace, line).await.unwrap(), None);
     let (second, _) = site.world.second_workspace().await;
     site.world.line_of(second, LINE, |_| ()).await;
     assert_eq!(site.process(&one(text("wamid.2", "y"))).await.len(), 1, "it is delivered again");
