@@ -265,6 +265,11 @@ RUNBOOKS = ROOT / "docs" / "runbooks"
 NO_ALARMS_RUNBOOKS = {"README", "first-deploy", "restore"}
 METRICS = ROOT / "shared" / "runtime" / "src" / "metrics.rs"
 RETENTION = ROOT / "shared" / "domain" / "src" / "retention.rs"
+# Until when a piece begins items, the limit of a fetch, what is kept for tables; the limit of a call.
+INBOX_TIMES = [
+    ROOT / path
+    for path in ("functions/inbox/src/run.rs", "functions/inbox/src/files.rs", "shared/runtime/src/aws.rs")
+]
 
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/k"
 SECRETS_KEY = "arn:aws:kms:eu-west-1:123456789012:key/s"
@@ -1289,6 +1294,22 @@ def the_only_copy_of_a_piece_is_kept_for_two_weeks(template):
     kept = [queues[name]["MessageRetentionPeriod"] / 86400 for name in ("InboxQueue", "InboxDeadLetterQueue")]
     if kept != [7, 14]:
         yield f"the queue and the dead letters of inbox keep messages for {kept} days"
+
+
+@invariant
+def a_piece_is_given_up_before_the_time_out_of_inbox(template):
+    source = "".join(path.read_text() for path in INBOX_TIMES)
+    milliseconds = {"secs": 1000, "millis": 1}
+    times = {
+        name: int(number.replace("_", "")) * milliseconds[unit]
+        for name, unit, number in re.findall(r"const (\w+): Duration = Duration::from_(secs|millis)\(([\d_]+)\);", source)
+    }
+    if times["TABLES"] < 2 * times["OPERATION"]:
+        yield "inbox keeps no time for two slow calls to tables and queue"
+    given_up = sum(times[name] for name in ("BEGINS_FOR", "LIMIT", "TABLES"))
+    for timeout in _raw_timeouts(template, Stack(template), "inbox"):
+        if given_up + 3000 > timeout * 1000:
+            yield f"inbox gives a piece up after {given_up} ms, but its time-out is {timeout} s"
 
 
 @invariant

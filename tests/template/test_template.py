@@ -400,6 +400,7 @@ MUTATIONS = [
     ("the_signed_bytes_of_a_webhook_reach_the_function", remove("ProviderApi", "BinaryMediaTypes")),
     ("the_signed_bytes_of_a_webhook_reach_the_function", set_in("CaptureApi", "BinaryMediaTypes", to=["*~1*"])),
     ("the_only_copy_of_a_piece_is_kept_for_two_weeks", set_in("InboxQueue", "MessageRetentionPeriod", to=345600)),
+    ("a_piece_is_given_up_before_the_time_out_of_inbox", set_in("InboxFunction", "Timeout", to=59)),
     ("routes_are_listed_one_by_one", remove("CaptureApi", "MergeDefinitions")),
     ("routes_are_listed_one_by_one", set_in("CaptureApi", "Cors", to="'*'")),
     ("the_gateway_hands_requests_on_whole_and_may_do_so", by_hand(type="mock")),

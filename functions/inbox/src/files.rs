@@ -14,14 +14,13 @@ use std::time::Duration;
 
 use domain::inbound::file::{ReceivedFile, media_id};
 use domain::media::FileMissing;
-use domain::media::MediaState;
 use domain::{ChannelId, Media, MediaDigest, MediaId, WorkspaceId, error_chain};
 use provider::webhook::MediaFile;
 use provider::{FetchedFile, FileClient, NotFetched, WantedFile};
 use store::{Bucket, Store, StoreError};
 use tokio::fs;
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// What became of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +37,8 @@ pub enum Fetched {
     Missing(FileMissing),
     /// The provider did not give the file now. It may do so later.
     NotNow,
+    /// No place in the folder was free in time, so the provider was not asked.
+    NoRoom,
 }
 
 /// Where a file belongs.
@@ -60,7 +61,7 @@ impl Files {
     /// The maximum number of files in the folder. Four documents of 100 MB fit into 512 MB, the smallest disk of a
     /// function.
     pub const AT_ONCE: usize = 4;
-    /// The time limit of a fetch, including the wait for a place in the folder.
+    /// The time limit of a fetch: from the first call to the provider until the bucket has the bytes.
     pub const LIMIT: Duration = Duration::from_secs(30);
 
     /// Fetches from `provider` by way of `folder`, which several processes may share.
@@ -69,7 +70,8 @@ impl Files {
     }
 
     /// Fetches a file and stores it for the workspace. A stored file takes one round trip, or two before a message
-    /// refers to it. Another one takes two to the tables, two to the provider and one to the bucket.
+    /// refers to it. Another one takes two to the tables, two to the provider and one to the bucket. A fetch that has no
+    /// place in the folder by `begin_by` does not begin.
     pub async fn fetch(
         &self,
         store: &Store,
@@ -77,15 +79,17 @@ impl Files {
         place: Place<'_>,
         message: &str,
         file: &MediaFile,
+        begin_by: Instant,
     ) -> Result<Fetched, StoreError> {
         let Place { workspace, line } = place;
         let id = media_id(workspace, message, &file.id);
         let (found, token) =
             tokio::try_join!(store.media_of(workspace, id), store.line_token(workspace, line))?;
         if let Some(media) = found
-            && let Some(stored) = stored(bucket, media).await?
+            && let Ok(size) = bucket.size(&media).await?
         {
-            return Ok(stored);
+            // An earlier attempt stored it.
+            return Ok(Fetched::Stored { media, size });
         }
         let Some(token) = token else { return Ok(missing(place, id, FileMissing::NoToken)) };
         let received = ReceivedFile::of(file.sent_as, &file.mime_type, file.filename.as_deref());
@@ -93,8 +97,8 @@ impl Files {
         let max_bytes = received.file_type.max_bytes();
         let wanted = WantedFile { id: &file.id, digest: digest.as_ref(), max_bytes };
 
+        let Some(_room) = self.room(begin_by).await else { return Ok(Fetched::NoRoom) };
         let fetch = async {
-            let _room = self.rooms.acquire().await.map_err(|_| NotFetched::NotNow("the process ends"))?;
             let mut spooled = Spooled::create(&self.folder, store).await.map_err(|error| {
                 tracing::error!(cause = error_chain(&error), "the folder for files cannot be written");
                 NotFetched::NotNow("the folder cannot be written")
@@ -112,18 +116,13 @@ impl Files {
             }
         }
     }
-}
 
-/// The file of an earlier attempt, if its bytes are in the bucket.
-async fn stored(bucket: &Bucket, media: Media) -> Result<Option<Fetched>, StoreError> {
-    let size = match (media.state, media.size) {
-        (MediaState::Referenced, Some(size)) => Some(size),
-        _ => bucket
-            .head(media.workspace_id, media.id)
-            .await?
-            .and_then(|object| media.check(Some(&object)).ok()),
-    };
-    Ok(size.map(|size| Fetched::Stored { media, size }))
+    /// A place in the folder, unless none is free until then.
+    async fn room(&self, until: Instant) -> Option<SemaphorePermit<'_>> {
+        let room = timeout_at(until, self.rooms.acquire()).await.ok()?.ok()?;
+        // The first look of a time limit that is over already may still succeed.
+        (Instant::now() <= until).then_some(room)
+    }
 }
 
 /// Stores the bytes: the row first, then the object.

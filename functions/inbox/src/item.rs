@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{ChannelId, WorkspaceId};
+use domain::{ChannelId, Timestamp, WorkspaceId};
 use queue::Inbound;
 
 /// Where an item belongs.
@@ -23,6 +23,22 @@ pub(crate) enum Processed {
     Done,
     /// It changes nothing, for this reason.
     Dropped(&'static str),
-    /// It cannot be processed yet. It is queued again with this delay.
-    Later(Duration),
+    /// It cannot be processed yet.
+    Later(Wait),
+}
+
+/// How an item that is queued again waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The delay of its piece.
+    pub(crate) delay: Duration,
+    /// Since when its file has been asked for, if it has.
+    pub(crate) file_since: Option<Timestamp>,
+}
+
+impl Wait {
+    /// The item waits for time only.
+    pub(crate) fn of(delay: Duration) -> Self {
+        Self { delay, file_since: None }
+    }
 }

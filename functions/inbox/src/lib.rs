@@ -10,6 +10,7 @@
 
 mod files;
 mod item;
+mod left;
 mod line;
 mod messages;
 mod moves;
@@ -23,8 +24,8 @@ use provider::webhook::{Piece, Subject, read};
 use queue::{Inbound, InboundQueue, Outcome, process_batch};
 use runtime::Metrics;
 use runtime::metrics::Inbox as Counts;
-use store::{Bucket, Store};
-use tokio::time::Instant;
+use store::{Bucket, Store, StoreError};
+use tokio::time::{Instant, timeout_at};
 
 use run::Run;
 
@@ -48,26 +49,40 @@ impl Inbox {
     /// Processes the pieces of a batch, all at the same time. A piece that cannot be processed now is delivered
     /// again.
     pub async fn handle(&self, event: SqsEvent) -> SqsBatchResponse {
+        self.handle_since(event, Instant::now()).await
+    }
+
+    /// The same for an invocation that began at this moment.
+    pub async fn handle_since(&self, event: SqsEvent, begun: Instant) -> SqsBatchResponse {
         let Self { store, bucket, files, queue, metrics } = self;
-        let run = Run { store, bucket, files, queue, counted: Counts::default(), begun: Instant::now() };
+        let run = Run { store, bucket, files, queue, counted: Counts::default(), begun };
         let response =
-            process_batch(event, Inbound::read, async |inbound| process(&run, inbound).await).await;
+            process_batch(event, Inbound::read, async |inbound| in_time(&run, &inbound).await).await;
         metrics.put((), &run.counted);
         response
     }
 }
 
-async fn process(run: &Run<'_>, inbound: Inbound) -> Outcome {
-    let Inbound { account, field, value, .. } = &inbound;
+/// Processes a piece, and gives it up at the end of its time. That is as if the function had died at this call, so the
+/// repeat finishes it.
+async fn in_time(run: &Run<'_>, inbound: &Inbound) -> Outcome {
+    match timeout_at(run.ends_at(), process(run, inbound)).await {
+        Ok(Ok(())) => Outcome::Done,
+        Ok(Err(error)) => Outcome::Retry(error.into()),
+        Err(_) => Outcome::Retry("the time of the invocation is up".into()),
+    }
+}
+
+async fn process(run: &Run<'_>, inbound: &Inbound) -> Result<(), StoreError> {
+    let Inbound { account, field, value, .. } = inbound;
     let piece = Piece { account: account.clone(), field: field.clone(), value: value.clone() };
-    let processed = match read(&piece) {
-        Subject::Line(line, items) => line::process(run, &inbound, &line, items).await,
-        Subject::Template(event) => templates::process(run, &inbound, &event).await.map(drop),
+    match read(&piece) {
+        Subject::Line(line, items) => line::process(run, inbound, &line, items).await,
+        Subject::Template(event) => templates::process(run, inbound, &event).await.map(drop),
         Subject::Other => {
             tracing::warn!(account, field, "a change that the service only counts");
             run.counted.other_changes.add(1);
             Ok(())
         }
-    };
-    processed.map_or_else(|error| Outcome::Retry(error.into()), |()| Outcome::Done)
+    }
 }

@@ -1,66 +1,90 @@
 //! The items of one line, one after another: the messages of one customer stay in their order.
 
-use std::time::Duration;
-
-use domain::ChannelId;
-use provider::webhook::{Content, Item, Person, only};
+use domain::{ChannelId, WorkspaceId};
+use provider::webhook::{Content, Item, Person};
 use queue::Inbound;
 use store::StoreError;
 
 use crate::item::{Origin, Processed};
+use crate::left::Left;
 use crate::run::Run;
 use crate::{messages, moves, preferences, statuses};
 
-/// Processes the items, and queues those again that must wait, as a piece of their own.
+/// Processes the items, and queues those again that must wait, as a piece of their own. An item that fails does not stop
+/// those of other customers. Its error is returned at the end, so the queue repeats the piece.
 pub(crate) async fn process(
     run: &Run<'_>,
     inbound: &Inbound,
     line: &ChannelId,
     items: Vec<Item>,
 ) -> Result<(), StoreError> {
-    let Some(workspace) = run.store.recent_line_claim(line).await? else {
-        foreign(run, items.len(), "no workspace has the line");
-        return Ok(());
-    };
-    let is_foreign = |workspace| inbound.workspace.is_some_and(|only| only != workspace);
-    let workspace = match is_foreign(workspace) {
-        // The line may have moved since the claim was read.
-        true => {
-            run.store.forget_line_claim(line);
-            run.store.recent_line_claim(line).await?.unwrap_or(workspace)
+    let workspace = match workspace_of(run, inbound, line, &items).await? {
+        Ok(workspace) => workspace,
+        Err(reason) => {
+            tracing::warn!(items = items.len(), reason, "items dropped");
+            run.counted.items_dropped.add(items.len());
+            return Ok(());
         }
-        false => workspace,
     };
-    if is_foreign(workspace) {
-        foreign(run, items.len(), "the app does not speak for the line's workspace");
-        return Ok(());
-    }
-    let origin = Origin { workspace, line, inbound };
     if items.iter().any(|item| matches!(item, Item::Message(_))) {
         run.store.note_inbound(workspace, line, run.store.now()).await;
     }
-    let mut waiting: Vec<(&Item, Duration)> = vec![];
+    let (origin, mut left) = (Origin { workspace, line, inbound }, Left::default());
     for item in &items {
-        let held = waiting.iter().find(|(waiting, _)| is_of_same_sender(waiting, item));
-        if let Some(delay) = held.map(|(_, delay)| *delay).or(run.is_late().then_some(Duration::ZERO)) {
-            waiting.push((item, delay));
+        if left.holds(item) {
             continue;
         }
-        match one(run, origin, item).await? {
-            Processed::Done => run.counted.items_processed.add(1),
-            Processed::Dropped(reason) => {
+        if run.is_late() {
+            left.is_late(item);
+            continue;
+        }
+        match one(run, origin, item).await {
+            Ok(Processed::Done) => run.counted.items_processed.add(1),
+            Ok(Processed::Dropped(reason)) => {
                 tracing::info!(workspace = %workspace, reason, "item dropped");
                 run.counted.items_dropped.add(1);
             }
-            Processed::Later(delay) => waiting.push((item, delay)),
+            Ok(Processed::Later(wait)) => left.waits(item, wait),
+            Err(error) => left.failed(item, error),
         }
     }
-    let Some(delay) = waiting.iter().map(|(_, delay)| *delay).min() else { return Ok(()) };
-    run.counted.pieces_deferred.add(1);
-    let value = only(&inbound.value, |item| waiting.iter().any(|(waiting, _)| *waiting == item));
-    let rest = Inbound { value, ..inbound.clone() };
-    let queued = run.queue.send_delayed(&[rest], delay).await;
-    queued.map_err(|error| StoreError::Failed(error.into()))
+    if let Some((rest, delay)) = left.rest(inbound) {
+        run.counted.pieces_deferred.add(1);
+        let queued = run.queue.send_delayed(&[rest], delay).await;
+        queued.map_err(|error| StoreError::Failed(error.into()))?;
+    }
+    left.result()
+}
+
+/// The workspace of the line, or why no workspace gets the items. One round trip, or none.
+async fn workspace_of(
+    run: &Run<'_>,
+    inbound: &Inbound,
+    line: &ChannelId,
+    items: &[Item],
+) -> Result<Result<WorkspaceId, &'static str>, StoreError> {
+    let speaks_for = |workspace: &WorkspaceId| inbound.workspace.is_none_or(|only| only == *workspace);
+    let is_safe = !items.iter().any(needs_claim);
+    let remembered =
+        run.store.remembered_line_claim(line).filter(|workspace| is_safe && speaks_for(workspace));
+    if let Some(workspace) = remembered {
+        return Ok(Ok(workspace));
+    }
+    Ok(match run.store.line_claim(line).await? {
+        None => Err("no workspace has the line"),
+        Some(workspace) if !speaks_for(&workspace) => Err("the app does not speak for the line's workspace"),
+        Some(workspace) => Ok(workspace),
+    })
+}
+
+/// Whether an item may change rows of the workspace from which the line moved, if the claim is old. A status changes
+/// only the message that it names, and what a customer says is stored only if the workspace has the line.
+fn needs_claim(item: &Item) -> bool {
+    match item {
+        Item::Status(_) => false,
+        Item::Message(message) => matches!(message.content, Content::Moved { .. }),
+        Item::Preference(_) => true,
+    }
 }
 
 async fn one(run: &Run<'_>, origin: Origin<'_>, item: &Item) -> Result<Processed, StoreError> {
@@ -76,17 +100,4 @@ async fn one(run: &Run<'_>, origin: Origin<'_>, item: &Item) -> Result<Processed
         },
         Item::Preference(preference) => preferences::process(run, origin, preference).await,
     }
-}
-
-/// Whether both are messages of one customer. A message must not overtake another one that waits for its file.
-fn is_of_same_sender(waiting: &Item, item: &Item) -> bool {
-    match (waiting, item) {
-        (Item::Message(waiting), Item::Message(message)) => waiting.from == message.from,
-        _ => false,
-    }
-}
-
-fn foreign(run: &Run<'_>, items: usize, reason: &'static str) {
-    tracing::warn!(items, reason, "items dropped");
-    run.counted.items_dropped.add(items);
 }

@@ -9,16 +9,20 @@
 
 use std::time::Duration;
 
+use domain::inbound::file::is_asked_for_again;
 use domain::lead::LeadName;
 use domain::media::FileMissing;
+use domain::message::Content as Stored;
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::received::{Received, ReceivedContent, Said};
-use domain::{Contact, ContactId, Media, MessageId, PersonName, Reached, Timestamp};
+use domain::{
+    Contact, ContactId, ConversationId, Media, MessageId, PersonName, Reached, Timestamp, WorkspaceId,
+};
 use provider::webhook::{Content, Incoming, MediaFile, Person};
-use store::{InboundIds, InboundPlace, InboundStored, NewInbound, RetryTime, StoreError};
+use store::{InboundIds, InboundPlace, InboundStored, NewInbound, RetryTime, Store, StoreError};
 
-use crate::files::{Fetched, Place};
-use crate::item::{Origin, Processed};
+use crate::files::{Fetched, Files, Place};
+use crate::item::{Origin, Processed, Wait};
 use crate::preferences;
 use crate::run::Run;
 
@@ -64,12 +68,8 @@ async fn once(
     let named = (message.id.as_str(), refers_to(message));
     let ids = store.inbound_ids(workspace, origin.line, named, &reached).await?;
     let created_at = Received::created_at(message.at, origin.inbound.received_at, store.now());
-    if let Some((conversation, _)) = ids.stored {
-        // An attempt that died may have stored the message and not this.
-        if let Some(contact) = ids.contact() {
-            store.saw(workspace, conversation, contact, created_at).await?;
-        }
-        return Ok(Some(Processed::Done));
+    if let Some((conversation, message)) = ids.stored {
+        return repeated(store, workspace, conversation, message, created_at).await.map(Some);
     }
 
     let Some(brand) = ids.brand.clone() else {
@@ -92,16 +92,18 @@ async fn once(
             None => return Ok(Some(Processed::Dropped("neither the number nor the user id can be used"))),
         },
     };
-    if place.destination == Destination::Blocked {
-        return Ok(Some(Processed::Dropped("the conversation is blocked")));
+    if let Destination::Blocked(_) = place.destination {
+        let is_kept = store.keep_window(workspace, contact.id, origin.line, &place, created_at).await?;
+        return Ok(is_kept.then_some(Processed::Dropped("the conversation is blocked")));
     }
-    let Some(what) = content(run, origin, message, &ids, file).await? else {
-        return Ok(Some(Processed::Later(FILE_AGAIN)));
+    let what = match content(run, origin, message, &ids, file).await? {
+        Ok(what) => what,
+        Err(wait) => return Ok(Some(Processed::Later(wait))),
     };
     let arrival = arrival(origin, message, contact.id, &ids, what, created_at);
     let conversation = match &place.destination {
         Destination::Into(found) => found.at_interaction(now).unwrap_or_else(|| (**found).clone()),
-        Destination::Blocked | Destination::New => {
+        Destination::Blocked(_) | Destination::New => {
             arrival.opens(&contact, brand, store.shards_of_new(workspace).await?, now)
         }
     };
@@ -116,6 +118,22 @@ async fn once(
         InboundStored::Repeated => Some(Processed::Done),
         InboundStored::Stale => None,
     })
+}
+
+/// A message that is stored already. The attempt that stored it may have died before it recorded that the customer was
+/// seen. A message that was erased since leaves no such record.
+async fn repeated(
+    store: &Store,
+    workspace: WorkspaceId,
+    conversation: ConversationId,
+    message: MessageId,
+    at: Timestamp,
+) -> Result<Processed, StoreError> {
+    let stored = store.message(workspace, conversation, message).await?.map(|message| message.content);
+    if let Some(Stored::Received(received)) = stored {
+        store.saw(workspace, conversation, received.contact, at).await?;
+    }
+    Ok(Processed::Done)
 }
 
 fn arrival(
@@ -145,22 +163,25 @@ fn answered(ids: &InboundIds) -> Option<MessageId> {
     ids.answered.map(|(_, message)| message)
 }
 
-/// The content of the message; `None` if its file may be had later.
+/// The content of the message; an error if its file may be had later.
 async fn content(
     run: &Run<'_>,
     origin: Origin<'_>,
     message: &Incoming,
     ids: &InboundIds,
     file: &mut Option<File>,
-) -> Result<Option<ReceivedContent>, StoreError> {
-    Ok(Some(match &message.content {
+) -> Result<Result<ReceivedContent, Wait>, StoreError> {
+    Ok(Ok(match &message.content {
         Content::Said(said) => ReceivedContent::Said(said.clone()),
         Content::Media(sent) => {
-            if file.is_none() {
-                *file = fetched(run, origin, message, sent).await?;
-            }
-            let Some(file) = file.clone() else { return Ok(None) };
-            let file = file.map(|(media, size)| media.attached(size));
+            let file = match file {
+                Some(file) => file,
+                None => match fetched(run, origin, message, sent).await? {
+                    Ok(fetched) => file.insert(fetched),
+                    Err(wait) => return Ok(Err(wait)),
+                },
+            };
+            let file = file.clone().map(|(media, size)| media.attached(size));
             ReceivedContent::File { sent_as: sent.sent_as, file, caption: sent.caption.clone() }
         }
         Content::Reaction { emoji, .. } => {
@@ -171,24 +192,28 @@ async fn content(
     }))
 }
 
-/// The file, or why it is missing; `None` if it may be had later.
+/// The file, or why it is missing; an error if it may be had later.
 async fn fetched(
     run: &Run<'_>,
     origin: Origin<'_>,
     message: &Incoming,
     sent: &MediaFile,
-) -> Result<Option<File>, StoreError> {
+) -> Result<Result<File, Wait>, StoreError> {
+    let (store, before) = (run.store, origin.inbound.files_since.get(&message.id).copied());
+    let since = before.unwrap_or(store.now());
     let place = Place { workspace: origin.workspace, line: origin.line };
-    let file = match run.files.fetch(run.store, run.bucket, place, &message.id, sent).await? {
-        Fetched::Stored { media, size } => Some(Ok((media, size))),
-        Fetched::Missing(reason) => Some(Err(reason)),
-        Fetched::NotNow if run.store.now() < origin.inbound.received_at.plus(Received::FILE_WAIT) => None,
-        Fetched::NotNow => Some(Err(FileMissing::Unavailable)),
+    let fetch = run.files.fetch(store, run.bucket, place, &message.id, sent, run.begins_until());
+    let reason = match fetch.await? {
+        Fetched::Stored { media, size } => return Ok(Ok(Ok((media, size)))),
+        Fetched::NoRoom => return Ok(Err(Wait { delay: Duration::ZERO, file_since: before })),
+        Fetched::NotNow if is_asked_for_again(since, store.now(), FILE_AGAIN + Files::LIMIT) => {
+            return Ok(Err(Wait { delay: FILE_AGAIN, file_since: Some(since) }));
+        }
+        Fetched::NotNow => FileMissing::Unavailable,
+        Fetched::Missing(reason) => reason,
     };
-    if let Some(Err(_)) = file {
-        run.counted.files_missing.add(1);
-    }
-    Ok(file)
+    run.counted.files_missing.add(1);
+    Ok(Ok(Err(reason)))
 }
 
 /// The contact that a message of an unknown customer makes: PARTIAL, with the ids and the name of the profile. A customer

@@ -11,7 +11,7 @@ use domain::{PartId, Timestamp};
 use provider::webhook::{Status, StatusKind};
 use store::{Store, StoreError};
 
-use crate::item::{Origin, Processed};
+use crate::item::{Origin, Processed, Wait};
 use crate::run::Run;
 
 /// The delay of a status that came before the record of the send.
@@ -40,7 +40,7 @@ pub(crate) async fn process(
     match message.reported(part, &report, store.now()) {
         Reported::NoPart => return Ok(Processed::Dropped("a status of a part that does not exist")),
         Reported::TooEarly if store.now().since(origin.inbound.received_at) < LONGEST_WAIT => {
-            return Ok(Processed::Later(WAIT));
+            return Ok(Processed::Later(Wait::of(WAIT)));
         }
         Reported::TooEarly => {
             let (conversation, message) = (message.conversation, message.id);

@@ -1,4 +1,4 @@
-use domain::media::{Attached, MediaState};
+use domain::media::Attached;
 use domain::message::Draft;
 use domain::refused::MediaFault;
 use domain::{ConversationId, Media, MediaId, Message, MessageBody, MessageId, Refused};

@@ -10,6 +10,7 @@
 
 mod apps;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{ProviderApp, error_chain};
@@ -129,6 +130,7 @@ impl ProviderEvents {
             account,
             field,
             value,
+            files_since: BTreeMap::new(),
         };
         Ok(pieces(body)?.into_iter().map(inbound).collect())
     }

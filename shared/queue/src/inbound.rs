@@ -1,6 +1,7 @@
 //! The queue of what comes in from the messaging provider. Unlike a message that names a lane, a message of
 //! this queue is the only copy of its content until it is processed.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws_sdk_sqs::Client;
@@ -27,6 +28,9 @@ pub struct Inbound {
     pub field: String,
     /// The change, in the provider's form.
     pub value: Value,
+    /// Since when the service has asked for the files of messages, by the provider's ids of the messages. A piece that
+    /// comes from a webhook has none.
+    pub files_since: BTreeMap<String, Timestamp>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -39,6 +43,8 @@ struct Body {
     account: String,
     field: String,
     value: Value,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    files_since: BTreeMap<String, i64>,
 }
 
 impl Inbound {
@@ -51,6 +57,7 @@ impl Inbound {
             account: self.account.clone(),
             field: self.field.clone(),
             value: self.value.clone(),
+            files_since: self.files_since.iter().map(|(id, at)| (id.clone(), at.as_millis())).collect(),
         };
         // Strings, numbers and parsed JSON always serialize.
         serde_json::to_string(&body).unwrap_or_default()
@@ -67,6 +74,11 @@ impl Inbound {
             account: body.account,
             field: body.field,
             value: body.value,
+            files_since: body
+                .files_since
+                .into_iter()
+                .map(|(id, at)| (id, Timestamp::from_millis(at)))
+                .collect(),
         })
     }
 }
@@ -138,12 +150,14 @@ mod tests {
             account: "1022".to_owned(),
             field: "messages".to_owned(),
             value: serde_json::json!({ "statuses": [] }),
+            files_since: BTreeMap::from([("wamid.1".to_owned(), Timestamp::from_millis(1_767_323_046_789))]),
         }
     }
 
     #[test]
     fn a_body_is_readable_and_may_have_fields_of_later_releases() {
-        for piece in [piece(), Inbound { workspace: None, ..piece() }] {
+        let plain = Inbound { workspace: None, files_since: BTreeMap::new(), ..piece() };
+        for piece in [piece(), plain] {
             let body = piece.body();
             assert_eq!(Inbound::read(&body), Ok(piece.clone()));
             assert_eq!(Inbound::read(&body.replacen('{', r#"{"later":1,"#, 1)), Ok(piece));

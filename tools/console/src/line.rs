@@ -165,6 +165,35 @@ async fn create(console: &Console, wanted: &Create, output: &mut Output<'_>) -> 
     Err(Refusal::Contended)
 }
 
+/// Claims the lines of a workspace that an earlier release created: without a claim, the service does not know whose the
+/// messages of their customers are. Another workspace's line is named in a warning.
+pub(crate) async fn claim_all(
+    console: &Console,
+    workspace: WorkspaceId,
+    output: &mut Output<'_>,
+) -> Result<(), Refusal> {
+    for line in console.store.lines(workspace).await?.lines {
+        let one = OneLine { within: InWorkspace { workspace }, channel: line.channel };
+        match claim(console, &one).await {
+            Err(refused @ Refusal::LineOfWorkspace { .. }) => output.warn(&refused.to_string())?,
+            claimed => claimed?,
+        }
+    }
+    Ok(())
+}
+
+async fn claim(console: &Console, one: &OneLine) -> Result<(), Refusal> {
+    for _ in 0..TRIES {
+        let (workspace, lines) = read(console, one.within.workspace).await?;
+        // It may have been deleted meanwhile.
+        let Some(line) = lines.line(&one.channel) else { return Ok(()) };
+        if one.is_done(console.store.claim_line(&workspace, line).await?)? {
+            return Ok(());
+        }
+    }
+    Err(Refusal::Contended)
+}
+
 /// A change without effect succeeds, so you can repeat the command.
 async fn make_default(console: &Console, one: &OneLine, output: &mut Output<'_>) -> Result<(), Refusal> {
     for _ in 0..TRIES {

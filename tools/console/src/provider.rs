@@ -7,11 +7,14 @@ use domain::{ProviderApp, ProviderAppId, Secret, WorkspaceId};
 use serde::Serialize;
 
 use crate::output::{Output, Shown, or_dash};
-use crate::{Console, Refusal, TRIES};
+use crate::{Console, Refusal, TRIES, line};
 
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     /// Create an app: from now on the service accepts webhooks that its secret signs.
+    ///
+    /// It also claims the lines that an earlier release created, so that their messages are processed. A line that another
+    /// workspace has is named in a warning.
     ///
     /// Enter the callback URL and the verify token at the provider, then subscribe the app to the business accounts of
     /// the lines. The callback URL is the stack's output ProviderEventsUrl and the path that this verb prints.
@@ -100,8 +103,16 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
         created_at: store.now(),
         version: 1,
     };
-    if store.provider_apps().await?.len() >= ProviderApp::MAX {
+    let apps = store.provider_apps().await?;
+    if apps.iter().any(|existing| existing.id == app.id) {
+        return Err(Refusal::AppExists(app.id));
+    }
+    if apps.len() >= ProviderApp::MAX {
         return Err(Refusal::TooManyApps);
+    }
+    // Before its first webhook can arrive.
+    for workspace in speaks_for(console, wanted.only).await? {
+        line::claim_all(console, workspace, output).await?;
     }
     if !store.create_provider_app(&app).await? {
         return Err(Refusal::AppExists(app.id));
@@ -112,6 +123,14 @@ async fn create(console: &Console, wanted: Create, output: &mut Output<'_>) -> R
         path: format!("/api/v1/whatsapp/{}", app.id.as_str()),
     })?;
     output.remark("Save the verify token now: it is not shown again.")
+}
+
+/// The workspaces whose lines the app speaks for.
+async fn speaks_for(console: &Console, only: Option<WorkspaceId>) -> Result<Vec<WorkspaceId>, Refusal> {
+    Ok(match only {
+        Some(only) => vec![only],
+        None => console.store.workspaces().await?.iter().map(|workspace| workspace.id).collect(),
+    })
 }
 
 async fn rotate(

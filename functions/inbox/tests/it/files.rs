@@ -8,6 +8,7 @@ use domain::media::FileMissing;
 use domain::media::MediaState;
 use domain::message::Content;
 use domain::message::received::ReceivedContent;
+use harness::Fault;
 use inbox::Files;
 use provider::{FileClient, FileHosts};
 use queue::Inbound;
@@ -65,12 +66,6 @@ impl Site {
         all.sort_by_key(|message| message.seq);
         all
     }
-
-    /// Processes what the function queued again.
-    async fn again(&self) {
-        let queued: Vec<Inbound> = self.queued().into_iter().map(|(inbound, _)| inbound).collect();
-        assert_eq!(self.process(&queued).await, Vec::<String>::new());
-    }
 }
 
 fn file_of(message: &Message) -> &ReceivedContent {
@@ -97,23 +92,119 @@ async fn a_file_is_stored_and_kept_with_its_message() {
     assert_eq!(site.bucket.all_bytes(), [PHOTO.to_vec()]);
 }
 
+impl Site {
+    /// Processes a piece, which must be queued again with the delay of a file. Returns it as it is queued.
+    async fn waits(&self, piece: &Inbound) -> Inbound {
+        assert_eq!(self.process(std::slice::from_ref(piece)).await, Vec::<String>::new());
+        assert_eq!(self.all_messages().await, []);
+        let mut queued = self.queued();
+        assert_eq!((queued.len(), queued[0].1), (1, 10));
+        queued.remove(0).0
+    }
+
+    /// Processes a piece whose file is not waited for any more.
+    async fn is_without_file(&self, piece: &Inbound) {
+        assert_eq!(self.process(std::slice::from_ref(piece)).await, Vec::<String>::new());
+        let stored = self.all_messages().await;
+        let ReceivedContent::File { file: Err(why), .. } = file_of(&stored[0]) else { panic!("a file") };
+        assert_eq!((*why, self.queued()), (FileMissing::Unavailable, vec![]));
+    }
+
+    /// The tables fail, so the file is not asked for. The queue repeats the piece after its visibility time-out.
+    async fn is_repeated_late(&self, piece: &Inbound) {
+        self.world.db.fail("BatchGetItem", Fault::Unreachable, 6);
+        assert_eq!(self.process(std::slice::from_ref(piece)).await, ["0"]);
+        self.world.db.heal();
+        self.later(360);
+    }
+
+    fn later(&self, seconds: u64) {
+        self.world.db.clock().advance(Duration::from_secs(seconds));
+    }
+}
+
 #[tokio::test]
-async fn a_message_waits_two_minutes_for_its_file_and_later_messages_of_the_customer_wait_with_it() {
+async fn a_message_waits_at_most_two_minutes_for_its_file_and_later_messages_of_the_customer_wait_with_it() {
     // The site's provider does not answer.
     let site = Site::start().await;
-    let piece = site.piece(LINE, "messages", &[image(), text()]);
-    assert_eq!(site.process(&[piece]).await, Vec::<String>::new());
-    assert_eq!(site.all_messages().await, [], "the text does not overtake the file");
-    site.world.db.clock().advance(Duration::from_millis(119_999));
-    site.again().await;
-    assert_eq!(site.all_messages().await, []);
-    let waiting = site.queued();
-    let [(inbound, delay)] = &waiting[..] else { panic!("{waiting:?}") };
-    assert_eq!((*delay, inbound.value["messages"].as_array().unwrap().len()), (10, 2));
+    let mut piece = site.piece(LINE, "messages", &[image(), text()]);
+    // The next time can end ten seconds of delay and thirty of the fetch later.
+    for seconds in [0, 10, 70] {
+        site.later(seconds);
+        piece = site.waits(&piece).await;
+        assert_eq!(
+            piece.value["messages"].as_array().unwrap().len(),
+            2,
+            "the text does not overtake the file"
+        );
+    }
     site.world.db.clock().advance(Duration::from_millis(1));
-    assert_eq!(site.process(std::slice::from_ref(inbound)).await, Vec::<String>::new());
+    site.is_without_file(&piece).await;
+    assert_eq!(site.all_messages().await[1].seq, 2);
+}
+
+#[tokio::test]
+async fn a_file_is_asked_for_twice_at_least_however_late_its_piece_comes() {
+    let site = Site::start().await;
+    let piece = site.piece(LINE, "messages", &[image()]);
+    site.is_repeated_late(&piece).await;
+    let rest = site.waits(&piece).await;
+    // The file has been asked for once now.
+    site.is_repeated_late(&rest).await;
+    site.is_without_file(&rest).await;
+}
+
+#[tokio::test]
+async fn a_file_that_comes_late_is_stored_with_its_message() {
+    let site = Site::start().await;
+    let piece = site.piece(LINE, "messages", &[image(), text()]);
+    let rest = site.waits(&piece).await;
+    let provider = MockServer::start().await;
+    let site = site.with_photo(&provider).await;
+    site.later(360);
+    assert_eq!(site.process(&[rest]).await, Vec::<String>::new());
     let [file, text] = &site.all_messages().await[..] else { panic!("two messages") };
-    let ReceivedContent::File { file: Err(why), .. } = file_of(file) else { panic!("a file") };
-    assert_eq!((*why, text.seq), (FileMissing::Unavailable, 2));
-    assert_eq!(site.queued(), []);
+    assert!(matches!(file_of(file), ReceivedContent::File { file: Ok(_), .. }));
+    assert_eq!((file.seq, text.seq), (1, 2));
+}
+
+#[tokio::test]
+async fn what_waits_for_a_file_is_queued_again_although_another_item_failed() {
+    let site = Site::start().await;
+    let mut bob = text();
+    bob["from"] = json!("34600333444");
+    bob["id"] = json!("wamid.3");
+    let piece = site.piece(LINE, "messages", &[bob, image(), text()]);
+    site.world.db.fail("TransactWriteItems", Fault::Unreachable, 3);
+    assert_eq!(site.process(&[piece]).await, ["0"]);
+    let queued = site.queued();
+    let [(rest, 10)] = &queued[..] else { panic!("{queued:?}") };
+    assert_eq!(rest.value["messages"], json!([image(), text()]));
+}
+
+#[tokio::test]
+async fn a_file_without_room_is_not_asked_for_and_its_time_does_not_begin() {
+    let provider = MockServer::start().await;
+    let site = Site::start().await.with_photo(&provider).await;
+    let from = |number: usize| {
+        let mut image = image();
+        (image["id"], image["from"]) =
+            (json!(format!("wamid.{number}")), json!(format!("3460011122{number}")));
+        site.piece(LINE, "messages", &[image])
+    };
+    let pieces: Vec<Inbound> = (0..Files::AT_ONCE).map(from).collect();
+    let held: Vec<_> = pieces.iter().map(|_| site.world.db.hold("PutObject")).collect();
+    let process = site.process(&pieces);
+    tokio::pin!(process);
+    tokio::select! {
+        failed = &mut process => panic!("{failed:?}"),
+        () = site.world.db.begun("PutObject", Files::AT_ONCE) => {}
+    }
+    // All rooms are taken. The next invocation stops waiting for one after a second.
+    let next = from(9);
+    let failed = site.process_after(Duration::from_secs(14), std::slice::from_ref(&next)).await;
+    assert_eq!((failed, site.queued()), (vec![], vec![(next, 0)]), "without the moment of a first try");
+    drop(held);
+    assert_eq!(process.await, Vec::<String>::new());
+    assert_eq!(site.all_messages().await.len(), pieces.len());
 }

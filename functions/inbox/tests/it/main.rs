@@ -12,6 +12,8 @@ mod preferences;
 mod statuses;
 mod templates;
 
+use std::time::Duration;
+
 use aws_lambda_events::sqs::SqsEvent;
 use domain::{ChannelId, Contact, Conversation, ProviderAppId, WorkspaceId};
 use harness::{TestBucket, TestQueue, World, failed_messages, queue_fixture};
@@ -22,6 +24,7 @@ use runtime::Metrics;
 use runtime::metrics::Kept;
 use serde_json::{Value, json};
 use store::Store;
+use tokio::time::Instant;
 
 /// A line of the workspace.
 pub(crate) const LINE: &str = "1045551234567";
@@ -76,14 +79,20 @@ impl Site {
             account: account.to_owned(),
             field: field.to_owned(),
             value,
+            files_since: Default::default(),
         }
     }
 
     /// Processes pieces in one batch. Returns the numbers of those that failed.
     pub(crate) async fn process(&self, pieces: &[Inbound]) -> Vec<String> {
+        self.process_after(Duration::ZERO, pieces).await
+    }
+
+    /// The same if the invocation has run for this long already.
+    pub(crate) async fn process_after(&self, ran: Duration, pieces: &[Inbound]) -> Vec<String> {
         let bodies: Vec<String> = pieces.iter().map(Inbound::body).collect();
         let event: SqsEvent = serde_json::from_value(queue_fixture("inbox.json", &bodies)).unwrap();
-        failed_messages(self.function.handle(event).await)
+        failed_messages(self.function.handle_since(event, Instant::now() - ran).await)
     }
 
     /// Processes a change of this account, signed by an app that may speak for this workspace only.

@@ -1,5 +1,7 @@
 //! How files of customers' messages get into the bucket.
 
+use std::time::Duration;
+
 use domain::inbound::file::media_id;
 use domain::media::FileMissing;
 use domain::media::{MediaHash, MediaState, SentAs};
@@ -9,6 +11,7 @@ use inbox::{Fetched, Files, Place};
 use provider::webhook::MediaFile;
 use provider::{FileClient, FileHosts};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
@@ -67,7 +70,8 @@ impl Scene {
 
     async fn try_fetch(&self, file: &MediaFile) -> Result<Fetched, store::StoreError> {
         let place = Place { workspace: self.world.workspace, line: &self.line };
-        self.files.fetch(self.world.db.store(), &self.bucket.bucket(), place, WAMID, file).await
+        let until = Instant::now() + Duration::from_secs(60);
+        self.files.fetch(self.world.db.store(), &self.bucket.bucket(), place, WAMID, file, until).await
     }
 
     async fn row(&self) -> Option<Media> {
@@ -303,4 +307,19 @@ async fn a_bucket_that_fails_is_tried_again_later() {
     assert!(scene.row().await.is_some());
     scene.world.db.heal();
     stored(scene.fetch(&photo()).await);
+}
+
+#[tokio::test]
+async fn a_fetch_begins_in_time_or_not_at_all() {
+    let scene = Scene::start().await;
+    scene.has(scene.described(PHOTO), PHOTO).await;
+    let place = Place { workspace: scene.world.workspace, line: &scene.line };
+    let (store, bucket, file) = (scene.world.db.store(), scene.bucket.bucket(), photo());
+    let past = Instant::now() - Duration::from_millis(1);
+    let late = scene.files.fetch(store, &bucket, place, WAMID, &file, past).await.unwrap();
+    assert_eq!((late, scene.asked().await), (Fetched::NoRoom, 0), "all rooms are free");
+    stored(scene.fetch(&file).await);
+    // A stored file needs no room.
+    let late = scene.files.fetch(store, &bucket, place, WAMID, &file, past).await.unwrap();
+    assert!(matches!(late, Fetched::Stored { .. }));
 }

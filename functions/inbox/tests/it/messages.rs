@@ -9,15 +9,12 @@ use domain::message::{Draft, SentBy};
 use domain::{
     Cellphone, ChannelId, Contact, ContactId, ContactUpdate, Conversation, ConversationId,
     ConversationStatus, Definitions, Message, MessageBody, MessageId, PersonName, ProviderAppId, Reached,
-    Timestamp,
+    Timestamp, WorkspaceId,
 };
 use harness::{Call, Death, Fault, TestClock, World, trips};
 use queue::Inbound;
 use serde_json::{Value, json};
-use store::{
-    Changed, InboundPlace, InboundStored, MessageStored, NewInbound, NewMessage, Replaced, Store, Table,
-    Tables,
-};
+use store::{Changed, InboundPlace, InboundStored, MessageStored, NewInbound, NewMessage, Replaced, Table};
 
 use crate::{LINE, Site};
 
@@ -50,6 +47,7 @@ fn piece(profile: &str, items: &[Value]) -> Inbound {
         account: World::ACCOUNT.to_owned(),
         field: "messages".to_owned(),
         value: json!({ "metadata": { "phone_number_id": LINE }, "contacts": contacts, "messages": items }),
+        files_since: Default::default(),
     }
 }
 
@@ -88,6 +86,25 @@ impl Site {
                 conversation.status = status;
             })
             .await
+    }
+
+    /// Another process moves the line to a second workspace, so the function's process still remembers the claim.
+    async fn move_line(&self) -> WorkspaceId {
+        let (store, workspace) = (self.world.db.store(), self.world.workspace);
+        let seen = store.workspace(workspace).await.unwrap().unwrap();
+        let lines = store.lines(workspace).await.unwrap();
+        let brand = lines.brands[0].with_line(None);
+        let line = &lines.lines[0].channel;
+        let next = seen.without_line(line);
+        let db = &self.world.db;
+        let table = db.table(Table::Workspaces);
+        let tables = Tables::of_stack(table.strip_suffix("-workspaces").unwrap());
+        let other = Store::new(db.client().clone(), tables, db.clock().clone(), db.ids().clone());
+        assert!(other.delete_line(&next, &lines.lines[0], brand.as_ref(), true, true).await.unwrap());
+        assert_eq!(other.line_delivers_inbound_since(workspace, line).await.unwrap(), None);
+        let (second, _) = self.world.second_workspace().await;
+        self.world.line_of(second, LINE, |_| ()).await;
+        second
     }
 
     async fn reached(&self) -> Option<ContactId> {
@@ -436,9 +453,65 @@ async fn a_message_into_a_blocked_conversation_is_dropped_and_counted() {
     let blocked = site.talk(&ana, ConversationStatus::Blocked).await;
     site.done(&one(text("wamid.1", "Hola"))).await;
     assert!(site.messages(blocked.id).await.is_empty() && site.messages(open.id).await.is_empty());
-    assert!(site.window().is_empty() && site.seen().is_empty());
+    assert!(site.seen().is_empty());
     assert_eq!(site.sum("InboxItemsDropped"), 1);
     assert_eq!(site.world.db.store().provider_message(site.world.workspace, "wamid.1").await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_message_into_a_blocked_conversation_opens_the_window_and_nothing_else() {
+    let site = Site::start().await;
+    let (store, workspace) = (site.world.db.store(), site.world.workspace);
+    let (ana, line) = (site.ana().await, ChannelId::parse(LINE).unwrap());
+    let blocked = site.talk(&ana, ConversationStatus::Blocked).await;
+    let at = |seconds: u64| Timestamp::from_millis((TestClock::START.as_seconds() + seconds as i64) * 1_000);
+    let written = |id: &str, seconds: u64| {
+        let mut message = text(id, "Hola");
+        message["timestamp"] = json!(at(seconds).as_seconds().to_string());
+        message
+    };
+    let last = async || store.last_inbound(workspace, ana.id, &line).await.unwrap();
+    site.world.db.clock().advance(Duration::from_secs(600));
+    site.done(&one(written("wamid.1", 10))).await;
+    assert_eq!(last().await, Some(at(10)));
+    // An older one, in the same piece as a newer one.
+    site.done(&[of(&[written("wamid.2", 5), written("wamid.3", 20)])]).await;
+    assert_eq!(last().await, Some(at(20)));
+    site.calls();
+    site.done(&one(written("wamid.2", 5))).await;
+    assert_eq!(site.calls().iter().map(|call| call.write_units).sum::<f64>(), 0.0, "nothing is newer");
+
+    // The conversation takes messages again.
+    site.set_status(blocked.id, ConversationStatus::Active).await;
+    site.done(&one(written("wamid.4", 30))).await;
+    assert_eq!((site.texts(blocked.id).await, last().await), (vec!["Hola".to_owned()], Some(at(30))));
+    // The row still names the conversation of the last message that was stored.
+    let named = site.window()[0]["conversationId"].clone();
+    let other = site.talk(&ana, ConversationStatus::Blocked).await;
+    site.done(&one(written("wamid.5", 40))).await;
+    assert_eq!((site.window()[0]["conversationId"].clone(), last().await), (named, Some(at(40))));
+    assert!(site.messages(other.id).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_blocked_message_and_a_stored_one_at_the_same_time_keep_the_later_time() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let older = site.talk(&ana, ConversationStatus::Active).await;
+    site.done(&one(text("wamid.0", "Hola"))).await;
+    site.talk(&ana, ConversationStatus::Blocked).await;
+    let mut answer = text("wamid.1", "Sí");
+    answer["context"] = json!({ "id": "wamid.0" });
+    site.world.db.clock().advance(Duration::from_secs(60));
+    let later = |mut message: Value, seconds: i64| {
+        message["timestamp"] = json!((TestClock::START.as_seconds() + seconds).to_string());
+        message
+    };
+    site.done(&[of(&[later(answer, 20)]), of(&[later(text("wamid.2", "No"), 30)])]).await;
+    assert_eq!(site.texts(older.id).await, ["Hola", "Sí"]);
+    let line = ChannelId::parse(LINE).unwrap();
+    let last = site.world.db.store().last_inbound(site.world.workspace, ana.id, &line).await.unwrap();
+    assert_eq!(last.map(Timestamp::as_seconds), Some(TestClock::START.as_seconds() + 30));
 }
 
 #[tokio::test]
@@ -603,9 +676,9 @@ async fn a_text_takes_three_round_trips_and_at_most_twelve_units() {
     assert!((8.0..=12.0).contains(&units), "{units} {calls:#?}");
     let reads: f64 = calls.iter().map(|call| call.read_units).sum();
     assert!((6.0..=8.0).contains(&reads), "{reads} {calls:#?}");
-    // A repeat takes one read and one look at the time at which the customer was seen.
+    // A repeat takes two reads and one look at the time at which the customer was seen.
     site.done(&one(text("wamid.2", "x"))).await;
-    assert_eq!(trips(&site.calls()), 2);
+    assert_eq!(trips(&site.calls()), 3);
     // The first message after a change of the conversation takes one more.
     let next = site.talk(&ana, ConversationStatus::Active).await;
     site.calls();
@@ -636,30 +709,38 @@ async fn a_message_to_a_line_that_moved_goes_to_the_workspace_that_has_it_now() 
     let site = Site::start().await;
     site.ana().await;
     site.done(&one(text("wamid.1", "x"))).await;
-    let (store, workspace) = (site.world.db.store(), site.world.workspace);
-    let (seen, lines) =
-        (store.workspace(workspace).await.unwrap().unwrap(), store.lines(workspace).await.unwrap());
-    let brand = lines.brands[0].with_line(None);
-    let next = seen.without_line(&lines.lines[0].channel);
-    // Another process deletes the line, so this one still remembers the claim.
-    let db = &site.world.db;
-    let table = db.table(Table::Workspaces);
-    let tables = Tables::of_stack(table.strip_suffix("-workspaces").unwrap());
-    let other = Store::new(db.client().clone(), tables, db.clock().clone(), db.ids().clone());
-    let line = &lines.lines[0].channel;
-    assert!(other.line_delivers_inbound_since(workspace, line).await.unwrap().is_some());
-    assert!(other.delete_line(&next, &lines.lines[0], brand.as_ref(), true, true).await.unwrap());
-    assert_eq!(other.line_delivers_inbound_since(workspace, line).await.unwrap(), None);
-    let (second, _) = site.world.second_workspace().await;
-    site.world.line_of(second, LINE, |_| ()).await;
+    let (workspace, second) = (site.world.workspace, site.move_line().await);
     assert_eq!(site.process(&one(text("wamid.2", "y"))).await.len(), 1, "it is delivered again");
     site.done(&one(text("wamid.2", "y"))).await;
     let rows = site.world.db.rows_from(Table::Messages, "M#");
-    let of = |workspace: &domain::WorkspaceId| {
+    let of = |workspace: &WorkspaceId| {
         let mine = |row: &&Value| row["workspaceId"]["S"] == workspace.to_string();
         rows.iter().filter(mine).count()
     };
     assert_eq!((of(&workspace), of(&second)), (1, 1));
+}
+
+#[tokio::test]
+async fn moves_and_choices_of_a_line_that_moved_change_only_the_workspace_that_has_it_now() {
+    let stop = json!({ "wa_id": NUMBER, "value": "stop", "timestamp": TestClock::START.as_seconds() });
+    let choice =
+        json!({ "metadata": { "phone_number_id": LINE }, "contacts": [], "user_preferences": [stop] });
+    let moved =
+        json!({ "type": "system", "system": { "type": "user_changed_number", "wa_id": "34600999888" } });
+    let moved = of(&[message("wamid.2", moved)]);
+    for is_choice in [true, false] {
+        let site = Site::start().await;
+        let ana = site.ana().await;
+        site.done(&one(text("wamid.1", "x"))).await;
+        let second = site.move_line().await;
+        let choice = site.change(World::ACCOUNT, "user_preferences", choice.clone());
+        site.done(&[if is_choice { choice } else { moved.clone() }]).await;
+        assert_eq!(site.only_contact().await, ana);
+        let leads = site.world.db.rows(Table::Leads);
+        let mine =
+            leads.iter().filter(|row| row["pk"]["S"].as_str().unwrap().starts_with(&second.to_string()));
+        assert_eq!((leads.len(), mine.count()), if is_choice { (1, 1) } else { (0, 0) });
+    }
 }
 
 #[tokio::test]
@@ -786,4 +867,97 @@ async fn a_number_that_changes_hands_between_reads_makes_no_message_of_the_other
     let opened = arrival.opens(&ana, talk.externals[0].brand.clone(), 1, store.now());
     let new = NewInbound { conversation: &opened, ..new };
     assert_eq!(store.store_inbound(&nobody, &new).await.unwrap(), InboundStored::Stale, "the contact exists");
+}
+
+/// A customer with another number.
+fn from(number: &str, mut message: Value) -> Value {
+    message["from"] = json!(number);
+    message
+}
+
+const BOB: &str = "34600333444";
+
+impl Site {
+    /// The texts of all conversations.
+    async fn all_texts(&self) -> Vec<Vec<String>> {
+        let mut all = vec![];
+        for id in self.conversations().await {
+            all.push(self.texts(id).await);
+        }
+        all.sort();
+        all
+    }
+}
+
+#[tokio::test]
+async fn an_error_of_a_customers_message_keeps_the_later_ones_and_stops_nobody_else() {
+    let site = Site::start().await;
+    let piece = of(&[
+        text("wamid.1", "1"),
+        text("wamid.2", "2"),
+        from(BOB, text("wamid.3", "3")),
+        text("wamid.4", "4"),
+    ]);
+    site.world.db.fail("TransactWriteItems", Fault::Unreachable, 3);
+    assert_eq!(site.process(std::slice::from_ref(&piece)).await.len(), 1, "the piece is repeated");
+    assert_eq!((site.all_texts().await, site.queued()), (vec![vec!["3".to_owned()]], vec![]));
+    site.done(&[piece]).await;
+    assert_eq!(site.all_texts().await, [vec!["1", "2", "4"], vec!["3"]]);
+    assert_eq!(site.sum("InboxItemsProcessed"), 1 + 4);
+}
+
+#[tokio::test]
+async fn what_comes_from_the_new_number_waits_for_the_move_that_failed() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let moved = json!({ "type": "system", "system": { "type": "user_changed_number", "wa_id": BOB } });
+    let piece = of(&[message("wamid.1", moved), from(BOB, text("wamid.2", "It is me"))]);
+    site.world.db.fail("TransactWriteItems", Fault::Unreachable, 3);
+    assert_eq!(site.process(std::slice::from_ref(&piece)).await.len(), 1);
+    assert_eq!(site.only_contact().await, ana);
+    site.done(&[piece]).await;
+    assert_eq!(site.world.db.rows_from(Table::Contacts, "C").len(), 1, "one customer");
+    assert_eq!(site.all_texts().await, [["It is me"]]);
+}
+
+#[tokio::test]
+async fn items_that_do_not_begin_in_time_are_queued_again_and_a_piece_that_takes_too_long_is_repeated() {
+    let piece = of(&[text("wamid.1", "1"), from(BOB, text("wamid.2", "2"))]);
+    // Seconds since the invocation began; what is done, what is queued again, what fails.
+    for (seconds, done, queued, failed) in [(0, 2, 0, 0), (15, 0, 2, 0), (50, 0, 2, 0), (57, 0, 0, 1)] {
+        let site = Site::start().await;
+        let ran = Duration::from_secs(seconds) + Duration::from_millis(1);
+        let repeated = site.process_after(ran, std::slice::from_ref(&piece)).await;
+        let again = site.queued();
+        let items = again.iter().map(|(rest, _)| rest.value["messages"].as_array().unwrap().len()).sum();
+        let found: (usize, usize, usize) = (site.all_texts().await.len(), items, repeated.len());
+        assert_eq!(found, (done, queued, failed), "{seconds}");
+        assert!(again.iter().all(|(rest, delay)| (rest, *delay) == (&piece, 0)), "{seconds}");
+    }
+}
+
+#[tokio::test]
+async fn a_repeat_of_an_erased_message_says_nothing_of_when_the_customer_was_seen() {
+    for writes_again in [false, true] {
+        let site = Site::start().await;
+        site.done(&one(text("wamid.1", "Hola"))).await;
+        let (store, workspace) = (site.world.db.store(), site.world.workspace);
+        let (ana, talk) = (site.only_contact().await, site.conversations().await[0]);
+        let whole = store.whole_conversation(workspace, talk).await.unwrap();
+        store.erase_messages(&whole, store::ErasedMessages::All).await.unwrap();
+        store.erase_seen(workspace, talk, None).await.unwrap();
+        assert!(store.erase_conversation(&site.home(talk).await).await.unwrap());
+        assert!(store.erase_contact(&ana).await.unwrap());
+        store.erase_windows(workspace, ana.id).await.unwrap();
+        if writes_again {
+            site.done(&one(text("wamid.2", "Hola"))).await;
+        }
+        site.world.db.clock().advance(Duration::from_secs(120));
+        site.done(&one(text("wamid.1", "Hola"))).await;
+        assert_eq!(site.seen().len(), usize::from(writes_again));
+        assert_eq!(
+            (site.conversations().await.len(), site.window().len()),
+            (site.seen().len(), site.seen().len())
+        );
+    }
 }

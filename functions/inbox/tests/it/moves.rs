@@ -260,7 +260,7 @@ async fn an_unknown_old_number_and_a_malformed_new_one_change_nothing() {
 }
 
 #[tokio::test]
-async fn a_change_that_cannot_be_written_is_delivered_again_and_takes_four_round_trips() {
+async fn a_change_that_cannot_be_written_is_delivered_again_and_takes_five_round_trips() {
     let site = Site::start().await;
     let ana = site.customer(OLD, "").await;
     site.world.db.fail("TransactWriteItems", Fault::Unreachable, 3);
@@ -271,7 +271,7 @@ async fn a_change_that_cannot_be_written_is_delivered_again_and_takes_four_round
     site.moves(&[&NUMBER]).await;
     let calls = site.world.db.calls();
     assert_eq!(site.ids(&ana).await.0, NEW);
-    assert_eq!(trips(&calls), 4, "look-up, contact, opt-outs, transaction");
+    assert_eq!(trips(&calls), 5, "claim, look-up, contact, opt-outs, transaction");
 }
 
 #[tokio::test]

@@ -1,9 +1,12 @@
 //! Files of customers' messages: what they are stored as.
 
+use std::time::Duration;
+
 use uuid::Uuid;
 
 use crate::ids::{MediaId, WorkspaceId};
 use crate::media::{FileName, FileType, Media, MediaDigest, MediaState, SentAs};
+use crate::message::received::Received;
 use crate::time::Timestamp;
 
 /// The namespace of the ids of customers' files. With another namespace, a repeated message would store its file a
@@ -28,6 +31,12 @@ pub fn media_id(workspace: WorkspaceId, message: &str, file: &str) -> MediaId {
         &FILES,
         format!("{workspace}|{}|{message}|{file}", message.len()).as_bytes(),
     ))
+}
+
+/// Whether a file that the provider did not give is asked for again. `since` is when it was first asked for, and `takes`
+/// is how long the next time takes at most, with the wait for it: it must end within [`Received::FILE_WAIT`].
+pub fn is_asked_for_again(since: Timestamp, now: Timestamp, takes: Duration) -> bool {
+    now.since(since) + takes <= Received::FILE_WAIT
 }
 
 impl ReceivedFile {
@@ -123,6 +132,16 @@ mod tests {
             let stored = (file.file_type, file.content_type.as_str(), file.name.as_str());
             assert_eq!(stored, expected, "{sent_as:?} {mime_type:?} {name:?}");
         }
+    }
+
+    #[test]
+    fn a_file_is_asked_for_again_as_long_as_the_next_time_ends_within_two_minutes() {
+        let (since, takes) = (Timestamp::from_millis(1_767_323_045_678), Duration::from_secs(40));
+        for (millis, expected) in [(0, true), (80_000, true), (80_001, false), (360_000, false)] {
+            let now = since.plus(Duration::from_millis(millis));
+            assert_eq!(is_asked_for_again(since, now, takes), expected, "{millis}");
+        }
+        assert!(is_asked_for_again(since, since.minus(takes), takes), "by another clock");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::contact::Contact;
 use crate::conversation::{ContactRef, Conversation, ConversationStatus, External};
-use crate::ids::{BrandId, ChannelId, ContactId, MessageId};
+use crate::ids::{BrandId, ChannelId, ContactId, ConversationId, MessageId};
 use crate::message::received::Received;
 use crate::message::{Content, Message, SentBy};
 use crate::sending::Progress;
@@ -14,8 +14,8 @@ use crate::time::Timestamp;
 pub enum Destination {
     /// Into this conversation.
     Into(Box<Conversation>),
-    /// Nowhere: the conversation is BLOCKED.
-    Blocked,
+    /// Nowhere: this conversation is BLOCKED.
+    Blocked(ConversationId),
     /// Into a new conversation.
     New,
 }
@@ -27,7 +27,9 @@ impl Destination {
     pub fn of(contact: ContactId, answered: Option<Conversation>, newest: Option<Conversation>) -> Self {
         let answered = answered.filter(|conversation| conversation.takes_from(contact, None));
         match answered.or(newest) {
-            Some(conversation) if conversation.status == ConversationStatus::Blocked => Self::Blocked,
+            Some(conversation) if conversation.status == ConversationStatus::Blocked => {
+                Self::Blocked(conversation.id)
+            }
             Some(conversation) => Self::Into(Box::new(conversation)),
             None => Self::New,
         }

@@ -64,7 +64,7 @@ impl fmt::Debug for ReceivedContent {
 }
 
 impl Received {
-    /// How long a message waits for its file, from when the service received the message.
+    /// How long a message waits for its file at most, from when the service first asked for the file.
     pub const FILE_WAIT: Duration = Duration::from_secs(2 * 60);
     /// How long after a customer's message the provider accepts texts and files to the customer.
     pub const WINDOW: Duration = Duration::from_secs(24 * 60 * 60);

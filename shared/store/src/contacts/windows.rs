@@ -18,14 +18,15 @@ pub(crate) struct WindowRow {
     /// When the customer wrote the newest message on the line.
     #[serde(with = "fields::text")]
     pub(crate) last_inbound_at: Timestamp,
-    /// The conversation into which the service stored a message last.
+    /// The conversation into which the service stored a message last. Without such a message, the BLOCKED one that did not
+    /// take the customer's message.
     #[serde(with = "fields::text")]
     pub(crate) conversation_id: ConversationId,
 }
 
 impl Store {
-    /// When the customer last wrote to the line; `None` if the service never stored a message of the customer on it
-    /// (strongly consistent read). One round trip.
+    /// When the customer last wrote to the line, also into a BLOCKED conversation; `None` if the service knows no message
+    /// of the customer on it (strongly consistent read). One round trip.
     pub async fn last_inbound(
         &self,
         workspace: WorkspaceId,

@@ -11,7 +11,7 @@ use domain::message::arrival::{Arrival, Destination};
 use domain::message::summary::Tally;
 use domain::{
     BrandId, ChannelId, Contact, ContactId, Conversation, ConversationId, Media, Message, MessageId, Reached,
-    WorkspaceId,
+    Timestamp, WorkspaceId,
 };
 use futures::future::try_join;
 
@@ -24,7 +24,7 @@ use crate::conversations::plan::{conversation_writes, first_writes};
 use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, PK, is_live, key, read, s, text};
 use crate::dynamodb::update::Change;
-use crate::dynamodb::write::{Transacted, Write};
+use crate::dynamodb::write::{Transacted, Write, Wrote};
 use crate::lanes::row::LaneRow;
 use crate::media::first_reference;
 use crate::messages::provider_ids::ProviderIdRow;
@@ -175,7 +175,7 @@ impl Store {
                     None => self.get_row(Table::Messages, (pk, sk)).await?,
                 }
             }
-            Destination::Blocked | Destination::New => None,
+            Destination::Blocked(_) | Destination::New => None,
         };
         Ok(Some(InboundPlace { contact: Some(contact), destination, window, lane, identity }))
     }
@@ -210,6 +210,27 @@ impl Store {
         // The conversation may be erased, or never be made. The next attempt records it again.
         self.forget_seen(contact.workspace_id, conversation.id, contact.id).await?;
         Ok(InboundStored::Stale)
+    }
+
+    /// Keeps when the customer wrote a message that a BLOCKED conversation does not take: the provider opens its window
+    /// for it all the same. Returns `false` if the window has changed since it was read. One round trip, or none if a
+    /// newer message is known.
+    pub async fn keep_window(
+        &self,
+        workspace: WorkspaceId,
+        of: ContactId,
+        channel: &ChannelId,
+        place: &InboundPlace,
+        at: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let Destination::Blocked(blocked) = place.destination else { return Ok(true) };
+        let seen = place.window.as_ref();
+        if seen.is_some_and(|seen| seen.last_inbound_at >= at) {
+            return Ok(true);
+        }
+        let conversation = seen.map_or(blocked, |seen| seen.conversation_id);
+        let write = window_write((workspace, of, channel), seen, conversation, at)?;
+        Ok(matches!(self.write(write).await?, Wrote::Done(_)))
     }
 
     /// The writes of a message, those of the message itself first. `None` if the conversation has no lane, because it
@@ -249,7 +270,7 @@ impl Store {
                 }
                 writes.push(take_number(&message, place.lane.as_ref(), now, &request));
             }
-            Destination::Blocked | Destination::New => {
+            Destination::Blocked(_) | Destination::New => {
                 writes.extend(first_writes(conversation, seq, Tally::of(&message), None, None, &request)?);
             }
         }

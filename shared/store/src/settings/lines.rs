@@ -110,7 +110,7 @@ impl Store {
     }
 
     /// Writes together with the claim of the line and the entry of its account. So a line that an earlier release
-    /// created, without them, gets them with its next write.
+    /// created, without them, gets them with its next write, or from [`Self::claim_line`].
     async fn write_line(&self, line: &Line, mut writes: Vec<Write>) -> Result<LineWritten, StoreError> {
         writes.insert(CLAIM, claim(line)?);
         writes.push(Write::put(Table::Workspaces, account_row(line)?));
@@ -124,27 +124,30 @@ impl Store {
         }
     }
 
-    /// The workspace that claimed a line. `None` for a line that an earlier release created and that was not
-    /// written since. One round trip.
-    pub async fn line_claim(&self, channel: &ChannelId) -> Result<Option<WorkspaceId>, StoreError> {
-        let row: Option<ClaimRow> = self.get_row(Table::Workspaces, keys::line_claim(channel)).await?;
-        Ok(row.map(|row| row.workspace_id))
+    /// Writes the claim of a line that an earlier release created, and the entry of its account, for the workspace as
+    /// `seen`. Writes the same for another line. One round trip.
+    pub async fn claim_line(&self, seen: &Workspace, line: &Line) -> Result<LineWritten, StoreError> {
+        self.write_line(line, vec![bump_version(seen)]).await
     }
 
-    /// The same, from the memory of this process if it was read in the last half minute. One round trip, or none.
-    pub async fn recent_line_claim(&self, channel: &ChannelId) -> Result<Option<WorkspaceId>, StoreError> {
-        let now = self.now();
-        if let Some(workspace) = self.memories.line_claims.get(channel, now) {
-            return Ok(Some(workspace));
-        }
-        let found = self.line_claim(channel).await?;
-        if let Some(workspace) = found {
-            self.memories.line_claims.keep(channel.clone(), workspace, now);
+    /// The workspace that claimed a line, remembered for half a minute. `None` for a line that an earlier release
+    /// created and that was not written since. One round trip.
+    pub async fn line_claim(&self, channel: &ChannelId) -> Result<Option<WorkspaceId>, StoreError> {
+        let row: Option<ClaimRow> = self.get_row(Table::Workspaces, keys::line_claim(channel)).await?;
+        let found = row.map(|row| row.workspace_id);
+        match found {
+            Some(workspace) => self.memories.line_claims.keep(channel.clone(), workspace, self.now()),
+            None => self.forget_line_claim(channel),
         }
         Ok(found)
     }
 
-    /// Forgets the workspace of a line that [`Store::recent_line_claim`] remembers.
+    /// The workspace that this process remembers from [`Store::line_claim`]. It may be half a minute old.
+    pub fn remembered_line_claim(&self, channel: &ChannelId) -> Option<WorkspaceId> {
+        self.memories.line_claims.get(channel, self.now())
+    }
+
+    /// Forgets the workspace of a line that [`Store::line_claim`] remembers.
     pub fn forget_line_claim(&self, channel: &ChannelId) {
         self.memories.line_claims.forget(channel);
     }

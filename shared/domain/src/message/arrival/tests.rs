@@ -50,14 +50,15 @@ fn a_message_goes_where_it_answers_then_to_the_newest_then_into_a_new_conversati
         Some(Conversation { id, ..with(status) })
     };
     let into = |conversation: Option<Conversation>| Destination::Into(Box::new(conversation.unwrap()));
+    let blocked = |conversation: Option<Conversation>| Destination::Blocked(conversation.unwrap().id);
     let rows = [
         // The conversation of the answered message, the newest one, where the message goes.
         (None, None, Destination::New),
         (None, named(Active), into(named(Active))),
         (None, named(Ghost), into(named(Ghost))),
-        (None, named(Blocked), Destination::Blocked),
+        (None, named(Blocked), blocked(named(Blocked))),
         (elsewhere(NotAssignedToHuman), named(Active), into(elsewhere(NotAssignedToHuman))),
-        (elsewhere(Blocked), named(Active), Destination::Blocked),
+        (elsewhere(Blocked), named(Active), blocked(elsewhere(Blocked))),
         (elsewhere(Active), named(Blocked), into(elsewhere(Active))),
         (elsewhere(Released), named(Active), into(named(Active))),
         (elsewhere(Released), None, Destination::New),

@@ -1,0 +1,184 @@
+//! The items of a piece that are not done. Some are queued again as a piece of their own, and the others are left for
+//! the repeat of the whole piece.
+//!
+//! A customer's messages stay in their order: as soon as one is not done, the later ones are not begun, and share what
+//! becomes of it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use domain::Timestamp;
+use provider::webhook::{Content, Item, Person, only};
+use queue::Inbound;
+use store::StoreError;
+
+use crate::item::Wait;
+
+/// What is left of a piece.
+#[derive(Default)]
+pub(crate) struct Left<'a> {
+    /// These are queued again.
+    waiting: Vec<(&'a Item, Wait)>,
+    /// These are left for the repeat.
+    failed: Vec<&'a Item>,
+    /// Why the piece is repeated.
+    error: Option<StoreError>,
+}
+
+impl<'a> Left<'a> {
+    /// Takes the item if it must not be begun before an earlier one of its customer is done.
+    pub(crate) fn holds(&mut self, item: &'a Item) -> bool {
+        if self.failed.iter().any(|failed| is_of_same_customer(failed, item)) {
+            self.failed.push(item);
+            return true;
+        }
+        let before = self.waiting.iter().find(|(waiting, _)| is_of_same_customer(waiting, item));
+        let Some(delay) = before.map(|(_, wait)| wait.delay) else { return false };
+        self.waiting.push((item, Wait::of(delay)));
+        true
+    }
+
+    /// The item says that it must wait.
+    pub(crate) fn waits(&mut self, item: &'a Item, wait: Wait) {
+        self.waiting.push((item, wait));
+    }
+
+    /// There is no time for the item. If the piece is repeated anyway, the item comes with it. So failures of a table do
+    /// not multiply pieces.
+    pub(crate) fn is_late(&mut self, item: &'a Item) {
+        match self.error {
+            None => self.waiting.push((item, Wait::of(Duration::ZERO))),
+            Some(_) => self.failed.push(item),
+        }
+    }
+
+    /// The item failed. The piece keeps its first error.
+    pub(crate) fn failed(&mut self, item: &'a Item, error: StoreError) {
+        self.failed.push(item);
+        self.error.get_or_insert(error);
+    }
+
+    /// The piece of the items that wait, with its delay.
+    pub(crate) fn rest(&self, of: &Inbound) -> Option<(Inbound, Duration)> {
+        let delay = self.waiting.iter().map(|(_, wait)| wait.delay).min()?;
+        let value = only(&of.value, |item| self.waiting.iter().any(|(waiting, _)| *waiting == item));
+        let files_since: BTreeMap<String, Timestamp> = self.waiting.iter().filter_map(file_since).collect();
+        Some((Inbound { value, files_since, ..of.clone() }, delay))
+    }
+
+    /// The result of the piece.
+    pub(crate) fn result(self) -> Result<(), StoreError> {
+        self.error.map_or(Ok(()), Err)
+    }
+}
+
+fn file_since((item, wait): &(&Item, Wait)) -> Option<(String, Timestamp)> {
+    match item {
+        Item::Message(message) => Some((message.id.clone(), wait.file_since?)),
+        Item::Status(_) | Item::Preference(_) => None,
+    }
+}
+
+/// Whether both are messages of one customer. The new ids of a customer who moves are the customer's, too.
+fn is_of_same_customer(before: &Item, item: &Item) -> bool {
+    let people = people(item);
+    self::people(before).iter().any(|before| people.iter().any(|person| is_same(before, person)))
+}
+
+fn people(item: &Item) -> Vec<&Person> {
+    match item {
+        Item::Message(message) => match &message.content {
+            Content::Moved { to, .. } => vec![&message.from, to],
+            _ => vec![&message.from],
+        },
+        Item::Status(_) | Item::Preference(_) => vec![],
+    }
+}
+
+fn is_same(one: &Person, other: &Person) -> bool {
+    let is_same = |one: &Option<String>, other: &Option<String>| one.is_some() && one == other;
+    is_same(&one.wa_id, &other.wa_id) || is_same(&one.user_id, &other.user_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use provider::webhook::{Piece, Subject, read};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const WAIT: Wait = Wait { delay: Duration::from_secs(10), file_since: Some(Timestamp::from_millis(7)) };
+
+    fn inbound(messages: &[Value]) -> Inbound {
+        Inbound {
+            app: domain::ProviderAppId::parse("1").unwrap(),
+            workspace: None,
+            received_at: Timestamp::from_millis(1),
+            account: "2".to_owned(),
+            field: "messages".to_owned(),
+            value: json!({ "metadata": { "phone_number_id": "3" }, "messages": messages }),
+            files_since: BTreeMap::new(),
+        }
+    }
+
+    fn items(Inbound { account, field, value, .. }: Inbound) -> Vec<Item> {
+        match read(&Piece { account, field, value }) {
+            Subject::Line(_, items) => items,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn text(id: &str, from: Option<&str>, user_id: Option<&str>) -> Value {
+        let text = json!({ "body": id });
+        json!({ "id": id, "from": from, "from_user_id": user_id, "timestamp": "1", "type": "text", "text": text })
+    }
+
+    fn error() -> StoreError {
+        StoreError::Busy("as asked".into())
+    }
+
+    #[test]
+    fn a_customer_is_the_same_by_each_id_also_after_a_move() {
+        let system = json!({ "type": "user_changed_number", "wa_id": "34600000009" });
+        let moves =
+            json!({ "id": "m", "from": "34600000001", "timestamp": "1", "type": "system", "system": system });
+        let all = items(inbound(&[
+            text("a", Some("34600000001"), Some("ES.1")),
+            text("b", None, Some("ES.1")),
+            text("c", Some("34600000001"), None),
+            text("d", Some("34600000002"), Some("ES.2")),
+            moves,
+            text("e", Some("34600000009"), None),
+        ]));
+        let same =
+            |at: usize| -> Vec<bool> { all.iter().map(|item| is_of_same_customer(&all[at], item)).collect() };
+        assert_eq!(same(0), [true, true, true, false, true, false]);
+        assert_eq!(same(3), [false, false, false, true, false, false]);
+        assert_eq!(same(4), [true, false, true, false, true, true]);
+    }
+
+    #[test]
+    fn what_waits_is_queued_again_and_what_failed_is_left_for_the_repeat() {
+        let of = inbound(&["1", "2", "1", "2", "3"].map(|from| text("x", Some(&from.repeat(9)), None)));
+        let all = items(of.clone());
+        for fails in [false, true] {
+            let mut left = Left::default();
+            assert!(!left.holds(&all[0]));
+            left.waits(&all[0], WAIT);
+            if fails {
+                left.failed(&all[1], error());
+                left.failed(&all[1], StoreError::Busy("the second error".into()));
+            }
+            let held: Vec<bool> = all[2..].iter().map(|item| left.holds(item)).collect();
+            assert_eq!(held, [true, fails, false]);
+            left.is_late(&all[4]);
+            let (rest, delay) = left.rest(&of).unwrap();
+            let messages = rest.value["messages"].as_array().unwrap();
+            assert_eq!((messages.len(), delay), if fails { (2, WAIT.delay) } else { (3, Duration::ZERO) });
+            assert_eq!(rest.files_since, BTreeMap::from([("x".to_owned(), Timestamp::from_millis(7))]));
+            let result = left.result().map_err(|error| error.to_string());
+            assert_eq!(result, if fails { Err(error().to_string()) } else { Ok(()) });
+        }
+        assert!(Left::default().rest(&of).is_none());
+    }
+}
