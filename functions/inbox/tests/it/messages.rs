@@ -14,7 +14,10 @@ use domain::{
 use harness::{Call, Death, Fault, TestClock, World, trips};
 use queue::Inbound;
 use serde_json::{Value, json};
-use store::{Changed, InboundPlace, InboundStored, MessageStored, NewInbound, NewMessage, Replaced, Table};
+use store::{
+    Changed, InboundPlace, InboundStored, MessageStored, NewInbound, NewMessage, Replaced, Store, Table,
+    Tables,
+};
 
 use crate::{LINE, Site};
 
