@@ -1,43 +1,72 @@
 //! The rate limit of a key: the generic cell rate algorithm (a token bucket stored as one number).
 //!
-//! The number is the *theoretical arrival time*: the time at which the bucket is full again. Each admitted
-//! request moves it forward by one interval. A request is refused if this time is further ahead of the
-//! present than the tolerance, which follows from the burst. All numbers are whole microseconds since 1970.
+//! The number is the *theoretical arrival time*: the time at which the bucket is full again. Each token that
+//! is drawn moves it forward by one interval. The time before the move is the *slot* of the token, so two slots
+//! are at least one interval apart. A token is good for one request, from the tolerance before its slot until
+//! its slot; the tolerance follows from the burst. So in any span of time, the requests have slots in a span
+//! that is longer by the tolerance only: they are at most `per_second` times the span plus `burst`, however
+//! many processes draw tokens, and however long a process holds some before it uses them.
+//!
+//! All numbers are whole microseconds since 1970.
 
-use std::time::Duration;
+mod bucket;
 
 use crate::access::api_key::RateLimit;
 use crate::time::Timestamp;
 
-/// The interval and the tolerance of one [`RateLimit`].
+pub use bucket::{Bucket, Step};
+
+/// One second in microseconds.
+const SECOND: i64 = 1_000_000;
+/// A process draws tokens for this time at most. They last for twice as long.
+const HORIZON: i64 = SECOND / 2;
+
+/// The rules of one [`RateLimit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gcra {
     interval: i64,
     tolerance: i64,
+    most: i64,
 }
 
-/// The decision about a request.
+/// The theoretical arrival time of a bucket as it was at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Seen {
+    tat: i64,
+    at: i64,
+}
+
+/// A write that draws tokens: one for the request itself, and possibly some for the requests after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RateVerdict {
-    /// The request is admitted. The bucket is full: the theoretical arrival time is in the past and restarts
-    /// from the present.
+pub struct Draw {
+    /// The form of the write, which must fit the bucket.
+    pub form: Form,
+    /// The earliest slot of the first token. If the theoretical arrival time is before it, it moves here first.
+    pub earliest: i64,
+    /// The latest slot of the first token. It is never before the earliest one.
+    pub latest: i64,
+    /// By how much the tokens move the theoretical arrival time.
+    pub taken: i64,
+    tokens: i64,
+}
+
+/// The state of the bucket that a write assumes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The theoretical arrival time is before the earliest slot, and becomes that plus what is taken.
     Idle,
-    /// The request is admitted. The bucket is partly used: the theoretical arrival time moves on from its
-    /// present value.
+    /// The theoretical arrival time is a slot from the earliest to the latest, and moves on by what is taken.
     Hot,
-    /// The request is refused. The bucket is empty.
-    Empty {
-        /// The time until the bucket holds one request again, if no other request takes it.
-        retry_after: Duration,
-    },
 }
 
 impl Gcra {
     /// The algorithm for this limit. The interval is rounded up, so the limiter never admits more than
     /// `per_second` times the time plus `burst`.
     pub fn of(limit: RateLimit) -> Self {
-        let interval = i64::from(1_000_000_u32.div_ceil(limit.per_second.max(1)));
-        Self { interval, tolerance: i64::from(limit.burst.max(1) - 1) * interval }
+        let per_second = limit.per_second.max(1);
+        let interval = i64::from(1_000_000_u32.div_ceil(per_second));
+        let most = i64::from(per_second.div_ceil(20));
+        Self { interval, tolerance: i64::from(limit.burst.max(1) - 1) * interval, most }
     }
 
     /// The present in microseconds since 1970.
@@ -45,80 +74,34 @@ impl Gcra {
         now.as_millis() * 1_000
     }
 
-    /// The microseconds by which an admitted request moves the theoretical arrival time.
-    pub fn interval(self) -> i64 {
-        self.interval
-    }
-
-    /// The greatest number of microseconds by which the theoretical arrival time may be ahead of the present
-    /// for a request to be admitted.
-    pub fn tolerance(self) -> i64 {
-        self.tolerance
-    }
-
-    /// The decision about a request at `now` if the bucket's theoretical arrival time is `tat`.
-    pub fn verdict(self, tat: i64, now: i64) -> RateVerdict {
-        if tat < now {
-            RateVerdict::Idle
-        } else if tat <= now + self.tolerance {
-            RateVerdict::Hot
-        } else {
-            let wait = u64::try_from(tat - self.tolerance - now).unwrap_or(0);
-            RateVerdict::Empty { retry_after: Duration::from_micros(wait) }
+    /// The draw of a process that used `pace` tokens in a second of late; `None` if the bucket is empty. It has
+    /// at most `most` tokens:
+    ///
+    /// - as many as the process uses while they last. They last until their slots, so longer in a bucket that
+    ///   is partly used. In a fuller one they get a *head start*: the theoretical arrival time moves forward by
+    ///   up to a quarter of the tolerance, by what the process needs to use them at half of its pace.
+    /// - no more than the bucket held when the process last saw it. In a bucket that is nearly empty, that is
+    ///   the token of the request alone.
+    fn draw(self, seen: Seen, now: i64, pace: i64, most: i64) -> Option<Draw> {
+        if seen.tat > now + self.tolerance {
+            return None;
         }
+        let longest_start = self.tolerance / 4;
+        let lasting = (seen.tat - now).max(longest_start).min(HORIZON);
+        let used = (seen.tat - seen.at.min(now)).max(longest_start);
+        let held = (self.tolerance - used) / self.interval;
+        let spare = (pace * lasting / SECOND).min(held).min(most - 1).max(0);
+        let head_start = if spare > 0 { (2 * spare * SECOND / pace).min(longest_start) } else { 0 };
+        let earliest = now + head_start;
+        Some(Draw {
+            form: if seen.tat < earliest { Form::Idle } else { Form::Hot },
+            earliest,
+            latest: now + self.tolerance - spare * self.interval,
+            taken: (spare + 1) * self.interval,
+            tokens: spare + 1,
+        })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn gcra(per_second: u32, burst: u32) -> Gcra {
-        Gcra::of(RateLimit { per_second, burst })
-    }
-
-    /// The number of requests at these times that the algorithm admits.
-    fn admitted(gcra: Gcra, moments: impl IntoIterator<Item = i64>) -> u32 {
-        let (mut tat, mut admitted) = (i64::MIN, 0);
-        for now in moments {
-            match gcra.verdict(tat, now) {
-                RateVerdict::Idle => tat = now + gcra.interval(),
-                RateVerdict::Hot => tat += gcra.interval(),
-                RateVerdict::Empty { .. } => continue,
-            }
-            admitted += 1;
-        }
-        admitted
-    }
-
-    #[test]
-    fn a_full_bucket_admits_its_burst_at_once_and_then_its_rate() {
-        assert_eq!(admitted(gcra(50, 100), [0; 500]), 100);
-        assert_eq!(admitted(gcra(10, 1), [0; 5]), 1);
-        // Ten seconds with one request each millisecond.
-        let flood = || (0..10_000).map(|millis| millis * 1_000);
-        assert_eq!(admitted(gcra(50, 100), flood()), 100 + 499);
-        assert_eq!(admitted(gcra(10, 1), flood()), 100);
-    }
-
-    #[test]
-    fn a_rate_that_does_not_divide_a_second_is_never_exceeded() {
-        for per_second in 1..=500 {
-            let gcra = gcra(per_second, 1);
-            assert!(gcra.interval() * i64::from(per_second) >= 1_000_000, "{per_second}");
-            assert!((gcra.interval() - 1) * i64::from(per_second) < 1_000_000, "{per_second}");
-        }
-    }
-
-    #[test]
-    fn an_empty_bucket_returns_the_time_until_it_holds_one_request() {
-        let gcra = gcra(10, 3);
-        let tat = 3 * gcra.interval();
-        let RateVerdict::Empty { retry_after } = gcra.verdict(tat, 0) else { panic!("three are gone") };
-        assert_eq!(retry_after, Duration::from_millis(100));
-        assert_eq!(gcra.verdict(tat, 99_999), RateVerdict::Empty { retry_after: Duration::from_micros(1) });
-        assert_eq!(gcra.verdict(tat, 100_000), RateVerdict::Hot);
-        assert_eq!(gcra.verdict(tat, tat), RateVerdict::Hot);
-        assert_eq!(gcra.verdict(tat, tat + 1), RateVerdict::Idle);
-    }
-}
+mod tests;
