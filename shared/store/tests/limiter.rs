@@ -9,7 +9,10 @@ use domain::{KeyId, WorkspaceId};
 use futures::future::join_all;
 use harness::{Fault, TestDb};
 use store::{Admission, Limiter, StoreError, Table};
+use support::Dice;
 use uuid::Uuid;
+
+mod support;
 
 const WORKSPACE: WorkspaceId = WorkspaceId::from_uuid(Uuid::from_u128(1));
 const KEY: KeyId = KeyId::from_uuid(Uuid::from_u128(2));
@@ -105,6 +108,93 @@ async fn a_limiter_that_cannot_reach_the_table_is_busy() {
     assert_eq!(admit(&limiter, limit(10, 3)).await, Admission::Admitted);
 }
 
+/// Admits requests at the given gaps, and returns the number of writes.
+async fn writes_at(
+    db: &TestDb,
+    limiter: &Limiter,
+    limit: RateLimit,
+    requests: usize,
+    gap: Duration,
+) -> usize {
+    db.forget_calls();
+    for _ in 0..requests {
+        assert_eq!(admit(limiter, limit).await, Admission::Admitted);
+        db.clock().advance(gap);
+    }
+    db.calls().len()
+}
+
+#[tokio::test]
+async fn a_steady_load_makes_one_write_for_three_requests_after_its_first_second() {
+    let db = TestDb::start().await;
+    let limiter = Limiter::new(db.store().clone());
+    for (requests_in_a_second, gap) in [(50, 20), (25, 40), (5, 200)] {
+        db.clock().advance(Duration::from_secs(60));
+        let gap = Duration::from_millis(gap);
+        let first = writes_at(&db, &limiter, RateLimit::DEFAULT, requests_in_a_second, gap).await;
+        assert_eq!(first, requests_in_a_second, "no lease in the first second");
+        assert_eq!(writes_at(&db, &limiter, RateLimit::DEFAULT, 90, gap).await, 30, "{gap:?}");
+    }
+    // A quiet key takes one write.
+    db.clock().advance(Duration::from_secs(60));
+    assert_eq!(writes_at(&db, &limiter, RateLimit::DEFAULT, 3, Duration::from_secs(1)).await, 3);
+}
+
+#[tokio::test]
+async fn the_quota_of_a_workspace_is_leased_as_well() {
+    let db = TestDb::start().await;
+    let limiter = Limiter::new(db.store().clone());
+    for _ in 0..2 {
+        db.forget_calls();
+        for _ in 0..50 {
+            let admission = limiter.admit_to_capture(WORKSPACE, limit(100, 1_000)).await.unwrap();
+            assert_eq!(admission, Admission::Admitted);
+            db.clock().advance(Duration::from_millis(20));
+        }
+    }
+    assert_eq!(db.calls().len(), 10, "five requests each");
+}
+
+#[tokio::test]
+async fn a_changed_limit_counts_from_the_next_request() {
+    let db = TestDb::start().await;
+    let limiter = Limiter::new(db.store().clone());
+    let gap = Duration::from_millis(100);
+    assert_eq!(writes_at(&db, &limiter, RateLimit::DEFAULT, 11, gap).await, 11);
+    // The process holds two tokens, which the lower limit does not know. The row is 400 ms ahead.
+    let refused = admit(&limiter, limit(1, 1)).await;
+    assert!(matches!(refused, Admission::Refused { .. }), "{refused:?}");
+    assert_eq!(writes_at(&db, &limiter, RateLimit::DEFAULT, 2, Duration::ZERO).await, 0);
+}
+
+/// The algorithm without leases, in one process. It admits a sequence of requests if, and only if, no span of time has
+/// more of them than the limit permits.
+struct Judge {
+    limit: RateLimit,
+    tat: i64,
+    admitted: usize,
+}
+
+impl Judge {
+    fn new(limit: RateLimit) -> Self {
+        Self { limit, tat: 0, admitted: 0 }
+    }
+
+    fn admits(&mut self, now: i64) -> bool {
+        let interval = i64::from(1_000_000_u32.div_ceil(self.limit.per_second));
+        let admits = self.tat <= now + interval * i64::from(self.limit.burst - 1);
+        if admits {
+            self.tat = self.tat.max(now) + interval;
+            self.admitted += 1;
+        }
+        admits
+    }
+}
+
+fn micros(db: &TestDb) -> i64 {
+    db.store().now().as_millis() * 1_000
+}
+
 #[tokio::test]
 async fn sixteen_processes_together_admit_no_more_than_the_limit_and_nearly_as_much() {
     const STEP: Duration = Duration::from_millis(4);
@@ -113,19 +203,59 @@ async fn sixteen_processes_together_admit_no_more_than_the_limit_and_nearly_as_m
         let limit = limit(per_second, burst);
         let processes: Vec<Limiter> = (0..16).map(|_| Limiter::new(db.store().clone())).collect();
         let begun = db.store().now();
-        let mut admitted = 0;
+        let mut judge = Judge::new(limit);
         for _ in 0..steps {
             let answers = join_all(processes.iter().map(|process| admit(process, limit))).await;
-            admitted += answers.iter().filter(|answer| **answer == Admission::Admitted).count();
-            let millis = db.store().now().since(begun).as_millis() as usize;
-            let most = per_second as usize * millis / 1_000 + burst as usize;
-            assert!(admitted <= most, "{per_second}/s {burst}: {admitted} of {most} after {millis} ms");
+            let now = micros(&db);
+            let mut admitted = answers.iter().filter(|answer| **answer == Admission::Admitted);
+            assert!(admitted.all(|_| judge.admits(now)), "{per_second}/s {burst}: {}", judge.admitted);
             db.clock().advance(STEP);
         }
+        let admitted = judge.admitted;
         let millis = db.store().now().since(begun).as_millis() as usize;
         let most = per_second as usize * millis / 1_000 + burst as usize;
         assert!(admitted * 100 >= most * 85, "{per_second}/s {burst}: {admitted} of {most}");
         let writes = db.calls().len();
         assert!(writes <= admitted * 12 + 64, "{per_second}/s {burst}: {writes} writes for {admitted}");
+    }
+}
+
+/// The load is even, then too high, then light; then come a pause, a burst, and the load that the limit just permits. Some
+/// writes fail, and some answers are lost.
+#[tokio::test]
+async fn sixteen_processes_that_lease_admit_no_more_in_any_span_of_time_and_nearly_as_much() {
+    const STEP: Duration = Duration::from_millis(10);
+    for (seed, limit, most_writes) in [(1, limit(200, 100), 1_000), (2, limit(400, 800), 200)] {
+        let db = TestDb::start().await;
+        let processes: Vec<Limiter> = (0..16).map(|_| Limiter::new(db.store().clone())).collect();
+        let (mut dice, mut judge, mut ideal) = (Dice::new(seed), Judge::new(limit), Judge::new(limit));
+        let mut writes = 0;
+        for (hundredths_of_the_rate, steps) in
+            [(80, 150), (200, 50), (30, 120), (0, 50), (400, 20), (100, 120)]
+        {
+            db.forget_calls();
+            let mut requests = 0;
+            for _ in 0..steps {
+                let most = 2 * limit.per_second as usize * hundredths_of_the_rate / 100;
+                let asking = (dice.below(most + 1) + dice.below(100)) / 100;
+                let asking: Vec<_> = (0..asking).map(|_| &processes[dice.below(16)]).collect();
+                if dice.one_in(100) {
+                    db.fail("UpdateItem", dice.pick(&[Fault::AnswerLost, Fault::Unreachable]), 1);
+                }
+                let answers = asking.into_iter().map(|process| process.admit(WORKSPACE, KEY, limit));
+                let now = micros(&db);
+                for answer in join_all(answers).await {
+                    requests += 1;
+                    ideal.admits(now);
+                    // A request whose write fails is not admitted.
+                    let admitted = matches!(answer, Ok(Admission::Admitted));
+                    assert!(!admitted || judge.admits(now), "{limit:?} at {hundredths_of_the_rate} %");
+                }
+                db.clock().advance(STEP);
+            }
+            writes = db.calls().len() * 1_000 / requests.max(1);
+        }
+        assert!(judge.admitted * 100 >= ideal.admitted * 90, "{} of {}", judge.admitted, ideal.admitted);
+        assert!(writes <= most_writes, "{writes} writes for 1,000 requests at the rate of the limit");
     }
 }
