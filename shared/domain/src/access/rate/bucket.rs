@@ -153,12 +153,10 @@ impl Uses {
     }
 
     fn at(self, now: i64) -> Self {
-        match now - self.since {
-            ..SECOND => self,
-            SECOND..TWO_SECONDS => Self { since: self.since + SECOND, present: 0, before: self.present },
+        match (now - self.since) / SECOND {
+            ..=0 => self,
+            1 => Self { since: self.since + SECOND, present: 0, before: self.present },
             _ => Self { since: now, present: 0, before: 0 },
         }
     }
 }
-
-const TWO_SECONDS: i64 = 2 * SECOND;
