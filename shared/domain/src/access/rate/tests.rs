@@ -6,7 +6,7 @@ mod lease;
 mod load;
 mod model;
 
-use model::{Row, ask};
+use model::{Row, answer, ask};
 
 fn gcra(per_second: u32, burst: u32) -> Gcra {
     Gcra::of(RateLimit { per_second, burst })

@@ -44,12 +44,9 @@ impl BusyProcess {
         draw
     }
 
-    /// The write of a request arrives.
+    /// The write of a request arrives, and the writes that follow from it.
     fn end(&mut self, now: i64, draw: Draw) -> Step {
-        match self.row.write(draw) {
-            Ok(tat) => self.bucket.drawn(self.gcra, now, draw, tat),
-            Err(tat) => self.bucket.refused(self.gcra, now, draw, tat),
-        }
+        answer(&mut self.bucket, &mut self.row, self.gcra, now, Step::Write(draw))
     }
 
     /// How many requests are admitted at this moment without a write.
