@@ -2,7 +2,7 @@ use domain::AttributeCategory;
 use edge::form::Form;
 use edge::{ApiError, Call, Reply, view};
 
-/// GET /settings/attributes: one round trip. The function filters in memory, because a workspace has at most 100
+/// GET /settings/attributes: one round trip, which reads the definitions only if they changed. The function filters in memory, because a workspace has at most 100
 /// active definitions.
 pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut form = Form::default();
@@ -13,7 +13,7 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
     let is_required = query.boolean(&mut form, "isRequired");
     form.finish(Some(()))?;
 
-    let definitions = call.store().definitions(call.workspace()).await?;
+    let definitions = call.store().current_definitions(call.workspace()).await?;
     let now = call.store().now();
     let custom_attributes = definitions
         .iter()

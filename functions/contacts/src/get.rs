@@ -1,9 +1,9 @@
 use domain::ContactId;
 use edge::form::Form;
 use edge::{ApiError, Call, Reply, Resource, view};
-use futures::future::try_join;
+use store::ContactRead;
 
-/// GET /contacts/{contactId}: one round trip, which reads the contact and the definitions together.
+/// GET /contacts/{contactId}: one call, which reads the contact and shows whether the remembered definitions are current.
 pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
     let mut form = Form::default();
     call.request.query().only(&mut form, &[]);
@@ -11,7 +11,7 @@ pub(crate) async fn get(call: &Call<'_>) -> Result<Reply, ApiError> {
     let id = form.finish(id)?;
 
     let (store, workspace) = (call.store(), call.workspace());
-    let (contact, definitions) = try_join(store.contact(workspace, id), store.definitions(workspace)).await?;
+    let ContactRead { contact, definitions, .. } = store.contact_read(workspace, id, None).await?;
     let contact = contact.ok_or(ApiError::NotFound(Resource::Contact))?;
     Reply::resource(&view::contact(&contact, &definitions, store.now()), definitions.version())
 }

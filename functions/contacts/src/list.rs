@@ -2,7 +2,7 @@ use domain::Email;
 use domain::contact::search::SearchQuery;
 use edge::form::Form;
 use edge::{ApiError, Call, Reply, view};
-use futures::future::try_join3;
+use futures::future::try_join;
 use store::ContactQuery;
 
 /// GET /contacts: two round trips, or three to five for a search by several words.
@@ -22,12 +22,8 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Reply, ApiError> {
 
     let wanted = ContactQuery { owner, search, page_size, after };
     let (store, workspace) = (call.store(), call.workspace());
-    let (page, definitions, ()) = try_join3(
-        async { Ok(store.contacts_page(workspace, wanted).await?) },
-        async { Ok(store.definitions(workspace).await?) },
-        cursors.warm(),
-    )
-    .await?;
+    let page = async { Ok(store.contacts_page_and_definitions(workspace, wanted).await?) };
+    let ((page, definitions), ()) = try_join(page, cursors.warm()).await?;
     let now = store.now();
     let contacts = page.items.iter().map(|contact| view::contact(contact, &definitions, now)).collect();
     let cursor = match page.next {

@@ -1,15 +1,13 @@
 use domain::attribute::AttributeDefinition;
 use domain::contact::{AttributeUpdate, ContactUpdate, OpenContent};
 use domain::{
-    AttributeId, Cellphone, ClosedValueId, ContactId, Email, Language, Patch, PersonName, Refused, User,
-    UserRef,
+    AttributeId, Cellphone, ClosedValueId, ContactId, Email, Language, PersonName, Refused, UserRef,
 };
 use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, Call, Reply, Resource, people, view};
-use futures::future::try_join3;
-use store::Replaced;
+use store::{ContactRead, Replaced};
 
-/// PATCH /contacts/{contactId}: two round trips. A field that the body omits stays unchanged.
+/// PATCH /contacts/{contactId}: two round trips of one call each. A field that the body omits stays unchanged.
 pub(crate) async fn update(call: &Call<'_>) -> Result<Reply, ApiError> {
     let body = call.request.json()?;
     let mut form = Form::default();
@@ -32,17 +30,13 @@ async fn merge(
     write_id: &str,
 ) -> Result<Option<Reply>, ApiError> {
     let (store, workspace) = (call.store(), call.workspace());
-    let (current, definitions, owner) = try_join3(
-        async { Ok::<_, ApiError>(store.contact(workspace, id).await?) },
-        async { Ok(store.definitions(workspace).await?) },
-        named_owner(call, &update.owner),
-    )
-    .await?;
-    let current = current.ok_or(ApiError::NotFound(Resource::Contact))?;
+    let ContactRead { contact, definitions, named } =
+        store.contact_read(workspace, id, update.owner.as_set()).await?;
+    let current = contact.ok_or(ApiError::NotFound(Resource::Contact))?;
     let now = store.now();
     let shown = Reply::resource(&view::contact(&current, &definitions, now), definitions.version())?;
     call.request.check_if_match(&shown)?;
-    let Some(next) = current.apply(update, &definitions, owner.as_ref(), now)? else {
+    let Some(next) = current.apply(update, &definitions, named.as_ref(), now)? else {
         return Ok(Some(shown));
     };
 
@@ -53,13 +47,6 @@ async fn merge(
         }
         Replaced::Stale => Ok(None),
         Replaced::Taken { field, contact } => Err(Refused::IdentityTaken { field, contact }.into()),
-    }
-}
-
-async fn named_owner(call: &Call<'_>, owner: &Patch<UserRef>) -> Result<Option<User>, ApiError> {
-    match owner.as_set() {
-        Some(named) => Ok(call.store().user_by_ref(call.workspace(), named).await?),
-        None => Ok(None),
     }
 }
 

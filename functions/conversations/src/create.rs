@@ -2,18 +2,18 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use domain::conversation::{ConversationCreate, KnownPeople, Opening, People};
+use domain::conversation::{ConversationCreate, Opening, People};
 use domain::settings::template::{ParameterValue, Parameters, Requested};
 use domain::{
-    ContactRef, Conversation, ConversationId, ConversationName, ConversationStatus, Lines, Onboarding, Team,
-    TeamId, Template, TemplateId, User, UserRef, Workspace,
+    ContactRef, Conversation, ConversationId, ConversationName, ConversationStatus, Onboarding, Team, TeamId,
+    Template, TemplateId, User, UserRef,
 };
 use edge::form::{Form, Node};
 use edge::{ApiError, Call, Reply, replay, view};
-use futures::future::{try_join, try_join5};
-use store::{IdempotencyKey, Opened, StoreError, StoredAnswer, Table};
+use futures::future::try_join;
+use store::{IdempotencyKey, Named, Naming, Opened, StoredAnswer};
 
-use crate::people::{known, read_all, read_external, read_internal};
+use crate::people::{read_all, read_external, read_internal};
 
 /// POST /conversations: three round trips, or two without a team. There is one more if the workspace's onboarding is
 /// not in the memory of this process.
@@ -45,85 +45,35 @@ struct Creation<'a> {
     turn: OnceLock<u64>,
 }
 
-/// The data that decides about a request.
-struct Found {
-    answered: Option<StoredAnswer>,
-    workspace: Workspace,
-    lines: Lines,
-    known: KnownPeople,
-    team: Option<Team>,
-    templates: Templates,
-}
-
-/// The templates that were looked up, and those of them that exist.
-struct Templates {
-    asked: Vec<TemplateId>,
-    found: BTreeMap<TemplateId, Template>,
-}
-
 impl Creation<'_> {
     /// One try: reads, checks and writes. Returns `None` if a participant became a contact in between.
     async fn attempt(&self) -> Result<Option<Reply>, ApiError> {
-        let found = self.look_up().await?;
-        if let Some(answered) = found.answered {
+        let (Named { answered, workspace, lines, people: known, team, templates }, asked) =
+            self.look_up().await?;
+        if let Some(answered) = answered {
             return self.replayed(answered).map(Some);
         }
+        let workspace = workspace.ok_or(ApiError::Forbidden)?;
         let (store, now) = (self.call.store(), self.call.store().now());
-        let people = People {
-            workspace: self.call.workspace(),
-            known: &found.known,
-            lines: &found.lines,
-            ids: store.ids(),
-            now,
-        };
-        let party = self.request.party(&people, found.team.as_ref())?;
-        let templates = self.with_following(found.templates, &found.workspace.onboarding).await?;
+        let people = People { workspace: workspace.id, known: &known, lines: &lines, ids: store.ids(), now };
+        let party = self.request.party(&people, team.as_ref())?;
+        let templates = self.with_following(templates, &asked, &workspace.onboarding).await?;
         let requested = self.request.templates.as_deref();
-        let steps = found.workspace.onboarding.plan(requested, &templates, &party.reached(&found.lines))?;
+        let steps = workspace.onboarding.plan(requested, &templates, &party.reached(&lines))?;
 
         // No check after this line rejects the request.
         self.call.caller.admitted().await?;
-        let assignee = self.assignee(found.team.as_ref()).await?;
-        let opening = self.request.open(self.id, &found.workspace, party, assignee.as_ref(), steps, now);
+        let assignee = self.assignee(team.as_ref()).await?;
+        let opening = self.request.open(self.id, &workspace, party, assignee.as_ref(), steps, now);
         self.write(&opening).await
     }
 
-    /// Reads everything that the request names at the same time: one round trip.
-    async fn look_up(&self) -> Result<Found, ApiError> {
+    /// Reads everything that the request names, and the configured templates that follow if this process has them in
+    /// memory: one call. Returns the templates that were looked up too.
+    async fn look_up(&self) -> Result<(Named, Vec<TemplateId>), ApiError> {
         let (store, workspace) = (self.call.store(), self.call.workspace());
         let contacts: Vec<ContactRef> =
             self.request.externals.iter().map(|external| external.named.clone()).collect();
-        let (settings, lines, known, team, templates) = try_join5(
-            async { Ok(try_join(self.answered(), store.workspace(workspace)).await?) },
-            async { Ok(store.lines(workspace).await?) },
-            known(self.call, &contacts, &self.request.internals),
-            self.team(),
-            self.templates(),
-        )
-        .await?;
-        let (answered, workspace) = settings;
-        let workspace = workspace.ok_or(ApiError::Forbidden)?;
-        let lines = Lines { default: workspace.default_line.clone(), ..lines };
-        Ok(Found { answered, workspace, lines, known, team, templates })
-    }
-
-    async fn answered(&self) -> Result<Option<StoredAnswer>, StoreError> {
-        match &self.once {
-            Some(once) => self.call.store().answered(Table::Conversations, self.call.workspace(), once).await,
-            None => Ok(None),
-        }
-    }
-
-    async fn team(&self) -> Result<Option<Team>, ApiError> {
-        match self.request.team {
-            Some(team) => Ok(self.call.store().team(self.call.workspace(), team).await?),
-            None => Ok(None),
-        }
-    }
-
-    /// The caller's templates, and the configured ones that follow if this process has them in memory.
-    async fn templates(&self) -> Result<Templates, ApiError> {
-        let (store, workspace) = (self.call.store(), self.call.workspace());
         let requested = self.request.templates.as_deref();
         let remembered = store.remembered_onboarding(workspace);
         let asked: Vec<TemplateId> = requested
@@ -132,17 +82,23 @@ impl Creation<'_> {
             .map(|requested| requested.template)
             .chain(remembered.following(requested).iter().copied())
             .collect();
-        let found = store.templates(workspace, &asked).await?;
-        Ok(Templates { asked, found })
+        let naming = Naming {
+            contacts: &contacts,
+            users: &self.request.internals,
+            team: self.request.team,
+            templates: &asked,
+            once: self.once.as_ref(),
+        };
+        Ok((store.named(workspace, &naming).await?, asked))
     }
 
     /// Adds the configured templates that follow: one round trip if any of them was not looked up yet.
     async fn with_following(
         &self,
-        templates: Templates,
+        mut found: BTreeMap<TemplateId, Template>,
+        asked: &[TemplateId],
         onboarding: &Onboarding,
     ) -> Result<BTreeMap<TemplateId, Template>, ApiError> {
-        let Templates { asked, mut found } = templates;
         let following = onboarding.following(self.request.templates.as_deref());
         let rest: Vec<TemplateId> = following.iter().filter(|id| !asked.contains(id)).copied().collect();
         found.extend(self.call.store().templates(self.call.workspace(), &rest).await?);

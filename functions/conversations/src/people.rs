@@ -1,22 +1,9 @@
-//! The participants that a request names, and what the workspace knows of them.
+//! The participants that a request names.
 
-use domain::conversation::{ExternalInput, KnownPeople};
-use domain::{BrandId, ChannelId, ContactRef, Provider, UserRef};
+use domain::conversation::ExternalInput;
+use domain::{BrandId, ChannelId, Provider, UserRef};
 use edge::form::{Form, Node};
-use edge::{ApiError, Call, people};
-use futures::future::try_join;
-
-/// Reads the named people whom the workspace knows. One round trip, or none if nobody is named.
-pub(crate) async fn known(
-    call: &Call<'_>,
-    contacts: &[ContactRef],
-    users: &[UserRef],
-) -> Result<KnownPeople, ApiError> {
-    let (store, workspace) = (call.store(), call.workspace());
-    let named = try_join(store.contacts_named(workspace, contacts), store.users_named(workspace, users));
-    let (contacts, users) = named.await?;
-    Ok(KnownPeople { contacts, users })
-}
+use edge::people;
 
 /// Reads an array of `min..=max` entries, each with the same function.
 pub(crate) fn read_all<T>(

@@ -1,13 +1,13 @@
-use domain::conversation::{ConversationUpdate, People};
+use domain::conversation::{ConversationUpdate, KnownPeople, People};
 use domain::{
     ContactRef, Conversation, ConversationId, ConversationName, ConversationStatus, Lines, Refused, UserRef,
 };
 use edge::form::{Form, Node};
 use edge::{ApiError, Call, Reply, Resource};
-use futures::future::{try_join, try_join3};
-use store::Changed;
+use futures::future::try_join;
+use store::{Changed, Naming};
 
-use crate::people::{known, read_all, read_external, read_internal};
+use crate::people::{read_all, read_external, read_internal};
 use crate::shown::shown;
 
 /// PATCH /conversations/{conversationId}: two round trips. A field that the body omits stays unchanged.
@@ -36,12 +36,8 @@ async fn merge(
     let added = update.add_externals.iter().map(|external| &external.named);
     let contacts: Vec<ContactRef> = added.chain(&update.remove_externals).cloned().collect();
     let users: Vec<UserRef> = update.add_internals.iter().chain(&update.remove_internals).cloned().collect();
-    let (found, known, lines) = try_join3(
-        async { Ok::<_, ApiError>(store.conversation_and_seen(workspace, id).await?) },
-        known(call, &contacts, &users),
-        lines(call, update),
-    )
-    .await?;
+    let found = async { Ok(store.conversation_and_seen(workspace, id).await?) };
+    let (found, (known, lines)) = try_join(found, named(call, update, &contacts, &users)).await?;
     let (current, seen) = found.ok_or(ApiError::NotFound(Resource::Conversation))?;
     let unchanged = shown(&current, &seen)?;
     call.request.check_if_match(&unchanged)?;
@@ -59,15 +55,20 @@ async fn merge(
     }
 }
 
-/// Reads the workspace's lines, if the update needs one to reach a participant.
-async fn lines(call: &Call<'_>, update: &ConversationUpdate) -> Result<Lines, ApiError> {
-    if update.add_externals.is_empty() {
-        return Ok(Lines::default());
-    }
+/// Reads the people whom the update names, and the workspace's lines if the update needs one to reach a participant.
+async fn named(
+    call: &Call<'_>,
+    update: &ConversationUpdate,
+    contacts: &[ContactRef],
+    users: &[UserRef],
+) -> Result<(KnownPeople, Lines), ApiError> {
     let (store, workspace) = (call.store(), call.workspace());
-    let (workspace, lines) = try_join(store.workspace(workspace), store.lines(workspace)).await?;
-    let workspace = workspace.ok_or(ApiError::Forbidden)?;
-    Ok(Lines { default: workspace.default_line, ..lines })
+    if update.add_externals.is_empty() {
+        return Ok((store.people_named(workspace, contacts, users).await?, Lines::default()));
+    }
+    let named = store.named(workspace, &Naming { contacts, users, ..Naming::default() }).await?;
+    named.workspace.ok_or(ApiError::Forbidden)?;
+    Ok((named.people, named.lines))
 }
 
 /// A `ConversationUpdate`. Only the name may be `null`, which clears it.

@@ -1,6 +1,8 @@
 //! The events of changes, without a record of them: for tools that show events as they happen.
 
-use domain::{Definitions, Event, EventType, WorkspaceId};
+use std::sync::Arc;
+
+use domain::{Event, EventType, WorkspaceId};
 use futures::StreamExt;
 use store::{RowChange, Store, StoreError};
 
@@ -65,7 +67,7 @@ pub async fn derive(
         }
     }
     let has_contacts = changes.iter().flatten().any(|change| matches!(change.about, About::Contact(_)));
-    let definitions = if has_contacts { store.definitions(workspace).await? } else { Definitions::default() };
+    let definitions = if has_contacts { store.current_definitions(workspace).await? } else { Arc::default() };
     let derived = changes.into_iter().map(async |change| {
         let change = change?;
         match body(store, &change, &definitions).await {

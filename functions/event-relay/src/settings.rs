@@ -1,6 +1,7 @@
 //! The settings of a workspace that decide about its events.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use domain::{Definitions, Event, Slot, WebhookEndpoint, WorkspaceId, error_chain};
 use futures::future::{join_all, try_join};
@@ -12,7 +13,7 @@ use crate::change::{About, Change};
 pub(crate) struct WorkspaceSettings {
     endpoints: Vec<WebhookEndpoint>,
     /// The definitions for the payloads of contacts; empty if the batch has no contact.
-    pub(crate) definitions: Definitions,
+    pub(crate) definitions: Arc<Definitions>,
 }
 
 impl WorkspaceSettings {
@@ -42,7 +43,7 @@ pub(crate) async fn settings_of(
     }
     let reads = with_contacts.into_iter().map(async |(workspace, with_contacts)| {
         let definitions = async {
-            if with_contacts { store.definitions(workspace).await } else { Ok(Definitions::default()) }
+            if with_contacts { store.current_definitions(workspace).await } else { Ok(Arc::default()) }
         };
         match try_join(store.endpoints(workspace), definitions).await {
             Ok((endpoints, definitions)) => Some((workspace, WorkspaceSettings { endpoints, definitions })),

@@ -17,9 +17,9 @@ pub mod scripts;
 
 use domain::{Capture, LeadId, SentOrigin, WorkspaceId, error_chain};
 use edge::capture::{Asked, CaptureAnswer, CaptureRequest, LeadProblem};
-use futures::future::join3;
+use futures::future::join;
 use runtime::metrics::Captured;
-use store::{Admission, StoreError};
+use store::{Admission, CaptureRead, StoreError};
 use tokio::time::timeout;
 
 pub use leads::{LONGEST, Leads};
@@ -60,20 +60,16 @@ impl<V: Verifier> Leads<V> {
         // This is known as soon as the set-up is read. The page can then also read the answers of later failures.
         let mut readable = SentOrigin::Absent;
         let work = async {
-            let (set_up, lines, admission) = join3(
-                self.store.capture_and_state(workspace),
-                self.store.lines(workspace),
-                self.quotas.admit(workspace),
-            )
-            .await;
-            let (capture, state) = set_up?;
+            let (set_up, admission) =
+                join(self.store.capture_read(workspace), self.quotas.admit(workspace)).await;
+            let CaptureRead { capture, lines, state } = set_up?;
             if let Some(capture) = &capture {
                 self.quotas.learn(capture);
             }
             readable = readable_by(capture.as_ref(), request.origin());
             let lead = lead?;
             admitted(admission, workspace)?;
-            let of_workspace = WorkspaceRead { capture: capture.as_ref(), lines: &lines?, state };
+            let of_workspace = WorkspaceRead { capture: capture.as_ref(), lines: &*lines?, state };
             accept::accept(self, lead, of_workspace, request, &request.origin()).await
         };
         let late = || LeadProblem::unexpected("the request took too long");

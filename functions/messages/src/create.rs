@@ -4,12 +4,12 @@ use domain::refused::MediaFault;
 use domain::{ConversationId, Media, MediaId, Message, MessageBody, MessageId, Refused};
 use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, Call, Reply, replay, view};
-use futures::future::{try_join_all, try_join5};
-use store::{Bucket, IdempotencyKey, MessageStored, NewMessage, StoreError, StoredAnswer, Table};
+use futures::future::try_join_all;
+use store::{Bucket, DraftRead, IdempotencyKey, MessageStored, NewMessage, StoreError, StoredAnswer};
 
 use crate::messages::Messages;
 
-/// POST /messages: two round trips. Between them is one to the bucket if the message has files that no message
+/// POST /messages: two round trips of one call each. Between them is one to the bucket if the message has files that no message
 /// referred to before.
 pub(crate) async fn create(messages: &Messages, call: &Call<'_>) -> Result<Reply, ApiError> {
     let body = call.request.json()?;
@@ -35,14 +35,8 @@ async fn take(
     write_id: &str,
 ) -> Result<Option<Reply>, ApiError> {
     let (store, workspace) = (call.store(), call.workspace());
-    let (answered, conversation, last_seq, replied, media) = try_join5(
-        answered(call, once),
-        store.conversation(workspace, draft.conversation),
-        store.last_seq(workspace, draft.conversation),
-        replied(call, draft),
-        store.media(workspace, &draft.media),
-    )
-    .await?;
+    let DraftRead { answered, conversation, last_seq, replied, media } =
+        store.draft_read(workspace, draft, once).await?;
     if let (Some(once), Some(answered)) = (once, answered) {
         return replayed(once, answered).map(Some);
     }
@@ -67,23 +61,6 @@ async fn take(
             None => Err(ApiError::unexpected("a response was stored without an idempotency key")),
         },
         MessageStored::Stale => Ok(None),
-    }
-}
-
-async fn answered(
-    call: &Call<'_>,
-    once: Option<&IdempotencyKey>,
-) -> Result<Option<StoredAnswer>, StoreError> {
-    match once {
-        Some(once) => call.store().answered(Table::Messages, call.workspace(), once).await,
-        None => Ok(None),
-    }
-}
-
-async fn replied(call: &Call<'_>, draft: &Draft) -> Result<Option<Message>, StoreError> {
-    match draft.reply_to {
-        Some(id) => call.store().message(call.workspace(), draft.conversation, id).await,
-        None => Ok(None),
     }
 }
 

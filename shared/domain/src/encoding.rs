@@ -2,9 +2,16 @@
 
 use sha2::{Digest, Sha256};
 
-/// The bytes as lower-case hexadecimal digits.
+/// The bytes as lower-case hexadecimal digits. A request writes some 150 of them, so this makes one text and no others.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        for half in [byte >> 4, byte & 0xf] {
+            digits.push(char::from(DIGITS[usize::from(half)]));
+        }
+    }
+    digits
 }
 
 /// The bytes of hexadecimal digits in either case; `None` if the text has other characters or an odd length.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::{ApiKey, ApiKeyToken, Scope, WorkspaceId, WorkspaceState};
 use futures::FutureExt;
-use futures::future::{BoxFuture, Shared, try_join};
+use futures::future::{BoxFuture, Shared};
 use store::{Admission, Limiter, Memory, Store, StoreError};
 
 use crate::error::ApiError;
@@ -76,7 +76,7 @@ impl Authenticator {
     }
 
     /// The key, if it is a key of this workspace, and the workspace's state. What is not in memory is read in
-    /// one round trip. Only the state of a workspace whose key was presented is remembered.
+    /// one call. Only the state of a workspace whose key was presented is remembered.
     async fn look_up(
         &self,
         sha256: String,
@@ -89,20 +89,13 @@ impl Authenticator {
             return Ok(None);
         }
         let is_known = known.is_some();
-        let key = async {
-            match known {
-                Some(key) => Ok(Some(key)),
-                None => self.store.api_key(&sha256).await,
-            }
-        };
         let remembered = self.states.get(&workspace, now);
-        let state = async {
-            match remembered {
-                Some(state) => Ok(state),
-                None => self.store.workspace_state(workspace).await,
-            }
+        let (key, state) = match (known, remembered) {
+            (Some(key), Some(state)) => (Some(key), state),
+            (Some(key), None) => (Some(key), self.store.workspace_state(workspace).await?),
+            (None, Some(state)) => (self.store.api_key(&sha256).await?, state),
+            (None, None) => self.store.api_key_and_state(&sha256, workspace).await?,
         };
-        let (key, state) = try_join(key, state).await?;
         let Some(key) = key else {
             self.unknown.keep(sha256, (), now);
             return Ok(None);

@@ -11,16 +11,19 @@ pub(crate) mod search;
 pub(crate) mod shards;
 pub(crate) mod windows;
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use domain::refused::IdentityField;
-use domain::{Cellphone, Contact, ContactId, ContactRef, Email, WorkspaceId};
+use domain::{Cellphone, Contact, ContactId, ContactRef, Definitions, Email, User, UserRef, WorkspaceId};
 
 use crate::contacts::plan::{ContactPlan, Role};
-use crate::contacts::row::ContactRow;
+use crate::contacts::row::{ContactRow, contact};
 use crate::contacts::shards::Shards;
-use crate::dynamodb::item::{Item, PK, check_schema, key, text};
+use crate::dynamodb::item::{Item, check_schema, key, text};
+use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::write::{Transacted, Wrote, is_written_by};
+use crate::settings::remembered::WithSetting;
+use crate::settings::users::{UserRow, user_place};
 use crate::{Store, StoreError, Table, keys};
 
 /// The result of creating a contact.
@@ -53,7 +56,38 @@ pub enum Replaced {
     },
 }
 
+/// A contact, and what decides how it is shown and changed.
+#[derive(Clone, Debug)]
+pub struct ContactRead {
+    /// The contact, if it exists.
+    pub contact: Option<Contact>,
+    /// All definitions of the workspace, including archived ones.
+    pub definitions: Arc<Definitions>,
+    /// The user that was named, if that user exists.
+    pub named: Option<User>,
+}
+
 impl Store {
+    /// The contact with this id, the workspace's definitions, and the user that `named` names (strongly consistent
+    /// reads). One round trip of one call; one more if the definitions changed since the process remembered them.
+    pub async fn contact_read(
+        &self,
+        workspace: WorkspaceId,
+        id: ContactId,
+        named: Option<&UserRef>,
+    ) -> Result<ContactRead, StoreError> {
+        let of_contact = Place::of(Table::Contacts, keys::contact(workspace, id));
+        let of_named = named.map(|named| user_place(workspace, named));
+        let places: Vec<&Place> = [&of_contact].into_iter().chain(&of_named).collect();
+        let WithSetting { setting, mut rows, .. } = self.rows_with_definitions(workspace, &places).await?;
+        let user = of_named.map(|place| rows.read::<UserRow>(&place)).transpose()?.flatten();
+        Ok(ContactRead {
+            contact: rows.take(&of_contact).map(contact).transpose()?,
+            definitions: setting?,
+            named: user.map(User::from),
+        })
+    }
+
     /// The contact with this id (strongly consistent read). One round trip.
     pub async fn contact(
         &self,
@@ -81,34 +115,6 @@ impl Store {
         cellphone: &Cellphone,
     ) -> Result<Option<ContactId>, StoreError> {
         self.holder(keys::contact_cellphone(workspace, cellphone)).await
-    }
-
-    /// The contacts that these references name, each with its reference. References without a contact are
-    /// left out. One round trip; none without references.
-    pub async fn contacts_named(
-        &self,
-        workspace: WorkspaceId,
-        named: &[ContactRef],
-    ) -> Result<Vec<(ContactRef, ContactId)>, StoreError> {
-        let key_of = |named: &ContactRef| match named {
-            ContactRef::Id(id) => keys::contact(workspace, *id),
-            ContactRef::Email(email) => keys::contact_email(workspace, email),
-            ContactRef::Cellphone(cellphone) => keys::contact_cellphone(workspace, cellphone),
-        };
-        let keys: BTreeSet<(String, &'static str)> = named.iter().map(key_of).collect();
-        let keys = keys.into_iter().map(|(pk, sk)| key(pk, sk)).collect();
-        let rows = self.batch_items(Table::Contacts, keys).await?;
-        let mut found = vec![];
-        for named in named {
-            let (pk, _) = key_of(named);
-            let Some(row) = rows.iter().find(|row| text(row, PK) == pk) else { continue };
-            let contact = match named {
-                ContactRef::Id(id) => *id,
-                ContactRef::Email(_) | ContactRef::Cellphone(_) => holder_of(row)?,
-            };
-            found.push((named.clone(), contact));
-        }
-        Ok(found)
     }
 
     /// Stores a new contact; searches find it at once. One round trip; one more if the workspace's shards are
@@ -203,6 +209,34 @@ impl Store {
         let answer = get.set_key(Some(key(pk, sk))).consistent_read(true).send().await?;
         answer.item.as_ref().map(holder_of).transpose()
     }
+}
+
+/// Where the row is that shows which contact a reference names.
+pub(crate) fn named_place(workspace: WorkspaceId, named: &ContactRef) -> Place {
+    let key = match named {
+        ContactRef::Id(id) => keys::contact(workspace, *id),
+        ContactRef::Email(email) => keys::contact_email(workspace, email),
+        ContactRef::Cellphone(cellphone) => keys::contact_cellphone(workspace, cellphone),
+    };
+    Place::of(Table::Contacts, key)
+}
+
+/// The contacts that these references name, each with its reference. `places` are those of the references.
+pub(crate) fn contacts_found(
+    rows: &Rows,
+    named: &[ContactRef],
+    places: &[Place],
+) -> Result<Vec<(ContactRef, ContactId)>, StoreError> {
+    let mut found = vec![];
+    for (named, place) in named.iter().zip(places) {
+        let Some(row) = rows.get(place) else { continue };
+        let contact = match named {
+            ContactRef::Id(id) => *id,
+            ContactRef::Email(_) | ContactRef::Cellphone(_) => holder_of(row)?,
+        };
+        found.push((named.clone(), contact));
+    }
+    Ok(found)
 }
 
 /// The contact that an identity row names.

@@ -1,5 +1,6 @@
 //! Conversations: one home row each, with a full copy in each list that contains it, all written together.
 
+pub(crate) mod named;
 pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod row;

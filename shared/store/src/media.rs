@@ -8,12 +8,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::access::idempotency::{keep_answer, stored_answer};
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{EXPIRES_AT, Item, is_live, key, n, read, row, s};
+use crate::dynamodb::item::{EXPIRES_AT, Item, key, n, read, row, s};
+use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, Wrote, is_written_by};
 use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
 
 const KIND: &str = "media";
+
+/// Where a file's row is.
+pub(crate) fn media_place(workspace: WorkspaceId, id: MediaId) -> Place {
+    Place::of(Table::Media, keys::media(workspace, id))
+}
+
+/// The files at these places that exist, in their order, each once.
+pub(crate) fn take_media(rows: &mut Rows, places: &[Place]) -> Result<Vec<Media>, StoreError> {
+    let found = places.iter().filter_map(|place| rows.read::<MediaRow>(place).transpose());
+    found.map(|row| Ok(Media::from(row?))).collect()
+}
 
 /// The result of creating files.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,19 +101,8 @@ impl Store {
     /// The files with these ids that exist and have not expired, in the order of the ids, without duplicates
     /// (strongly consistent read). One round trip for up to 100 ids.
     pub async fn media(&self, workspace: WorkspaceId, ids: &[MediaId]) -> Result<Vec<Media>, StoreError> {
-        let mut wanted = ids.to_vec();
-        wanted.sort_unstable();
-        wanted.dedup();
-        let keys = wanted.iter().map(|id| media_key(workspace, *id)).collect();
-        let rows = self.batch_items(Table::Media, keys).await?;
-        let now = self.now();
-        let mut found = rows
-            .into_iter()
-            .filter(|row| is_live(row, now))
-            .map(|row| Ok(Media::from(read::<MediaRow>(row)?)))
-            .collect::<Result<Vec<_>, StoreError>>()?;
-        found.sort_by_key(|media| ids.iter().position(|id| *id == media.id));
-        Ok(found)
+        let places: Vec<Place> = ids.iter().map(|id| media_place(workspace, *id)).collect();
+        take_media(&mut self.rows_at(&places.iter().collect::<Vec<_>>()).await?, &places)
     }
 
     /// The file with this id, if it exists and has not expired (strongly consistent read). One round trip.

@@ -13,16 +13,19 @@ pub(crate) mod row;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
+use domain::message::Draft;
 use domain::{Conversation, ConversationId, LaneId, Media, Message, MessageId, Timestamp, WorkspaceId};
 
-use crate::access::idempotency::{keep_answer, stored_answer};
+use crate::access::idempotency::{keep_answer, once_place, stored_answer, take_answer};
 use crate::conversations::plan::conversation_writes;
+use crate::conversations::row::conversation;
 use crate::dynamodb::item::{Item, key, n, read, s};
+use crate::dynamodb::read::Place;
 use crate::dynamodb::update::Change;
 use crate::dynamodb::write::{LAST_REQUEST, Refusal, Transacted, Write};
 use crate::lanes::counts::count;
 use crate::lanes::row::LaneRow;
-use crate::media::first_reference;
+use crate::media::{first_reference, media_place, take_media};
 use crate::messages::row::{entry_item, message, message_item};
 use crate::{IdempotencyKey, Store, StoreError, StoredAnswer, Table, keys};
 
@@ -56,7 +59,50 @@ pub enum MessageStored {
     Stale,
 }
 
+/// What decides about a new message, as it was read.
+#[derive(Clone, Debug)]
+pub struct DraftRead {
+    /// The stored answer of the request's idempotency key.
+    pub answered: Option<StoredAnswer>,
+    /// The conversation that receives the message.
+    pub conversation: Option<Conversation>,
+    /// The last number that a message of the conversation took; 0 if there is none.
+    pub last_seq: u64,
+    /// The message that the draft answers.
+    pub replied: Option<Message>,
+    /// The files of the draft that exist, in their order.
+    pub media: Vec<Media>,
+}
+
 impl Store {
+    /// Everything that decides about a new message (strongly consistent reads). One round trip of one call.
+    pub async fn draft_read(
+        &self,
+        workspace: WorkspaceId,
+        draft: &Draft,
+        once: Option<&IdempotencyKey>,
+    ) -> Result<DraftRead, StoreError> {
+        let id = draft.conversation;
+        let of_conversation = Place::of(Table::Conversations, keys::conversation(workspace, id));
+        let of_lane = Place::of(Table::Messages, keys::conversation_lane(workspace, id));
+        let of_answer = once.map(|once| once_place(Table::Messages, workspace, once));
+        let of_replied =
+            draft.reply_to.map(|to| Place::of(Table::Messages, keys::message(workspace, id, to)));
+        let of_media: Vec<Place> = draft.media.iter().map(|media| media_place(workspace, *media)).collect();
+        let places = [&of_conversation, &of_lane].into_iter().chain(&of_answer).chain(&of_replied);
+        let places: Vec<&Place> = places.chain(&of_media).collect();
+        let mut rows = self.rows_at(&places).await?;
+        let answered = of_answer.map(|place| take_answer(&mut rows, &place)).transpose()?.flatten();
+        let replied = of_replied.and_then(|place| rows.take(&place));
+        Ok(DraftRead {
+            answered,
+            conversation: rows.take(&of_conversation).map(conversation).transpose()?,
+            last_seq: rows.read::<LaneRow>(&of_lane)?.map_or(0, |lane| lane.seq),
+            replied: replied.map(message).transpose()?,
+            media: take_media(&mut rows, &of_media)?,
+        })
+    }
+
     /// A message of this conversation (strongly consistent read). One round trip.
     pub async fn message(
         &self,
@@ -263,7 +309,6 @@ fn lane_key(message: &Message) -> Item {
 mod tests {
     use domain::conversation::ContactRef;
     use domain::media::{FileName, MediaState};
-    use domain::message::Draft;
     use domain::{
         BrandId, ChannelId, ContactId, ConversationStatus, External, FileType, Internal, MediaDigest,
         MediaId, MessageBody, UserId, UserRef,

@@ -4,6 +4,7 @@ pub(crate) mod attributes;
 mod keywords;
 pub(crate) mod lines;
 pub(crate) mod provider_apps;
+pub(crate) mod remembered;
 pub(crate) mod teams;
 pub(crate) mod templates;
 pub(crate) mod users;

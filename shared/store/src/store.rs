@@ -8,6 +8,9 @@ use domain::{Clock, Ids, Retention};
 use crate::access::cursor_key::CursorKeys;
 use crate::contacts::shards::Shards;
 use crate::memory::Memory;
+use crate::settings::attributes::bytes_of_definitions;
+use crate::settings::lines::bytes_of_lines;
+use crate::settings::remembered::Remembered;
 use crate::tables::Tables;
 
 /// The tables of one deployment. It is cheap to clone; one client serves the whole process.
@@ -45,10 +48,12 @@ const SHARD_MEMORY: Duration = Duration::from_secs(30);
 pub(crate) struct Memories {
     pub(crate) captcha_secrets: Memory<domain::WorkspaceId, domain::Secret>,
     pub(crate) cursor_keys: Memory<(), Arc<CursorKeys>>,
+    pub(crate) definitions: Remembered<domain::Definitions>,
     pub(crate) keywords: Memory<domain::WorkspaceId, domain::Keywords>,
     pub(crate) inbound_lines: Memory<(domain::WorkspaceId, domain::ChannelId), ()>,
     pub(crate) inbound_since: Memory<(domain::WorkspaceId, domain::ChannelId), Option<domain::Timestamp>>,
     pub(crate) line_claims: Memory<domain::ChannelId, domain::WorkspaceId>,
+    pub(crate) lines: Remembered<domain::Lines>,
     pub(crate) line_tokens: Memory<(domain::WorkspaceId, domain::ChannelId), domain::Secret>,
     pub(crate) onboardings: Memory<domain::WorkspaceId, domain::Onboarding>,
     pub(crate) shards: Memory<domain::WorkspaceId, Shards>,
@@ -65,10 +70,12 @@ impl Store {
         let memories = Memories {
             captcha_secrets: Memory::new(CAPTCHA_SECRET_MEMORY),
             cursor_keys: Memory::new(CURSOR_KEY_MEMORY),
+            definitions: Remembered::new(bytes_of_definitions),
             keywords: Memory::new(KEYWORD_MEMORY),
             inbound_lines: Memory::new(NOTED_LINE_MEMORY),
             inbound_since: Memory::new(INBOUND_SINCE_MEMORY),
             line_claims: Memory::new(LINE_CLAIM_MEMORY),
+            lines: Remembered::new(bytes_of_lines),
             line_tokens: Memory::new(LINE_TOKEN_MEMORY),
             onboardings: Memory::new(ONBOARDING_MEMORY),
             shards: Memory::new(SHARD_MEMORY),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 /// One table of the data model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Table {
     /// Workspaces with their settings, users, teams, attributes, lines, templates and webhook endpoints.
     Workspaces,

@@ -366,11 +366,14 @@ async fn contacts_are_found_by_id_e_mail_and_phone_in_one_batch() {
     let nobody = ContactRef::Id(ContactId::generate(&**db.ids()));
     named.extend([nobody, email("nobody@x.io"), phone("+34600111333")]);
     db.forget_calls();
-    assert_eq!(db.store().contacts_named(WORKSPACE, &named).await.unwrap(), found);
+    let contacts = async |workspace, named: &[ContactRef]| {
+        db.store().people_named(workspace, named, &[]).await.unwrap().contacts
+    };
+    assert_eq!(contacts(WORKSPACE, &named).await, found);
     assert_eq!(db.calls().len(), 1);
-    assert_eq!(db.store().contacts_named(OTHER, &named).await.unwrap(), []);
+    assert_eq!(contacts(OTHER, &named).await, []);
     db.forget_calls();
-    assert_eq!(db.store().contacts_named(WORKSPACE, &[]).await.unwrap(), []);
+    assert_eq!(contacts(WORKSPACE, &[]).await, []);
     assert_eq!(db.calls(), []);
 }
 

@@ -148,14 +148,19 @@ async fn the_scope_is_settings_read() {
 #[tokio::test]
 async fn a_warm_list_is_one_round_trip() {
     let f = Attributes::start().await;
-    f.list(&[]).await;
+    for n in 0..100 {
+        f.world.open_attribute(&format!("key{n}"), AttributeType::Text, |_| ()).await;
+    }
+    for _ in 0..2 {
+        f.list(&[]).await;
+        f.world.db.clock().advance(std::time::Duration::from_secs(10));
+    }
     f.world.db.forget_calls();
-    f.list(&[]).await;
-    assert_eq!(
-        (f.world.db.calls().len(), trips(&f.world.db.calls())),
-        (2, 1),
-        "the definitions and the limiter at the same time"
-    );
+    assert_eq!(f.list(&[]).await.json["customAttributes"].as_array().unwrap().len(), 103);
+    let calls = f.world.db.calls();
+    assert_eq!((calls.len(), trips(&calls)), (2, 1), "the version and the limiter at the same time");
+    let read: f64 = calls.iter().map(|call| call.read_units).sum();
+    assert_eq!(read, 1.0, "a hundred definitions that stay cost nothing");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::{AttributeType, Cellphone, ContactId, Email, Language, PersonName, WorkspaceId};
-use harness::trips;
+use harness::{Fault, trips};
 use serde_json::json;
 
 use crate::{Contacts, operations};
@@ -156,18 +156,23 @@ async fn the_etag_changes_with_the_contact_and_with_the_definitions() {
 }
 
 #[tokio::test]
-async fn a_warm_get_takes_one_round_trip() {
+async fn a_warm_get_makes_one_read_call_whether_there_are_no_definitions_or_a_hundred() {
     let f = Contacts::start().await;
     let contact = f.world.contact(|_| ()).await;
     let event = f.world.event("contacts-get.json").path("contactId", contact.id);
-    f.warm(event.clone()).await;
-    assert_eq!(f.send(event.clone()).await.status, 200);
-    assert_eq!(operations(&f.world), ["GetItem contacts", "Query workspaces", "UpdateItem limits"]);
-    let calls = f.world.db.calls();
-    assert_eq!(trips(&calls), 1);
-    let read: f64 = calls.iter().map(|call| call.read_units).sum();
-    let written: f64 = calls.iter().map(|call| call.write_units).sum();
-    assert_eq!((read, written), (2.0, 1.0), "contact 1, definitions 1, limiter 1");
+    for definitions in [0, 100] {
+        for n in 0..definitions {
+            f.world.open_attribute(&format!("key{n}"), AttributeType::Text, |_| ()).await;
+        }
+        f.settle(event.clone()).await;
+        assert_eq!(f.send(event.clone()).await.status, 200);
+        assert_eq!(operations(&f.world), ["BatchGetItem contacts+workspaces", "UpdateItem limits"]);
+        let calls = f.world.db.calls();
+        assert_eq!(trips(&calls), 1);
+        let read: f64 = calls.iter().map(|call| call.read_units).sum();
+        let written: f64 = calls.iter().map(|call| call.write_units).sum();
+        assert_eq!((read, written), (2.0, 1.0), "contact 1, workspace 1, limiter 1");
+    }
 
     f.world.db.forget_calls();
     let cold = f.cold();
@@ -176,6 +181,39 @@ async fn a_warm_get_takes_one_round_trip() {
         contacts::handle(&cold, &edge::ApiRequest::new(event.request())).await.into();
     assert_eq!(answer.status, 200);
     assert_eq!(trips(&f.world.db.calls()), 2, "the key's row is read first, and the limiter is idle again");
+    let reads = f.world.db.calls().iter().filter(|call| call.read_units > 0.0).count();
+    assert_eq!(reads, 3, "key and workspace, contact and workspace, definitions");
+}
+
+#[tokio::test]
+async fn a_changed_definition_shows_in_the_next_answer() {
+    let f = Contacts::start().await;
+    let tier = f.world.open_attribute("tier", AttributeType::Text, |_| ()).await;
+    let content = AttributeContent::Open(OpenContent::parse("gold").unwrap());
+    let contact = f.world.contact(|contact| drop(contact.attributes.insert(tier.id, content))).await;
+    let event = f.world.event("contacts-get.json").path("contactId", contact.id);
+    let list = f.world.event("contacts-list.json").query(&[]);
+    f.settle(event.clone()).await;
+    let store = f.world.db.store();
+    let workspace = store.workspace(f.world.workspace).await.unwrap().unwrap();
+    let renamed = tier.renamed("level").unwrap().unwrap();
+    assert!(store.change_definition(&workspace, &renamed).await.unwrap());
+    let shown = json!([{"key": "level", "values": ["gold"]}]);
+    assert_eq!(f.send(event).await.json["customAttributes"], shown);
+    assert_eq!(f.send(list).await.json["contacts"][0]["customAttributes"], shown);
+}
+
+#[tokio::test]
+async fn a_read_that_dynamodb_leaves_unprocessed_is_completed() {
+    let f = Contacts::start().await;
+    let contact = f.world.contact(|_| ()).await;
+    let event = f.world.event("contacts-get.json").path("contactId", contact.id);
+    f.settle(event.clone()).await;
+    for fault in [Fault::Unprocessed, Fault::HalfProcessed] {
+        f.world.db.fail("BatchGetItem", fault, 1);
+        let answer = f.send(event.clone()).await;
+        assert_eq!((answer.status, &answer.json["id"]), (200, &json!(contact.id.to_string())), "{fault:?}");
+    }
 }
 
 #[tokio::test]

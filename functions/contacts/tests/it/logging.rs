@@ -55,7 +55,7 @@ async fn each_request_logs_one_line_with_its_ids_and_metrics() {
         "no caller was authenticated: {line}"
     );
 
-    f.world.db.fail("GetItem", Fault::Unreachable, 6);
+    f.world.db.fail("BatchGetItem", Fault::Unreachable, 6);
     let (answer, line) = f.send(get()).await;
     assert_eq!(
         (&line["level"], &line["message"], &line["status"], &line["Failed5xx"]),

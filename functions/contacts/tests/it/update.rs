@@ -523,11 +523,11 @@ async fn a_warm_update_takes_two_round_trips() {
     let f = Contacts::start().await;
     let owner = f.world.user("agent@example.com", |_| ()).await;
     let contact = someone(&f).await;
-    f.warm(f.world.event("contacts-get.json").path("contactId", contact.id)).await;
+    f.settle(f.world.event("contacts-get.json").path("contactId", contact.id)).await;
     assert_eq!(f.patch(&contact, &json!({"languageCode": "EN"})).await.status, 200);
     assert_eq!(
         operations(&f.world),
-        ["GetItem contacts", "Query workspaces", "UpdateItem contacts", "UpdateItem limits"]
+        ["BatchGetItem contacts+workspaces", "UpdateItem contacts", "UpdateItem limits"]
     );
     assert_eq!(trips(&f.world.db.calls()), 2);
     let written = |table: &str| -> f64 {
@@ -545,5 +545,7 @@ async fn a_warm_update_takes_two_round_trips() {
             200
         );
         assert_eq!(trips(&f.world.db.calls()), 2, "with the owner by {kind}");
+        let reads = f.world.db.calls().into_iter().filter(|call| call.read_units > 0.0);
+        assert_eq!(reads.map(|call| call.operation).collect::<Vec<_>>(), ["BatchGetItem"], "{kind}");
     }
 }

@@ -108,6 +108,27 @@ async fn every_refusal_before_the_captcha_makes_the_same_calls() {
     assert_eq!(site.all_rows(), 0);
 }
 
+#[tokio::test]
+async fn a_process_that_remembers_makes_the_same_call_for_an_unknown_workspace() {
+    let site = Site::start().await;
+    let body = with(&site.body(), "captureKey", json!("x"));
+    let unknown = with(&body, "workspaceId", json!(unknown_workspace().to_string()));
+    let send = |body: &Value| site.send(site.event(body).query(&[]));
+    for _ in 0..2 {
+        for body in [&body, &unknown] {
+            send(body).await;
+        }
+        site.world.db.clock().advance(std::time::Duration::from_secs(10));
+    }
+    for body in [&body, &unknown] {
+        send(body).await;
+        site.world.db.forget_calls();
+        assert_eq!(send(body).await.status, 403);
+        assert_eq!(site.operations(), ["BatchGetItem workspaces", "UpdateItem limits"]);
+        assert_eq!(harness::trips(&site.world.db.calls()), 1);
+    }
+}
+
 async fn refused_with_equal_calls(site: &Site, what: &str, status: u16, event: harness::GatewayEvent) {
     site.world.db.forget_calls();
     let answer = site.send(event).await;

@@ -49,10 +49,7 @@ async fn a_repeated_request_gets_the_first_answer_and_writes_nothing() {
         assert_eq!((again.status, is_replay(&again), &again.text), (201, true, &first.text));
     }
     assert_eq!(f.everything(), before);
-    assert_eq!(
-        operations(&f.world),
-        ["GetItem conversations", "GetItem messages", "GetItem messages", "UpdateItem limits"]
-    );
+    assert_eq!(operations(&f.world), ["BatchGetItem conversations+messages", "UpdateItem limits"]);
     assert_eq!(trips(&f.world.db.calls()), 1);
     assert_eq!(f.counts(&conversation), one());
 }
@@ -165,8 +162,9 @@ async fn every_fault_leaves_exactly_one_message() {
         ("a row is throttled", "TransactWriteItems", Fault::ItemThrottled, 3),
         ("the table is", "TransactWriteItems", Fault::Throttled, 2),
         ("it is not reached", "TransactWriteItems", Fault::Unreachable, 2),
-        ("a read is throttled", "GetItem", Fault::Throttled, 2),
-        ("files are not come to", "BatchGetItem", Fault::Unprocessed, 2),
+        ("the read is throttled", "BatchGetItem", Fault::Throttled, 2),
+        ("nothing is come to", "BatchGetItem", Fault::Unprocessed, 2),
+        ("half of it is come to", "BatchGetItem", Fault::HalfProcessed, 2),
         ("the bucket is busy", "HeadObject", Fault::Throttled, 2),
     ] {
         let conversation =

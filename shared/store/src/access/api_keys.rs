@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use domain::access::api_key::RateLimit;
-use domain::{ApiKey, KeyId, Scopes, Timestamp, WorkspaceId};
+use domain::{ApiKey, KeyId, Scopes, Timestamp, WorkspaceId, WorkspaceState};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{PK, key, read, row, s, text};
+use crate::dynamodb::read::Place;
 use crate::dynamodb::write::{Write, Wrote};
+use crate::settings::workspaces::state_of;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -17,6 +19,20 @@ impl Store {
     pub async fn api_key(&self, sha256_hex: &str) -> Result<Option<ApiKey>, StoreError> {
         let row: Option<ApiKeyRow> = self.get_row(Table::ApiKeys, keys::api_key(sha256_hex)).await?;
         Ok(row.map(ApiKey::from))
+    }
+
+    /// The key with this SHA-256 (lower-case hex), and whether the service works for this workspace, in whichever
+    /// workspace the key is. A workspace without a row counts as enabled. One round trip of one call.
+    pub async fn api_key_and_state(
+        &self,
+        sha256_hex: &str,
+        workspace: WorkspaceId,
+    ) -> Result<(Option<ApiKey>, WorkspaceState), StoreError> {
+        let of_key = Place::of(Table::ApiKeys, keys::api_key(sha256_hex));
+        let of_workspace = Place::of(Table::Workspaces, keys::workspace(workspace));
+        let mut rows = self.rows_at(&[&of_key, &of_workspace]).await?;
+        let key = rows.read::<ApiKeyRow>(&of_key)?.map(ApiKey::from);
+        Ok((key, rows.take(&of_workspace).map_or(Ok(WorkspaceState::Enabled), state_of)?))
     }
 
     /// All keys of the workspace, newest first, from the index `byWorkspace`. The index is eventually

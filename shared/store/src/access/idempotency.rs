@@ -6,6 +6,7 @@ use domain::{Timestamp, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::item::{Item, n, read, row};
+use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::write::Write;
 use crate::{Store, StoreError, Table, keys};
 
@@ -41,11 +42,19 @@ impl Store {
         workspace: WorkspaceId,
         once: &IdempotencyKey,
     ) -> Result<Option<StoredAnswer>, StoreError> {
-        let key = keys::idempotency_key(workspace, once.route, &once.key_sha256_hex);
-        let row: Option<OnceRow> = self.get_row(table, key).await?;
-        // DynamoDB deletes expired rows late.
-        Ok(row.filter(|row| row.expires_at >= self.now().as_seconds()).map(StoredAnswer::from))
+        let place = once_place(table, workspace, once);
+        take_answer(&mut self.rows_at(&[&place]).await?, &place)
     }
+}
+
+/// Where the answer of a key is.
+pub(crate) fn once_place(table: Table, workspace: WorkspaceId, once: &IdempotencyKey) -> Place {
+    Place::of(table, keys::idempotency_key(workspace, once.route, &once.key_sha256_hex))
+}
+
+/// The answer at this place, if there is one.
+pub(crate) fn take_answer(rows: &mut Rows, place: &Place) -> Result<Option<StoredAnswer>, StoreError> {
+    Ok(rows.read::<OnceRow>(place)?.map(StoredAnswer::from))
 }
 
 /// Part of a transaction: stores the answer. The write is refused if the key has an answer from the last 24

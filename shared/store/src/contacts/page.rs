@@ -4,15 +4,18 @@
 //! have fewer contacts than requested and still have a next page: if rows were deleted or changed after they
 //! were indexed, if a search read too many rows, or if the contacts are large.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use domain::contact::search::SearchQuery;
-use domain::{Contact, ContactId, Email, WorkspaceId};
+use domain::{Contact, ContactId, Definitions, Email, WorkspaceId};
 
-use crate::contacts::row::{ContactRow, LIST_PK, LIST_SK, OWNER_PK, contact_id_of_key};
+use crate::contacts::row::{LIST_PK, LIST_SK, OWNER_PK, contact, contact_id_of_key};
 use crate::contacts::search::position_of;
-use crate::dynamodb::item::{key, read};
+use crate::dynamodb::item::{Item, key};
 use crate::dynamodb::paging::{Hits, List, MAX_PAGE_SIZE, Page, Wanted, position};
+use crate::dynamodb::read::Place;
+use crate::settings::remembered::WithSetting;
 use crate::{Store, StoreError, Table, keys};
 
 /// Which contacts to list.
@@ -41,6 +44,13 @@ impl ContactQuery {
     }
 }
 
+/// What a page reads together with its contacts.
+#[derive(Clone, Copy)]
+enum Beside {
+    Nothing,
+    Definitions,
+}
+
 /// How many pages are read at most to avoid an empty one.
 const MAX_READS: usize = 4;
 /// A page ends early after this many stored bytes of contacts. Lambda's responses have at most 6 MB, and the
@@ -56,12 +66,31 @@ impl Store {
         workspace: WorkspaceId,
         wanted: ContactQuery,
     ) -> Result<Page<Contact>, StoreError> {
-        let mut page = self.read_page(workspace, &wanted, wanted.after.as_deref()).await?;
+        Ok(self.filled_page(workspace, wanted, Beside::Nothing).await?.0)
+    }
+
+    /// The same, and the definitions that the page needs: none for an empty page. The call that reads the contacts also
+    /// shows whether the remembered definitions are the current ones.
+    pub async fn contacts_page_and_definitions(
+        &self,
+        workspace: WorkspaceId,
+        wanted: ContactQuery,
+    ) -> Result<(Page<Contact>, Arc<Definitions>), StoreError> {
+        self.filled_page(workspace, wanted, Beside::Definitions).await
+    }
+
+    async fn filled_page(
+        &self,
+        workspace: WorkspaceId,
+        wanted: ContactQuery,
+        beside: Beside,
+    ) -> Result<(Page<Contact>, Arc<Definitions>), StoreError> {
+        let mut page = self.read_page(workspace, &wanted, wanted.after.as_deref(), beside).await?;
         // Few results of a search may have this owner, and empty pages would look like the end of the list.
         let reads = if wanted.owner.is_some() { MAX_READS } else { 1 };
         for _ in 1..reads {
-            let Some(after) = page.next.as_deref().filter(|_| page.items.is_empty()) else { break };
-            page = self.read_page(workspace, &wanted, Some(after)).await?;
+            let Some(after) = page.0.next.as_deref().filter(|_| page.0.items.is_empty()) else { break };
+            page = self.read_page(workspace, &wanted, Some(after), beside).await?;
         }
         Ok(page)
     }
@@ -71,7 +100,8 @@ impl Store {
         workspace: WorkspaceId,
         wanted: &ContactQuery,
         after: Option<&str>,
-    ) -> Result<Page<Contact>, StoreError> {
+        beside: Beside,
+    ) -> Result<(Page<Contact>, Arc<Definitions>), StoreError> {
         let page_size = wanted.page_size.clamp(1, MAX_PAGE_SIZE);
         let found = match (&wanted.search, &wanted.owner) {
             (Some(search), _) => self.search_hits(workspace, search, page_size, after).await?,
@@ -86,8 +116,13 @@ impl Store {
             }
         };
         let ids: Vec<ContactId> = found.hits.iter().map(|hit| hit.row).collect();
-        let contacts = self.contacts_by_id(workspace, &ids).await?;
-        Ok(page(found, contacts, wanted))
+        let (contacts, definitions) = match beside {
+            Beside::Definitions if !ids.is_empty() => self.contacts_with_definitions(workspace, &ids).await?,
+            Beside::Definitions | Beside::Nothing => {
+                (self.contacts_by_id(workspace, &ids).await?, Arc::default())
+            }
+        };
+        Ok((page(found, contacts, wanted), definitions))
     }
 
     /// The contacts with these ids, at most 100, in the order of the ids, without duplicates (strongly
@@ -98,18 +133,34 @@ impl Store {
         ids: &[ContactId],
     ) -> Result<Vec<Contact>, StoreError> {
         // An id may occur twice, because rows can change between the reads of a search.
-        let mut seen = HashSet::new();
-        let wanted = ids.iter().filter(|id| seen.insert(**id)).map(|id| {
+        let wanted = ids.iter().map(|id| {
             let (pk, sk) = keys::contact(workspace, *id);
             key(pk, sk)
         });
-        let mut found = HashMap::new();
-        for item in self.batch_items(Table::Contacts, wanted.collect()).await? {
-            let contact = Contact::try_from(read::<ContactRow>(item)?)?;
-            found.insert(contact.id, contact);
-        }
-        Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
+        in_order(self.batch_items(Table::Contacts, wanted.collect()).await?, ids)
     }
+
+    async fn contacts_with_definitions(
+        &self,
+        workspace: WorkspaceId,
+        ids: &[ContactId],
+    ) -> Result<(Vec<Contact>, Arc<Definitions>), StoreError> {
+        let place = |id: &ContactId| Place::of(Table::Contacts, keys::contact(workspace, *id));
+        let places: Vec<Place> = ids.iter().map(place).collect();
+        let places: Vec<&Place> = places.iter().collect();
+        let WithSetting { setting, rows, .. } = self.rows_with_definitions(workspace, &places).await?;
+        Ok((in_order(rows.into_items(), ids)?, setting?))
+    }
+}
+
+/// The contacts in these rows in the order of the ids, each once.
+fn in_order(rows: Vec<Item>, ids: &[ContactId]) -> Result<Vec<Contact>, StoreError> {
+    let contacts = rows.into_iter().map(|row| {
+        let contact = contact(row)?;
+        Ok((contact.id, contact))
+    });
+    let mut found = contacts.collect::<Result<HashMap<_, _>, StoreError>>()?;
+    Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
 }
 
 /// One of the two indexes. Both contain only keys.

@@ -1,18 +1,63 @@
-//! Reads: a row, a partition, many rows by their keys. They are strongly consistent, if their names do not say
-//! otherwise.
+//! Reads: a row, a partition, many rows by their keys, rows of several tables in one call. They are strongly consistent,
+//! if their names do not say otherwise.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use futures::future::try_join_all;
 use serde::de::DeserializeOwned;
 
-use crate::dynamodb::item::{Item, PK, is_live, key, read, s};
+use crate::dynamodb::item::{Item, PK, SK, is_live, key, read, s, text};
 use crate::dynamodb::retry::RetryTime;
 use crate::{Store, StoreError, Table};
 
 /// The maximum number of keys in one batch read.
 pub(crate) const MAX_KEYS: usize = 100;
+
+/// Where a row is: its table and its key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    table: Table,
+    pk: String,
+    sk: String,
+}
+
+impl Place {
+    /// The place of the row with this key.
+    pub(crate) fn of(table: Table, (pk, sk): (String, impl Into<String>)) -> Self {
+        Self { table, pk, sk: sk.into() }
+    }
+
+    fn key(&self) -> (Table, Item) {
+        (self.table, key(&self.pk, &self.sk))
+    }
+}
+
+/// The rows that [`Store::rows_at`] found.
+#[derive(Debug)]
+pub(crate) struct Rows(HashMap<Place, Item>);
+
+impl Rows {
+    /// The row at this place, if it was found and not taken.
+    pub(crate) fn get(&self, place: &Place) -> Option<&Item> {
+        self.0.get(place)
+    }
+
+    /// Takes the row at this place, if it was found.
+    pub(crate) fn take(&mut self, place: &Place) -> Option<Item> {
+        self.0.remove(place)
+    }
+
+    /// All rows that were not taken, in no particular order.
+    pub(crate) fn into_items(self) -> Vec<Item> {
+        self.0.into_values().collect()
+    }
+
+    /// Takes the row at this place, if it was found, as its struct.
+    pub(crate) fn read<T: DeserializeOwned>(&mut self, place: &Place) -> Result<Option<T>, StoreError> {
+        self.take(place).map(read).transpose()
+    }
+}
 
 impl Store {
     /// One row (strongly consistent read), unless it has expired. One round trip.
@@ -63,8 +108,25 @@ impl Store {
         }
     }
 
-    /// The rows with these keys, without duplicates (strongly consistent read), in no particular order. One
-    /// round trip; more only while the table leaves some or all of the keys unprocessed.
+    /// The live rows at these places, all in one call (strongly consistent reads). Each call costs a process more than
+    /// all that it does with a few rows, so a request reads everything that it knows to need together. One round trip;
+    /// none without places.
+    pub(crate) async fn rows_at(&self, places: &[&Place]) -> Result<Rows, StoreError> {
+        if let [place] = places {
+            let row = self.get_item(place.table, (place.pk.clone(), &place.sk)).await?;
+            return Ok(Rows(row.map(|row| ((*place).clone(), row)).into_iter().collect()));
+        }
+        let (keys, now) = (places.iter().map(|place| place.key()).collect(), self.now());
+        let rows = self.rows_of(keys).await?.into_iter().filter(|(_, row)| is_live(row, now));
+        let placed = |(table, row): (Table, Item)| {
+            let place = Place::of(table, (text(&row, PK).to_owned(), text(&row, SK)));
+            (place, row)
+        };
+        Ok(Rows(rows.map(placed).collect()))
+    }
+
+    /// The rows with these keys (strongly consistent read), each once, in no particular order. One round trip; more
+    /// only while the table leaves some or all of the keys unprocessed.
     pub(crate) async fn batch_items(&self, table: Table, keys: Vec<Item>) -> Result<Vec<Item>, StoreError> {
         let keys = keys.into_iter().map(|key| (table, key)).collect();
         Ok(self.rows_of(keys).await?.into_iter().map(|(_, item)| item).collect())
@@ -80,8 +142,9 @@ impl Store {
         Ok(self.rows(keys, false).await?.into_iter().map(|(_, item)| item).collect())
     }
 
-    /// The rows with these keys in several tables, without duplicates (strongly consistent read), in no
-    /// particular order. One round trip; more only while the tables leave some of the keys unprocessed.
+    /// The rows with these keys in several tables (strongly consistent read), each once, in no particular order. A
+    /// key may be repeated here; DynamoDB refuses a call that repeats one. One round trip; more only while the tables
+    /// leave some of the keys unprocessed.
     pub(crate) async fn rows_of(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
         self.rows(keys, true).await
     }
@@ -91,7 +154,17 @@ impl Store {
         keys: Vec<(Table, Item)>,
         consistent: bool,
     ) -> Result<Vec<(Table, Item)>, StoreError> {
-        let batches = keys.chunks(MAX_KEYS).map(|keys| self.whole_batch(keys.to_vec(), consistent));
+        let mut named = HashSet::with_capacity(keys.len());
+        let mut distinct = Vec::with_capacity(keys.len());
+        for place in &keys {
+            let (table, key) = place;
+            if named.insert((*table, text(key, PK), text(key, SK))) {
+                distinct.push(place);
+            }
+        }
+        let batches = distinct.chunks(MAX_KEYS);
+        let batches =
+            batches.map(|keys| self.whole_batch(keys.iter().copied().cloned().collect(), consistent));
         Ok(try_join_all(batches).await?.concat())
     }
 

@@ -1,19 +1,33 @@
 //! A workspace's lead capture settings, and its captcha secret in the table `secrets`.
 
+use std::sync::Arc;
+
 use domain::lead::captcha::Threshold;
 use domain::lead::capture::LeadCaps;
 use domain::{
-    BrandId, Capture, CaptureKey, Secret, TemplateId, Timestamp, WebOrigin, Workspace, WorkspaceId,
+    BrandId, Capture, CaptureKey, Lines, Secret, TemplateId, Timestamp, WebOrigin, Workspace, WorkspaceId,
     WorkspaceState,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, PK, key, read, row, text};
+use crate::dynamodb::item::{Item, row};
+use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
 use crate::settings::workspaces::{bump_version, state_of};
 use crate::{Store, StoreError, Table, keys};
+
+/// What decides about the leads of a workspace, as it was read.
+#[derive(Debug)]
+pub struct CaptureRead {
+    /// The settings, if the workspace has any.
+    pub capture: Option<Capture>,
+    /// The lines and brands, without the default line, if they could be read.
+    pub lines: Result<Arc<Lines>, StoreError>,
+    /// Whether the service works for the workspace.
+    pub state: WorkspaceState,
+}
 
 impl Store {
     /// The workspace's lead capture settings (strongly consistent read). One round trip.
@@ -22,24 +36,19 @@ impl Store {
         Ok(row.map(Capture::from))
     }
 
-    /// The workspace's lead capture settings, and whether the service works for the workspace (strongly
-    /// consistent read). A workspace without a row counts as enabled. One round trip; more only while the table
-    /// leaves a key unprocessed.
-    pub async fn capture_and_state(
-        &self,
-        workspace: WorkspaceId,
-    ) -> Result<(Option<Capture>, WorkspaceState), StoreError> {
-        let (of_capture, of_workspace) = (keys::capture(workspace), keys::workspace(workspace));
-        let wanted = vec![key(&of_capture.0, of_capture.1), key(of_workspace.0, of_workspace.1)];
-        let (mut capture, mut state) = (None, WorkspaceState::Enabled);
-        for item in self.batch_items(Table::Workspaces, wanted).await? {
-            if text(&item, PK) == of_capture.0 {
-                capture = Some(read::<CaptureRow>(item)?.into());
-            } else {
-                state = state_of(item)?;
-            }
-        }
-        Ok((capture, state))
+    /// The workspace's lead capture settings, its lines and brands, and whether the service works for it (strongly
+    /// consistent reads). A workspace without a row counts as enabled. One round trip of one call; one more if the lines
+    /// changed since the process remembered them.
+    pub async fn capture_read(&self, workspace: WorkspaceId) -> Result<CaptureRead, StoreError> {
+        let of_capture = Place::of(Table::Workspaces, keys::capture(workspace));
+        let read = self.rows_with_lines(workspace, &[&of_capture]).await?;
+        let (mut rows, lines) = (read.rows, read.setting);
+        let capture = rows.read::<CaptureRow>(&of_capture)?.map(Capture::from);
+        Ok(CaptureRead {
+            capture,
+            lines,
+            state: read.workspace.map_or(Ok(WorkspaceState::Enabled), state_of)?,
+        })
     }
 
     /// Stores new settings, whose brand and template exist in the workspace as `seen`. Returns `false` if there

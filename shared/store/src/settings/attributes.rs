@@ -1,5 +1,7 @@
 //! Definitions of custom attributes.
 
+use std::sync::Arc;
+
 use domain::{
     AttributeCategory, AttributeDefinition, AttributeId, AttributeType, ClosedValue, ClosedValueId,
     Definitions, Timestamp, Workspace, WorkspaceId,
@@ -8,8 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, row};
+use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
+use crate::settings::remembered::WithSetting;
 use crate::settings::workspaces::bump_version;
 use crate::{Store, StoreError, Table, keys};
 
@@ -20,6 +24,21 @@ impl Store {
         let rows: Vec<DefinitionRow> =
             self.partition(Table::Workspaces, keys::definitions(workspace)).await?;
         Ok(Definitions::new(rows.into_iter().map(AttributeDefinition::from).collect()))
+    }
+
+    /// All definitions of the workspace as they are now, from the memory of this process if they did not change. One
+    /// round trip of one call; one more if they changed since the process remembered them.
+    pub async fn current_definitions(&self, workspace: WorkspaceId) -> Result<Arc<Definitions>, StoreError> {
+        self.rows_with_definitions(workspace, &[]).await?.setting
+    }
+
+    /// Rows, and the definitions of their workspace.
+    pub(crate) async fn rows_with_definitions(
+        &self,
+        workspace: WorkspaceId,
+        places: &[&Place],
+    ) -> Result<WithSetting<Definitions>, StoreError> {
+        self.rows_with(&self.memories.definitions, workspace, places, self.definitions(workspace)).await
     }
 
     /// Stores a definition that [`Definitions::admit`] accepted for the workspace as `seen`. Returns `false`
@@ -43,6 +62,16 @@ impl Store {
         let replace = replace_write(Table::Workspaces, definition_row(next)?, next.version - 1);
         Ok(self.transact(vec![bump_version(seen), replace]).await? == Transacted::Done)
     }
+}
+
+/// The memory that definitions need, in bytes.
+pub(crate) fn bytes_of_definitions(definitions: &Definitions) -> usize {
+    let of_value = |value: &ClosedValue| size_of::<ClosedValue>() + value.value.len();
+    let of_definition = |definition: &AttributeDefinition| {
+        let values = definition.closed_values.iter().map(of_value).sum::<usize>();
+        size_of::<AttributeDefinition>() + definition.key_name.len() + values
+    };
+    definitions.iter().map(of_definition).sum()
 }
 
 fn definition_row(definition: &AttributeDefinition) -> Result<Item, StoreError> {

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::contacts::inbound_lines::forget_inbound;
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, read, row, s, text};
+use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::{delete_write, replace_write};
 use crate::dynamodb::write::{Transacted, Write};
+use crate::settings::remembered::WithSetting;
 use crate::settings::workspaces::{bump_version, workspace_row};
 use crate::{Store, StoreError, Table, keys};
 
@@ -27,6 +29,16 @@ impl Store {
         lines.brands.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         lines.lines.sort_by(|a, b| (a.created_at, &a.channel).cmp(&(b.created_at, &b.channel)));
         Ok(lines)
+    }
+
+    /// Rows, and the lines and brands of their workspace. The version of a line may be an older one, because a new token
+    /// is no change of the workspace.
+    pub(crate) async fn rows_with_lines(
+        &self,
+        workspace: WorkspaceId,
+        places: &[&Place],
+    ) -> Result<WithSetting<Lines>, StoreError> {
+        self.rows_with(&self.memories.lines, workspace, places, self.lines(workspace)).await
     }
 
     /// The line with this id. One round trip.
@@ -244,6 +256,12 @@ pub enum LineWritten {
     Changed,
     /// Another workspace has the claim of this line id. Nothing is written.
     OfWorkspace(WorkspaceId),
+}
+
+/// The memory that lines and brands need, in bytes. Their names have limits, so each counts as large.
+pub(crate) fn bytes_of_lines(lines: &Lines) -> usize {
+    const EACH: usize = 1024;
+    EACH * (lines.lines.len() + lines.brands.len())
 }
 
 /// The place of the claim in the transactions that write a line.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, SCHEMA, key, n, read, row, s};
+use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::{delete_write, replace_write};
 use crate::dynamodb::write::{Transacted, Write, Wrote};
 use crate::settings::workspaces::bump_version;
@@ -13,8 +14,8 @@ use crate::{Store, StoreError, Table, keys};
 impl Store {
     /// A team of the workspace. One round trip.
     pub async fn team(&self, workspace: WorkspaceId, id: TeamId) -> Result<Option<Team>, StoreError> {
-        let row: Option<TeamRow> = self.get_row(Table::Workspaces, keys::team(workspace, id)).await?;
-        Ok(row.map(Team::from))
+        let place = team_place(workspace, id);
+        take_team(&mut self.rows_at(&[&place]).await?, &place)
     }
 
     /// All teams of the workspace, oldest first. One round trip.
@@ -71,6 +72,16 @@ impl Store {
     pub async fn replace_team(&self, next: &Team) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, team_row(next)?, next.version - 1).await
     }
+}
+
+/// Where a team's row is.
+pub(crate) fn team_place(workspace: WorkspaceId, id: TeamId) -> Place {
+    Place::of(Table::Workspaces, keys::team(workspace, id))
+}
+
+/// The team at this place, if it exists.
+pub(crate) fn take_team(rows: &mut Rows, place: &Place) -> Result<Option<Team>, StoreError> {
+    Ok(rows.read::<TeamRow>(place)?.map(Team::from))
 }
 
 fn team_row(team: &Team) -> Result<Item, StoreError> {

@@ -1,6 +1,6 @@
 //! Message templates of workspaces and of the platform. Each scope is a partition.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use domain::settings::line::Provider;
 use domain::settings::template::{ContactField, Decision, ParameterValue, Source, Variable, Verdict};
@@ -8,7 +8,8 @@ use domain::{BusinessAccountId, Template, TemplateId, TemplateScope, Timestamp, 
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, SCHEMA, key, n, read, row, s};
+use crate::dynamodb::item::{Item, SCHEMA, key, n, row, s};
+use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::{delete_write, replace_write};
 use crate::dynamodb::write::{Transacted, Write};
 use crate::settings::workspaces::bump_version;
@@ -22,21 +23,8 @@ impl Store {
         workspace: WorkspaceId,
         ids: &[TemplateId],
     ) -> Result<BTreeMap<TemplateId, Template>, StoreError> {
-        let scopes = [TemplateScope::Platform, TemplateScope::Workspace(workspace)];
-        let ids: BTreeSet<TemplateId> = ids.iter().copied().collect();
-        let keys = ids.iter().flat_map(|id| {
-            scopes.map(|scope| {
-                let (pk, sk) = keys::template(scope, *id);
-                key(pk, sk)
-            })
-        });
-        let items = self.batch_items(Table::Workspaces, keys.collect()).await?;
-        let mut found = items
-            .into_iter()
-            .map(|item| Ok(Template::from(read::<TemplateRow>(item)?)))
-            .collect::<Result<Vec<_>, StoreError>>()?;
-        found.sort_by_key(|template| template.scope != TemplateScope::Platform);
-        Ok(found.into_iter().map(|template| (template.id, template)).collect())
+        let places = template_places(workspace, ids);
+        take_templates(&mut self.rows_at(&places.iter().collect::<Vec<_>>()).await?, &places)
     }
 
     /// The template with this id and scope. One round trip.
@@ -113,6 +101,23 @@ pub enum TemplateOwner {
         /// The number of such changes to the platform's templates.
         version: u64,
     },
+}
+
+/// Where templates with these ids are, if they exist: those of the platform first.
+pub(crate) fn template_places(workspace: WorkspaceId, ids: &[TemplateId]) -> Vec<Place> {
+    let scopes = [TemplateScope::Platform, TemplateScope::Workspace(workspace)];
+    let place = |scope, id| Place::of(Table::Workspaces, keys::template(scope, id));
+    scopes.into_iter().flat_map(|scope| ids.iter().map(move |id| place(scope, *id))).collect()
+}
+
+/// The templates at these places. A template of the workspace replaces the platform's with the same id.
+pub(crate) fn take_templates(
+    rows: &mut Rows,
+    places: &[Place],
+) -> Result<BTreeMap<TemplateId, Template>, StoreError> {
+    let found = places.iter().filter_map(|place| rows.read::<TemplateRow>(place).transpose());
+    let found = found.map(|row| row.map(Template::from));
+    found.map(|template| template.map(|template| (template.id, template))).collect()
 }
 
 impl TemplateOwner {

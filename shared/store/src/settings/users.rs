@@ -1,14 +1,13 @@
 //! Internal users: a row by id and a full copy by e-mail address, so both find the user in one round trip.
 
-use std::collections::BTreeSet;
-
 use domain::{
     Cellphone, Email, Language, PersonName, Timestamp, User, UserId, UserRef, UserStatus, WorkspaceId,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, key, read, row};
+use crate::dynamodb::item::{Item, row};
+use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
 use crate::{Store, StoreError, Table, keys};
@@ -27,14 +26,8 @@ impl Store {
         workspace: WorkspaceId,
         named: &UserRef,
     ) -> Result<Option<User>, StoreError> {
-        match named {
-            UserRef::Id(id) => self.user(workspace, *id).await,
-            UserRef::Email(email) => {
-                let key = keys::user_by_email(workspace, email);
-                let row: Option<UserRow> = self.get_row(Table::Workspaces, key).await?;
-                Ok(row.map(User::from))
-            }
-        }
+        let place = user_place(workspace, named);
+        Ok(self.rows_at(&[&place]).await?.read::<UserRow>(&place)?.map(User::from))
     }
 
     /// The users that these references name, including disabled ones. A user that is named by id and by
@@ -45,17 +38,8 @@ impl Store {
         workspace: WorkspaceId,
         named: &[UserRef],
     ) -> Result<Vec<User>, StoreError> {
-        let key_of = |named: &UserRef| match named {
-            UserRef::Id(id) => keys::user(workspace, *id),
-            UserRef::Email(email) => {
-                let (pk, sk) = keys::user_by_email(workspace, email);
-                (pk, sk.to_owned())
-            }
-        };
-        let keys: BTreeSet<(String, String)> = named.iter().map(key_of).collect();
-        let keys = keys.into_iter().map(|(pk, sk)| key(pk, sk)).collect();
-        let rows = self.batch_items(Table::Workspaces, keys).await?;
-        rows.into_iter().map(|row| Ok(read::<UserRow>(row)?.into())).collect()
+        let places: Vec<Place> = named.iter().map(|named| user_place(workspace, named)).collect();
+        take_users(&mut self.rows_at(&places.iter().collect::<Vec<_>>()).await?, &places)
     }
 
     /// All users of the workspace, including disabled ones, oldest first. One round trip for each megabyte.
@@ -81,6 +65,20 @@ impl Store {
         let writes = user_rows(next)?.map(|row| replace_write(Table::Workspaces, row, next.version - 1));
         Ok(self.transact(writes.into()).await? == Transacted::Done)
     }
+}
+
+/// Where the user is whom a reference names.
+pub(crate) fn user_place(workspace: WorkspaceId, named: &UserRef) -> Place {
+    match named {
+        UserRef::Id(id) => Place::of(Table::Workspaces, keys::user(workspace, *id)),
+        UserRef::Email(email) => Place::of(Table::Workspaces, keys::user_by_email(workspace, email)),
+    }
+}
+
+/// The users at these places, each row once.
+pub(crate) fn take_users(rows: &mut Rows, places: &[Place]) -> Result<Vec<User>, StoreError> {
+    let found = places.iter().filter_map(|place| rows.read::<UserRow>(place).transpose());
+    found.map(|row| Ok(row?.into())).collect()
 }
 
 /// The result of creating a user.

@@ -14,12 +14,15 @@ use crate::{Store, StoreError, Table, keys};
 impl Store {
     /// The workspace with this id. One round trip.
     pub async fn workspace(&self, id: WorkspaceId) -> Result<Option<Workspace>, StoreError> {
-        let row: Option<WorkspaceRow> = self.get_row(Table::Workspaces, keys::workspace(id)).await?;
-        let workspace = row.map(Workspace::from);
-        if let Some(workspace) = &workspace {
-            self.memories.shards.keep(id, Shards::of(workspace), self.now());
-            self.memories.onboardings.keep(id, workspace.onboarding.clone(), self.now());
-        }
+        let row = self.get_item(Table::Workspaces, keys::workspace(id)).await?;
+        row.map(|row| self.workspace_in(row)).transpose()
+    }
+
+    /// The workspace of a row that was just read. The process remembers its shards and its onboarding.
+    pub(crate) fn workspace_in(&self, row: Item) -> Result<Workspace, StoreError> {
+        let workspace = Workspace::from(read::<WorkspaceRow>(row)?);
+        self.memories.shards.keep(workspace.id, Shards::of(&workspace), self.now());
+        self.memories.onboardings.keep(workspace.id, workspace.onboarding.clone(), self.now());
         Ok(workspace)
     }
 
