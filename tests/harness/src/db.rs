@@ -7,6 +7,7 @@ use aws_credential_types::Credentials;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
+use aws_smithy_runtime_api::client::http::{SharedHttpConnector, http_client_fn};
 use dynoxide::{Database, ImportOptions};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ use store::{Store, Streams, Table, Tables};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
+use crate::frozen::Frozen;
 use crate::rights::Rights;
 use crate::stand_ins::{TestClock, TestIds};
 use crate::template::{STACK, tables};
@@ -64,6 +66,15 @@ impl TestDb {
     /// the test.
     pub fn store_of(&self, function: &str) -> Store {
         let client = client(&self.endpoint, &self.wire, Some(Arc::new(Rights::of(function))));
+        Store::new(client, Tables::of_stack(STACK), self.clock.clone(), self.ids.clone())
+    }
+
+    /// A store with the rows of this database whose writes succeed without an effect. Its reads are made in process, and
+    /// its calls are not in [`TestDb::calls`].
+    pub fn frozen_store(&self) -> Store {
+        let connector = SharedHttpConnector::new(Frozen(self.database.clone()));
+        let config = config(&self.endpoint).http_client(http_client_fn(move |_, _| connector.clone()));
+        let client = Client::from_conf(config.build());
         Store::new(client, Tables::of_stack(STACK), self.clock.clone(), self.ids.clone())
     }
 
@@ -232,15 +243,16 @@ const BACKOFF: Duration = Duration::from_millis(1);
 
 /// A client configured as in the functions, but with a short backoff.
 fn client(endpoint: &str, wire: &Wire, rights: Option<Arc<Rights>>) -> Client {
-    let config = aws_sdk_dynamodb::Config::builder()
+    Client::from_conf(config(endpoint).http_client(wire.http_client(rights)).build())
+}
+
+fn config(endpoint: &str) -> aws_sdk_dynamodb::config::Builder {
+    aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
         .credentials_provider(Credentials::new("test", "test", None, None, "tests"))
         .endpoint_url(endpoint)
-        .http_client(wire.http_client(rights))
         .retry_config(RetryConfig::standard().with_max_attempts(3).with_initial_backoff(BACKOFF))
-        .build();
-    Client::from_conf(config)
 }
 
 fn request<T: DeserializeOwned>(json: &Value) -> T {

@@ -11,6 +11,7 @@ mod bucket;
 mod db;
 mod failures;
 mod fixtures;
+mod frozen;
 mod gateway;
 mod invocation;
 mod provider;

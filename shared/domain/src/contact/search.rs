@@ -49,9 +49,9 @@ const FOLDED: &[(char, &str)] = &[
 /// The text without case, accents and apostrophes.
 pub fn normalise(text: &str) -> String {
     let bare = text.chars().filter(|c| !LEFT_OUT.contains(c)).nfkd().filter(|c| !is_combining_mark(*c));
-    // The conversion to upper case first unifies letters that lower case alone keeps apart: `ß` and `SS`,
-    // both small sigmas.
-    let cased = bare.flat_map(char::to_uppercase).flat_map(char::to_lowercase);
+    // The conversion to upper case unifies letters that lower case alone keeps apart: `ß` and `SS`, both small
+    // sigmas. The capital `ẞ` becomes `SS` only by way of `ß`.
+    let cased = bare.flat_map(char::to_lowercase).flat_map(char::to_uppercase).flat_map(char::to_lowercase);
     let folded = cased.nfkd().filter(|c| !is_combining_mark(*c) && !LEFT_OUT.contains(c));
     let mut out = String::with_capacity(text.len());
     for c in folded {
@@ -268,6 +268,7 @@ mod tests {
             ("Łukasz Ørsted", "lukasz orsted"),
             ("Straße", "strasse"),
             ("STRASSE", "strasse"),
+            ("STRAẞE", "strasse"),
             ("ΟΔΟΣ", "οδοσ"),
             ("οδός", "οδοσ"),
             ("İstanbul ılgaz", "istanbul ilgaz"),

@@ -86,13 +86,15 @@ fn text_has_userinfo(text: &str) -> bool {
     behind_scheme.split(['/', '\\', '?', '#']).next().unwrap_or_default().contains('@')
 }
 
-/// Whether public DNS can resolve the name: it contains a dot and is not under a name for private use.
+/// Whether public DNS can resolve the name: it contains a dot, has no empty label and is not under a name for private
+/// use. An empty label (`localhost..`) would hide such a name.
 fn is_public_name(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     let under = |suffix: &str| {
         name.strip_suffix(suffix).is_some_and(|front| front.is_empty() || front.ends_with('.'))
     };
-    name.contains('.') && !EndpointUrl::PRIVATE_SUFFIXES.into_iter().any(under)
+    let is_whole = name.contains('.') && name.split('.').all(|label| !label.is_empty());
+    is_whole && !EndpointUrl::PRIVATE_SUFFIXES.into_iter().any(under)
 }
 
 // The path or the query may contain a tenant's token, so logs contain only the host.

@@ -1,0 +1,67 @@
+//! Message templates: their names and variables, and the values that a contact and a caller give.
+
+use domain::settings::template::{
+    ContactField, NewTemplate, ParameterValue, Parameters, Source, Template, TemplateScope, Variable,
+};
+use domain::{Cellphone, Contact, ContactId, Email, Ids, PersonName, Provider, Timestamp, WorkspaceId};
+use uuid::Uuid;
+
+/// The input is lines: name, language, first name, e-mail address, and then a variable with its value on each.
+pub fn run(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let mut lines = text.split('\n');
+    let mut line = || lines.next().unwrap_or_default();
+    let (name, language, first_name, email) = (line(), line(), line(), line());
+    let (contact, workspace) = (ContactId::from_uuid(Uuid::nil()), WorkspaceId::from_uuid(Uuid::nil()));
+    let contact = Contact {
+        first_name: PersonName::parse(first_name).ok(),
+        email: Email::parse(email).ok(),
+        cellphone: Cellphone::parse("+34600111222").ok(),
+        ..Contact::blank(contact, workspace, Timestamp::from_millis(0))
+    };
+    let (mut variables, mut given) = (vec![], Parameters::new());
+    for (at, (name, value)) in lines.filter_map(|line| line.split_once('=')).enumerate() {
+        let value = ParameterValue::parse(value);
+        let source = match at % 4 {
+            0 => Source::Caller,
+            1 => Source::Contact { field: ContactField::FirstName, fallback: value.clone().ok() },
+            2 => Source::Contact { field: ContactField::Email, fallback: value.clone().ok() },
+            _ => Source::Contact { field: ContactField::Cellphone, fallback: None },
+        };
+        let Ok(variable) = Variable::new(name, source) else { continue };
+        assert!(variable.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'));
+        variables.push(variable);
+        given.extend(value.ok().map(|value| (name.to_owned(), value)));
+    }
+    let scope = TemplateScope::Workspace(workspace);
+    let (provider, approved_by) = (Provider::WhatsApp, [].into());
+    let wanted = NewTemplate { scope, provider, name, language, variables, approved_by };
+    let Ok(template) = Template::new(wanted, &Nil, Timestamp::from_millis(0)) else { return };
+    assert!(
+        template.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+    );
+    assert!((2..=6).contains(&template.language.len()) && template.language.is_ascii());
+    assert!(template.variables.len() <= Template::MAX_VARIABLES);
+    match template.filled_for(&contact, &given) {
+        Ok(values) => {
+            assert_eq!(values.len(), template.variables.len());
+            for value in values {
+                assert!(!value.is_empty() && value.split_whitespace().collect::<Vec<_>>().join(" ") == value);
+            }
+        }
+        Err(missing) => {
+            let variable = template.variables.iter().find(|variable| variable.name == missing).unwrap();
+            let has_value = given.contains_key(&missing);
+            assert!(variable.source != Source::Caller || !has_value, "{missing} has a value");
+        }
+    }
+}
+
+/// The id of the only template.
+struct Nil;
+
+impl Ids for Nil {
+    fn next(&self) -> Uuid {
+        Uuid::nil()
+    }
+}
