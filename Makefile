@@ -9,13 +9,13 @@ ROTATION := tests/rotation
 CLIENTS := tests/contract/clients
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench soak fuzz smoke build engine hooks machine-runs machine-tests
+.PHONY: help run check test bench soak fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
 help: ## list the targets
 	@echo "make <target>:"
-	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "  %-8s%s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "  %-10s%s\n", $$1, $$2 }'
 
 run: machine-runs ## run the whole service on this machine until Ctrl-C (PORT=9000 selects other ports)
 	@cargo build --locked --workspace --bins
@@ -40,9 +40,20 @@ soak: $(VENV)/installed ## process a thousand leads while senders are killed and
 	@SOAK_LEADS=1000 cargo test --locked --workspace --test whole leads_outlive
 	@SOAK_WEBHOOKS=100000 cargo test --locked --workspace --test it no_webhook_stops
 
-fuzz: $(VENV)/installed ## send random API requests and check them against openapi.yaml (MINUTES=15; SEED=... repeats a run)
+fuzz: machine-fuzzes ## run each target of tests/fuzz for a minute, guided by coverage (MINUTES=60; TARGET=urls runs one)
+	@python3 tests/fuzz/run.py $(TARGET)
+
+fuzz-api: $(VENV)/installed ## send random API requests and check them against openapi.yaml (MINUTES=15; SEED=... repeats a run)
 	@cargo build --workspace --bins --locked
 	@$(VENV)/bin/python tests/contract/run.py fuzz $(or $(MINUTES),15) $(SEED)
+
+mutations: machine-runs ## remove each condition of the store's writes in turn, and list those that no test misses (hours; ONLY=leads takes some)
+	@cargo build --workspace --all-targets --locked
+	@python3 tests/mutations.py $(ONLY)
+
+mutants: machine-runs ## change the rules of shared/domain in small ways, and list the changes that no test finds (hours; needs cargo-mutants)
+	@cargo mutants --version >/dev/null 2>&1 || { echo "cargo-mutants is missing: cargo install cargo-mutants --version 27.1.0 --locked"; exit 1; }
+	@cargo mutants --package domain --jobs 1 --output "$${CARGO_TARGET_DIR:-target}" $(if $(ONLY),--file "$(ONLY)")
 
 smoke: $(VENV)/installed ## run a deployed stack through its main job and print a verdict (STACK=messaging URL=https://...)
 	@$(VENV)/bin/python tests/smoke/smoke.py $(if $(LOCAL),--local "$(LOCAL)",--stack "$(STACK)" --url "$(URL)")
@@ -90,3 +101,6 @@ machine-runs:
 
 machine-tests:
 	@sh tests/machine/check.sh test
+
+machine-fuzzes:
+	@sh tests/machine/check.sh fuzz

@@ -2,6 +2,7 @@
 # Checks that this machine has the programs a command needs. This is the one list of programs and Debian packages.
 #
 #   check.sh run         what `make run`, `make check`, `make build` and the other targets with a compiler need
+#   check.sh fuzz        what `make fuzz` needs: also a C++ compiler
 #   check.sh test        what `make test` needs: also a browser, the languages of the receivers, and containers
 #   check.sh containers  what `sam local` needs: Docker, or podman and runc
 #   check.sh chromium    prints the path of the browser
@@ -15,9 +16,9 @@ MAC_CHROME='/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
 
 main() {
   case ${1:-} in
-    run | test | containers) ;;
+    run | fuzz | test | containers) ;;
     chromium) browser || { say 'chromium is missing: run `sh tests/machine/check.sh test`.'; exit 1; }; return ;;
-    *) say "usage: check.sh run | test | containers | chromium"; exit 2 ;;
+    *) say "usage: check.sh run | fuzz | test | containers | chromium"; exit 2 ;;
   esac
   look "$1"
   if [ -n "$packages" ] && [ "$(id -u)" -eq 0 ] && has apt-get; then
@@ -33,6 +34,10 @@ look() {
   packages='' advice='' note=''
   case $1 in
     run) compiler ;;
+    fuzz)
+      compiler
+      need c++ g++
+      ;;
     test)
       compiler
       receivers

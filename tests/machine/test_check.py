@@ -12,9 +12,11 @@ PROGRAMS = {
     "run": {"make", "cc", "strip", "python3", "cargo"},
     "containers": {"podman", "runc"},
 }
+PROGRAMS["fuzz"] = PROGRAMS["run"] | {"c++"}
 PROGRAMS["test"] = PROGRAMS["run"] | PROGRAMS["containers"] | {"curl", "node", "npm", "php", "ruby", "chromium"}
 PACKAGES = {
     "cc": "gcc libc6-dev",
+    "c++": "g++",
     "strip": "binutils",
     "python3": "python3 python3-venv",
     "node": "nodejs",
@@ -76,6 +78,11 @@ def test_nothing_is_printed_if_nothing_is_missing(machine, share):
 def test_make_run_needs_no_browser_and_no_receivers(machine):
     missing = machine(set()).check("run").stderr
     assert packages(missing) == "make gcc libc6-dev binutils python3 python3-venv"
+
+
+def test_only_fuzzing_needs_a_c_plus_plus_compiler(machine):
+    ran = machine(PROGRAMS["run"]).check("fuzz")
+    assert (ran.returncode, packages(ran.stderr)) == (1, "g++")
 
 
 def test_everything_missing_is_in_one_line_with_advice_for_rust(machine):

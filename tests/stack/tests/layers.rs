@@ -43,7 +43,29 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         ("model", &[]),
         ("stack-tests", &[]),
     ],
-    &[("bench", &["domain", "harness", "store"])],
+    &[
+        ("bench", &["domain", "harness", "store"]),
+        (
+            "fuzz",
+            &[
+                "attributes",
+                "console",
+                "contacts",
+                "conversations",
+                "domain",
+                "edge",
+                "files",
+                "harness",
+                "leads",
+                "messages",
+                "provider",
+                "queue",
+                "runtime",
+                "store",
+                "users",
+            ],
+        ),
+    ],
 ];
 
 /// Packages on which the tests of any package may also depend.
