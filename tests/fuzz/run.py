@@ -38,34 +38,34 @@ def main():
     if unknown := set(wanted) - {*TARGETS, "planted"}:
         sys.exit(f"unknown target: {', '.join(sorted(unknown))}. Targets: {', '.join(TARGETS)}")
     minutes = float(os.environ.get("MINUTES") or 1)
-    build(wanted)
+    programs = build(wanted)
     if wanted == ["planted"]:
-        return planted()
+        return planted(programs / "planted")
     print(f"{'target':20} {'executions':>12} {'a second':>10} {'coverage':>9} {'of it new':>9} {'new inputs':>10}")
-    ran = [run(target, minutes) for target in wanted]
+    ran = [run(target, programs / target, minutes) for target in wanted]
     print(f"{'all':20} {sum(executions for executions, _ in ran):12,}")
     if failed := [command for _, command in ran if command]:
         sys.exit("\nInputs that fail, each with the command that repeats it:\n  " + "\n  ".join(failed))
 
 
 def build(targets):
+    """Builds the programs of the targets. Returns their folder."""
     host = re.search(r"host: (\S+)", subprocess.check_output(["rustc", "-vV"], text=True)).group(1)
-    global PROGRAMS
-    PROGRAMS = FOLDER / host / "release"
     # With --target, the flags apply to the targets alone, and not to build scripts.
     command = ["cargo", "build", "--release", "--locked", "--target", host, "--target-dir", str(FOLDER)]
     command += [part for target in targets for part in ("--bin", target)]
     subprocess.run(command, cwd=ENGINE, check=True, env=os.environ | {"RUSTFLAGS": " ".join(COVERAGE)})
+    return FOLDER / host / "release"
 
 
-def run(target, minutes):
+def run(target, program, minutes):
     """Runs a target. Returns the number of executions, and the command that repeats a failure."""
     kept, crashes = FOLDER / "corpus" / target, FOLDER / "crashes" / target
     for folder in (kept, crashes):
         folder.mkdir(parents=True, exist_ok=True)
     before = set(crashes.iterdir())
     dictionary = HERE / "dictionaries" / f"{target}.dict"
-    command = [PROGRAMS / target, kept, HERE / "corpus" / target, f"-max_total_time={minutes * 60:.0f}"]
+    command = [program, kept, HERE / "corpus" / target, f"-max_total_time={minutes * 60:.0f}"]
     command += [f"-max_len={LONGEST.get(target, 256)}", "-use_value_profile=1", "-print_final_stats=1"]
     command += [f"-artifact_prefix={crashes}/", "-timeout=20", "-rss_limit_mb=4096", "-len_control=20"]
     command += [f"-dict={dictionary}"] if dictionary.exists() else []
@@ -81,15 +81,15 @@ def run(target, minutes):
     print(f"{target:20} {executions:12,} {speed:10,.0f} {last:9,} {last - began:9,} {new.group(1) if new else '-':>10}", flush=True)
     failed = sorted(set(crashes.iterdir()) - before)
     if failed:
-        return executions, f"{PROGRAMS / target} {failed[0]}"
+        return executions, f"{program} {failed[0]}"
     if "stat::number_of_executed_units" not in text:
         return executions, f"(see {FOLDER / target}.log)"
     return executions, None
 
 
-def planted():
+def planted(program):
     began = time.monotonic()
-    command = [PROGRAMS / "planted", "-use_value_profile=1", "-max_total_time=300", f"-artifact_prefix={FOLDER}/"]
+    command = [program, "-use_value_profile=1", "-max_total_time=300", f"-artifact_prefix={FOLDER}/"]
     ran = subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace")
     found = "planted" in ran.stderr and ran.returncode != 0
     executions = re.findall(r"^#(\d+)", ran.stderr, re.M)
