@@ -7,9 +7,10 @@ ARCHITECTURES ?= x86_64 arm64
 BROWSER := tests/browser
 ROTATION := tests/rotation
 CLIENTS := tests/contract/clients
+FUNCTIONS := floor $(notdir $(wildcard functions/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench soak fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
+.PHONY: help run check test bench figures soak fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
@@ -28,12 +29,21 @@ test: machine-tests $(VENV)/installed $(BROWSER)/node_modules/installed $(ROTATI
 	@python3 tests/run.py test
 
 bench: machine-runs ## measure the cost of functions, reads and deliveries, as tables (builds first; then about ten minutes)
-	@for function in floor $(notdir $(wildcard functions/*)); do \
+	@for function in $(FUNCTIONS); do \
 	  echo "=== $$function, as it is shipped"; \
-	  cargo build --quiet --locked --release --package $$function || exit 1; \
+	  CARGO_PROFILE_RELEASE_STRIP=none cargo build --quiet --locked --release --package $$function || exit 1; \
 	done
 	@cargo build --quiet --locked --profile measuring --package bench --examples
 	@for table in reads functions deliveries; do "$${CARGO_TARGET_DIR:-target}"/measuring/examples/$$table || exit 1; done
+
+figures: machine-runs ## compare instructions, calls and size of each function with tests/bench/figures.json (UPDATE=1 rewrites it; CASES="contacts leads")
+	@if command -v valgrind >/dev/null; then \
+	  cargo build --quiet --locked --profile measuring $(addprefix --package ,$(FUNCTIONS)) && \
+	  cargo build --quiet --locked --workspace --example functions && \
+	  "$${CARGO_TARGET_DIR:-target}"/debug/examples/functions figures $(CASES); \
+	else \
+	  echo "Skipped: valgrind, which counts the instructions, is missing (Debian: apt-get install valgrind)"; \
+	fi
 
 soak: $(VENV)/installed ## process a thousand leads while senders are killed and tasks are lost and repeated, and 100,000 generated webhooks of the provider
 	@cargo build --workspace --all-targets --locked

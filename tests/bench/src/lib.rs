@@ -7,10 +7,11 @@ mod process;
 mod serve;
 mod table;
 mod traffic;
+pub mod webhooks;
 
 pub use aws::{Aws, Database, Queued};
 pub use lambda::{Invocation, Lambda};
-pub use process::{Core, Function, binary, environment, scratch};
+pub use process::{Build, Core, Function, binary, environment, loaded_size, scratch};
 pub use serve::{Answer, Authority, Incoming, Server};
 pub use table::{Cost, Table};
 pub use traffic::Traffic;

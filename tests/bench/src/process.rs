@@ -29,13 +29,39 @@ impl Core {
     }
 }
 
-/// The release binary of a function, which `make bench` builds.
-pub fn binary(name: &str) -> PathBuf {
+/// How the binary of a function was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Build {
+    /// As it is shipped.
+    Release,
+    /// With the profile `measuring`: without link-time optimisation, which takes minutes for all functions.
+    Measuring,
+}
+
+/// The binary of a function, which `make bench` or `make figures` builds.
+pub fn binary(name: &str, build: Build) -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"));
-    let path = target.join("release").join(name);
-    assert!(path.exists(), "{} is missing: `make bench` builds it", path.display());
+    let (folder, command) = match build {
+        Build::Release => ("release", "make bench"),
+        Build::Measuring => ("measuring", "make figures"),
+    };
+    let path = target.join(folder).join(name);
+    assert!(path.exists(), "{} is missing: `{command}` builds it", path.display());
     path
+}
+
+/// The bytes of an ELF file that a process loads: code and data, without symbols.
+pub fn loaded_size(path: &Path) -> u64 {
+    let file = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let number = |at: usize, bytes: usize| {
+        file[at..at + bytes].iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte))
+    };
+    const LOADED: u64 = 1;
+    // The ELF header of 64 bits: the place of the program headers, the size of one, and how many there are.
+    let (first, size, count) = (number(32, 8) as usize, number(54, 2) as usize, number(56, 2) as usize);
+    let headers = (0..count).map(|header| first + header * size);
+    headers.filter(|at| number(*at, 4) == LOADED).map(|at| number(at + 32, 8)).sum()
 }
 
 /// The path of a temporary file.
@@ -71,6 +97,7 @@ pub fn environment(aws: &Server, others: &Server, authority: Option<&Authority>)
         ("SLOW_DELIVERY_QUEUE_URL", queue("test-webhook-deliveries-slow")),
         ("SEND_QUEUE_URL", queue("test-sends")),
         ("LEAD_QUEUE_URL", queue("test-lead-sends")),
+        ("INBOX_QUEUE_URL", queue("test-inbox")),
         ("MEDIA_BUCKET", "test-media".to_owned()),
         ("CAPTCHA_URL", others.clone()),
         ("GRAPH_URL", others),

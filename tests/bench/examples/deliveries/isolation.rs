@@ -6,12 +6,13 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use bench::{Authority, Aws, Database, Function, Table, Traffic, binary, environment};
-use domain::{EndpointId, Track};
+use bench::webhooks::{self, endpoint, origin};
+use bench::{Authority, Aws, Build, Database, Function, Table, Traffic, binary, environment};
+use domain::{Slot, Track};
 use futures::future::Either;
 use harness::{World, queue_fixture};
 
-use crate::scene::{Arrivals, FilledLane, add, endpoint, lane, message, origin, receiver, set_clock, world};
+use crate::scene::{Arrivals, FilledLane, lane, receiver, set_clock, world};
 
 /// The number of healthy endpoints, and of deliveries to each.
 const HEALTHY: (usize, usize) = (10, 100);
@@ -130,10 +131,10 @@ async fn beside(neighbours: Neighbours, coming: Coming) -> SeenBeside {
     let world = world().await;
     let (mut healthy, mut others) = (vec![], vec![]);
     for _ in 0..HEALTHY.0 {
-        healthy.push(endpoint(&world, &well).await);
+        healthy.push(endpoint(&world, world.workspace, Some(&well)).await);
     }
     for _ in 0..neighbours.lanes {
-        others.push(endpoint(&world, &beside).await);
+        others.push(endpoint(&world, world.workspace, Some(&beside)).await);
     }
     let database = Database::Served(world.db.endpoint().to_owned());
     let aws = Rc::new(Aws::start(database, Some(&authority), traffic).await);
@@ -143,7 +144,10 @@ async fn beside(neighbours: Neighbours, coming: Coming) -> SeenBeside {
 
     let mut functions = vec![];
     for number in 0..FAST + SLOW {
-        functions.push((Function::start(&binary("webhook-delivery"), &env, &[]).await, number >= FAST));
+        functions.push((
+            Function::start(&binary("webhook-delivery", Build::Release), &env, &[]).await,
+            number >= FAST,
+        ));
     }
     let handed_out = Cell::new(0);
     let queues = Queues { fast: Queue::default(), slow: Queue::default() };
@@ -207,8 +211,8 @@ impl Queues {
 /// with the time from which it can be delivered.
 struct Scene<'a> {
     world: &'a World,
-    healthy: &'a [EndpointId],
-    others: &'a [EndpointId],
+    healthy: &'a [Slot],
+    others: &'a [Slot],
     /// The number of deliveries to each of the other endpoints.
     each: usize,
     queues: &'a Queues,
@@ -247,13 +251,13 @@ impl Scene<'_> {
         for (after, endpoint, is_healthy) in coming {
             tokio::time::sleep_until((begun + after).into()).await;
             set_clock(self.world);
-            let (events, track) = add(self.world, endpoint, TOGETHER).await;
+            let (events, track) = webhooks::record(self.world, endpoint, TOGETHER).await;
             let now = Instant::now();
             if is_healthy {
                 told.extend(events.into_iter().map(|event| (event, now)));
             }
             if let Some(track) = track {
-                self.queues.of(track).borrow_mut().push_back((now, message(self.world, endpoint)));
+                self.queues.of(track).borrow_mut().push_back((now, webhooks::message(endpoint)));
             }
         }
         told

@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use bench::{Authority, Aws, Function, Table, Traffic, binary, environment};
+use bench::webhooks::{endpoint, origin};
+use bench::{Authority, Aws, Build, Function, Table, Traffic, binary, environment};
 use harness::queue_fixture;
 
 use crate::canned;
-use crate::scene::{Arrivals, endpoint, lane, origin, receiver, world};
+use crate::scene::{Arrivals, lane, receiver, world};
 
 /// The duration of each measurement. A first batch opens the connections before it starts.
 const LASTING: Duration = Duration::from_secs(3);
@@ -83,14 +84,14 @@ async fn cost(run: &Run) -> Cost {
     let world = world().await;
     let mut messages = vec![];
     for _ in 0..run.lanes {
-        let endpoint = endpoint(&world, &sink).await;
+        let endpoint = endpoint(&world, world.workspace, Some(&sink)).await;
         messages.push(lane(&world, endpoint, run.each).await.message);
     }
     let aws = Aws::start(canned::database(&world, run.width), Some(&authority), traffic.clone()).await;
     let mut env = environment(&aws.server, &aws.server, Some(&authority));
     env.push(("TRUSTED_RECEIVERS".to_owned(), origin(&sink)));
     env.push(("TRUSTED_CA_PEM".to_owned(), authority.pem.clone()));
-    let mut function = Function::start(&binary("webhook-delivery"), &env, &[]).await;
+    let mut function = Function::start(&binary("webhook-delivery", Build::Release), &env, &[]).await;
 
     let batch = queue_fixture("webhook-delivery.json", &messages).to_string();
     deliver(&mut function, &batch).await;

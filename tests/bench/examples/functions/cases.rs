@@ -1,23 +1,14 @@
 //! The measured cases: a function, the data that it needs, and its events.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
+use bench::{Answer, Authority, Server, webhooks};
 use domain::access::api_key::RateLimit;
-use domain::message::Draft;
-use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
-use domain::{
-    AttributeType, Cellphone, Conversation, Email, EndpointCaps, EndpointId, EndpointSecrets, EndpointState,
-    EndpointUrl, EventFilter, MessageBody, MessageId, PersonName, Timestamp, TrustedReceivers,
-    WebhookEndpoint,
-};
+use domain::media::MediaState;
+use domain::{AttributeType, Media, WorkspaceId};
 use harness::{GatewayEvent, World, fixture, fixture_text, queue_fixture};
+use http::StatusCode;
 use serde_json::{Value, json};
-use store::{MessageStored, NewMessage};
 
-use crate::sample::EVENTS;
-
-const LINE: &str = "1045551234567";
-const FIRST_DUE: Duration = Duration::from_secs(120);
+use crate::data::{LINE, inbound, now, phone, provider_app, reached, say, sent, someone};
 
 /// A function and one of its tasks.
 pub(crate) struct Case {
@@ -36,14 +27,22 @@ enum What {
     Conversations,
     ConversationCreate,
     Files,
+    File,
     Message,
+    MessageRead,
+    MessageList,
     User,
     Lead,
     Preflight,
     Relay,
+    Delivery,
     MessageSend,
     LeadSend,
     Sweep,
+    Upload,
+    ProviderStatus,
+    InboxStatus,
+    InboxText,
 }
 
 macro_rules! case {
@@ -63,38 +62,60 @@ pub(crate) const ALL: &[Case] = &[
     case!("conversations: POST", "conversations", ConversationCreate),
     case!("users", "users", User),
     case!("files: POST of two", "files", Files),
+    case!("files: GET one", "files", File),
+    case!("messages: GET one", "messages", MessageRead),
+    case!("messages: GET list of 20", "messages", MessageList),
     case!("messages: POST", "messages", Message),
     case!("leads: POST", "leads", Lead),
     case!("leads: preflight", "leads", Preflight),
     case!("event-relay: a contact", "event-relay", Relay),
+    case!("webhook-delivery: alone", "webhook-delivery", Delivery),
     case!("message-sender: a text", "message-sender", MessageSend),
     case!("lead-sender: a lead", "lead-sender", LeadSend),
+    case!("provider-events: a status", "provider-events", ProviderStatus),
+    case!("inbox: a status", "inbox", InboxStatus),
+    case!("inbox: a text", "inbox", InboxText),
     case!("sweeper: nothing due", "sweeper", Sweep),
+    case!("uploads: a file", "uploads", Upload),
 ];
 
 /// A workspace and the events for a function.
 pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) events: Vec<String>,
+    /// A receiver of webhooks, which answers at once.
+    receiver: Server,
+    certificate: String,
 }
 
 impl Scene {
-    pub(crate) async fn start(case: &Case) -> Self {
+    /// Creates the data of a case and this number of events.
+    pub(crate) async fn start(case: &Case, count: usize, authority: &Authority) -> Self {
         let mut world = World::start().await;
         // The clock of the function is the machine's.
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
-        world.db.clock().set(Timestamp::from_millis(i64::try_from(now).unwrap()));
+        world.db.clock().set(now());
         let rate = RateLimit::new(RateLimit::MAX_PER_SECOND, RateLimit::MAX_BURST).unwrap();
         world.key = world.key_with(world.workspace, &["*"], |key| key.rate = rate).await;
-        let events = events(&world, &case.what).await;
-        Self { world, events }
+        let answer = async |_| Answer::of(StatusCode::OK, "ok");
+        let receiver = Server::start(Some(authority.server.clone()), answer).await;
+        let events = events(&world, &case.what, count, &receiver).await;
+        Self { world, events, receiver, certificate: authority.pem.clone() }
+    }
+
+    /// The variables of the deployment that lead a function to the receiver.
+    pub(crate) fn environment(&self) -> [(String, String); 2] {
+        [
+            ("TRUSTED_RECEIVERS", webhooks::origin(&self.receiver)),
+            ("TRUSTED_CA_PEM", self.certificate.clone()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
     }
 }
 
-async fn events(world: &World, what: &What) -> Vec<String> {
-    let same = |event: GatewayEvent| vec![event.json().to_string(); EVENTS];
+async fn events(world: &World, what: &What, count: usize, receiver: &Server) -> Vec<String> {
+    let same = |event: GatewayEvent| vec![event.json().to_string(); count];
     match what {
-        What::Floor => vec![fixture_text("contacts-get.json"); EVENTS],
+        What::Floor => vec![fixture_text("contacts-get.json"); count],
         What::Attributes => {
             for n in 0..10 {
                 world.open_attribute(&format!("key{n}"), AttributeType::Text, |_| ()).await;
@@ -114,7 +135,7 @@ async fn events(world: &World, what: &What) -> Vec<String> {
                 let body = json!({ "firstName": format!("Ana {n}") });
                 world.event("contacts-update.json").path("contactId", id).body(&body).json().to_string()
             };
-            (0..EVENTS).map(event).collect()
+            (0..count).map(event).collect()
         }
         What::Conversation => {
             let id = world.conversation(|_| ()).await.id;
@@ -144,13 +165,35 @@ async fn events(world: &World, what: &What) -> Vec<String> {
                 let event = world.event("conversations-create.json").without_header("idempotency-key");
                 event.body(&body).json().to_string()
             };
-            (0..EVENTS).map(event).collect()
+            (0..count).map(event).collect()
         }
         What::User => {
             let id = world.user("agent@example.com", |_| ()).await.id;
             same(world.event("users-get.json").path("userId", id))
         }
         What::Files => same(world.event("files-create.json").without_header("idempotency-key")),
+        What::File => {
+            let media = world.media(|media| {
+                (media.state, media.size, media.expires_at) = (MediaState::Referenced, Some(1_234), None);
+            });
+            same(world.event("files-get.json").path("mediaId", media.await.id))
+        }
+        What::MessageRead => {
+            world.line(LINE, |_| ()).await;
+            let conversation = reached(world, 1).await;
+            let message = say(world, &conversation).await;
+            let event = world.event("messages-get.json").path("messageId", message);
+            same(event.query(&[("conversationId", &conversation.id.to_string())]))
+        }
+        What::MessageList => {
+            world.line(LINE, |_| ()).await;
+            let conversation = reached(world, 1).await;
+            for _ in 0..30 {
+                say(world, &conversation).await;
+            }
+            let event = world.event("messages-list.json").path("conversationId", conversation.id);
+            same(event.query(&[("pageSize", "20")]))
+        }
         What::Message => {
             world.line(LINE, |_| ()).await;
             let conversation = reached(world, 1).await;
@@ -159,7 +202,7 @@ async fn events(world: &World, what: &What) -> Vec<String> {
                 let event = world.event("messages-create.json").without_header("idempotency-key");
                 event.body(&body).json().to_string()
             };
-            (0..EVENTS).map(event).collect()
+            (0..count).map(event).collect()
         }
         What::Lead => {
             world.line(LINE, |_| ()).await;
@@ -173,7 +216,7 @@ async fn events(world: &World, what: &What) -> Vec<String> {
                 body["recaptchaToken"] = json!(format!("token-{n}"));
                 GatewayEvent::of("leads-accept.json").body(&body).json().to_string()
             };
-            (0..EVENTS).map(event).collect()
+            (0..count).map(event).collect()
         }
         What::Preflight => {
             world.line(LINE, |_| ()).await;
@@ -181,16 +224,26 @@ async fn events(world: &World, what: &What) -> Vec<String> {
             same(GatewayEvent::of("leads-preflight.json"))
         }
         What::Relay => {
-            endpoint(world).await;
+            webhooks::endpoint(world, world.workspace, None).await;
             let seed = fixture_text("event-relay-contact-created.json");
             let other = |n: usize| format!("00000000-0000-4000-8000-{n:012}");
             let event = |n: usize| seed.replace("8c2d4e6f-1a3b-4c5d-8e7f-9a0b1c2d3e4f", &other(n));
-            (0..EVENTS).map(event).collect()
+            (0..count).map(event).collect()
+        }
+        What::Delivery => {
+            let mut events = vec![];
+            for _ in 0..count {
+                let workspace = world.workspace(WorkspaceId::generate(world.db.store().ids())).await;
+                let slot = webhooks::endpoint(world, workspace, Some(receiver)).await;
+                webhooks::record(world, slot, 1).await;
+                events.push(queue_fixture("webhook-delivery.json", &[webhooks::message(slot)]).to_string());
+            }
+            events
         }
         What::MessageSend => {
             world.line(LINE, |_| ()).await;
             let mut events = vec![];
-            for n in 0..EVENTS {
+            for n in 0..count {
                 let conversation = reached(world, n).await;
                 say(world, &conversation).await;
                 let body = json!({
@@ -207,7 +260,7 @@ async fn events(world: &World, what: &What) -> Vec<String> {
             let template = world.template(|_| ()).await;
             world.capture(|capture| capture.template = Some(template.id)).await;
             let mut events = vec![];
-            for n in 0..EVENTS {
+            for n in 0..count {
                 let lead = world.lead(&phone(n), |_| ()).await;
                 let body = json!({
                     "lane": "lead",
@@ -218,67 +271,44 @@ async fn events(world: &World, what: &What) -> Vec<String> {
             }
             events
         }
-        What::Sweep => vec![fixture_text("sweeper.json"); EVENTS],
+        What::Sweep => vec![fixture_text("sweeper.json"); count],
+        What::Upload => {
+            let Media { workspace_id, id, .. } = world.media(|_| ()).await;
+            let object = json!({ "key": format!("{workspace_id}/{id}"), "size": 1_234 });
+            let body = json!({ "Records": [{ "s3": { "object": object } }] }).to_string();
+            vec![queue_fixture("uploads.json", &[body]).to_string(); count]
+        }
+        What::ProviderStatus => {
+            provider_app(world).await;
+            vec![fixture_text("provider-events-receive.json"); count]
+        }
+        What::InboxStatus => {
+            world.line(LINE, |_| ()).await;
+            let mut events = vec![];
+            for n in 0..count {
+                let wamid = format!("wamid.out{n}");
+                let part = sent(world, &reached(world, n).await, &wamid).await;
+                let status = json!({
+                    "id": wamid, "status": "delivered", "timestamp": now().as_seconds().to_string(),
+                    "recipient_id": phone(n).trim_start_matches('+'), "biz_opaque_callback_data": part.to_string(),
+                });
+                events.push(inbound(json!({ "statuses": [status] })));
+            }
+            events
+        }
+        What::InboxText => {
+            world.line(LINE, |_| ()).await;
+            reached(world, 1).await;
+            let customer = phone(1).trim_start_matches('+').to_owned();
+            let event = |n: usize| {
+                let message = json!({
+                    "id": format!("wamid.in{n}"), "from": customer, "timestamp": now().as_seconds().to_string(),
+                    "type": "text", "text": { "body": "Where is my parcel?" },
+                });
+                let contact = json!({ "wa_id": customer, "profile": { "name": "Ana Ruiz" } });
+                inbound(json!({ "contacts": [contact], "messages": [message] }))
+            };
+            (0..count).map(event).collect()
+        }
     }
-}
-
-/// A Spanish mobile number.
-fn phone(n: usize) -> String {
-    format!("+346001{n:05}")
-}
-
-async fn someone(world: &World, n: usize) -> domain::ContactId {
-    let contact = world.contact(|contact| {
-        contact.first_name = PersonName::parse("Ana").ok();
-        contact.last_name = PersonName::parse("Ruiz").ok();
-        contact.email = Email::parse(&format!("ana{n}@example.com")).ok();
-        contact.cellphone = Cellphone::parse(&phone(n)).ok();
-    });
-    contact.await.id
-}
-
-/// Creates a conversation with a contact who has a phone number.
-async fn reached(world: &World, n: usize) -> Conversation {
-    let contact = someone(world, n).await;
-    world.conversation(|one| one.externals = vec![World::external(contact, LINE)]).await
-}
-
-/// Adds a text message to a conversation, as the API does.
-async fn say(world: &World, conversation: &Conversation) {
-    let store = world.db.store();
-    let draft = Draft {
-        conversation: conversation.id,
-        body: MessageBody::parse("Your order is on its way.").ok(),
-        media: vec![],
-        broadcast: true,
-        reply_to: None,
-    };
-    let seq = store.last_seq(conversation.workspace_id, conversation.id).await.unwrap() + 1;
-    let id = MessageId::generate(store.ids());
-    let message = draft.message(id, conversation, seq, vec![], store.now());
-    let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
-    assert_eq!(store.store_message(&new, FIRST_DUE, &id.to_string()).await.unwrap(), MessageStored::Done);
-}
-
-/// Creates an endpoint that subscribes to all events.
-async fn endpoint(world: &World) {
-    let store = world.db.store();
-    let endpoint = WebhookEndpoint {
-        id: EndpointId::generate(store.ids()),
-        workspace_id: world.workspace,
-        url: EndpointUrl::parse("https://hooks.example.com/in", &TrustedReceivers::none()).unwrap(),
-        state: EndpointState::Enabled,
-        filter: EventFilter::parse([]).unwrap(),
-        caps: EndpointCaps::default(),
-        slots: 1,
-        forgets_before: None,
-        created_at: store.now(),
-        version: 1,
-    };
-    let secrets = EndpointSecrets {
-        api_key: ReceiverKey::parse("customer-key").unwrap(),
-        signing: SigningSecrets::only(SigningSecret::from_entropy([7; 32])),
-    };
-    let workspace = store.workspace(world.workspace).await.unwrap().unwrap();
-    assert!(store.create_endpoint(&workspace, &endpoint, &secrets).await.unwrap());
 }

@@ -1,13 +1,23 @@
 //! Measures one case.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use bench::{Authority, Aws, Database, Function, Traffic, binary, environment, scratch};
+use bench::{Authority, Aws, Build, Database, Function, Traffic, binary, environment, loaded_size};
 use harness::trips;
 
+use crate::callgrind::{self, Instructions};
 use crate::cases::{Case, Scene};
-use crate::sample::{FEW, FIRSTS, MEASURED, MORE, STARTS, WARM};
+
+/// The number of processes started to measure the start.
+const STARTS: usize = 21;
+/// The number of those processes that also answer a first request.
+const FIRSTS: usize = 7;
+/// The number of requests before the measured ones, and of the measured ones.
+const WARM: usize = 20;
+const MEASURED: usize = 200;
+/// The number of requests whose calls are counted, where no time is measured.
+const COUNTED: usize = 20;
 
 /// The cost of one case.
 pub(crate) struct Cost {
@@ -22,33 +32,47 @@ pub(crate) struct Cost {
     /// The CPU time of one request of a warm process.
     pub(crate) cpu: Duration,
     pub(crate) plain_cpu: Duration,
-    pub(crate) instructions: Option<u64>,
-    pub(crate) trips: f64,
-    pub(crate) read_units: f64,
-    pub(crate) write_units: f64,
+    pub(crate) instructions: Option<Instructions>,
+    pub(crate) calls: Calls,
+    /// See [`loaded_size`].
     pub(crate) size: u64,
 }
 
-/// The path of valgrind, which counts the instructions.
-pub(crate) fn valgrind() -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join("valgrind")).find(|path| path.exists())
+/// The cost of one case that does not depend on the speed of the machine.
+pub(crate) struct Counts {
+    pub(crate) instructions: Instructions,
+    pub(crate) calls: Calls,
+    pub(crate) size: u64,
 }
 
+/// The calls of one request of a warm process.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Calls {
+    /// Their number.
+    pub(crate) made: f64,
+    pub(crate) trips: f64,
+    pub(crate) read_units: f64,
+    pub(crate) write_units: f64,
+}
+
+/// Measures the function as it is shipped.
 pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&Path>) -> Cost {
-    let path = binary(case.binary);
-    let scene = Scene::start(case).await;
+    let path = binary(case.binary, Build::Release);
+    let scene = Scene::start(case, FIRSTS + 2 * (WARM + MEASURED) + callgrind::EVENTS, authority).await;
     let database = Database::Served(scene.world.db.endpoint().to_owned());
     let secure = Aws::start(database.clone(), Some(authority), Traffic::default()).await;
     let plain = Aws::start(database, None, Traffic::default()).await;
-    let with_tls = environment(&secure.server, &plain.server, Some(authority));
-    let without = environment(&plain.server, &plain.server, None);
+    let mut with_tls = environment(&secure.server, &plain.server, Some(authority));
+    let mut without = environment(&plain.server, &plain.server, None);
+    with_tls.extend(scene.environment());
+    without.extend(scene.environment());
     let mut events = scene.events.iter().map(String::as_str);
 
     let mut starts = vec![];
     for _ in 0..STARTS {
         starts.push(Function::start(&path, &with_tls, &[]).await.start);
     }
+    starts.sort();
     let mut firsts = vec![];
     for _ in 0..FIRSTS {
         let mut function = Function::start(&path, &with_tls, &[]).await;
@@ -60,47 +84,25 @@ pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&P
     let (first, first_store) = firsts[FIRSTS / 2];
 
     let mut function = Function::start(&path, &with_tls, &[]).await;
-    for _ in 0..WARM {
-        answered(&mut function, events.next().unwrap()).await;
-    }
-    secure.take();
-    let (mut chain, mut read_units, mut write_units) = (0, 0.0, 0.0);
-    function.lambda.polled().await;
+    warm(&mut function, &mut events, WARM).await;
     let before = function.cpu();
-    for _ in 0..MEASURED {
-        answered(&mut function, events.next().unwrap()).await;
-        let (calls, _) = secure.take();
-        chain += trips(&calls);
-        read_units += calls.iter().map(|call| call.read_units).sum::<f64>();
-        write_units += calls.iter().map(|call| call.write_units).sum::<f64>();
-    }
-    function.lambda.polled().await;
+    let calls = calls(&mut function, &secure, &mut events, MEASURED).await;
     let cpu = (function.cpu() - before) / MEASURED as u32;
     let peak_memory = function.peak_memory();
 
     let mut function = Function::start(&path, &without, &[]).await;
-    for _ in 0..WARM {
-        answered(&mut function, events.next().unwrap()).await;
-    }
-    function.lambda.polled().await;
+    warm(&mut function, &mut events, WARM).await;
     let before = function.cpu();
-    for _ in 0..MEASURED {
-        answered(&mut function, events.next().unwrap()).await;
-    }
-    function.lambda.polled().await;
+    warm(&mut function, &mut events, MEASURED).await;
     let plain_cpu = (function.cpu() - before) / MEASURED as u32;
     drop(function);
 
-    let mut instructions = None;
-    if let Some(valgrind) = valgrind {
-        let mut counts = vec![];
-        for requests in [FEW, MORE] {
-            let events: Vec<&str> = events.by_ref().take(requests).collect();
-            counts.push(counted(valgrind, &path, &with_tls, &events).await);
+    let instructions = match valgrind {
+        Some(valgrind) => {
+            Some(callgrind::count(valgrind, &path, &with_tls, &mut events, (&secure, calls.made)).await)
         }
-        instructions = Some((counts[1] - counts[0]) / (MORE - FEW) as u64);
-    }
-    starts.sort();
+        None => None,
+    };
     Cost {
         name: case.name,
         start: starts[STARTS / 2],
@@ -110,39 +112,70 @@ pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&P
         cpu,
         plain_cpu,
         instructions,
-        trips: chain as f64 / MEASURED as f64,
-        read_units: read_units / MEASURED as f64,
-        write_units: write_units / MEASURED as f64,
-        size: std::fs::metadata(&path).unwrap().len(),
+        calls,
+        size: loaded_size(&path),
+    }
+}
+
+/// Counts what the function costs as it is built with the profile `measuring`.
+pub(crate) async fn counts(case: &Case, authority: &Authority, valgrind: &Path) -> Counts {
+    let path = binary(case.binary, Build::Measuring);
+    let scene = Scene::start(case, WARM + COUNTED + callgrind::EVENTS, authority).await;
+    let database = Database::Served(scene.world.db.endpoint().to_owned());
+    let secure = Aws::start(database.clone(), Some(authority), Traffic::default()).await;
+    let plain = Aws::start(database, None, Traffic::default()).await;
+    let mut env = environment(&secure.server, &plain.server, Some(authority));
+    env.extend(scene.environment());
+    let mut events = scene.events.iter().map(String::as_str);
+    let mut function = Function::start(&path, &env, &[]).await;
+    warm(&mut function, &mut events, WARM).await;
+    let calls = calls(&mut function, &secure, &mut events, COUNTED).await;
+    drop(function);
+    let instructions = callgrind::count(valgrind, &path, &env, &mut events, (&secure, calls.made)).await;
+    Counts { instructions, calls, size: loaded_size(&path) }
+}
+
+/// Makes this number of requests. The function waits for the next one afterwards.
+pub(crate) async fn warm(function: &mut Function, events: &mut impl Iterator<Item = &str>, requests: usize) {
+    for event in events.take(requests) {
+        answered(function, event).await;
+    }
+    function.lambda.polled().await;
+}
+
+/// Makes this number of requests and counts their calls. The function waits for the next request afterwards.
+async fn calls(
+    function: &mut Function,
+    aws: &Aws,
+    events: &mut impl Iterator<Item = &str>,
+    requests: usize,
+) -> Calls {
+    aws.take();
+    let mut sum = Calls::default();
+    for event in events.take(requests) {
+        answered(function, event).await;
+        let (calls, _) = aws.take();
+        sum.made += calls.len() as f64;
+        sum.trips += trips(&calls) as f64;
+        sum.read_units += calls.iter().map(|call| call.read_units).sum::<f64>();
+        sum.write_units += calls.iter().map(|call| call.write_units).sum::<f64>();
+    }
+    function.lambda.polled().await;
+    let each = |sum: f64| sum / requests as f64;
+    Calls {
+        made: each(sum.made),
+        trips: each(sum.trips),
+        read_units: each(sum.read_units),
+        write_units: each(sum.write_units),
     }
 }
 
 /// The duration of a request. Panics if the request fails.
-async fn answered(function: &mut Function, event: &str) -> Duration {
+pub(crate) async fn answered(function: &mut Function, event: &str) -> Duration {
     let end = function.lambda.invoke(event.to_owned()).await;
     let answer: serde_json::Value = serde_json::from_slice(&end.answer).unwrap_or_default();
     let well = answer["statusCode"].as_u64().is_none_or(|status| status < 300)
         && answer["batchItemFailures"].as_array().is_none_or(Vec::is_empty);
     assert!(end.answered && well, "{event}\n{}", String::from_utf8_lossy(&end.answer));
     end.took
-}
-
-/// The number of instructions of a process that answers these requests and ends.
-async fn counted(valgrind: &Path, path: &Path, env: &[(String, String)], events: &[&str]) -> u64 {
-    let out = scratch("bench-callgrind.out");
-    let under = [
-        valgrind.display().to_string(),
-        "--quiet".to_owned(),
-        "--tool=callgrind".to_owned(),
-        format!("--callgrind-out-file={}", out.display()),
-    ];
-    let mut function = Function::start(path, env, &under).await;
-    for event in events {
-        answered(&mut function, event).await;
-    }
-    function.lambda.polled().await;
-    function.end();
-    let text = std::fs::read_to_string(&out).unwrap();
-    let total = text.lines().find_map(|line| line.strip_prefix("totals: ")).unwrap();
-    total.trim().parse().unwrap()
 }

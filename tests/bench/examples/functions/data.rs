@@ -1,0 +1,109 @@
+//! The data of the cases, and events about it.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use domain::message::Draft;
+use domain::retry::Jitter;
+use domain::sending::{End, SendSchedule};
+use domain::{
+    Cellphone, Conversation, Email, LaneId, MessageBody, MessageId, PartId, PersonName, ProviderApp,
+    ProviderAppId, Secret, Timestamp,
+};
+use harness::{World, fixture, queue_fixture};
+use serde_json::{Value, json};
+use store::{ConversationLane, Lease, MessageStored, NewMessage};
+
+/// The line of the workspace.
+pub(crate) const LINE: &str = "1045551234567";
+const FIRST_DUE: Duration = Duration::from_secs(120);
+const LEASE: Duration = Duration::from_secs(90);
+
+/// A Spanish mobile number.
+pub(crate) fn phone(n: usize) -> String {
+    format!("+346001{n:05}")
+}
+
+pub(crate) async fn someone(world: &World, n: usize) -> domain::ContactId {
+    let contact = world.contact(|contact| {
+        contact.first_name = PersonName::parse("Ana").ok();
+        contact.last_name = PersonName::parse("Ruiz").ok();
+        contact.email = Email::parse(&format!("ana{n}@example.com")).ok();
+        contact.cellphone = Cellphone::parse(&phone(n)).ok();
+    });
+    contact.await.id
+}
+
+/// Creates a conversation with a contact who has a phone number.
+pub(crate) async fn reached(world: &World, n: usize) -> Conversation {
+    let contact = someone(world, n).await;
+    world.conversation(|one| one.externals = vec![World::external(contact, LINE)]).await
+}
+
+/// Adds a text message to a conversation, as the API does.
+pub(crate) async fn say(world: &World, conversation: &Conversation) -> MessageId {
+    let store = world.db.store();
+    let draft = Draft {
+        conversation: conversation.id,
+        body: MessageBody::parse("Your order is on its way.").ok(),
+        media: vec![],
+        broadcast: true,
+        reply_to: None,
+    };
+    let seq = store.last_seq(conversation.workspace_id, conversation.id).await.unwrap() + 1;
+    let id = MessageId::generate(store.ids());
+    let message = draft.message(id, conversation, seq, vec![], store.now());
+    let new = NewMessage { message: &message, first_references: &[], conversation: None, kept: None };
+    assert_eq!(store.store_message(&new, FIRST_DUE, &id.to_string()).await.unwrap(), MessageStored::Done);
+    id
+}
+
+/// Adds a text message that the provider accepted under this id, and returns its part.
+pub(crate) async fn sent(world: &World, conversation: &Conversation, wamid: &str) -> PartId {
+    let store = world.db.store();
+    let message = say(world, conversation).await;
+    let lane = LaneId::Conversation(conversation.workspace_id, conversation.id);
+    let Lease::Taken(leased) = store.lease_lane(lane, LEASE).await.unwrap() else {
+        panic!("{lane:?} is leased")
+    };
+    let lane = ConversationLane::of(&leased).unwrap();
+    let queued = store.outbound(&lane, message).await.unwrap().unwrap();
+    let begun = store.record(&queued, LEASE, |message| message.begun(lane.lease, store.now()));
+    let begun = begun.await.unwrap().unwrap();
+    let end = End::Sent(wamid.to_owned());
+    store.keep_provider_id(&begun.message, begun.message.part_at_hand().unwrap(), &end).await;
+    let schedule = SendSchedule::recommended();
+    let ended = store
+        .record(&begun, LEASE, |message| message.ended(end.clone(), &schedule, Jitter::NONE, store.now()));
+    assert!(ended.await.unwrap().is_some());
+    PartId { conversation: conversation.id, message, part: 0 }
+}
+
+/// An event of `inbox`: a piece of a webhook about the line, received now, with these lists.
+pub(crate) fn inbound(lists: Value) -> String {
+    let seed = fixture("inbox.json");
+    let mut piece: Value = serde_json::from_str(seed["Records"][0]["body"].as_str().unwrap()).unwrap();
+    piece["receivedAt"] = json!(now().as_millis());
+    piece["value"] = lists;
+    piece["value"]["metadata"] = json!({ "phone_number_id": LINE });
+    queue_fixture("inbox.json", &[piece.to_string()]).to_string()
+}
+
+/// The machine's time.
+pub(crate) fn now() -> Timestamp {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+    Timestamp::from_millis(i64::try_from(since_1970).unwrap())
+}
+
+/// Creates the app whose secret signed the event in `events/provider-events-receive.json`.
+pub(crate) async fn provider_app(world: &World) {
+    let app = ProviderApp {
+        id: ProviderAppId::parse("1042000000001").unwrap(),
+        workspace: None,
+        secret: Secret::new("0123456789abcdef0123456789abcdef"),
+        previous: None,
+        verify_token: Secret::new("verify-token-0001"),
+        created_at: world.db.store().now(),
+        version: 1,
+    };
+    assert!(world.db.store().create_provider_app(&app).await.unwrap());
+}
