@@ -18,9 +18,9 @@ help: ## list the targets
 	@echo "make <target>:"
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F '|' '{ printf "  %-10s%s\n", $$1, $$2 }'
 
-run: machine-runs ## run the whole service on this machine until Ctrl-C (PORT=9000 selects other ports)
+run: machine-runs ## run the whole service on this machine until Ctrl-C (PORT=9000 selects other ports, VALIDATE=1 holds its calls against AWS's rules)
 	@cargo build --locked --workspace --bins
-	@exec target/debug/local run --no-build
+	@exec target/debug/local run --no-build $(if $(VALIDATE),--validate)
 
 check: machine-runs $(VENV)/bin/typos ## check spelling, format and lints, and run the tests of the crates
 	@python3 tests/run.py check

@@ -59,6 +59,7 @@ STEPS = {
         ("openapi.yaml", pytest("contract")),
         ("dependencies", pytest("dependencies")),
         ("receivers", pytest("receivers")),
+        ("AWS's rules", pytest("wire")),
         LINTS,
         # Programs too: the tests of the whole stack run them.
         ("build", ["cargo", "build", "--workspace", "--all-targets", "--locked"]),

@@ -36,6 +36,24 @@ class Exchange:
     answer_headers: dict
     answer: bytes
 
+    @property
+    def succeeded(self):
+        return self.status < 300
+
+    @property
+    def is_from_outside(self):
+        """Whether a client of the service sent it, to a presigned URL or without any signature."""
+        return "authorization" not in self.headers
+
+    @property
+    def caller(self):
+        """The SDK's user agent ends with `app/<name>`: functions give their own name, and so does the console."""
+        if self.is_from_outside:
+            return "a client of the service"
+        agent = self.headers.get("user-agent", "an unknown caller")
+        found = re.search(r"\bapp/(\S+)", agent)
+        return found.group(1) if found else agent.partition(" ")[0]
+
 
 class Unknown(Exception):
     """The request is of no service or operation that the models know."""
@@ -46,8 +64,6 @@ class Call:
 
     def __init__(self, exchange):
         self.exchange = exchange
-        self.presigned = "X-Amz-Signature=" in exchange.target
-        self.caller = "a client with a presigned URL" if self.presigned else _caller(exchange.headers)
         prefix, _, operation = exchange.headers.get("x-amz-target", "").partition(".")
         if operation:
             if prefix not in _targets():
@@ -62,10 +78,6 @@ class Call:
             self.model, self.parameters = _s3(exchange)
         self.operation = self.model.name
 
-    @property
-    def succeeded(self):
-        return self.exchange.status < 300
-
     @functools.cached_property
     def answer(self):
         """The response's body as JSON; `None` if it is something else."""
@@ -77,7 +89,7 @@ class Call:
     @functools.cached_property
     def error(self):
         """The code of a JSON service's error; `None` if the call succeeded or has no code."""
-        if self.succeeded or not isinstance(self.answer, dict):
+        if self.exchange.succeeded or not isinstance(self.answer, dict):
             return None
         code = self.answer.get("__type") or self.answer.get("code") or ""
         return code.rpartition("#")[2] or None
@@ -149,12 +161,6 @@ def _json(body, what):
         return json.loads(body)
     except ValueError as error:
         raise Unknown(f"{what} is not JSON: {error}") from error
-
-
-def _caller(headers):
-    """The SDK's user agent ends with `app/<name>`: functions give their own name, and so does the console."""
-    found = re.search(r"\bapp/(\S+)", headers.get("user-agent", ""))
-    return found.group(1) if found else headers.get("user-agent", "an unknown caller").split(" ")[0]
 
 
 # --- S3 --------------------------------------------------------------------------------------------------------------

@@ -34,15 +34,15 @@ class Judge:
         """The findings of one exchange."""
         if exchange.method == "OPTIONS":
             return []  # a browser asks the bucket for its CORS rules
+        if exchange.is_from_outside and not exchange.succeeded:
+            return []  # somebody else's request, which was refused
         try:
             call = Call(exchange)
         except Unknown as error:
-            return [Finding("known_operation", "?", "?", exchange.headers.get("user-agent", "?"), str(error))]
-        self.counts[call.caller, call.service, call.operation] += 1
-        if call.operation == "CreateTable" and call.succeeded:
+            return [Finding("known_operation", "?", "?", exchange.caller, str(error))]
+        self.counts[exchange.caller, call.service, call.operation] += 1
+        if call.operation == "CreateTable" and exchange.succeeded:
             self.tables[call.parameters["TableName"]] = Table.of(call.parameters)
-        if call.presigned and not call.succeeded:
-            return []  # somebody else's request, which was refused
         # A request of another shape would confuse the other rules.
         by_shape = self.held(call, [rule for rule in self.rules if rule is shapes.request_shape])
         return by_shape or self.held(call, [rule for rule in self.rules if rule is not shapes.request_shape])
@@ -54,7 +54,7 @@ class Judge:
                 found += [(rule.__name__, what) for what in rule(call, self.tables)]
             except Exception as error:  # a rule that fails must not hide what it looks at
                 found.append((rule.__name__, f"the rule failed: {error!r}"))
-        return [Finding(name, call.service, call.operation, call.caller, what) for name, what in found]
+        return [Finding(name, call.service, call.operation, call.exchange.caller, what) for name, what in found]
 
     def summary(self):
         """Service -> operation -> number of calls, and the callers of each service."""

@@ -21,7 +21,7 @@ import queue
 import sys
 import threading
 
-import botocore.exceptions
+import botocore.config
 import botocore.session
 
 from exchange import Exchange
@@ -80,7 +80,7 @@ class Waiting:
 def judge_all(exchanges, to_judge, upstream, folder):
     """Judges exchanges until the other process has closed its end."""
     to_judge.close()  # this process's copy, which would keep the pipe open
-    judge = Judge(Tables(description_at(f"http://{upstream}")))
+    judge = Judge(Tables(described_at(f"http://{upstream}")))
     seen = set()
     with open(folder / "findings.jsonl", "a", encoding="utf-8") as findings:
         while exchange := received(exchanges):
@@ -89,7 +89,7 @@ def judge_all(exchanges, to_judge, upstream, folder):
                     seen.add(finding)
                     findings.write(json.dumps(vars(finding)) + "\n")
                     findings.flush()
-                    print(f"AWS would refuse: {finding}", file=sys.stderr, flush=True)
+                    print(f"Not as on AWS: {finding}", file=sys.stderr, flush=True)
     unfinished = folder / "calls.json.new"
     unfinished.write_text(json.dumps(judge.summary(), indent=2) + "\n")
     unfinished.rename(folder / "calls.json")
@@ -102,18 +102,15 @@ def received(exchanges):
         return None
 
 
-def description_at(endpoint):
-    """Asks the emulator for the definition of a table: it creates the template's tables itself."""
-    client = None
+def described_at(endpoint):
+    """Asks the emulator for the definitions of its tables. It creates them itself, from the template."""
+    config = botocore.config.Config(retries={"mode": "standard", "max_attempts": 2}, connect_timeout=5, read_timeout=20)
 
-    def describe(name):
-        nonlocal client
-        if client is None:
-            client = botocore.session.get_session().create_client("dynamodb", region_name="us-east-1", endpoint_url=endpoint)
-        try:
-            return client.describe_table(TableName=name)["Table"]
-        except botocore.exceptions.ClientError:
-            return None
+    def describe():
+        session = botocore.session.get_session()
+        client = session.create_client("dynamodb", region_name="us-east-1", endpoint_url=endpoint, config=config)
+        names = [name for page in client.get_paginator("list_tables").paginate() for name in page["TableNames"]]
+        return [client.describe_table(TableName=name)["Table"] for name in names]
 
     return describe
 

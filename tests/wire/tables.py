@@ -45,16 +45,16 @@ class Table:
 
 
 class Tables(dict):
-    """Name -> table. `describe(name)` asks the emulator and returns DescribeTable's `Table`, or `None`."""
+    """Name -> table; `None` if there is no such table. `describe()` returns the `Table` of DescribeTable for each table that there
+    is. It is asked for an unknown name, and gives all: a stack may end before the last call is judged."""
 
-    def __init__(self, describe=lambda name: None):
+    def __init__(self, describe=list):
         super().__init__()
         self.describe = describe
 
     def __missing__(self, name):
-        described = self.describe(name)
-        if described:
-            self[name] = Table.of(described)
+        for described in self.describe():
+            self[described["TableName"]] = Table.of(described)
         return self.get(name)
 
 

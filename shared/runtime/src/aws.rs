@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_config::{AppName, BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
 
@@ -39,7 +39,17 @@ pub(crate) fn function_config(settings: &Settings) -> Result<SdkConfig, SettingE
         .timeout_config(timeouts())
         .retry_config(retries());
     config.set_endpoint_url(settings.optional("AWS_ENDPOINT_URL"));
+    config.set_app_name(caller(settings));
     Ok(config.build())
+}
+
+/// The name of the function without that of the stack, for the user agent of its calls. The local stack's validator and
+/// CloudTrail name the caller by it.
+fn caller(settings: &Settings) -> Option<AppName> {
+    let name = settings.optional("AWS_LAMBDA_FUNCTION_NAME")?;
+    let stack = settings.optional("STACK")?;
+    let short = name.strip_prefix(&stack).and_then(|rest| rest.strip_prefix('-')).unwrap_or(&name);
+    AppName::new(short.to_owned()).ok()
 }
 
 /// The configuration of a tool: the SDK's default chain of environment and profiles.
@@ -75,11 +85,23 @@ mod tests {
         let config = function_config(&Settings::from_pairs(&LAMBDA)).unwrap();
         assert_eq!(config.region().map(Region::as_ref), Some("eu-west-1"));
         assert_eq!(config.endpoint_url(), None);
+        assert_eq!(config.app_name(), None);
         for missing in 0..LAMBDA.len() {
             let mut pairs = LAMBDA.to_vec();
             let (name, _) = pairs.remove(missing);
             let refused = function_config(&Settings::from_pairs(&pairs)).unwrap_err();
             assert_eq!(refused.to_string(), format!("environment variable {name}: is not set"));
+        }
+    }
+
+    #[test]
+    fn the_user_agent_names_the_function_without_its_stack() {
+        for (name, wanted) in [("messaging-inbox", "inbox"), ("inbox", "inbox"), ("mess-inbox", "mess-inbox")]
+        {
+            let mut pairs = LAMBDA.to_vec();
+            pairs.extend([("STACK", "messaging"), ("AWS_LAMBDA_FUNCTION_NAME", name)]);
+            let config = function_config(&Settings::from_pairs(&pairs)).unwrap();
+            assert_eq!(config.app_name().map(AsRef::as_ref), Some(wanted));
         }
     }
 }

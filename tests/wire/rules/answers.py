@@ -24,7 +24,7 @@ def refused(call, _tables):
 
 
 def error_code(call, _tables):
-    if call.succeeded or call.service == "s3":
+    if call.exchange.succeeded or call.service == "s3":
         return
     shapes = {shape.metadata.get("error", {}).get("code", shape.name) for shape in call.model.error_shapes}
     known = {shape.name for shape in call.model.error_shapes} | shapes | COMMON
@@ -42,7 +42,7 @@ def cancellation_reasons(call, _tables):
 
 def batch_results(call, _tables):
     """SQS answers each entry of a batch."""
-    if call.service != "sqs" or not call.operation.endswith("Batch") or not call.succeeded or not isinstance(call.answer, dict):
+    if call.service != "sqs" or not call.operation.endswith("Batch") or not call.exchange.succeeded or not isinstance(call.answer, dict):
         return
     asked = sorted(entry.get("Id", "") for entry in call.parameters.get("Entries") or [])
     answered = sorted(
@@ -61,7 +61,7 @@ S3_HEADERS = {
 
 
 def s3_response(call, _tables):
-    if call.service != "s3" or not call.succeeded:
+    if call.service != "s3" or not call.exchange.succeeded:
         return
     for name in sorted(S3_HEADERS.get(call.operation, set()) - set(call.exchange.answer_headers)):
         yield f"the response lacks the header {name}"

@@ -1,4 +1,4 @@
-"""Limits of DynamoDB's calls: batches, transactions, items."""
+"""Limits of DynamoDB's calls: batches, transactions, items, return values."""
 
 import json
 
@@ -59,7 +59,13 @@ def one_action(call, _tables):
                 yield f"{path}[{number}] has {len(action)} actions, not one"
 
 
-RULES = [batch_length, one_item_once, item_size, transaction_size, one_action]
+def return_values(call, _tables):
+    """The model permits what only updates return."""
+    if call.operation in ("PutItem", "DeleteItem") and (wanted := call.parameters.get("ReturnValues", "NONE")) not in ("NONE", "ALL_OLD"):
+        yield f"ReturnValues is {wanted}, but {call.operation} returns NONE or ALL_OLD"
+
+
+RULES = [batch_length, one_item_once, item_size, transaction_size, one_action, return_values]
 
 
 def _size(statement):

@@ -21,23 +21,25 @@ def response_shape(call, _tables):
         return  # answers.py looks at the headers of S3
     if call.answer is None:
         yield f"the response is not JSON: {call.exchange.answer[:80]!r}"
-    elif call.succeeded and call.model.output_shape is not None:
-        yield from problems(call.model.output_shape, call.answer, "")
+    elif call.exchange.succeeded and call.model.output_shape is not None:
+        # A response may be outside the limits of lengths: DynamoDB answers with empty maps that the model does not permit.
+        yield from problems(call.model.output_shape, call.answer, "", limits=False)
 
 
 RULES = [request_shape, response_shape]
 
 
-def problems(shape, value, path):
-    """A sentence for each violation. `path` ends with a dot, unless it is empty."""
-    yield from CHECKS.get(shape.type_name, _anything)(shape, value, path)
+def problems(shape, value, path, limits=True):
+    """A sentence for each violation. `path` ends with a dot, unless it is empty. Without `limits`, lengths, ranges and patterns
+    do not count."""
+    yield from CHECKS.get(shape.type_name, _anything)(shape, value, path, limits)
 
 
 def _anything(*_):
     return ()
 
 
-def _structure(shape, value, path):
+def _structure(shape, value, path, limits):
     if not isinstance(value, dict):
         yield f"{_named(path)} is {_short(value)}, not an object"
         return
@@ -48,70 +50,70 @@ def _structure(shape, value, path):
         if name not in shape.members:
             yield f"{path}{name} is no member of {shape.name}"
         elif one is not None:
-            yield from problems(shape.members[name], one, f"{path}{name}.")
+            yield from problems(shape.members[name], one, f"{path}{name}.", limits)
     if getattr(shape, "is_tagged_union", False) and len([one for one in value.values() if one is not None]) != 1:
         yield f"{_named(path)} must have exactly one member"
 
 
-def _list(shape, value, path):
+def _list(shape, value, path, limits):
     if not isinstance(value, list):
         yield f"{_named(path)} is {_short(value)}, not a list"
         return
-    yield from _within(shape, len(value), f"the number of entries of {_named(path)}")
+    yield from _within(limits, shape, len(value), f"the number of entries of {_named(path)}")
     for number, one in enumerate(value):
-        yield from problems(shape.member, one, f"{path.removesuffix('.')}[{number}].")
+        yield from problems(shape.member, one, f"{path.removesuffix('.')}[{number}].", limits)
 
 
-def _map(shape, value, path):
+def _map(shape, value, path, limits):
     if not isinstance(value, dict):
         yield f"{_named(path)} is {_short(value)}, not an object"
         return
-    yield from _within(shape, len(value), f"the number of entries of {_named(path)}")
+    yield from _within(limits, shape, len(value), f"the number of entries of {_named(path)}")
     for key, one in value.items():
-        yield from problems(shape.key, key, f"the key {key} of {path}")
-        yield from problems(shape.value, one, f"{path}{key}.")
+        yield from problems(shape.key, key, f"the key {key} of {path}", limits)
+        yield from problems(shape.value, one, f"{path}{key}.", limits)
 
 
-def _string(shape, value, path):
+def _string(shape, value, path, limits):
     if not isinstance(value, str):
         yield f"{_named(path)} is {_short(value)}, not text"
         return
-    yield from _within(shape, len(value), f"the length of {_named(path)}")
+    yield from _within(limits, shape, len(value), f"the length of {_named(path)}")
     if shape.enum and value not in shape.enum:
         yield f"{_named(path)} is {_short(value)}, which is none of {', '.join(shape.enum)}"
     pattern = shape.metadata.get("pattern")
-    if pattern and not re.fullmatch(pattern, value):
+    if limits and pattern and not re.fullmatch(pattern, value):
         yield f"{_named(path)} is {_short(value)}, which does not match {pattern}"
 
 
-def _whole(shape, value, path):
+def _whole(shape, value, path, limits):
     if not isinstance(value, int) or isinstance(value, bool):
         yield f"{_named(path)} is {_short(value)}, not a whole number"
         return
-    yield from _within(shape, value, _named(path))
+    yield from _within(limits, shape, value, _named(path))
     if abs(value) >= 2 ** (31 if shape.type_name == "integer" else 63):
         yield f"{_named(path)} is {value}, which is too large for its type"
 
 
-def _number(shape, value, path):
+def _number(shape, value, path, limits):
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         yield f"{_named(path)} is {_short(value)}, not a number"
         return
-    yield from _within(shape, value, _named(path))
+    yield from _within(limits, shape, value, _named(path))
 
 
-def _boolean(_shape, value, path):
+def _boolean(_shape, value, path, _limits):
     if not isinstance(value, bool):
         yield f"{_named(path)} is {_short(value)}, not a boolean"
 
 
-def _blob(shape, value, path):
+def _blob(shape, value, path, limits):
     try:
         size = len(decoded(value))
     except (TypeError, ValueError):
         yield f"{_named(path)} is not Base64"
         return
-    yield from _within(shape, size, f"the length of {_named(path)}")
+    yield from _within(limits, shape, size, f"the length of {_named(path)}")
 
 
 CHECKS = {
@@ -137,14 +139,16 @@ def _text_members(shape, values):
     for name, text in values.items():
         member = shape.members[name]
         if member.type_name == "string":
-            yield from _string(member, text, f"{name}.")
+            yield from _string(member, text, f"{name}.", True)
         elif member.type_name in ("integer", "long"):
-            yield from _whole(member, int(text) if re.fullmatch(r"-?\d+", text) else text, f"{name}.")
+            yield from _whole(member, int(text) if re.fullmatch(r"-?\d+", text) else text, f"{name}.", True)
         elif member.type_name == "boolean" and text not in ("true", "false"):
             yield f"{name} is {_short(text)}, not a boolean"
 
 
-def _within(shape, measured, what):
+def _within(limits, shape, measured, what):
+    if not limits:
+        return
     least, most = shape.metadata.get("min"), shape.metadata.get("max")
     if least is not None and measured < least:
         yield f"{what} is {measured}, at least {least}"

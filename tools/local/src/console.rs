@@ -21,15 +21,16 @@ pub(crate) struct Console {
 impl Console {
     pub(crate) fn of(
         checkout: &Checkout,
-        emulator_url: &str,
+        aws_url: &str,
         stack_name: &str,
         receiver: &Receiver,
     ) -> Result<Self, Problem> {
         let settings = [
-            ("AWS_ENDPOINT_URL", emulator_url),
+            ("AWS_ENDPOINT_URL", aws_url),
             ("AWS_REGION", REGION),
             ("AWS_ACCESS_KEY_ID", ACCESS_KEY),
             ("AWS_SECRET_ACCESS_KEY", SECRET_KEY),
+            ("AWS_SDK_UA_APP_ID", "console"),
             ("STACK", stack_name),
             ("TRUSTED_RECEIVERS", &receiver.url()),
         ];

@@ -30,19 +30,26 @@ pub(crate) struct Emulator {
     /// its standard input.
     _lifeline: Option<ChildStdin>,
     url: String,
+    aws_url: String,
     log: String,
 }
 
 impl Emulator {
-    pub(crate) async fn start(checkout: &Checkout, port: u16) -> Result<Self, Problem> {
+    /// The functions call `aws_url`. If it is `None`, they call the emulator itself.
+    pub(crate) async fn start(
+        checkout: &Checkout,
+        port: u16,
+        aws_url: Option<String>,
+    ) -> Result<Self, Problem> {
         forget_logs(checkout)?;
         let url = format!("http://127.0.0.1:{port}");
-        let mut command = command(checkout, port, &url)?;
+        let aws_url = aws_url.unwrap_or_else(|| url.clone());
+        let mut command = command(checkout, port, &aws_url)?;
         let mut group = ProcessGroup::spawn(&mut command)
             .map_err(|error| Problem::of("The emulator cannot start", error))?;
         let lifeline = group.child().and_then(|child| child.stdin.take());
         let mut emulator =
-            Self { group, _lifeline: lifeline, url, log: checkout.path_text("logs/emulator.log") };
+            Self { group, _lifeline: lifeline, url, aws_url, log: checkout.path_text("logs/emulator.log") };
         tokio::select! {
             ready = timeout(LONGEST_START, ready(port)) => match ready {
                 Ok(()) => Ok(emulator),
@@ -54,6 +61,11 @@ impl Emulator {
 
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// What the functions and the console call.
+    pub(crate) fn aws_url(&self) -> &str {
+        &self.aws_url
     }
 
     /// Waits until the emulator ends. It should not end by itself, so the result is always an error.
@@ -69,7 +81,7 @@ impl Emulator {
     }
 }
 
-fn command(checkout: &Checkout, port: u16, url: &str) -> Result<Command, Problem> {
+fn command(checkout: &Checkout, port: u16, aws_url: &str) -> Result<Command, Problem> {
     let scratch = fresh_folder(checkout, "emulator")?;
     let path = checkout.state("logs/emulator.log");
     let log = File::create(&path).map_err(|error| cannot_write(&path, error))?;
@@ -89,7 +101,7 @@ fn command(checkout: &Checkout, port: u16, url: &str) -> Result<Command, Problem
         .env("STATE_DIR", scratch.join("state"))
         .env("BIND_HOST", "127.0.0.1")
         .env("MINISTACK_HOST", "127.0.0.1")
-        .env("AWS_ENDPOINT_URL", url)
+        .env("AWS_ENDPOINT_URL", aws_url)
         .env("MINISTACK_REGION", REGION)
         .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
         .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)

@@ -21,6 +21,7 @@ pub mod reference;
 mod run;
 pub mod simulator;
 mod stack_file;
+mod validator;
 mod venv;
 
 pub use options::Options;

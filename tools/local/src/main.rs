@@ -41,6 +41,9 @@ struct Run {
     /// Uses the last build of the functions and the console.
     #[arg(long)]
     no_build: bool,
+    /// Holds every call of DynamoDB, SQS and S3 against AWS's rules (tests/wire), and prints what AWS would refuse.
+    #[arg(long)]
+    validate: bool,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -53,6 +56,7 @@ async fn main() -> ExitCode {
         parameters: run.parameters,
         demo: !run.no_demo,
         build: !run.no_build,
+        validate: run.validate,
     };
     match local::run(&options).await {
         Ok(()) => ExitCode::SUCCESS,

@@ -17,4 +17,6 @@ pub struct Options {
     pub demo: bool,
     /// Whether to build the functions and the console before the start.
     pub build: bool,
+    /// Whether to hold all calls of AWS against AWS's rules.
+    pub validate: bool,
 }

@@ -16,6 +16,7 @@ use crate::progress::Progress;
 use crate::reference::Deployed;
 use crate::simulator::{Captcha, Provider, Receiver, SimulatedApp};
 use crate::stack_file::{StackFile, Workspace};
+use crate::validator::Validator;
 use crate::{Problem, build, demo, prerequisites, provider_app, venv};
 
 /// Starts the stack, prints its summary, and waits for Ctrl-C or SIGTERM. When it returns, everything that it started
@@ -51,7 +52,12 @@ async fn stand(options: &Options) -> Result<(), Problem> {
     }
 
     let step = progress.step("Starting the emulator and the simulators");
-    let mut emulator = Emulator::start(&checkout, ports.emulator).await?;
+    let validator =
+        if options.validate { Some(Validator::start(&checkout, ports.emulator).await?) } else { None };
+    let aws_url = validator.as_ref().map(|validator| validator.url().to_owned());
+    let mut emulator = Emulator::start(&checkout, ports.emulator, aws_url).await?;
+    // The last of these variables is dropped first: while the validator judges the last calls, the emulator still runs.
+    let _validator = validator;
     let receiver = Receiver::start(ports.receiver, ports.receiver_ledger).await.map_err(no_simulator)?;
     let captcha = Captcha::start(ports.captcha).await.map_err(no_simulator)?;
     let provider = Provider::start(ports.provider).await.map_err(no_simulator)?;
@@ -62,7 +68,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
 
     let deployment = Deployment::of(options, &provider, &captcha, &receiver);
     let urls = deployment::deploy(&progress, &checkout, emulator.url(), &deployment).await?;
-    let console = Console::of(&checkout, emulator.url(), &options.stack_name, &receiver)?;
+    let console = Console::of(&checkout, emulator.aws_url(), &options.stack_name, &receiver)?;
     let app = provider_app::create(&console).await?;
     provider.set_app(SimulatedApp {
         app_id: app.app_id.clone(),
@@ -85,6 +91,7 @@ async fn stand(options: &Options) -> Result<(), Problem> {
         base_url: urls.api_url,
         capture_url: urls.capture_url,
         emulator_url: emulator.url().to_owned(),
+        aws_url: emulator.aws_url().to_owned(),
         region: emulator::REGION.to_owned(),
         captcha_url: captcha.url(),
         provider_url: provider.url(),

@@ -12,6 +12,8 @@ pub(crate) struct StackFile {
     pub(crate) base_url: String,
     pub(crate) capture_url: String,
     pub(crate) emulator_url: String,
+    /// What the functions and the console call: the emulator, or the validator in front of it.
+    pub(crate) aws_url: String,
     pub(crate) region: String,
     pub(crate) captcha_url: String,
     pub(crate) provider_url: String,

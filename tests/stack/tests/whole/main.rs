@@ -2,6 +2,7 @@
 //!
 //! Each test starts its own stack on free ports in its own folder. The stack ends with the test.
 
+mod aws;
 mod deliveries;
 mod files;
 mod isolation;

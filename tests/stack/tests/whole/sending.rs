@@ -235,6 +235,16 @@ async fn a_file_is_uploaded_as_a_browser_does_and_the_provider_can_fetch_it() {
     assert_eq!((&document["filename"], &document["caption"]), (&json!("offer.pdf"), &json!("Our offer")));
     let fetched = http.get(document["link"].as_str().unwrap()).send().await.unwrap().bytes().await.unwrap();
     assert_eq!(fetched, bytes, "the provider must be able to fetch the uploaded bytes");
+
+    // This test calls all three services. So it shows that the validator sees their calls, and who makes them.
+    let judgement = stack.end();
+    judgement.hold();
+    for (service, caller) in
+        [("dynamodb", "files"), ("dynamodb", "console"), ("sqs", "event-relay"), ("s3", "messages")]
+    {
+        let callers = judgement.callers_of(service);
+        assert!(judgement.calls_of(service) > 0 && callers.contains(&caller), "{service}: {callers:?}");
+    }
 }
 
 #[tokio::test]

@@ -10,15 +10,19 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::aws::Judgement;
+
 /// How long a test waits for a condition on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A schedule with short waits, so that a test sees several attempts.
 pub(crate) const QUICK_RETRIES: &str = "RetrySchedule=1,1,1,1";
 
-/// A running local stack.
+/// A running local stack. It holds all calls of AWS against AWS's rules. When it is dropped, a call that AWS would refuse
+/// fails the test.
 pub(crate) struct Stack {
     process: Child,
+    is_judged: bool,
     /// The content of `stack.json`.
     pub(crate) file: Value,
     folder: PathBuf,
@@ -69,7 +73,7 @@ impl Stack {
             binary.display()
         );
         let mut process = Command::new(binary)
-            .args(["run", "--no-build", "--port", "0", "--stack-name", name, "--state-dir"])
+            .args(["run", "--no-build", "--validate", "--port", "0", "--stack-name", name, "--state-dir"])
             .arg(&folder)
             .args(arguments)
             .stdout(Stdio::piped())
@@ -88,7 +92,21 @@ impl Stack {
             .unwrap_or_else(|error| panic!("the stack did not start ({error}). Its output:\n{said}"));
         let file = serde_json::from_str(&file).expect("stack.json is JSON");
         let _ = rustls::crypto::ring::default_provider().install_default();
-        Self { process, file, folder, http: reqwest::Client::new() }
+        Self { process, is_judged: false, file, folder, http: reqwest::Client::new() }
+    }
+
+    /// Ends the stack. Returns what its validator found, which is then no failure.
+    pub(crate) fn end(mut self) -> Judgement {
+        self.is_judged = true;
+        self.stop();
+        Judgement::of(&self.folder)
+    }
+
+    fn stop(&mut self) {
+        if matches!(self.process.try_wait(), Ok(None)) {
+            terminate(self.process.id());
+            let _ = self.process.wait();
+        }
     }
 
     /// The process that ends the rest of the stack when it ends.
@@ -350,8 +368,11 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        terminate(self.process.id());
-        let _ = self.process.wait();
+        self.stop();
+        // The findings of a test that already fails are in its output.
+        if !self.is_judged && !std::thread::panicking() {
+            Judgement::of(&self.folder).hold();
+        }
     }
 }
 
