@@ -176,11 +176,10 @@ def _s3(exchange):
     bucket, _, key = place.path.lstrip("/").partition("/")
     query = dict(urllib.parse.parse_qsl(place.query, keep_blank_values=True))
     query = {name: value for name, value in query.items() if not NOT_OF_THE_INPUT.fullmatch(name.lower())}
-    operation = _s3_operation(exchange, bool(key), query)
+    in_path = {"Bucket": urllib.parse.unquote(bucket), "Key": urllib.parse.unquote(key)}
+    parameters = {name: text for name, text in in_path.items() if text}
+    operation = _s3_operation(exchange, set(parameters), query)
     shape = operation.input_shape
-    parameters = {"Bucket": urllib.parse.unquote(bucket)}
-    if key:
-        parameters["Key"] = urllib.parse.unquote(key)
     for name, member in (shape.members if shape else {}).items():
         place_of = member.serialization
         if place_of.get("location") == "header" and place_of["name"].lower() in exchange.headers:
@@ -197,7 +196,8 @@ def _s3(exchange):
 
 @functools.cache
 def _s3_operations():
-    """(method, whether a key is in the path, fixed parameters of the query) -> operation."""
+    """What tells operations apart: the method, the members in the path, the fixed parameters of the query, and the parameters and
+    headers that must be there."""
     operations = []
     for name in model("s3").operation_names:
         operation = model("s3").operation_model(name)
@@ -208,16 +208,17 @@ def _s3_operations():
             for required in (operation.input_shape.required_members if operation.input_shape else [])
             if (member := operation.input_shape.members[required]).serialization.get("location") in ("querystring", "header")
         }
-        operations.append((operation.http["method"], "{Key+}" in path, fixed, required, operation))
+        in_path = {member for member in ("Bucket", "Key") if f"{{{member}" in path}
+        operations.append((operation.http["method"], in_path, fixed, required, operation))
     # The most specific first: the one with more parameters that must be there.
     return sorted(operations, key=lambda one: -len(one[2]) - len(one[3]))
 
 
-def _s3_operation(exchange, with_key, query):
+def _s3_operation(exchange, in_path, query):
     given = {name if value == "" else f"{name}={value}" for name, value in query.items()}
     present = set(query) | set(exchange.headers)
-    for method, needs_key, fixed, required, operation in _s3_operations():
-        if method != exchange.method or needs_key != with_key or not fixed <= given:
+    for method, needed, fixed, required, operation in _s3_operations():
+        if method != exchange.method or needed != in_path or not fixed <= given:
             continue
         if {name.lower() for name in required} <= {name.lower() for name in present}:
             return operation

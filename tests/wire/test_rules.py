@@ -3,8 +3,8 @@
 import pytest
 
 import rules
-from cases import CASES, PAIRS, TABLE
-from exchange import Exchange
+from cases import CASES, PAIRS, TABLE, s3
+from exchange import Call, Exchange
 from judge import Judge
 from tables import Tables
 
@@ -75,3 +75,24 @@ def test_the_summary_counts_calls_by_service_operation_and_caller():
         one.findings(exchange(CASES[0].correct))
     assert one.summary() == {"services": {"dynamodb": {"GetItem": 2}}, "callers": {"dynamodb": {"a-function": 2}}}
     assert judge().summary() == {"services": {}, "callers": {}}
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "operation"),
+    [
+        ("GET", "/", "ListBuckets"),
+        ("GET", "/test-media?list-type=2&prefix=a", "ListObjectsV2"),
+        ("GET", "/test-media/?prefix=a", "ListObjects"),
+        ("HEAD", "/test-media", "HeadBucket"),
+        ("GET", "/test-media/a/b?x-id=GetObject", "GetObject"),
+        ("HEAD", "/test-media/a%20b", "HeadObject"),
+        ("PUT", "/test-media/a?x-id=PutObject", "PutObject"),
+        ("PUT", "/test-media/a?partNumber=1&uploadId=x", "UploadPart"),
+        ("DELETE", "/test-media/a", "DeleteObject"),
+        ("POST", "/test-media?delete", "DeleteObjects"),
+    ],
+)
+def test_an_operation_of_s3_is_known_by_method_path_and_query(method, target, operation):
+    found = Call(exchange(s3(method, target)))
+    assert found.operation == operation
+    assert (found.parameters.get("Key") == "a b") == ("%20" in target)

@@ -14,8 +14,9 @@ LONGEST_LIFE = 7 * 24 * 3600
 
 
 def bucket_name(call, _tables):
-    if call.service == "s3" and not BUCKET.fullmatch(call.parameters.get("Bucket", "")):
-        yield f"{call.parameters.get('Bucket')!r} is no name of a bucket"
+    bucket = call.parameters.get("Bucket") if call.service == "s3" else None
+    if bucket is not None and not BUCKET.fullmatch(bucket):
+        yield f"{bucket!r} is no name of a bucket"
 
 
 def object_key_length(call, _tables):
