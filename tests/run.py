@@ -25,6 +25,9 @@ COUNTS = [
 ]
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
+# The tests of the crates record their calls of DynamoDB here, for the step that holds them against AWS's rules.
+CALLS = ROOT / "target" / "recorded-calls"
+
 TYPOS = ROOT / ".venv" / "bin" / "typos"
 
 
@@ -64,6 +67,7 @@ STEPS = {
         # Programs too: the tests of the whole stack run them.
         ("build", ["cargo", "build", "--workspace", "--all-targets", "--locked"]),
         CRATES,
+        ("AWS's rules on the calls of the crates", [PYTHON, "tests/wire/recorded.py", CALLS]),
         WHOLE_STACK,
         ("browser", [sys.executable, "tests/browser/run.py"]),
         ("API contract (Schemathesis)", [PYTHON, "tests/contract/run.py"]),
@@ -79,6 +83,10 @@ def main():
     if name not in STEPS:
         sys.exit(__doc__)
     steps, started, passed = STEPS[name], time.monotonic(), 0
+    shutil.rmtree(CALLS, ignore_errors=True)
+    if name == "test":
+        CALLS.mkdir(parents=True)
+        os.environ["RECORDED_CALLS"] = str(CALLS)
     lines = []
     for number, (title, command) in enumerate(steps, 1):
         print(f"\n=== {number}/{len(steps)} {title}", flush=True)

@@ -39,6 +39,7 @@ impl TestDb {
     pub async fn start() -> Self {
         let database = expect("database", Database::memory());
         for table in tables() {
+            crate::recorded::keep(Some("DynamoDB_20120810.CreateTable"), &table.create);
             expect("table", database.create_table(request(&table.create)));
             if let Some(time_to_live) = &table.time_to_live {
                 expect("time to live", database.update_time_to_live(request(time_to_live)));

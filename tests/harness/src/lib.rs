@@ -16,6 +16,7 @@ mod gateway;
 mod invocation;
 mod provider;
 mod queue;
+mod recorded;
 mod recording_provider;
 mod rights;
 mod stand_ins;

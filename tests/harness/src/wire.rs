@@ -249,6 +249,7 @@ impl HttpConnector for WiredConnector {
             .map_or_else(String::new, |(_, operation)| operation.to_owned());
         let mut body: Value =
             request.body().bytes().and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
+        crate::recorded::keep(request.headers().get("x-amz-target"), &body);
         if let Some(rights) = &self.rights {
             rights.check(&operation, &body);
         }
