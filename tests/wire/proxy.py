@@ -124,8 +124,10 @@ async def serve(host, port, done):
     async def connected(reader, writer):
         try:
             await pass_on(reader, writer, host, port, done)
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # one of the two ended in the middle: there is nothing to judge
+        except asyncio.CancelledError:
+            pass  # the proxy ends, and asyncio would print this error
         finally:
             writer.close()
 

@@ -128,7 +128,9 @@ def test_nothing_came_through(proxy):
     connection = http.client.HTTPConnection("127.0.0.1", proxy.port)
     connection.request("GET", "/_ministack/health")
     connection.getresponse().read()
+    # The connection is still open.
     assert proxy.end() == ([], {"services": {}, "callers": {}})
+    assert proxy.said == ""
 
 
 def test_all_bytes_are_passed_on(proxy, upstream):

@@ -16,5 +16,6 @@ pub(crate) fn keep(target: Option<&str>, parameters: &Value) {
     let path = Path::new(&folder).join(format!("{}.jsonl", std::process::id()));
     let line = format!("{}\n", json!({ "target": target, "parameters": parameters }));
     let file = OpenOptions::new().create(true).append(true).open(&path);
-    file.and_then(|mut file| file.write_all(line.as_bytes())).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+    file.and_then(|mut file| file.write_all(line.as_bytes()))
+        .unwrap_or_else(|error| panic!("{path:?}: {error}"));
 }
