@@ -126,8 +126,6 @@ async def serve(host, port, done):
             await pass_on(reader, writer, host, port, done)
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # one of the two ended in the middle: there is nothing to judge
-        except asyncio.CancelledError:
-            pass  # the proxy ends, and asyncio would print this error
         finally:
             writer.close()
 
@@ -138,6 +136,7 @@ async def serve(host, port, done):
     threading.Thread(target=lambda: (wait_for_end(), loop.call_soon_threadsafe(ended.set)), daemon=True).start()
     await ended.wait()
     server.close()
+    loop.set_exception_handler(lambda *_: None)  # the connections that end now are no errors
 
 
 def wait_for_end():
