@@ -51,7 +51,7 @@ impl TestDb {
         let end = async move { drop(stopped.await) };
         tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database.clone(), end));
 
-        let wire = Wire::default();
+        let wire = Wire::of_environment();
         let client = client(&endpoint, &wire, None);
         let (clock, ids) = (Arc::new(TestClock::default()), Arc::new(TestIds::default()));
         let store = Store::new(client.clone(), Tables::of_stack(STACK), clock.clone(), ids.clone());
@@ -161,6 +161,17 @@ impl TestDb {
         self.wire.revive();
     }
 
+    /// Removes one clause of the conditions of writes from the calls that follow, such as
+    /// `Put contacts E/U: attribute_not_exists(pk)`: it always holds. [`TestDb::safeguards`] lists those of a test.
+    pub fn remove_safeguard(&self, safeguard: &str) {
+        self.wire.remove_safeguard(safeguard);
+    }
+
+    /// The clauses of the conditions of all writes so far, each once.
+    pub fn safeguards(&self) -> Vec<String> {
+        self.wire.safeguards()
+    }
+
     /// The lanes of a kind that are due now, in the order in which the sweeper finds them.
     pub async fn due(&self, kind: domain::LaneKind) -> Vec<domain::LaneId> {
         let mut due = vec![];
@@ -236,6 +247,12 @@ impl TestDb {
             }
         }
         json!({ "Records": records })
+    }
+}
+
+impl Drop for TestDb {
+    fn drop(&mut self) {
+        self.wire.report_safeguards();
     }
 }
 

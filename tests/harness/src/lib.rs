@@ -19,6 +19,7 @@ mod queue;
 mod recorded;
 mod recording_provider;
 mod rights;
+mod safeguards;
 mod stand_ins;
 mod stencil;
 mod template;

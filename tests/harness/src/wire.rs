@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::rights::Rights;
+use crate::safeguards::Safeguards;
 
 /// One attempt of one call.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,6 +94,7 @@ struct State {
     faults: Vec<(String, Fault)>,
     held: Vec<(String, oneshot::Receiver<()>)>,
     dying: Option<Dying>,
+    safeguards: Safeguards,
 }
 
 #[derive(Debug)]
@@ -105,6 +107,25 @@ struct Dying {
 }
 
 impl Wire {
+    /// A wire that removes the safeguard that the environment names.
+    pub(crate) fn of_environment() -> Self {
+        let wire = Self::default();
+        wire.state().safeguards = Safeguards::of_environment();
+        wire
+    }
+
+    pub(crate) fn remove_safeguard(&self, safeguard: &str) {
+        self.state().safeguards.remove(safeguard);
+    }
+
+    pub(crate) fn safeguards(&self) -> Vec<String> {
+        self.state().safeguards.seen().iter().cloned().collect()
+    }
+
+    pub(crate) fn report_safeguards(&self) {
+        self.state().safeguards.report();
+    }
+
     pub(crate) fn die_after(&self, calls: usize, death: Death) -> oneshot::Receiver<()> {
         let (on_death, dead) = oneshot::channel();
         self.state().dying = Some(Dying { calls_left: calls, death, on_death: Some(on_death) });
@@ -253,6 +274,7 @@ impl HttpConnector for WiredConnector {
         if let Some(rights) = &self.rights {
             rights.check(&operation, &body);
         }
+        self.wire.state().safeguards.apply(&operation, &mut body);
         let (number, fault) = self.wire.begin(&operation, &body);
         let (held, dies) = (self.wire.held(&operation), self.wire.dies());
         // Ask DynamoDB for the cost of the call, for the tests. The service does not ask for it.
