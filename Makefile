@@ -10,7 +10,7 @@ CLIENTS := tests/contract/clients
 FUNCTIONS := floor $(notdir $(wildcard functions/*))
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test bench figures soak fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
+.PHONY: help run check test bench figures soak simulate fuzz fuzz-api mutations mutants smoke build engine hooks machine-runs machine-tests machine-fuzzes
 # Every target is a sequence. With -j, two targets would install the same programs at the same time.
 .NOTPARALLEL:
 
@@ -49,6 +49,10 @@ soak: $(VENV)/installed ## process a thousand leads while senders are killed and
 	@cargo build --workspace --all-targets --locked
 	@SOAK_LEADS=1000 cargo test --locked --workspace --test whole leads_outlive
 	@SOAK_WEBHOOKS=100000 cargo test --locked --workspace --test it no_webhook_stops
+
+simulate: machine-runs ## run simulated worlds of 10,000 seeds (SEEDS=... runs others, SEED=... replays one step by step, SAFEGUARDS=1 removes safeguards)
+	@cargo build --workspace --all-targets --locked
+	@SEEDS="$(or $(SEEDS),10000)" SEED="$(SEED)" SAFEGUARDS="$(SAFEGUARDS)" cargo test --locked --workspace --test seeds simulate -- --ignored --nocapture
 
 fuzz: machine-fuzzes ## run each target of tests/fuzz for a minute, guided by coverage (MINUTES=60; TARGET=urls runs one)
 	@python3 tests/fuzz/run.py $(TARGET)

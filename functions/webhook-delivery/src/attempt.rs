@@ -2,7 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::retry::parse_retry_after;
 use domain::webhook::delivery::{EVENT_LOST, EVENT_MISSING};
@@ -10,6 +10,7 @@ use domain::webhook::signature;
 use domain::{Attempt, AttemptError, AttemptOutcome, Delivery, DeliveryState, Timestamp};
 use futures::FutureExt;
 use store::{Pointer, Record, StoreError};
+use tokio::time::Instant;
 
 use crate::feed::{Needed, Source};
 use crate::run::Run;

@@ -22,6 +22,7 @@ use store::Bucket;
 
 use crate::TestDb;
 use crate::rights::Rights;
+use crate::simulated::EvenPauses;
 use crate::wire::{Fault, Wire};
 
 /// A media bucket for one test. It needs no server and keeps its objects in memory. The wire of the database counts,
@@ -75,7 +76,7 @@ impl TestBucket {
     /// The bucket with the rights of the given function: a call that its role in `template.yaml` does not allow fails
     /// the test.
     pub fn bucket_of(&self, db: &TestDb, function: &str) -> Bucket {
-        Behind { rights: Some(Arc::new(Rights::of(function))), ..self.behind.clone() }.bucket(db)
+        Behind { rights: Some(Rights::of(function)), ..self.behind.clone() }.bucket(db)
     }
 
     /// Uploads a file of `size` bytes with the declared digest.
@@ -123,9 +124,12 @@ impl Behind {
             .region(Region::new(TestBucket::REGION))
             .credentials_provider(credentials)
             .http_client(http_client_fn(move |_, _| connector.clone()))
-            .retry_config(RetryConfig::standard().with_max_attempts(3).with_initial_backoff(backoff))
-            .build();
-        Bucket::new(Client::from_conf(config), TestBucket::NAME, db.clock().clone())
+            .retry_config(RetryConfig::standard().with_max_attempts(3).with_initial_backoff(backoff));
+        let config = match db.is_simulated() {
+            true => config.sleep_impl(EvenPauses),
+            false => config,
+        };
+        Bucket::new(Client::from_conf(config.build()), TestBucket::NAME, db.clock().clone())
     }
 
     fn objects(&self) -> MutexGuard<'_, BTreeMap<String, Uploaded>> {
@@ -228,6 +232,7 @@ impl HttpConnector for Behind {
         let with_checksum = request.headers().get("x-amz-checksum-mode") == Some("ENABLED");
         let (number, fault) = self.wire.begin(operation, &json!({ "TableName": TestBucket::NAME }));
         let held = self.wire.held(operation);
+        let turn = self.wire.turn(operation, &json!({ "TableName": TestBucket::NAME, "Key": object }));
         let behind = self.clone();
         let digest = request.headers().get("x-amz-checksum-sha256").map(str::to_owned);
         let content_type = request.headers().get("content-type").unwrap_or_default().to_owned();
@@ -235,6 +240,13 @@ impl HttpConnector for Behind {
         HttpConnectorFuture::new(async move {
             // Yield once, so that calls that start together overlap, as they do over a network.
             tokio::task::yield_now().await;
+            let (fault, after) = match turn {
+                Some(turn) => {
+                    turn.before.await;
+                    (turn.fault.filter(|fault| fault.is_of_every_service()), Some(turn.after))
+                }
+                None => (fault, None),
+            };
             if let Some(released) = held {
                 let _ = released.await;
             }
@@ -255,6 +267,9 @@ impl HttpConnector for Behind {
                 }
                 Some(fault) => panic!("{fault:?} is not a fault of a bucket"),
             };
+            if let Some(after) = after {
+                after(&format!("{:?}", answer.as_ref().map(HttpResponse::status))).await;
+            }
             behind.wire.end(number, 0.0);
             answer
         })

@@ -7,7 +7,8 @@ use aws_credential_types::Credentials;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
-use aws_smithy_runtime_api::client::http::{SharedHttpConnector, http_client_fn};
+use aws_smithy_runtime_api::client::http::{SharedHttpClient, SharedHttpConnector, http_client_fn};
+use domain::{Clock, Ids};
 use dynoxide::{Database, ImportOptions};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -17,6 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::frozen::Frozen;
 use crate::rights::Rights;
+use crate::simulated::{EvenPauses, Turns, direct_client};
 use crate::stand_ins::{TestClock, TestIds};
 use crate::template::{STACK, tables};
 use crate::wire::{Call, Death, Fault, Wire};
@@ -31,20 +33,21 @@ pub struct TestDb {
     endpoint: String,
     database: Database,
     wire: Wire,
+    /// Whether calls reach the database without a socket.
+    is_simulated: bool,
     _stop: oneshot::Sender<()>,
+}
+
+/// A place in the stream of a table, up to which its records were read.
+pub struct StreamPlace {
+    arn: String,
+    iterators: Vec<String>,
 }
 
 impl TestDb {
     /// Starts an empty database with the tables of `template.yaml`, in a stack named `test`.
     pub async fn start() -> Self {
-        let database = expect("database", Database::memory());
-        for table in tables() {
-            crate::recorded::keep(Some("DynamoDB_20120810.CreateTable"), &table.create);
-            expect("table", database.create_table(request(&table.create)));
-            if let Some(time_to_live) = &table.time_to_live {
-                expect("time to live", database.update_time_to_live(request(time_to_live)));
-            }
-        }
+        let database = database_with_tables();
         let listener = expect("port", TcpListener::bind("127.0.0.1:0").await);
         let endpoint = format!("http://{}", expect("address", listener.local_addr()));
         let (stop, stopped) = oneshot::channel();
@@ -52,10 +55,55 @@ impl TestDb {
         tokio::spawn(dynoxide::server::serve_with_shutdown(listener, database.clone(), end));
 
         let wire = Wire::of_environment();
-        let client = client(&endpoint, &wire, None);
+        let client = client(&endpoint, wire.http_client(None)).build();
+        Self::with(Client::from_conf(client), database, wire, endpoint, stop)
+    }
+
+    /// Starts an empty database without sockets and threads, for a simulation. Its calls fail as [`TestDb::fail`] and
+    /// the other functions say, until [`TestDb::take_turns`].
+    pub fn simulated() -> Self {
+        let (database, wire, (stop, _)) =
+            (database_with_tables(), Wire::of_environment(), oneshot::channel());
+        let endpoint = "http://database.invalid".to_owned();
+        let http = wire.client_over(direct_client(database.clone()), None);
+        let config = client(&endpoint, http).sleep_impl(EvenPauses).build();
+        let mut db = Self::with(Client::from_conf(config), database, wire, endpoint, stop);
+        db.is_simulated = true;
+        db
+    }
+
+    fn with(
+        client: Client,
+        database: Database,
+        wire: Wire,
+        endpoint: String,
+        stop: oneshot::Sender<()>,
+    ) -> Self {
         let (clock, ids) = (Arc::new(TestClock::default()), Arc::new(TestIds::default()));
         let store = Store::new(client.clone(), Tables::of_stack(STACK), clock.clone(), ids.clone());
-        Self { client, store, clock, ids, endpoint, database, wire, _stop: stop }
+        Self { client, store, clock, ids, endpoint, database, wire, is_simulated: false, _stop: stop }
+    }
+
+    /// Lets `turns` decide about each call from now on.
+    pub fn take_turns(&self, turns: Arc<dyn Turns>) {
+        self.wire.take_turns(turns);
+    }
+
+    /// The store with the rights of the given function, and with a clock and ids of its own.
+    pub fn store_with(&self, function: &str, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Store {
+        Store::new(self.client_of(function), Tables::of_stack(STACK), clock, ids)
+    }
+
+    fn client_of(&self, function: &str) -> Client {
+        let rights = Some(Rights::of(function));
+        let config = match self.is_simulated {
+            true => {
+                let http = self.wire.client_over(direct_client(self.database.clone()), rights);
+                client(&self.endpoint, http).sleep_impl(EvenPauses)
+            }
+            false => client(&self.endpoint, self.wire.http_client(rights)),
+        };
+        Client::from_conf(config.build())
     }
 
     /// The store over this database, with this test's clock and ids.
@@ -66,16 +114,15 @@ impl TestDb {
     /// The store with the rights of the given function: a call that its role in `template.yaml` does not allow fails
     /// the test.
     pub fn store_of(&self, function: &str) -> Store {
-        let client = client(&self.endpoint, &self.wire, Some(Arc::new(Rights::of(function))));
-        Store::new(client, Tables::of_stack(STACK), self.clock.clone(), self.ids.clone())
+        self.store_with(function, self.clock.clone(), self.ids.clone())
     }
 
     /// A store with the rows of this database whose writes succeed without an effect. Its reads are made in process, and
     /// its calls are not in [`TestDb::calls`].
     pub fn frozen_store(&self) -> Store {
         let connector = SharedHttpConnector::new(Frozen(self.database.clone()));
-        let config = config(&self.endpoint).http_client(http_client_fn(move |_, _| connector.clone()));
-        let client = Client::from_conf(config.build());
+        let http = http_client_fn(move |_, _| connector.clone());
+        let client = Client::from_conf(client(&self.endpoint, http).build());
         Store::new(client, Tables::of_stack(STACK), self.clock.clone(), self.ids.clone())
     }
 
@@ -110,6 +157,11 @@ impl TestDb {
     /// The test's ids.
     pub fn ids(&self) -> &Arc<TestIds> {
         &self.ids
+    }
+
+    /// Whether this is a database of a simulation.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.is_simulated
     }
 
     /// The layer between the client and the database.
@@ -224,29 +276,44 @@ impl TestDb {
 
     /// All changes of a table so far, as the stream event that a function receives.
     pub fn stream(&self, table: Table) -> Value {
+        json!({ "Records": self.changes(&mut self.follow(table)) })
+    }
+
+    /// A reader at the start of a table's stream.
+    pub fn follow(&self, table: Table) -> StreamPlace {
         let table = self.table(table);
         let streams = expect("streams", self.database.list_streams(request(&json!({ "TableName": table }))));
-        let arn = &streams.streams[0].stream_arn;
+        let arn = streams.streams[0].stream_arn.clone();
         let stream = expect("stream", self.database.describe_stream(request(&json!({ "StreamArn": arn }))));
+        let iterator = |shard: &str| {
+            let start = json!({ "StreamArn": arn, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON" });
+            expect("iterator", self.database.get_shard_iterator(request(&start))).shard_iterator
+        };
+        let shards = &stream.stream_description.shards;
+        let iterators = shards.iter().filter_map(|shard| iterator(&shard.shard_id)).collect();
+        StreamPlace { arn, iterators }
+    }
+
+    /// The records since the last call, as the stream event's `Records`.
+    pub fn changes(&self, place: &mut StreamPlace) -> Vec<Value> {
         let mut records = vec![];
-        for shard in &stream.stream_description.shards {
-            let start = json!({
-                "StreamArn": arn, "ShardId": shard.shard_id, "ShardIteratorType": "TRIM_HORIZON",
-            });
-            let mut next =
-                expect("iterator", self.database.get_shard_iterator(request(&start))).shard_iterator;
-            while let Some(iterator) = next {
+        for iterator in &mut place.iterators {
+            loop {
                 let page = json!({ "ShardIterator": iterator });
                 let page = expect("records", self.database.get_records(request(&page)));
-                next = page.next_shard_iterator.filter(|_| !page.records.is_empty());
                 records.extend(page.records.iter().map(|record| {
                     let mut record = expect("record", serde_json::to_value(record));
-                    record["eventSourceARN"] = json!(arn);
+                    record["eventSourceARN"] = json!(place.arn);
                     record
                 }));
+                let Some(next) = page.next_shard_iterator else { break };
+                *iterator = next;
+                if page.records.is_empty() {
+                    break;
+                }
             }
         }
-        json!({ "Records": records })
+        records
     }
 }
 
@@ -259,17 +326,26 @@ impl Drop for TestDb {
 /// A backoff too short to notice.
 const BACKOFF: Duration = Duration::from_millis(1);
 
-/// A client configured as in the functions, but with a short backoff.
-fn client(endpoint: &str, wire: &Wire, rights: Option<Arc<Rights>>) -> Client {
-    Client::from_conf(config(endpoint).http_client(wire.http_client(rights)).build())
+fn database_with_tables() -> Database {
+    let database = expect("database", Database::memory());
+    for table in tables() {
+        crate::recorded::keep(Some("DynamoDB_20120810.CreateTable"), &table.create);
+        expect("table", database.create_table(request(&table.create)));
+        if let Some(time_to_live) = &table.time_to_live {
+            expect("time to live", database.update_time_to_live(request(time_to_live)));
+        }
+    }
+    database
 }
 
-fn config(endpoint: &str) -> aws_sdk_dynamodb::config::Builder {
+/// The settings of a client as in the functions, but with a short backoff.
+fn client(endpoint: &str, http: SharedHttpClient) -> aws_sdk_dynamodb::config::Builder {
     aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())
         .region(Region::new("eu-central-1"))
         .credentials_provider(Credentials::new("test", "test", None, None, "tests"))
         .endpoint_url(endpoint)
+        .http_client(http)
         .retry_config(RetryConfig::standard().with_max_attempts(3).with_initial_backoff(BACKOFF))
 }
 

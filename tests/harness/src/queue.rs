@@ -10,9 +10,13 @@ use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use serde_json::{Value, json};
+
+use crate::simulated::Turns;
+use crate::wire::{Fault, operation_of};
 
 /// A queued message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +42,8 @@ struct State {
     closed: bool,
     stalled: bool,
     refuse_next: usize,
+    /// Decides about each call, in a simulation.
+    turns: Option<Arc<dyn Turns>>,
 }
 
 impl TestQueue {
@@ -73,6 +79,11 @@ impl TestQueue {
     /// Refuses the next `messages` messages, within calls that succeed.
     pub fn refuse_next(&self, messages: usize) {
         self.state().refuse_next = messages;
+    }
+
+    /// Lets `turns` decide about each call from now on.
+    pub fn take_turns(&self, turns: Arc<dyn Turns>) {
+        self.state().turns = Some(turns);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -111,10 +122,34 @@ impl HttpConnector for TestQueue {
         if self.state().stalled {
             return HttpConnectorFuture::new(std::future::pending());
         }
-        let body = serde_json::from_slice(request.body().bytes().unwrap_or_default()).unwrap_or_default();
-        let (status, answer) = self.answer(&body);
-        let status =
-            StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("every status here is valid"));
-        HttpConnectorFuture::ready(Ok(HttpResponse::new(status, SdkBody::from(answer.to_string()))))
+        let body: Value =
+            serde_json::from_slice(request.body().bytes().unwrap_or_default()).unwrap_or_default();
+        let turns = self.state().turns.clone();
+        let Some(turn) = turns.map(|turns| turns.turn(&operation_of(&request), &body)) else {
+            return HttpConnectorFuture::ready(Ok(response(&self.answer(&body))));
+        };
+        let queue = self.clone();
+        HttpConnectorFuture::new(async move {
+            turn.before.await;
+            let lost = || ConnectorError::timeout("no answer in time".into());
+            let answer = match turn.fault.filter(|fault| fault.is_of_every_service()) {
+                Some(Fault::AnswerLost) => {
+                    queue.answer(&body);
+                    Err(lost())
+                }
+                Some(Fault::Throttled) => {
+                    Ok((400, json!({ "__type": "com.amazonaws.sqs#RequestThrottled", "message": "" })))
+                }
+                Some(_) => Err(ConnectorError::io("connection refused".into())),
+                None => Ok(queue.answer(&body)),
+            };
+            (turn.after)(&format!("{:?}", answer.as_ref().map(|(status, _)| status))).await;
+            answer.map(|answer| response(&answer))
+        })
     }
+}
+
+fn response((status, body): &(u16, Value)) -> HttpResponse {
+    let status = StatusCode::try_from(*status).unwrap_or_else(|_| unreachable!("every status here is valid"));
+    HttpResponse::new(status, SdkBody::from(body.to_string()))
 }

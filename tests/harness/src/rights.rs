@@ -1,5 +1,8 @@
 //! The rights of the roles in `template.yaml`. A call that AWS would refuse fails its test.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use serde_json::Value;
 
 use crate::template;
@@ -31,8 +34,14 @@ impl Right {
 }
 
 impl Rights {
-    /// The rights of a function, given the name of its package.
-    pub(crate) fn of(function: &str) -> Self {
+    /// The rights of a function, given the name of its package. They are read once in a process.
+    pub(crate) fn of(function: &str) -> Arc<Self> {
+        static KNOWN: Mutex<BTreeMap<String, Arc<Rights>>> = Mutex::new(BTreeMap::new());
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(function.to_owned()).or_insert_with(|| Arc::new(Self::read(function))).clone()
+    }
+
+    fn read(function: &str) -> Self {
         let statements = template::statements(function);
         assert!(!statements.is_empty(), "template.yaml has no role for {function}");
         let mut allowed = vec![];

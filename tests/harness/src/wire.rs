@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 
 use crate::rights::Rights;
 use crate::safeguards::Safeguards;
+use crate::simulated::{Turn, Turns};
 
 /// One attempt of one call.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +56,13 @@ pub enum Fault {
     Unprocessed,
     /// The batch processes the first half of its keys or puts, rounded down, and leaves the rest.
     HalfProcessed,
+}
+
+impl Fault {
+    /// Whether S3 and SQS can fail like this.
+    pub(crate) fn is_of_every_service(self) -> bool {
+        matches!(self, Self::Throttled | Self::AnswerLost | Self::Unreachable)
+    }
 }
 
 /// The moment at which a process dies: during a database call whose result it never sees.
@@ -95,6 +103,8 @@ struct State {
     held: Vec<(String, oneshot::Receiver<()>)>,
     dying: Option<Dying>,
     safeguards: Safeguards,
+    /// Decides about each call, in a simulation.
+    turns: Option<Arc<dyn Turns>>,
 }
 
 #[derive(Debug)]
@@ -112,6 +122,28 @@ impl Wire {
         let wire = Self::default();
         wire.state().safeguards = Safeguards::of_environment();
         wire
+    }
+
+    /// Lets `turns` decide about each call.
+    pub(crate) fn take_turns(&self, turns: Arc<dyn Turns>) {
+        self.state().turns = Some(turns);
+    }
+
+    /// The turn of a call that starts now, in a simulation.
+    pub(crate) fn turn(&self, operation: &str, body: &Value) -> Option<Turn> {
+        let turns = self.state().turns.clone();
+        turns.map(|turns| turns.turn(operation, body))
+    }
+
+    /// Lets the simulation change the answer of a read.
+    fn read(&self, operation: &str, body: &Value, response: &mut HttpResponse) {
+        let turns = self.state().turns.clone();
+        if let (Some(turns), "Query") = (turns, operation) {
+            let bytes = response.body().bytes().unwrap_or_default();
+            let mut json: Value = serde_json::from_slice(bytes).unwrap_or_default();
+            turns.read(operation, body, &mut json);
+            *response = answer(response.status().as_u16(), &json);
+        }
     }
 
     pub(crate) fn remove_safeguard(&self, safeguard: &str) {
@@ -185,7 +217,15 @@ impl Wire {
 
     /// A plain HTTP client on this wire. With `rights`, it allows only the calls that the role allows.
     pub(crate) fn http_client(&self, rights: Option<Arc<Rights>>) -> SharedHttpClient {
-        let inner = aws_smithy_http_client::Builder::new().build_http();
+        self.client_over(aws_smithy_http_client::Builder::new().build_http(), rights)
+    }
+
+    /// A client on this wire whose calls `inner` executes.
+    pub(crate) fn client_over(
+        &self,
+        inner: SharedHttpClient,
+        rights: Option<Arc<Rights>>,
+    ) -> SharedHttpClient {
         SharedHttpClient::new(WiredClient { inner, wire: self.clone(), rights })
     }
 
@@ -263,11 +303,7 @@ struct WiredConnector {
 
 impl HttpConnector for WiredConnector {
     fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
-        let operation = request
-            .headers()
-            .get("x-amz-target")
-            .and_then(|target| target.split_once('.'))
-            .map_or_else(String::new, |(_, operation)| operation.to_owned());
+        let operation = operation_of(&request);
         let mut body: Value =
             request.body().bytes().and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
         crate::recorded::keep(request.headers().get("x-amz-target"), &body);
@@ -277,6 +313,7 @@ impl HttpConnector for WiredConnector {
         self.wire.state().safeguards.apply(&operation, &mut body);
         let (number, fault) = self.wire.begin(&operation, &body);
         let (held, dies) = (self.wire.held(&operation), self.wire.dies());
+        let turn = self.wire.turn(&operation, &body);
         // Ask DynamoDB for the cost of the call, for the tests. The service does not ask for it.
         body["ReturnConsumedCapacity"] = json!("TOTAL");
         let text = body.to_string();
@@ -285,6 +322,13 @@ impl HttpConnector for WiredConnector {
 
         let (inner, wire) = (self.inner.clone(), self.wire.clone());
         HttpConnectorFuture::new(async move {
+            let (fault, after) = match turn {
+                Some(turn) => {
+                    turn.before.await;
+                    (turn.fault, Some(turn.after))
+                }
+                None => (fault, None),
+            };
             if let Some((death, on_death)) = dies {
                 if death == Death::After {
                     let _ = inner.call(request).await;
@@ -314,11 +358,37 @@ impl HttpConnector for WiredConnector {
                 },
                 None => inner.call(request).await,
             };
-            let answer = read_units(answer).await;
+            let mut answer = read_units(answer).await;
+            if let Some(after) = after {
+                if let Ok((answer, _)) = &mut answer {
+                    wire.read(&operation, &body, answer);
+                }
+                after(&outcome(&answer)).await;
+            }
             wire.end(number, answer.as_ref().map_or(0.0, |(_, units)| *units));
             answer.map(|(answer, _)| answer)
         })
     }
+}
+
+/// The outcome of a call in a word or two: the status and the type of an error.
+fn outcome(answer: &Result<(HttpResponse, f64), ConnectorError>) -> String {
+    match answer {
+        Ok((response, _)) if response.status().as_u16() == 200 => "200".to_owned(),
+        Ok((response, _)) => {
+            let body: Value =
+                serde_json::from_slice(response.body().bytes().unwrap_or_default()).unwrap_or_default();
+            let kind = body["__type"].as_str().unwrap_or_default().rsplit('#').next().unwrap_or_default();
+            format!("{} {kind}", response.status().as_u16())
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+/// The operation of a call of DynamoDB or SQS.
+pub(crate) fn operation_of(request: &HttpRequest) -> String {
+    let target = request.headers().get("x-amz-target").and_then(|target| target.split_once('.'));
+    target.map_or_else(String::new, |(_, operation)| operation.to_owned())
 }
 
 /// Reads the body into memory. Returns the response and the capacity units that it reports.
@@ -416,7 +486,7 @@ fn refusal(code: &str, mut body: Value) -> HttpResponse {
     answer(400, &body)
 }
 
-fn answer(status: u16, body: &Value) -> HttpResponse {
+pub(crate) fn answer(status: u16, body: &Value) -> HttpResponse {
     let status = StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("every status here is valid"));
     let mut response = HttpResponse::new(status, SdkBody::from(body.to_string()));
     response.headers_mut().insert("content-type", "application/x-amz-json-1.0");

@@ -41,9 +41,13 @@ impl World {
 
     /// Starts a database and creates the workspace and the key.
     pub async fn start() -> Self {
+        Self::over(TestDb::start().await).await
+    }
+
+    /// Creates the workspace and the key in this database.
+    pub async fn over(db: TestDb) -> Self {
         let workspace = done(WorkspaceId::parse(Self::WORKSPACE));
-        let mut world =
-            Self { db: TestDb::start().await, workspace, key: String::new(), entropy: AtomicU64::new(1) };
+        let mut world = Self { db, workspace, key: String::new(), entropy: AtomicU64::new(1) };
         world.workspace(workspace).await;
         world.key = world.key_with(workspace, &["*"], |_| ()).await;
         done(world.db.store().ensure_cursor_key([7; 32]).await);

@@ -1,0 +1,410 @@
+//! The end of a world: faults stop, everything comes to rest, and what is there must be what was accepted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use domain::{MessageStatus, PartId};
+use provider::{Meaning, meaning};
+use serde_json::Value;
+use store::Table;
+use tokio::time::sleep;
+
+use crate::simulation::Simulation;
+use crate::tenant::Tenant;
+use crate::whatsapp::Called;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+impl Simulation {
+    /// Waits until all clients are done, with the sweeper's run of each minute.
+    pub(crate) async fn act(&self) {
+        let sweeps = async {
+            loop {
+                sleep(MINUTE).await;
+                self.sweep().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.join("client") => {}
+            () = sweeps => {}
+        }
+    }
+
+    /// Ends all faults and lets the time pass until nothing waits.
+    pub(crate) async fn rest(&self) {
+        // Some faults go on while the rest of the work is done.
+        for _ in 0..2 {
+            sleep(MINUTE).await;
+            self.sweep().await;
+        }
+        self.faults.end();
+        self.trace.note("faults end");
+        for tenant in &self.tenants {
+            self.enable(tenant).await;
+        }
+        for _ in 0..600 {
+            self.find_panics().await;
+            let due = self.first_due();
+            let is_quiet = self.busy.get() == 0 && !self.has_messages();
+            match due {
+                None if is_quiet => return,
+                Some(due) if is_quiet => {
+                    // Nothing happens before the first lane is due, apart from the differences of clocks.
+                    let wait = due - self.now().as_millis() + 5_000;
+                    sleep(Duration::from_millis(u64::try_from(wait).unwrap_or_default())).await;
+                }
+                _ => {}
+            }
+            sleep(MINUTE).await;
+            if due.is_some() {
+                self.sweep().await;
+            }
+        }
+        let (due, messages) = (self.first_due(), self.queues.borrow().clone());
+        self.breaks(format!("no rest: due {due:?}, busy {}, messages {messages:?}", self.busy.get()));
+    }
+
+    /// When the first lane is due, in milliseconds since 1970.
+    fn first_due(&self) -> Option<i64> {
+        let lanes = [Table::Messages, Table::Webhooks, Table::Leads].into_iter();
+        let rows = lanes.flat_map(|table| self.world.db.rows_from(table, "L"));
+        rows.filter_map(|row| row["dueAt"]["N"].as_str()?.parse().ok()).min()
+    }
+
+    /// Checks everything.
+    pub(crate) async fn check(&self) {
+        self.find_panics().await;
+        self.sync();
+        for wrong in self.receivers.broken() {
+            self.breaks(wrong);
+        }
+        for dead in self.dead_letters.take() {
+            // A message that names a lane may become a dead letter while its visits fail. Its lane is at rest.
+            if dead.queue == "inbox" {
+                self.breaks(format!("a dead letter: {}", dead.body));
+            }
+        }
+        let messages = self.world.db.rows_from(Table::Messages, "M#");
+        self.check_calls(&messages);
+        for tenant in &self.tenants {
+            self.check_messages(tenant, &messages).await;
+            self.check_inbound(tenant, &messages);
+            self.check_opened(tenant);
+            self.check_leads(tenant).await;
+            self.check_identities(tenant);
+            self.check_events(tenant, &messages);
+            self.check_lists(tenant).await;
+        }
+        if !self.world.db.rows_from(Table::Messages, "Q#").is_empty() {
+            self.breaks("entries of messages to send are left".to_owned());
+        }
+    }
+
+    /// No part is sent twice or out of order, and no part is called for again unless the answer allowed it.
+    fn check_calls(&self, messages: &[Value]) {
+        let numbers: BTreeMap<&str, u64> = messages
+            .iter()
+            .filter_map(|row| Some((text(&row["id"])?, row["seq"]["N"].as_str()?.parse().ok()?)))
+            .collect();
+        let mut of_part: BTreeMap<String, Vec<Called>> = BTreeMap::new();
+        let mut last: BTreeMap<String, (u64, usize)> = BTreeMap::new();
+        for call in self.whatsapp.calls() {
+            let PartId { conversation, message, part } = call.part;
+            let Some(seq) = numbers.get(message.to_string().as_str()) else {
+                self.breaks(format!("a call for a message that is not there: {call:?}"));
+                continue;
+            };
+            let place = (*seq, part);
+            let before = last.insert(conversation.to_string(), place);
+            if before.is_some_and(|before| before > place) {
+                self.breaks(format!("a call out of order, after {before:?}: {call:?}"));
+            }
+            let tenant = self.tenants.iter().find(|tenant| tenant.line == call.channel);
+            let is_own = tenant.is_some_and(|tenant| {
+                call.token == format!("token-of-{}", tenant.line)
+                    && (!call.what.starts_with("text")
+                        || call.what.ends_with(&format!("of {}", tenant.number)))
+            });
+            if !is_own || !call.to.trim_start_matches('+').starts_with("346") {
+                self.breaks(format!("a call with another tenant's content: {call:?}"));
+            }
+            of_part.entry(call.part.to_string()).or_default().push(call);
+        }
+        for calls in of_part.values() {
+            for pair in calls.windows(2) {
+                let allowed = pair[0].outcome.map(meaning).is_some_and(|meaning| {
+                    matches!(meaning, Meaning::Retry | Meaning::Throttled | Meaning::RecipientThrottled)
+                });
+                if !allowed {
+                    self.breaks(format!("a part is called for again: {pair:?}"));
+                }
+            }
+            if calls.iter().filter(|call| call.wamid.is_some()).count() > 1 {
+                self.breaks(format!("a part is sent twice: {calls:?}"));
+            }
+        }
+    }
+
+    /// Every message that was accepted is there once, and each of its parts ended as its last call did.
+    async fn check_messages(&self, tenant: &Tenant, rows: &[Value]) {
+        let calls = self.whatsapp.calls();
+        let ledger = tenant.ledger.borrow().clone();
+        for posted in ledger.posted.keys() {
+            let stored: Vec<&Value> = rows.iter().filter(|row| contains(row, posted)).collect();
+            match (ledger.messages.get(posted), stored.as_slice()) {
+                (None, []) => {}
+                (Some((id, _)), [row]) if text(&row["id"]) == Some(id.as_str()) => {}
+                (None, [_]) => {}
+                (accepted, stored) => {
+                    self.breaks(format!("{posted}: accepted as {accepted:?}, stored {}", stored.len()));
+                }
+            }
+        }
+        for row in rows.iter().filter(|row| is_of(row, tenant)) {
+            let ids = text(&row["conversationId"]).or(of_key(row)).zip(text(&row["id"]));
+            let Some((conversation, id)) = ids else {
+                self.breaks(format!("a message without ids: {row}"));
+                continue;
+            };
+            let conversation = domain::ConversationId::parse(conversation).expect("an id");
+            let id = domain::MessageId::parse(id).expect("an id");
+            let message = self.world.db.store().message(tenant.workspace, conversation, id).await;
+            let Ok(Some(message)) = message else {
+                self.breaks(format!("a message cannot be read: {row}"));
+                continue;
+            };
+            for (number, part) in message.parts.iter().enumerate() {
+                let own = PartId { conversation, message: id, part: number };
+                let of_part: Vec<&Called> = calls.iter().filter(|call| call.part == own).collect();
+                let ended = of_part.last().and_then(|call| call.outcome).map(meaning);
+                let sent = of_part.iter().find_map(|call| call.wamid.clone());
+                let error = part.error.as_ref().map(|error| error.as_str().to_owned());
+                let is_right = match part.status {
+                    MessageStatus::Sent | MessageStatus::Delivered | MessageStatus::Read => {
+                        sent.is_some() && part.provider_message_id == sent
+                    }
+                    // Only if the outcome was truly unknown to the sender, or a sender died or failed.
+                    MessageStatus::Unknown => {
+                        ended == Some(Meaning::Unknown)
+                            || self.faults.levels.death + self.faults.levels.fault + self.faults.levels.slow
+                                > 0
+                    }
+                    MessageStatus::Failed => match error.as_deref() {
+                        Some("131026") => ended == Some(Meaning::Failed),
+                        Some("OPTED_OUT") => !ledger.stopped.is_empty(),
+                        Some("OUTSIDE_WINDOW") => sent.is_none(),
+                        _ => false,
+                    },
+                    MessageStatus::Queued | MessageStatus::Sending => false,
+                };
+                if !is_right {
+                    self.breaks(format!("part {own} is {part:?} after {of_part:?}"));
+                }
+            }
+        }
+    }
+
+    /// Every message of a customer is there once.
+    fn check_inbound(&self, tenant: &Tenant, rows: &[Value]) {
+        for said in &tenant.ledger.borrow().inbound {
+            let stored: Vec<&Value> = rows.iter().filter(|row| contains(row, said)).collect();
+            if stored.len() != 1 || !is_of(stored[0], tenant) {
+                self.breaks(format!("{said} is stored {} times", stored.len()));
+            }
+        }
+    }
+
+    /// Every conversation that was accepted is there once, and none twice.
+    fn check_opened(&self, tenant: &Tenant) {
+        let homes = self.world.db.rows_from(Table::Conversations, "C");
+        let ids: Vec<&str> = homes
+            .iter()
+            .filter(|row| is_of(row, tenant) && row["kind"]["S"] == "conversation")
+            .filter_map(|row| text(&row["id"]))
+            .collect();
+        let ledger = tenant.ledger.borrow();
+        for id in ledger.opened.values().flatten() {
+            if ids.iter().filter(|found| *found == id).count() != 1 {
+                self.breaks(format!("conversation {id} was accepted and is not there"));
+            }
+        }
+        // What was never answered may be there once. Customers and leads open conversations of their own.
+        let names: Vec<&str> = homes.iter().filter_map(|row| text(&row["name"])).collect();
+        for name in ledger.opened.keys() {
+            if names.iter().filter(|found| found == &name).count() > 1 {
+                self.breaks(format!("{name} is there twice"));
+            }
+        }
+    }
+
+    /// Every accepted lead has ended, and a number has one lead that was sent.
+    async fn check_leads(&self, tenant: &Tenant) {
+        let ledger = tenant.ledger.borrow().clone();
+        let mut sent: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (id, number) in &ledger.leads {
+            let lead = domain::LeadId::parse(id).expect("an id");
+            let found = self.world.db.store().lead(tenant.workspace, lead).await.ok().flatten();
+            let Some(found) = found else {
+                self.breaks(format!("lead {id} was accepted and is not there"));
+                continue;
+            };
+            match found.state {
+                domain::LeadState::Queued | domain::LeadState::Sending => {
+                    self.breaks(format!("lead {id} is {:?} at rest", found.state));
+                }
+                domain::LeadState::Sent => {
+                    sent.entry(number).or_default().insert(id);
+                }
+                _ => {}
+            }
+        }
+        for (number, leads) in sent {
+            if leads.len() > 1 {
+                self.breaks(format!("{number} got the first message of {} leads", leads.len()));
+            }
+        }
+    }
+
+    /// No two contacts have one number or address, and the rows of identities agree with the contacts.
+    fn check_identities(&self, tenant: &Tenant) {
+        let rows = self.world.db.rows(Table::Contacts);
+        let contacts: Vec<&Value> =
+            rows.iter().filter(|row| row["sk"]["S"] == "C" && is_of(row, tenant)).collect();
+        for (field, letter) in [("email", "E"), ("cellphone", "P")] {
+            let mut held: BTreeMap<&str, &str> = BTreeMap::new();
+            for contact in &contacts {
+                let (Some(value), Some(id)) = (text(&contact[field]), text(&contact["id"])) else { continue };
+                if held.insert(value, id).is_some() {
+                    self.breaks(format!("two contacts of tenant {} have {value}", tenant.number));
+                }
+            }
+            let prefix = format!("{}#{letter}#", tenant.workspace);
+            let of_rows: BTreeMap<&str, &str> = rows
+                .iter()
+                .filter(|row| row["sk"]["S"] == "U")
+                .filter_map(|row| Some((text(&row["pk"])?.strip_prefix(&prefix)?, text(&row["contactId"])?)))
+                .collect();
+            if of_rows != held {
+                self.breaks(format!("the rows of {field} are {of_rows:?}, the contacts {held:?}"));
+            }
+        }
+    }
+
+    /// Every change's event arrived: the creation of everything, and the last state of each message.
+    fn check_events(&self, tenant: &Tenant, messages: &[Value]) {
+        let events = self.receivers.acknowledged(&tenant.url);
+        let got = |kind: &str, id: &str| {
+            events.iter().any(|event| event.body["eventType"] == kind && event.body["payload"]["id"] == id)
+        };
+        let conversations = self.world.db.rows_from(Table::Conversations, "C");
+        let contacts = self.world.db.rows_from(Table::Contacts, "C");
+        let rows = [("contact", &contacts[..]), ("conversation", &conversations[..]), ("message", messages)];
+        for (kind, rows) in rows {
+            for row in rows.iter().filter(|row| is_of(row, tenant) && row["kind"]["S"] == kind) {
+                let Some(id) = text(&row["id"]) else { continue };
+                if !tenant.is_switched && !got(&format!("{kind}.created"), id) {
+                    self.breaks(format!("no event of the creation of {kind} {id}"));
+                }
+            }
+        }
+        // Every recorded event arrived.
+        let arrived: BTreeSet<&str> = events.iter().map(|event| event.id.as_str()).collect();
+        for row in self.world.db.rows_from(Table::Webhooks, "V") {
+            let pk = text(&row["pk"]).unwrap_or_default();
+            if let Some(id) = pk.strip_prefix(&format!("{}#V#", tenant.workspace))
+                && !arrived.contains(id)
+            {
+                self.breaks(format!("event {id} was recorded and did not arrive"));
+            }
+        }
+    }
+
+    /// Every conversation and contact is in its list exactly once, and is found.
+    async fn check_lists(&self, tenant: &Tenant) {
+        for (function, file, table, kind) in [
+            ("conversations", "conversations-list.json", Table::Conversations, "conversation"),
+            ("contacts", "contacts-list.json", Table::Contacts, "contact"),
+        ] {
+            let listed = self.all_pages(tenant, function, file, &[]).await;
+            let rows = self.world.db.rows_from(table, "C");
+            let mut stored: Vec<String> = rows
+                .iter()
+                .filter(|row| is_of(row, tenant) && row["kind"]["S"] == kind)
+                .filter_map(|row| text(&row["id"]).map(str::to_owned))
+                .collect();
+            let mut sorted = listed.clone();
+            sorted.sort();
+            stored.sort();
+            if sorted != stored {
+                self.breaks(format!("the list of {function} is {sorted:?}, stored are {stored:?}"));
+            }
+        }
+        for customer in &tenant.customers {
+            let found =
+                self.all_pages(tenant, "contacts", "contacts-list.json", &[("search", customer)]).await;
+            let rows = self.world.db.rows_from(Table::Contacts, "C");
+            let holders: Vec<&str> = rows
+                .iter()
+                .filter(|row| is_of(row, tenant) && text(&row["cellphone"]) == Some(customer.as_str()))
+                .filter_map(|row| text(&row["id"]))
+                .collect();
+            if found != holders {
+                self.breaks(format!("a search for {customer} finds {found:?}, it is {holders:?}"));
+            }
+        }
+    }
+
+    /// The ids of all pages of a list.
+    async fn all_pages(
+        &self,
+        tenant: &Tenant,
+        function: &str,
+        file: &str,
+        query: &[(&str, &str)],
+    ) -> Vec<String> {
+        let (mut ids, mut cursor) = (vec![], String::new());
+        for _ in 0..100 {
+            sleep(Duration::from_secs(1)).await;
+            let mut query = query.to_vec();
+            query.push(("pageSize", "4"));
+            if !cursor.is_empty() {
+                query.push(("cursor", &cursor));
+            }
+            let event = tenant.event(file).query(&query);
+            let Some(answer) =
+                self.persists(function, event, false).await.filter(|answer| answer.status == 200)
+            else {
+                self.breaks(format!("a list of {function} cannot be read"));
+                return ids;
+            };
+            let items = answer.json[function].as_array().cloned().unwrap_or_default();
+            ids.extend(items.iter().filter_map(|item| item["id"].as_str().map(str::to_owned)));
+            cursor = answer.json["cursor"].as_str().unwrap_or_default().to_owned();
+            if cursor.is_empty() {
+                return ids;
+            }
+        }
+        self.breaks(format!("the list of {function} does not end"));
+        ids
+    }
+}
+
+fn text(value: &Value) -> Option<&str> {
+    value["S"].as_str()
+}
+
+/// Whether a row belongs to a tenant.
+fn is_of(row: &Value, tenant: &Tenant) -> bool {
+    text(&row["pk"]).is_some_and(|pk| pk.starts_with(&tenant.workspace.to_string()))
+}
+
+/// The conversation in the key of a message.
+fn of_key(row: &Value) -> Option<&str> {
+    text(&row["pk"])?.rsplit('#').next()
+}
+
+/// Whether a row has this text anywhere.
+fn contains(row: &Value, said: &str) -> bool {
+    row.to_string().contains(&format!("\"{said}\""))
+}

@@ -1,0 +1,329 @@
+//! Who uses the service: programs of the tenants, visitors of their pages, customers, and WhatsApp's webhooks.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use harness::{Answer, GatewayEvent, World};
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::{Value, json};
+use sha2::Sha256;
+use tokio::time::sleep;
+
+use crate::simulation::Simulation;
+use crate::tenant::{APP, APP_SECRET, Tenant};
+
+impl Simulation {
+    /// Starts all clients. [`Simulation::join`] waits for those named `client`.
+    pub(crate) fn start_clients(self: &Rc<Self>) {
+        for tenant in 0..self.tenants.len() {
+            for _ in 0..*self.random.one_of(&[1, 1, 2]) {
+                let (this, steps) = (self.clone(), self.random.within(2, 5));
+                self.spawn("client", async move { this.program(tenant, steps).await });
+            }
+            let (this, steps) = (self.clone(), self.random.below(3));
+            self.spawn("client", async move { this.visitors(tenant, steps).await });
+            let (this, steps) = (self.clone(), self.random.below(4));
+            self.spawn("client", async move { this.customers(tenant, steps).await });
+        }
+        let this = self.clone();
+        self.spawn("webhooks", async move { this.tell().await });
+    }
+
+    /// A while between two steps of a client: mostly short, so that steps overlap.
+    pub(crate) async fn pause(&self) {
+        let most = *self.random.one_of(&[50, 2_000, 15_000, 90_000]);
+        sleep(Duration::from_millis(self.random.within(1, most))).await;
+    }
+
+    /// A program of a tenant.
+    async fn program(&self, tenant: usize, steps: u64) {
+        let tenant = &self.tenants[tenant];
+        for _ in 0..steps {
+            self.pause().await;
+            let is_empty = tenant.ledger.borrow().conversations.is_empty();
+            match self.random.below(10) {
+                0..2 => self.opens(tenant).await,
+                _ if is_empty => self.opens(tenant).await,
+                2..7 => self.says(tenant).await,
+                7 => self.names(tenant).await,
+                8 => self.renames(tenant).await,
+                _ => self.looks(tenant).await,
+            }
+        }
+    }
+
+    /// Repeats a request until it is answered, and sometimes afterwards. A repeat with an idempotency key gets the same
+    /// answer.
+    pub(crate) async fn persists(
+        &self,
+        function: &str,
+        event: GatewayEvent,
+        is_keyed: bool,
+    ) -> Option<Answer> {
+        let mut first: Option<Answer> = None;
+        for _ in 0..8 {
+            let number = self.random.next();
+            let answer = self.request(function, event.clone().request_id(&format!("r-{number:x}"))).await;
+            match answer.filter(|answer| answer.status < 500 && answer.status != 429) {
+                Some(answer) => {
+                    if let Some(first) = &first
+                        && (first.status, &first.text) != (answer.status, &answer.text)
+                    {
+                        self.breaks(format!("a repeat is answered differently: {first:?} {answer:?}"));
+                    }
+                    let is_success = answer.status < 300;
+                    first = Some(answer);
+                    if !is_keyed || !is_success || !self.random.happens(250) {
+                        break;
+                    }
+                }
+                None if first.is_some() => break,
+                None => {}
+            }
+            self.pause().await;
+        }
+        first
+    }
+
+    fn keyed(&self, event: GatewayEvent) -> GatewayEvent {
+        event.header("idempotency-key", &format!("key-{:x}", self.random.next()))
+    }
+
+    async fn opens(&self, tenant: &Tenant) {
+        let name = format!("conversation {:x} of {}", self.random.next(), tenant.number);
+        let mut customers = vec![self.random.one_of(&tenant.customers)];
+        let second = self.random.one_of(&tenant.customers);
+        if self.random.happens(300) && !customers.contains(&second) {
+            customers.push(second);
+        }
+        let externals: Vec<Value> = customers
+            .iter()
+            .map(|number| {
+                json!({
+                    "identifier": number, "identifierType": "PHONE", "messageProviderType": "WHATSAPP",
+                    "providerChannelId": tenant.line, "brandId": World::BRAND,
+                })
+            })
+            .collect();
+        let body = json!({ "name": name, "participants": { "externals": externals, "internals": [] } });
+        tenant.ledger.borrow_mut().opened.insert(name.clone(), None);
+        let event = self.keyed(tenant.event("conversations-create.json").body(&body));
+        let Some(answer) = self.persists("conversations", event, true).await else { return };
+        if answer.status != 201 {
+            return self.breaks(format!("a conversation is refused: {}", answer.text));
+        }
+        let id = answer.json["id"].as_str().unwrap_or_default().to_owned();
+        let mut ledger = tenant.ledger.borrow_mut();
+        ledger.opened.insert(name, Some(id.clone()));
+        ledger.conversations.push(id);
+    }
+
+    async fn says(&self, tenant: &Tenant) {
+        let conversation = self.random.one_of(&tenant.ledger.borrow().conversations).clone();
+        let text = format!("text {:x} of {}", self.random.next(), tenant.number);
+        let body = json!({
+            "conversationId": conversation, "messageBody": text, "mediaIds": [],
+            "enableExternalBroadcast": self.random.happens(850),
+        });
+        tenant.ledger.borrow_mut().posted.insert(text.clone(), 1);
+        let event = self.keyed(tenant.event("messages-create.json").body(&body));
+        let Some(answer) = self.persists("messages", event, true).await else { return };
+        if answer.status == 201 {
+            let id = answer.json["messageId"].as_str().unwrap_or_default().to_owned();
+            tenant.ledger.borrow_mut().messages.insert(text, (id, conversation));
+        } else {
+            self.breaks(format!("a message is refused: {}", answer.text));
+        }
+    }
+
+    /// Gives a contact a name and an e-mail address, of which there are few.
+    async fn names(&self, tenant: &Tenant) {
+        let Some(page) =
+            self.persists("contacts", tenant.event("contacts-list.json").query(&[]), false).await
+        else {
+            return;
+        };
+        self.is_own(tenant, &page);
+        let contacts: Vec<String> = page.json["contacts"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|contact| contact["id"].as_str().map(str::to_owned))
+            .collect();
+        if contacts.is_empty() {
+            return;
+        }
+        let contact = self.random.one_of(&contacts).clone();
+        let email = format!("someone{}@example.com", self.random.below(3));
+        let body = json!({ "firstName": format!("Name{:x}", self.random.below(999)), "email": email });
+        let event = tenant.event("contacts-update.json").path("contactId", contact).body(&body);
+        // 409: another contact has the address.
+        if let Some(answer) = self.persists("contacts", event, false).await
+            && !matches!(answer.status, 200 | 409)
+        {
+            self.breaks(format!("a change of a contact is refused: {}", answer.text));
+        }
+    }
+
+    async fn renames(&self, tenant: &Tenant) {
+        let conversation = self.random.one_of(&tenant.ledger.borrow().conversations).clone();
+        let body = json!({ "name": format!("renamed {:x}", self.random.next()) });
+        let event = tenant.event("conversations-update.json").path("conversationId", conversation);
+        if let Some(answer) = self.persists("conversations", event.body(&body), false).await {
+            if answer.status != 200 {
+                self.breaks(format!("a change of a conversation is refused: {}", answer.text));
+            }
+        }
+    }
+
+    /// Reads a list, and tries to read what belongs to the other tenant.
+    async fn looks(&self, tenant: &Tenant) {
+        let event = tenant.event("conversations-list.json").query(&[("pageSize", "3")]);
+        if let Some(page) = self.persists("conversations", event, false).await {
+            self.is_own(tenant, &page);
+        }
+        let other = &self.tenants[1 - tenant.number];
+        let known = other.ledger.borrow().conversations.first().cloned();
+        if let Some(foreign) = known {
+            let event = tenant.event("conversations-get.json").path("conversationId", foreign);
+            if let Some(answer) = self.persists("conversations", event, false).await
+                && answer.status != 404
+            {
+                self.breaks(format!("a tenant sees another's conversation: {}", answer.text));
+            }
+        }
+    }
+
+    /// Checks that an answer mentions no other workspace.
+    fn is_own(&self, tenant: &Tenant, answer: &Answer) {
+        let other = self.tenants[1 - tenant.number].workspace.to_string();
+        if answer.status != 200 || answer.text.contains(&other) {
+            self.breaks(format!("a list of tenant {}: {}", tenant.number, answer.text));
+        }
+    }
+
+    /// Visitors of the landing page ask to be contacted, some more than once.
+    async fn visitors(&self, tenant: usize, steps: u64) {
+        let tenant = &self.tenants[tenant];
+        for _ in 0..steps {
+            self.pause().await;
+            let number = format!("+3460022233{}", self.random.below(3));
+            let token = format!("token {:x}", self.random.next());
+            let body = json!({
+                "workspaceId": tenant.workspace.to_string(),
+                "captureKey": tenant.capture_key,
+                "cellphone": number,
+                "name": "Ana Sample",
+                "landingUri": "https://www.example.com/spring",
+                "consent": { "status": "GRANTED" },
+                "recaptchaToken": token,
+            });
+            for attempt in 0..3 {
+                let event = GatewayEvent::of("leads-accept.json")
+                    .query(&[("workspaceId", &tenant.workspace.to_string())])
+                    .request_id(&format!("lead-{:x}", self.random.next()))
+                    .body(&body);
+                let Some(answer) = self.lead(event).await else { continue };
+                let json: Value =
+                    serde_json::from_str(answer["body"].as_str().unwrap_or_default()).unwrap_or_default();
+                match answer["statusCode"].as_u64() {
+                    Some(202) => {
+                        let id = json["requestId"].as_str().unwrap_or_default().to_owned();
+                        tenant.ledger.borrow_mut().leads.insert(id, number);
+                        break;
+                    }
+                    Some(429 | 500..) => self.pause().await,
+                    _ if attempt > 0 => break,
+                    _ => {
+                        self.breaks(format!("a lead is refused: {answer}"));
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Customers write to the tenant's line.
+    async fn customers(&self, tenant: usize, steps: u64) {
+        let tenant = &self.tenants[tenant];
+        for _ in 0..steps {
+            self.pause().await;
+            let number = self.random.one_of(&tenant.customers).clone();
+            let digits = number.trim_start_matches('+');
+            if self.random.happens(120) {
+                self.moves(tenant, digits);
+                continue;
+            }
+            let text = match self.random.happens(80) {
+                true => "STOP".to_owned(),
+                false => format!("answer {:x} to {}", self.random.next(), tenant.number),
+            };
+            let mut ledger = tenant.ledger.borrow_mut();
+            match text.as_str() {
+                "STOP" => ledger.stopped.push(number.clone()),
+                _ => ledger.inbound.push(text.clone()),
+            }
+            self.whatsapp.tells(json!({
+                "line": tenant.line,
+                "contacts": [{ "wa_id": digits, "profile": { "name": "Ana Sample" } }],
+                "messages": [{
+                    "id": format!("wamid.in.{:x}", self.random.next()), "from": digits, "type": "text",
+                    "timestamp": self.now().as_seconds().to_string(), "text": { "body": text },
+                }],
+            }));
+        }
+    }
+
+    /// A customer moves to another number.
+    fn moves(&self, tenant: &Tenant, from: &str) {
+        let to = format!("3460099911{}", self.random.below(5));
+        self.whatsapp.tells(json!({
+            "line": tenant.line,
+            "contacts": [],
+            "messages": [{
+                "id": format!("wamid.in.{:x}", self.random.next()), "from": from, "type": "system",
+                "timestamp": self.now().as_seconds().to_string(),
+                "system": { "type": "user_changed_number", "wa_id": to },
+            }],
+        }));
+    }
+
+    /// WhatsApp tells by webhook what happened: in any order, and each until it is received.
+    async fn tell(self: Rc<Self>) {
+        loop {
+            for change in self.whatsapp.take_untold() {
+                let this = self.clone();
+                self.spawn("webhook", async move { this.tell_of(change).await });
+            }
+            self.whatsapp.news.notified().await;
+        }
+    }
+
+    async fn tell_of(&self, mut change: Value) {
+        self.busy.set(self.busy.get() + 1);
+        let now = self.now().as_seconds().to_string();
+        for status in change["statuses"].as_array_mut().into_iter().flatten() {
+            status["timestamp"] = json!(now);
+        }
+        let line = change["line"].take();
+        change["metadata"] = json!({ "phone_number_id": line });
+        let entry = json!({ "id": World::ACCOUNT, "changes": [{ "field": "messages", "value": change }] });
+        let body = json!({ "object": "whatsapp_business_account", "entry": [entry] }).to_string();
+        let mut mac = Hmac::<Sha256>::new_from_slice(APP_SECRET.as_bytes()).expect("HMAC takes every key");
+        mac.update(body.as_bytes());
+        let signature = format!("sha256={}", domain::encoding::hex(&mac.finalize().into_bytes()));
+        let event = GatewayEvent::of("provider-events-receive.json")
+            .path("appId", APP)
+            .raw_body(&body)
+            .header("X-Hub-Signature-256", &signature);
+        loop {
+            let most = *self.random.one_of(&[200, 3_000, 60_000]);
+            sleep(Duration::from_millis(self.random.within(1, most))).await;
+            // WhatsApp repeats a webhook until it is answered with 200, and sometimes once more.
+            if self.webhook(event.clone()).await && !self.faults.strikes(self.faults.levels.queue) {
+                break;
+            }
+        }
+        self.busy.set(self.busy.get() - 1);
+    }
+}

@@ -1,0 +1,278 @@
+//! What goes wrong: at every call of a function to AWS, and at the calls to others.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt;
+use harness::{Fault, Turn, Turns};
+use serde_json::Value;
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::random::Random;
+use crate::trace::Trace;
+
+tokio::task_local! {
+    /// The invocation to which the code that runs belongs.
+    pub(crate) static WHO: Who;
+}
+
+/// An invocation of a function.
+#[derive(Clone, Debug)]
+pub(crate) struct Who {
+    /// The function, and the number of the invocation.
+    pub(crate) name: Arc<str>,
+    /// Told when the process dies.
+    pub(crate) killed: Arc<Notify>,
+    /// Calls that still fail in the same way as the last one: an outage and not a hiccup.
+    failing: Arc<Mutex<Option<(Fault, u64)>>>,
+}
+
+impl Who {
+    pub(crate) fn new(name: &str) -> Self {
+        Self { name: name.into(), killed: Arc::default(), failing: Arc::default() }
+    }
+
+    /// Kills the process. The returned future never ends.
+    async fn die(self) {
+        self.killed.notify_one();
+        std::future::pending().await
+    }
+}
+
+/// How often each thing goes wrong, in a thousand calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Levels {
+    /// A call fails.
+    pub(crate) fault: u64,
+    /// The process dies at a call.
+    pub(crate) death: u64,
+    /// A call takes up to eight seconds.
+    pub(crate) slow: u64,
+    /// A message of a queue comes twice, late, or (where the service allows it) never.
+    pub(crate) queue: u64,
+    /// A read of an index does not see the last seconds.
+    pub(crate) lag: u64,
+    /// A call to WhatsApp or to a receiver does not end well.
+    pub(crate) others: u64,
+    /// The greatest difference of a process's clock, in milliseconds.
+    pub(crate) skew: u64,
+}
+
+impl Levels {
+    /// Each seed has its own mix: some worlds are calm, and few have everything.
+    pub(crate) fn draw(random: &Random) -> Self {
+        let level = |most: u64| if random.happens(550) { random.within(1, most) } else { 0 };
+        Self {
+            fault: level(60),
+            death: level(12),
+            slow: level(30),
+            queue: level(200),
+            lag: level(300),
+            others: level(350),
+            skew: level(4_000),
+        }
+    }
+}
+
+/// Decides about all calls.
+#[derive(Debug)]
+pub(crate) struct Faults {
+    pub(crate) random: Arc<Random>,
+    pub(crate) trace: Arc<Trace>,
+    pub(crate) levels: Levels,
+    /// Told when something was queued: one for each queue. (A `watch` channel wakes its receivers in a random order.)
+    pub(crate) queued: [Arc<Notify>; 5],
+    /// Told when a table changed: one for each stream.
+    pub(crate) stored: [Arc<Notify>; 4],
+    over: AtomicBool,
+    /// How many calls went wrong.
+    pub(crate) happened: AtomicU64,
+    /// When rows were written last, for indexes that lag: table and keys.
+    written: Mutex<Vec<(tokio::time::Instant, Value)>>,
+}
+
+impl Faults {
+    pub(crate) fn new(random: Arc<Random>, trace: Arc<Trace>, levels: Levels) -> Self {
+        Self {
+            random,
+            trace,
+            levels,
+            queued: Default::default(),
+            stored: Default::default(),
+            over: AtomicBool::new(false),
+            happened: AtomicU64::new(0),
+            written: Mutex::default(),
+        }
+    }
+
+    /// From now on nothing goes wrong.
+    pub(crate) fn end(&self) {
+        self.over.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether something of this level goes wrong now.
+    pub(crate) fn strikes(&self, level: u64) -> bool {
+        if self.over.load(Ordering::SeqCst) || !self.random.happens(level) {
+            return false;
+        }
+        self.happened.fetch_add(1, Ordering::SeqCst);
+        true
+    }
+
+    /// Who is to be told when this operation was executed.
+    fn listeners(&self, operation: &str) -> Vec<Arc<Notify>> {
+        match operation {
+            "SendMessageBatch" => self.queued.to_vec(),
+            "PutItem" | "UpdateItem" | "DeleteItem" | "BatchWriteItem" | "TransactWriteItems" => {
+                self.stored.to_vec()
+            }
+            _ => vec![],
+        }
+    }
+
+    fn fault(&self, who: &Who, operation: &str) -> Option<Fault> {
+        let mut failing = who.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((fault, left)) = failing.take() {
+            *failing = (left > 1).then(|| (fault, left - 1));
+            if kinds(operation).contains(&fault) {
+                return Some(fault);
+            }
+        }
+        if !self.strikes(self.levels.fault) {
+            return None;
+        }
+        let fault = *self.random.one_of(kinds(operation));
+        // The SDK makes three attempts, and the service's own retries go on for seconds.
+        if self.random.happens(400) {
+            *failing = Some((fault, *self.random.one_of(&[1, 2, 5, 9])));
+        }
+        Some(fault)
+    }
+
+    fn latency(&self) -> Duration {
+        let most = if self.strikes(self.levels.slow) { 8_000 } else { 12 };
+        Duration::from_millis(self.random.within(1, most))
+    }
+
+    /// Remembers what a call may write.
+    fn wrote(&self, operation: &str, body: &Value) {
+        let now = tokio::time::Instant::now();
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.retain(|(at, _)| now.duration_since(*at) < LAG);
+        let keys = |write: &Value| {
+            let of = if write["Key"].is_null() { &write["Item"] } else { &write["Key"] };
+            serde_json::json!([write["TableName"], of["pk"], of["sk"]])
+        };
+        match operation {
+            "TransactWriteItems" => {
+                let items = body["TransactItems"].as_array().into_iter().flatten();
+                let writes = items.filter_map(Value::as_object).flatten();
+                written.extend(writes.map(|(_, write)| (now, keys(write))));
+            }
+            "PutItem" | "UpdateItem" => written.push((now, keys(body))),
+            _ => {}
+        }
+    }
+}
+
+/// How long an index does not show a row that was written.
+const LAG: Duration = Duration::from_secs(3);
+
+/// The ways in which an operation fails.
+fn kinds(operation: &str) -> &'static [Fault] {
+    use Fault::{AnswerLost, Conflict, HalfProcessed, ItemThrottled, Throttled, Unprocessed, Unreachable};
+    match operation {
+        "TransactWriteItems" => &[Throttled, Conflict, ItemThrottled, AnswerLost, AnswerLost, Unreachable],
+        "PutItem" | "UpdateItem" | "DeleteItem" => {
+            &[Throttled, Conflict, AnswerLost, AnswerLost, Unreachable]
+        }
+        "BatchGetItem" | "BatchWriteItem" => {
+            &[Throttled, AnswerLost, Unreachable, Unprocessed, HalfProcessed, HalfProcessed]
+        }
+        _ => &[Throttled, AnswerLost, Unreachable],
+    }
+}
+
+/// The call without what is random in the SDK.
+fn digest(body: &Value) -> u64 {
+    let mut hash = DefaultHasher::new();
+    let mut body = body.clone();
+    if let Some(body) = body.as_object_mut() {
+        body.remove("ClientRequestToken");
+    }
+    body.to_string().hash(&mut hash);
+    hash.finish()
+}
+
+impl Turns for Faults {
+    fn turn(&self, operation: &str, body: &Value) -> Turn {
+        let Ok(who) = WHO.try_with(Who::clone) else {
+            // The world itself looks or prepares.
+            return Turn { before: async {}.boxed(), fault: None, after: Box::new(|_| async {}.boxed()) };
+        };
+        let fault = self.fault(&who, operation);
+        let dies = self.strikes(self.levels.death).then(|| self.random.happens(500));
+        let (before, after) = (self.latency(), self.latency());
+        let what = match body["IndexName"].as_str() {
+            Some(index) => format!("{operation} {}/{index}", body["TableName"].as_str().unwrap_or_default()),
+            None => format!("{operation} {}", body["TableName"].as_str().unwrap_or_default()),
+        };
+        let goes = match (fault, dies) {
+            (None, None) => String::new(),
+            (fault, dies) => format!(" {fault:?} {dies:?}"),
+        };
+        self.trace.note(format_args!("{} {what} {:x}{goes}", who.name, digest(body)));
+        self.wrote(operation, body);
+        let (dying, trace, listeners) = (who.clone(), self.trace.clone(), self.listeners(operation));
+        Turn {
+            before: async move {
+                sleep(before).await;
+                if dies == Some(false) {
+                    dying.die().await;
+                }
+            }
+            .boxed(),
+            fault,
+            after: Box::new(move |outcome| {
+                if outcome != "200" && outcome != "Ok(200)" {
+                    trace.note(format_args!("{} -> {outcome}", who.name));
+                }
+                for listener in listeners {
+                    listener.notify_one();
+                }
+                async move {
+                    if dies == Some(true) {
+                        who.die().await;
+                    }
+                    sleep(after).await;
+                }
+                .boxed()
+            }),
+        }
+    }
+
+    /// An index may lag: rows that were written in the last seconds are missing.
+    fn read(&self, _: &str, body: &Value, answer: &mut Value) {
+        if body["IndexName"].is_null() || !self.strikes(self.levels.lag) {
+            return;
+        }
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = tokio::time::Instant::now();
+        let is_new = |row: &Value| {
+            let key = serde_json::json!([body["TableName"], row["pk"], row["sk"]]);
+            written.iter().any(|(at, written)| now.duration_since(*at) < LAG && *written == key)
+        };
+        if let Some(items) = answer["Items"].as_array_mut() {
+            let before = items.len();
+            items.retain(|row| !is_new(row));
+            if items.len() < before {
+                let hidden = before - items.len();
+                answer["Count"] = items.len().into();
+                self.trace.note(format_args!("index hides {hidden} rows"));
+            }
+        }
+    }
+}

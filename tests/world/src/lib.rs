@@ -1,0 +1,140 @@
+//! A deterministic world: all functions with their tables, queues, streams, clocks and faults, from one seed.
+//!
+//! Everything happens in one thread, with paused time: each call to a table, a queue, WhatsApp or a receiver takes a
+//! time that the seed decides, and may fail as the seed decides. So a seed always has the same history, and a history
+//! that shows a defect can be repeated to the same step.
+
+mod captcha;
+mod checks;
+mod clients;
+mod faults;
+mod machine;
+mod operator;
+mod random;
+mod receivers;
+mod simulation;
+mod tenant;
+mod trace;
+mod whatsapp;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use harness::{TestBucket, TestDb, TestQueue, World};
+use tokio::task::LocalSet;
+use tokio::time::Instant;
+
+use crate::faults::{Faults, Levels};
+use crate::machine::{Machine, Parts};
+use crate::random::{Random, RandomIds};
+use crate::receivers::Receivers;
+use crate::simulation::Simulation;
+use crate::tenant::Tenant;
+use crate::trace::Trace;
+use crate::whatsapp::WhatsApp;
+
+/// Which world, and how it is shown.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Decides everything that happens.
+    pub seed: u64,
+    /// Whether each step is printed.
+    pub prints: bool,
+    /// A safeguard to remove: a clause of a condition (`harness::TestDb::remove_safeguard`).
+    pub without: Option<String>,
+}
+
+/// What happened in a world.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The seed.
+    pub seed: u64,
+    /// The number of steps.
+    pub steps: u64,
+    /// The hash of all steps.
+    pub hash: u64,
+    /// How often something went wrong.
+    pub faults: u64,
+    /// The time that passed in the world, in seconds.
+    pub seconds: u64,
+    /// The number of messages that WhatsApp was asked to send.
+    pub calls: usize,
+    /// What must never be, and was. Empty if all is well.
+    pub broken: Vec<String>,
+    /// The last steps.
+    pub last: Vec<String>,
+    /// The clauses of all conditions of writes.
+    pub safeguards: Vec<String>,
+}
+
+/// Runs a world from its beginning until everything is at rest, and checks it.
+pub fn run(options: &Options) -> Report {
+    let (options, seed) = (options.clone(), options.seed);
+    // Futures of whole functions are large in builds without optimisation.
+    let thread = std::thread::Builder::new().stack_size(64 << 20);
+    let world = thread.spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let runtime = runtime.expect("a runtime");
+        runtime.block_on(LocalSet::new().run_until(live(&options)))
+    });
+    let panicked = |_| Report { seed, broken: vec!["the world panicked".to_owned()], ..Report::default() };
+    world.expect("a thread").join().unwrap_or_else(panicked)
+}
+
+async fn live(options: &Options) -> Report {
+    let begun = Instant::now();
+    let random = Arc::new(Random::new(options.seed));
+    let trace = Arc::new(Trace::new(options.prints));
+    let levels = Levels::draw(&random);
+    trace.note(format_args!("seed {} {levels:?}", options.seed));
+    let faults = Arc::new(Faults::new(random.clone(), trace.clone(), levels));
+
+    let world = World::over(TestDb::simulated()).await;
+    if let Some(safeguard) = &options.without {
+        world.db.remove_safeguard(safeguard);
+    }
+    let (receivers, whatsapp) = (Receivers::new(faults.clone()), WhatsApp::new(faults.clone()));
+    let (sqs, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
+    tenant::set_up_app(&world).await;
+    let mut tenants = vec![];
+    for number in 0..2 {
+        tenants.push(Tenant::new(number, &world, &receivers, &random).await);
+    }
+    let ids = Arc::new(RandomIds(Random::new(random.next())));
+    let parts = Parts {
+        world: &world,
+        begun,
+        random: &random,
+        skew: levels.skew,
+        ids,
+        sqs: sqs.client(),
+        bucket: &bucket,
+        whatsapp: &whatsapp,
+        receivers: &receivers,
+    };
+    let machines = vec![Machine::new(&parts), Machine::new(&parts)];
+    world.db.take_turns(faults.clone());
+    sqs.take_turns(faults.clone());
+
+    let simulation =
+        Simulation::new(begun, random, trace, faults, world, sqs, whatsapp, receivers, machines, tenants);
+    simulation.start();
+    simulation.start_clients();
+    simulation.start_operators();
+    simulation.act().await;
+    simulation.rest().await;
+    simulation.check().await;
+
+    let broken = simulation.broken.borrow().clone();
+    Report {
+        seed: options.seed,
+        steps: simulation.trace.steps(),
+        hash: simulation.trace.hash(),
+        faults: simulation.faults.happened.load(Ordering::SeqCst),
+        seconds: simulation.begun.elapsed().as_secs(),
+        calls: simulation.whatsapp.calls().len(),
+        broken,
+        last: simulation.trace.last(),
+        safeguards: simulation.world.db.safeguards(),
+    }
+}

@@ -1,0 +1,195 @@
+//! One process of each function, as Lambda runs them: with a memory and a clock of its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::sending::SendSchedule;
+use domain::{Clock, LaneKind, RetrySchedule, Timestamp, TrustedReceivers};
+use edge::Api;
+use event_relay::Relay;
+use harness::{TestBucket, TestClock, World};
+use inbox::{Files, Inbox};
+use leads::{Leads, Quotas};
+use messages::Messages;
+use provider::{FileClient, FileHosts};
+use provider_events::{Apps, ProviderEvents};
+use queue::{InboundQueue, Queues};
+use runtime::metrics::ApiFunction;
+use runtime::{Metrics, SendRules};
+use store::Store;
+use sweeper::Sweeper;
+use tokio::time::Instant;
+
+use crate::captcha::Captcha;
+use crate::random::{Random, RandomIds};
+use crate::receivers::Receivers;
+use crate::whatsapp::WhatsApp;
+
+/// The time until the sweeper looks at new work (`FirstDueSeconds`).
+pub(crate) const RESCUE: Duration = Duration::from_secs(120);
+/// The time limit of a call to WhatsApp.
+pub(crate) const CALL: Duration = Duration::from_secs(10);
+/// The time limit of a post to a receiver.
+pub(crate) const ATTEMPT: Duration = Duration::from_secs(30);
+
+/// A clock that runs with the time of the world, ahead of it or behind.
+#[derive(Debug)]
+pub(crate) struct SkewedClock {
+    begun: Instant,
+    /// Milliseconds.
+    skew: i64,
+}
+
+impl Clock for SkewedClock {
+    fn now(&self) -> Timestamp {
+        let passed = i64::try_from(self.begun.elapsed().as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(TestClock::START.as_millis() + passed + self.skew)
+    }
+}
+
+/// The dependencies of a world's functions.
+pub(crate) struct Parts<'a> {
+    pub(crate) world: &'a World,
+    pub(crate) begun: Instant,
+    pub(crate) random: &'a Random,
+    /// The greatest difference of a clock, in milliseconds.
+    pub(crate) skew: u64,
+    pub(crate) ids: Arc<RandomIds>,
+    pub(crate) sqs: aws_sdk_sqs::Client,
+    pub(crate) bucket: &'a TestBucket,
+    pub(crate) whatsapp: &'a WhatsApp,
+    pub(crate) receivers: &'a Receivers,
+}
+
+impl Parts<'_> {
+    fn clock(&self) -> Arc<SkewedClock> {
+        let skew = i64::try_from(self.random.within(0, 2 * self.skew)).unwrap_or_default()
+            - i64::try_from(self.skew).unwrap_or_default();
+        Arc::new(SkewedClock { begun: self.begun, skew })
+    }
+
+    fn store(&self, function: &str) -> Store {
+        self.world.db.store_with(function, self.clock(), self.ids.clone())
+    }
+
+    fn queues(&self) -> Queues {
+        let url = |name: &str| format!("http://queue.invalid/1/{name}");
+        Queues::default()
+            .with_webhooks(self.sqs.clone(), url("webhook-deliveries"), url("webhook-deliveries-slow"))
+            .with(LaneKind::Conversation, self.sqs.clone(), url("message-sends"))
+            .with(LaneKind::Lead, self.sqs.clone(), url("lead-sends"))
+    }
+
+    fn inbox_queue(&self) -> InboundQueue {
+        InboundQueue::new(self.sqs.clone(), "http://queue.invalid/1/inbox")
+    }
+
+    fn metrics(&self) -> Metrics {
+        Metrics::kept(self.world.db.clock().clone()).0
+    }
+
+    fn api(&self, function: ApiFunction, name: &str) -> Api {
+        Api::new(self.store(name), self.metrics(), function)
+    }
+}
+
+/// One process of each function.
+pub(crate) struct Machine {
+    pub(crate) conversations: Api,
+    pub(crate) contacts: Api,
+    pub(crate) messages: Messages,
+    pub(crate) leads: Leads<Captcha>,
+    pub(crate) provider_events: ProviderEvents,
+    pub(crate) inbox: Inbox,
+    pub(crate) relay: Relay,
+    pub(crate) message_sender: message_sender::Engine<WhatsApp>,
+    pub(crate) lead_sender: lead_sender::Engine<WhatsApp>,
+    pub(crate) delivery: webhook_delivery::Engine<Receivers>,
+    pub(crate) sweeper: Sweeper,
+}
+
+impl Machine {
+    pub(crate) fn new(parts: &Parts<'_>) -> Self {
+        let rules = || SendRules {
+            schedule: SendSchedule::recommended(),
+            call: CALL,
+            lease: Duration::from_secs(90),
+            rescue: RESCUE,
+        };
+        let files = FileClient::new("http://127.0.0.1:1", "v25.0", FileHosts::parse("").expect("hosts"));
+        let leads = parts.store("leads");
+        Self {
+            conversations: parts.api(ApiFunction::Conversations, "conversations"),
+            contacts: parts.api(ApiFunction::Contacts, "contacts"),
+            messages: Messages {
+                api: parts.api(ApiFunction::Messages, "messages"),
+                bucket: parts.bucket.bucket_of(&parts.world.db, "messages"),
+                first_due: RESCUE,
+            },
+            leads: Leads {
+                quotas: Quotas::new(leads.clone()),
+                store: leads,
+                captcha: Captcha { clock: parts.clock() },
+                first_due: RESCUE,
+                longest: leads::LONGEST,
+                metrics: parts.metrics(),
+            },
+            provider_events: ProviderEvents {
+                store: parts.store("provider-events"),
+                apps: Apps::default(),
+                queue: parts.inbox_queue(),
+                longest: provider_events::LONGEST,
+                metrics: parts.metrics(),
+            },
+            inbox: Inbox {
+                store: parts.store("inbox"),
+                bucket: parts.bucket.bucket_of(&parts.world.db, "inbox"),
+                files: Files::new(files.expect("a client"), std::env::temp_dir()),
+                queue: parts.inbox_queue(),
+                metrics: parts.metrics(),
+            },
+            relay: Relay {
+                store: parts.store("event-relay"),
+                queues: parts.queues(),
+                bucket: parts.bucket.bucket_of(&parts.world.db, "event-relay"),
+                rescue: RESCUE,
+                partial: true,
+                metrics: parts.metrics(),
+            },
+            message_sender: message_sender::Engine {
+                store: parts.store("message-sender"),
+                bucket: parts.bucket.bucket_of(&parts.world.db, "message-sender"),
+                queues: parts.queues(),
+                provider: parts.whatsapp.clone(),
+                rules: rules(),
+                metrics: parts.metrics(),
+            },
+            lead_sender: lead_sender::Engine {
+                store: parts.store("lead-sender"),
+                queues: parts.queues(),
+                provider: parts.whatsapp.clone(),
+                rules: rules(),
+                metrics: parts.metrics(),
+            },
+            delivery: webhook_delivery::Engine {
+                store: parts.store("webhook-delivery"),
+                queues: parts.queues(),
+                transport: parts.receivers.clone(),
+                rules: webhook_delivery::Rules {
+                    schedule: RetrySchedule::default(),
+                    lease: Duration::from_secs(90),
+                    attempt: ATTEMPT,
+                    rescue: RESCUE,
+                    trusted: TrustedReceivers::none(),
+                },
+                metrics: parts.metrics(),
+            },
+            sweeper: Sweeper {
+                store: parts.store("sweeper"),
+                queues: parts.queues(),
+                budget: Sweeper::BUDGET,
+                metrics: parts.metrics(),
+            },
+        }
+    }
+}

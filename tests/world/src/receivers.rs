@@ -1,0 +1,143 @@
+//! The tenants' endpoints: they verify what they get, and answer well or badly.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use domain::{AttemptError, EndpointSecrets, WorkspaceId};
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::Value;
+use sha2::Sha256;
+use tokio::time::sleep;
+use webhook_delivery::{Answer, Post, Transport, Unanswered};
+
+use crate::faults::{Faults, WHO};
+
+/// An event that a receiver acknowledged.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) id: String,
+    pub(crate) body: Value,
+}
+
+/// The receivers of all tenants, by URL.
+#[derive(Clone)]
+pub(crate) struct Receivers {
+    faults: Arc<Faults>,
+    all: Rc<RefCell<BTreeMap<String, Receiver>>>,
+    /// What was wrong with a post.
+    broken: Rc<RefCell<Vec<String>>>,
+}
+
+struct Receiver {
+    workspace: WorkspaceId,
+    secrets: EndpointSecrets,
+    /// Whether it says at times that it is gone.
+    is_switched: bool,
+    acknowledged: Vec<Event>,
+}
+
+impl Receivers {
+    pub(crate) fn new(faults: Arc<Faults>) -> Self {
+        Self { faults, all: Rc::default(), broken: Rc::default() }
+    }
+
+    pub(crate) fn add(&self, url: &str, workspace: WorkspaceId, secrets: EndpointSecrets, is_switched: bool) {
+        let receiver = Receiver { workspace, secrets, is_switched, acknowledged: vec![] };
+        self.all.borrow_mut().insert(url.to_owned(), receiver);
+    }
+
+    /// The events that a receiver acknowledged, in their order, some more than once.
+    pub(crate) fn acknowledged(&self, url: &str) -> Vec<Event> {
+        self.all.borrow()[url].acknowledged.clone()
+    }
+
+    pub(crate) fn broken(&self) -> Vec<String> {
+        self.broken.borrow().clone()
+    }
+
+    /// Verifies a post as a receiver does. Returns the event.
+    fn verified(receiver: &Receiver, headers: &BTreeMap<&str, String>, body: &[u8]) -> Result<Event, String> {
+        let header = |name: &str| headers.get(name).cloned().unwrap_or_default();
+        let secret = &receiver.secrets.signing.active;
+        let mac = |key: &[u8], text: &[u8]| {
+            let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes every key");
+            mac.update(text);
+            mac.finalize().into_bytes()
+        };
+        let legacy = domain::encoding::hex(&mac(secret.expose().as_bytes(), body));
+        if header("x-service-signature") != format!("sha256={legacy}") {
+            return Err("a wrong signature of the body".to_owned());
+        }
+        if header("x-service-api-key") != receiver.secrets.api_key.expose() {
+            return Err("another tenant's key".to_owned());
+        }
+        let (id, at) = (header("webhook-id"), header("webhook-timestamp"));
+        let signed = [id.as_bytes(), b".", at.as_bytes(), b".", body].concat();
+        let standard = format!("v1,{}", STANDARD.encode(mac(&secret.key_bytes(), &signed)));
+        if header("webhook-signature") != standard {
+            return Err("a wrong standard signature".to_owned());
+        }
+        let json: Value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+        if json["eventId"] != id.as_str() || json["workspaceId"] != receiver.workspace.to_string() {
+            return Err(format!("another event or tenant: {json}"));
+        }
+        Ok(Event { id, body: json })
+    }
+}
+
+impl Transport for Receivers {
+    async fn post(&self, post: Post<'_>) -> Result<Answer, Unanswered> {
+        let random = self.faults.random.clone();
+        let level = self.faults.levels.others;
+        let ends = match self.faults.strikes(level) {
+            true => random.within(1, 8),
+            false => 0,
+        };
+        let dies = self.faults.strikes(self.faults.levels.death);
+        let url = post.url.as_str().to_owned();
+        let headers: BTreeMap<&str, String> =
+            post.headers.iter().map(|(name, value)| (*name, value.expose().to_owned())).collect();
+        let event = match self.all.borrow().get(&url) {
+            Some(receiver) => Self::verified(receiver, &headers, post.body),
+            None => Err("an unknown URL".to_owned()),
+        };
+        let id = headers.get("webhook-id").cloned().unwrap_or_default();
+        self.faults.trace.note(format_args!("post {url} {id} ends {ends} dies {dies}"));
+        let event = match event {
+            Ok(event) => event,
+            Err(wrong) => {
+                self.broken.borrow_mut().push(format!("{url} got {wrong}"));
+                return Err(Unanswered::NotSent);
+            }
+        };
+        sleep(Duration::from_millis(random.within(5, if ends == 6 { 29_000 } else { 300 }))).await;
+        // A receiver may have processed an event whose answer is lost: only 2xx answers that arrive count.
+        let answer = |status| Ok(Answer { status, retry_after: None, body: vec![] });
+        if dies {
+            WHO.with(|who| who.killed.notify_one());
+            std::future::pending::<()>().await;
+        }
+        match ends {
+            1 => answer(500),
+            2 => {
+                sleep(Duration::from_secs(30)).await;
+                Err(Unanswered::Failed(AttemptError::Timeout))
+            }
+            3 => Err(Unanswered::Failed(AttemptError::ConnectFailed)),
+            4 => Err(Unanswered::NotSent),
+            7 if self.all.borrow().get(&url).is_some_and(|receiver| receiver.is_switched) => answer(410),
+            5 => Ok(Answer { status: 429, retry_after: Some("7".to_owned()), body: vec![] }),
+            _ => {
+                if let Some(receiver) = self.all.borrow_mut().get_mut(&url) {
+                    receiver.acknowledged.push(event);
+                }
+                answer(200)
+            }
+        }
+    }
+}

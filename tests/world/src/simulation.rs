@@ -1,0 +1,506 @@
+//! AWS around the functions of a world: it invokes them, and brings them what waits in queues and streams.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
+use domain::Timestamp;
+use edge::ApiRequest;
+use edge::provider::WebhookRequest;
+use harness::{Answer, GatewayEvent, TestClock, TestQueue, World, context, failed_messages, queue_event};
+use lambda_runtime::{Context, LambdaEvent};
+use serde_json::{Value, json};
+use store::Table;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::faults::{Faults, WHO, Who};
+use crate::machine::Machine;
+use crate::random::Random;
+use crate::receivers::Receivers;
+use crate::tenant::Tenant;
+use crate::trace::Trace;
+use crate::whatsapp::WhatsApp;
+
+/// A world while it runs.
+pub(crate) struct Simulation {
+    pub(crate) begun: Instant,
+    pub(crate) random: Arc<Random>,
+    pub(crate) trace: Arc<Trace>,
+    pub(crate) faults: Arc<Faults>,
+    pub(crate) world: World,
+    pub(crate) sqs: TestQueue,
+    pub(crate) whatsapp: WhatsApp,
+    pub(crate) receivers: Receivers,
+    pub(crate) machines: Vec<Machine>,
+    pub(crate) tenants: Vec<Tenant>,
+    /// What must never be, and was.
+    pub(crate) broken: RefCell<Vec<String>>,
+    pub(crate) queues: RefCell<BTreeMap<&'static str, Vec<Message>>>,
+    /// Messages that were received too often.
+    pub(crate) dead_letters: RefCell<Vec<Message>>,
+    /// Batches that streams repeat and invocations that run.
+    pub(crate) busy: Cell<usize>,
+    invocations: Cell<u64>,
+    /// Everything that must not panic.
+    tasks: RefCell<Vec<(String, JoinHandle<()>)>>,
+}
+
+/// A message of a queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    pub(crate) queue: &'static str,
+    pub(crate) body: String,
+    visible: Instant,
+    receives: u32,
+}
+
+/// A queue and its function.
+struct Queue {
+    name: &'static str,
+    /// The event of the function, in `events/`.
+    event: &'static str,
+    /// The time limit of the function.
+    limit: Duration,
+}
+
+impl Queue {
+    /// The visibility time-out of all queues.
+    const INVISIBLE: Duration = Duration::from_secs(360);
+
+    const fn new(name: &'static str, event: &'static str, limit: u64) -> Self {
+        Self { name, event, limit: Duration::from_secs(limit) }
+    }
+}
+
+static QUEUES: [Queue; 5] = [
+    Queue::new("webhook-deliveries", "webhook-delivery.json", 45),
+    Queue::new("webhook-deliveries-slow", "webhook-delivery.json", 45),
+    Queue::new("message-sends", "message-sender.json", 60),
+    Queue::new("lead-sends", "lead-sender.json", 60),
+    Queue::new("inbox", "inbox.json", 60),
+];
+
+/// After so many receives a message is a dead letter.
+const MOST_RECEIVES: u32 = 5;
+
+impl Simulation {
+    #[allow(clippy::too_many_arguments, reason = "the parts of a world")]
+    pub(crate) fn new(
+        begun: Instant,
+        random: Arc<Random>,
+        trace: Arc<Trace>,
+        faults: Arc<Faults>,
+        world: World,
+        sqs: TestQueue,
+        whatsapp: WhatsApp,
+        receivers: Receivers,
+        machines: Vec<Machine>,
+        tenants: Vec<Tenant>,
+    ) -> Rc<Self> {
+        Rc::new(Self {
+            begun,
+            random,
+            trace,
+            faults,
+            world,
+            sqs,
+            whatsapp,
+            receivers,
+            machines,
+            tenants,
+            broken: RefCell::default(),
+            queues: RefCell::default(),
+            dead_letters: RefCell::default(),
+            busy: Cell::default(),
+            invocations: Cell::default(),
+            tasks: RefCell::default(),
+        })
+    }
+
+    /// The present time without differences of clocks.
+    pub(crate) fn now(&self) -> Timestamp {
+        TestClock::START.plus(self.begun.elapsed())
+    }
+
+    /// Lets the fixtures know the time.
+    pub(crate) fn sync(&self) {
+        self.world.db.clock().set(self.now());
+    }
+
+    pub(crate) fn breaks(&self, what: String) {
+        self.trace.note(format_args!("BROKEN {what}"));
+        self.broken.borrow_mut().push(what);
+    }
+
+    /// Runs something beside everything else. A panic in it breaks the world.
+    pub(crate) fn spawn(self: &Rc<Self>, name: &str, task: impl Future<Output = ()> + 'static) {
+        self.tasks.borrow_mut().push((name.to_owned(), tokio::task::spawn_local(task)));
+    }
+
+    /// Waits for all tasks with this name.
+    pub(crate) async fn join(&self, name: &str) {
+        loop {
+            let found = {
+                let mut tasks = self.tasks.borrow_mut();
+                let at = tasks.iter().position(|(task, _)| task == name);
+                at.map(|at| tasks.remove(at).1)
+            };
+            let Some(task) = found else { return };
+            if let Err(error) = task.await {
+                self.breaks(format!("{name}: {error}"));
+            }
+        }
+    }
+
+    /// Notes the tasks that panicked.
+    pub(crate) async fn find_panics(&self) {
+        let ended: Vec<_> = {
+            let mut tasks = self.tasks.borrow_mut();
+            let (ended, runs) = tasks.drain(..).partition(|(_, task)| task.is_finished());
+            *tasks = runs;
+            ended
+        };
+        for (name, task) in ended {
+            if let Err(error) = task.await {
+                self.breaks(format!("{name}: {error}"));
+            }
+        }
+    }
+
+    /// Runs an invocation until it ends, dies or is out of time. `None` if it gave no answer.
+    pub(crate) async fn invoke<T>(
+        &self,
+        function: &str,
+        limit: Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let number = self.invocations.get() + 1;
+        self.invocations.set(number);
+        let who = Who::new(&format!("{function}#{number}"));
+        let killed = who.killed.clone();
+        self.trace.note(format_args!("{} begins", who.name));
+        let ended = WHO
+            .scope(who.clone(), async {
+                tokio::select! {
+                    biased;
+                    () = killed.notified() => None,
+                    () = sleep(limit) => None,
+                    ended = Box::pin(work) => Some(ended),
+                }
+            })
+            .await;
+        self.trace.note(format_args!("{} {}", who.name, if ended.is_some() { "ends" } else { "DIES" }));
+        ended
+    }
+
+    pub(crate) fn machine(&self) -> &Machine {
+        self.random.one_of(&self.machines)
+    }
+
+    /// A request to the Integrations API. `None` if no answer arrives.
+    pub(crate) async fn request(&self, function: &str, event: GatewayEvent) -> Option<Answer> {
+        let request = ApiRequest::new(event.request());
+        let machine = self.machine();
+        let work = async {
+            match function {
+                "conversations" => {
+                    conversations::handle(&machine.conversations, crate::machine::RESCUE, &request).await
+                }
+                "contacts" => contacts::handle(&machine.contacts, &request).await,
+                "messages" => messages::handle(&machine.messages, &request).await,
+                other => panic!("no function {other}"),
+            }
+        };
+        let answer: Answer = self.invoke(function, Duration::from_secs(29), work).await?.into();
+        self.trace.note(format_args!("{function} answers {} {}", answer.status, answer.text));
+        // The caller's own connection may break, too.
+        (!self.faults.strikes(self.faults.levels.fault)).then_some(answer)
+    }
+
+    /// A lead of a landing page.
+    pub(crate) async fn lead(&self, event: GatewayEvent) -> Option<Value> {
+        let request = serde_json::from_value(event.json().clone()).expect("a request");
+        let machine = self.machine();
+        let work = machine.leads.handle(&request);
+        let answer = self.invoke("leads", Duration::from_secs(29), work).await?;
+        let answer = serde_json::to_value(answer).expect("an answer");
+        self.trace.note(format_args!("leads answers {answer}"));
+        (!self.faults.strikes(self.faults.levels.fault)).then_some(answer)
+    }
+
+    /// A webhook of WhatsApp. Returns whether it was answered with 200.
+    pub(crate) async fn webhook(&self, event: GatewayEvent) -> bool {
+        let request: WebhookRequest = serde_json::from_value(event.json().clone()).expect("a request");
+        let machine = self.machine();
+        let work = machine.provider_events.handle(&request);
+        let answer = self.invoke("provider-events", Duration::from_secs(10), work).await;
+        let answer = answer.map(|answer| serde_json::to_value(answer).expect("an answer"));
+        let is_received = answer.is_some_and(|answer| answer["statusCode"] == 200);
+        is_received && !self.faults.strikes(self.faults.levels.fault)
+    }
+
+    /// Starts what AWS does by itself.
+    pub(crate) fn start(self: &Rc<Self>) {
+        for (queue, news) in QUEUES.iter().zip(&self.faults.queued) {
+            let (this, news) = (self.clone(), news.clone());
+            self.spawn(queue.name, async move { this.poll(queue, &news).await });
+        }
+        let tables = [Table::Contacts, Table::Conversations, Table::Messages, Table::Leads];
+        for (table, news) in tables.into_iter().zip(&self.faults.stored) {
+            let (this, news) = (self.clone(), news.clone());
+            self.spawn("stream", async move { this.follow(table, &news).await });
+        }
+    }
+
+    /// Moves what the functions queued into the queues.
+    fn collect(&self) {
+        for queued in self.sqs.take() {
+            let Some(Queue { name: queue, .. }) = QUEUES.iter().find(|queue| queue.name == queued.queue)
+            else {
+                panic!("no queue {}", queued.queue);
+            };
+            let level = self.faults.levels.queue;
+            let mut delay = Duration::from_millis(queued.delay * 1_000 + self.random.within(0, 50));
+            // A message that names a lane may be lost: the sweeper finds the lane. A piece of a webhook may not.
+            if *queue != "inbox" && self.faults.strikes(level / 3) {
+                self.trace.note(format_args!("{queue} loses {}", queued.body));
+                continue;
+            }
+            if self.faults.strikes(level) {
+                delay += Duration::from_millis(self.random.within(0, 200_000));
+            }
+            let copies = 1 + usize::from(self.faults.strikes(level));
+            let message = Message { queue, body: queued.body, visible: Instant::now() + delay, receives: 0 };
+            let mut queues = self.queues.borrow_mut();
+            queues.entry(queue).or_default().extend(vec![message; copies]);
+        }
+    }
+
+    /// Invokes the function of a queue with batches of its messages, as long as the world exists.
+    async fn poll(self: Rc<Self>, queue: &'static Queue, news: &Notify) {
+        loop {
+            self.collect();
+            let next = {
+                let queues = self.queues.borrow();
+                queues
+                    .get(queue.name)
+                    .and_then(|messages| messages.iter().map(|message| message.visible).min())
+            };
+            match next {
+                Some(next) if next <= Instant::now() => {}
+                next => {
+                    tokio::select! {
+                        biased;
+                        () = news.notified() => {}
+                        () = until(next) => {}
+                    }
+                    continue;
+                }
+            }
+            sleep(Duration::from_millis(self.random.within(0, 80))).await;
+            let batch = self.receive(queue.name);
+            if batch.is_empty() {
+                continue;
+            }
+            let this = self.clone();
+            self.spawn("invocation", async move { this.process(queue, batch).await });
+        }
+    }
+
+    /// Takes some of the visible messages, in any order. They are invisible for a time, and stay in the queue.
+    fn receive(&self, queue: &'static str) -> Vec<Message> {
+        let now = Instant::now();
+        let mut queues = self.queues.borrow_mut();
+        let Some(messages) = queues.get_mut(queue) else { return vec![] };
+        let mut batch: Vec<Message> = vec![];
+        let most = self.random.within(1, 10);
+        for _ in 0..most {
+            let seen: Vec<usize> = (0..messages.len()).filter(|at| messages[*at].visible <= now).collect();
+            if seen.is_empty() {
+                break;
+            }
+            let at = *self.random.one_of(&seen);
+            messages[at].receives += 1;
+            messages[at].visible = now + Queue::INVISIBLE;
+            if messages[at].receives > MOST_RECEIVES {
+                let dead = messages.remove(at);
+                self.trace.note(format_args!("{queue} gives up {}", dead.body));
+                self.dead_letters.borrow_mut().push(dead);
+            } else {
+                batch.push(messages[at].clone());
+            }
+        }
+        batch
+    }
+
+    async fn process(&self, queue: &Queue, batch: Vec<Message>) {
+        let Queue { name: queue, event, limit } = *queue;
+        self.busy.set(self.busy.get() + 1);
+        let bodies: Vec<String> = batch.iter().map(|message| message.body.clone()).collect();
+        let machine = self.machine();
+        let of = |store: &store::Store| -> Context { context(store.now(), limit) };
+        let failed: Option<Vec<String>> = match queue {
+            "message-sends" => {
+                let event = queue_event(event, &bodies, of(&machine.message_sender.store));
+                let work = machine.message_sender.handle(event);
+                answered(self.invoke("message-sender", limit, work).await)
+            }
+            "lead-sends" => {
+                let event = queue_event(event, &bodies, of(&machine.lead_sender.store));
+                answered(self.invoke("lead-sender", limit, machine.lead_sender.handle(event)).await)
+            }
+            "inbox" => {
+                let event = queue_event(event, &bodies, Context::default()).payload;
+                let done = self.invoke("inbox", limit, machine.inbox.handle(event)).await;
+                done.map(failed_messages)
+            }
+            _ => {
+                let mut event: LambdaEvent<SqsEvent> =
+                    queue_event(event, &bodies, of(&machine.delivery.store));
+                if queue.ends_with("-slow") {
+                    for message in &mut event.payload.records {
+                        message.event_source_arn = message.event_source_arn.take().map(|arn| arn + "-slow");
+                    }
+                }
+                answered(self.invoke("webhook-delivery", limit, machine.delivery.handle(event)).await)
+            }
+        };
+        self.busy.set(self.busy.get() - 1);
+        let Some(failed) = failed else { return };
+        let repeats = self.faults.strikes(self.faults.levels.queue / 2);
+        let mut queues = self.queues.borrow_mut();
+        let messages = queues.entry(queue).or_default();
+        for (number, done) in batch.iter().enumerate() {
+            // The queue may forget that a message was deleted.
+            if failed.contains(&number.to_string()) || repeats {
+                continue;
+            }
+            let is_it = |message: &Message| {
+                message.body == done.body
+                    && message.visible == done.visible
+                    && message.receives == done.receives
+            };
+            if let Some(at) = messages.iter().position(is_it) {
+                messages.remove(at);
+            }
+        }
+    }
+
+    /// Brings the changes of a table to the relay: those of one key in their order, and each batch until it is done.
+    async fn follow(self: Rc<Self>, table: Table, news: &Notify) {
+        const LANES: usize = 3;
+        let mut place = self.world.db.follow(table);
+        let lanes: [Rc<RefCell<VecDeque<Value>>>; LANES] = Default::default();
+        let works: [Rc<Cell<bool>>; LANES] = Default::default();
+        loop {
+            for record in self.world.db.changes(&mut place) {
+                if !is_relayed(&record) {
+                    continue;
+                }
+                let pk = record["dynamodb"]["Keys"]["pk"]["S"].as_str().unwrap_or_default();
+                let lane = pk.bytes().map(usize::from).sum::<usize>() % LANES;
+                lanes[lane].borrow_mut().push_back(record);
+            }
+            for (lane, works) in lanes.iter().zip(&works) {
+                if !works.get() && !lane.borrow().is_empty() {
+                    works.set(true);
+                    self.busy.set(self.busy.get() + 1);
+                    let (this, lane, works) = (self.clone(), lane.clone(), works.clone());
+                    self.spawn("relay", async move {
+                        this.relay(&lane).await;
+                        works.set(false);
+                        this.busy.set(this.busy.get() - 1);
+                        for stream in &this.faults.stored {
+                            stream.notify_one();
+                        }
+                    });
+                }
+            }
+            news.notified().await;
+            sleep(Duration::from_millis(self.random.within(5, 60))).await;
+        }
+    }
+
+    /// Relays everything in a lane of a stream.
+    async fn relay(&self, lane: &RefCell<VecDeque<Value>>) {
+        let mut attempts = 0;
+        loop {
+            sleep(Duration::from_millis(self.random.within(10, 300))).await;
+            // A failed batch is divided.
+            let most = if attempts > 0 { 1 } else { self.random.within(1, 10) };
+            let batch: Vec<Value> =
+                lane.borrow().iter().take(usize::try_from(most).unwrap_or(1)).cloned().collect();
+            if batch.is_empty() {
+                return;
+            }
+            let numbers: Vec<String> = batch
+                .iter()
+                .map(|record| record["dynamodb"]["SequenceNumber"].as_str().unwrap_or_default().to_owned())
+                .collect();
+            let event = serde_json::from_value(json!({ "Records": batch })).expect("a stream event");
+            let relay = &self.machine().relay;
+            let ended = self.invoke("event-relay", Duration::from_secs(60), relay.handle(event)).await;
+            let done = match ended {
+                Some(Ok(answer)) => {
+                    let failed: Vec<String> = answer
+                        .batch_item_failures
+                        .iter()
+                        .filter_map(|failure| failure.item_identifier.clone())
+                        .collect();
+                    numbers.iter().position(|number| failed.contains(number)).unwrap_or(numbers.len())
+                }
+                Some(Err(_)) | None => 0,
+            };
+            // The stream may repeat what was done, if it did not learn of it.
+            let done = if self.faults.strikes(self.faults.levels.queue / 4) { 0 } else { done };
+            lane.borrow_mut().drain(..done);
+            attempts = if done == 0 { attempts + 1 } else { 0 };
+            if attempts > 50 {
+                self.breaks(format!("the relay gives up {}", numbers[0]));
+                lane.borrow_mut().pop_front();
+                attempts = 0;
+            }
+            if attempts > 0 {
+                sleep(Duration::from_millis(1_000)).await;
+            }
+        }
+    }
+
+    /// The sweeper's run of a minute.
+    pub(crate) async fn sweep(&self) {
+        let sweeper = &self.machine().sweeper;
+        let _ = self.invoke("sweeper", Duration::from_secs(50), sweeper.run()).await;
+    }
+
+    /// Whether the queues hold messages.
+    pub(crate) fn has_messages(&self) -> bool {
+        self.collect();
+        self.queues.borrow().values().any(|messages| !messages.is_empty())
+    }
+}
+
+fn answered<E>(ended: Option<Result<SqsBatchResponse, E>>) -> Option<Vec<String>> {
+    ended.and_then(Result::ok).map(failed_messages)
+}
+
+async fn until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether the filters of the template let a record through to the relay.
+fn is_relayed(record: &Value) -> bool {
+    let sk = record["dynamodb"]["Keys"]["sk"]["S"].as_str().unwrap_or_default();
+    sk == "C"
+        || sk == "L" && record["dynamodb"]["Keys"]["pk"]["S"].as_str().is_some_and(|pk| pk.contains("#L#"))
+        || sk.starts_with("M#")
+        || sk == "P" && record["eventName"] == "INSERT"
+        || record["dynamodb"]["NewImage"]["kind"]["S"] == "optOut"
+}

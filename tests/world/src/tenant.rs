@@ -1,0 +1,127 @@
+//! A tenant: its settings, and what it knows about its own requests.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
+use domain::{
+    EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, ProviderApp,
+    ProviderAppId, Secret, TemplateScope, TrustedReceivers, WebhookEndpoint, WorkspaceId,
+};
+use harness::{GatewayEvent, World};
+
+use crate::random::Random;
+use crate::receivers::Receivers;
+
+/// The app that signs WhatsApp's webhooks.
+pub(crate) const APP: &str = "1042000000001";
+/// Its secret.
+pub(crate) const APP_SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+/// A workspace with a line, an endpoint and a landing page.
+pub(crate) struct Tenant {
+    pub(crate) number: usize,
+    pub(crate) workspace: WorkspaceId,
+    key: String,
+    pub(crate) capture_key: String,
+    pub(crate) line: String,
+    pub(crate) endpoint: EndpointId,
+    /// Whether its endpoint is disabled at times. What happens then is told to nobody.
+    pub(crate) is_switched: bool,
+    pub(crate) url: String,
+    /// The customers' numbers. Both tenants have the same customers.
+    pub(crate) customers: Vec<String>,
+    pub(crate) ledger: RefCell<Ledger>,
+}
+
+/// What a tenant and its customers did, and what they were told.
+#[derive(Clone, Default)]
+pub(crate) struct Ledger {
+    /// The conversations that requests created.
+    pub(crate) conversations: Vec<String>,
+    /// The messages that were accepted: the text of each, its id and its conversation.
+    pub(crate) messages: BTreeMap<String, (String, String)>,
+    /// The texts of all messages that were posted, with the number of their requests.
+    pub(crate) posted: BTreeMap<String, u64>,
+    /// The names of conversations that were posted, and the id of each that was accepted.
+    pub(crate) opened: BTreeMap<String, Option<String>>,
+    /// The leads that were accepted: the id of each, and its number.
+    pub(crate) leads: BTreeMap<String, String>,
+    /// The texts that customers sent.
+    pub(crate) inbound: Vec<String>,
+    /// Customers who said STOP, at any time.
+    pub(crate) stopped: Vec<String>,
+}
+
+impl Tenant {
+    /// The first tenant has the workspace of the fixtures, the second one another.
+    pub(crate) async fn new(number: usize, world: &World, receivers: &Receivers, random: &Random) -> Self {
+        let (workspace, key) = match number {
+            0 => (world.workspace, world.key.clone()),
+            _ => world.second_workspace().await,
+        };
+        let line = format!("104555123456{number}");
+        world.line_of(workspace, &line, |_| ()).await;
+        let template = world
+            .template_of(TemplateScope::Workspace(workspace), |template| template.name = "hello".to_owned())
+            .await;
+        let capture = world.capture_of(workspace, |capture| capture.template = Some(template.id)).await;
+        let url = format!("https://hooks{number}.example.com/in");
+        let endpoint = WebhookEndpoint {
+            id: EndpointId::generate(world.db.store().ids()),
+            workspace_id: workspace,
+            url: EndpointUrl::parse(&url, &TrustedReceivers::none()).expect("a URL"),
+            state: EndpointState::Enabled,
+            filter: EventFilter::All,
+            caps: EndpointCaps::default(),
+            slots: *random.one_of(&[1, 1, 2]),
+            forgets_before: None,
+            created_at: world.db.store().now(),
+            version: 1,
+        };
+        let entropy = [u8::try_from(number + 7).unwrap_or(7); 32];
+        let secrets = EndpointSecrets {
+            api_key: ReceiverKey::parse(&format!("customer-key-{number}")).expect("a key"),
+            signing: SigningSecrets::only(SigningSecret::from_entropy(entropy)),
+        };
+        let store = world.db.store();
+        let seen = store.workspace(workspace).await.expect("a workspace").expect("a workspace");
+        assert!(store.create_endpoint(&seen, &endpoint, &secrets).await.expect("an endpoint"));
+        let is_switched = random.happens(200);
+        receivers.add(&url, workspace, secrets, is_switched);
+        Self {
+            number,
+            workspace,
+            key,
+            capture_key: capture.key.as_str().to_owned(),
+            line,
+            endpoint: endpoint.id,
+            is_switched,
+            url,
+            customers: (0..random.within(2, 4)).map(|customer| format!("+3460011122{customer}")).collect(),
+            ledger: RefCell::default(),
+        }
+    }
+
+    /// A request of this tenant, as the file in `events/` without its idempotency key.
+    pub(crate) fn event(&self, file: &str) -> GatewayEvent {
+        GatewayEvent::of(file)
+            .without_header("idempotency-key")
+            .header("x-api-key", &self.key)
+            .path("workspaceId", self.workspace)
+    }
+}
+
+/// Sets up the app that signs WhatsApp's webhooks.
+pub(crate) async fn set_up_app(world: &World) {
+    let app = ProviderApp {
+        id: ProviderAppId::parse(APP).expect("an app"),
+        workspace: None,
+        secret: Secret::new(APP_SECRET),
+        previous: None,
+        verify_token: Secret::new("verify-token-0001"),
+        created_at: world.db.store().now(),
+        version: 1,
+    };
+    assert!(world.db.store().create_provider_app(&app).await.expect("an app"));
+}

@@ -1,0 +1,135 @@
+//! WhatsApp: it accepts messages or does not, and says later what became of them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::{PartId, Reached};
+use harness::{ACCEPTED, NO_ANSWER, answered};
+use provider::{Call, CallOutcome, Outgoing, Provider, Sent};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::faults::{Faults, WHO};
+
+/// A call, in the order of the calls.
+#[derive(Clone, Debug)]
+pub(crate) struct Called {
+    pub(crate) part: PartId,
+    pub(crate) channel: String,
+    pub(crate) token: String,
+    pub(crate) to: String,
+    /// The text, or the name of the template.
+    pub(crate) what: String,
+    /// How the call ended for the sender; `None` if the sender died before.
+    pub(crate) outcome: Option<CallOutcome>,
+    /// The id that WhatsApp gave the message, if it accepted it, whether the sender learned of it or not.
+    pub(crate) wamid: Option<String>,
+}
+
+/// The provider of all lines.
+#[derive(Clone)]
+pub(crate) struct WhatsApp {
+    faults: Arc<Faults>,
+    state: Rc<RefCell<State>>,
+    /// Told when there is something to tell by webhook.
+    pub(crate) news: Rc<Notify>,
+}
+
+#[derive(Default)]
+struct State {
+    calls: Vec<Called>,
+    /// What is still to be told by webhook: the line, and the fields of the change.
+    untold: Vec<Value>,
+}
+
+impl WhatsApp {
+    pub(crate) fn new(faults: Arc<Faults>) -> Self {
+        Self { faults, state: Rc::default(), news: Rc::default() }
+    }
+
+    pub(crate) fn calls(&self) -> Vec<Called> {
+        self.state.borrow().calls.clone()
+    }
+
+    /// What is to be told by webhook, each with the line's channel.
+    pub(crate) fn take_untold(&self) -> Vec<Value> {
+        std::mem::take(&mut self.state.borrow_mut().untold)
+    }
+
+    /// Will tell this by webhook.
+    pub(crate) fn tells(&self, change: Value) {
+        self.state.borrow_mut().untold.push(change);
+        self.news.notify_one();
+    }
+}
+
+impl Provider for WhatsApp {
+    async fn send(&self, call: Call<'_>) -> Sent {
+        let random = self.faults.random.clone();
+        let ends = if self.faults.strikes(self.faults.levels.others) { random.within(1, 8) } else { 0 };
+        let dies = self.faults.strikes(self.faults.levels.death).then(|| random.happens(500));
+        // Whether WhatsApp has the message, and what the sender learns.
+        let (is_accepted, outcome) = match ends {
+            1 => (false, CallOutcome::NeverConnected),
+            2 => (random.happens(500), NO_ANSWER),
+            3 => (false, answered(429, 130_429)),
+            4 => (false, answered(400, 131_056)),
+            5 => (false, answered(500, 1)),
+            6 => (random.happens(500), answered(502, 99)),
+            7 => (false, answered(400, 131_026)),
+            _ => (true, ACCEPTED),
+        };
+        let is_accepted = is_accepted && dies != Some(false);
+        let number = {
+            let mut state = self.state.borrow_mut();
+            let number = state.calls.len();
+            state.calls.push(Called {
+                part: call.part,
+                channel: call.channel.as_str().to_owned(),
+                token: call.token.expose().to_owned(),
+                to: call.to.as_str().to_owned(),
+                what: match call.what {
+                    Outgoing::Text(text) => text.clone(),
+                    Outgoing::Template { name, .. } => name.clone(),
+                    Outgoing::Media { link, .. } => link.clone(),
+                },
+                outcome: None,
+                wamid: is_accepted.then(|| format!("wamid.{number}")),
+            });
+            number
+        };
+        let to = call.to.as_str().trim_start_matches('+').to_owned();
+        self.faults.trace.note(format_args!("call {number} {} to {to}: {ends} {dies:?}", call.part));
+        sleep(Duration::from_millis(random.within(20, if ends == 8 { 9_500 } else { 400 }))).await;
+        if is_accepted {
+            let statuses = ["sent", "delivered", "read"];
+            let known = random.within(0, 3);
+            for status in statuses.iter().take(usize::try_from(known).unwrap_or_default()) {
+                self.tells(json!({
+                    "line": call.channel.as_str(),
+                    "statuses": [{
+                        "id": format!("wamid.{number}"), "status": status, "recipient_id": to,
+                        "biz_opaque_callback_data": call.part.to_string(),
+                    }],
+                }));
+            }
+        }
+        if dies.is_some() {
+            WHO.with(|who| who.killed.notify_one());
+            std::future::pending::<()>().await;
+        }
+        if outcome == NO_ANSWER {
+            sleep(crate::machine::CALL).await;
+        }
+        self.state.borrow_mut().calls[number].outcome = Some(outcome);
+        let message_id = (outcome == ACCEPTED).then(|| format!("wamid.{number}"));
+        Sent { outcome, message_id, reached: Reached::default() }
+    }
+
+    fn with_new_connections(&self) -> Self {
+        self.clone()
+    }
+}
