@@ -138,7 +138,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_condition_is_divided_at_its_outer_ands() {
+    fn a_condition_is_divided_at_each_outer_and() {
         for (condition, parts) in [
             ("a = :a", vec!["a = :a"]),
             ("a = :a AND (b = :b OR c AND d) AND e", vec!["a = :a", "(b = :b OR c AND d)", "e"]),
