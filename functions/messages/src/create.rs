@@ -5,7 +5,7 @@ use domain::{ConversationId, Media, MediaId, Message, MessageBody, MessageId, Re
 use edge::form::{Form, Node, Rejection};
 use edge::{ApiError, Call, Reply, replay, view};
 use futures::future::try_join_all;
-use store::{Bucket, DraftRead, IdempotencyKey, MessageStored, NewMessage, StoreError, StoredAnswer};
+use store::{Bucket, DraftRead, IdempotencyKey, MessageStored, NewMessage, StoredAnswer};
 
 use crate::messages::Messages;
 

@@ -1,5 +1,7 @@
 //! Webhooks of the provider: every item is in exactly one piece, in its order, and a piece survives its queue.
 
+use std::collections::BTreeMap;
+
 use domain::{ProviderAppId, Timestamp};
 use provider::webhook::{Item, Piece, Subject, only, pieces, read};
 use queue::Inbound;
@@ -56,6 +58,7 @@ fn check(piece: &Piece, webhook: usize) {
         account: piece.account.clone(),
         field: piece.field.clone(),
         value: piece.value.clone(),
+        files_since: BTreeMap::new(),
     };
     let queued = inbound.body();
     // An unusual number is written in another form.

@@ -46,7 +46,7 @@ fn a_message_goes_where_it_answers_then_to_the_newest_then_into_a_new_conversati
     use ConversationStatus::{Active, Blocked, Ghost, NotAssignedToHuman, Released};
     let named = |status| Some(with(status));
     let elsewhere = |status| {
-        let id = crate::ids::ConversationId::from_uuid(Uuid::from_u128(9));
+        let id = ConversationId::from_uuid(Uuid::from_u128(9));
         Some(Conversation { id, ..with(status) })
     };
     let into = |conversation: Option<Conversation>| Destination::Into(Box::new(conversation.unwrap()));
