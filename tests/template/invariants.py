@@ -121,7 +121,7 @@ CURSOR_KEYS = {"00000000-0000-0000-0000-000000000000#X"}
 LEADING_KEYS = {
     ("contacts", "secrets"): CURSOR_KEYS,
     ("conversations", "secrets"): CURSOR_KEYS,
-    ("event-relay", "workspaces"): {"*#H", "*#A"},
+    ("event-relay", "workspaces"): {"*#H", "*#A", "*#W"},
     ("inbox", "leads"): {"*#O"},
     ("inbox", "secrets"): {"*#L#*"},
     ("inbox", "workspaces"): {
