@@ -36,7 +36,7 @@ pub use invocation::{context, failed_messages, queue_event};
 pub use provider::{ACCEPTED, Called, NO_ANSWER, Reaction, TestProvider, answered};
 pub use queue::{Queued, TestQueue};
 pub use recording_provider::{RecordedCall, RecordingProvider, call_outcomes};
-pub use simulated::{Turn, Turns};
+pub use simulated::{After, Turn, Turns};
 pub use stand_ins::{TestClock, TestIds};
 pub use stencil::Stencil;
 pub use wire::{Call, Death, Fault, trips};

@@ -106,11 +106,11 @@ fn clauses(condition: &str) -> Vec<&str> {
             ')' => depth = depth.saturating_sub(1),
             ' ' if depth == 0 && rest.starts_with(" OR ") => return vec![condition],
             ' ' if depth == 0 && rest.starts_with(" BETWEEN ") => between = true,
+            // This one belongs to the `BETWEEN`.
+            ' ' if depth == 0 && rest.starts_with(" AND ") && between => between = false,
             ' ' if depth == 0 && rest.starts_with(" AND ") => {
-                if !std::mem::take(&mut between) {
-                    parts.push(&condition[start..at]);
-                    start = at + " AND ".len();
-                }
+                parts.push(&condition[start..at]);
+                start = at + " AND ".len();
             }
             _ => (),
         }

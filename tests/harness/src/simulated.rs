@@ -35,8 +35,11 @@ pub struct Turn {
     /// How the call fails, if it does.
     pub fault: Option<Fault>,
     /// Passes before the caller learns of the outcome, which is given: a status, or a failure of the connection.
-    pub after: Box<dyn FnOnce(&str) -> BoxFuture<'static, ()> + Send>,
+    pub after: After,
 }
+
+/// A delay that depends on how the call ended.
+pub type After = Box<dyn FnOnce(&str) -> BoxFuture<'static, ()> + Send>;
 
 impl Debug for Turn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -169,10 +169,10 @@ impl Simulation {
         let conversation = self.random.one_of(&tenant.ledger.borrow().conversations).clone();
         let body = json!({ "name": format!("renamed {:x}", self.random.next()) });
         let event = tenant.event("conversations-update.json").path("conversationId", conversation);
-        if let Some(answer) = self.persists("conversations", event.body(&body), false).await {
-            if answer.status != 200 {
-                self.breaks(format!("a change of a conversation is refused: {}", answer.text));
-            }
+        if let Some(answer) = self.persists("conversations", event.body(&body), false).await
+            && answer.status != 200
+        {
+            self.breaks(format!("a change of a conversation is refused: {}", answer.text));
         }
     }
 
