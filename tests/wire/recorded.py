@@ -3,7 +3,7 @@
     recorded.py FOLDER
 
 The tests record their calls of DynamoDB if the variable RECORDED_CALLS names the folder (`tests/harness/src/recorded.rs`).
-What the embedded database answers, and the calls of S3 and SQS, are not recorded.
+What the embedded database answers, the calls that it refuses as invalid, and the calls of S3 and SQS, are not recorded.
 """
 
 import json
@@ -38,6 +38,9 @@ def calls(folder):
             lines.update(recorded)
     for line in sorted(lines, key=lambda line: ("CreateTable" not in line, line)):
         call = json.loads(line)
+        if call["target"].endswith(".GetShardIterator"):
+            # The embedded database gives shards shorter names than AWS does.
+            continue
         headers = {"x-amz-target": call["target"], "authorization": "", "user-agent": "app/a-test-in-process"}
         yield Exchange("POST", "/", headers, json.dumps(call["parameters"]).encode(), 200, {}, b"{}")
 

@@ -62,7 +62,8 @@ impl<'a> Left<'a> {
     pub(crate) fn rest(&self, of: &Inbound) -> Option<(Inbound, Duration)> {
         let delay = self.waiting.iter().map(|(_, wait)| wait.delay).min()?;
         let value = only(&of.value, |item| self.waiting.iter().any(|(waiting, _)| *waiting == item));
-        let files_since: BTreeMap<String, Timestamp> = self.waiting.iter().filter_map(file_since).collect();
+        let files_since: BTreeMap<String, Timestamp> =
+            self.waiting.iter().filter_map(|(item, wait)| file_since(of, item, wait)).collect();
         Some((Inbound { value, files_since, ..of.clone() }, delay))
     }
 
@@ -72,9 +73,13 @@ impl<'a> Left<'a> {
     }
 }
 
-fn file_since((item, wait): &(&Item, Wait)) -> Option<(String, Timestamp)> {
+/// Since when the item waits for its file, if it does: as it says, or as the piece says of an item that was not begun.
+fn file_since(of: &Inbound, item: &Item, wait: &Wait) -> Option<(String, Timestamp)> {
     match item {
-        Item::Message(message) => Some((message.id.clone(), wait.file_since?)),
+        Item::Message(message) => {
+            let before = of.files_since.get(&message.id).copied();
+            Some((message.id.clone(), wait.file_since.or(before)?))
+        }
         Item::Status(_) | Item::Preference(_) => None,
     }
 }
@@ -180,5 +185,14 @@ mod tests {
             assert_eq!(result, if fails { Err(error().to_string()) } else { Ok(()) });
         }
         assert!(Left::default().rest(&of).is_none());
+    }
+
+    #[test]
+    fn an_item_that_is_not_begun_keeps_since_when_it_waits_for_its_file() {
+        let since = BTreeMap::from([("a".to_owned(), Timestamp::from_millis(9))]);
+        let of = Inbound { files_since: since.clone(), ..inbound(&[text("a", Some("34600000001"), None)]) };
+        let (all, mut left) = (items(of.clone()), Left::default());
+        left.is_late(&all[0]);
+        assert_eq!(left.rest(&of).unwrap().0.files_since, since);
     }
 }

@@ -1,5 +1,7 @@
 //! The items of one line, one after another: the messages of one customer stay in their order.
 
+use std::time::Duration;
+
 use domain::{ChannelId, WorkspaceId};
 use provider::webhook::{Content, Item, Person};
 use queue::Inbound;
@@ -9,6 +11,9 @@ use crate::item::{Origin, Processed};
 use crate::left::Left;
 use crate::run::Run;
 use crate::{messages, moves, preferences, statuses};
+
+/// The age of a piece that still shows that the line delivers. An older one may be a dead letter that was redriven.
+const RECENT: Duration = Duration::from_secs(60 * 60);
 
 /// Processes the items, and queues those again that must wait, as a piece of their own. An item that fails does not stop
 /// those of other customers. Its error is returned at the end, so the queue repeats the piece.
@@ -26,7 +31,8 @@ pub(crate) async fn process(
             return Ok(());
         }
     };
-    if items.iter().any(|item| matches!(item, Item::Message(_))) {
+    let is_recent = run.store.now().since(inbound.received_at) < RECENT;
+    if is_recent && items.iter().any(|item| matches!(item, Item::Message(_))) {
         run.store.note_inbound(workspace, line, run.store.now()).await;
     }
     let (origin, mut left) = (Origin { workspace, line, inbound }, Left::default());

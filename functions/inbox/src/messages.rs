@@ -28,6 +28,8 @@ use crate::run::Run;
 
 /// The delay after which a message whose file the provider did not give is processed again.
 const FILE_AGAIN: Duration = Duration::from_secs(10);
+/// How much the clocks of two processes may differ.
+const CLOCKS: Duration = Duration::from_secs(60);
 /// The greatest number of characters of a profile's name that a contact takes.
 const NAME: usize = LeadName::MAX;
 
@@ -72,11 +74,15 @@ async fn once(
         return repeated(store, workspace, conversation, message, created_at).await.map(Some);
     }
 
-    let Some(brand) = ids.brand.clone() else {
+    let Some(line) = &ids.line else {
         // The line moved to another workspace since its claim was read.
         store.forget_line_claim(origin.line);
         return Err(StoreError::Busy("the workspace does not have the line any more".into()));
     };
+    if origin.inbound.received_at.plus(CLOCKS) < line.created_at {
+        // The customer wrote to the workspace that had the line before.
+        return Ok(Some(Processed::Dropped("it was received before the workspace got the line")));
+    }
     let place = match ids.contact() {
         None => InboundPlace::of_nobody(),
         Some(contact) => match store.inbound_place(workspace, contact, origin.line, &ids).await? {
@@ -104,15 +110,18 @@ async fn once(
     let conversation = match &place.destination {
         Destination::Into(found) => found.at_interaction(now).unwrap_or_else(|| (**found).clone()),
         Destination::Blocked(_) | Destination::New => {
-            arrival.opens(&contact, brand, store.shards_of_new(workspace).await?, now)
+            arrival.opens(&contact, line.brand.clone(), store.shards_of_new(workspace).await?, now)
         }
     };
     let file = file.as_ref().and_then(|file| file.as_ref().ok()).map(|(media, size)| (media, *size));
     let new = NewInbound { contact: &contact, conversation: &conversation, arrival: &arrival, file };
     Ok(match store.store_inbound(&place, &new).await? {
         InboundStored::Done => {
-            // So the customer is found by each of the ids, also if a later message names only one of them.
-            store.remember_answer(&contact, &reached).await;
+            // So the customer is found by each of the ids, also if a later message names only one of them. A message from
+            // before the customer moved names ids that the customer had then.
+            if contact.moved_at.is_none_or(|moved| moved < message.at) {
+                store.remember_answer(&contact, &reached).await;
+            }
             Some(Processed::Done)
         }
         InboundStored::Repeated => Some(Processed::Done),

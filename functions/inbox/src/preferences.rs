@@ -33,13 +33,14 @@ pub(crate) async fn heard(run: &Run<'_>, origin: Origin<'_>, message: &Incoming)
 
 async fn choose(
     run: &Run<'_>,
-    Origin { workspace, .. }: Origin<'_>,
+    Origin { workspace, inbound, .. }: Origin<'_>,
     person: &Person,
     choice: Choice,
     source: ChoiceSource,
     at: Timestamp,
 ) -> Result<Processed, StoreError> {
-    let reached = person.reached();
+    // A repeat must not be later than it was at first, whatever the provider's clock says.
+    let (reached, at) = (person.reached(), at.min(inbound.received_at));
     let contact = run.store.reached_contact(workspace, &reached).await?;
     let chosen = Chosen { choice, source, at, contact: contact.as_ref().map(|contact| contact.id) };
     // Messages go to the contact's number, which may differ from the one that the provider names.

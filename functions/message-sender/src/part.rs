@@ -11,7 +11,7 @@ use domain::retry::Jitter;
 use domain::sending::{End, PartError};
 use domain::{
     Address, Cellphone, ChannelId, Contact, ContactId, LineThrottle, Message, MessageStatus, PartId,
-    Recipient, Secret, Timestamp, Workspace, error_chain,
+    Recipient, Secret, Timestamp, WaId, Workspace, error_chain,
 };
 use futures::future::join_all;
 use provider::{Call, Outgoing, Provider};
@@ -244,6 +244,9 @@ async fn prepare<P>(
         Some(person) => match (&person.cellphone, &person.user_id, opted_out) {
             (Some(number), None, Some(opted_out)) if Some(number) == expected => opted_out,
             (number, user_id, _) => {
+                // A customer who hides the number may have opted out under it before.
+                let known_as = || person.wa_id.as_ref().and_then(WaId::cellphone);
+                let number = number.clone().or_else(known_as);
                 let choosers = OptOut::choosers(number.as_ref(), user_id.as_ref());
                 store.person_opted_out(workspace, &choosers).await?
             }

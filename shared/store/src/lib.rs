@@ -18,6 +18,7 @@ mod memory;
 mod messages;
 mod objects;
 mod people;
+mod remembered;
 mod sending;
 mod settings;
 mod store;

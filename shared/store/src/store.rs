@@ -8,9 +8,7 @@ use domain::{Clock, Ids, Retention};
 use crate::access::cursor_key::CursorKeys;
 use crate::contacts::shards::Shards;
 use crate::memory::Memory;
-use crate::settings::attributes::bytes_of_definitions;
-use crate::settings::lines::bytes_of_lines;
-use crate::settings::remembered::Remembered;
+use crate::remembered::{Remembered, bytes_of_definitions, bytes_of_lines};
 use crate::tables::Tables;
 
 /// The tables of one deployment. It is cheap to clone; one client serves the whole process.

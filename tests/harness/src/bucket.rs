@@ -21,9 +21,10 @@ use serde_json::json;
 use store::Bucket;
 
 use crate::TestDb;
+use crate::fault::Fault;
 use crate::rights::Rights;
 use crate::simulated::EvenPauses;
-use crate::wire::{Fault, Wire};
+use crate::wire::Wire;
 
 /// A media bucket for one test. It needs no server and keeps its objects in memory. The wire of the database counts,
 /// holds and fails its calls (`HeadObject`, `DeleteObject`, ...) too: see [`TestDb::calls`], [`TestDb::hold`] and

@@ -16,12 +16,14 @@ use store::{Store, Streams, Table, Tables};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
+use crate::fault::{Death, Fault};
 use crate::frozen::Frozen;
 use crate::rights::Rights;
-use crate::simulated::{EvenPauses, Turns, direct_client};
+use crate::simulated::{EvenPauses, direct_client};
 use crate::stand_ins::{TestClock, TestIds};
 use crate::template::{STACK, tables};
-use crate::wire::{Call, Death, Fault, Wire};
+use crate::turns::Turns;
+use crate::wire::{Call, Wire};
 
 /// A database for one test. It runs in memory on a free loopback port, and a real SDK client calls it. It stops when
 /// this value is dropped.

@@ -15,8 +15,9 @@ use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use serde_json::{Value, json};
 
-use crate::simulated::Turns;
-use crate::wire::{Fault, operation_of};
+use crate::fault::Fault;
+use crate::turns::Turns;
+use crate::wire::operation_of;
 
 /// A queued message.
 #[derive(Clone, Debug, PartialEq, Eq)]

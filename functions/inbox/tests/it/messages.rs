@@ -15,8 +15,8 @@ use harness::{Call, Death, Fault, TestClock, World, trips};
 use queue::Inbound;
 use serde_json::{Value, json};
 use store::{
-    Changed, InboundPlace, InboundStored, MessageStored, NewInbound, NewMessage, Replaced, Store, Table,
-    Tables,
+    Changed, InboundPlace, InboundStored, MessageStored, Moved, NewInbound, NewMessage, Replaced, Store,
+    Table, Tables,
 };
 
 use crate::{LINE, Site};
@@ -705,6 +705,36 @@ async fn the_claim_of_a_line_is_remembered_for_thirty_seconds() {
     site.world.db.clock().advance(Duration::from_millis(1));
     site.done(&one(text("wamid.3", "x"))).await;
     assert_eq!(claims(site.calls()), 1);
+}
+
+#[tokio::test]
+async fn a_message_that_was_received_before_the_line_moved_is_not_shown_to_the_new_workspace() {
+    let site = Site::start().await;
+    let old = one(text("wamid.1", "for the first workspace"));
+    site.world.db.clock().advance(Duration::from_secs(120));
+    site.move_line().await;
+    // A redriven dead letter, for example.
+    site.done(&old).await;
+    assert_eq!(site.world.db.rows_from(Table::Messages, "M#"), Vec::<Value>::new());
+    let now = site.world.db.store().now();
+    let new = Inbound { received_at: now, ..of(&[text("wamid.2", "for the second")]) };
+    site.done(&[new]).await;
+    assert_eq!(site.world.db.rows_from(Table::Messages, "M#").len(), 1);
+}
+
+#[tokio::test]
+async fn a_message_from_before_a_move_does_not_bring_an_old_user_id_back() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    let moved = ana.moved(&Reached::named(None, Some("ES.2")), TestClock::START, TestClock::START).unwrap();
+    let to = Reached { wa_id: None, user_id: moved.user_id };
+    let store = site.world.db.store();
+    assert_eq!(store.move_contact(&ana, &to, TestClock::START, "move").await.unwrap(), Moved::Done);
+    let mut old = text("wamid.1", "late");
+    old["from_user_id"] = json!("ES.1");
+    site.done(&one(old)).await;
+    let now = store.contact(site.world.workspace, ana.id).await.unwrap().unwrap();
+    assert_eq!(now.user_id, to.user_id);
 }
 
 #[tokio::test]

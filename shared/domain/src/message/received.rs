@@ -70,8 +70,11 @@ impl Received {
     pub const WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
     /// The status that a customer's message is shown with. It has no parts whose statuses could change.
     pub const STATUS: &'static str = "RECEIVED";
-    /// How long the provider's id of a message is known, at least. The provider repeats a webhook for seven days.
-    pub const KNOWN_FOR: Duration = Duration::from_secs(8 * 24 * 60 * 60);
+    /// How long the provider's id of a message is known, at least. The provider repeats a webhook for seven days, and then
+    /// its piece may be a dead letter for fourteen.
+    pub const KNOWN_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+    /// How old a message may be when it is received. The provider repeats a webhook for seven days.
+    const OLDEST: Duration = Duration::from_secs(8 * 24 * 60 * 60);
 
     /// The text of the message: its text, its caption, the text of the button or the title of the choice.
     pub fn text(&self) -> Option<&str> {
@@ -111,7 +114,7 @@ impl Received {
     /// When the message was created: the provider's time. It is not after `now`, and not so long ago that the
     /// provider would no longer repeat it.
     pub fn created_at(at: Timestamp, received_at: Timestamp, now: Timestamp) -> Timestamp {
-        at.max(received_at.minus(Self::KNOWN_FOR)).min(now)
+        at.max(received_at.minus(Self::OLDEST)).min(now)
     }
 }
 

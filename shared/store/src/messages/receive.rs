@@ -10,7 +10,7 @@
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::summary::Tally;
 use domain::{
-    BrandId, ChannelId, Contact, ContactId, Conversation, ConversationId, Media, Message, MessageId, Reached,
+    ChannelId, Contact, ContactId, Conversation, ConversationId, Line, Media, Message, MessageId, Reached,
     Timestamp, WorkspaceId,
 };
 use futures::future::try_join;
@@ -49,8 +49,8 @@ pub struct InboundIds {
     pub stored: Option<(ConversationId, MessageId)>,
     /// The message that it refers to, if the service knows it.
     pub answered: Option<(ConversationId, MessageId)>,
-    /// The brand of the line; `None` if the workspace does not have the line any more.
-    pub brand: Option<BrandId>,
+    /// The line; `None` if the workspace does not have it any more.
+    pub line: Option<Line>,
     /// The identity row that finds the customer's contact.
     identity: Option<Identity>,
 }
@@ -129,7 +129,7 @@ impl Store {
         let (mut ids, mut identities) = (InboundIds::default(), vec![]);
         for (table, item) in self.rows_of(wanted.collect()).await? {
             match table {
-                Table::Workspaces => ids.brand = Some(line(item)?.brand),
+                Table::Workspaces => ids.line = Some(line(item)?),
                 Table::Contacts => identities.push(item),
                 _ => {
                     let is_own = text(&item, PK) == own.0;

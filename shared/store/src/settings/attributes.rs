@@ -64,16 +64,6 @@ impl Store {
     }
 }
 
-/// The memory that definitions need, in bytes.
-pub(crate) fn bytes_of_definitions(definitions: &Definitions) -> usize {
-    let of_value = |value: &ClosedValue| size_of::<ClosedValue>() + value.value.len();
-    let of_definition = |definition: &AttributeDefinition| {
-        let values = definition.closed_values.iter().map(of_value).sum::<usize>();
-        size_of::<AttributeDefinition>() + definition.key_name.len() + values
-    };
-    definitions.iter().map(of_definition).sum()
-}
-
 fn definition_row(definition: &AttributeDefinition) -> Result<Item, StoreError> {
     let (pk, sk) = keys::definition(definition.workspace_id, definition.id);
     row(pk, sk, "attribute", &DefinitionRow::from(definition))

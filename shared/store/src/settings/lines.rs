@@ -258,12 +258,6 @@ pub enum LineWritten {
     OfWorkspace(WorkspaceId),
 }
 
-/// The memory that lines and brands need, in bytes. Their names have limits, so each counts as large.
-pub(crate) fn bytes_of_lines(lines: &Lines) -> usize {
-    const EACH: usize = 1024;
-    EACH * (lines.lines.len() + lines.brands.len())
-}
-
 /// The place of the claim in the transactions that write a line.
 const CLAIM: usize = 0;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bench::{Aws, Function, scratch};
 
-use crate::measure::warm;
+use crate::requests::warm;
 
 /// The numbers of requests of the two counted processes. The difference of their counts is the cost of the requests of
 /// a warm process.

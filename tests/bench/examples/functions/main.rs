@@ -16,6 +16,7 @@ mod data;
 mod figures;
 mod measure;
 mod pairs;
+mod requests;
 
 use std::path::Path;
 use std::process::ExitCode;

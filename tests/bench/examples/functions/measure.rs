@@ -8,6 +8,7 @@ use harness::trips;
 
 use crate::callgrind::{self, Instructions};
 use crate::cases::{Case, Scene};
+use crate::requests::{answered, warm};
 
 /// The number of processes started to measure the start.
 const STARTS: usize = 21;
@@ -135,14 +136,6 @@ pub(crate) async fn counts(case: &Case, authority: &Authority, valgrind: &Path) 
     Counts { instructions, calls, size: loaded_size(&path) }
 }
 
-/// Makes this number of requests. The function waits for the next one afterwards.
-pub(crate) async fn warm(function: &mut Function, events: &mut impl Iterator<Item = &str>, requests: usize) {
-    for event in events.take(requests) {
-        answered(function, event).await;
-    }
-    function.lambda.polled().await;
-}
-
 /// Makes this number of requests and counts their calls. The function waits for the next request afterwards.
 async fn calls(
     function: &mut Function,
@@ -168,14 +161,4 @@ async fn calls(
         read_units: each(sum.read_units),
         write_units: each(sum.write_units),
     }
-}
-
-/// The duration of a request. Panics if the request fails.
-pub(crate) async fn answered(function: &mut Function, event: &str) -> Duration {
-    let end = function.lambda.invoke(event.to_owned()).await;
-    let answer: serde_json::Value = serde_json::from_slice(&end.answer).unwrap_or_default();
-    let well = answer["statusCode"].as_u64().is_none_or(|status| status < 300)
-        && answer["batchItemFailures"].as_array().is_none_or(Vec::is_empty);
-    assert!(end.answered && well, "{event}\n{}", String::from_utf8_lossy(&end.answer));
-    end.took
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bench::{Authority, Aws, Database, Function, Table, Traffic, environment};
 
 use crate::cases::{Case, Scene};
-use crate::measure::{answered, warm};
+use crate::requests::{answered, warm};
 
 /// The number of processes of each build.
 const PAIRS: usize = 15;

@@ -6,6 +6,7 @@ mod aws;
 mod deliveries;
 mod files;
 mod isolation;
+mod judgement;
 mod leads;
 mod listen;
 mod provider;

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::aws::Judgement;
+use crate::judgement::Judgement;
 
 /// How long a test waits for a condition on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);

@@ -96,6 +96,10 @@ impl Bucket {
     pub fn refused(&mut self, gcra: Gcra, now: i64, draw: Draw, tat: i64) -> Step {
         self.see(tat, now);
         let most = if draw.form == Form::Idle { draw.tokens } else { 1 };
+        if most == 1 && draw.tokens > 1 {
+            // No lease comes of this, so other requests may draw one.
+            self.leasing_until = 0;
+        }
         if let Some(draw) = gcra.draw(Seen { tat, at: now }, now, self.uses.of_late(now), most) {
             return Step::Write(draw);
         }
