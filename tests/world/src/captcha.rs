@@ -6,7 +6,7 @@ use domain::lead::captcha::{ACTION, CaptchaAnswer};
 use domain::{Clock, Secret};
 use leads::captcha::{Unreachable, Verifier};
 
-use crate::machine::SkewedClock;
+use crate::times::SkewedClock;
 
 /// A captcha that every visitor solves.
 pub(crate) struct Captcha {

@@ -14,6 +14,7 @@ mod random;
 mod receivers;
 mod simulation;
 mod tenant;
+mod times;
 mod trace;
 mod whatsapp;
 

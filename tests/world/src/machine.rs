@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::sending::SendSchedule;
-use domain::{Clock, LaneKind, RetrySchedule, Timestamp, TrustedReceivers};
+use domain::{LaneKind, RetrySchedule, TrustedReceivers};
 use edge::Api;
 use event_relay::Relay;
-use harness::{TestBucket, TestClock, World};
+use harness::{TestBucket, World};
 use inbox::{Files, Inbox};
 use leads::{Leads, Quotas};
 use messages::Messages;
@@ -23,29 +23,8 @@ use tokio::time::Instant;
 use crate::captcha::Captcha;
 use crate::random::{Random, RandomIds};
 use crate::receivers::Receivers;
+use crate::times::{ATTEMPT, CALL, RESCUE, SkewedClock};
 use crate::whatsapp::WhatsApp;
-
-/// The time until the sweeper looks at new work (`FirstDueSeconds`).
-pub(crate) const RESCUE: Duration = Duration::from_secs(120);
-/// The time limit of a call to WhatsApp.
-pub(crate) const CALL: Duration = Duration::from_secs(10);
-/// The time limit of a post to a receiver.
-pub(crate) const ATTEMPT: Duration = Duration::from_secs(30);
-
-/// A clock that runs with the time of the world, ahead of it or behind.
-#[derive(Debug)]
-pub(crate) struct SkewedClock {
-    begun: Instant,
-    /// Milliseconds.
-    skew: i64,
-}
-
-impl Clock for SkewedClock {
-    fn now(&self) -> Timestamp {
-        let passed = i64::try_from(self.begun.elapsed().as_millis()).unwrap_or(i64::MAX);
-        Timestamp::from_millis(TestClock::START.as_millis() + passed + self.skew)
-    }
-}
 
 /// The dependencies of a world's functions.
 pub(crate) struct Parts<'a> {

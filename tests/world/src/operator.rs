@@ -7,9 +7,9 @@ use domain::webhook::DisabledReason;
 use domain::{Ids, Job, JobId, JobKind, WebhookEndpoint};
 use tokio::time::sleep;
 
-use crate::machine::RESCUE;
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
+use crate::times::RESCUE;
 
 impl Simulation {
     /// Starts the operator of each tenant, if the world has one.

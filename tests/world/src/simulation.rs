@@ -209,7 +209,7 @@ impl Simulation {
         let work = async {
             match function {
                 "conversations" => {
-                    conversations::handle(&machine.conversations, crate::machine::RESCUE, &request).await
+                    conversations::handle(&machine.conversations, crate::times::RESCUE, &request).await
                 }
                 "contacts" => contacts::handle(&machine.contacts, &request).await,
                 "messages" => messages::handle(&machine.messages, &request).await,

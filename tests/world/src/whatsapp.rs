@@ -122,7 +122,7 @@ impl Provider for WhatsApp {
             std::future::pending::<()>().await;
         }
         if outcome == NO_ANSWER {
-            sleep(crate::machine::CALL).await;
+            sleep(crate::times::CALL).await;
         }
         self.state.borrow_mut().calls[number].outcome = Some(outcome);
         let message_id = (outcome == ACCEPTED).then(|| format!("wamid.{number}"));

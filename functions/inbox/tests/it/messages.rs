@@ -861,7 +861,7 @@ async fn a_disabled_workspace_gets_its_messages() {
 #[tokio::test]
 async fn the_providers_id_is_kept_longer_than_the_provider_repeats() {
     const DAY: u64 = 24 * 60 * 60;
-    for (days, expected) in [(None, None), (Some(1), Some(8)), (Some(30), Some(30))] {
+    for (days, expected) in [(None, None), (Some(1), Some(30)), (Some(40), Some(40))] {
         let mut site = Site::start().await;
         let messages = days.map(|days: u64| Duration::from_secs(days * DAY));
         let retention = domain::Retention { messages, ..Default::default() };
