@@ -331,7 +331,8 @@ const BACKOFF: Duration = Duration::from_millis(1);
 fn database_with_tables() -> Database {
     let database = expect("database", Database::memory());
     for table in tables() {
-        crate::recorded::keep(Some("DynamoDB_20120810.CreateTable"), &table.create);
+        let line = crate::recorded::line(Some("DynamoDB_20120810.CreateTable"), &table.create);
+        crate::recorded::keep(line);
         expect("table", database.create_table(request(&table.create)));
         if let Some(time_to_live) = &table.time_to_live {
             expect("time to live", database.update_time_to_live(request(time_to_live)));

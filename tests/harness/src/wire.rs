@@ -277,7 +277,7 @@ impl HttpConnector for WiredConnector {
         let operation = operation_of(&request);
         let mut body: Value =
             request.body().bytes().and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
-        let target = request.headers().get("x-amz-target").map(str::to_owned);
+        let recorded = crate::recorded::line(request.headers().get("x-amz-target"), &body);
         if let Some(rights) = &self.rights {
             rights.check(&operation, &body);
         }
@@ -332,7 +332,7 @@ impl HttpConnector for WiredConnector {
             let mut answer = read_units(answer).await;
             // A test may make a wrong call on purpose. The database refuses it, as AWS does.
             if outcome(&answer) != "400 ValidationException" {
-                crate::recorded::keep(target.as_deref(), &body);
+                crate::recorded::keep(recorded);
             }
             if let Some(after) = after {
                 if let Ok((answer, _)) = &mut answer {
