@@ -6,6 +6,8 @@ import hashlib
 import json
 import zlib
 
+from exchange import Exchange
+
 TABLE = {
     "TableName": "test-things",
     "AttributeDefinitions": [
@@ -38,22 +40,11 @@ TARGETS = {"dynamodb": "DynamoDB_20120810", "sqs": "AmazonSQS", "dynamodbstreams
 
 
 @dataclasses.dataclass(frozen=True)
-class Request:
-    method: str
-    target: str
-    headers: dict
-    body: bytes
-    status: int
-    answer_headers: dict
-    answer: bytes
-
-
-@dataclasses.dataclass(frozen=True)
 class Case:
     rule: str
     number: int
-    faulty: Request
-    correct: Request
+    faulty: Exchange
+    correct: Exchange
 
     @property
     def name(self):
@@ -67,7 +58,7 @@ def call(service, operation, parameters, status=200, answer=None):
     headers = {"x-amz-target": f"{TARGETS[service]}.{operation}", "content-type": "application/x-amz-json-1.0"}
     text = parameters if isinstance(parameters, bytes) else json.dumps(parameters).encode()
     body = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-    return Request("POST", "/", headers, text, status, {"content-type": "application/x-amz-json-1.0"}, body)
+    return Exchange("POST", "/", headers, text, status, {"content-type": "application/x-amz-json-1.0"}, body)
 
 
 ANSWERS = {
@@ -89,7 +80,7 @@ def db(operation, **parameters):
 def s3(method, target, headers=None, body=b"", status=200, answer_headers=None, answer=b""):
     if answer_headers is None:
         answer_headers = {"etag": '"0"', "last-modified": "Mon, 23 Nov 2026 00:00:00 GMT", "content-length": str(len(answer))}
-    return Request(method, target, headers or {}, body, status, answer_headers, answer)
+    return Exchange(method, target, headers or {}, body, status, answer_headers, answer)
 
 
 def key(pk="p", sk="s"):
