@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use crate::Problem;
 use crate::checkout::Checkout;
-use crate::emulator::{ACCESS_KEY, REGION, SECRET_KEY};
+use crate::emulator::client;
 use crate::options::Options;
 use crate::process_group::ProcessGroup;
 use crate::progress::{Progress, Step};
@@ -73,9 +73,8 @@ pub(crate) async fn deploy(
 }
 
 fn command(checkout: &Checkout, emulator_url: &str, deployment: &Deployment) -> Command {
-    let mut command = Command::new(checkout.venv("python"));
+    let mut command = client(checkout, "tools/local/deploy.py");
     command
-        .arg(checkout.file("tools/local/deploy.py"))
         .arg("--template")
         .arg(checkout.file("template.yaml"))
         .arg("--binaries")
@@ -83,13 +82,6 @@ fn command(checkout: &Checkout, emulator_url: &str, deployment: &Deployment) -> 
         .arg("--artifacts")
         .arg(checkout.shared("artifacts"))
         .args(["--endpoint", emulator_url, "--stack", &deployment.stack_name])
-        .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
-        .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
-        .env("AWS_DEFAULT_REGION", REGION)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("NO_PROXY", "127.0.0.1")
-        .env_remove("AWS_PROFILE")
-        .env_remove("AWS_SESSION_TOKEN")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());

@@ -145,3 +145,18 @@ async fn healthy(port: u16) -> std::io::Result<bool> {
     stream.read_exact(&mut status).await?;
     Ok(status.ends_with(b" 200"))
 }
+
+/// A Python program of the repository that speaks to the emulator, whatever the AWS settings of the machine are.
+pub(crate) fn client(checkout: &Checkout, script: &str) -> Command {
+    let mut command = Command::new(checkout.venv("python"));
+    command
+        .arg(checkout.file(script))
+        .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
+        .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
+        .env("AWS_DEFAULT_REGION", REGION)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("NO_PROXY", "127.0.0.1")
+        .env_remove("AWS_PROFILE")
+        .env_remove("AWS_SESSION_TOKEN");
+    command
+}

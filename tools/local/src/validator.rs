@@ -5,11 +5,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{ChildStdin, Command};
+use tokio::process::ChildStdin;
 
 use crate::Problem;
 use crate::checkout::Checkout;
-use crate::emulator::{ACCESS_KEY, REGION, SECRET_KEY};
+use crate::emulator::client;
 use crate::process_group::ProcessGroup;
 
 /// How long the validator may take to judge the last calls after the end of the stack.
@@ -28,18 +28,10 @@ impl Validator {
     /// Starts it on a free port, in front of the emulator. The emulator may start later.
     pub(crate) async fn start(checkout: &Checkout, emulator_port: u16) -> Result<Self, Problem> {
         let cannot = |cause: &dyn std::fmt::Display| Problem::of("The validator cannot start", cause);
-        let mut command = Command::new(checkout.venv("python"));
+        let mut command = client(checkout, "tests/wire/proxy.py");
         command
-            .arg(checkout.file("tests/wire/proxy.py"))
             .args(["--upstream", &format!("127.0.0.1:{emulator_port}")])
             .args(["--folder", &checkout.path_text("wire")])
-            .env("AWS_ACCESS_KEY_ID", ACCESS_KEY)
-            .env("AWS_SECRET_ACCESS_KEY", SECRET_KEY)
-            .env("AWS_DEFAULT_REGION", REGION)
-            .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("NO_PROXY", "127.0.0.1")
-            .env_remove("AWS_PROFILE")
-            .env_remove("AWS_SESSION_TOKEN")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut group = ProcessGroup::spawn(&mut command).map_err(|error| cannot(&error))?;
