@@ -6,9 +6,9 @@
 //!
 //! While a transaction is in progress, DynamoDB may show one of its rows and not yet another one: the new version beside
 //! the previous setting. The order of two reads does not help. After the writer has its answer, every read shows the
-//! whole transaction. A writer waits for 6 seconds at most (`OPERATION` in `shared/runtime`). So a setting is remembered
-//! only if the process knew the version for [`SETTLING`] when it began to read the setting. Then the transaction of this
-//! version, and those of all versions before, are over:
+//! whole transaction. A writer waits for 6 seconds at most (`OPERATION` in `shared/runtime`), and the row of the workspace
+//! says when the writer began. So a setting is remembered only if its version was [`SETTLING`] old when the process began to
+//! read the setting. Then the transaction of this version, and those of all versions before, are over:
 //!
 //! - its writer has had the answer, and the setting that was read is the whole one; or
 //! - its writer died without an answer. Nobody was told that the change is there, and [`LONGEST`] bounds how long a
@@ -20,9 +20,9 @@ use std::time::Duration;
 
 use domain::{AttributeDefinition, ClosedValue, Definitions, Lines, Timestamp, WorkspaceId};
 
-/// How long a process must have known a version before it reads a setting to remember. It is longer than a call to the
-/// table can take.
-pub(crate) const SETTLING: Duration = Duration::from_secs(10);
+/// How old a version must be before a setting that is read under it is remembered. It is longer than a call to the table
+/// can take, and the rest is for clocks that differ: the writer's clock may be 24 seconds behind.
+pub(crate) const SETTLING: Duration = Duration::from_secs(30);
 /// How long a setting is remembered at most.
 const LONGEST: Duration = Duration::from_secs(300);
 /// How many bytes of one kind of setting a process remembers, of all workspaces. If there are more, it forgets all.
@@ -34,82 +34,84 @@ const ENTRY_BYTES: usize = 128;
 pub(crate) struct Remembered<V> {
     /// The memory that a setting needs, in bytes. Approximate.
     weigh: fn(&V) -> usize,
-    seen: Mutex<Seen<V>>,
+    kept: Mutex<Kept<V>>,
 }
 
-struct Seen<V> {
+struct Kept<V> {
     bytes: usize,
-    workspaces: HashMap<WorkspaceId, SeenVersion<V>>,
+    workspaces: HashMap<WorkspaceId, Setting<V>>,
 }
 
-/// The last version of a workspace that the process saw.
-struct SeenVersion<V> {
-    version: Version,
-    since: Timestamp,
-    /// The setting under this version, and until when it is remembered.
-    setting: Option<(Arc<V>, Timestamp)>,
+/// A setting under a version of its workspace, and until when it is remembered.
+struct Setting<V> {
+    version: Option<u64>,
+    setting: Arc<V>,
+    until: Timestamp,
     bytes: usize,
 }
 
-/// The version of a workspace; `None` without a row. A request for a workspace that does not exist makes the same calls.
-pub(crate) type Version = Option<u64>;
+/// The version of a workspace as its row has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    /// `None` for a workspace without a row. A request for one makes the same calls, so nobody can tell that it does not
+    /// exist.
+    pub(crate) number: Option<u64>,
+    /// When its writer began, in milliseconds since 1970; `None` if that is unknown.
+    pub(crate) since: Option<i64>,
+}
 
-/// What a process knows of a setting before it reads.
-pub(crate) enum Known<V> {
-    /// The setting under this version.
-    Setting(Version, Arc<V>),
-    /// The version, whose transaction is over.
-    Settled(Version),
-    Nothing,
+impl Version {
+    /// The version of a workspace without a row. It has no settings.
+    pub(crate) const NONE: Self = Self { number: None, since: Some(0) };
+
+    /// Whether the transaction that made this version was over at `now`.
+    fn is_settled(self, now: Timestamp) -> bool {
+        let settling = i64::try_from(SETTLING.as_millis()).unwrap_or(i64::MAX);
+        self.since.is_some_and(|since| since.saturating_add(settling) <= now.as_millis())
+    }
 }
 
 impl<V> Remembered<V> {
     pub(crate) fn new(weigh: fn(&V) -> usize) -> Self {
-        Self { weigh, seen: Mutex::new(Seen { bytes: 0, workspaces: HashMap::new() }) }
+        Self { weigh, kept: Mutex::new(Kept { bytes: 0, workspaces: HashMap::new() }) }
     }
 
-    pub(crate) fn known(&self, workspace: WorkspaceId, now: Timestamp) -> Known<V> {
-        let seen = self.seen();
-        let Some(seen) = seen.workspaces.get(&workspace) else { return Known::Nothing };
-        match &seen.setting {
-            Some((setting, until)) if now < *until => Known::Setting(seen.version, Arc::clone(setting)),
-            _ if now >= seen.since.plus(SETTLING) => Known::Settled(seen.version),
-            _ => Known::Nothing,
+    /// The setting, and the number of the version to which it belongs.
+    pub(crate) fn get(&self, workspace: WorkspaceId, now: Timestamp) -> Option<(Option<u64>, Arc<V>)> {
+        let kept = self.kept();
+        let kept = kept.workspaces.get(&workspace).filter(|kept| now < kept.until)?;
+        Some((kept.version, Arc::clone(&kept.setting)))
+    }
+
+    /// Remembers a setting that the process began to read at `begun`, if the version that it read at the same time, or
+    /// before, was settled then. Otherwise it forgets the setting.
+    pub(crate) fn keep(&self, workspace: WorkspaceId, version: Version, setting: &Arc<V>, begun: Timestamp) {
+        let mut kept = self.kept();
+        kept.remove(workspace);
+        if version.is_settled(begun) {
+            let (bytes, until) = (ENTRY_BYTES + (self.weigh)(setting), begun.plus(LONGEST));
+            let (version, setting) = (version.number, Arc::clone(setting));
+            kept.insert(workspace, Setting { version, setting, until, bytes });
         }
     }
 
-    /// Notes a version that was read. Another version than the last one begins to settle, without a setting.
-    pub(crate) fn see(&self, workspace: WorkspaceId, version: Version, now: Timestamp) {
-        let mut seen = self.seen();
-        if seen.workspaces.get(&workspace).is_none_or(|last| last.version != version) {
-            seen.insert(workspace, SeenVersion { version, since: now, setting: None, bytes: ENTRY_BYTES });
-        }
-    }
-
-    /// Remembers a setting of a version that was settled before the setting was read.
-    pub(crate) fn keep(&self, workspace: WorkspaceId, version: Version, setting: &Arc<V>, now: Timestamp) {
-        let bytes = ENTRY_BYTES + (self.weigh)(setting);
-        let setting = Some((Arc::clone(setting), now.plus(LONGEST)));
-        let mut seen = self.seen();
-        let since = seen.workspaces.get(&workspace).filter(|last| last.version == version);
-        let Some(since) = since.map(|last| last.since) else { return };
-        seen.insert(workspace, SeenVersion { version, since, setting, bytes });
-    }
-
-    fn seen(&self) -> MutexGuard<'_, Seen<V>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn kept(&self) -> MutexGuard<'_, Kept<V>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<V> Seen<V> {
-    fn insert(&mut self, workspace: WorkspaceId, entry: SeenVersion<V>) {
+impl<V> Kept<V> {
+    fn remove(&mut self, workspace: WorkspaceId) {
         self.bytes -= self.workspaces.remove(&workspace).map_or(0, |before| before.bytes);
-        if self.bytes + entry.bytes > MOST_BYTES {
+    }
+
+    fn insert(&mut self, workspace: WorkspaceId, setting: Setting<V>) {
+        if self.bytes + setting.bytes > MOST_BYTES {
             (self.bytes, self.workspaces) = (0, HashMap::new());
         }
-        if entry.bytes <= MOST_BYTES {
-            self.bytes += entry.bytes;
-            self.workspaces.insert(workspace, entry);
+        if setting.bytes <= MOST_BYTES {
+            self.bytes += setting.bytes;
+            self.workspaces.insert(workspace, setting);
         }
     }
 }

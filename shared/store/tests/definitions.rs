@@ -5,12 +5,12 @@
 use std::time::Duration;
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use domain::{AttributeDefinition, AttributeType, Definitions, WorkspaceId};
+use domain::{AttributeDefinition, AttributeType, Clock as _, Definitions, WorkspaceId};
 use harness::{Death, Fault, World, trips};
 use store::{Store, Table};
 
-/// How long a process must have known a version before it remembers what it then reads.
-const SETTLING: Duration = Duration::from_secs(10);
+/// How old a version must be before a process remembers what it reads under it.
+const SETTLING: Duration = Duration::from_secs(30);
 
 async fn names(store: &Store, workspace: WorkspaceId) -> Vec<String> {
     let definitions = store.current_definitions(workspace).await.unwrap();
@@ -20,7 +20,6 @@ async fn names(store: &Store, workspace: WorkspaceId) -> Vec<String> {
 /// A process that remembers the definitions.
 async fn process(world: &World) -> Store {
     let store = world.db.store_of("contacts");
-    store.current_definitions(world.workspace).await.unwrap();
     world.db.clock().advance(SETTLING);
     store.current_definitions(world.workspace).await.unwrap();
     world.db.forget_calls();
@@ -46,17 +45,22 @@ async fn rename(world: &World, definition: &AttributeDefinition, to: &str) -> At
 }
 
 /// Changes attributes of a row behind the back of the store.
-async fn set(world: &World, pk: &str, sk: &str, name: &str, value: AttributeValue) {
+async fn set(world: &World, pk: &str, sk: &str, attributes: &[(&str, AttributeValue)]) {
     let key = |name: &str, value: &str| (name.to_owned(), AttributeValue::S(value.to_owned()));
-    let update = world.db.client().update_item().table_name(world.db.table(Table::Workspaces));
-    update
-        .set_key(Some([key("pk", pk), key("sk", sk)].into()))
-        .update_expression("SET #name = :value")
-        .expression_attribute_names("#name", name)
-        .expression_attribute_values(":value", value)
-        .send()
-        .await
-        .unwrap();
+    let mut update = world.db.client().update_item().table_name(world.db.table(Table::Workspaces));
+    let mut sets = vec![];
+    for (name, value) in attributes {
+        sets.push(format!("#{name} = :{name}"));
+        update = update
+            .expression_attribute_names(format!("#{name}"), *name)
+            .expression_attribute_values(format!(":{name}"), value.clone());
+    }
+    let update = update.set_key(Some([key("pk", pk), key("sk", sk)].into()));
+    update.update_expression(format!("SET {}", sets.join(", "))).send().await.unwrap();
+}
+
+fn number(number: impl ToString) -> AttributeValue {
+    AttributeValue::N(number.to_string())
 }
 
 #[tokio::test]
@@ -68,9 +72,9 @@ async fn definitions_that_stay_cost_one_read_of_the_workspace_however_many_they_
         }
         let store = world.db.store_of("contacts");
         let (read, both) = (vec!["GetItem".to_owned()], vec!["GetItem".to_owned(), "Query".to_owned()]);
-        assert_eq!(calls(&world, &store).await, (both.clone(), 1), "nothing is known");
+        assert_eq!(calls(&world, &store).await, (both.clone(), 1), "the version is new");
         world.db.clock().advance(SETTLING - Duration::from_millis(1));
-        assert_eq!(calls(&world, &store).await, (both.clone(), 1), "the version is too new");
+        assert_eq!(calls(&world, &store).await, (both.clone(), 1), "the version is still too new");
         world.db.clock().advance(Duration::from_millis(1));
         assert_eq!(calls(&world, &store).await, (both.clone(), 1), "what is read now is remembered");
         assert_eq!(calls(&world, &store).await, (read.clone(), 1));
@@ -125,13 +129,15 @@ async fn half_of_a_transaction_is_not_remembered() {
         let (of_workspace, of_definitions) =
             (format!("{}#W", world.workspace), format!("{}#A", world.workspace));
         let name = if is_known { "second" } else { "first" };
-        set(&world, &of_workspace, "W", "version", AttributeValue::N((version + 1).to_string())).await;
+        let (next, now) = (number(version + 1), number(world.db.clock().now().as_millis()));
+        let changes = [("version", next.clone()), ("changedVersion", next), ("changedAt", now)];
+        set(&world, &of_workspace, "W", &changes).await;
         for _ in 0..6 {
             assert_ne!(names(&store, world.workspace).await, [name]);
             world.db.clock().advance(Duration::from_secs(1));
         }
-        set(&world, &of_definitions, &tier.id.to_string(), "keyName", AttributeValue::S(name.to_owned()))
-            .await;
+        let renamed = [("keyName", AttributeValue::S(name.to_owned()))];
+        set(&world, &of_definitions, &tier.id.to_string(), &renamed).await;
         assert_eq!(names(&store, world.workspace).await, [name]);
         world.db.clock().advance(SETTLING);
         for _ in 0..3 {
@@ -141,20 +147,53 @@ async fn half_of_a_transaction_is_not_remembered() {
     }
 }
 
+/// An earlier release changes the version of a workspace, but not the time of the change.
+#[tokio::test]
+async fn a_version_without_its_own_time_is_not_remembered() {
+    let world = World::start().await;
+    world.open_attribute("tier", AttributeType::Text, |_| ()).await;
+    let store = process(&world).await;
+    let version = world.db.store().workspace(world.workspace).await.unwrap().unwrap().version;
+    set(&world, &format!("{}#W", world.workspace), "W", &[("version", number(version + 1))]).await;
+    for _ in 0..3 {
+        world.db.clock().advance(SETTLING);
+        names(&store, world.workspace).await;
+        assert_eq!(calls(&world, &store).await.0, ["GetItem", "Query"]);
+    }
+    world.open_attribute("plan", AttributeType::Text, |_| ()).await;
+    world.db.clock().advance(SETTLING);
+    assert_eq!(names(&store, world.workspace).await, ["tier", "plan"]);
+    assert_eq!(calls(&world, &store).await.0, ["GetItem"]);
+}
+
+/// The row of a workspace that only an earlier release has written.
+#[tokio::test]
+async fn a_version_of_an_earlier_release_is_remembered() {
+    let world = World::start().await;
+    world.open_attribute("tier", AttributeType::Text, |_| ()).await;
+    let key = |name: &str, value: String| (name.to_owned(), AttributeValue::S(value));
+    let update = world.db.client().update_item().table_name(world.db.table(Table::Workspaces));
+    let key = [key("pk", format!("{}#W", world.workspace)), key("sk", "W".to_owned())];
+    let update = update.set_key(Some(key.into()));
+    update.update_expression("REMOVE changedVersion, changedAt").send().await.unwrap();
+    let store = world.db.store_of("contacts");
+    names(&store, world.workspace).await;
+    assert_eq!(calls(&world, &store).await.0, ["GetItem"]);
+}
+
 #[tokio::test]
 async fn a_change_during_a_read_is_not_missed() {
     let world = World::start().await;
     let mut tier = world.open_attribute("tier", AttributeType::Text, |_| ()).await;
-    // The change comes between the two reads of a process that remembers nothing, that is about to remember what it
-    // reads, and that remembers the definitions before.
+    // The change comes between the two reads of a process that may not remember what it reads, that is about to
+    // remember it, and that remembers the definitions before.
     for (round, held) in ["GetItem", "Query"].into_iter().enumerate() {
-        for stage in ["nothing", "settled", "remembered"] {
+        for stage in ["new", "settled", "remembered"] {
             let store = match stage {
                 "remembered" => process(&world).await,
                 _ => world.db.store_of("contacts"),
             };
             if stage == "settled" {
-                names(&store, world.workspace).await;
                 world.db.clock().advance(SETTLING);
             }
             if stage == "remembered" {
@@ -204,12 +243,10 @@ async fn a_process_that_dies_or_fails_in_a_read_leaves_nothing_wrong() {
 }
 
 #[tokio::test]
-async fn a_workspace_without_a_row_has_no_definitions_until_it_has_both() {
+async fn a_workspace_without_a_row_has_no_definitions() {
     let world = World::start().await;
     let store = world.db.store_of("contacts");
     let unknown = WorkspaceId::generate(world.db.store().ids());
-    assert_eq!(*store.current_definitions(unknown).await.unwrap(), Definitions::default());
-    world.db.clock().advance(SETTLING);
     assert_eq!(*store.current_definitions(unknown).await.unwrap(), Definitions::default());
     world.db.forget_calls();
     assert_eq!(*store.current_definitions(unknown).await.unwrap(), Definitions::default());

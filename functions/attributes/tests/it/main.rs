@@ -151,10 +151,8 @@ async fn a_warm_list_is_one_round_trip() {
     for n in 0..100 {
         f.world.open_attribute(&format!("key{n}"), AttributeType::Text, |_| ()).await;
     }
-    for _ in 0..2 {
-        f.list(&[]).await;
-        f.world.db.clock().advance(std::time::Duration::from_secs(10));
-    }
+    f.world.db.clock().advance(std::time::Duration::from_secs(30));
+    f.list(&[]).await;
     f.world.db.forget_calls();
     assert_eq!(f.list(&[]).await.json["customAttributes"].as_array().unwrap().len(), 103);
     let calls = f.world.db.calls();

@@ -489,10 +489,7 @@ async fn a_warm_create_takes_at_most_three_round_trips() {
         "teamId": team.id.to_string(),
         "onboardingTemplates": [entry(ids[0], json!({}))],
     });
-    for _ in 0..2 {
-        f.made(&everything).await;
-        f.world.db.clock().advance(std::time::Duration::from_secs(10));
-    }
+    f.world.db.clock().advance(std::time::Duration::from_secs(30));
     f.made(&everything).await;
     f.world.db.forget_calls();
     let event = f.posted(&everything).header("idempotency-key", "k");

@@ -14,7 +14,6 @@ use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
 use crate::settings::remembered::WithSetting;
-use crate::settings::workspaces::bump_version;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -49,7 +48,7 @@ impl Store {
         definition: &AttributeDefinition,
     ) -> Result<bool, StoreError> {
         let put = Write::put(Table::Workspaces, definition_row(definition)?).when_absent();
-        Ok(self.transact(vec![bump_version(seen), put]).await? == Transacted::Done)
+        Ok(self.transact(vec![self.bump_version(seen), put]).await? == Transacted::Done)
     }
 
     /// Replaces a definition by its next version, which [`Definitions::admit`] accepted for the workspace as
@@ -60,7 +59,7 @@ impl Store {
         next: &AttributeDefinition,
     ) -> Result<bool, StoreError> {
         let replace = replace_write(Table::Workspaces, definition_row(next)?, next.version - 1);
-        Ok(self.transact(vec![bump_version(seen), replace]).await? == Transacted::Done)
+        Ok(self.transact(vec![self.bump_version(seen), replace]).await? == Transacted::Done)
     }
 }
 

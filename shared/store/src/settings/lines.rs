@@ -12,7 +12,6 @@ use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::{delete_write, replace_write};
 use crate::dynamodb::write::{Transacted, Write};
 use crate::settings::remembered::WithSetting;
-use crate::settings::workspaces::{bump_version, workspace_row};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -55,7 +54,7 @@ impl Store {
     /// the workspace has changed since; then the lines must be read again. One round trip.
     pub async fn create_brand(&self, seen: &Workspace, brand: &Brand) -> Result<bool, StoreError> {
         let put = Write::put(Table::Workspaces, brand_row(brand)?).when_absent();
-        Ok(self.transact(vec![bump_version(seen), put]).await? == Transacted::Done)
+        Ok(self.transact(vec![self.bump_version(seen), put]).await? == Transacted::Done)
     }
 
     /// Replaces a brand by its next version, whose name [`Lines::check_brand_name`] accepted for the workspace as
@@ -63,7 +62,7 @@ impl Store {
     /// round trip.
     pub async fn change_brand(&self, seen: &Workspace, next: &Brand) -> Result<bool, StoreError> {
         let replace = replace_write(Table::Workspaces, brand_row(next)?, next.version - 1);
-        Ok(self.transact(vec![bump_version(seen), replace]).await? == Transacted::Done)
+        Ok(self.transact(vec![self.bump_version(seen), replace]).await? == Transacted::Done)
     }
 
     /// Deletes a brand that nothing uses in the workspace as `seen`. Returns `false` if the workspace or the brand
@@ -71,7 +70,7 @@ impl Store {
     pub async fn delete_brand(&self, seen: &Workspace, brand: &Brand) -> Result<bool, StoreError> {
         let key = keys::brand(brand.workspace_id, &brand.id);
         let delete = delete_write(Table::Workspaces, key, brand.version);
-        Ok(self.transact(vec![bump_version(seen), delete]).await? == Transacted::Done)
+        Ok(self.transact(vec![self.bump_version(seen), delete]).await? == Transacted::Done)
     }
 
     /// Stores a line that [`Lines::admit_line`] accepted, with its claim and its token, together with the next
@@ -84,7 +83,7 @@ impl Store {
         token: &Secret,
     ) -> Result<LineWritten, StoreError> {
         let mut writes = vec![
-            replace_write(Table::Workspaces, workspace_row(next)?, next.version - 1),
+            replace_write(Table::Workspaces, self.workspace_row(next)?, next.version - 1),
             Write::put(Table::Workspaces, line_row(line)?).when_absent(),
             Write::put(Table::Secrets, token_row(line.workspace_id, &line.channel, token)?),
             forget_inbound(line.workspace_id, &line.channel),
@@ -99,13 +98,13 @@ impl Store {
     /// `seen`. One round trip.
     pub async fn rename_line(&self, seen: &Workspace, next: &Line) -> Result<LineWritten, StoreError> {
         let replace = replace_write(Table::Workspaces, line_row(next)?, next.version - 1);
-        self.write_line(next, vec![bump_version(seen), replace]).await
+        self.write_line(next, vec![self.bump_version(seen), replace]).await
     }
 
     /// Makes the line the default of the workspace, whose next version is `next`
     /// ([`Workspace::with_default_line`]). One round trip.
     pub async fn set_default_line(&self, next: &Workspace, line: &Line) -> Result<LineWritten, StoreError> {
-        let replace = replace_write(Table::Workspaces, workspace_row(next)?, next.version - 1);
+        let replace = replace_write(Table::Workspaces, self.workspace_row(next)?, next.version - 1);
         self.write_line(line, vec![replace]).await
     }
 
@@ -118,7 +117,7 @@ impl Store {
         line: &Line,
     ) -> Result<LineWritten, StoreError> {
         let replace = replace_write(Table::Workspaces, brand_row(next)?, next.version - 1);
-        self.write_line(line, vec![bump_version(seen), replace]).await
+        self.write_line(line, vec![self.bump_version(seen), replace]).await
     }
 
     /// Writes together with the claim of the line and the entry of its account. So a line that an earlier release
@@ -139,7 +138,7 @@ impl Store {
     /// Writes the claim of a line that an earlier release created, and the entry of its account, for the workspace as
     /// `seen`. Writes the same for another line. One round trip.
     pub async fn claim_line(&self, seen: &Workspace, line: &Line) -> Result<LineWritten, StoreError> {
-        self.write_line(line, vec![bump_version(seen)]).await
+        self.write_line(line, vec![self.bump_version(seen)]).await
     }
 
     /// The workspace that claimed a line, remembered for half a minute. `None` for a line that an earlier release
@@ -190,7 +189,7 @@ impl Store {
         let (workspace, channel) = (line.workspace_id, &line.channel);
         let (token_pk, token_sk) = keys::line_secret(workspace, channel);
         let mut writes = vec![
-            replace_write(Table::Workspaces, workspace_row(next)?, next.version - 1),
+            replace_write(Table::Workspaces, self.workspace_row(next)?, next.version - 1),
             delete_write(Table::Workspaces, keys::line(workspace, channel), line.version),
             Write::delete(Table::Secrets, key(token_pk, token_sk)),
             forget_inbound(workspace, channel),

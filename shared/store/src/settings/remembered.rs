@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use domain::WorkspaceId;
+use domain::{Timestamp, WorkspaceId};
 use futures::future::join;
 
 use crate::dynamodb::item::{Item, check_schema, number};
 use crate::dynamodb::read::{Place, Rows};
-use crate::remembered::{Known, Remembered, Version};
+use crate::remembered::{Remembered, Version};
+use crate::settings::workspaces::{CHANGED_AT, CHANGED_VERSION, VERSION};
 use crate::{Store, StoreError, Table, keys};
 
 /// A setting of a workspace, if it could be read, and the rows that were read with it.
@@ -31,28 +32,56 @@ impl Store {
     ) -> Result<WithSetting<V>, StoreError> {
         let its_row = Place::of(Table::Workspaces, keys::workspace(workspace));
         let places = [&[&its_row], places].concat();
-        let known = remembered.known(workspace, self.now());
-        if let Known::Setting(version, setting) = known {
-            let mut rows = self.rows_at(&places).await?;
-            let workspace_row = rows.take(&its_row);
-            let found = version_of(workspace_row.as_ref())?;
-            remembered.see(workspace, found, self.now());
-            let setting = if found == version { Ok(setting) } else { read.await.map(Arc::new) };
-            return Ok(WithSetting { setting, workspace: workspace_row, rows });
+        let begun = self.now();
+        let Some((number, known)) = remembered.get(workspace, begun) else {
+            let (rows, setting) = join(self.rows_at(&places), read).await;
+            let mut rows = rows?;
+            let found = Found { row: rows.take(&its_row), setting: setting.map(Arc::new), begun };
+            return found.kept(remembered, workspace, rows);
+        };
+        let mut rows = self.rows_at(&places).await?;
+        let row = rows.take(&its_row);
+        if version_in(row.as_ref())?.number == number {
+            return Ok(WithSetting { setting: Ok(known), workspace: row, rows });
         }
-        let (rows, setting) = join(self.rows_at(&places), read).await;
-        let (mut rows, setting) = (rows?, setting.map(Arc::new));
-        let workspace_row = rows.take(&its_row);
-        remembered.see(workspace, version_of(workspace_row.as_ref())?, self.now());
-        if let (Known::Settled(version), Ok(setting)) = (known, &setting) {
-            remembered.keep(workspace, version, setting, self.now());
-        }
-        Ok(WithSetting { setting, workspace: workspace_row, rows })
+        let begun = self.now();
+        let found = Found { row, setting: read.await.map(Arc::new), begun };
+        found.kept(remembered, workspace, rows)
     }
 }
 
-fn version_of(row: Option<&Item>) -> Result<Version, StoreError> {
-    let Some(row) = row else { return Ok(None) };
+/// A setting that the process began to read at `begun`, and the row of its workspace as it was then or before.
+struct Found<V> {
+    row: Option<Item>,
+    setting: Result<Arc<V>, StoreError>,
+    begun: Timestamp,
+}
+
+impl<V> Found<V> {
+    fn kept(
+        self,
+        remembered: &Remembered<V>,
+        workspace: WorkspaceId,
+        rows: Rows,
+    ) -> Result<WithSetting<V>, StoreError> {
+        let version = version_in(self.row.as_ref())?;
+        if let Ok(setting) = &self.setting {
+            remembered.keep(workspace, version, setting, self.begun);
+        }
+        Ok(WithSetting { setting: self.setting, workspace: self.row, rows })
+    }
+}
+
+/// The version in the row of a workspace.
+fn version_in(row: Option<&Item>) -> Result<Version, StoreError> {
+    let Some(row) = row else { return Ok(Version::NONE) };
     check_schema(row, "of a workspace")?;
-    Ok(row.get("version").map(|version| number(version).unsigned_abs()))
+    let read = |name| row.get(name).map(number);
+    let (version, changed) = (read(VERSION), read(CHANGED_VERSION));
+    let since = match changed {
+        // An earlier release changed it last. Its time is unknown, and long ago once that release is gone.
+        None => Some(0),
+        Some(_) => read(CHANGED_AT).filter(|_| changed == version),
+    };
+    Ok(Version { number: version.map(i64::unsigned_abs), since })
 }

@@ -8,7 +8,6 @@ use crate::dynamodb::item::{Item, SCHEMA, key, n, read, row, s};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::{delete_write, replace_write};
 use crate::dynamodb::write::{Transacted, Write, Wrote};
-use crate::settings::workspaces::bump_version;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -46,14 +45,14 @@ impl Store {
     /// the workspace has changed since; then the teams must be read again. One round trip.
     pub async fn create_team(&self, seen: &Workspace, team: &Team) -> Result<bool, StoreError> {
         let put = Write::put(Table::Workspaces, team_row(team)?).when_absent();
-        Ok(self.transact(vec![bump_version(seen), put]).await? == Transacted::Done)
+        Ok(self.transact(vec![self.bump_version(seen), put]).await? == Transacted::Done)
     }
 
     /// Replaces a team by its next version, whose name [`Team::check_name`] accepted for the workspace as
     /// `seen`. Returns `false` if the workspace or the team has changed since. One round trip.
     pub async fn rename_team(&self, seen: &Workspace, next: &Team) -> Result<bool, StoreError> {
         let replace = replace_write(Table::Workspaces, team_row(next)?, next.version - 1);
-        Ok(self.transact(vec![bump_version(seen), replace]).await? == Transacted::Done)
+        Ok(self.transact(vec![self.bump_version(seen), replace]).await? == Transacted::Done)
     }
 
     /// Deletes a team with the count of its turns. Returns `false` if the team has changed since it was read.

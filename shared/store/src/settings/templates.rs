@@ -12,7 +12,6 @@ use crate::dynamodb::item::{Item, SCHEMA, key, n, row, s};
 use crate::dynamodb::read::{Place, Rows};
 use crate::dynamodb::versions::{delete_write, replace_write};
 use crate::dynamodb::write::{Transacted, Write};
-use crate::settings::workspaces::bump_version;
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -60,7 +59,7 @@ impl Store {
         template: &Template,
     ) -> Result<bool, StoreError> {
         let put = Write::put(Table::Workspaces, template_row(template)?).when_absent();
-        Ok(self.transact(vec![seen.bump(), put]).await? == Transacted::Done)
+        Ok(self.transact(vec![self.next_version_of(seen), put]).await? == Transacted::Done)
     }
 
     /// Replaces a template by its next version, whose name [`Template::check_name`] accepted. `seen` was read
@@ -68,7 +67,7 @@ impl Store {
     /// trip.
     pub async fn rename_template(&self, seen: &TemplateOwner, next: &Template) -> Result<bool, StoreError> {
         let replace = replace_write(Table::Workspaces, template_row(next)?, next.version - 1);
-        Ok(self.transact(vec![seen.bump(), replace]).await? == Transacted::Done)
+        Ok(self.transact(vec![self.next_version_of(seen), replace]).await? == Transacted::Done)
     }
 
     /// Deletes a template that nothing uses. `seen` was read before what could use it. Returns `false` if the
@@ -80,13 +79,31 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let key = keys::template(template.scope, template.id);
         let delete = delete_write(Table::Workspaces, key, template.version);
-        Ok(self.transact(vec![seen.bump(), delete]).await? == Transacted::Done)
+        Ok(self.transact(vec![self.next_version_of(seen), delete]).await? == Transacted::Done)
     }
 
     /// Replaces a template by its next version, which has the same name. Returns `false` if the previous version is not the current
     /// one. One round trip.
     pub async fn replace_template(&self, next: &Template) -> Result<bool, StoreError> {
         self.put_next(Table::Workspaces, template_row(next)?, next.version - 1).await
+    }
+
+    /// Part of a transaction: the owner must still be as it was read, and gets the next version.
+    fn next_version_of(&self, owner: &TemplateOwner) -> Write {
+        let version = match owner {
+            TemplateOwner::Workspace(seen) => return self.bump_version(seen),
+            TemplateOwner::Platform { version } => *version,
+        };
+        let (pk, sk) = keys::platform_templates();
+        let expression = "SET version = :next, kind = :kind, sv = :sv";
+        let write = Write::update(Table::Workspaces, key(pk, sk), expression)
+            .bind(":next", n(version + 1))
+            .bind(":kind", s("platformTemplates"))
+            .bind(":sv", n(SCHEMA));
+        match version {
+            0 => write.when_absent(),
+            seen => write.when("version = :seen").bind(":seen", n(seen)),
+        }
     }
 }
 
@@ -126,24 +143,6 @@ impl TemplateOwner {
         match self {
             Self::Workspace(workspace) => TemplateScope::Workspace(workspace.id),
             Self::Platform { .. } => TemplateScope::Platform,
-        }
-    }
-
-    /// Part of a transaction: the owner must still be as it was read, and gets the next version.
-    fn bump(&self) -> Write {
-        let version = match self {
-            Self::Workspace(seen) => return bump_version(seen),
-            Self::Platform { version } => *version,
-        };
-        let (pk, sk) = keys::platform_templates();
-        let expression = "SET version = :next, kind = :kind, sv = :sv";
-        let write = Write::update(Table::Workspaces, key(pk, sk), expression)
-            .bind(":next", n(version + 1))
-            .bind(":kind", s("platformTemplates"))
-            .bind(":sv", n(SCHEMA));
-        match version {
-            0 => write.when_absent(),
-            seen => write.when("version = :seen").bind(":seen", n(seen)),
         }
     }
 }

@@ -44,7 +44,7 @@ impl Store {
     /// with this id. One round trip.
     pub async fn create_workspace(&self, workspace: &Workspace) -> Result<bool, StoreError> {
         let request = self.ids.next().to_string();
-        let mut row = workspace_row(workspace)?;
+        let mut row = self.workspace_row(workspace)?;
         row.insert(LAST_REQUEST.to_owned(), s(&request));
         let first = Write::put(Table::Workspaces, row).when_absent();
         let listed = Write::put(Table::Workspaces, listed_row(workspace)?);
@@ -80,26 +80,38 @@ impl Store {
     /// Replaces a workspace by its next version. Returns `false` if the previous version is not the current
     /// one. One round trip.
     pub async fn replace_workspace(&self, next: &Workspace) -> Result<bool, StoreError> {
-        self.put_next(Table::Workspaces, workspace_row(next)?, next.version - 1).await
+        self.put_next(Table::Workspaces, self.workspace_row(next)?, next.version - 1).await
+    }
+
+    /// The row of a workspace that was changed now.
+    pub(crate) fn workspace_row(&self, workspace: &Workspace) -> Result<Item, StoreError> {
+        let (pk, sk) = keys::workspace(workspace.id);
+        let mut row = row(pk, sk, "workspace", &WorkspaceRow::from(workspace))?;
+        row.insert(CHANGED_VERSION.to_owned(), n(workspace.version));
+        row.insert(CHANGED_AT.to_owned(), n(self.now().as_millis()));
+        Ok(row)
+    }
+
+    /// Part of a transaction whose reason is what else the workspace has: it adds something whose number is limited,
+    /// gives a name that must be unique, refers to another setting, or deletes one to which nothing refers. The
+    /// workspace must still be as `seen`, and gets the next version. So of two such changes at the same time, one
+    /// is refused and judged again.
+    pub(crate) fn bump_version(&self, seen: &Workspace) -> Write {
+        let (pk, sk) = keys::workspace(seen.id);
+        let set = format!("SET {VERSION} = :next, {CHANGED_VERSION} = :next, {CHANGED_AT} = :now");
+        Write::update(Table::Workspaces, key(pk, sk), set)
+            .when("version = :seen")
+            .bind(":seen", n(seen.version))
+            .bind(":next", n(seen.version + 1))
+            .bind(":now", n(self.now().as_millis()))
     }
 }
 
-pub(crate) fn workspace_row(workspace: &Workspace) -> Result<Item, StoreError> {
-    let (pk, sk) = keys::workspace(workspace.id);
-    row(pk, sk, "workspace", &WorkspaceRow::from(workspace))
-}
-
-/// Part of a transaction whose reason is what else the workspace has: it adds something whose number is limited,
-/// gives a name that must be unique, refers to another setting, or deletes one to which nothing refers. The
-/// workspace must still be as `seen`, and gets the next version. So of two such changes at the same time, one
-/// is refused and judged again.
-pub(crate) fn bump_version(seen: &Workspace) -> Write {
-    let (pk, sk) = keys::workspace(seen.id);
-    Write::update(Table::Workspaces, key(pk, sk), "SET version = :next")
-        .when("version = :seen")
-        .bind(":seen", n(seen.version))
-        .bind(":next", n(seen.version + 1))
-}
+/// The version that a change gives a workspace, and when it was given. A reader believes the time only beside the version
+/// that it belongs to: an earlier release changes the version alone.
+pub(crate) const VERSION: &str = "version";
+pub(crate) const CHANGED_VERSION: &str = "changedVersion";
+pub(crate) const CHANGED_AT: &str = "changedAt";
 
 /// The state in the row of a workspace.
 pub(crate) fn state_of(row: Item) -> Result<WorkspaceState, StoreError> {

@@ -11,7 +11,6 @@ use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, key, n, row, s};
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{LAST_REQUEST, Transacted, Write, is_written_by};
-use crate::settings::workspaces::bump_version;
 use crate::webhooks::secrets::{new_api_key, secrets_row};
 use crate::{Store, StoreError, Table, keys};
 
@@ -45,7 +44,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let endpoint_put = Write::put(Table::Workspaces, endpoint_row(endpoint)?).when_absent();
         let secrets_put = Write::put(Table::Secrets, secrets_row(endpoint, secrets)?).when_absent();
-        let writes = vec![bump_version(seen), endpoint_put, secrets_put];
+        let writes = vec![self.bump_version(seen), endpoint_put, secrets_put];
         Ok(self.transact(writes).await? == Transacted::Done)
     }
 

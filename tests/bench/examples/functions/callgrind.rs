@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use bench::{Aws, Function, scratch};
 
-use crate::requests::warm;
+use crate::requests::{WARM, paced};
 
 /// The numbers of requests of the two counted processes. The difference of their counts is the cost of the requests of
 /// a warm process.
-const FEW: usize = 3;
-const MORE: usize = 23;
+const FEW: usize = WARM;
+const MORE: usize = WARM + 40;
 /// How often a count is tried.
 const TRIES: usize = 3;
 /// The difference that reads cause which happen once in some seconds, such as that of an API key.
@@ -78,7 +78,7 @@ pub(crate) async fn count(
             ];
             aws.take();
             let mut function = Function::start(path, env, &under).await;
-            warm(&mut function, events, requests).await;
+            paced(&mut function, events, requests).await;
             function.end();
             *count = (total(&std::fs::read_to_string(&out).unwrap()), aws.take().0.len());
         }

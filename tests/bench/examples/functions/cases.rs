@@ -8,7 +8,7 @@ use harness::{GatewayEvent, World, fixture, fixture_text, queue_fixture};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::data::{LINE, inbound, now, phone, provider_app, reached, say, sent, someone};
+use crate::data::{LINE, age_settings, inbound, now, phone, provider_app, reached, say, sent, someone};
 
 /// A function and one of its tasks.
 pub(crate) struct Case {
@@ -21,6 +21,7 @@ enum What {
     Floor,
     Attributes,
     Contact,
+    ContactAmongDefinitions,
     Contacts,
     ContactUpdate,
     Conversation,
@@ -55,6 +56,7 @@ pub(crate) const ALL: &[Case] = &[
     case!("floor", "floor", Floor),
     case!("attributes", "attributes", Attributes),
     case!("contacts: GET one", "contacts", Contact),
+    case!("contacts: GET one, 100 definitions", "contacts", ContactAmongDefinitions),
     case!("contacts: GET page of 20", "contacts", Contacts),
     case!("contacts: PATCH", "contacts", ContactUpdate),
     case!("conversations: GET one", "conversations", Conversation),
@@ -99,6 +101,7 @@ impl Scene {
         let answer = async |_| Answer::of(StatusCode::OK, "ok");
         let receiver = Server::start(Some(authority.server.clone()), answer).await;
         let events = events(&world, &case.what, count, &receiver).await;
+        age_settings(&world).await;
         Self { world, events, receiver, certificate: authority.pem.clone() }
     }
 
@@ -123,6 +126,12 @@ async fn events(world: &World, what: &What, count: usize, receiver: &Server) -> 
             same(world.event("attributes-list.json"))
         }
         What::Contact => same(world.event("contacts-get.json").path("contactId", someone(world, 1).await)),
+        What::ContactAmongDefinitions => {
+            for n in 0..100 {
+                world.open_attribute(&format!("key{n}"), AttributeType::Text, |_| ()).await;
+            }
+            same(world.event("contacts-get.json").path("contactId", someone(world, 1).await))
+        }
         What::Contacts => {
             for n in 0..30 {
                 someone(world, n).await;

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use aws_sdk_dynamodb::types::AttributeValue;
 use domain::message::Draft;
 use domain::retry::Jitter;
 use domain::sending::{End, SendSchedule};
@@ -11,7 +12,7 @@ use domain::{
 };
 use harness::{World, fixture, queue_fixture};
 use serde_json::{Value, json};
-use store::{ConversationLane, Lease, MessageStored, NewMessage};
+use store::{ConversationLane, Lease, MessageStored, NewMessage, Table};
 
 /// The line of the workspace.
 pub(crate) const LINE: &str = "1045551234567";
@@ -86,6 +87,17 @@ pub(crate) fn inbound(lists: Value) -> String {
     piece["value"] = lists;
     piece["value"]["metadata"] = json!({ "phone_number_id": LINE });
     queue_fixture("inbox.json", &[piece.to_string()]).to_string()
+}
+
+/// Makes the last change of the workspace's settings an hour old. A process remembers the settings that have not changed of
+/// late.
+pub(crate) async fn age_settings(world: &World) {
+    let key = [("pk", format!("{}#W", world.workspace)), ("sk", "W".to_owned())];
+    let key = key.map(|(name, value)| (name.to_owned(), AttributeValue::S(value)));
+    let an_hour_ago = AttributeValue::N((now().as_millis() - 3_600_000).to_string());
+    let update = world.db.client().update_item().table_name(world.db.table(Table::Workspaces));
+    let update = update.set_key(Some(key.into())).update_expression("SET changedAt = :at");
+    update.expression_attribute_values(":at", an_hour_ago).send().await.unwrap();
 }
 
 /// The machine's time.

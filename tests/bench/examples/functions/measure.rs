@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use bench::{Authority, Aws, Build, Database, Function, Traffic, binary, environment, loaded_size};
 use harness::trips;
+use tokio::time::{Instant, sleep_until};
 
 use crate::callgrind::{self, Instructions};
 use crate::cases::{Case, Scene};
-use crate::requests::{answered, warm};
+use crate::requests::{PACE, WARM, answered, repeat, warm};
 
 /// The number of processes started to measure the start.
 const STARTS: usize = 21;
 /// The number of those processes that also answer a first request.
 const FIRSTS: usize = 7;
-/// The number of requests before the measured ones, and of the measured ones.
-const WARM: usize = 20;
+/// The number of requests whose time is measured.
 const MEASURED: usize = 200;
 /// The number of requests whose calls are counted, where no time is measured.
-const COUNTED: usize = 20;
+const COUNTED: usize = 40;
 
 /// The cost of one case.
 pub(crate) struct Cost {
@@ -85,16 +85,16 @@ pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&P
     let (first, first_store) = firsts[FIRSTS / 2];
 
     let mut function = Function::start(&path, &with_tls, &[]).await;
-    warm(&mut function, &mut events, WARM).await;
+    warm(&mut function, &mut events).await;
     let before = function.cpu();
-    let calls = calls(&mut function, &secure, &mut events, MEASURED).await;
+    let calls = calls(&mut function, &secure, &mut events, (MEASURED, Duration::ZERO)).await;
     let cpu = (function.cpu() - before) / MEASURED as u32;
     let peak_memory = function.peak_memory();
 
     let mut function = Function::start(&path, &without, &[]).await;
-    warm(&mut function, &mut events, WARM).await;
+    warm(&mut function, &mut events).await;
     let before = function.cpu();
-    warm(&mut function, &mut events, MEASURED).await;
+    repeat(&mut function, &mut events, MEASURED).await;
     let plain_cpu = (function.cpu() - before) / MEASURED as u32;
     drop(function);
 
@@ -129,23 +129,26 @@ pub(crate) async fn counts(case: &Case, authority: &Authority, valgrind: &Path) 
     env.extend(scene.environment());
     let mut events = scene.events.iter().map(String::as_str);
     let mut function = Function::start(&path, &env, &[]).await;
-    warm(&mut function, &mut events, WARM).await;
-    let calls = calls(&mut function, &secure, &mut events, COUNTED).await;
+    warm(&mut function, &mut events).await;
+    let calls = calls(&mut function, &secure, &mut events, (COUNTED, PACE)).await;
     drop(function);
     let instructions = callgrind::count(valgrind, &path, &env, &mut events, (&secure, calls.made)).await;
     Counts { instructions, calls, size: loaded_size(&path) }
 }
 
-/// Makes this number of requests and counts their calls. The function waits for the next request afterwards.
+/// Makes this number of requests at this pace and counts their calls. The function waits for the next request afterwards.
 async fn calls(
     function: &mut Function,
     aws: &Aws,
     events: &mut impl Iterator<Item = &str>,
-    requests: usize,
+    (requests, pace): (usize, Duration),
 ) -> Calls {
     aws.take();
+    let mut next = Instant::now();
     let mut sum = Calls::default();
     for event in events.take(requests) {
+        sleep_until(next).await;
+        next += pace;
         answered(function, event).await;
         let (calls, _) = aws.take();
         sum.made += calls.len() as f64;

@@ -6,12 +6,11 @@ use std::time::Duration;
 use bench::{Authority, Aws, Database, Function, Table, Traffic, environment};
 
 use crate::cases::{Case, Scene};
-use crate::requests::{answered, warm};
+use crate::requests::{WARM, answered, repeat, warm};
 
 /// The number of processes of each build.
 const PAIRS: usize = 15;
-/// The requests of a process before the measured ones, and the measured ones.
-const BEFORE: usize = 21;
+/// The requests of a process whose time is measured.
 const MEASURED: usize = 200;
 
 /// The cost of one process.
@@ -42,7 +41,7 @@ pub(crate) async fn table(cases: &[&Case], builds: [&Path; 2]) -> Table {
 }
 
 async fn runs(case: &Case, authority: &Authority, builds: [&Path; 2]) -> Vec<[Run; 2]> {
-    let scene = Scene::start(case, 2 * PAIRS * (BEFORE + MEASURED), authority).await;
+    let scene = Scene::start(case, 2 * PAIRS * (1 + WARM + MEASURED), authority).await;
     let database = Database::Served(scene.world.db.endpoint().to_owned());
     let secure = Aws::start(database.clone(), Some(authority), Traffic::default()).await;
     let plain = Aws::start(database, None, Traffic::default()).await;
@@ -64,9 +63,9 @@ async fn run(path: &Path, env: &[(String, String)], events: &mut impl Iterator<I
     let mut function = Function::start(path, env, &[]).await;
     let start = function.start;
     let first = answered(&mut function, events.next().unwrap()).await;
-    warm(&mut function, events, BEFORE - 1).await;
+    warm(&mut function, events).await;
     let before = function.cpu();
-    warm(&mut function, events, MEASURED).await;
+    repeat(&mut function, events, MEASURED).await;
     let cpu = (function.cpu() - before) / MEASURED as u32;
     Run { start, first, cpu, peak_memory: function.peak_memory() }
 }

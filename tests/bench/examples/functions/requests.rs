@@ -3,9 +3,36 @@
 use std::time::Duration;
 
 use bench::Function;
+use tokio::time::{Instant, sleep_until};
 
-/// Makes this number of requests. The function waits for the next one afterwards.
-pub(crate) async fn warm(function: &mut Function, events: &mut impl Iterator<Item = &str>, requests: usize) {
+/// The number of requests after which a process is warm: they take a second and a half. After a second, a process draws
+/// several tokens of the rate limit with one write.
+pub(crate) const WARM: usize = 30;
+/// The time from one of them to the next. It is the same under valgrind, so the process draws as many tokens.
+pub(crate) const PACE: Duration = Duration::from_millis(50);
+
+/// Makes [`WARM`] requests at an even pace. The function waits for the next one afterwards.
+pub(crate) async fn warm(function: &mut Function, events: &mut impl Iterator<Item = &str>) {
+    paced(function, events, WARM).await;
+}
+
+/// Makes this number of requests at the same pace.
+pub(crate) async fn paced(function: &mut Function, events: &mut impl Iterator<Item = &str>, requests: usize) {
+    let mut next = Instant::now();
+    for event in events.take(requests) {
+        sleep_until(next).await;
+        next += PACE;
+        answered(function, event).await;
+    }
+    function.lambda.polled().await;
+}
+
+/// Makes this number of requests one after another. The function waits for the next one afterwards.
+pub(crate) async fn repeat(
+    function: &mut Function,
+    events: &mut impl Iterator<Item = &str>,
+    requests: usize,
+) {
     for event in events.take(requests) {
         answered(function, event).await;
     }
