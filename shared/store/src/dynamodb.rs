@@ -1,5 +1,8 @@
 //! DynamoDB's calls and the SDK's types: items and their fields, single writes and transactions, batches,
 //! strongly consistent reads, and pages of lists. The rows of subjects are defined elsewhere.
+//!
+//! Each call of the SDK is boxed. Its future has 5 to 7 KB, and the futures of requests, which contain those of their calls
+//! several times, are moved more than once.
 
 pub(crate) mod batch;
 pub(crate) mod fields;

@@ -57,7 +57,7 @@ impl Store {
         let mut wanted = all()?;
         let mut retries = RetryTime::limited_to(self, retry_for);
         loop {
-            let sent = self.db.batch_write_item().request_items(name, wanted).send().await;
+            let sent = Box::pin(self.db.batch_write_item().request_items(name, wanted).send()).await;
             match sent.map_err(StoreError::from) {
                 Ok(answer) => {
                     let left = answer.unprocessed_items.unwrap_or_default().remove(name).unwrap_or_default();

@@ -55,9 +55,20 @@ pub(crate) fn row<T: Serialize>(
 
 /// Reads a row into its struct. Returns an error if the row's schema is newer than [`SCHEMA`].
 pub(crate) fn read<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
-    let key = format!("{} / {}", ids_of(text(&item, PK)), ids_of(text(&item, SK)));
-    check_schema(&item, &key)?;
-    serde_dynamo::from_item(item).map_err(|error| StoreError::Unreadable { key, reason: error.to_string() })
+    if let Some(reason) = newer_schema(&item) {
+        return Err(unreadable(&item, &reason));
+    }
+    let [pk, sk] = [PK, SK].map(|name| text(&item, name).to_owned());
+    let unreadable = |error: serde_dynamo::Error| StoreError::Unreadable {
+        key: key_shown(&pk, &sk),
+        reason: error.to_string(),
+    };
+    serde_dynamo::from_item(item).map_err(unreadable)
+}
+
+/// A key as errors show it.
+fn key_shown(pk: &str, sk: &str) -> String {
+    format!("{} / {}", ids_of(pk), ids_of(sk))
 }
 
 /// A key as errors may show it: only its ids and letters. Other parts (an e-mail address, a phone number, a
@@ -70,13 +81,15 @@ fn ids_of(key: &str) -> String {
 /// Returns an error if the row's schema is newer than [`SCHEMA`]. `key` names the row in the error, without
 /// personal data.
 pub(crate) fn check_schema(item: &Item, key: &str) -> Result<(), StoreError> {
+    let newer = |reason| StoreError::Unreadable { key: key.to_owned(), reason };
+    newer_schema(item).map_or(Ok(()), |reason| Err(newer(reason)))
+}
+
+/// Why this release cannot read the row, if its schema is newer than [`SCHEMA`].
+fn newer_schema(item: &Item) -> Option<String> {
     let schema: u32 =
         item.get("sv").and_then(|sv| sv.as_n().ok()).and_then(|sv| sv.parse().ok()).unwrap_or(1);
-    if schema > SCHEMA {
-        let reason = format!("its schema is {schema}, this release reads up to {SCHEMA}");
-        return Err(StoreError::Unreadable { key: key.to_owned(), reason });
-    }
-    Ok(())
+    (schema > SCHEMA).then(|| format!("its schema is {schema}, this release reads up to {SCHEMA}"))
 }
 
 /// A text attribute of a row; empty if absent.
@@ -102,8 +115,7 @@ pub(crate) fn expiring(mut item: Item, from: Timestamp, kept: Option<Duration>) 
 
 /// The error for a row whose keys or attributes have no valid meaning.
 pub(crate) fn unreadable(item: &Item, reason: &str) -> StoreError {
-    let key = format!("{} / {}", ids_of(text(item, PK)), ids_of(text(item, SK)));
-    StoreError::Unreadable { key, reason: reason.to_owned() }
+    StoreError::Unreadable { key: key_shown(text(item, PK), text(item, SK)), reason: reason.to_owned() }
 }
 
 #[cfg(test)]

@@ -158,7 +158,7 @@ impl Store {
         if let Some((condition, only)) = &list.filter {
             query = query.filter_expression(condition).expression_attribute_values(":only", only.clone());
         }
-        let (answer, now) = (query.send().await?, self.now());
+        let (answer, now) = (Box::pin(query.send()).await?, self.now());
         for item in answer.items.unwrap_or_default() {
             if is_live(&item, now) {
                 let sk = text(&item, sk).to_owned();

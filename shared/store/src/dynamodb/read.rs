@@ -75,14 +75,8 @@ impl Store {
         table: Table,
         (pk, sk): (String, impl Into<String>),
     ) -> Result<Option<Item>, StoreError> {
-        let answer = self
-            .db
-            .get_item()
-            .table_name(self.tables.name(table))
-            .set_key(Some(key(pk, sk)))
-            .consistent_read(true)
-            .send()
-            .await?;
+        let get = self.db.get_item().table_name(self.tables.name(table)).set_key(Some(key(pk, sk)));
+        let answer = Box::pin(get.consistent_read(true).send()).await?;
         Ok(answer.item.filter(|item| is_live(item, self.now())))
     }
 
@@ -165,7 +159,7 @@ impl Store {
         let batches = distinct.chunks(MAX_KEYS);
         let batches =
             batches.map(|keys| self.whole_batch(keys.iter().copied().cloned().collect(), consistent));
-        Ok(try_join_all(batches).await?.concat())
+        Ok(try_join_all(batches).await?.into_iter().flatten().collect())
     }
 
     /// The rows for as many keys as one call takes, each with its table.
@@ -204,7 +198,7 @@ impl Store {
             let wanted = wanted.map_err(|error| StoreError::Failed(Box::new(error)))?;
             call = call.request_items(self.tables.name(*table), wanted);
         }
-        let answer = call.send().await?;
+        let answer = Box::pin(call.send()).await?;
         let (mut found, mut unread) =
             (answer.responses.unwrap_or_default(), answer.unprocessed_keys.unwrap_or_default());
         let (mut items, mut left) = (vec![], vec![]);
@@ -224,7 +218,7 @@ impl Store {
         from: Option<Item>,
     ) -> Result<(Vec<Item>, Option<Item>), StoreError> {
         let values: [(&str, AttributeValue); 1] = [(":pk", s(pk))];
-        let answer = self
+        let query = self
             .db
             .query()
             .table_name(self.tables.name(table))
@@ -233,9 +227,8 @@ impl Store {
                 values.map(|(name, value)| (name.to_owned(), value)).into(),
             ))
             .set_exclusive_start_key(from)
-            .consistent_read(true)
-            .send()
-            .await?;
+            .consistent_read(true);
+        let answer = Box::pin(query.send()).await?;
         Ok((answer.items.unwrap_or_default(), answer.last_evaluated_key))
     }
 }

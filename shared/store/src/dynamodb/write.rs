@@ -174,7 +174,8 @@ impl Store {
         let mut retries = RetryTime::new(self);
         loop {
             // The SDK makes a new token for each of these calls, and keeps it for its own retries.
-            let sent = self.db.transact_write_items().set_transact_items(Some(actions.clone())).send().await;
+            let sent = self.db.transact_write_items().set_transact_items(Some(actions.clone()));
+            let sent = Box::pin(sent.send()).await;
             let Err(error) = sent else { return Ok(Transacted::Done) };
             let reasons = match error.as_service_error() {
                 Some(TransactWriteItemsError::TransactionCanceledException(cancelled)) => {
@@ -205,7 +206,7 @@ impl Store {
                     .set_expression_attribute_names(names)
                     .set_expression_attribute_values(values)
                     .return_values_on_condition_check_failure(all_old);
-                single_result(put.send().await.map(|_| None))
+                single_result(Box::pin(put.send()).await.map(|_| None))
             }
             Action::Update { key, expression } => {
                 let update =
@@ -216,7 +217,7 @@ impl Store {
                     .set_expression_attribute_values(values)
                     .set_return_values(write.returning_new.then_some(ReturnValue::AllNew))
                     .return_values_on_condition_check_failure(all_old);
-                single_result(update.send().await.map(|answer| answer.attributes))
+                single_result(Box::pin(update.send()).await.map(|answer| answer.attributes))
             }
             Action::Delete { key } => {
                 let delete = self.db.delete_item().table_name(table).set_key(Some(key));
@@ -225,7 +226,7 @@ impl Store {
                     .set_expression_attribute_names(names)
                     .set_expression_attribute_values(values)
                     .return_values_on_condition_check_failure(all_old);
-                single_result(delete.send().await.map(|_| None))
+                single_result(Box::pin(delete.send()).await.map(|_| None))
             }
         }
     }
