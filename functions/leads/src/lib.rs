@@ -34,7 +34,8 @@ impl<V: Verifier> Leads<V> {
         match request.method() {
             "OPTIONS" => self.preflight(request).await,
             "GET" => CaptureAnswer::script(request, scripts::named(request.script())),
-            _ => self.post(request).await,
+            // The runtime moves the future of a request, so the largest part of it is on the heap.
+            _ => Box::pin(self.post(request)).await,
         }
     }
 

@@ -3,7 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
+use jiff::fmt::StdFmtWrite;
+use jiff::fmt::temporal::DateTimePrinter;
 use jiff::tz::TimeZone;
+
+/// Prints times with milliseconds. It is several times faster than a format that is parsed for each time, and a list has
+/// many of them.
+static PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 /// A source of the present time. Production uses the operating system's clock; tests set the time.
 pub trait Clock: Send + Sync {
@@ -74,17 +80,17 @@ impl Timestamp {
     }
 
     fn print(self, format: &str) -> String {
-        jiff::Timestamp::from_millisecond(self.0)
-            .unwrap_or_default()
-            .to_zoned(TimeZone::UTC)
-            .strftime(format)
-            .to_string()
+        self.moment().to_zoned(TimeZone::UTC).strftime(format).to_string()
+    }
+
+    fn moment(self) -> jiff::Timestamp {
+        jiff::Timestamp::from_millisecond(self.0).unwrap_or_default()
     }
 }
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.print("%Y-%m-%dT%H:%M:%S.%3fZ"))
+        PRINTER.print_timestamp(&self.moment(), StdFmtWrite(f)).map_err(|_| fmt::Error)
     }
 }
 

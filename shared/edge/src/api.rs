@@ -2,6 +2,7 @@
 //! responds, and logs.
 
 use std::ops::Deref;
+use std::pin::pin;
 use std::time::Duration;
 
 use domain::{Scope, Unfit, WorkspaceId, error_chain};
@@ -72,10 +73,13 @@ impl Api {
             workspace = Some(caller.workspace());
             Span::current().record("workspace", tracing::field::display(caller.workspace()));
             let call = Call { api: self, caller, request };
-            let (admitted, answer) = futures::future::join(call.caller.admitted(), handler(&call)).await;
+            let handled = pin!(handler(&call));
+            let (admitted, answer) = futures::future::join(call.caller.admitted(), handled).await;
             admitted.and(answer)
         };
-        let answer = tokio::time::timeout(self.longest, work.instrument(span)).await;
+        // The runtime moves the future of a request, so the largest part of it is on the heap.
+        let work = Box::pin(work.instrument(span));
+        let answer = tokio::time::timeout(self.longest, work).await;
         let answer =
             answer.unwrap_or_else(|_| Err(StoreError::Busy("the request took too long".into()).into()));
         self.tell(request, workspace, &answer, began.elapsed());

@@ -33,6 +33,22 @@ impl Place {
     }
 }
 
+/// Some attributes of the row at a place.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) place: Place,
+    /// Their names as a `ProjectionExpression`, with `pk` and `sk`, or `None` for all. None of them is a reserved word.
+    pub(crate) attributes: Option<&'static str>,
+}
+
+/// How rows are read in batches.
+#[derive(Clone, Copy)]
+struct Wanted {
+    consistent: bool,
+    /// The attributes that are wanted of the only row of a table.
+    part: Option<(Table, &'static str)>,
+}
+
 /// The rows that [`Store::rows_at`] found.
 #[derive(Debug)]
 pub(crate) struct Rows(HashMap<Place, Item>);
@@ -73,10 +89,21 @@ impl Store {
     pub(crate) async fn get_item(
         &self,
         table: Table,
+        key: (String, impl Into<String>),
+    ) -> Result<Option<Item>, StoreError> {
+        self.get_attributes(table, key, None).await
+    }
+
+    /// The same with these attributes only, if they are given.
+    async fn get_attributes(
+        &self,
+        table: Table,
         (pk, sk): (String, impl Into<String>),
+        attributes: Option<&str>,
     ) -> Result<Option<Item>, StoreError> {
         let get = self.db.get_item().table_name(self.tables.name(table)).set_key(Some(key(pk, sk)));
-        let answer = Box::pin(get.consistent_read(true).send()).await?;
+        let get = get.set_projection_expression(attributes.map(str::to_owned)).consistent_read(true);
+        let answer = Box::pin(get.send()).await?;
         Ok(answer.item.filter(|item| is_live(item, self.now())))
     }
 
@@ -106,12 +133,27 @@ impl Store {
     /// all that it does with a few rows, so a request reads everything that it knows to need together. One round trip;
     /// none without places.
     pub(crate) async fn rows_at(&self, places: &[&Place]) -> Result<Rows, StoreError> {
+        self.rows_with_part(places, None).await
+    }
+
+    /// The same, and of one more row only some attributes. The call reads that row whole if it reads more rows of the same
+    /// table. One round trip.
+    pub(crate) async fn rows_and_part(&self, places: &[&Place], part: &Part) -> Result<Rows, StoreError> {
+        let places = [&[&part.place], places].concat();
+        let alone = places.iter().filter(|place| place.table == part.place.table).count() == 1;
+        self.rows_with_part(&places, alone.then_some(part)).await
+    }
+
+    async fn rows_with_part(&self, places: &[&Place], part: Option<&Part>) -> Result<Rows, StoreError> {
+        let part = part.and_then(|part| Some((part.place.table, part.attributes?)));
         if let [place] = places {
-            let row = self.get_item(place.table, (place.pk.clone(), &place.sk)).await?;
+            let attributes = part.map(|(_, attributes)| attributes);
+            let row = self.get_attributes(place.table, (place.pk.clone(), &place.sk), attributes).await?;
             return Ok(Rows(row.map(|row| ((*place).clone(), row)).into_iter().collect()));
         }
         let (keys, now) = (places.iter().map(|place| place.key()).collect(), self.now());
-        let rows = self.rows_of(keys).await?.into_iter().filter(|(_, row)| is_live(row, now));
+        let wanted = Wanted { consistent: true, part };
+        let rows = self.rows(keys, wanted).await?.into_iter().filter(|(_, row)| is_live(row, now));
         let placed = |(table, row): (Table, Item)| {
             let place = Place::of(table, (text(&row, PK).to_owned(), text(&row, SK)));
             (place, row)
@@ -133,21 +175,22 @@ impl Store {
         keys: Vec<Item>,
     ) -> Result<Vec<Item>, StoreError> {
         let keys = keys.into_iter().map(|key| (table, key)).collect();
-        Ok(self.rows(keys, false).await?.into_iter().map(|(_, item)| item).collect())
+        Ok(self
+            .rows(keys, Wanted { consistent: false, part: None })
+            .await?
+            .into_iter()
+            .map(|(_, item)| item)
+            .collect())
     }
 
     /// The rows with these keys in several tables (strongly consistent read), each once, in no particular order. A
     /// key may be repeated here; DynamoDB refuses a call that repeats one. One round trip; more only while the tables
     /// leave some of the keys unprocessed.
     pub(crate) async fn rows_of(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
-        self.rows(keys, true).await
+        self.rows(keys, Wanted { consistent: true, part: None }).await
     }
 
-    async fn rows(
-        &self,
-        keys: Vec<(Table, Item)>,
-        consistent: bool,
-    ) -> Result<Vec<(Table, Item)>, StoreError> {
+    async fn rows(&self, keys: Vec<(Table, Item)>, how: Wanted) -> Result<Vec<(Table, Item)>, StoreError> {
         let mut named = HashSet::with_capacity(keys.len());
         let mut distinct = Vec::with_capacity(keys.len());
         for place in &keys {
@@ -157,8 +200,7 @@ impl Store {
             }
         }
         let batches = distinct.chunks(MAX_KEYS);
-        let batches =
-            batches.map(|keys| self.whole_batch(keys.iter().copied().cloned().collect(), consistent));
+        let batches = batches.map(|keys| self.whole_batch(keys.iter().copied().cloned().collect(), how));
         Ok(try_join_all(batches).await?.into_iter().flatten().collect())
     }
 
@@ -166,12 +208,12 @@ impl Store {
     async fn whole_batch(
         &self,
         keys: Vec<(Table, Item)>,
-        consistent: bool,
+        how: Wanted,
     ) -> Result<Vec<(Table, Item)>, StoreError> {
         let (mut rows, mut wanted) = (vec![], keys);
         let mut retries = RetryTime::new(self);
         while !wanted.is_empty() {
-            let (items, left) = self.batch(wanted, consistent).await?;
+            let (items, left) = self.batch(wanted, how).await?;
             if items.is_empty() && !left.is_empty() {
                 retries.wait().await?;
             }
@@ -185,7 +227,7 @@ impl Store {
     async fn batch(
         &self,
         keys: Vec<(Table, Item)>,
-        consistent: bool,
+        how: Wanted,
     ) -> Result<(Vec<(Table, Item)>, Vec<(Table, Item)>), StoreError> {
         let mut tables: BTreeMap<Table, Vec<Item>> = BTreeMap::new();
         for (table, key) in keys {
@@ -193,8 +235,9 @@ impl Store {
         }
         let mut call = self.db.batch_get_item();
         for (table, keys) in &tables {
-            let wanted =
-                KeysAndAttributes::builder().set_keys(Some(keys.clone())).consistent_read(consistent).build();
+            let part = how.part.filter(|(of, _)| of == table).map(|(_, attributes)| attributes.to_owned());
+            let wanted = KeysAndAttributes::builder().set_keys(Some(keys.clone()));
+            let wanted = wanted.set_projection_expression(part).consistent_read(how.consistent).build();
             let wanted = wanted.map_err(|error| StoreError::Failed(Box::new(error)))?;
             call = call.request_items(self.tables.name(*table), wanted);
         }

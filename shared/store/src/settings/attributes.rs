@@ -13,7 +13,7 @@ use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
-use crate::settings::remembered::WithSetting;
+use crate::settings::remembered::{VERSION_ATTRIBUTES, WithSetting};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -37,7 +37,8 @@ impl Store {
         workspace: WorkspaceId,
         places: &[&Place],
     ) -> Result<WithSetting<Definitions>, StoreError> {
-        self.rows_with(&self.memories.definitions, workspace, places, self.definitions(workspace)).await
+        let of = (workspace, Some(VERSION_ATTRIBUTES));
+        self.rows_with(&self.memories.definitions, of, places, self.definitions(workspace)).await
     }
 
     /// Stores a definition that [`Definitions::admit`] accepted for the workspace as `seen`. Returns `false`

@@ -37,7 +37,7 @@ impl Store {
         workspace: WorkspaceId,
         places: &[&Place],
     ) -> Result<WithSetting<Lines>, StoreError> {
-        self.rows_with(&self.memories.lines, workspace, places, self.lines(workspace)).await
+        self.rows_with(&self.memories.lines, (workspace, None), places, self.lines(workspace)).await
     }
 
     /// The line with this id. One round trip.

@@ -6,7 +6,7 @@ use domain::{Timestamp, WorkspaceId};
 use futures::future::join;
 
 use crate::dynamodb::item::{Item, check_schema, number};
-use crate::dynamodb::read::{Place, Rows};
+use crate::dynamodb::read::{Part, Place, Rows};
 use crate::remembered::{Remembered, Version};
 use crate::settings::workspaces::{CHANGED_AT, CHANGED_VERSION, VERSION};
 use crate::{Store, StoreError, Table, keys};
@@ -19,28 +19,31 @@ pub(crate) struct WithSetting<V> {
     pub(crate) rows: Rows,
 }
 
+/// The attributes of a workspace's row that tell its version, as a projection.
+pub(crate) const VERSION_ATTRIBUTES: &str = "pk, sk, sv, version, changedVersion, changedAt";
+
 impl Store {
     /// The rows at these places, and the workspace's setting as `read` reads it. One round trip, of one call if the
     /// process remembers the setting. If it remembers the setting and the version has changed since, there is one round
-    /// trip more.
+    /// trip more. `attributes` are those that the caller and [`VERSION_ATTRIBUTES`] need of the row of the workspace, or
+    /// `None` for all.
     pub(crate) async fn rows_with<V>(
         &self,
         remembered: &Remembered<V>,
-        workspace: WorkspaceId,
+        (workspace, attributes): (WorkspaceId, Option<&'static str>),
         places: &[&Place],
         read: impl Future<Output = Result<V, StoreError>>,
     ) -> Result<WithSetting<V>, StoreError> {
-        let its_row = Place::of(Table::Workspaces, keys::workspace(workspace));
-        let places = [&[&its_row], places].concat();
+        let its_row = Part { place: Place::of(Table::Workspaces, keys::workspace(workspace)), attributes };
         let begun = self.now();
         let Some((number, known)) = remembered.get(workspace, begun) else {
-            let (rows, setting) = join(self.rows_at(&places), read).await;
+            let (rows, setting) = join(self.rows_and_part(places, &its_row), read).await;
             let mut rows = rows?;
-            let found = Found { row: rows.take(&its_row), setting: setting.map(Arc::new), begun };
+            let found = Found { row: rows.take(&its_row.place), setting: setting.map(Arc::new), begun };
             return found.kept(remembered, workspace, rows);
         };
-        let mut rows = self.rows_at(&places).await?;
-        let row = rows.take(&its_row);
+        let mut rows = self.rows_and_part(places, &its_row).await?;
+        let row = rows.take(&its_row.place);
         if version_in(row.as_ref())?.number == number {
             return Ok(WithSetting { setting: Ok(known), workspace: row, rows });
         }
