@@ -17,7 +17,7 @@ use domain::refused::IdentityField;
 use domain::{Cellphone, Contact, ContactId, ContactRef, Definitions, Email, User, UserRef, WorkspaceId};
 
 use crate::contacts::plan::{ContactPlan, Role};
-use crate::contacts::row::{ContactRow, contact};
+use crate::contacts::row::{ContactRow, contact, contact_place};
 use crate::contacts::shards::Shards;
 use crate::dynamodb::item::{Item, check_schema, key, text};
 use crate::dynamodb::read::{Place, Rows};
@@ -76,7 +76,7 @@ impl Store {
         id: ContactId,
         named: Option<&UserRef>,
     ) -> Result<ContactRead, StoreError> {
-        let of_contact = Place::of(Table::Contacts, keys::contact(workspace, id));
+        let of_contact = contact_place(workspace, id);
         let of_named = named.map(|named| user_place(workspace, named));
         let places: Vec<&Place> = [&of_contact].into_iter().chain(&of_named).collect();
         let WithSetting { setting, mut rows, .. } = self.rows_with_definitions(workspace, &places).await?;

@@ -10,7 +10,8 @@ use std::time::Duration;
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::refused::IdentityField;
 use domain::{
-    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, Email, Ids, Language, PersonName, UserId,
+    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, Email, Ids, Language, PersonName,
+    ProviderUserId, UserId, WaId,
 };
 use futures::future::join_all;
 use harness::{Fault, TestDb, trips};
@@ -21,8 +22,15 @@ fn owner(db: &TestDb, email: &str) -> Option<Owner> {
     Some(Owner { id: UserId::generate(&**db.ids()), email: Email::parse(email).unwrap() })
 }
 
+/// The contact as every read shows it.
 async fn stored(db: &TestDb, contact: &Contact) -> Contact {
-    db.store().contact(contact.workspace_id, contact.id).await.unwrap().unwrap()
+    let (store, workspace) = (db.store(), contact.workspace_id);
+    let stored = store.contact(workspace, contact.id).await.unwrap().unwrap();
+    let read = store.contact_read(workspace, contact.id, None).await.unwrap();
+    assert_eq!(read.contact.as_ref(), Some(&stored));
+    let (page, _) = store.contacts_page_and_definitions(workspace, support::everything(10)).await.unwrap();
+    assert!(page.items.contains(&stored), "{page:?}");
+    stored
 }
 
 #[tokio::test]
@@ -33,6 +41,9 @@ async fn a_contact_read_from_the_table_is_unchanged() {
     let full = Contact {
         language: Some(Language::Es),
         owner: owner(&db, "Agent@Example.com"),
+        user_id: ProviderUserId::parse("ES.13491208655302741918").ok(),
+        wa_id: WaId::parse("14155550199").ok(),
+        moved_at: Some(db.store().now()),
         attributes: [
             (AttributeId::generate(&**ids), AttributeContent::Open(OpenContent::parse("línea\n1").unwrap())),
             (
@@ -291,7 +302,7 @@ async fn round_trips_and_units_are_as_budgeted() {
     assert_eq!(trips(&db.calls()), 1);
 
     db.forget_calls();
-    assert_eq!(stored(&db, &ana).await, renamed);
+    assert_eq!(store.contact(WORKSPACE, ana.id).await.unwrap(), Some(renamed));
     assert_eq!((db.calls().len(), db.calls()[0].read_units), (1, 1.0));
 }
 

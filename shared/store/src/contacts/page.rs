@@ -10,7 +10,7 @@ use std::sync::Arc;
 use domain::contact::search::SearchQuery;
 use domain::{Contact, ContactId, Definitions, Email, WorkspaceId};
 
-use crate::contacts::row::{LIST_PK, LIST_SK, OWNER_PK, contact, contact_id_of_key};
+use crate::contacts::row::{LIST_PK, LIST_SK, OWNER_PK, contact, contact_id_of_key, contact_place};
 use crate::contacts::search::position_of;
 use crate::dynamodb::item::{Item, key};
 use crate::dynamodb::paging::{Hits, List, MAX_PAGE_SIZE, Page, Wanted, position};
@@ -145,8 +145,7 @@ impl Store {
         workspace: WorkspaceId,
         ids: &[ContactId],
     ) -> Result<(Vec<Contact>, Arc<Definitions>), StoreError> {
-        let place = |id: &ContactId| Place::of(Table::Contacts, keys::contact(workspace, *id));
-        let places: Vec<Place> = ids.iter().map(place).collect();
+        let places: Vec<Place> = ids.iter().map(|id| contact_place(workspace, *id)).collect();
         let places: Vec<&Place> = places.iter().collect();
         let WithSetting { setting, rows, .. } = self.rows_with_definitions(workspace, &places).await?;
         Ok((in_order(rows.into_items(), ids)?, setting?))
@@ -166,7 +165,8 @@ fn in_order(rows: Vec<Item>, ids: &[ContactId]) -> Result<Vec<Contact>, StoreErr
 /// One of the two indexes. Both contain only keys.
 fn index(name: &'static str, pk: &'static str) -> List<ContactId> {
     let read = |item| contact_id_of_key(&item);
-    List { table: Table::Contacts, index: Some(name), keys: (pk, LIST_SK), filter: None, read }
+    let attributes = Some("pk, listSk");
+    List { table: Table::Contacts, index: Some(name), keys: (pk, LIST_SK), filter: None, attributes, read }
 }
 
 /// The contacts in the order of their hits, without those that do not match the query any more.

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
 use crate::dynamodb::item::{Item, PK, read, row, s, text};
+use crate::dynamodb::read::{Attributes, Place};
 use crate::dynamodb::write::LAST_REQUEST;
-use crate::{StoreError, keys};
+use crate::{StoreError, Table, keys};
 
 /// The hash key of the index `list`, its range key (also of the index `owner`), and the hash key of the index
 /// `owner`.
@@ -21,6 +22,18 @@ pub(crate) const LIST_SK: &str = "listSk";
 pub(crate) const OWNER_PK: &str = "ownerPk";
 
 const KIND: &str = "contact";
+
+/// The attributes of a contact's row from which [`contact`] reads it: without those for indexes and repeated writes.
+static ATTRIBUTES: Attributes = Attributes {
+    expression: "pk, sk, sv, id, workspaceId, createdAt, updatedAt, firstName, lastName, email, cellphone, userId, waId, movedAt, \
+                 #language, ownerId, ownerEmail, attrs, version",
+    names: &[("#language", "language")],
+};
+
+/// The place of a contact that is read by [`contact`].
+pub(crate) fn contact_place(workspace: WorkspaceId, id: ContactId) -> Place {
+    Place::of(Table::Contacts, keys::contact(workspace, id)).only(&ATTRIBUTES)
+}
 
 /// Reads the contact from its row.
 pub(crate) fn contact(item: Item) -> Result<Contact, StoreError> {

@@ -130,5 +130,5 @@ fn list(status: Option<ConversationStatus>, with: Option<UserId>) -> List<Conver
         None => (None, PK),
     };
     let filter = with.map(|user| (format!("contains({INTERNAL_IDS}, :only)"), s(user.to_string())));
-    List { table: Table::Conversations, index, keys: (pk, SK), filter, read: conversation }
+    List { table: Table::Conversations, index, keys: (pk, SK), filter, attributes: None, read: conversation }
 }

@@ -68,6 +68,8 @@ pub(crate) struct List<T> {
     pub(crate) keys: (&'static str, &'static str),
     /// A filter: a condition on `:only`, and the value of `:only`.
     pub(crate) filter: Option<(String, AttributeValue)>,
+    /// The attributes that `read` needs and the range key, or `None` for all.
+    pub(crate) attributes: Option<&'static str>,
     pub(crate) read: fn(Item) -> Result<T, StoreError>,
 }
 
@@ -148,6 +150,7 @@ impl Store {
             .query()
             .table_name(self.tables.name(list.table))
             .set_index_name(list.index.map(str::to_owned))
+            .set_projection_expression(list.attributes.map(str::to_owned))
             .consistent_read(list.index.is_none())
             .key_condition_expression(format!("{pk} = :pk{range}"))
             .expression_attribute_values(":pk", s(&run.partition))

@@ -2,6 +2,7 @@
 //! if their names do not say otherwise.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use futures::future::try_join_all;
@@ -14,39 +15,97 @@ use crate::{Store, StoreError, Table};
 /// The maximum number of keys in one batch read.
 pub(crate) const MAX_KEYS: usize = 100;
 
-/// Where a row is: its table and its key.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// Where a row is: its table and its key. Places are the same if table and key are.
+#[derive(Clone, Debug)]
 pub(crate) struct Place {
     table: Table,
     pk: String,
     sk: String,
+    attributes: Option<&'static Attributes>,
+}
+
+/// The attributes of a row that are read, for rows with many others. An attribute costs a process about five thousand
+/// instructions.
+#[derive(Debug)]
+pub(crate) struct Attributes {
+    /// A `ProjectionExpression`, with the keys.
+    pub(crate) expression: &'static str,
+    /// Its placeholders for names that DynamoDB reserves.
+    pub(crate) names: &'static [(&'static str, &'static str)],
+}
+
+impl Attributes {
+    fn names(&self) -> Option<HashMap<String, String>> {
+        let names = self.names.iter().map(|(alias, name)| ((*alias).to_owned(), (*name).to_owned()));
+        Some(names.collect()).filter(|names: &HashMap<_, _>| !names.is_empty())
+    }
 }
 
 impl Place {
     /// The place of the row with this key.
     pub(crate) fn of(table: Table, (pk, sk): (String, impl Into<String>)) -> Self {
-        Self { table, pk, sk: sk.into() }
+        Self { table, pk, sk: sk.into(), attributes: None }
+    }
+
+    /// The same place, of whose row only these attributes are needed.
+    pub(crate) fn only(self, attributes: &'static Attributes) -> Self {
+        Self { attributes: Some(attributes), ..self }
     }
 
     fn key(&self) -> (Table, Item) {
         (self.table, key(&self.pk, &self.sk))
     }
+
+    fn parts(&self) -> (Table, &str, &str) {
+        (self.table, &self.pk, &self.sk)
+    }
 }
 
-/// Some attributes of the row at a place.
-#[derive(Clone, Debug)]
-pub(crate) struct Part {
-    pub(crate) place: Place,
-    /// Their names as a `ProjectionExpression`, with `pk` and `sk`, or `None` for all. None of them is a reserved word.
-    pub(crate) attributes: Option<&'static str>,
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for Place {}
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.parts().hash(state);
+    }
 }
 
 /// How rows are read in batches.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct Wanted<'a> {
     consistent: bool,
-    /// The attributes that are wanted of the only row of a table.
-    part: Option<(Table, &'static str)>,
+    /// The attributes that are read of all rows of a table.
+    parts: &'a [(Table, &'static Attributes)],
+}
+
+impl Wanted<'_> {
+    fn of(self, table: Table) -> Option<&'static Attributes> {
+        self.parts.iter().find(|(of, _)| *of == table).map(|(_, attributes)| *attributes)
+    }
+}
+
+/// For each table the attributes that are needed of its rows, if they are the same for all of them: a call names the
+/// attributes once for each table.
+fn parts(places: &[&Place]) -> Vec<(Table, &'static Attributes)> {
+    let is_same = |place: &Place, of: &Place| match (place.attributes, of.attributes) {
+        (Some(one), Some(other)) => std::ptr::eq(one, other),
+        _ => false,
+    };
+    let mut parts: Vec<(Table, &'static Attributes)> = vec![];
+    for place in places {
+        let is_new = parts.iter().all(|(table, _)| *table != place.table);
+        if let Some(attributes) = place.attributes.filter(|_| is_new)
+            && places.iter().all(|other| other.table != place.table || is_same(other, place))
+        {
+            parts.push((place.table, attributes));
+        }
+    }
+    parts
 }
 
 /// The rows that [`Store::rows_at`] found.
@@ -91,18 +150,20 @@ impl Store {
         table: Table,
         key: (String, impl Into<String>),
     ) -> Result<Option<Item>, StoreError> {
-        self.get_attributes(table, key, None).await
+        self.get(table, key, None).await
     }
 
-    /// The same with these attributes only, if they are given.
-    async fn get_attributes(
+    async fn get(
         &self,
         table: Table,
         (pk, sk): (String, impl Into<String>),
-        attributes: Option<&str>,
+        attributes: Option<&Attributes>,
     ) -> Result<Option<Item>, StoreError> {
         let get = self.db.get_item().table_name(self.tables.name(table)).set_key(Some(key(pk, sk)));
-        let get = get.set_projection_expression(attributes.map(str::to_owned)).consistent_read(true);
+        let get = get
+            .set_projection_expression(attributes.map(|part| part.expression.to_owned()))
+            .set_expression_attribute_names(attributes.and_then(Attributes::names))
+            .consistent_read(true);
         let answer = Box::pin(get.send()).await?;
         Ok(answer.item.filter(|item| is_live(item, self.now())))
     }
@@ -133,26 +194,12 @@ impl Store {
     /// all that it does with a few rows, so a request reads everything that it knows to need together. One round trip;
     /// none without places.
     pub(crate) async fn rows_at(&self, places: &[&Place]) -> Result<Rows, StoreError> {
-        self.rows_with_part(places, None).await
-    }
-
-    /// The same, and of one more row only some attributes. The call reads that row whole if it reads more rows of the same
-    /// table. One round trip.
-    pub(crate) async fn rows_and_part(&self, places: &[&Place], part: &Part) -> Result<Rows, StoreError> {
-        let places = [&[&part.place], places].concat();
-        let alone = places.iter().filter(|place| place.table == part.place.table).count() == 1;
-        self.rows_with_part(&places, alone.then_some(part)).await
-    }
-
-    async fn rows_with_part(&self, places: &[&Place], part: Option<&Part>) -> Result<Rows, StoreError> {
-        let part = part.and_then(|part| Some((part.place.table, part.attributes?)));
         if let [place] = places {
-            let attributes = part.map(|(_, attributes)| attributes);
-            let row = self.get_attributes(place.table, (place.pk.clone(), &place.sk), attributes).await?;
+            let row = self.get(place.table, (place.pk.clone(), &place.sk), place.attributes).await?;
             return Ok(Rows(row.map(|row| ((*place).clone(), row)).into_iter().collect()));
         }
         let (keys, now) = (places.iter().map(|place| place.key()).collect(), self.now());
-        let wanted = Wanted { consistent: true, part };
+        let wanted = Wanted { consistent: true, parts: &parts(places) };
         let rows = self.rows(keys, wanted).await?.into_iter().filter(|(_, row)| is_live(row, now));
         let placed = |(table, row): (Table, Item)| {
             let place = Place::of(table, (text(&row, PK).to_owned(), text(&row, SK)));
@@ -176,7 +223,7 @@ impl Store {
     ) -> Result<Vec<Item>, StoreError> {
         let keys = keys.into_iter().map(|key| (table, key)).collect();
         Ok(self
-            .rows(keys, Wanted { consistent: false, part: None })
+            .rows(keys, Wanted { consistent: false, parts: &[] })
             .await?
             .into_iter()
             .map(|(_, item)| item)
@@ -187,10 +234,14 @@ impl Store {
     /// key may be repeated here; DynamoDB refuses a call that repeats one. One round trip; more only while the tables
     /// leave some of the keys unprocessed.
     pub(crate) async fn rows_of(&self, keys: Vec<(Table, Item)>) -> Result<Vec<(Table, Item)>, StoreError> {
-        self.rows(keys, Wanted { consistent: true, part: None }).await
+        self.rows(keys, Wanted { consistent: true, parts: &[] }).await
     }
 
-    async fn rows(&self, keys: Vec<(Table, Item)>, how: Wanted) -> Result<Vec<(Table, Item)>, StoreError> {
+    async fn rows(
+        &self,
+        keys: Vec<(Table, Item)>,
+        how: Wanted<'_>,
+    ) -> Result<Vec<(Table, Item)>, StoreError> {
         let mut named = HashSet::with_capacity(keys.len());
         let mut distinct = Vec::with_capacity(keys.len());
         for place in &keys {
@@ -208,7 +259,7 @@ impl Store {
     async fn whole_batch(
         &self,
         keys: Vec<(Table, Item)>,
-        how: Wanted,
+        how: Wanted<'_>,
     ) -> Result<Vec<(Table, Item)>, StoreError> {
         let (mut rows, mut wanted) = (vec![], keys);
         let mut retries = RetryTime::new(self);
@@ -227,7 +278,7 @@ impl Store {
     async fn batch(
         &self,
         keys: Vec<(Table, Item)>,
-        how: Wanted,
+        how: Wanted<'_>,
     ) -> Result<(Vec<(Table, Item)>, Vec<(Table, Item)>), StoreError> {
         let mut tables: BTreeMap<Table, Vec<Item>> = BTreeMap::new();
         for (table, key) in keys {
@@ -235,9 +286,13 @@ impl Store {
         }
         let mut call = self.db.batch_get_item();
         for (table, keys) in &tables {
-            let part = how.part.filter(|(of, _)| of == table).map(|(_, attributes)| attributes.to_owned());
-            let wanted = KeysAndAttributes::builder().set_keys(Some(keys.clone()));
-            let wanted = wanted.set_projection_expression(part).consistent_read(how.consistent).build();
+            let attributes = how.of(*table);
+            let wanted = KeysAndAttributes::builder()
+                .set_keys(Some(keys.clone()))
+                .set_projection_expression(attributes.map(|part| part.expression.to_owned()))
+                .set_expression_attribute_names(attributes.and_then(Attributes::names))
+                .consistent_read(how.consistent)
+                .build();
             let wanted = wanted.map_err(|error| StoreError::Failed(Box::new(error)))?;
             call = call.request_items(self.tables.name(*table), wanted);
         }

@@ -46,6 +46,7 @@ impl Store {
             index: Some("list"),
             keys: (PK, LIST_SK),
             filter,
+            attributes: None,
             read: message_id,
         };
         let page_size = wanted.page_size.clamp(1, MAX_PAGE_SIZE);

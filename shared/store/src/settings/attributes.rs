@@ -13,7 +13,7 @@ use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
-use crate::settings::remembered::{VERSION_ATTRIBUTES, WithSetting};
+use crate::settings::remembered::{WithSetting, version_place};
 use crate::{Store, StoreError, Table, keys};
 
 impl Store {
@@ -37,7 +37,7 @@ impl Store {
         workspace: WorkspaceId,
         places: &[&Place],
     ) -> Result<WithSetting<Definitions>, StoreError> {
-        let of = (workspace, Some(VERSION_ATTRIBUTES));
+        let of = (workspace, version_place(workspace));
         self.rows_with(&self.memories.definitions, of, places, self.definitions(workspace)).await
     }
 

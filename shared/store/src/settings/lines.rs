@@ -37,7 +37,8 @@ impl Store {
         workspace: WorkspaceId,
         places: &[&Place],
     ) -> Result<WithSetting<Lines>, StoreError> {
-        self.rows_with(&self.memories.lines, (workspace, None), places, self.lines(workspace)).await
+        let of = (workspace, Place::of(Table::Workspaces, keys::workspace(workspace)));
+        self.rows_with(&self.memories.lines, of, places, self.lines(workspace)).await
     }
 
     /// The line with this id. One round trip.

@@ -6,7 +6,7 @@ use domain::{Timestamp, WorkspaceId};
 use futures::future::join;
 
 use crate::dynamodb::item::{Item, check_schema, number};
-use crate::dynamodb::read::{Part, Place, Rows};
+use crate::dynamodb::read::{Attributes, Place, Rows};
 use crate::remembered::{Remembered, Version};
 use crate::settings::workspaces::{CHANGED_AT, CHANGED_VERSION, VERSION};
 use crate::{Store, StoreError, Table, keys};
@@ -19,31 +19,36 @@ pub(crate) struct WithSetting<V> {
     pub(crate) rows: Rows,
 }
 
-/// The attributes of a workspace's row that tell its version, as a projection.
-pub(crate) const VERSION_ATTRIBUTES: &str = "pk, sk, sv, version, changedVersion, changedAt";
+/// The attributes of a workspace's row that tell its version.
+static VERSION_ATTRIBUTES: Attributes =
+    Attributes { expression: "pk, sk, sv, version, changedVersion, changedAt", names: &[] };
+
+/// The row of a workspace, if only its version is needed.
+pub(crate) fn version_place(workspace: WorkspaceId) -> Place {
+    Place::of(Table::Workspaces, keys::workspace(workspace)).only(&VERSION_ATTRIBUTES)
+}
 
 impl Store {
     /// The rows at these places, and the workspace's setting as `read` reads it. One round trip, of one call if the
     /// process remembers the setting. If it remembers the setting and the version has changed since, there is one round
-    /// trip more. `attributes` are those that the caller and [`VERSION_ATTRIBUTES`] need of the row of the workspace, or
-    /// `None` for all.
+    /// trip more. `its_row` is the place of the row of the workspace.
     pub(crate) async fn rows_with<V>(
         &self,
         remembered: &Remembered<V>,
-        (workspace, attributes): (WorkspaceId, Option<&'static str>),
+        (workspace, its_row): (WorkspaceId, Place),
         places: &[&Place],
         read: impl Future<Output = Result<V, StoreError>>,
     ) -> Result<WithSetting<V>, StoreError> {
-        let its_row = Part { place: Place::of(Table::Workspaces, keys::workspace(workspace)), attributes };
+        let places = [&[&its_row], places].concat();
         let begun = self.now();
         let Some((number, known)) = remembered.get(workspace, begun) else {
-            let (rows, setting) = join(self.rows_and_part(places, &its_row), read).await;
+            let (rows, setting) = join(self.rows_at(&places), read).await;
             let mut rows = rows?;
-            let found = Found { row: rows.take(&its_row.place), setting: setting.map(Arc::new), begun };
+            let found = Found { row: rows.take(&its_row), setting: setting.map(Arc::new), begun };
             return found.kept(remembered, workspace, rows);
         };
-        let mut rows = self.rows_and_part(places, &its_row).await?;
-        let row = rows.take(&its_row.place);
+        let mut rows = self.rows_at(&places).await?;
+        let row = rows.take(&its_row);
         if version_in(row.as_ref())?.number == number {
             return Ok(WithSetting { setting: Ok(known), workspace: row, rows });
         }
