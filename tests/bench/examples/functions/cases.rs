@@ -81,6 +81,16 @@ pub(crate) const ALL: &[Case] = &[
     case!("uploads: a file", "uploads", Upload),
 ];
 
+/// A limit under which a busy process draws tokens for several requests with one write.
+pub(crate) fn high_rate() -> RateLimit {
+    RateLimit::new(RateLimit::MAX_PER_SECOND, RateLimit::MAX_BURST).unwrap()
+}
+
+/// A limit under which each request makes a write, so the number of writes does not depend on the speed of the machine.
+pub(crate) fn low_rate() -> RateLimit {
+    RateLimit::new(20, RateLimit::MAX_BURST).unwrap()
+}
+
 /// A workspace and the events for a function.
 pub(crate) struct Scene {
     pub(crate) world: World,
@@ -91,12 +101,11 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Creates the data of a case and this number of events.
-    pub(crate) async fn start(case: &Case, count: usize, authority: &Authority) -> Self {
+    /// Creates the data of a case and this number of events. The requests come with a key that has this limit.
+    pub(crate) async fn start(case: &Case, count: usize, rate: RateLimit, authority: &Authority) -> Self {
         let mut world = World::start().await;
         // The clock of the function is the machine's.
         world.db.clock().set(now());
-        let rate = RateLimit::new(RateLimit::MAX_PER_SECOND, RateLimit::MAX_BURST).unwrap();
         world.key = world.key_with(world.workspace, &["*"], |key| key.rate = rate).await;
         let answer = async |_| Answer::of(StatusCode::OK, "ok");
         let receiver = Server::start(Some(authority.server.clone()), answer).await;

@@ -144,6 +144,14 @@ mod tests {
     }
 
     #[test]
+    fn every_case_has_figures_and_no_other() {
+        let known = read(&std::fs::read_to_string(path()).unwrap());
+        let mut cases: Vec<&str> = cases::ALL.iter().map(|case| case.name).collect();
+        cases.sort_unstable();
+        assert_eq!(known.keys().collect::<Vec<_>>(), cases, "run `UPDATE=1 make figures`");
+    }
+
+    #[test]
     fn a_difference_of_more_than_5_percent_is_told_in_either_direction() {
         let known = named("a", figures(1_000.0, 1.0));
         for same in [figures(1_000.0, 1.0), figures(1_050.0, 1.0), figures(950.0, 1.0)] {

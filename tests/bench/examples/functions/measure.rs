@@ -8,7 +8,7 @@ use harness::trips;
 use tokio::time::{Instant, sleep_until};
 
 use crate::callgrind::{self, Instructions};
-use crate::cases::{Case, Scene};
+use crate::cases::{Case, Scene, high_rate, low_rate};
 use crate::requests::{PACE, WARM, answered, repeat, warm};
 
 /// The number of processes started to measure the start.
@@ -59,7 +59,8 @@ pub(crate) struct Calls {
 /// Measures the function as it is shipped.
 pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&Path>) -> Cost {
     let path = binary(case.binary, Build::Release);
-    let scene = Scene::start(case, FIRSTS + 2 * (WARM + MEASURED) + callgrind::EVENTS, authority).await;
+    let scene =
+        Scene::start(case, FIRSTS + 2 * (WARM + MEASURED) + callgrind::EVENTS, high_rate(), authority).await;
     let database = Database::Served(scene.world.db.endpoint().to_owned());
     let secure = Aws::start(database.clone(), Some(authority), Traffic::default()).await;
     let plain = Aws::start(database, None, Traffic::default()).await;
@@ -118,10 +119,11 @@ pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&P
     }
 }
 
-/// Counts what the function costs as it is built with the profile `measuring`.
+/// Counts what the function costs as it is built with the profile `measuring`. Each request of the API makes a write for the
+/// rate limit.
 pub(crate) async fn counts(case: &Case, authority: &Authority, valgrind: &Path) -> Counts {
     let path = binary(case.binary, Build::Measuring);
-    let scene = Scene::start(case, WARM + COUNTED + callgrind::EVENTS, authority).await;
+    let scene = Scene::start(case, WARM + COUNTED + callgrind::EVENTS, low_rate(), authority).await;
     let database = Database::Served(scene.world.db.endpoint().to_owned());
     let secure = Aws::start(database.clone(), Some(authority), Traffic::default()).await;
     let plain = Aws::start(database, None, Traffic::default()).await;

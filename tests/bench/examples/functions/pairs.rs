@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bench::{Authority, Aws, Database, Function, Table, Traffic, environment};
 
-use crate::cases::{Case, Scene};
+use crate::cases::{Case, Scene, high_rate};
 use crate::requests::{WARM, answered, repeat, warm};
 
 /// The number of processes of each build.
@@ -41,7 +41,7 @@ pub(crate) async fn table(cases: &[&Case], builds: [&Path; 2]) -> Table {
 }
 
 async fn runs(case: &Case, authority: &Authority, builds: [&Path; 2]) -> Vec<[Run; 2]> {
-    let scene = Scene::start(case, 2 * PAIRS * (1 + WARM + MEASURED), authority).await;
+    let scene = Scene::start(case, 2 * PAIRS * (1 + WARM + MEASURED), high_rate(), authority).await;
     let database = Database::Served(scene.world.db.endpoint().to_owned());
     let secure = Aws::start(database.clone(), Some(authority), Traffic::default()).await;
     let plain = Aws::start(database, None, Traffic::default()).await;
