@@ -7,6 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use domain::contact::address::{ProviderUserId, WaId};
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::refused::IdentityField;
 use domain::{
@@ -352,23 +353,39 @@ async fn a_row_of_a_newer_schema_is_refused() {
 }
 
 #[tokio::test]
-async fn an_identity_row_of_another_contact_is_detected() {
-    let db = TestDb::start().await;
-    let store = db.store();
-    let ana = contact(&db, "", "", "ana@x.io", "");
-    create(&db, &ana).await;
-    let put = db.client().update_item().table_name(db.table(Table::Contacts));
-    let s = aws_sdk_dynamodb::types::AttributeValue::S;
-    put.key("pk", s(format!("{WORKSPACE}#E#ana@x.io")))
-        .key("sk", s("U".to_owned()))
-        .update_expression("SET contactId = :other")
-        .expression_attribute_values(":other", s(ContactId::generate(&**db.ids()).to_string()))
-        .send()
-        .await
-        .unwrap();
-    let without = next(&ana, store.now(), |next| next.email = None);
-    let refused = store.replace_contact(&ana, &without, "r").await.unwrap_err();
-    assert!(matches!(refused, StoreError::Unreadable { .. }), "{refused:?}");
+async fn an_identity_row_of_another_contact_is_neither_released_nor_erased() {
+    type Without = fn(&mut Contact);
+    let of_rows: [(&str, Without); 4] = [
+        ("E#ana@x.io", |contact| contact.email = None),
+        ("P#+14155550123", |contact| contact.cellphone = None),
+        ("U#US.1", |contact| contact.user_id = None),
+        ("N#14155550000", |contact| contact.wa_id = None),
+    ];
+    for (row, without) in of_rows {
+        let db = TestDb::start().await;
+        let store = db.store();
+        let ana = Contact {
+            user_id: ProviderUserId::parse("US.1").ok(),
+            wa_id: WaId::parse("14155550000").ok(),
+            ..contact(&db, "", "", "ana@x.io", "+14155550123")
+        };
+        create(&db, &ana).await;
+        let put = db.client().update_item().table_name(db.table(Table::Contacts));
+        let s = aws_sdk_dynamodb::types::AttributeValue::S;
+        put.key("pk", s(format!("{WORKSPACE}#{row}")))
+            .key("sk", s("U".to_owned()))
+            .update_expression("SET contactId = :other")
+            .expression_attribute_values(":other", s(ContactId::generate(&**db.ids()).to_string()))
+            .send()
+            .await
+            .unwrap();
+        let before = db.rows(Table::Contacts);
+        let changed = next(&ana, store.now(), without);
+        let refused = store.replace_contact(&ana, &changed, "r").await.unwrap_err();
+        assert!(matches!(refused, StoreError::Unreadable { .. }), "{row}: {refused:?}");
+        assert!(!store.erase_contact(&ana).await.unwrap(), "{row}");
+        assert_eq!(db.rows(Table::Contacts), before, "{row}");
+    }
 }
 
 /// A contact with few different names, addresses and numbers, so that changes collide.

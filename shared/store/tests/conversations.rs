@@ -216,6 +216,50 @@ async fn a_stale_change_writes_nothing_and_a_repeated_one_is_recognised() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_changed_since_it_was_read_is_not_erased() {
+    let db = TestDb::start().await;
+    let seen = conversation(&db);
+    opened(&db, &seen).await;
+    let joined = next(&seen, |next| next.internals.push(internal(UserId::generate(&**db.ids()))));
+    assert_eq!(change(&db, &seen, &joined, "one").await, Changed::Done);
+    let before = everything(&db);
+    assert!(
+        !db.store().erase_conversation(&seen).await.unwrap(),
+        "the copy in the new user's list would stay"
+    );
+    assert_eq!(everything(&db), before);
+    assert!(db.store().erase_conversation(&joined.conversation).await.unwrap());
+    assert_eq!(db.rows(Table::Conversations), Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn an_erasure_keeps_the_answer_that_the_same_key_got_a_day_later() {
+    let db = TestDb::start().await;
+    let store = db.store();
+    let once = IdempotencyKey {
+        route: "conversations",
+        key_sha256_hex: "aa".to_owned(),
+        fingerprint: "one".to_owned(),
+    };
+    let open = async |conversation: &Conversation, request: &str| {
+        let answer = conversation.id.to_string();
+        let kept = Some((&once, answer.as_str()));
+        let made = store.open_conversation(&alone(conversation), Duration::ZERO, kept, request).await;
+        assert_eq!(made.unwrap(), Opened::Done);
+    };
+    let erased = conversation(&db);
+    open(&erased, "first").await;
+    let read = store.whole_conversation(WORKSPACE, erased.id).await.unwrap();
+    assert!(read.answer.is_some());
+    db.clock().advance(Duration::from_secs(25 * 60 * 60));
+    let other = conversation(&db);
+    open(&other, "second").await;
+    store.erase_answer(&read).await.unwrap();
+    let kept = store.answered(Table::Conversations, WORKSPACE, &once).await.unwrap().unwrap();
+    assert_eq!(kept.answer, other.id.to_string());
+}
+
+#[tokio::test]
 async fn a_change_is_stale_if_its_new_contact_was_created_meanwhile() {
     let db = TestDb::start().await;
     let first = conversation(&db);

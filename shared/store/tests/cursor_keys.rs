@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use harness::TestDb;
 use store::{Store, StoreError, Tables};
 
@@ -72,4 +72,23 @@ async fn during_a_rotation_every_process_decrypts_the_cursors_of_all_others() {
     let last = processes[0].cursor_keys().await.unwrap();
     assert_eq!((last.current.id(), last.previous.as_ref().map(|key| key.id())), (2, Some(1)));
     assert!(operator.rotate_cursor_key([3; 32]).await.unwrap());
+}
+
+#[tokio::test]
+async fn of_two_rotations_at_once_one_is_done() {
+    let db = TestDb::start().await;
+    let (one, other) = (db.store(), another_process(&db));
+    one.ensure_cursor_key([1; 32]).await.unwrap();
+    db.forget_calls();
+    let held = db.hold("PutItem");
+    let meanwhile = async {
+        db.begun("PutItem", 1).await;
+        let is_rotated = other.rotate_cursor_key([3; 32]).await.unwrap();
+        drop(held);
+        is_rotated
+    };
+    let rotated = join(one.rotate_cursor_key([2; 32]), meanwhile).await;
+    assert_eq!((rotated.0.unwrap(), rotated.1), (false, true));
+    let previous = one.cursor_keys().await.unwrap().previous.clone().unwrap();
+    assert_eq!(previous.bytes(), &[3; 32], "a process may have the key of the other rotation already");
 }

@@ -7,6 +7,7 @@ mod support;
 use std::time::Duration;
 
 use domain::{ChannelId, Timestamp};
+use futures::future::join;
 use harness::{Fault, TestDb};
 use store::Table;
 use support::{OTHER, WORKSPACE};
@@ -60,4 +61,19 @@ async fn a_process_writes_once_a_day_and_again_after_a_failure() {
         calls.push(db.calls().len());
     }
     assert_eq!(calls, [2, 0, 0, 1], "the first message, and one of the next day");
+}
+
+#[tokio::test]
+async fn of_two_processes_that_note_the_first_message_the_first_one_counts() {
+    let db = TestDb::start().await;
+    let (first, other, line) = (db.store().now(), db.store_of("inbox"), line());
+    let held = db.hold("PutItem");
+    let later = other.note_inbound(WORKSPACE, &line, first.plus(Duration::from_secs(1)));
+    let meanwhile = async {
+        db.begun("PutItem", 1).await;
+        note(&db).await;
+        drop(held);
+    };
+    join(later, meanwhile).await;
+    assert_eq!(since(&db).await, Some(first));
 }

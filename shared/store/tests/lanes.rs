@@ -216,6 +216,8 @@ async fn a_step_becomes_a_message_once_and_the_last_one_deletes_the_plan() {
 
     let (last, used_up) = next(&after);
     assert!(lanes.store().make_step(&mut lane, &last, &used_up).await.unwrap().is_some());
+    let (again_last, used_up) = next(&after);
+    assert_eq!(lanes.store().make_step(&mut lane, &again_last, &used_up).await.unwrap(), None);
     let open = lanes.store().open_in(&lane).await.unwrap();
     assert_eq!((open.plan, open.entries.len()), (None, 2));
     let made = lanes.store().make_step(&mut lane, &again, &once_more).await.unwrap();

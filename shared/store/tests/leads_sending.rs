@@ -540,6 +540,85 @@ async fn a_choice_holds_for_the_number_and_the_user_id_and_a_late_one_changes_ne
     assert!(is_out().await);
 }
 
+/// A choice and the second in which it was made.
+type At = (Choice, i64);
+
+#[tokio::test]
+async fn a_choice_that_another_one_overtakes_is_judged_again() {
+    use Choice::{In, Out};
+    let rows: [(&str, Option<At>, At, At, (Choice, i64)); 3] = [
+        ("there was no choice", None, (In, 1), (Out, 2), (Out, 1)),
+        ("the same choice was made again later", Some((Out, 1)), (In, 2), (Out, 3), (Out, 1)),
+        // Without a version of its own, the event of the second opt-in has the id of another one.
+        ("an opt-out of the same moment came in", Some((In, 1)), (In, 2), (Out, 1), (In, 3)),
+    ];
+    for (case, before, slow, quick, holds) in rows {
+        let choices = Choices::start().await;
+        if let Some(before) = before {
+            choices.choose(before).await;
+        }
+        choices.overtake(slow, quick).await;
+        assert_eq!(choices.stored(), holds, "{case}");
+    }
+}
+
+#[tokio::test]
+async fn a_choice_that_overtakes_another_one_after_an_earlier_release_is_kept() {
+    let choices = Choices::start().await;
+    choices.choose((Choice::Out, 1)).await;
+    let mut row = choices.row();
+    for name in ["version", "latest", "updatedAt", "choice", "source"] {
+        row.as_object_mut().unwrap().remove(name);
+    }
+    choices.world.db.import(Table::Leads, &[row]);
+    choices.overtake((Choice::In, 2), (Choice::Out, 3)).await;
+    assert_eq!(choices.stored(), (Choice::Out, 1));
+}
+
+/// The choices of one number.
+struct Choices {
+    world: World,
+    number: [Chooser; 1],
+}
+
+impl Choices {
+    async fn start() -> Self {
+        let number = Cellphone::parse(PHONE).unwrap();
+        Self { world: World::start().await, number: [Chooser::Number(number)] }
+    }
+
+    async fn choose(&self, (choice, second): At) {
+        let at = Timestamp::from_millis(second * 1_000);
+        let chosen = Chosen { choice, source: ChoiceSource::Keyword, at, contact: None };
+        self.world.db.store().choose(self.world.workspace, &self.number, chosen).await.unwrap();
+    }
+
+    /// Makes the quick choice between the read and the write of the slow one.
+    async fn overtake(&self, slow: At, quick: At) {
+        let db = &self.world.db;
+        db.forget_calls();
+        let held = db.hold("TransactWriteItems");
+        let meanwhile = async {
+            db.begun("TransactWriteItems", 1).await;
+            self.choose(quick).await;
+            drop(held);
+        };
+        tokio::join!(self.choose(slow), meanwhile);
+    }
+
+    fn row(&self) -> Value {
+        let rows = self.world.db.rows(Table::Leads);
+        rows.into_iter().find(|row| row["kind"]["S"] == "optOut").unwrap()
+    }
+
+    /// The choice that is kept, and its version.
+    fn stored(&self) -> (Choice, i64) {
+        let row = self.row();
+        let choice = Choice::parse(row["choice"]["S"].as_str().unwrap()).unwrap();
+        (choice, row["version"]["N"].as_str().unwrap().parse().unwrap())
+    }
+}
+
 /// Leads of a workspace in the order of their numbers, every third of them FAILED; some at the same moment.
 async fn many(count: usize) -> (World, Vec<LeadId>) {
     let world = World::start().await;

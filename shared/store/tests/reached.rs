@@ -158,6 +158,44 @@ async fn a_change_by_a_request_that_read_the_contact_before_keeps_the_ids() {
 }
 
 #[tokio::test]
+async fn a_change_of_the_number_or_an_id_is_refused_if_an_id_has_changed_since() {
+    let ids = [("", "US.2"), ("14155550002", "")];
+    for had in [("", ""), ("14155550000", "US.1")] {
+        for (meanwhile, late) in [(ids[0], ids[1]), (ids[1], ids[0])] {
+            let db = TestDb::start().await;
+            let store = db.store();
+            let ana = contact(&db, "", "", "", "+14155550123");
+            create(&db, &ana).await;
+            assert_eq!(remember(&db, &ana, had.0, had.1).await, Remembered::Done);
+            let seen = stored(&db, &ana).await;
+            assert_eq!(remember(&db, &seen, meanwhile.0, meanwhile.1).await, Remembered::Done);
+
+            let before = db.rows(Table::Contacts);
+            assert_eq!(remember(&db, &seen, late.0, late.1).await, Remembered::Changed, "{had:?} {late:?}");
+            let moved = next(&seen, store.now(), |next| {
+                next.cellphone = Cellphone::parse("+14155550199").ok();
+            });
+            let replaced = store.replace_contact(&seen, &moved, "r").await.unwrap();
+            assert_eq!(replaced, Replaced::Stale, "{had:?} {meanwhile:?}");
+            assert_eq!(db.rows(Table::Contacts), before);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_id_is_not_remembered_for_a_contact_that_got_a_number_since() {
+    let db = TestDb::start().await;
+    let ana = Contact { user_id: user("US.1"), ..blank(&db) };
+    create(&db, &ana).await;
+    let numbered = next(&ana, db.store().now(), |next| {
+        next.cellphone = Cellphone::parse("+14155550123").ok();
+    });
+    assert_eq!(db.store().replace_contact(&ana, &numbered, "r").await.unwrap(), Replaced::Done);
+    assert_eq!(remember(&db, &ana, "14155550000", "").await, Remembered::Changed);
+    assert_eq!(stored(&db, &ana).await, numbered);
+}
+
+#[tokio::test]
 async fn an_erasure_at_the_same_time_leaves_no_row() {
     for round in 0..12 {
         let db = TestDb::start().await;
@@ -183,17 +221,19 @@ async fn an_erasure_at_the_same_time_leaves_no_row() {
 }
 
 #[tokio::test]
-async fn an_erasure_that_read_the_contact_before_its_ids_is_refused() {
-    let db = TestDb::start().await;
-    let store = db.store();
-    let ana = contact(&db, "", "", "", "+14155550123");
-    create(&db, &ana).await;
-    assert_eq!(remember(&db, &ana, "", "US.1").await, Remembered::Done);
-    assert!(!store.erase_contact(&ana).await.unwrap(), "the row of the user id would stay");
-    assert!(store.erase_contact(&stored(&db, &ana).await).await.unwrap());
-    assert_eq!(db.rows(Table::Contacts), Vec::<Value>::new());
-    assert_eq!(remember(&db, &ana, "", "US.1").await, Remembered::Changed);
-    assert_eq!(db.rows(Table::Contacts), Vec::<Value>::new());
+async fn an_erasure_that_read_the_contact_before_one_of_its_ids_is_refused() {
+    for (wa_id, user_id) in [("", "US.1"), ("14155550000", "")] {
+        let db = TestDb::start().await;
+        let store = db.store();
+        let ana = contact(&db, "", "", "", "+14155550123");
+        create(&db, &ana).await;
+        assert_eq!(remember(&db, &ana, wa_id, user_id).await, Remembered::Done);
+        assert!(!store.erase_contact(&ana).await.unwrap(), "the row of the id would stay");
+        assert!(store.erase_contact(&stored(&db, &ana).await).await.unwrap());
+        assert_eq!(db.rows(Table::Contacts), Vec::<Value>::new());
+        assert_eq!(remember(&db, &ana, wa_id, user_id).await, Remembered::Changed);
+        assert_eq!(db.rows(Table::Contacts), Vec::<Value>::new());
+    }
 }
 
 #[tokio::test]

@@ -10,11 +10,12 @@ use domain::webhook::{DisabledReason, ReceiverKey, SigningSecret, SigningSecrets
 use domain::{
     ApiKey, AttributeCategory, AttributeDefinition, AttributeType, Brand, BrandId, BusinessAccountId,
     ChannelId, Email, EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter,
-    Ids, KeyId, Line, Lines, Onboarding, Override, Scopes, Secret, Slot, Team, TeamId, Template, TemplateId,
-    TemplateScope, TrustedReceivers, User, UserId, UserRef, WebhookEndpoint, Workspace, WorkspaceId,
+    Ids, KeyId, Line, Lines, Onboarding, Override, ProviderApp, ProviderAppId, Scopes, Secret, Slot, Team,
+    TeamId, Template, TemplateId, TemplateScope, TrustedReceivers, User, UserId, UserRef, WebhookEndpoint,
+    Workspace, WorkspaceId,
 };
 use harness::{Fault, TestClock, TestDb, trips};
-use store::{LineWritten, Store, StoreError, Table, Tables, TemplateOwner, UserCreated};
+use store::{LineWritten, Revoked, Store, StoreError, Table, Tables, TemplateOwner, UserCreated};
 
 async fn with_workspace() -> (TestDb, Workspace) {
     let db = TestDb::start().await;
@@ -125,6 +126,24 @@ async fn of_two_concurrent_users_with_one_address_one_is_created() {
 }
 
 #[tokio::test]
+async fn a_user_is_replaced_only_by_the_next_version_and_by_nobody_with_the_same_id() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let ada = user(&workspace, store.ids(), "ada@example.com");
+    assert_eq!(store.create_user(&ada).await.unwrap(), UserCreated::Done);
+    let other = User { id: ada.id, ..user(&workspace, store.ids(), "bob@example.com") };
+    assert_ne!(store.create_user(&other).await.unwrap(), UserCreated::Done);
+    assert_eq!(store.users(workspace.id).await.unwrap(), std::slice::from_ref(&ada));
+
+    let disabled = ada.disabled(TestClock::START).unwrap();
+    assert!(store.replace_user(&disabled).await.unwrap());
+    assert!(!store.replace_user(&User { version: 2, ..ada.clone() }).await.unwrap());
+    for named in [UserRef::Id(ada.id), UserRef::Email(ada.email.clone())] {
+        assert_eq!(store.user_by_ref(workspace.id, &named).await.unwrap(), Some(disabled.clone()));
+    }
+}
+
+#[tokio::test]
 async fn a_user_is_found_by_id_and_e_mail_in_one_round_trip_and_only_in_its_workspace() {
     let (db, workspace) = with_workspace().await;
     let store = db.store();
@@ -168,6 +187,7 @@ async fn a_hundred_definitions_are_one_read_and_a_concurrent_addition_is_refused
     let definitions = store.definitions(workspace.id).await.unwrap();
     assert_eq!((definitions.iter().count(), trips(&db.calls())), (100, 1));
     let first = definitions.iter().next().unwrap();
+    assert!(!store.create_definition(&seen, first).await.unwrap(), "its id is taken");
     let archived = first.archived(TestClock::START).unwrap();
     let stale = Workspace { version: seen.version - 1, ..seen.clone() };
     assert!(!store.change_definition(&stale, &archived).await.unwrap());
@@ -186,7 +206,12 @@ async fn an_endpoint_and_its_secrets_are_created_and_deleted_together() {
     assert!(store.create_endpoint(&workspace, &made, &secrets).await.unwrap());
     assert_eq!(store.endpoints(workspace.id).await.unwrap(), std::slice::from_ref(&made));
     assert_eq!(store.endpoint(workspace.id, made.id).await.unwrap(), Some(made.clone()));
-    assert_eq!(store.endpoint_secrets(workspace.id, made.id).await.unwrap(), Some(secrets));
+    assert_eq!(store.endpoint_secrets(workspace.id, made.id).await.unwrap(), Some(secrets.clone()));
+
+    let seen = now(&db, &workspace).await;
+    let again = WebhookEndpoint { caps: EndpointCaps::default(), ..made.clone() };
+    assert!(!store.create_endpoint(&seen, &again, &secrets).await.unwrap(), "its id is taken");
+    assert_eq!(store.endpoint(workspace.id, made.id).await.unwrap(), Some(made.clone()));
 
     let changed = WebhookEndpoint { version: 2, ..made.clone() };
     assert!(
@@ -216,6 +241,29 @@ async fn an_endpoint_is_disabled_once_and_keeps_the_first_reason() {
     let disabled = store.endpoint(workspace.id, made.id).await.unwrap().unwrap();
     assert_eq!(disabled, gone);
     assert_eq!(disabled.disabled(DisabledReason::Operator, TestClock::START), None);
+}
+
+#[tokio::test]
+async fn an_app_of_the_provider_is_created_once_and_replaced_only_by_its_next_version() {
+    let db = TestDb::start().await;
+    let store = db.store();
+    let made = ProviderApp {
+        id: ProviderAppId::parse("1042").unwrap(),
+        workspace: None,
+        secret: ProviderApp::secret("first-secret-0123456789abcdef").unwrap(),
+        previous: None,
+        verify_token: ProviderApp::new_verify_token(&[7; 32]),
+        created_at: TestClock::START,
+        version: 1,
+    };
+    let rotated = |secret| made.rotated(ProviderApp::secret(secret).unwrap(), TestClock::START);
+    assert!(store.create_provider_app(&made).await.unwrap());
+    let (one, other) = (rotated("second-secret-0123456789abcdef"), rotated("third-secret-0123456789abcdef"));
+    assert!(!store.create_provider_app(&one).await.unwrap());
+    assert_eq!(store.provider_apps().await.unwrap(), std::slice::from_ref(&made));
+    assert!(store.replace_provider_app(&one).await.unwrap());
+    assert!(!store.replace_provider_app(&other).await.unwrap(), "the second secret signs already");
+    assert_eq!(store.provider_apps().await.unwrap(), [one]);
 }
 
 #[tokio::test]
@@ -249,6 +297,40 @@ async fn a_key_is_read_back_unchanged_and_its_row_outlives_its_expiry_by_30_days
         .unwrap();
     let ttl: i64 = row["expiresAt"].as_n().unwrap().parse().unwrap();
     assert_eq!(ttl, TestClock::START.as_seconds() + 30 * 24 * 3600);
+}
+
+#[tokio::test]
+async fn a_key_is_revoked_once_and_not_after_its_row_was_deleted() {
+    for is_deleted in [false, true] {
+        let (db, workspace) = with_workspace().await;
+        let store = db.store();
+        let grant = Grant {
+            scopes: Scopes::parse(["contacts:read"]).unwrap(),
+            rate: RateLimit { per_second: 7, burst: 8 },
+            expires_at: None,
+        };
+        let id = KeyId::generate(store.ids());
+        let key = ApiKey::new(id, workspace.id, "CRM", grant, TestClock::START).unwrap();
+        store.create_api_key("abc", &key).await.unwrap();
+        let held = db.hold("UpdateItem");
+        let meanwhile = async {
+            db.begun("UpdateItem", 1).await;
+            if is_deleted {
+                let s = |text: &str| aws_sdk_dynamodb::types::AttributeValue::S(text.to_owned());
+                let delete = db.client().delete_item().table_name(db.table(Table::ApiKeys));
+                delete.key("pk", s("abc")).key("sk", s("K")).send().await.unwrap();
+            } else {
+                assert_eq!(store.revoke_api_key(workspace.id, id).await.unwrap(), Revoked::Done);
+                db.clock().advance(std::time::Duration::from_secs(1));
+            }
+            drop(held);
+            db.rows(Table::ApiKeys)
+        };
+        let (revoked, rows) = tokio::join!(store.revoke_api_key(workspace.id, id), meanwhile);
+        let expected = if is_deleted { Revoked::Unknown } else { Revoked::Already };
+        assert_eq!(revoked.unwrap(), expected);
+        assert_eq!(db.rows(Table::ApiKeys), rows);
+    }
 }
 
 #[tokio::test]

@@ -166,7 +166,10 @@ async fn a_line_that_another_workspace_claimed_can_only_be_deleted() {
     assert_eq!(store.line(one, &mine.channel).await.unwrap(), Some(mine.clone()));
     assert_eq!(store.line_token(one, &mine.channel).await.unwrap(), Some(Secret::new("token")));
 
-    assert!(store.delete_line(&seen.without_line(&mine.channel), &mine, None, false, true).await.unwrap());
+    // The claim was read as this workspace's, before the other one got it.
+    let next = seen.without_line(&mine.channel);
+    assert!(!store.delete_line(&next, &mine, None, true, true).await.unwrap());
+    assert!(store.delete_line(&next, &mine, None, false, true).await.unwrap());
     assert_eq!(claim(&db, &mine).await, Some(other));
 }
 
@@ -190,7 +193,12 @@ async fn a_deletion_is_refused_if_the_workspace_or_the_setting_has_changed_since
     assert!(store.change_brand(&seen, &renamed).await.unwrap());
     assert!(!store.change_brand(&seen, &renamed).await.unwrap());
     assert!(!store.delete_line(&stale, &first, None, true, true).await.unwrap());
-    assert_eq!(store.lines(id).await.unwrap().lines, [first]);
+    // A new token is no change of the workspace.
+    let next = first.with_new_token();
+    assert_eq!(store.set_line_token(&next, &Secret::new("new")).await.unwrap(), LineWritten::Done);
+    let without = now(&db, id).await.without_line(&first.channel);
+    assert!(!store.delete_line(&without, &first, None, true, true).await.unwrap());
+    assert_eq!(store.lines(id).await.unwrap().lines, [next]);
     assert!(store.delete_brand(&now(&db, id).await, &renamed).await.unwrap());
     assert_eq!(store.lines(id).await.unwrap().brands, []);
 }

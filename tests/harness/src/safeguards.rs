@@ -96,15 +96,39 @@ fn place(write: &Value) -> String {
     format!("{table} {}/{}", key("pk"), key("sk"))
 }
 
-/// The parts of a condition that are joined by `AND`. A condition with an `OR` outside of parentheses is one part.
+/// The parts of a condition that are joined by `AND`, also within parentheses. A part with an `OR` stays whole.
 fn clauses(condition: &str) -> Vec<&str> {
+    let Some(parts) = conjuncts(condition) else { return vec![condition] };
+    let divide = |part| match within(part) {
+        Some(inner) if conjuncts(inner).is_some() => clauses(inner),
+        _ => vec![part],
+    };
+    parts.into_iter().flat_map(divide).collect()
+}
+
+/// The text within the parentheses around a part. `(a) = (b)` has none around it.
+fn within(part: &str) -> Option<&str> {
+    part.strip_prefix('(')?.strip_suffix(')').filter(|inner| is_balanced(inner))
+}
+
+/// Whether no parenthesis closes before it opens.
+fn is_balanced(text: &str) -> bool {
+    let depths = text.chars().scan(0_i32, |depth, c| {
+        *depth += i32::from(c == '(') - i32::from(c == ')');
+        Some(*depth)
+    });
+    depths.into_iter().all(|depth| depth >= 0)
+}
+
+/// The parts that are joined by `AND` outside of parentheses; `None` if an `OR` is among them.
+fn conjuncts(condition: &str) -> Option<Vec<&str>> {
     let (mut parts, mut start, mut depth, mut between) = (vec![], 0, 0_usize, false);
     for (at, c) in condition.char_indices() {
         let rest = &condition[at..];
         match c {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
-            ' ' if depth == 0 && rest.starts_with(" OR ") => return vec![condition],
+            ' ' if depth == 0 && rest.starts_with(" OR ") => return None,
             ' ' if depth == 0 && rest.starts_with(" BETWEEN ") => between = true,
             // This one belongs to the `BETWEEN`.
             ' ' if depth == 0 && rest.starts_with(" AND ") && between => between = false,
@@ -116,7 +140,7 @@ fn clauses(condition: &str) -> Vec<&str> {
         }
     }
     parts.push(&condition[start..]);
-    parts
+    Some(parts)
 }
 
 /// The clause with the names of attributes instead of their placeholders.
@@ -138,12 +162,14 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_condition_is_divided_at_each_outer_and() {
+    fn a_condition_is_divided_at_each_and_that_no_or_contains() {
         for (condition, parts) in [
             ("a = :a", vec!["a = :a"]),
             ("a = :a AND (b = :b OR c AND d) AND e", vec!["a = :a", "(b = :b OR c AND d)", "e"]),
             ("a OR b AND c", vec!["a OR b AND c"]),
             ("a BETWEEN :b AND :c AND d", vec!["a BETWEEN :b AND :c", "d"]),
+            ("((a(p)) AND b) AND (c OR d)", vec!["a(p)", "b", "(c OR d)"]),
+            ("(a) = (b) AND c", vec!["(a) = (b)", "c"]),
         ] {
             assert_eq!(clauses(condition), parts);
         }

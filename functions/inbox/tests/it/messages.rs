@@ -8,8 +8,8 @@ use domain::message::received::{Received, ReceivedContent, Said};
 use domain::message::{Draft, SentBy};
 use domain::{
     Cellphone, ChannelId, Contact, ContactId, ContactUpdate, Conversation, ConversationId,
-    ConversationStatus, Definitions, Message, MessageBody, MessageId, PersonName, ProviderAppId, Reached,
-    Timestamp, WorkspaceId,
+    ConversationStatus, Definitions, Message, MessageBody, MessageId, PersonName, ProviderAppId,
+    ProviderUserId, Reached, Timestamp, WaId, WorkspaceId,
 };
 use harness::{Call, Death, Fault, TestClock, World, trips};
 use queue::Inbound;
@@ -518,6 +518,32 @@ async fn a_blocked_message_and_a_stored_one_at_the_same_time_keep_the_later_time
 }
 
 #[tokio::test]
+async fn of_two_messages_into_a_blocked_conversation_at_the_same_time_the_later_one_keeps_the_window_open() {
+    let site = Site::start().await;
+    let ana = site.ana().await;
+    site.talk(&ana, ConversationStatus::Blocked).await;
+    site.world.db.clock().advance(Duration::from_secs(60));
+    let written = |id: &str, seconds: i64| {
+        let mut message = text(id, "Hola");
+        message["timestamp"] = json!((TestClock::START.as_seconds() + seconds).to_string());
+        one(message)
+    };
+    site.done(&written("wamid.0", 10)).await;
+    site.world.db.forget_calls();
+    let held = site.world.db.hold("PutItem");
+    let (earlier, later) = (written("wamid.1", 20), written("wamid.2", 30));
+    let meanwhile = async {
+        site.world.db.begun("PutItem", 1).await;
+        site.done(&later).await;
+        drop(held);
+    };
+    tokio::join!(site.done(&earlier), meanwhile);
+    let line = ChannelId::parse(LINE).unwrap();
+    let last = site.world.db.store().last_inbound(site.world.workspace, ana.id, &line).await.unwrap();
+    assert_eq!(last.map(Timestamp::as_seconds), Some(TestClock::START.as_seconds() + 30));
+}
+
+#[tokio::test]
 async fn after_a_release_a_message_opens_a_new_conversation() {
     let site = Site::start().await;
     site.done(&one(text("wamid.1", "uno"))).await;
@@ -601,6 +627,26 @@ async fn messages_of_a_known_contact_at_the_same_time_open_one_conversation() {
     let conversations = site.conversations().await;
     assert_eq!(conversations.len(), 2);
     let opened = conversations.into_iter().find(|id| *id != released.id).unwrap();
+    assert_eq!(site.texts(opened).await.len(), 4);
+}
+
+/// The time of the customer's last message stays, so only the conversation of the window changes.
+#[tokio::test]
+async fn late_messages_at_the_same_time_open_one_conversation() {
+    let site = Site::start().await;
+    let sent = |id: &str, ago: i64| {
+        let mut message = text(id, "x");
+        message["timestamp"] = json!((TestClock::START.as_seconds() - ago).to_string());
+        message
+    };
+    site.done(&one(sent("wamid.last", 300))).await;
+    let released = site.conversations().await[0];
+    site.set_status(released, ConversationStatus::Released).await;
+    let pieces: Vec<Inbound> = (0..4).map(|n| of(&[sent(&format!("wamid.{n}"), 600)])).collect();
+    site.done(&pieces).await;
+    let conversations = site.conversations().await;
+    assert_eq!(conversations.len(), 2);
+    let opened = conversations.into_iter().find(|id| *id != released).unwrap();
     assert_eq!(site.texts(opened).await.len(), 4);
 }
 
@@ -875,31 +921,63 @@ async fn the_providers_id_is_kept_longer_than_the_provider_repeats() {
 }
 
 #[tokio::test]
-async fn a_number_that_changes_hands_between_reads_makes_no_message_of_the_other() {
+async fn a_number_or_an_id_that_changes_hands_between_reads_makes_no_message_of_the_other() {
+    type Named = fn(&mut Contact);
+    let ways: [(Reached, Named); 3] = [
+        (Reached::named(Some(NUMBER), None), |ana| {
+            ana.cellphone = Cellphone::parse(&format!("+{NUMBER}")).ok()
+        }),
+        (Reached::named(Some(NUMBER), None), |ana| ana.wa_id = WaId::parse(NUMBER).ok()),
+        (Reached::named(None, Some("US.1")), |ana| ana.user_id = ProviderUserId::parse("US.1").ok()),
+    ];
+    for (from, named) in ways {
+        let site = Site::start().await;
+        let ana = site.world.contact(named).await;
+        let (store, workspace) = (site.world.db.store(), site.world.workspace);
+        let talk = site.talk(&ana, ConversationStatus::Active).await;
+        let line = ChannelId::parse(LINE).unwrap();
+        let ids = store.inbound_ids(workspace, &line, ("wamid.1", None), &from).await.unwrap();
+        let place = store.inbound_place(workspace, ana.id, &line, &ids).await.unwrap().unwrap();
+        assert_eq!(place.destination, Destination::Into(Box::new(talk.clone())));
+        let without = Contact { cellphone: None, wa_id: None, user_id: None, version: 2, ..ana.clone() };
+        assert_eq!(store.replace_contact(&ana, &without, "r").await.unwrap(), Replaced::Done);
+        let received = Received {
+            contact: ana.id,
+            channel: line,
+            provider_message_id: "wamid.1".to_owned(),
+            what: ReceivedContent::Said(Said::text("Hola")),
+        };
+        let arrival = Arrival { received, reply_to: None, created_at: store.now() };
+        let new = NewInbound { contact: &ana, conversation: &talk, arrival: &arrival, file: None };
+        assert_eq!(store.store_inbound(&place, &new).await.unwrap(), InboundStored::Stale, "{from:?}");
+        let nobody = InboundPlace::of_nobody();
+        let opened = arrival.opens(&ana, talk.externals[0].brand.clone(), 1, store.now());
+        let new = NewInbound { conversation: &opened, ..new };
+        let stored = store.store_inbound(&nobody, &new).await.unwrap();
+        assert_eq!(stored, InboundStored::Stale, "the contact exists");
+    }
+}
+
+#[tokio::test]
+async fn a_message_that_is_delivered_again_after_its_number_changed_hands_is_stored_once() {
     let site = Site::start().await;
     let ana = site.ana().await;
-    let (store, workspace) = (site.world.db.store(), site.world.workspace);
-    let talk = site.talk(&ana, ConversationStatus::Active).await;
-    let line = ChannelId::parse(LINE).unwrap();
-    let from = Reached::named(Some(NUMBER), None);
-    let ids = store.inbound_ids(workspace, &line, ("wamid.1", None), &from).await.unwrap();
-    let place = store.inbound_place(workspace, ana.id, &line, &ids).await.unwrap().unwrap();
-    assert_eq!(place.destination, Destination::Into(Box::new(talk.clone())));
-    let without = Contact { cellphone: None, version: 2, ..ana.clone() };
-    assert_eq!(store.replace_contact(&ana, &without, "r").await.unwrap(), Replaced::Done);
-    let received = Received {
-        contact: ana.id,
-        channel: line,
-        provider_message_id: "wamid.1".to_owned(),
-        what: ReceivedContent::Said(Said::text("Hola")),
+    site.talk(&ana, ConversationStatus::Active).await;
+    site.done(&one(text("wamid.0", "Hola"))).await;
+    let store = site.world.db.store();
+    site.world.db.forget_calls();
+    let held = site.world.db.hold("TransactWriteItems");
+    let piece = one(text("wamid.1", "Adiós"));
+    let meanwhile = async {
+        site.world.db.begun("TransactWriteItems", 1).await;
+        let without = Contact { cellphone: None, version: ana.version + 1, ..ana.clone() };
+        assert_eq!(store.replace_contact(&ana, &without, "r").await.unwrap(), Replaced::Done);
+        site.done(&piece).await;
+        drop(held);
     };
-    let arrival = Arrival { received, reply_to: None, created_at: store.now() };
-    let new = NewInbound { contact: &ana, conversation: &talk, arrival: &arrival, file: None };
-    assert_eq!(store.store_inbound(&place, &new).await.unwrap(), InboundStored::Stale);
-    let nobody = InboundPlace::of_nobody();
-    let opened = arrival.opens(&ana, talk.externals[0].brand.clone(), 1, store.now());
-    let new = NewInbound { conversation: &opened, ..new };
-    assert_eq!(store.store_inbound(&nobody, &new).await.unwrap(), InboundStored::Stale, "the contact exists");
+    tokio::join!(site.done(&piece), meanwhile);
+    assert_ne!(site.reached().await, Some(ana.id));
+    assert_eq!(site.all_texts().await, [["Adiós"], ["Hola"]]);
 }
 
 /// A customer with another number.

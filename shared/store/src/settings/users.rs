@@ -62,7 +62,10 @@ impl Store {
     /// Replaces a user by its next version. Returns `false` if the previous version is not the current one.
     /// The e-mail address never changes. One round trip.
     pub async fn replace_user(&self, next: &User) -> Result<bool, StoreError> {
-        let writes = user_rows(next)?.map(|row| replace_write(Table::Workspaces, row, next.version - 1));
+        let [row, copy] = user_rows(next)?;
+        // Both rows have one version, because they are always written together.
+        let writes =
+            [replace_write(Table::Workspaces, row, next.version - 1), Write::put(Table::Workspaces, copy)];
         Ok(self.transact(writes.into()).await? == Transacted::Done)
     }
 }

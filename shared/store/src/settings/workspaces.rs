@@ -56,10 +56,10 @@ impl Store {
         })
     }
 
-    /// Adds a workspace to the list of workspaces, if it is not there: an earlier release created workspaces
-    /// without the list. One round trip.
+    /// Adds a workspace to the list of workspaces: an earlier release created workspaces without the list. One round
+    /// trip.
     pub async fn list_workspace(&self, workspace: &Workspace) -> Result<(), StoreError> {
-        self.put_first(Table::Workspaces, listed_row(workspace)?).await.map(|_| ())
+        self.write(Write::put(Table::Workspaces, listed_row(workspace)?)).await.map(drop)
     }
 
     /// All workspaces in the list, oldest first. One round trip for each megabyte of the list, and one for the

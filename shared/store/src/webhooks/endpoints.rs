@@ -43,7 +43,8 @@ impl Store {
         secrets: &EndpointSecrets,
     ) -> Result<bool, StoreError> {
         let endpoint_put = Write::put(Table::Workspaces, endpoint_row(endpoint)?).when_absent();
-        let secrets_put = Write::put(Table::Secrets, secrets_row(endpoint, secrets)?).when_absent();
+        // The secrets come and go with the endpoint, so its condition covers both rows.
+        let secrets_put = Write::put(Table::Secrets, secrets_row(endpoint, secrets)?);
         let writes = vec![self.bump_version(seen), endpoint_put, secrets_put];
         Ok(self.transact(writes).await? == Transacted::Done)
     }
