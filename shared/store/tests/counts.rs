@@ -288,6 +288,29 @@ async fn the_first_and_last_message_are_right_although_clocks_differ() {
     assert_eq!((tally.outbound, tally.first, tally.last), (6, at(-9), at(9)));
 }
 
+#[tokio::test]
+async fn the_last_message_is_right_if_a_lane_with_a_later_step_is_released_meanwhile() {
+    let talk = Talk::start(1).await;
+    let db = &talk.world.db;
+    assert_eq!(talk.say(true, 5, 0).await, MessageStored::Done);
+    let mut lane = talk.lease().await.unwrap();
+    db.clock().advance(Duration::from_millis(9));
+    talk.make(&mut lane, 1).await;
+    db.forget_calls();
+    // The message is older than the last one, so its first write is refused.
+    let meanwhile = async {
+        db.begun("TransactWriteItems", 1).await;
+        let held = db.hold("TransactWriteItems");
+        db.begun("TransactWriteItems", 2).await;
+        assert!(talk.release(lane, Rest::Done).await.is_none());
+        drop(held);
+    };
+    let (said, ()) = tokio::join!(talk.say(true, -9, 0), meanwhile);
+    assert_eq!(said, MessageStored::Stale);
+    assert_eq!(talk.say(true, -9, 0).await, MessageStored::Done);
+    assert!(talk.is_read_from_the_lane().await);
+}
+
 /// What happens next.
 #[derive(Clone, Copy, Debug)]
 enum Happens {

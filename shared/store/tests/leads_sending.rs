@@ -479,6 +479,9 @@ async fn numbers_opt_out_and_in() {
     store.hide_opt_out(workspace, &one).await.unwrap();
     assert!(store.opted_out(workspace, &other).await.unwrap(), "it holds without its number");
     assert!(!store.opted_out(workspace, &one).await.unwrap(), "hiding makes no opt-out");
+    let rows = leads.db().rows(Table::Leads);
+    store.hide_opt_out(workspace, &Cellphone::parse("+12025550104").unwrap()).await.unwrap();
+    assert_eq!(leads.db().rows(Table::Leads), rows, "this number never chose");
     assert_eq!(store.opt_outs(workspace).await.unwrap()[0].chooser, None);
     assert!(store.lead(workspace, leads.lead.id).await.unwrap().is_some(), "leads are no numbers");
 }

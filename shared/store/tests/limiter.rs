@@ -86,6 +86,26 @@ async fn a_request_is_one_write_two_after_a_wrong_assumption_and_none_while_the_
 }
 
 #[tokio::test]
+async fn all_processes_share_the_bucket_of_a_lead_capture() {
+    let db = TestDb::start().await;
+    let limit = limit(10, 4);
+    let processes: [Limiter; 3] = std::array::from_fn(|_| Limiter::new(db.store().clone()));
+    let admit = async |process: usize| processes[process].admit_to_capture(WORKSPACE, limit).await.unwrap();
+    for process in [0, 1, 0, 2] {
+        assert_eq!(admit(process).await, Admission::Admitted);
+    }
+    for process in [0, 1, 2] {
+        assert_eq!(admit(process).await, refused(100));
+    }
+    // The first process knows the bucket, which is full again.
+    db.clock().advance(Duration::from_secs(10));
+    for process in [0, 0, 1, 2] {
+        assert_eq!(admit(process).await, Admission::Admitted);
+    }
+    assert_eq!(admit(0).await, refused(100));
+}
+
+#[tokio::test]
 async fn the_bucket_of_an_unused_key_expires_after_a_day() {
     let db = TestDb::start().await;
     let limiter = Limiter::new(db.store().clone());

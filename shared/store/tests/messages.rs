@@ -149,6 +149,20 @@ async fn a_message_is_stale_if_its_conversation_or_a_file_changed_since_it_was_r
 }
 
 #[tokio::test]
+async fn a_file_of_a_message_does_not_become_too_large() {
+    let world = World::start().await;
+    let conversation = world.conversation(|_| ()).await;
+    let said = message(&world, &conversation, 0);
+    let files = [(world.media(|_| ()).await, 1_000)];
+    let new = NewMessage { first_references: &files, ..alone(&said) };
+    assert_eq!(take(&world, &new).await.unwrap(), MessageStored::Done);
+    let before = rows(&world);
+    // Its upload was reported late, and the file was read before the message was stored.
+    world.db.store().media_too_large(&files[0].0, u64::MAX >> 1).await.unwrap();
+    assert_eq!(rows(&world), before);
+}
+
+#[tokio::test]
 async fn a_message_for_a_conversation_that_was_erased_is_stale() {
     let world = World::start().await;
     let conversation = world.conversation(|_| ()).await;

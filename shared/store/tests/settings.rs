@@ -244,6 +244,32 @@ async fn an_endpoint_is_disabled_once_and_keeps_the_first_reason() {
 }
 
 #[tokio::test]
+async fn signing_secrets_are_replaced_only_if_neither_changed_since() {
+    let (db, workspace) = with_workspace().await;
+    let store = db.store();
+    let secret = |byte| SigningSecret::from_entropy([byte; 32]);
+    let of = |active, next: Option<u8>| SigningSecrets {
+        active: secret(active),
+        next: next.map(secret),
+        previous: None,
+    };
+    // What was read, what another command stored meanwhile, and what the late command stores.
+    for (seen, meanwhile, late) in
+        [(of(1, None), of(2, None), of(1, Some(3))), (of(1, Some(2)), of(1, Some(3)), of(2, None))]
+    {
+        let (made, secrets) = endpoint(&workspace, store.ids());
+        let secrets = EndpointSecrets { signing: seen.clone(), ..secrets };
+        assert!(store.create_endpoint(&now(&db, &workspace).await, &made, &secrets).await.unwrap());
+        let replace =
+            async |next| store.replace_signing_secrets(workspace.id, made.id, &seen, next).await.unwrap();
+        assert!(replace(&meanwhile).await);
+        assert!(!replace(&late).await);
+        let stored = store.endpoint_secrets(workspace.id, made.id).await.unwrap().unwrap();
+        assert_eq!(stored.signing, meanwhile);
+    }
+}
+
+#[tokio::test]
 async fn an_app_of_the_provider_is_created_once_and_replaced_only_by_its_next_version() {
     let db = TestDb::start().await;
     let store = db.store();

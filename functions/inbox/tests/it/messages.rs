@@ -921,6 +921,28 @@ async fn the_providers_id_is_kept_longer_than_the_provider_repeats() {
 }
 
 #[tokio::test]
+async fn the_providers_id_of_an_erased_message_is_not_kept_longer_than_before_nor_made_again() {
+    const DAY: u64 = 24 * 60 * 60;
+    for is_gone in [false, true] {
+        let mut site = Site::start().await;
+        let messages = Some(Duration::from_secs(30 * DAY));
+        let retention = domain::Retention { messages, ..Default::default() };
+        site.function.store = site.function.store.with_retention(retention);
+        site.done(&one(text("wamid.1", "x"))).await;
+        let row = site.world.db.rows_from(Table::Messages, "P").remove(0);
+        site.world.db.clock().advance(Duration::from_secs(DAY));
+        let (store, workspace) = (&site.function.store, site.world.workspace);
+        let whole = store.whole_conversation(workspace, site.conversations().await[0]).await.unwrap();
+        if is_gone {
+            store.forget_provider_id(&whole.messages[0], "wamid.1").await;
+        }
+        store.erase_messages(&whole, store::ErasedMessages::All).await.unwrap();
+        let expected = if is_gone { vec![] } else { vec![row] };
+        assert_eq!(site.world.db.rows(Table::Messages), expected);
+    }
+}
+
+#[tokio::test]
 async fn a_number_or_an_id_that_changes_hands_between_reads_makes_no_message_of_the_other() {
     type Named = fn(&mut Contact);
     let ways: [(Reached, Named); 3] = [

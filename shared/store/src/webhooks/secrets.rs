@@ -86,12 +86,11 @@ pub(crate) fn secrets_row(endpoint: &WebhookEndpoint, secrets: &EndpointSecrets)
     row(pk, sk, "endpointSecrets", &EndpointSecretsRow::from(secrets))
 }
 
-/// Part of a transaction: replaces the customer's API key of an existing endpoint. The signing secrets stay.
+/// Part of a transaction that replaces a version of the endpoint, so the row exists: replaces the customer's API key.
+/// The signing secrets stay.
 pub(crate) fn new_api_key(workspace: WorkspaceId, endpoint: EndpointId, api_key: &ReceiverKey) -> Write {
     let (pk, sk) = keys::endpoint_secrets(workspace, endpoint);
-    Write::update(Table::Secrets, key(pk, sk), "SET apiKey = :apiKey")
-        .when("attribute_exists(pk)")
-        .bind(":apiKey", s(api_key.expose()))
+    Write::update(Table::Secrets, key(pk, sk), "SET apiKey = :apiKey").bind(":apiKey", s(api_key.expose()))
 }
 
 /// `W#H#<endpoint id>` / `S`.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::Retention;
+use domain::webhook::delivery::Next;
 use domain::webhook::job::Job;
 use domain::{AttemptError, AttemptOutcome, EventId, JobId, JobKind, Rest, RetrySchedule, Track};
 use harness::{Death, Fault, trips};
@@ -240,4 +241,38 @@ async fn the_next_visit_begins_at_the_lowest_place_it_was_told_of() {
     }
     let mut leased = hooks.leased().await;
     assert_eq!(leased.webhook().unwrap().base, Some(place(&late[1])));
+}
+
+#[tokio::test]
+async fn what_expires_while_an_event_is_redacted_is_not_made_again() {
+    let hooks = Hooks::start().await;
+    let (db, store, new) = (&hooks.db, hooks.store(), event(1, 0));
+    hooks.record(std::slice::from_ref(&new)).await;
+    let mut delivery = hooks.all().await.remove(0);
+    for _ in 0..2 {
+        delivery = hooks.attempt(&delivery, 500, Next::Again { at: hooks.now() }).await;
+    }
+    db.forget_calls();
+    let redacted = async || store.redact_event(&new.event, b"{}", true).await.unwrap();
+    let meanwhile = async {
+        // The event, the first attempt, and the second one.
+        db.begun("UpdateItem", 2).await;
+        let held = db.hold("UpdateItem");
+        db.begun("UpdateItem", 3).await;
+        for row in db.rows(Table::Webhooks) {
+            let key = ["pk", "sk"].map(|name| {
+                let text = row[name]["S"].as_str().unwrap().to_owned();
+                (name.to_owned(), aws_sdk_dynamodb::types::AttributeValue::S(text))
+            });
+            let delete = db.client().delete_item().table_name(db.table(Table::Webhooks));
+            delete.set_key(Some(key.into())).send().await.unwrap();
+        }
+        drop(held);
+    };
+    tokio::join!(redacted(), meanwhile);
+    let calls = db.calls();
+    assert_eq!(calls.iter().filter(|call| call.operation == "UpdateItem").count(), 4, "also of the subject");
+    assert_eq!(db.rows(Table::Webhooks), Vec::<serde_json::Value>::new());
+    redacted().await;
+    assert_eq!(db.rows(Table::Webhooks), Vec::<serde_json::Value>::new());
 }

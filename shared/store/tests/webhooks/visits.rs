@@ -4,7 +4,7 @@ use domain::webhook::delivery::Next;
 use domain::webhook::pace::Failing;
 use domain::{Delivery, DeliveryState, Pace, Rest, Timestamp};
 use harness::{Fault, trips};
-use store::{HomeKey, NewEvent, Pointer, Record, Released, StoreError, WebhookLane};
+use store::{HomeKey, Lease, NewEvent, Pointer, Record, Released, StoreError, WebhookLane};
 
 use crate::hooks::{
     Hooks, LEASE, MINUTE, MOMENT, RESCUE, RETRY_FOR, endpoint, event, place, place_of, slot, workspace,
@@ -74,6 +74,25 @@ async fn a_lease_that_goes_back_to_late_rows_is_recognised_when_its_answer_was_l
     let mut leased = hooks.leased().await;
     assert!(hooks.db.calls().len() - unreached >= 3);
     assert_eq!((leased.webhook().unwrap().base, leased.deaths), (Some(place(&late)), 0));
+}
+
+#[tokio::test]
+async fn a_lease_that_goes_back_to_late_rows_is_refused_if_another_visit_read_them_meanwhile() {
+    let hooks = Hooks::start().await;
+    hooks.relay(&[event(1, 100)]).await;
+    hooks.visit(Rest::Done).await;
+    hooks.relay(&[event(2, 50)]).await;
+    hooks.db.forget_calls();
+    let meanwhile = async {
+        hooks.db.begun("UpdateItem", 1).await;
+        let held = hooks.db.hold("UpdateItem");
+        hooks.db.begun("UpdateItem", 2).await;
+        hooks.visit(Rest::Done).await;
+        hooks.relay(&[event(3, 60_500)]).await;
+        drop(held);
+    };
+    let (lease, ()) = tokio::join!(hooks.lease(), meanwhile);
+    assert!(matches!(lease, Lease::Held), "{lease:?}");
 }
 
 #[tokio::test]
