@@ -61,7 +61,7 @@ fuzz-api: $(VENV)/installed ## send random API requests and check them against o
 	@cargo build --workspace --bins --locked
 	@$(VENV)/bin/python tests/contract/run.py fuzz $(or $(MINUTES),15) $(SEED)
 
-mutations: machine-runs ## remove each condition of the store's writes in turn, and list those that no test misses (hours; ONLY=leads takes some)
+mutations: machine-runs ## remove each condition of the store's writes in turn, and list those that no test misses (half an hour; ONLY=leads takes some)
 	@cargo build --workspace --all-targets --locked
 	@python3 tests/mutations.py $(ONLY)
 

@@ -175,6 +175,19 @@ async fn a_stale_change_does_not_overwrite_a_newer_version() {
 }
 
 #[tokio::test]
+async fn a_contact_that_changed_since_it_was_read_is_not_erased() {
+    let db = TestDb::start().await;
+    let store = db.store();
+    let ana = contact(&db, "Ana", "", "", "");
+    create(&db, &ana).await;
+    let renamed = next(&ana, store.now(), |next| next.first_name = PersonName::parse("Eva").ok());
+    assert_eq!(store.replace_contact(&ana, &renamed, "r").await.unwrap(), Replaced::Done);
+    assert!(!store.erase_contact(&ana).await.unwrap(), "the row of the new name would stay");
+    assert!(store.erase_contact(&renamed).await.unwrap());
+    assert_eq!(db.rows(Table::Contacts), Vec::<serde_json::Value>::new());
+}
+
+#[tokio::test]
 async fn concurrent_writers_lose_no_change() {
     let db = TestDb::start().await;
     let store = db.store();

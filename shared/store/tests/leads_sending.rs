@@ -549,13 +549,13 @@ type At = (Choice, i64);
 #[tokio::test]
 async fn a_choice_that_another_one_overtakes_is_judged_again() {
     use Choice::{In, Out};
-    let rows: [(&str, Option<At>, At, At, (Choice, i64)); 3] = [
+    // The choices before, the slow one, the quick one, and what holds with its version.
+    for (case, before, slow, quick, holds) in [
         ("there was no choice", None, (In, 1), (Out, 2), (Out, 1)),
         ("the same choice was made again later", Some((Out, 1)), (In, 2), (Out, 3), (Out, 1)),
         // Without a version of its own, the event of the second opt-in has the id of another one.
         ("an opt-out of the same moment came in", Some((In, 1)), (In, 2), (Out, 1), (In, 3)),
-    ];
-    for (case, before, slow, quick, holds) in rows {
+    ] {
         let choices = Choices::start().await;
         if let Some(before) = before {
             choices.choose(before).await;

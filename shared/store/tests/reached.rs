@@ -183,16 +183,18 @@ async fn a_change_of_the_number_or_an_id_is_refused_if_an_id_has_changed_since()
 }
 
 #[tokio::test]
-async fn an_id_is_not_remembered_for_a_contact_that_got_a_number_since() {
-    let db = TestDb::start().await;
-    let ana = Contact { user_id: user("US.1"), ..blank(&db) };
-    create(&db, &ana).await;
-    let numbered = next(&ana, db.store().now(), |next| {
-        next.cellphone = Cellphone::parse("+14155550123").ok();
-    });
-    assert_eq!(db.store().replace_contact(&ana, &numbered, "r").await.unwrap(), Replaced::Done);
-    assert_eq!(remember(&db, &ana, "14155550000", "").await, Remembered::Changed);
-    assert_eq!(stored(&db, &ana).await, numbered);
+async fn an_id_is_not_remembered_for_a_contact_that_got_another_number_since() {
+    for had in ["", "+14155550123"] {
+        let db = TestDb::start().await;
+        let ana = contact(&db, "", "", "ana@x.io", had);
+        create(&db, &ana).await;
+        let moved = next(&ana, db.store().now(), |next| {
+            next.cellphone = Cellphone::parse("+14155550199").ok();
+        });
+        assert_eq!(db.store().replace_contact(&ana, &moved, "r").await.unwrap(), Replaced::Done);
+        assert_eq!(remember(&db, &ana, "", "US.1").await, Remembered::Changed, "{had}");
+        assert_eq!(stored(&db, &ana).await, moved);
+    }
 }
 
 #[tokio::test]
@@ -234,6 +236,16 @@ async fn an_erasure_that_read_the_contact_before_one_of_its_ids_is_refused() {
         assert_eq!(remember(&db, &ana, wa_id, user_id).await, Remembered::Changed);
         assert_eq!(db.rows(Table::Contacts), Vec::<Value>::new());
     }
+}
+
+#[tokio::test]
+async fn an_id_is_not_remembered_for_an_erased_contact_without_a_number() {
+    let db = TestDb::start().await;
+    let ana = contact(&db, "", "", "ana@x.io", "");
+    create(&db, &ana).await;
+    assert!(db.store().erase_contact(&ana).await.unwrap());
+    assert_eq!(remember(&db, &ana, "", "US.1").await, Remembered::Changed);
+    assert_eq!(db.rows(Table::Contacts), Vec::<Value>::new());
 }
 
 #[tokio::test]
