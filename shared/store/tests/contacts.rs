@@ -11,8 +11,7 @@ use domain::contact::address::{ProviderUserId, WaId};
 use domain::contact::{AttributeContent, OpenContent, Owner};
 use domain::refused::IdentityField;
 use domain::{
-    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, Email, Ids, Language, PersonName,
-    ProviderUserId, UserId, WaId,
+    AttributeId, Cellphone, ClosedValueId, Contact, ContactId, Email, Ids, Language, PersonName, UserId,
 };
 use futures::future::join_all;
 use harness::{Fault, TestDb, trips};
