@@ -50,26 +50,21 @@ impl Safeguards {
         }
     }
 
-    /// Notes the safeguards of a call, and removes those that are to be removed.
-    pub(crate) fn apply(&mut self, operation: &str, body: &mut Value) {
+    /// Notes the safeguards of a call, and removes those that are to be removed. Returns whether one was removed.
+    pub(crate) fn apply(&mut self, operation: &str, body: &mut Value) -> bool {
         match body["TransactItems"].as_array_mut() {
             Some(items) => {
-                for (kind, write) in items.iter_mut().filter_map(Value::as_object_mut).flatten() {
-                    self.apply_to(kind, write);
-                }
+                let writes = items.iter_mut().filter_map(Value::as_object_mut).flatten();
+                writes.fold(false, |is_weaker, (kind, write)| self.apply_to(kind, write) | is_weaker)
             }
-            None => {
-                if let Some(kind) = operation.strip_suffix("Item") {
-                    self.apply_to(kind, body);
-                }
-            }
+            None => operation.strip_suffix("Item").is_some_and(|kind| self.apply_to(kind, body)),
         }
     }
 
-    fn apply_to(&mut self, kind: &str, write: &mut Value) {
-        let Some(condition) = write["ConditionExpression"].as_str().map(str::to_owned) else { return };
+    fn apply_to(&mut self, kind: &str, write: &mut Value) -> bool {
+        let Some(condition) = write["ConditionExpression"].as_str().map(str::to_owned) else { return false };
         let place = place(write);
-        let mut next = vec![];
+        let (mut next, mut is_weaker) = (vec![], false);
         for clause in clauses(&condition) {
             let safeguard = format!("{kind} {place}: {}", named(clause, &write["ExpressionAttributeNames"]));
             next.push(match self.removed.contains(&safeguard) {
@@ -77,9 +72,13 @@ impl Safeguards {
                 true => format!("({clause} OR attribute_not_exists(neverThere))"),
                 false => clause.to_owned(),
             });
+            is_weaker |= self.removed.contains(&safeguard);
             self.seen.insert(safeguard);
         }
-        write["ConditionExpression"] = Value::from(next.join(" AND "));
+        if is_weaker {
+            write["ConditionExpression"] = Value::from(next.join(" AND "));
+        }
+        is_weaker
     }
 }
 

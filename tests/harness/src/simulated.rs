@@ -14,9 +14,8 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use dynoxide::{Database, DynoxideError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
-use crate::wire::{answer, operation_of};
+use crate::wire::{answer_text, operation_of};
 
 /// The pauses of the SDK between its attempts. Their length is random, so each becomes a whole number of steps.
 #[derive(Debug)]
@@ -50,13 +49,13 @@ impl HttpConnector for Direct {
         let body = request.body().bytes().unwrap_or_default();
         let (status, body) = match execute(&self.0, &operation_of(&request), body) {
             Ok(answer) => (200, answer),
-            Err(error) => (error.status_code(), serde_json::from_str(&error.to_json()).unwrap_or_default()),
+            Err(error) => (error.status_code(), error.to_json()),
         };
-        HttpConnectorFuture::ready(Ok::<HttpResponse, _>(answer(status, &body)))
+        HttpConnectorFuture::ready(Ok::<HttpResponse, _>(answer_text(status, body)))
     }
 }
 
-fn execute(database: &Database, operation: &str, body: &[u8]) -> Result<Value, DynoxideError> {
+fn execute(database: &Database, operation: &str, body: &[u8]) -> Result<String, DynoxideError> {
     match operation {
         "PutItem" => run(body, |request| database.put_item(request)),
         "GetItem" => run(body, |request| database.get_item(request)),
@@ -74,7 +73,7 @@ fn execute(database: &Database, operation: &str, body: &[u8]) -> Result<Value, D
 fn run<Q: DeserializeOwned, A: Serialize>(
     body: &[u8],
     call: impl FnOnce(Q) -> Result<A, DynoxideError>,
-) -> Result<Value, DynoxideError> {
+) -> Result<String, DynoxideError> {
     let request = serde_json::from_slice(body).unwrap_or_else(|error| panic!("a call of the SDK: {error}"));
-    Ok(serde_json::to_value(call(request)?).unwrap_or_else(|error| panic!("an answer: {error}")))
+    Ok(serde_json::to_string(&call(request)?).unwrap_or_else(|error| panic!("an answer: {error}")))
 }

@@ -106,10 +106,10 @@ impl Wire {
         turns.map(|turns| turns.turn(operation, body))
     }
 
-    /// Lets the simulation change the answer of a read.
+    /// Lets the simulation change the answer of a read of an index.
     fn read(&self, operation: &str, body: &Value, response: &mut HttpResponse) {
         let turns = self.state().turns.clone();
-        if let (Some(turns), "Query") = (turns, operation) {
+        if let (Some(turns), "Query", true) = (turns, operation, body["IndexName"].is_string()) {
             let bytes = response.body().bytes().unwrap_or_default();
             let mut json: Value = serde_json::from_slice(bytes).unwrap_or_default();
             turns.read(operation, body, &mut json);
@@ -281,25 +281,35 @@ impl HttpConnector for WiredConnector {
         if let Some(rights) = &self.rights {
             rights.check(&operation, &body);
         }
-        self.wire.state().safeguards.apply(&operation, &mut body);
+        let is_weaker = self.wire.state().safeguards.apply(&operation, &mut body);
+        let turn = self.wire.turn(&operation, &body);
+        if let Some(turn) = turn {
+            if is_weaker {
+                set_body(&mut request, &body);
+            }
+            let (inner, wire) = (self.inner.clone(), self.wire.clone());
+            return HttpConnectorFuture::new(async move {
+                turn.before.await;
+                let mut answer = execute(&inner, request, turn.fault, &operation, &body).await;
+                if let Ok(answer) = &mut answer {
+                    wire.read(&operation, &body, answer);
+                }
+                let outcome = outcome(&answer);
+                if outcome != REFUSED {
+                    crate::recorded::keep(recorded);
+                }
+                (turn.after)(&outcome).await;
+                answer
+            });
+        }
         let (number, fault) = self.wire.begin(&operation, &body);
         let (held, dies) = (self.wire.held(&operation), self.wire.dies());
-        let turn = self.wire.turn(&operation, &body);
         // Ask DynamoDB for the cost of the call, for the tests. The service does not ask for it.
         body["ReturnConsumedCapacity"] = json!("TOTAL");
-        let text = body.to_string();
-        request.headers_mut().insert("content-length", text.len().to_string());
-        *request.body_mut() = SdkBody::from(text);
+        set_body(&mut request, &body);
 
         let (inner, wire) = (self.inner.clone(), self.wire.clone());
         HttpConnectorFuture::new(async move {
-            let (fault, after) = match turn {
-                Some(turn) => {
-                    turn.before.await;
-                    (turn.fault, Some(turn.after))
-                }
-                None => (fault, None),
-            };
             if let Some((death, on_death)) = dies {
                 if death == Death::After {
                     let _ = inner.call(request).await;
@@ -310,47 +320,61 @@ impl HttpConnector for WiredConnector {
             if let Some(released) = held {
                 let _ = released.await;
             }
-            let answer = match fault {
-                Some(Fault::Throttled) => Ok(refusal("ThrottlingException", json!({}))),
-                Some(Fault::Expired) => Ok(refusal("ExpiredIteratorException", json!({}))),
-                Some(Fault::Conflict) if operation != "TransactWriteItems" => {
-                    Ok(refusal("TransactionConflictException", json!({})))
-                }
-                Some(Fault::Conflict) => Ok(cancelled("TransactionConflict", &body)),
-                Some(Fault::ItemThrottled) => Ok(cancelled("ThrottlingError", &body)),
-                Some(Fault::Unprocessed) => {
-                    Ok(answer(200, &unprocessed(&operation, body["RequestItems"].clone())))
-                }
-                Some(Fault::HalfProcessed) => half_processed(&inner, request, &operation, &body).await,
-                Some(Fault::Unreachable) => Err(ConnectorError::io("connection refused".into())),
-                Some(Fault::AnswerLost) => match inner.call(request).await {
-                    Ok(_) => Err(ConnectorError::timeout("no answer in time".into())),
-                    Err(error) => Err(error),
-                },
-                None => inner.call(request).await,
-            };
-            let mut answer = read_units(answer).await;
+            let answer = execute(&inner, request, fault, &operation, &body).await;
+            let (answer, units) = read_units(answer).await;
             // A test may make a wrong call on purpose. The database refuses it, as AWS does.
-            if outcome(&answer) != "400 ValidationException" {
+            if outcome(&answer) != REFUSED {
                 crate::recorded::keep(recorded);
             }
-            if let Some(after) = after {
-                if let Ok((answer, _)) = &mut answer {
-                    wire.read(&operation, &body, answer);
-                }
-                after(&outcome(&answer)).await;
-            }
-            wire.end(number, answer.as_ref().map_or(0.0, |(_, units)| *units));
-            answer.map(|(answer, _)| answer)
+            wire.end(number, units);
+            answer
         })
     }
 }
 
+/// Executes a call, or fails as `fault` says.
+async fn execute(
+    inner: &SharedHttpConnector,
+    request: HttpRequest,
+    fault: Option<Fault>,
+    operation: &str,
+    body: &Value,
+) -> Result<HttpResponse, ConnectorError> {
+    match fault {
+        Some(Fault::Throttled) => Ok(refusal("ThrottlingException", json!({}))),
+        Some(Fault::Expired) => Ok(refusal("ExpiredIteratorException", json!({}))),
+        Some(Fault::Conflict) if operation != "TransactWriteItems" => {
+            Ok(refusal("TransactionConflictException", json!({})))
+        }
+        Some(Fault::Conflict) => Ok(cancelled("TransactionConflict", body)),
+        Some(Fault::ItemThrottled) => Ok(cancelled("ThrottlingError", body)),
+        Some(Fault::Unprocessed) => {
+            Ok(answer(200, &unprocessed(operation, body["RequestItems"].clone())))
+        }
+        Some(Fault::HalfProcessed) => half_processed(inner, request, operation, body).await,
+        Some(Fault::Unreachable) => Err(ConnectorError::io("connection refused".into())),
+        Some(Fault::AnswerLost) => match inner.call(request).await {
+            Ok(_) => Err(ConnectorError::timeout("no answer in time".into())),
+            Err(error) => Err(error),
+        },
+        None => inner.call(request).await,
+    }
+}
+
+fn set_body(request: &mut HttpRequest, body: &Value) {
+    let text = body.to_string();
+    request.headers_mut().insert("content-length", text.len().to_string());
+    *request.body_mut() = SdkBody::from(text);
+}
+
+/// The outcome of a call that AWS does not accept.
+const REFUSED: &str = "400 ValidationException";
+
 /// The outcome of a call in a word or two: the status and the type of an error.
-fn outcome(answer: &Result<(HttpResponse, f64), ConnectorError>) -> String {
+fn outcome(answer: &Result<HttpResponse, ConnectorError>) -> String {
     match answer {
-        Ok((response, _)) if response.status().as_u16() == 200 => "200".to_owned(),
-        Ok((response, _)) => {
+        Ok(response) if response.status().as_u16() == 200 => "200".to_owned(),
+        Ok(response) => {
             let body: Value =
                 serde_json::from_slice(response.body().bytes().unwrap_or_default()).unwrap_or_default();
             let kind = body["__type"].as_str().unwrap_or_default().rsplit('#').next().unwrap_or_default();
@@ -368,6 +392,15 @@ pub(crate) fn operation_of(request: &HttpRequest) -> String {
 
 /// Reads the body into memory. Returns the response and the capacity units that it reports.
 async fn read_units(
+    answer: Result<HttpResponse, ConnectorError>,
+) -> (Result<HttpResponse, ConnectorError>, f64) {
+    match read_units_of(answer).await {
+        Ok((answer, units)) => (Ok(answer), units),
+        Err(error) => (Err(error), 0.0),
+    }
+}
+
+async fn read_units_of(
     answer: Result<HttpResponse, ConnectorError>,
 ) -> Result<(HttpResponse, f64), ConnectorError> {
     let mut answer = answer?;
@@ -461,9 +494,13 @@ fn refusal(code: &str, mut body: Value) -> HttpResponse {
     answer(400, &body)
 }
 
-pub(crate) fn answer(status: u16, body: &Value) -> HttpResponse {
+fn answer(status: u16, body: &Value) -> HttpResponse {
+    answer_text(status, body.to_string())
+}
+
+pub(crate) fn answer_text(status: u16, body: String) -> HttpResponse {
     let status = StatusCode::try_from(status).unwrap_or_else(|_| unreachable!("every status here is valid"));
-    let mut response = HttpResponse::new(status, SdkBody::from(body.to_string()));
+    let mut response = HttpResponse::new(status, SdkBody::from(body));
     response.headers_mut().insert("content-type", "application/x-amz-json-1.0");
     response
 }

@@ -77,6 +77,9 @@ impl Levels {
     }
 }
 
+/// The tables with streams, each as the end of its name, in the order of [`Faults::stored`].
+const STREAMS: [&str; 4] = ["-contacts", "-conversations", "-messages", "-leads"];
+
 /// Decides about all calls.
 #[derive(Debug)]
 pub(crate) struct Faults {
@@ -123,12 +126,17 @@ impl Faults {
     }
 
     /// Who is to be told when this operation was executed.
-    fn listeners(&self, operation: &str) -> Vec<Arc<Notify>> {
+    fn listeners(&self, operation: &str, body: &Value) -> Vec<Arc<Notify>> {
+        let of_table = |name: Option<&str>| {
+            let at = STREAMS.iter().position(|table| name.is_some_and(|name| name.ends_with(table)));
+            at.map(|at| self.stored[at].clone())
+        };
         match operation {
             "SendMessageBatch" => self.queued.to_vec(),
-            "PutItem" | "UpdateItem" | "DeleteItem" | "BatchWriteItem" | "TransactWriteItems" => {
-                self.stored.to_vec()
+            "PutItem" | "UpdateItem" | "DeleteItem" => {
+                of_table(body["TableName"].as_str()).into_iter().collect()
             }
+            "BatchWriteItem" | "TransactWriteItems" => self.stored.to_vec(),
             _ => vec![],
         }
     }
@@ -226,7 +234,7 @@ impl Turns for Faults {
         };
         self.trace.note(format_args!("{} {what} {:x}{goes}", who.name, digest(body)));
         self.wrote(operation, body);
-        let (dying, trace, listeners) = (who.clone(), self.trace.clone(), self.listeners(operation));
+        let (dying, trace, listeners) = (who.clone(), self.trace.clone(), self.listeners(operation, body));
         Turn {
             before: async move {
                 sleep(before).await;
