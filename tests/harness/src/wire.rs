@@ -281,8 +281,9 @@ impl HttpConnector for WiredConnector {
         if let Some(rights) = &self.rights {
             rights.check(&operation, &body);
         }
-        let is_weaker = self.wire.state().safeguards.apply(&operation, &mut body);
+        // The turn does not see which safeguards are removed.
         let turn = self.wire.turn(&operation, &body);
+        let is_weaker = self.wire.state().safeguards.apply(&operation, &mut body);
         if let Some(turn) = turn {
             if is_weaker {
                 set_body(&mut request, &body);
@@ -348,9 +349,7 @@ async fn execute(
         }
         Some(Fault::Conflict) => Ok(cancelled("TransactionConflict", body)),
         Some(Fault::ItemThrottled) => Ok(cancelled("ThrottlingError", body)),
-        Some(Fault::Unprocessed) => {
-            Ok(answer(200, &unprocessed(operation, body["RequestItems"].clone())))
-        }
+        Some(Fault::Unprocessed) => Ok(answer(200, &unprocessed(operation, body["RequestItems"].clone()))),
         Some(Fault::HalfProcessed) => half_processed(inner, request, operation, body).await,
         Some(Fault::Unreachable) => Err(ConnectorError::io("connection refused".into())),
         Some(Fault::AnswerLost) => match inner.call(request).await {

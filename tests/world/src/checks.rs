@@ -1,9 +1,12 @@
 //! The end of a world: faults stop, everything comes to rest, and what is there must be what was accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use domain::{MessageStatus, PartId};
+use domain::inbound::opt_out::Choice;
+use domain::{Cellphone, Email, MessageStatus, PartId, UserRef};
+use harness::GatewayEvent;
 use provider::{Meaning, meaning};
 use serde_json::Value;
 use store::Table;
@@ -21,7 +24,11 @@ impl Simulation {
         let sweeps = async {
             loop {
                 sleep(MINUTE).await;
-                self.sweep().await;
+                // The schedule may start two sweepers.
+                match self.faults.levels.crowd {
+                    0 => self.sweep().await,
+                    _ => drop(tokio::join!(self.sweep(), self.sweep())),
+                }
             }
         };
         tokio::select! {
@@ -80,8 +87,8 @@ impl Simulation {
             self.breaks(wrong);
         }
         for dead in self.dead_letters.take() {
-            // A message that names a lane may become a dead letter while its visits fail. Its lane is at rest.
-            if dead.queue == "inbox" {
+            // A message that names a lane may become a dead letter while calls of its visits fail. Its lane is at rest.
+            if dead.queue == "inbox" || dead.is_refused {
                 self.breaks(format!("a dead letter: {}", dead.body));
             }
         }
@@ -93,8 +100,11 @@ impl Simulation {
             self.check_opened(tenant);
             self.check_leads(tenant).await;
             self.check_identities(tenant);
+            self.check_choices(tenant).await;
+            self.check_numbers(tenant, &messages);
             self.check_events(tenant, &messages);
             self.check_lists(tenant).await;
+            self.check_lists_of_messages(tenant, &messages).await;
         }
         if !self.world.db.rows_from(Table::Messages, "Q#").is_empty() {
             self.breaks("entries of messages to send are left".to_owned());
@@ -184,21 +194,24 @@ impl Simulation {
                     MessageStatus::Sent | MessageStatus::Delivered | MessageStatus::Read => {
                         sent.is_some() && part.provider_message_id == sent
                     }
-                    // Only if the outcome was truly unknown to the sender, or a sender died or failed.
-                    MessageStatus::Unknown => {
-                        ended == Some(Meaning::Unknown)
-                            || self.faults.levels.death + self.faults.levels.fault + self.faults.levels.slow
-                                > 0
-                    }
+                    // Only if the outcome was unknown to the sender, or it could not record it.
+                    MessageStatus::Unknown => match of_part.last() {
+                        Some(call) => ended == Some(Meaning::Unknown) || call.may_be_unrecorded(),
+                        // The sender died between the record and the call.
+                        None => self.faults.happened.load(Ordering::SeqCst) > 0,
+                    },
                     MessageStatus::Failed => match error.as_deref() {
                         Some("131026") => ended == Some(Meaning::Failed),
-                        Some("OPTED_OUT") => !ledger.stopped.is_empty(),
+                        Some("OPTED_OUT") => {
+                            ledger.choices.iter().any(|(_, _, choice)| *choice == Choice::Out)
+                        }
                         Some("OUTSIDE_WINDOW") => sent.is_none(),
                         _ => false,
                     },
                     MessageStatus::Queued | MessageStatus::Sending => false,
                 };
-                if !is_right {
+                let told = sent.as_deref().and_then(|sent| self.whatsapp.told(sent));
+                if !is_right || told.is_some_and(|told| told > part.status) {
                     self.breaks(format!("part {own} is {part:?} after {of_part:?}"));
                 }
             }
@@ -272,21 +285,91 @@ impl Simulation {
         let contacts: Vec<&Value> =
             rows.iter().filter(|row| row["sk"]["S"] == "C" && is_of(row, tenant)).collect();
         for (field, letter) in [("email", "E"), ("cellphone", "P")] {
-            let mut held: BTreeMap<&str, &str> = BTreeMap::new();
+            let mut held: BTreeMap<String, &str> = BTreeMap::new();
             for contact in &contacts {
                 let (Some(value), Some(id)) = (text(&contact[field]), text(&contact["id"])) else { continue };
-                if held.insert(value, id).is_some() {
+                // Addresses are compared without regard to case.
+                let value = value.to_lowercase();
+                if held.insert(value.clone(), id).is_some() {
                     self.breaks(format!("two contacts of tenant {} have {value}", tenant.number));
                 }
             }
             let prefix = format!("{}#{letter}#", tenant.workspace);
-            let of_rows: BTreeMap<&str, &str> = rows
+            let of_rows: BTreeMap<String, &str> = rows
                 .iter()
                 .filter(|row| row["sk"]["S"] == "U")
-                .filter_map(|row| Some((text(&row["pk"])?.strip_prefix(&prefix)?, text(&row["contactId"])?)))
+                .filter_map(|row| {
+                    let value = text(&row["pk"])?.strip_prefix(&prefix)?.to_owned();
+                    Some((value, text(&row["contactId"])?))
+                })
                 .collect();
             if of_rows != held {
                 self.breaks(format!("the rows of {field} are {of_rows:?}, the contacts {held:?}"));
+            }
+        }
+    }
+
+    /// The last choice of each number holds, unless its person has other numbers.
+    async fn check_choices(&self, tenant: &Tenant) {
+        let ledger = tenant.ledger.borrow().clone();
+        let numbers: BTreeSet<&String> = ledger.choices.iter().map(|(number, _, _)| number).collect();
+        for number in numbers {
+            let of_number = || ledger.choices.iter().filter(|(of, _, _)| of == number);
+            let Some(latest) = of_number().map(|(_, at, _)| *at).max() else { continue };
+            if ledger.moved.contains(number) {
+                continue;
+            }
+            // Of two in one second, the opt-out holds.
+            let chose_out = of_number().any(|(_, at, choice)| *at == latest && *choice == Choice::Out);
+            let cellphone = Cellphone::parse(number).expect("a number");
+            let is_out = self.world.db.store().opted_out(tenant.workspace, &cellphone).await.expect("a read");
+            if is_out != chose_out {
+                self.breaks(format!("{number} chose out: {chose_out}, and is opted out: {is_out}"));
+            }
+        }
+    }
+
+    /// The messages of each conversation have the numbers from 1 on, each once. If a lane counts all of them, it counts
+    /// rightly. The provider's ids lead to one message each.
+    fn check_numbers(&self, tenant: &Tenant, messages: &[Value]) {
+        let number = |value: &Value| value["N"].as_str().and_then(|text| text.parse::<u64>().ok());
+        let own = || messages.iter().filter(|row| is_of(row, tenant));
+        for lane in self.world.db.rows_from(Table::Messages, "L").iter().filter(|row| is_of(row, tenant)) {
+            let in_it: Vec<&Value> = own().filter(|row| row["pk"] == lane["pk"]).collect();
+            let mut numbers: Vec<u64> = in_it.iter().filter_map(|row| number(&row["seq"])).collect();
+            numbers.sort_unstable();
+            let taken = number(&lane["seq"]).unwrap_or_default();
+            if numbers != (1..=taken).collect::<Vec<_>>() {
+                self.breaks(format!("a conversation has the numbers {numbers:?}: {lane}"));
+            }
+            let counts =
+                ["inbound", "outbound", "internal"].map(|name| number(&lane[name]).unwrap_or_default());
+            let times: BTreeSet<&str> = in_it.iter().filter_map(|row| text(&row["createdAt"])).collect();
+            let time = |name: &str| {
+                let millis = lane[name]["N"].as_str().and_then(|text| text.parse().ok());
+                millis.map(|millis| domain::Timestamp::from_millis(millis).to_string())
+            };
+            let is_counted = time("firstAt").as_deref() == times.first().copied()
+                && time("lastAt").as_deref() == times.last().copied();
+            if counts.iter().sum::<u64>() > taken || (counts.iter().sum::<u64>() == taken && !is_counted) {
+                self.breaks(format!("a lane counts {counts:?} of {taken}, {times:?}: {lane}"));
+            }
+        }
+        let mut known: BTreeMap<String, &str> = BTreeMap::new();
+        for row in own() {
+            let Some(id) = text(&row["id"]) else { continue };
+            for part in row["parts"]["L"].as_array().into_iter().flatten() {
+                let Some(wamid) = text(&part["M"]["providerMessageId"]) else { continue };
+                if let Some(other) = known.insert(wamid.to_owned(), id).filter(|other| *other != id) {
+                    self.breaks(format!("{wamid} is the id of {other} and {id}"));
+                }
+            }
+        }
+        for row in self.world.db.rows_from(Table::Messages, "P").iter().filter(|row| is_of(row, tenant)) {
+            let Some((_, wamid)) = text(&row["pk"]).and_then(|pk| pk.split_once("#P#")) else { continue };
+            let leads_to = text(&row["messageId"]);
+            if known.get(wamid).is_some_and(|id| leads_to.is_some_and(|to| to != *id)) {
+                self.breaks(format!("{wamid} leads to another message than {:?}: {row}", known.get(wamid)));
             }
         }
     }
@@ -306,6 +389,15 @@ impl Simulation {
                 if !tenant.is_switched && !got(&format!("{kind}.created"), id) {
                     self.breaks(format!("no event of the creation of {kind} {id}"));
                 }
+            }
+        }
+        // Every change that was accepted.
+        for (kind, field, value) in &tenant.ledger.borrow().changes {
+            let is_told = events.iter().any(|event| {
+                event.body["eventType"] == *kind && event.body["payload"][field] == value.as_str()
+            });
+            if !tenant.is_switched && !is_told {
+                self.breaks(format!("no {kind} with {field} {value}"));
             }
         }
         // Every recorded event arrived.
@@ -355,6 +447,46 @@ impl Simulation {
         }
     }
 
+    /// The list of each conversation's messages is complete and in order, and so is that of each user's conversations.
+    async fn check_lists_of_messages(&self, tenant: &Tenant, rows: &[Value]) {
+        let mut by_conversation: BTreeMap<String, Vec<(u64, String)>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| is_of(row, tenant)) {
+            let number = row["seq"]["N"].as_str().and_then(|text| text.parse().ok());
+            let Some((of, (number, id))) = of_key(row).zip(number.zip(text(&row["id"]))) else { continue };
+            by_conversation.entry(of.to_owned()).or_default().push((number, id.to_owned()));
+        }
+        for (conversation, mut stored) in by_conversation {
+            stored.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+            let stored: Vec<String> = stored.into_iter().map(|(_, id)| id).collect();
+            let event = tenant.event("messages-list.json").path("conversationId", &conversation);
+            let listed = self.pages_of("messages", event, &[]).await;
+            if listed != stored {
+                self.breaks(format!("the messages of {conversation} are {stored:?}, its list is {listed:?}"));
+            }
+        }
+        for agent in ["agent0@example.com", "agent1@example.com"] {
+            let found = self.world.db.rows_from(Table::Conversations, "C");
+            let by_email = UserRef::Email(Email::parse(agent).expect("an address"));
+            let user = self.world.db.store().user_by_ref(tenant.workspace, &by_email).await.expect("a read");
+            let Some(user) = user else { continue };
+            let user = user.id.to_string();
+            let mut stored: Vec<String> = found
+                .iter()
+                .filter(|row| is_of(row, tenant) && row["kind"]["S"] == "conversation")
+                .filter(|row| row["internals"].to_string().contains(&user))
+                .filter_map(|row| text(&row["id"]).map(str::to_owned))
+                .collect();
+            let filter = [("internalUserIdentifier", agent), ("internalIdentifierType", "EMAIL")];
+            let event = tenant.event("conversations-list.json");
+            let mut listed = self.pages_of("conversations", event, &filter).await;
+            stored.sort();
+            listed.sort();
+            if listed != stored {
+                self.breaks(format!("the conversations of {agent} are {stored:?}, the list is {listed:?}"));
+            }
+        }
+    }
+
     /// The ids of all pages of a list.
     async fn all_pages(
         &self,
@@ -363,6 +495,10 @@ impl Simulation {
         file: &str,
         query: &[(&str, &str)],
     ) -> Vec<String> {
+        self.pages_of(function, tenant.event(file), query).await
+    }
+
+    async fn pages_of(&self, function: &str, of: GatewayEvent, query: &[(&str, &str)]) -> Vec<String> {
         let (mut ids, mut cursor) = (vec![], String::new());
         for _ in 0..100 {
             sleep(Duration::from_secs(1)).await;
@@ -371,7 +507,7 @@ impl Simulation {
             if !cursor.is_empty() {
                 query.push(("cursor", &cursor));
             }
-            let event = tenant.event(file).query(&query);
+            let event = of.clone().query(&query);
             let Some(answer) =
                 self.persists(function, event, false).await.filter(|answer| answer.status == 200)
             else {

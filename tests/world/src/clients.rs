@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use domain::inbound::opt_out::Choice;
 use harness::{Answer, GatewayEvent, World};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
@@ -25,6 +26,7 @@ impl Simulation {
             let (this, steps) = (self.clone(), self.random.below(4));
             self.spawn("client", async move { this.customers(tenant, steps).await });
         }
+        self.start_crowds();
         let this = self.clone();
         self.spawn("webhooks", async move { this.tell().await });
     }
@@ -85,7 +87,7 @@ impl Simulation {
         first
     }
 
-    fn keyed(&self, event: GatewayEvent) -> GatewayEvent {
+    pub(crate) fn keyed(&self, event: GatewayEvent) -> GatewayEvent {
         event.header("idempotency-key", &format!("key-{:x}", self.random.next()))
     }
 
@@ -109,28 +111,42 @@ impl Simulation {
         tenant.ledger.borrow_mut().opened.insert(name.clone(), None);
         let event = self.keyed(tenant.event("conversations-create.json").body(&body));
         let Some(answer) = self.persists("conversations", event, true).await else { return };
+        self.is_opened(tenant, &name, &answer);
+    }
+
+    pub(crate) fn is_opened(&self, tenant: &Tenant, name: &str, answer: &Answer) {
         if answer.status != 201 {
             return self.breaks(format!("a conversation is refused: {}", answer.text));
         }
         let id = answer.json["id"].as_str().unwrap_or_default().to_owned();
         let mut ledger = tenant.ledger.borrow_mut();
-        ledger.opened.insert(name, Some(id.clone()));
+        ledger.opened.insert(name.to_owned(), Some(id.clone()));
         ledger.conversations.push(id);
     }
 
     async fn says(&self, tenant: &Tenant) {
         let conversation = self.random.one_of(&tenant.ledger.borrow().conversations).clone();
+        let (text, body) = self.saying(tenant, &conversation);
+        tenant.ledger.borrow_mut().posted.insert(text.clone(), 1);
+        let event = self.keyed(tenant.event("messages-create.json").body(&body));
+        let Some(answer) = self.persists("messages", event, true).await else { return };
+        self.is_said(tenant, text, &conversation, &answer);
+    }
+
+    /// A text, and the request that sends it.
+    pub(crate) fn saying(&self, tenant: &Tenant, conversation: &str) -> (String, Value) {
         let text = format!("text {:x} of {}", self.random.next(), tenant.number);
         let body = json!({
             "conversationId": conversation, "messageBody": text, "mediaIds": [],
             "enableExternalBroadcast": self.random.happens(850),
         });
-        tenant.ledger.borrow_mut().posted.insert(text.clone(), 1);
-        let event = self.keyed(tenant.event("messages-create.json").body(&body));
-        let Some(answer) = self.persists("messages", event, true).await else { return };
+        (text, body)
+    }
+
+    pub(crate) fn is_said(&self, tenant: &Tenant, text: String, conversation: &str, answer: &Answer) {
         if answer.status == 201 {
             let id = answer.json["messageId"].as_str().unwrap_or_default().to_owned();
-            tenant.ledger.borrow_mut().messages.insert(text, (id, conversation));
+            tenant.ledger.borrow_mut().messages.insert(text, (id, conversation.to_owned()));
         } else {
             self.breaks(format!("a message is refused: {}", answer.text));
         }
@@ -155,24 +171,27 @@ impl Simulation {
         }
         let contact = self.random.one_of(&contacts).clone();
         let email = format!("someone{}@example.com", self.random.below(3));
-        let body = json!({ "firstName": format!("Name{:x}", self.random.below(999)), "email": email });
+        let name = format!("Name{:x}", self.random.next());
+        let body = json!({ "firstName": name, "email": email });
         let event = tenant.event("contacts-update.json").path("contactId", contact).body(&body);
-        // 409: another contact has the address.
-        if let Some(answer) = self.persists("contacts", event, false).await
-            && !matches!(answer.status, 200 | 409)
-        {
-            self.breaks(format!("a change of a contact is refused: {}", answer.text));
+        let Some(answer) = self.persists("contacts", event, false).await else { return };
+        match answer.status {
+            200 => tenant.ledger.borrow_mut().changes.push(("contact.updated", "firstName", name)),
+            // Another contact has the address.
+            409 => {}
+            _ => self.breaks(format!("a change of a contact is refused: {}", answer.text)),
         }
     }
 
     async fn renames(&self, tenant: &Tenant) {
         let conversation = self.random.one_of(&tenant.ledger.borrow().conversations).clone();
-        let body = json!({ "name": format!("renamed {:x}", self.random.next()) });
+        let name = format!("renamed {:x}", self.random.next());
+        let body = json!({ "name": name });
         let event = tenant.event("conversations-update.json").path("conversationId", conversation);
-        if let Some(answer) = self.persists("conversations", event.body(&body), false).await
-            && answer.status != 200
-        {
-            self.breaks(format!("a change of a conversation is refused: {}", answer.text));
+        let Some(answer) = self.persists("conversations", event.body(&body), false).await else { return };
+        match answer.status {
+            200 => tenant.ledger.borrow_mut().changes.push(("conversation.updated", "name", name)),
+            _ => self.breaks(format!("a change of a conversation is refused: {}", answer.text)),
         }
     }
 
@@ -195,7 +214,7 @@ impl Simulation {
     }
 
     /// Checks that an answer mentions no other workspace.
-    fn is_own(&self, tenant: &Tenant, answer: &Answer) {
+    pub(crate) fn is_own(&self, tenant: &Tenant, answer: &Answer) {
         let other = self.tenants[1 - tenant.number].workspace.to_string();
         if answer.status != 200 || answer.text.contains(&other) {
             self.breaks(format!("a list of tenant {}: {}", tenant.number, answer.text));
@@ -209,38 +228,50 @@ impl Simulation {
             self.pause().await;
             let number = format!("+3460022233{}", self.random.below(3));
             let token = format!("token {:x}", self.random.next());
-            let body = json!({
-                "workspaceId": tenant.workspace.to_string(),
-                "captureKey": tenant.capture_key,
-                "cellphone": number,
-                "name": "Ana Sample",
-                "landingUri": "https://www.example.com/spring",
-                "consent": { "status": "GRANTED" },
-                "recaptchaToken": token,
-            });
-            for attempt in 0..3 {
-                let event = GatewayEvent::of("leads-accept.json")
-                    .query(&[("workspaceId", &tenant.workspace.to_string())])
-                    .request_id(&format!("lead-{:x}", self.random.next()))
-                    .body(&body);
-                let Some(answer) = self.lead(event).await else { continue };
-                let json: Value =
-                    serde_json::from_str(answer["body"].as_str().unwrap_or_default()).unwrap_or_default();
-                match answer["statusCode"].as_u64() {
-                    Some(202) => {
-                        let id = json["requestId"].as_str().unwrap_or_default().to_owned();
-                        tenant.ledger.borrow_mut().leads.insert(id, number);
-                        break;
-                    }
-                    Some(429 | 500..) => self.pause().await,
-                    _ if attempt > 0 => break,
-                    _ => {
-                        self.breaks(format!("a lead is refused: {answer}"));
-                        break;
-                    }
+            self.asks(tenant, &number, &token, false).await;
+        }
+    }
+
+    /// Sends a lead until it is answered. Returns its id if it is accepted.
+    pub(crate) async fn asks(
+        &self,
+        tenant: &Tenant,
+        number: &str,
+        token: &str,
+        may_be_refused: bool,
+    ) -> Option<String> {
+        let body = json!({
+            "workspaceId": tenant.workspace.to_string(),
+            "captureKey": tenant.capture_key,
+            "cellphone": number,
+            "name": "Ana Sample",
+            "landingUri": "https://www.example.com/spring",
+            "consent": { "status": "GRANTED" },
+            "recaptchaToken": token,
+        });
+        for attempt in 0..3 {
+            let event = GatewayEvent::of("leads-accept.json")
+                .query(&[("workspaceId", &tenant.workspace.to_string())])
+                .request_id(&format!("lead-{:x}", self.random.next()))
+                .body(&body);
+            let Some(answer) = self.lead(event).await else { continue };
+            let json: Value =
+                serde_json::from_str(answer["body"].as_str().unwrap_or_default()).unwrap_or_default();
+            match answer["statusCode"].as_u64() {
+                Some(202) => {
+                    let id = json["requestId"].as_str().unwrap_or_default().to_owned();
+                    tenant.ledger.borrow_mut().leads.insert(id.clone(), number.to_owned());
+                    return Some(id);
+                }
+                Some(429 | 500..) => self.pause().await,
+                _ if attempt > 0 || may_be_refused => return None,
+                _ => {
+                    self.breaks(format!("a lead is refused: {answer}"));
+                    return None;
                 }
             }
         }
+        None
     }
 
     /// Customers write to the tenant's line.
@@ -254,28 +285,41 @@ impl Simulation {
                 self.moves(tenant, digits);
                 continue;
             }
-            let text = match self.random.happens(80) {
-                true => "STOP".to_owned(),
-                false => format!("answer {:x} to {}", self.random.next(), tenant.number),
-            };
-            let mut ledger = tenant.ledger.borrow_mut();
-            match text.as_str() {
-                "STOP" => ledger.stopped.push(number.clone()),
-                _ => ledger.inbound.push(text.clone()),
-            }
-            self.whatsapp.tells(json!({
-                "line": tenant.line,
-                "contacts": [{ "wa_id": digits, "profile": { "name": "Ana Sample" } }],
-                "messages": [{
-                    "id": format!("wamid.in.{:x}", self.random.next()), "from": digits, "type": "text",
-                    "timestamp": self.now().as_seconds().to_string(), "text": { "body": text },
-                }],
-            }));
+            let choice = self.random.happens(80).then_some(Choice::Out);
+            self.writes(tenant, &number, choice, 0);
         }
     }
 
+    /// A customer writes a text or a choice about templates, the later the greater `later` is. All were written some
+    /// seconds ago: what comes from the future of a process's clock counts as written when it arrives.
+    pub(crate) fn writes(&self, tenant: &Tenant, number: &str, choice: Option<Choice>, later: u64) {
+        let digits = number.trim_start_matches('+');
+        let at = self.now().as_seconds() - 15 + i64::try_from(later).unwrap_or_default();
+        let mut ledger = tenant.ledger.borrow_mut();
+        let text = match choice {
+            Some(choice) => {
+                ledger.choices.push((number.to_owned(), at, choice));
+                if choice == Choice::Out { "STOP" } else { "START" }.to_owned()
+            }
+            None => {
+                let text = format!("answer {:x} to {}", self.random.next(), tenant.number);
+                ledger.inbound.push(text.clone());
+                text
+            }
+        };
+        self.whatsapp.tells(json!({
+            "line": tenant.line,
+            "contacts": [{ "wa_id": digits, "profile": { "name": "Ana Sample" } }],
+            "messages": [{
+                "id": format!("wamid.in.{:x}", self.random.next()), "from": digits, "type": "text",
+                "timestamp": at.to_string(), "text": { "body": text },
+            }],
+        }));
+    }
+
     /// A customer moves to another number.
-    fn moves(&self, tenant: &Tenant, from: &str) {
+    pub(crate) fn moves(&self, tenant: &Tenant, from: &str) {
+        tenant.ledger.borrow_mut().moved.push(format!("+{from}"));
         let to = format!("3460099911{}", self.random.below(5));
         self.whatsapp.tells(json!({
             "line": tenant.line,
@@ -292,8 +336,12 @@ impl Simulation {
     async fn tell(self: Rc<Self>) {
         loop {
             for change in self.whatsapp.take_untold() {
-                let this = self.clone();
-                self.spawn("webhook", async move { this.tell_of(change).await });
+                // A crowd of processes gets the same webhook.
+                let is_doubled = self.faults.levels.crowd > 0 && self.random.happens(300);
+                for change in vec![change; 1 + usize::from(is_doubled)] {
+                    let this = self.clone();
+                    self.spawn("webhook", async move { this.tell_of(change).await });
+                }
             }
             self.whatsapp.news.notified().await;
         }

@@ -26,17 +26,29 @@ pub(crate) struct Who {
     pub(crate) name: Arc<str>,
     /// Told when the process dies.
     pub(crate) killed: Arc<Notify>,
+    /// How many of its calls failed, or were so late that a lease may have ended.
+    troubles: Arc<AtomicU64>,
     /// Calls that still fail in the same way as the last one: an outage and not a hiccup.
     failing: Arc<Mutex<Option<(Fault, u64)>>>,
 }
 
 impl Who {
     pub(crate) fn new(name: &str) -> Self {
-        Self { name: name.into(), killed: Arc::default(), failing: Arc::default() }
+        Self { name: name.into(), killed: Arc::default(), troubles: Arc::default(), failing: Arc::default() }
+    }
+
+    /// How many of its calls failed or stalled so far. A process that died or ran out of time has one more.
+    pub(crate) fn troubles(&self) -> u64 {
+        self.troubles.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn is_troubled(&self) {
+        self.troubles.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Kills the process. The returned future never ends.
-    async fn die(self) {
+    pub(crate) async fn die<T>(self) -> T {
+        self.is_troubled();
         self.killed.notify_one();
         std::future::pending().await
     }
@@ -59,6 +71,10 @@ pub(crate) struct Levels {
     pub(crate) others: u64,
     /// The greatest difference of a process's clock, in milliseconds.
     pub(crate) skew: u64,
+    /// A call takes up to four minutes, as if its process was stopped for so long. Its leases end meanwhile.
+    pub(crate) stall: u64,
+    /// How many clients do the same at the same moment, at most. 0: nobody does.
+    pub(crate) crowd: u64,
 }
 
 impl Levels {
@@ -73,6 +89,8 @@ impl Levels {
             lag: level(300),
             others: level(350),
             skew: level(4_000),
+            stall: if random.happens(150) { random.within(1, 25) } else { 0 },
+            crowd: if random.happens(500) { random.within(2, 4) } else { 0 },
         }
     }
 }
@@ -160,7 +178,11 @@ impl Faults {
         Some(fault)
     }
 
-    fn latency(&self) -> Duration {
+    fn latency(&self, who: &Who) -> Duration {
+        if self.strikes(self.levels.stall) {
+            who.is_troubled();
+            return Duration::from_millis(self.random.within(30_000, 240_000));
+        }
         let most = if self.strikes(self.levels.slow) { 8_000 } else { 12 };
         Duration::from_millis(self.random.within(1, most))
     }
@@ -223,7 +245,10 @@ impl Turns for Faults {
         };
         let fault = self.fault(&who, operation);
         let dies = self.strikes(self.levels.death).then(|| self.random.happens(500));
-        let (before, after) = (self.latency(), self.latency());
+        if fault.is_some() {
+            who.is_troubled();
+        }
+        let (before, after) = (self.latency(&who), self.latency(&who));
         let what = match body["IndexName"].as_str() {
             Some(index) => format!("{operation} {}/{index}", body["TableName"].as_str().unwrap_or_default()),
             None => format!("{operation} {}", body["TableName"].as_str().unwrap_or_default()),
@@ -239,7 +264,7 @@ impl Turns for Faults {
             before: async move {
                 sleep(before).await;
                 if dies == Some(false) {
-                    dying.die().await;
+                    dying.die::<()>().await;
                 }
             }
             .boxed(),
@@ -253,7 +278,7 @@ impl Turns for Faults {
                 }
                 async move {
                     if dies == Some(true) {
-                        who.die().await;
+                        who.die::<()>().await;
                     }
                     sleep(after).await;
                 }

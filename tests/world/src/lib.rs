@@ -7,6 +7,7 @@
 mod captcha;
 mod checks;
 mod clients;
+mod crowd;
 mod faults;
 mod machine;
 mod operator;
@@ -41,8 +42,8 @@ pub struct Options {
     pub seed: u64,
     /// Whether each step is printed.
     pub prints: bool,
-    /// A safeguard to remove: a clause of a condition (`harness::TestDb::remove_safeguard`).
-    pub without: Option<String>,
+    /// Safeguards to remove: clauses of conditions (`harness::TestDb::remove_safeguard`).
+    pub without: Vec<String>,
 }
 
 /// What happened in a world.
@@ -62,6 +63,8 @@ pub struct Report {
     pub calls: usize,
     /// What must never be, and was. Empty if all is well.
     pub broken: Vec<String>,
+    /// Whether several clients did the same at the same moment.
+    pub is_crowded: bool,
     /// The last steps.
     pub last: Vec<String>,
     /// The clauses of all conditions of writes.
@@ -91,7 +94,7 @@ async fn live(options: &Options) -> Report {
     let faults = Arc::new(Faults::new(random.clone(), trace.clone(), levels));
 
     let world = World::over(TestDb::simulated()).await;
-    if let Some(safeguard) = &options.without {
+    for safeguard in &options.without {
         world.db.remove_safeguard(safeguard);
     }
     let (receivers, whatsapp) = (Receivers::new(faults.clone()), WhatsApp::new(faults.clone()));
@@ -135,6 +138,7 @@ async fn live(options: &Options) -> Report {
         seconds: simulation.begun.elapsed().as_secs(),
         calls: simulation.whatsapp.calls().len(),
         broken,
+        is_crowded: levels.crowd > 0,
         last: simulation.trace.last(),
         safeguards: simulation.world.db.safeguards(),
     }

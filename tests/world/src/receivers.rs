@@ -15,7 +15,7 @@ use sha2::Sha256;
 use tokio::time::sleep;
 use webhook_delivery::{Answer, Post, Transport, Unanswered};
 
-use crate::faults::{Faults, WHO};
+use crate::faults::{Faults, WHO, Who};
 
 /// An event that a receiver acknowledged.
 #[derive(Clone, Debug)]
@@ -119,8 +119,7 @@ impl Transport for Receivers {
         // A receiver may have processed an event whose answer is lost: only 2xx answers that arrive count.
         let answer = |status| Ok(Answer { status, retry_after: None, body: vec![] });
         if dies {
-            WHO.with(|who| who.killed.notify_one());
-            std::future::pending::<()>().await;
+            WHO.with(Who::clone).die::<()>().await;
         }
         match ends {
             1 => answer(500),

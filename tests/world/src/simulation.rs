@@ -57,6 +57,8 @@ pub(crate) struct Message {
     pub(crate) body: String,
     visible: Instant,
     receives: u32,
+    /// Whether a function failed to process it although none of its calls failed.
+    pub(crate) is_refused: bool,
 }
 
 /// A queue and its function.
@@ -84,6 +86,9 @@ static QUEUES: [Queue; 5] = [
     Queue::new("lead-sends", "lead-sender.json", 60),
     Queue::new("inbox", "inbox.json", 60),
 ];
+
+/// How long a process may be stopped.
+const STOPPED: Duration = Duration::from_secs(240);
 
 /// After so many receives a message is a dead letter.
 const MOST_RECEIVES: u32 = 5;
@@ -179,17 +184,30 @@ impl Simulation {
         limit: Duration,
         work: impl Future<Output = T>,
     ) -> Option<T> {
+        self.invoke_as(&self.who(function), limit, work).await
+    }
+
+    /// The next invocation of a function.
+    fn who(&self, function: &str) -> Who {
         let number = self.invocations.get() + 1;
         self.invocations.set(number);
-        let who = Who::new(&format!("{function}#{number}"));
+        Who::new(&format!("{function}#{number}"))
+    }
+
+    async fn invoke_as<T>(&self, who: &Who, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         let killed = who.killed.clone();
+        // A process that was stopped for a while does not notice that its time is over.
+        let limit = if self.faults.levels.stall > 0 { limit + STOPPED } else { limit };
         self.trace.note(format_args!("{} begins", who.name));
         let ended = WHO
             .scope(who.clone(), async {
                 tokio::select! {
                     biased;
                     () = killed.notified() => None,
-                    () = sleep(limit) => None,
+                    () = sleep(limit) => {
+                        who.is_troubled();
+                        None
+                    }
                     ended = Box::pin(work) => Some(ended),
                 }
             })
@@ -275,7 +293,13 @@ impl Simulation {
                 delay += Duration::from_millis(self.random.within(0, 200_000));
             }
             let copies = 1 + usize::from(self.faults.strikes(level));
-            let message = Message { queue, body: queued.body, visible: Instant::now() + delay, receives: 0 };
+            let message = Message {
+                queue,
+                body: queued.body,
+                visible: Instant::now() + delay,
+                receives: 0,
+                is_refused: false,
+            };
             let mut queues = self.queues.borrow_mut();
             queues.entry(queue).or_default().extend(vec![message; copies]);
         }
@@ -318,7 +342,9 @@ impl Simulation {
         let mut queues = self.queues.borrow_mut();
         let Some(messages) = queues.get_mut(queue) else { return vec![] };
         let mut batch: Vec<Message> = vec![];
-        let most = self.random.within(1, 10);
+        // In a crowd, copies of a message come to several processes at once.
+        let most =
+            if self.faults.levels.crowd > 0 { self.random.within(1, 2) } else { self.random.within(1, 10) };
         for _ in 0..most {
             let seen: Vec<usize> = (0..messages.len()).filter(|at| messages[*at].visible <= now).collect();
             if seen.is_empty() {
@@ -344,19 +370,25 @@ impl Simulation {
         let bodies: Vec<String> = batch.iter().map(|message| message.body.clone()).collect();
         let machine = self.machine();
         let of = |store: &store::Store| -> Context { context(store.now(), limit) };
+        let who = self.who(match queue {
+            "message-sends" => "message-sender",
+            "lead-sends" => "lead-sender",
+            "inbox" => "inbox",
+            _ => "webhook-delivery",
+        });
         let failed: Option<Vec<String>> = match queue {
             "message-sends" => {
                 let event = queue_event(event, &bodies, of(&machine.message_sender.store));
                 let work = machine.message_sender.handle(event);
-                answered(self.invoke("message-sender", limit, work).await)
+                answered(self.invoke_as(&who, limit, work).await)
             }
             "lead-sends" => {
                 let event = queue_event(event, &bodies, of(&machine.lead_sender.store));
-                answered(self.invoke("lead-sender", limit, machine.lead_sender.handle(event)).await)
+                answered(self.invoke_as(&who, limit, machine.lead_sender.handle(event)).await)
             }
             "inbox" => {
                 let event = queue_event(event, &bodies, Context::default()).payload;
-                let done = self.invoke("inbox", limit, machine.inbox.handle(event)).await;
+                let done = self.invoke_as(&who, limit, machine.inbox.handle(event)).await;
                 done.map(failed_messages)
             }
             _ => {
@@ -367,7 +399,7 @@ impl Simulation {
                         message.event_source_arn = message.event_source_arn.take().map(|arn| arn + "-slow");
                     }
                 }
-                answered(self.invoke("webhook-delivery", limit, machine.delivery.handle(event)).await)
+                answered(self.invoke_as(&who, limit, machine.delivery.handle(event)).await)
             }
         };
         self.busy.set(self.busy.get() - 1);
@@ -376,16 +408,16 @@ impl Simulation {
         let mut queues = self.queues.borrow_mut();
         let messages = queues.entry(queue).or_default();
         for (number, done) in batch.iter().enumerate() {
-            // The queue may forget that a message was deleted.
-            if failed.contains(&number.to_string()) || repeats {
-                continue;
-            }
             let is_it = |message: &Message| {
                 message.body == done.body
                     && message.visible == done.visible
                     && message.receives == done.receives
             };
-            if let Some(at) = messages.iter().position(is_it) {
+            let Some(at) = messages.iter().position(is_it) else { continue };
+            let is_failed = failed.contains(&number.to_string());
+            messages[at].is_refused |= is_failed && who.troubles() == 0;
+            // The queue may forget that a message was deleted.
+            if !is_failed && !repeats {
                 messages.remove(at);
             }
         }

@@ -3,10 +3,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use domain::access::api_key::RateLimit;
+use domain::inbound::opt_out::Choice;
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, ProviderApp,
-    ProviderAppId, Secret, TemplateScope, TrustedReceivers, WebhookEndpoint, WorkspaceId,
+    ProviderAppId, Secret, TeamId, TemplateScope, TrustedReceivers, WebhookEndpoint, WorkspaceId,
 };
 use harness::{GatewayEvent, World};
 
@@ -18,14 +20,21 @@ pub(crate) const APP: &str = "1042000000001";
 /// Its secret.
 pub(crate) const APP_SECRET: &str = "0123456789abcdef0123456789abcdef";
 
+/// What a tenant's second key permits.
+pub(crate) const FLOOD: RateLimit = RateLimit { per_second: 1, burst: 3 };
+
 /// A workspace with a line, an endpoint and a landing page.
 pub(crate) struct Tenant {
     pub(crate) number: usize,
     pub(crate) workspace: WorkspaceId,
     key: String,
+    /// A key with the rate [`FLOOD`].
+    pub(crate) flood_key: String,
     pub(crate) capture_key: String,
     pub(crate) line: String,
     pub(crate) endpoint: EndpointId,
+    /// A team of two users.
+    pub(crate) team: TeamId,
     /// Whether its endpoint is disabled at times. What happens then is told to nobody.
     pub(crate) is_switched: bool,
     pub(crate) url: String,
@@ -49,8 +58,12 @@ pub(crate) struct Ledger {
     pub(crate) leads: BTreeMap<String, String>,
     /// The texts that customers sent.
     pub(crate) inbound: Vec<String>,
-    /// Customers who said STOP, at any time.
-    pub(crate) stopped: Vec<String>,
+    /// The choices of customers about templates: the number, the second and the choice.
+    pub(crate) choices: Vec<(String, i64, Choice)>,
+    /// Customers who moved to another number.
+    pub(crate) moved: Vec<String>,
+    /// The changes that were accepted: the type of their event, and a field with its new value, which is unique.
+    pub(crate) changes: Vec<(&'static str, &'static str, String)>,
 }
 
 impl Tenant {
@@ -87,12 +100,20 @@ impl Tenant {
         let store = world.db.store();
         let seen = store.workspace(workspace).await.expect("a workspace").expect("a workspace");
         assert!(store.create_endpoint(&seen, &endpoint, &secrets).await.expect("an endpoint"));
+        let flood_key = world.key_with(workspace, &["*"], |key| key.rate = FLOOD).await;
+        let mut users = vec![];
+        for user in 0..2 {
+            users.push(world.user_of(workspace, &format!("agent{user}@example.com"), |_| ()).await.id);
+        }
+        let team = world.team_of(workspace, &users).await.id;
         let is_switched = random.happens(200);
         receivers.add(&url, workspace, secrets, is_switched);
         Self {
             number,
             workspace,
             key,
+            flood_key,
+            team,
             capture_key: capture.key.as_str().to_owned(),
             line,
             endpoint: endpoint.id,

@@ -1,18 +1,19 @@
 //! WhatsApp: it accepts messages or does not, and says later what became of them.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{PartId, Reached};
+use domain::{MessageStatus, PartId, Reached};
 use harness::{ACCEPTED, NO_ANSWER, answered};
 use provider::{Call, CallOutcome, Outgoing, Provider, Sent};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use crate::faults::{Faults, WHO};
+use crate::faults::{Faults, WHO, Who};
 
 /// A call, in the order of the calls.
 #[derive(Clone, Debug)]
@@ -27,6 +28,16 @@ pub(crate) struct Called {
     pub(crate) outcome: Option<CallOutcome>,
     /// The id that WhatsApp gave the message, if it accepted it, whether the sender learned of it or not.
     pub(crate) wamid: Option<String>,
+    /// The sender, and how many of its calls had failed before this one.
+    who: Who,
+    troubles: u64,
+}
+
+impl Called {
+    /// Whether the sender died or a call of it failed after this one, so it may have been unable to record the outcome.
+    pub(crate) fn may_be_unrecorded(&self) -> bool {
+        self.outcome.is_none() || self.who.troubles() > self.troubles
+    }
 }
 
 /// The provider of all lines.
@@ -43,6 +54,8 @@ struct State {
     calls: Vec<Called>,
     /// What is still to be told by webhook: the line, and the fields of the change.
     untold: Vec<Value>,
+    /// What was told of each message that was sent: the last of its statuses.
+    told: BTreeMap<String, MessageStatus>,
 }
 
 impl WhatsApp {
@@ -52,6 +65,11 @@ impl WhatsApp {
 
     pub(crate) fn calls(&self) -> Vec<Called> {
         self.state.borrow().calls.clone()
+    }
+
+    /// What WhatsApp tells of a message that it sent, by the end of the world. `None` if it tells nothing.
+    pub(crate) fn told(&self, wamid: &str) -> Option<MessageStatus> {
+        self.state.borrow().told.get(wamid).copied()
     }
 
     /// What is to be told by webhook, each with the line's channel.
@@ -69,6 +87,7 @@ impl WhatsApp {
 impl Provider for WhatsApp {
     async fn send(&self, call: Call<'_>) -> Sent {
         let random = self.faults.random.clone();
+        let who = WHO.with(Who::clone);
         let ends = if self.faults.strikes(self.faults.levels.others) { random.within(1, 8) } else { 0 };
         let dies = self.faults.strikes(self.faults.levels.death).then(|| random.happens(500));
         // Whether WhatsApp has the message, and what the sender learns.
@@ -98,6 +117,8 @@ impl Provider for WhatsApp {
                 },
                 outcome: None,
                 wamid: is_accepted.then(|| format!("wamid.{number}")),
+                troubles: who.troubles(),
+                who: who.clone(),
             });
             number
         };
@@ -105,9 +126,14 @@ impl Provider for WhatsApp {
         self.faults.trace.note(format_args!("call {number} {} to {to}: {ends} {dies:?}", call.part));
         sleep(Duration::from_millis(random.within(20, if ends == 8 { 9_500 } else { 400 }))).await;
         if is_accepted {
-            let statuses = ["sent", "delivered", "read"];
+            let statuses = [
+                ("sent", MessageStatus::Sent),
+                ("delivered", MessageStatus::Delivered),
+                ("read", MessageStatus::Read),
+            ];
             let known = random.within(0, 3);
-            for status in statuses.iter().take(usize::try_from(known).unwrap_or_default()) {
+            for (status, is) in statuses.into_iter().take(usize::try_from(known).unwrap_or_default()) {
+                self.state.borrow_mut().told.insert(format!("wamid.{number}"), is);
                 self.tells(json!({
                     "line": call.channel.as_str(),
                     "statuses": [{
@@ -118,8 +144,7 @@ impl Provider for WhatsApp {
             }
         }
         if dies.is_some() {
-            WHO.with(|who| who.killed.notify_one());
-            std::future::pending::<()>().await;
+            who.clone().die::<()>().await;
         }
         if outcome == NO_ANSWER {
             sleep(crate::times::CALL).await;

@@ -2,9 +2,9 @@
 
 #![allow(clippy::print_stderr, reason = "the progress of long runs, and the failures")]
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use world::{Options, Report, run};
@@ -13,31 +13,22 @@ use world::{Options, Report, run};
 const SEEDS: u64 = 300;
 
 /// Runs worlds on all processors. Returns the reports of those that broke, and the sums of all.
-fn run_all(seeds: std::ops::Range<u64>, without: Option<&str>) -> (Vec<Report>, Sums) {
-    let (seeds, found) = (Mutex::new(seeds), Mutex::new((vec![], Sums::default())));
-    let begun = Instant::now();
-    let work = || {
-        loop {
-            let next = seeds.lock().expect("seeds").next();
-            let Some(seed) = next else { return };
-            let report = run(&Options { seed, prints: false, without: without.map(str::to_owned) });
-            let mut found = found.lock().expect("reports");
-            found.1.add(&report);
-            if found.1.worlds.is_multiple_of(1_000) {
-                eprintln!("{:?} after {:?}", found.1, begun.elapsed());
-            }
-            if !report.broken.is_empty() {
-                eprintln!("seed {seed} broke: {}", report.broken[0]);
-                found.0.push(report);
-            }
+fn run_all(seeds: std::ops::Range<u64>) -> (Vec<Report>, Sums) {
+    let (sums, begun) = (Mutex::new(Sums::default()), Instant::now());
+    let broken = of_all(&seeds.collect::<Vec<_>>(), |seed| {
+        let report = run(&Options { seed: *seed, without: without(), ..Options::default() });
+        let mut sums = sums.lock().expect("sums");
+        sums.add(&report);
+        if sums.worlds.is_multiple_of(1_000) {
+            eprintln!("{sums:?} after {:?}", begun.elapsed());
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(work);
+        let is_broken = !report.broken.is_empty();
+        if is_broken {
+            eprintln!("seed {seed} broke: {}", report.broken[0]);
         }
+        is_broken.then_some(report)
     });
-    found.into_inner().expect("reports")
+    (broken, sums.into_inner().expect("sums"))
 }
 
 /// What happened in several worlds.
@@ -74,7 +65,7 @@ fn assert_whole(broken: &[Report]) {
 
 #[test]
 fn nothing_is_lost_or_doubled_in_any_world() {
-    let (broken, sums) = run_all(0..SEEDS, None);
+    let (broken, sums) = run_all(0..SEEDS);
     eprintln!("{sums:?}");
     assert_whole(&broken);
     assert!(sums.faults > SEEDS && sums.calls > 100, "the worlds are too calm: {sums:?}");
@@ -95,7 +86,7 @@ fn a_seed_has_the_same_history_each_time() {
 fn simulate() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(seed) = number("SEED") {
-        let report = run(&Options { seed, prints: true, without: std::env::var("WITHOUT").ok() });
+        let report = run(&Options { seed, prints: true, without: without() });
         return assert_whole(
             &[report].into_iter().filter(|report| !report.broken.is_empty()).collect::<Vec<_>>(),
         );
@@ -104,39 +95,69 @@ fn simulate() {
     if number("SAFEGUARDS").is_some() {
         return remove_each_safeguard(seeds);
     }
-    let (broken, sums) = run_all(0..seeds, None);
+    let (broken, sums) = run_all(0..seeds);
     eprintln!("{sums:?}");
     assert_whole(&broken);
 }
 
-/// Removes each safeguard in turn, and prints those without which no world breaks.
+/// The safeguards in `WITHOUT`, one on a line.
+fn without() -> Vec<String> {
+    std::env::var("WITHOUT").unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// Removes each safeguard in turn from the worlds that reach it, until one breaks.
 fn remove_each_safeguard(seeds: u64) {
-    let mut safeguards = BTreeSet::new();
-    for seed in 0..20 {
-        safeguards.extend(run(&Options { seed, ..Options::default() }).safeguards);
-    }
-    let (caught, of) = (AtomicU64::new(0), safeguards.len());
-    for safeguard in &safeguards {
-        // Batches: most are found within the first seeds.
-        let mut from = 0;
-        let found = loop {
-            let to = (from + 20).min(seeds);
-            let (broken, _) = run_all(from..to, Some(safeguard));
-            if let Some(first) = broken.iter().min_by_key(|report| report.seed) {
-                break Some((first.seed, first.broken[0].clone()));
-            }
-            from = to;
-            if from == seeds {
-                break None;
-            }
-        };
-        match found {
-            Some((seed, what)) => {
-                caught.fetch_add(1, Ordering::SeqCst);
-                eprintln!("RED   {safeguard}\n      seed {seed}: {what}");
-            }
-            None => eprintln!("green {safeguard}"),
+    let only = std::env::var("ONLY").unwrap_or_default();
+    // What each world is like with all safeguards, and which safeguards it reaches.
+    let mut hashes = BTreeMap::new();
+    let mut reaches: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for report in of_all(&(0..seeds).collect::<Vec<_>>(), |seed| {
+        Some(run(&Options { seed: *seed, ..Options::default() }))
+    }) {
+        assert_whole(
+            &[&report].into_iter().filter(|report| !report.broken.is_empty()).cloned().collect::<Vec<_>>(),
+        );
+        hashes.insert(report.seed, report.hash);
+        for safeguard in report.safeguards {
+            reaches.entry(safeguard).or_default().push(report.seed);
         }
     }
-    eprintln!("{} of {of} safeguards are missed within {seeds} seeds", caught.into_inner());
+    let others = without();
+    let tried: Vec<(String, Vec<u64>)> =
+        reaches.into_iter().filter(|(safeguard, _)| safeguard.contains(&only)).collect();
+    let found = of_all(&tried, |(safeguard, seeds)| {
+        let mut differs = 0;
+        for seed in seeds {
+            let without = [&others[..], &[safeguard.clone()]].concat();
+            let report = run(&Options { seed: *seed, without, ..Options::default() });
+            if let Some(broken) = report.broken.first() {
+                eprintln!("RED   {safeguard}\n      seed {seed}: {broken}");
+                return Some(1);
+            }
+            differs += u64::from(hashes[seed] != report.hash);
+        }
+        eprintln!(
+            "green {safeguard}\n      reached in {} worlds, {differs} of them differ without it",
+            seeds.len()
+        );
+        Some(0)
+    });
+    let missed: usize = found.iter().sum();
+    eprintln!("{missed} of {} safeguards are missed within {seeds} seeds", found.len());
+}
+
+/// Does something for each, on all processors.
+fn of_all<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> Option<T> + Sync) -> Vec<T> {
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![]));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::SeqCst)) {
+                    let result = work(item);
+                    done.lock().expect("results").extend(result);
+                }
+            });
+        }
+    });
+    done.into_inner().expect("results")
 }
