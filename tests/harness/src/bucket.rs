@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use aws_credential_types::Credentials;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
-use aws_sdk_s3::config::{BehaviorVersion, Region};
+use aws_sdk_s3::config::{BehaviorVersion, Region, StalledStreamProtectionConfig};
 use aws_sdk_s3::primitives::ByteStream;
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
@@ -127,7 +127,10 @@ impl Behind {
             .http_client(http_client_fn(move |_, _| connector.clone()))
             .retry_config(RetryConfig::standard().with_max_attempts(3).with_initial_backoff(backoff));
         let config = match db.is_simulated() {
-            true => config.sleep_impl(EvenPauses),
+            true => {
+                let streams = StalledStreamProtectionConfig::disabled();
+                config.sleep_impl(EvenPauses).stalled_stream_protection(streams)
+            }
             false => config,
         };
         Bucket::new(Client::from_conf(config.build()), TestBucket::NAME, db.clock().clone())

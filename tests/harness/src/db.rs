@@ -6,7 +6,7 @@ use std::time::Duration;
 use aws_credential_types::Credentials;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
-use aws_sdk_dynamodb::config::{BehaviorVersion, Region};
+use aws_sdk_dynamodb::config::{BehaviorVersion, Region, StalledStreamProtectionConfig};
 use aws_smithy_runtime_api::client::http::{SharedHttpClient, SharedHttpConnector, http_client_fn};
 use domain::{Clock, Ids};
 use dynoxide::{Database, ImportOptions};
@@ -226,6 +226,12 @@ impl TestDb {
         self.wire.safeguards()
     }
 
+    /// The clauses of the conditions of all writes that were refused so far in a simulation, each once. Without any other
+    /// clause, nothing would have been different.
+    pub fn refused_safeguards(&self) -> Vec<String> {
+        self.wire.refused_safeguards()
+    }
+
     /// The lanes of a kind that are due now, in the order in which the sweeper finds them.
     pub async fn due(&self, kind: domain::LaneKind) -> Vec<domain::LaneId> {
         let mut due = vec![];
@@ -346,9 +352,11 @@ fn client(endpoint: &str, http: SharedHttpClient) -> aws_sdk_dynamodb::config::B
     unsigned(endpoint, http).credentials_provider(Credentials::new("test", "test", None, None, "tests"))
 }
 
-/// The settings of a client in a simulation. Nobody checks signatures there, and they take a tenth of its time.
+/// The settings of a client in a simulation. Nobody checks signatures there, and they take a tenth of its time. The
+/// protection against stalled streams looks at the clock of the machine.
 fn simulated_client(endpoint: &str, http: SharedHttpClient) -> aws_sdk_dynamodb::config::Builder {
-    unsigned(endpoint, http).allow_no_auth().sleep_impl(EvenPauses)
+    let streams = StalledStreamProtectionConfig::disabled();
+    unsigned(endpoint, http).allow_no_auth().sleep_impl(EvenPauses).stalled_stream_protection(streams)
 }
 
 fn unsigned(endpoint: &str, http: SharedHttpClient) -> aws_sdk_dynamodb::config::Builder {

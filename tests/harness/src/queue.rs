@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use aws_credential_types::Credentials;
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::retry::RetryConfig;
-use aws_sdk_sqs::config::{BehaviorVersion, Region};
+use aws_sdk_sqs::config::{BehaviorVersion, Region, StalledStreamProtectionConfig};
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
 };
@@ -57,6 +57,8 @@ impl TestQueue {
             .credentials_provider(Credentials::new("test", "test", None, None, "tests"))
             .endpoint_url("http://queue.invalid")
             .retry_config(RetryConfig::disabled())
+            // It looks at the clock of the machine, which a simulation must not.
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .http_client(http_client_fn(move |_, _| connector.clone()))
             .build();
         Client::from_conf(config)

@@ -20,13 +20,16 @@ use crate::template::STACK;
 #[derive(Debug, Default)]
 pub(crate) struct Safeguards {
     seen: BTreeSet<String>,
+    /// Those of the writes that were refused. A write is refused by one of its clauses at least.
+    refused: BTreeSet<String>,
     removed: BTreeSet<String>,
 }
 
 impl Safeguards {
     /// Removes what `REMOVED_SAFEGUARD` names.
     pub(crate) fn of_environment() -> Self {
-        Self { seen: BTreeSet::new(), removed: std::env::var("REMOVED_SAFEGUARD").into_iter().collect() }
+        let removed = std::env::var("REMOVED_SAFEGUARD").into_iter().collect();
+        Self { removed, ..Self::default() }
     }
 
     /// Removes a safeguard from the calls that follow.
@@ -61,12 +64,33 @@ impl Safeguards {
         }
     }
 
+    /// The safeguards of the writes that were refused.
+    pub(crate) fn refused(&self) -> &BTreeSet<String> {
+        &self.refused
+    }
+
+    /// Notes the safeguards of the writes of a call that were refused, given its answer.
+    pub(crate) fn note_refusals(&mut self, operation: &str, body: &Value, answer: &Value) {
+        const REFUSED: &str = "ConditionalCheckFailed";
+        let Some(items) = body["TransactItems"].as_array() else {
+            let is_refused = answer["__type"].as_str().is_some_and(|kind| kind.contains(REFUSED));
+            if let Some(kind) = operation.strip_suffix("Item").filter(|_| is_refused) {
+                self.refused.extend(safeguards_of(kind, body));
+            }
+            return;
+        };
+        let reasons = answer["CancellationReasons"].as_array().into_iter().flatten();
+        for (item, _) in items.iter().zip(reasons).filter(|(_, reason)| reason["Code"] == REFUSED) {
+            for (kind, write) in item.as_object().into_iter().flatten() {
+                self.refused.extend(safeguards_of(kind, write));
+            }
+        }
+    }
+
     fn apply_to(&mut self, kind: &str, write: &mut Value) -> bool {
         let Some(condition) = write["ConditionExpression"].as_str().map(str::to_owned) else { return false };
-        let place = place(write);
         let (mut next, mut is_weaker) = (vec![], false);
-        for clause in clauses(&condition) {
-            let safeguard = format!("{kind} {place}: {}", named(clause, &write["ExpressionAttributeNames"]));
+        for (clause, safeguard) in clauses(&condition).into_iter().zip(safeguards_of(kind, write)) {
             next.push(match self.removed.contains(&safeguard) {
                 // The clause stays in the text, because DynamoDB refuses names and values that nothing uses.
                 true => format!("({clause} OR attribute_not_exists(neverThere))"),
@@ -80,6 +104,13 @@ impl Safeguards {
         }
         is_weaker
     }
+}
+
+/// The safeguards of a write, in the order of the clauses.
+fn safeguards_of(kind: &str, write: &Value) -> Vec<String> {
+    let (place, names) = (place(write), &write["ExpressionAttributeNames"]);
+    let clauses = write["ConditionExpression"].as_str().map(clauses).unwrap_or_default();
+    clauses.into_iter().map(|clause| format!("{kind} {place}: {}", named(clause, names))).collect()
 }
 
 /// The table of a write, and the kind of its row: the capital letters in its keys, such as `contacts E/U`.
@@ -191,6 +222,26 @@ mod tests {
         assert_eq!(body, put("#a = :v AND (#ab = :s OR attribute_not_exists(neverThere))"));
         let seen: Vec<&str> = safeguards.seen().iter().map(String::as_str).collect();
         assert_eq!(seen, ["Put contacts E/U: state = :s", "Put contacts E/U: version = :v"]);
+    }
+
+    #[test]
+    fn the_safeguards_of_refused_writes_are_known() {
+        let write = |name: &str| {
+            json!({
+                "TableName": "test-contacts", "Key": { "pk": { "S": "w#C#1" }, "sk": { "S": "C" } },
+                "ConditionExpression": name,
+            })
+        };
+        let mut safeguards = Safeguards::default();
+        let refused = json!({ "__type": "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException" });
+        safeguards.note_refusals("UpdateItem", &write("a"), &json!({}));
+        safeguards.note_refusals("UpdateItem", &write("b AND c"), &refused);
+        let body = json!({ "TransactItems": [{ "Put": write("d") }, { "Delete": write("e") }] });
+        let reasons =
+            json!({ "CancellationReasons": [{ "Code": "None" }, { "Code": "ConditionalCheckFailed" }] });
+        safeguards.note_refusals("TransactWriteItems", &body, &reasons);
+        let refused: Vec<&str> = safeguards.refused().iter().map(String::as_str).collect();
+        assert_eq!(refused, ["Delete contacts C/C: e", "Update contacts C/C: b", "Update contacts C/C: c"]);
     }
 
     #[test]

@@ -125,6 +125,10 @@ impl Wire {
         self.state().safeguards.seen().iter().cloned().collect()
     }
 
+    pub(crate) fn refused_safeguards(&self) -> Vec<String> {
+        self.state().safeguards.refused().iter().cloned().collect()
+    }
+
     pub(crate) fn report_safeguards(&self) {
         self.state().safeguards.report();
     }
@@ -298,6 +302,13 @@ impl HttpConnector for WiredConnector {
                 let outcome = outcome(&answer);
                 if outcome != REFUSED {
                     crate::recorded::keep(recorded);
+                }
+                if let Ok(answer) = &answer
+                    && outcome.starts_with("400 ")
+                {
+                    let answer = serde_json::from_slice(answer.body().bytes().unwrap_or_default());
+                    let answer: Value = answer.unwrap_or_default();
+                    wire.state().safeguards.note_refusals(&operation, &body, &answer);
                 }
                 (turn.after)(&outcome).await;
                 answer

@@ -508,11 +508,12 @@ impl Simulation {
                 query.push(("cursor", &cursor));
             }
             let event = of.clone().query(&query);
-            let Some(answer) =
-                self.persists(function, event, false).await.filter(|answer| answer.status == 200)
-            else {
-                self.breaks(format!("a list of {function} cannot be read"));
-                return ids;
+            let answer = match self.persists(function, event, false).await {
+                Some(answer) if answer.status == 200 => answer,
+                other => {
+                    self.breaks(format!("a list of {function} cannot be read: {other:?}"));
+                    return ids;
+                }
             };
             let items = answer.json[function].as_array().cloned().unwrap_or_default();
             ids.extend(items.iter().filter_map(|item| item["id"].as_str().map(str::to_owned)));

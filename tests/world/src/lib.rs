@@ -67,8 +67,10 @@ pub struct Report {
     pub is_crowded: bool,
     /// The last steps.
     pub last: Vec<String>,
-    /// The clauses of all conditions of writes.
+    /// The clauses of the conditions of all writes.
     pub safeguards: Vec<String>,
+    /// Those of the writes that were refused.
+    pub refused: Vec<String>,
 }
 
 /// Runs a world from its beginning until everything is at rest, and checks it.
@@ -141,5 +143,6 @@ async fn live(options: &Options) -> Report {
         is_crowded: levels.crowd > 0,
         last: simulation.trace.last(),
         safeguards: simulation.world.db.safeguards(),
+        refused: simulation.world.db.refused_safeguards(),
     }
 }
