@@ -12,6 +12,7 @@ use serde_json::Value;
 use store::Table;
 use tokio::time::sleep;
 
+use crate::operator::{Edit, Edits};
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
 use crate::whatsapp::Called;
@@ -101,6 +102,7 @@ impl Simulation {
             self.check_leads(tenant).await;
             self.check_identities(tenant);
             self.check_choices(tenant).await;
+            self.check_versions(tenant).await;
             self.check_numbers(tenant, &messages);
             self.check_events(tenant, &messages);
             self.check_lists(tenant).await;
@@ -305,6 +307,20 @@ impl Simulation {
                 .collect();
             if of_rows != held {
                 self.breaks(format!("the rows of {field} are {of_rows:?}, the contacts {held:?}"));
+            }
+        }
+    }
+
+    /// The versions of a setting count the changes that were accepted, so none of them was lost.
+    async fn check_versions(&self, tenant: &Tenant) {
+        let now = Self::versions(&self.world, tenant).await;
+        for (edit, Edits { accepted, unknown }) in tenant.ledger.borrow().edits.clone() {
+            let made = now[&edit] - self.versions[tenant.number][&edit];
+            let made = usize::try_from(made).unwrap_or_default();
+            // The receiver of a switched endpoint and its operator change it too.
+            let is_alone = edit != Edit::Endpoint || !tenant.is_switched;
+            if made < accepted || (made > accepted + unknown && is_alone) {
+                self.breaks(format!("{edit:?}: {accepted} accepted, {unknown} unknown, {made} versions"));
             }
         }
     }

@@ -29,7 +29,7 @@ impl Simulation {
         let tenant = &self.tenants[tenant];
         for _ in 0..steps {
             self.pause().await;
-            match self.random.below(10) {
+            match self.random.below(12) {
                 0 => self.all_open_one(tenant).await,
                 1 => self.all_open_with_one(tenant).await,
                 2 => self.all_say_one(tenant).await,
@@ -39,6 +39,8 @@ impl Simulation {
                 6 => self.all_change_one_conversation(tenant).await,
                 7 => self.all_ask_for_one(tenant).await,
                 8 => self.all_write_as_one(tenant).await,
+                9 => self.all_operate(tenant, self.several()).await,
+                10 => self.all_claim().await,
                 _ => self.floods(tenant).await,
             }
         }

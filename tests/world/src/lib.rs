@@ -122,8 +122,13 @@ async fn live(options: &Options) -> Report {
     world.db.take_turns(faults.clone());
     sqs.take_turns(faults.clone());
 
-    let simulation =
-        Simulation::new(begun, random, trace, faults, world, sqs, whatsapp, receivers, machines, tenants);
+    let mut versions = vec![];
+    for tenant in &tenants {
+        versions.push(Simulation::versions(&world, tenant).await);
+    }
+    let simulation = Simulation::new(
+        begun, random, trace, faults, world, sqs, whatsapp, receivers, machines, tenants, versions,
+    );
     simulation.start();
     simulation.start_clients();
     simulation.start_operators();

@@ -1,15 +1,40 @@
 //! The operator, who disables and enables what tenants have.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use domain::webhook::DisabledReason;
-use domain::{Ids, Job, JobId, JobKind, WebhookEndpoint};
+use domain::{
+    Brand, BrandId, BusinessAccountId, ChannelId, Ids, Job, JobId, JobKind, Line, Secret, WebhookEndpoint,
+};
+use futures::future::join_all;
+use harness::World;
+use store::{LineWritten, StoreError};
 use tokio::time::sleep;
 
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
 use crate::times::RESCUE;
+
+/// The time limit of an operator's command.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A setting that operators change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Edit {
+    Workspace,
+    Brand,
+    NewBrand,
+    Endpoint,
+}
+
+/// How many changes of a setting were accepted, and of how many the outcome is unknown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Edits {
+    pub(crate) accepted: usize,
+    pub(crate) unknown: usize,
+}
 
 impl Simulation {
     /// Starts the operator of each tenant, if the world has one.
@@ -26,6 +51,118 @@ impl Simulation {
                 }
             });
         }
+    }
+
+    /// Several operators change the same setting at the same moment. The versions of the setting count the changes that
+    /// were accepted.
+    pub(crate) async fn all_operate(&self, tenant: &Tenant, several: usize) {
+        self.sync();
+        let edit = *self.random.one_of(&[Edit::Workspace, Edit::Brand, Edit::NewBrand, Edit::Endpoint]);
+        let new = BrandId::parse(&format!("brand-{:x}", self.random.below(9_999))).expect("an id");
+        let one = async |_| {
+            sleep(Duration::from_millis(self.random.below(20))).await;
+            let who = self.who("operator");
+            let name = format!("renamed {:x}", self.random.next());
+            let made = self.invoke_as(&who, LIMIT, self.edits(tenant, edit, &new, &name)).await;
+            match made {
+                // The answer of a call was lost, and the repeat of the call was refused.
+                Some(Ok(false)) if who.troubles() > 0 => None,
+                Some(Ok(made)) => Some(made),
+                Some(Err(_)) | None => None,
+            }
+        };
+        let made = join_all((0..several).map(one)).await;
+        let accepted = made.iter().filter(|made| **made == Some(true)).count();
+        let unknown = made.iter().filter(|made| made.is_none()).count();
+        if edit == Edit::NewBrand && accepted > 1 {
+            self.breaks(format!("a brand was created {accepted} times"));
+        }
+        let mut ledger = tenant.ledger.borrow_mut();
+        // Whatever refers to other settings is a change of the workspace, too.
+        let counted: &[Edit] = match edit {
+            Edit::NewBrand => &[Edit::Workspace],
+            Edit::Brand => &[Edit::Brand, Edit::Workspace],
+            Edit::Workspace => &[Edit::Workspace],
+            Edit::Endpoint => &[Edit::Endpoint],
+        };
+        for edit in counted {
+            let edits = ledger.edits.entry(*edit).or_default();
+            (edits.accepted, edits.unknown) = (edits.accepted + accepted, edits.unknown + unknown);
+        }
+    }
+
+    async fn edits(
+        &self,
+        tenant: &Tenant,
+        edit: Edit,
+        new: &BrandId,
+        name: &str,
+    ) -> Result<bool, StoreError> {
+        let (store, id) = (self.world.db.store(), tenant.workspace);
+        if edit == Edit::Endpoint {
+            let Some(seen) = store.endpoint(id, tenant.endpoint).await? else { return Ok(false) };
+            return store.replace_endpoint(&WebhookEndpoint { version: seen.version + 1, ..seen }).await;
+        }
+        let Some(seen) = store.workspace(id).await? else { return Ok(false) };
+        match edit {
+            Edit::NewBrand => {
+                let brand = Brand::new(new.clone(), id, name, store.now()).expect("a brand");
+                store.create_brand(&seen, &brand).await
+            }
+            Edit::Brand => {
+                let lines = store.lines(id).await?;
+                let brand = lines.brand(&BrandId::parse(World::BRAND).expect("an id"));
+                let next = brand.and_then(|brand| brand.renamed(name).expect("a name"));
+                store.change_brand(&seen, &next.expect("another name")).await
+            }
+            _ => store.replace_workspace(&seen.renamed(name).expect("a name").expect("another name")).await,
+        }
+    }
+
+    /// The versions of the tenant's workspace, brand and endpoint.
+    pub(crate) async fn versions(world: &World, tenant: &Tenant) -> BTreeMap<Edit, u64> {
+        let (store, id) = (world.db.store(), tenant.workspace);
+        let workspace = store.workspace(id).await.expect("a read").expect("a workspace").version;
+        let lines = store.lines(id).await.expect("a read");
+        let brand = lines.brand(&BrandId::parse(World::BRAND).expect("an id")).expect("a brand").version;
+        let endpoint =
+            store.endpoint(id, tenant.endpoint).await.expect("a read").expect("an endpoint").version;
+        BTreeMap::from([(Edit::Workspace, workspace), (Edit::Brand, brand), (Edit::Endpoint, endpoint)])
+    }
+
+    /// Two tenants set up one line at the same moment. It can only have one of them.
+    pub(crate) async fn all_claim(&self) {
+        self.sync();
+        let channel = format!("1045559876{:03}", self.random.below(1_000));
+        let one = async |tenant: &Tenant| {
+            let made = self.invoke("operator", LIMIT, self.claims(tenant, &channel)).await;
+            usize::from(matches!(made, Some(Ok(LineWritten::Done))))
+        };
+        let accepted: usize = join_all(self.tenants.iter().map(one)).await.into_iter().sum();
+        if accepted > 1 {
+            self.breaks(format!("line {channel} has {accepted} workspaces"));
+        }
+        for tenant in &self.tenants {
+            let edits = &mut tenant.ledger.borrow_mut().edits;
+            edits.entry(Edit::Workspace).or_default().unknown += 1;
+        }
+    }
+
+    async fn claims(&self, tenant: &Tenant, channel: &str) -> Result<LineWritten, StoreError> {
+        let (store, id) = (self.world.db.store(), tenant.workspace);
+        let seen = store.workspace(id).await?.expect("a workspace");
+        let lines = store.lines(id).await?;
+        let line = Line::new(
+            id,
+            ChannelId::parse(channel).expect("an id"),
+            BrandId::parse(World::BRAND).expect("an id"),
+            BusinessAccountId::parse(World::ACCOUNT).expect("an id"),
+            store.now(),
+        );
+        let Ok(line) = line else { panic!("a line") };
+        let Ok(brand) = lines.admit_line(&line) else { return Ok(LineWritten::Changed) };
+        let next = seen.with_line(&line.channel, false);
+        store.create_line(&next, &line, brand.as_ref(), &Secret::new("another token")).await
     }
 
     /// Disables the tenant's endpoint.

@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::faults::{Faults, WHO, Who};
 use crate::machine::Machine;
+use crate::operator::Edit;
 use crate::random::Random;
 use crate::receivers::Receivers;
 use crate::tenant::Tenant;
@@ -38,6 +39,8 @@ pub(crate) struct Simulation {
     pub(crate) receivers: Receivers,
     pub(crate) machines: Vec<Machine>,
     pub(crate) tenants: Vec<Tenant>,
+    /// The versions of each tenant's settings at the beginning.
+    pub(crate) versions: Vec<BTreeMap<Edit, u64>>,
     /// What must never be, and was.
     pub(crate) broken: RefCell<Vec<String>>,
     pub(crate) queues: RefCell<BTreeMap<&'static str, Vec<Message>>>,
@@ -106,6 +109,7 @@ impl Simulation {
         receivers: Receivers,
         machines: Vec<Machine>,
         tenants: Vec<Tenant>,
+        versions: Vec<BTreeMap<Edit, u64>>,
     ) -> Rc<Self> {
         Rc::new(Self {
             begun,
@@ -118,6 +122,7 @@ impl Simulation {
             receivers,
             machines,
             tenants,
+            versions,
             broken: RefCell::default(),
             queues: RefCell::default(),
             dead_letters: RefCell::default(),
@@ -188,13 +193,18 @@ impl Simulation {
     }
 
     /// The next invocation of a function.
-    fn who(&self, function: &str) -> Who {
+    pub(crate) fn who(&self, function: &str) -> Who {
         let number = self.invocations.get() + 1;
         self.invocations.set(number);
         Who::new(&format!("{function}#{number}"))
     }
 
-    async fn invoke_as<T>(&self, who: &Who, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
+    pub(crate) async fn invoke_as<T>(
+        &self,
+        who: &Who,
+        limit: Duration,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
         let killed = who.killed.clone();
         // A process that was stopped for a while does not notice that its time is over.
         let limit = if self.faults.levels.stall > 0 { limit + STOPPED } else { limit };

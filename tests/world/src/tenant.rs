@@ -12,6 +12,7 @@ use domain::{
 };
 use harness::{GatewayEvent, World};
 
+use crate::operator::{Edit, Edits};
 use crate::random::Random;
 use crate::receivers::Receivers;
 
@@ -60,6 +61,8 @@ pub(crate) struct Ledger {
     pub(crate) inbound: Vec<String>,
     /// The choices of customers about templates: the number, the second and the choice.
     pub(crate) choices: Vec<(String, i64, Choice)>,
+    /// The changes of settings that operators made.
+    pub(crate) edits: BTreeMap<Edit, Edits>,
     /// Customers who moved to another number.
     pub(crate) moved: Vec<String>,
     /// The changes that were accepted: the type of their event, and a field with its new value, which is unique.
