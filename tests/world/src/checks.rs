@@ -98,6 +98,7 @@ impl Simulation {
         for tenant in &self.tenants {
             self.check_messages(tenant, &messages).await;
             self.check_inbound(tenant, &messages);
+            self.check_seen(tenant, &messages);
             self.check_opened(tenant);
             self.check_leads(tenant).await;
             self.check_identities(tenant);
@@ -226,6 +227,26 @@ impl Simulation {
             let stored: Vec<&Value> = rows.iter().filter(|row| contains(row, said)).collect();
             if stored.len() != 1 || !is_of(stored[0], tenant) {
                 self.breaks(format!("{said} is stored {} times", stored.len()));
+            }
+        }
+    }
+
+    /// A customer was last seen when their last message was written, or later, or in the minute before.
+    fn check_seen(&self, tenant: &Tenant, messages: &[Value]) {
+        let millis = |at: &Value| domain::Timestamp::parse(text(at)?).map(domain::Timestamp::as_millis);
+        for row in self.world.db.rows_from(Table::Conversations, "S#").iter().filter(|row| is_of(row, tenant))
+        {
+            let (Some(pk), Some(contact)) = (text(&row["pk"]), text(&row["sk"])) else { continue };
+            let of = contact.trim_start_matches("S#");
+            let written = messages.iter().filter(|message| {
+                text(&message["pk"]) == Some(pk)
+                    && text(&message["content"]["M"]["received"]["M"]["contactId"]) == Some(of)
+            });
+            let last = written.filter_map(|message| millis(&message["createdAt"])).max();
+            let seen: Option<i64> = row["lastSeenAt"]["N"].as_str().and_then(|text| text.parse().ok());
+            // Who reads a message is seen, too.
+            if last.zip(seen).is_some_and(|(last, seen)| seen < last - 60_000) {
+                self.breaks(format!("{pk}: {contact} was seen at {seen:?}, wrote last at {last:?}"));
             }
         }
     }

@@ -29,7 +29,7 @@ impl Simulation {
         let tenant = &self.tenants[tenant];
         for _ in 0..steps {
             self.pause().await;
-            match self.random.below(12) {
+            match self.random.below(14) {
                 0 => self.all_open_one(tenant).await,
                 1 => self.all_open_with_one(tenant).await,
                 2 => self.all_say_one(tenant).await,
@@ -38,9 +38,9 @@ impl Simulation {
                 5 => self.all_want_one_identity(tenant).await,
                 6 => self.all_change_one_conversation(tenant).await,
                 7 => self.all_ask_for_one(tenant).await,
-                8 => self.all_write_as_one(tenant).await,
-                9 => self.all_operate(tenant, self.several()).await,
-                10 => self.all_claim().await,
+                8..11 => self.all_write_as_one(tenant).await,
+                11 => self.all_operate(tenant, self.several()).await,
+                12 => self.all_claim().await,
                 _ => self.floods(tenant).await,
             }
         }
@@ -276,7 +276,7 @@ impl Simulation {
         };
         let digits = number.trim_start_matches('+');
         let chooses = self.random.happens(400);
-        for later in 0..self.several() {
+        for later in 0..self.several() + 1 {
             if !chooses && self.random.happens(150) {
                 self.moves(tenant, digits);
                 continue;
