@@ -136,7 +136,7 @@ fn remove_each_safeguard(seeds: u64) {
         let mut refuses = refuses.clone();
         refuses.sort_unstable();
         for seed in refuses.iter().take(TRIES) {
-            let without = [&others[..], &[safeguard.clone()]].concat();
+            let without = [others.as_slice(), std::slice::from_ref(safeguard)].concat();
             let report = run(&Options { seed: *seed, without, ..Options::default() });
             if let Some(broken) = report.broken.first() {
                 eprintln!("RED   {safeguard}\n      seed {seed}: {broken}");
