@@ -206,8 +206,12 @@ impl Simulation {
         work: impl Future<Output = T>,
     ) -> Option<T> {
         let killed = who.killed.clone();
-        // A process that was stopped for a while does not notice that its time is over.
-        let limit = if self.faults.levels.stall > 0 { limit + STOPPED } else { limit };
+        // A process that was stopped for a while does not notice that its time is over. Lambda ends it all the same. The
+        // functions with conditions must not depend on that. A visit of a webhook's lane does: it records without
+        // conditions, because its function ends before its lease (DeliveryTimeoutSeconds, LeaseSeconds in template.yaml).
+        let depends_on_its_end = who.name.starts_with("webhook-delivery");
+        let is_late = self.faults.levels.stall > 0 && !depends_on_its_end;
+        let limit = if is_late { limit + STOPPED } else { limit };
         self.trace.note(format_args!("{} begins", who.name));
         let ended = WHO
             .scope(who.clone(), async {
