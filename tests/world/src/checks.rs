@@ -12,7 +12,7 @@ use serde_json::Value;
 use store::Table;
 use tokio::time::sleep;
 
-use crate::operator::{Edit, Edits};
+use crate::edits::{Edit, Edits};
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
 use crate::whatsapp::Called;

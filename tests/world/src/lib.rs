@@ -8,6 +8,7 @@ mod captcha;
 mod checks;
 mod clients;
 mod crowd;
+mod edits;
 mod faults;
 mod machine;
 mod operator;

@@ -13,28 +13,13 @@ use harness::World;
 use store::{LineWritten, StoreError};
 use tokio::time::sleep;
 
+use crate::edits::Edit;
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
 use crate::times::RESCUE;
 
 /// The time limit of an operator's command.
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// A setting that operators change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Edit {
-    Workspace,
-    Brand,
-    NewBrand,
-    Endpoint,
-}
-
-/// How many changes of a setting were accepted, and of how many the outcome is unknown.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Edits {
-    pub(crate) accepted: usize,
-    pub(crate) unknown: usize,
-}
 
 impl Simulation {
     /// Starts the operator of each tenant, if the world has one.

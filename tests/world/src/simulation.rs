@@ -18,9 +18,9 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::edits::Edit;
 use crate::faults::{Faults, WHO, Who};
 use crate::machine::Machine;
-use crate::operator::Edit;
 use crate::random::Random;
 use crate::receivers::Receivers;
 use crate::tenant::Tenant;

@@ -12,7 +12,7 @@ use domain::{
 };
 use harness::{GatewayEvent, World};
 
-use crate::operator::{Edit, Edits};
+use crate::edits::{Edit, Edits};
 use crate::random::Random;
 use crate::receivers::Receivers;
 
