@@ -28,7 +28,8 @@ pub(crate) struct Place {
 /// instructions.
 #[derive(Debug)]
 pub(crate) struct Attributes {
-    /// A `ProjectionExpression`, with the keys.
+    /// A `ProjectionExpression`, with the keys, and with `expiresAt` if the table has a TTL: without it, an expired row
+    /// counts as live.
     pub(crate) expression: &'static str,
     /// Its placeholders for names that DynamoDB reserves.
     pub(crate) names: &'static [(&'static str, &'static str)],
