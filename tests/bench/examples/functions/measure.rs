@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use bench::{Authority, Aws, Build, Database, Function, Traffic, binary, environment, loaded_size};
 use harness::trips;
-use tokio::time::{Instant, sleep_until};
 
 use crate::callgrind::{self, Instructions};
 use crate::cases::{Case, Scene, high_rate, low_rate};
-use crate::requests::{PACE, WARM, answered, repeat, warm};
+use crate::requests::{WARM, answered, repeat, warm};
 
 /// The number of processes started to measure the start.
 const STARTS: usize = 21;
@@ -88,7 +87,7 @@ pub(crate) async fn cost(case: &Case, authority: &Authority, valgrind: Option<&P
     let mut function = Function::start(&path, &with_tls, &[]).await;
     warm(&mut function, &mut events).await;
     let before = function.cpu();
-    let calls = calls(&mut function, &secure, &mut events, (MEASURED, Duration::ZERO)).await;
+    let calls = calls(&mut function, &secure, &mut events, MEASURED).await;
     let cpu = (function.cpu() - before) / MEASURED as u32;
     let peak_memory = function.peak_memory();
 
@@ -132,25 +131,22 @@ pub(crate) async fn counts(case: &Case, authority: &Authority, valgrind: &Path) 
     let mut events = scene.events.iter().map(String::as_str);
     let mut function = Function::start(&path, &env, &[]).await;
     warm(&mut function, &mut events).await;
-    let calls = calls(&mut function, &secure, &mut events, (COUNTED, PACE)).await;
+    let calls = calls(&mut function, &secure, &mut events, COUNTED).await;
     drop(function);
     let instructions = callgrind::count(valgrind, &path, &env, &mut events, (&secure, calls.made)).await;
     Counts { instructions, calls, size: loaded_size(&path) }
 }
 
-/// Makes this number of requests at this pace and counts their calls. The function waits for the next request afterwards.
+/// Makes this number of requests and counts their calls. The function waits for the next request afterwards.
 async fn calls(
     function: &mut Function,
     aws: &Aws,
     events: &mut impl Iterator<Item = &str>,
-    (requests, pace): (usize, Duration),
+    requests: usize,
 ) -> Calls {
     aws.take();
-    let mut next = Instant::now();
     let mut sum = Calls::default();
     for event in events.take(requests) {
-        sleep_until(next).await;
-        next += pace;
         answered(function, event).await;
         let (calls, _) = aws.take();
         sum.made += calls.len() as f64;

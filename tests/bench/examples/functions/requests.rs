@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 /// several tokens of the rate limit with one write.
 pub(crate) const WARM: usize = 30;
 /// The time from one of them to the next. It is the same under valgrind, so the process draws as many tokens.
-pub(crate) const PACE: Duration = Duration::from_millis(50);
+const PACE: Duration = Duration::from_millis(50);
 
 /// Makes [`WARM`] requests at an even pace. The function waits for the next one afterwards.
 pub(crate) async fn warm(function: &mut Function, events: &mut impl Iterator<Item = &str>) {
