@@ -74,6 +74,35 @@ async fn the_number_counts_before_the_wa_id_the_user_id_and_the_other_forms_in_o
     assert_eq!(db.calls().len(), 0);
 }
 
+/// A tenant changes numbers while the service looks for the customer who writes.
+#[tokio::test]
+async fn a_contact_that_gives_its_number_up_between_two_reads_is_not_the_customer() {
+    for is_taken in [false, true] {
+        let db = TestDb::start().await;
+        let store = db.store();
+        let ana = contact(&db, "Ana", "", "", "+14155550123");
+        let eva = contact(&db, "Eva", "", "", "");
+        create(&db, &ana).await;
+        create(&db, &eva).await;
+        let held = db.hold("GetItem");
+        let number = Reached::named(Some("14155550123"), None);
+        let meanwhile = async {
+            db.begun("GetItem", 1).await;
+            let other = Cellphone::parse("+14155550199").ok();
+            let moved = next(&ana, store.now(), |next| next.cellphone = other);
+            assert_eq!(store.replace_contact(&ana, &moved, "r1").await.unwrap(), Replaced::Done);
+            if is_taken {
+                let taken = next(&eva, store.now(), |next| next.cellphone = ana.cellphone.clone());
+                assert_eq!(store.replace_contact(&eva, &taken, "r2").await.unwrap(), Replaced::Done);
+            }
+            drop(held);
+        };
+        let (found, ()) = join(store.reached_contact(WORKSPACE, &number), meanwhile).await;
+        let found = found.unwrap().map(|contact| contact.id);
+        assert_eq!(found, is_taken.then_some(eva.id));
+    }
+}
+
 #[tokio::test]
 async fn an_id_of_the_provider_belongs_to_one_contact_of_a_workspace() {
     let db = TestDb::start().await;

@@ -361,7 +361,8 @@ impl Simulation {
             let cellphone = Cellphone::parse(number).expect("a number");
             let is_out = self.world.db.store().opted_out(tenant.workspace, &cellphone).await.expect("a read");
             if is_out != chose_out {
-                self.breaks(format!("{number} chose out: {chose_out}, and is opted out: {is_out}"));
+                let choices: Vec<_> = of_number().map(|(_, at, choice)| (at, choice)).collect();
+                self.breaks(format!("{number} is opted out: {is_out}, after {choices:?}"));
             }
         }
     }

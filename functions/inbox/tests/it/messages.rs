@@ -972,6 +972,8 @@ async fn a_number_or_an_id_that_changes_hands_between_reads_makes_no_message_of_
         let arrival = Arrival { received, reply_to: None, created_at: store.now() };
         let new = NewInbound { contact: &ana, conversation: &talk, arrival: &arrival, file: None };
         assert_eq!(store.store_inbound(&place, &new).await.unwrap(), InboundStored::Stale, "{from:?}");
+        let place = store.inbound_place(workspace, ana.id, &arrival.received.channel, &ids).await.unwrap();
+        assert!(place.is_none(), "another customer's message would go to Ana: {from:?}");
         let nobody = InboundPlace::of_nobody();
         let opened = arrival.opens(&ana, talk.externals[0].brand.clone(), 1, store.now());
         let new = NewInbound { conversation: &opened, ..new };

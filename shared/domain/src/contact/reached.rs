@@ -14,6 +14,19 @@ impl Contact {
         self.cellphone.clone().map(Address::Number).or_else(user)
     }
 
+    /// Whether one of these ids is the contact's: its number, another form of it, the number under which the provider
+    /// knows it, or its user id. So the contact is the one that a look-up by these ids finds, unless another contact
+    /// has an id that counts more.
+    pub fn is_reached_at(&self, at: &Reached) -> bool {
+        let is_number = |number: &Cellphone| {
+            at.cellphone().as_ref() == Some(number)
+                || at.wa_id.as_ref().is_some_and(|wa_id| wa_id.other_forms().contains(number))
+        };
+        self.cellphone.as_ref().is_some_and(is_number)
+            || (self.wa_id.is_some() && self.wa_id == at.wa_id)
+            || (self.user_id.is_some() && self.user_id == at.user_id)
+    }
+
     /// The contact with the ids that the provider named. Returns `None` if it has them. An id that the
     /// provider did not name stays, and the version stays, because clients do not see the ids.
     pub fn reached(&self, at: &Reached) -> Option<Self> {
@@ -116,6 +129,26 @@ mod tests {
                 other => panic!("{other:?}"),
             };
             assert_eq!(kind, expected);
+        }
+    }
+
+    #[test]
+    fn a_contact_is_reached_at_its_number_its_other_forms_its_wa_id_and_its_user_id() {
+        let brazilian = contact("+5511987654321", "551150000000", "BR.1");
+        let rows = [
+            (&brazilian, at("5511987654321", ""), true),
+            (&brazilian, at("551187654321", ""), true),
+            (&brazilian, at("551150000000", ""), true),
+            (&brazilian, at("", "BR.1"), true),
+            (&brazilian, at("14155550123", "BR.1"), true),
+            (&brazilian, at("5511987654321", "BR.2"), true),
+            (&brazilian, at("14155550123", "BR.2"), false),
+            (&brazilian, at("", ""), false),
+            (&contact("", "", ""), at("", ""), false),
+            (&contact("", "", ""), at("14155550123", "BR.1"), false),
+        ];
+        for (contact, at, expected) in rows {
+            assert_eq!(contact.is_reached_at(&at), expected, "{:?} {:?}", ids(contact), at.cellphone());
         }
     }
 

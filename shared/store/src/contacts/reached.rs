@@ -6,6 +6,7 @@ use domain::{Contact, ContactId, ProviderUserId, WaId, WorkspaceId, error_chain}
 use crate::contacts::holder_of;
 use crate::contacts::plan::{ContactPlan, Role};
 use crate::dynamodb::item::{Item, PK, key, text};
+use crate::dynamodb::retry::RetryTime;
 use crate::dynamodb::write::{Refusal, Transacted, Write};
 use crate::{Store, StoreError, Table, keys};
 
@@ -35,16 +36,22 @@ impl Store {
         first_of(&places, &rows).map(|(_, row)| holder_of(row)).transpose()
     }
 
-    /// The same contact as it is now. Two round trips; one if there is none, and none without ids.
+    /// The same contact as it is now. Two round trips; one if there is none, and none without ids. More if the contact
+    /// gives up the ids, or is erased, between the two reads.
     pub async fn reached_contact(
         &self,
         workspace: WorkspaceId,
         reached: &Reached,
     ) -> Result<Option<Contact>, StoreError> {
-        match self.contact_reached_at(workspace, reached).await? {
-            Some(id) => self.contact(workspace, id).await,
-            None => Ok(None),
+        let mut retries = RetryTime::new(self);
+        while let Some(id) = self.contact_reached_at(workspace, reached).await? {
+            let contact = self.contact(workspace, id).await?;
+            if let Some(contact) = contact.filter(|contact| contact.is_reached_at(reached)) {
+                return Ok(Some(contact));
+            }
+            retries.wait().await?;
         }
+        Ok(None)
     }
 
     /// Remembers the ids under which the provider reached a contact, so that [`Store::contact_reached_at`]

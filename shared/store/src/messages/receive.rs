@@ -51,6 +51,8 @@ pub struct InboundIds {
     pub answered: Option<(ConversationId, MessageId)>,
     /// The line; `None` if the workspace does not have it any more.
     pub line: Option<Line>,
+    /// The ids of the customer.
+    from: Reached,
     /// The identity row that finds the customer's contact.
     identity: Option<Identity>,
 }
@@ -126,7 +128,8 @@ impl Store {
         let of_messages = of_messages.map(|(pk, sk)| (Table::Messages, key(pk, *sk)));
         let of_contact = places.iter().map(|(pk, sk)| (Table::Contacts, key(pk, *sk)));
         let wanted = of_messages.chain(of_contact).chain([(Table::Workspaces, key(lines, line_sk))]);
-        let (mut ids, mut identities) = (InboundIds::default(), vec![]);
+        let mut ids = InboundIds { from: from.clone(), ..InboundIds::default() };
+        let mut identities = vec![];
         for (table, item) in self.rows_of(wanted.collect()).await? {
             match table {
                 Table::Workspaces => ids.line = Some(line(item)?),
@@ -144,8 +147,8 @@ impl Store {
     }
 
     /// What a message of this contact on this line may go into (strongly consistent reads). `None` if the contact was
-    /// erased. One round trip for a conversation that had the contact's last message, and for a new one; otherwise one
-    /// more.
+    /// erased since it was found, or gave up the ids that found it: read the ids again. One round trip for a conversation
+    /// that had the contact's last message, and for a new one; otherwise one more.
     pub async fn inbound_place(
         &self,
         workspace: WorkspaceId,
@@ -159,7 +162,10 @@ impl Store {
         let beside = self.beside(workspace, of, channel, answered, last);
         let newest = self.newest_conversation(workspace, of, channel);
         let (Beside { contact, window, answered, mut lanes }, mut newest) = try_join(beside, newest).await?;
-        let Some(contact) = contact else { return Ok(None) };
+        // Otherwise the service would remember the customer's ids for a contact that has another number by now.
+        let Some(contact) = contact.filter(|contact| contact.is_reached_at(&ids.from)) else {
+            return Ok(None);
+        };
         // Another message may have opened a conversation between the two reads.
         if newest.open.is_none()
             && window.as_ref().is_some_and(|row| !newest.ids.contains(&row.conversation_id))

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use domain::message::arrival::{Arrival, Destination};
 use domain::message::received::{Degrees, Place, Received, ReceivedContent, ReceivedText, Said};
-use domain::{ChannelId, Contact, Conversation, MessageId, PersonName, Reached};
+use domain::{ChannelId, Contact, Conversation, MessageId, PersonName, Reached, WaId};
 use harness::{TestClock, World};
 use serde_json::{Value, json};
-use store::{InboundIds, InboundStored, NewInbound, Store, Table};
+use store::{InboundStored, NewInbound, Store, Table};
 
 use crate::Desk;
 
@@ -23,7 +23,8 @@ struct Scene {
 async fn wrote(store: &Store, contact: &Contact, into: &Conversation, id: &str, said: Said) -> MessageId {
     let line = ChannelId::parse("line").unwrap();
     let message = Received::message_id(into.workspace_id, id);
-    let mut ids = InboundIds::default();
+    let from = Reached { wa_id: contact.wa_id.clone(), user_id: None };
+    let mut ids = store.inbound_ids(into.workspace_id, &line, (id, None), &from).await.unwrap();
     ids.answered = Some((into.id, message));
     let place = store.inbound_place(into.workspace_id, contact.id, &line, &ids).await.unwrap().unwrap();
     assert_eq!(place.destination, Destination::Into(Box::new(into.clone())));
@@ -39,8 +40,11 @@ impl Scene {
     async fn new() -> Self {
         let world = World::start().await;
         let name = |text: &str| PersonName::parse(text).ok();
-        let ana = world.contact(|contact| contact.first_name = name("Ana")).await;
-        let bob = world.contact(|contact| contact.first_name = name("Bob")).await;
+        let known_as = |contact: &mut Contact, first_name, wa_id| {
+            (contact.first_name, contact.wa_id) = (name(first_name), WaId::parse(wa_id).ok());
+        };
+        let ana = world.contact(|contact| known_as(contact, "Ana", "14155550123")).await;
+        let bob = world.contact(|contact| known_as(contact, "Bob", "14155550124")).await;
         let externals = [&ana, &bob].map(|contact| World::external(contact.id, "line"));
         let shared = world.conversation(|conversation| conversation.externals = externals.into()).await;
         let store = world.db.store();
