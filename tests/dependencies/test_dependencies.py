@@ -10,6 +10,8 @@ import tomllib
 import pytest
 
 ROOT = pathlib.Path(__file__).parents[2]
+# The package of the fuzz targets has a lock file of its own, and only `make fuzz` builds it.
+ENGINE = ROOT / "tests" / "fuzz" / "engine"
 
 
 @functools.cache
@@ -73,6 +75,26 @@ def test_nothing_banned_came_in():
 def test_everything_comes_from_crates_io():
     registries = [f"registry+{registry}" for registry in policy()["sources"]["allow-registry"]]
     assert [package["id"] for package in packages() if package["source"] not in registries] == []
+
+
+def test_the_lock_file_of_the_fuzz_targets_is_current():
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--manifest-path", ENGINE / "Cargo.toml"]
+    ran = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert ran.returncode == 0, f"run `cargo metadata --manifest-path {ENGINE.relative_to(ROOT)}/Cargo.toml`: {ran.stderr}"
+
+
+def test_the_fuzz_targets_have_the_versions_of_the_service():
+    versions = locked(ROOT)
+    others = {name: found for name, found in locked(ENGINE).items() if not found <= versions.get(name, found)}
+    assert others == {}
+
+
+def locked(folder):
+    """The versions of each package in a lock file."""
+    found = {}
+    for package in tomllib.loads((folder / "Cargo.lock").read_text())["package"]:
+        found.setdefault(package["name"], set()).add(package["version"])
+    return found
 
 
 @pytest.mark.parametrize(
