@@ -3,6 +3,7 @@
 use crate::ids::{AttributeId, ClosedValueId, Ids, WorkspaceId};
 use crate::text::{Unfit, same_name, within};
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// The definition of a custom attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -253,27 +254,10 @@ pub enum AttributeCategory {
     Closed,
 }
 
-impl AttributeCategory {
+words!(
     /// The values of the API field.
-    pub const NAMES: &'static [&'static str] = &["OPEN", "CLOSED"];
-
-    /// Parses the value of the API field.
-    pub fn parse(text: &str) -> Result<Self, Unfit> {
-        match text {
-            "OPEN" => Ok(Self::Open),
-            "CLOSED" => Ok(Self::Closed),
-            _ => Err(Unfit::NotOneOf { expected: Self::NAMES }),
-        }
-    }
-
-    /// The value of the API field.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "OPEN",
-            Self::Closed => "CLOSED",
-        }
-    }
-}
+    AttributeCategory { Open: "OPEN", Closed: "CLOSED" }
+);
 
 /// The type of OPEN content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,31 +272,12 @@ pub enum AttributeType {
     Date,
 }
 
-impl AttributeType {
+words!(
     /// The values of the API field.
-    pub const NAMES: &'static [&'static str] = &["TEXT", "NUMBER", "BOOLEAN", "DATE"];
+    AttributeType { Text: "TEXT", Number: "NUMBER", Boolean: "BOOLEAN", Date: "DATE" }
+);
 
-    /// Parses the value of the API field.
-    pub fn parse(text: &str) -> Result<Self, Unfit> {
-        match text {
-            "TEXT" => Ok(Self::Text),
-            "NUMBER" => Ok(Self::Number),
-            "BOOLEAN" => Ok(Self::Boolean),
-            "DATE" => Ok(Self::Date),
-            _ => Err(Unfit::NotOneOf { expected: Self::NAMES }),
-        }
-    }
-
-    /// The value of the API field.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "TEXT",
-            Self::Number => "NUMBER",
-            Self::Boolean => "BOOLEAN",
-            Self::Date => "DATE",
-        }
-    }
-
+impl AttributeType {
     /// Whether the content is of this type.
     pub fn takes(self, content: &str) -> bool {
         match self {

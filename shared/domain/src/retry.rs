@@ -194,6 +194,8 @@ mod tests {
             Ok(RetrySchedule::default())
         );
         assert_eq!("1, 1,0".parse::<RetrySchedule>().unwrap().0, [secs(1), secs(1), secs(0)]);
+        assert_eq!("604800".parse::<RetrySchedule>().unwrap().0, [secs(604_800)]);
+        assert_eq!(["1"; 30].join(",").parse::<RetrySchedule>().unwrap().0.len(), 30);
         for wrong in ["", "5,", "5;6", "-1", "1.5", "604801", &["1"; 31].join(",")] {
             assert!(wrong.parse::<RetrySchedule>().is_err(), "{wrong}");
         }

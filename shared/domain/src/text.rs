@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::words::words;
+
 /// Why a value is invalid for its field. The edge converts it to one entry in the `detail` of a validation
 /// failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,27 +170,10 @@ pub enum Language {
     En,
 }
 
-impl Language {
+words!(
     /// The values of the API field, in the order of the specification.
-    pub const NAMES: &'static [&'static str] = &["ES", "EN"];
-
-    /// Parses the value of the API field.
-    pub fn parse(text: &str) -> Result<Self, Unfit> {
-        match text {
-            "ES" => Ok(Self::Es),
-            "EN" => Ok(Self::En),
-            _ => Err(Unfit::NotOneOf { expected: Self::NAMES }),
-        }
-    }
-
-    /// The value of the API field.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Es => "ES",
-            Self::En => "EN",
-        }
-    }
-}
+    Language { Es: "ES", En: "EN" }
+);
 
 /// Parses a name that operators see (of a workspace, a team, an API key): 1 to 256 characters, not blank.
 pub fn operator_name(text: &str) -> Result<String, Unfit> {

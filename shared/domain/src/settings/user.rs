@@ -2,8 +2,9 @@
 
 use crate::ids::{UserId, WorkspaceId};
 use crate::patch::Patch;
-use crate::text::{Cellphone, Email, Language, PersonName, Unfit};
+use crate::text::{Cellphone, Email, Language, PersonName};
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// A human agent. The e-mail address never changes, so rows may contain it together with the id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,24 +100,10 @@ pub enum UserStatus {
     Disabled,
 }
 
-impl UserStatus {
-    /// Parses the value of the API field.
-    pub fn parse(text: &str) -> Result<Self, Unfit> {
-        match text {
-            "active" => Ok(Self::Active),
-            "disabled" => Ok(Self::Disabled),
-            _ => Err(Unfit::NotOneOf { expected: &["active", "disabled"] }),
-        }
-    }
-
-    /// The value of the API field.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Disabled => "disabled",
-        }
-    }
-}
+words!(
+    /// The values of the API field.
+    UserStatus { Active: "active", Disabled: "disabled" }
+);
 
 /// The identifier that a caller uses for an internal user.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use crate::time::Timestamp;
 use crate::webhook::endpoint_url::EndpointUrl;
 use crate::webhook::event::EventType;
 use crate::webhook::pace::EndpointCaps;
+use crate::words::words;
 
 /// A tenant's webhook endpoint. Its secrets are stored separately ([`crate::EndpointSecrets`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,28 +130,10 @@ pub enum DisabledReason {
     Failing,
 }
 
-impl DisabledReason {
-    const ALL: &'static [(&'static str, Self)] =
-        &[("OPERATOR", Self::Operator), ("GONE", Self::Gone), ("FAILING", Self::Failing)];
-
-    /// Parses the name in a row.
-    pub fn parse(text: &str) -> Result<Self, Unfit> {
-        Self::ALL
-            .iter()
-            .find(|(name, _)| *name == text)
-            .map(|(_, reason)| *reason)
-            .ok_or(Unfit::NotOneOf { expected: &["OPERATOR", "GONE", "FAILING"] })
-    }
-
-    /// The name for rows and lists.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Operator => "OPERATOR",
-            Self::Gone => "GONE",
-            Self::Failing => "FAILING",
-        }
-    }
-}
+words!(
+    /// The names in rows and lists.
+    DisabledReason { Operator: "OPERATOR", Gone: "GONE", Failing: "FAILING" }
+);
 
 /// The types of events that an endpoint receives.
 #[derive(Clone, Debug, PartialEq, Eq)]

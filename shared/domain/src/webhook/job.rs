@@ -5,9 +5,9 @@ use uuid::Uuid;
 
 use crate::ids::{EventId, JobId};
 use crate::lane::Slot;
-use crate::text::Unfit;
 use crate::time::Timestamp;
 use crate::webhook::delivery::{Delivery, DeliveryState};
+use crate::words::words;
 
 /// A job on one slot of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,28 +84,10 @@ pub enum JobState {
     Cancelled,
 }
 
-impl JobState {
-    const ALL: [(Self, &'static str); 3] =
-        [(Self::Active, "ACTIVE"), (Self::Done, "DONE"), (Self::Cancelled, "CANCELLED")];
-
-    /// The name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "ACTIVE",
-            Self::Done => "DONE",
-            Self::Cancelled => "CANCELLED",
-        }
-    }
-
-    /// Parses a name.
-    pub fn parse(text: &str) -> Result<Self, Unfit> {
-        Self::ALL
-            .into_iter()
-            .find(|(_, word)| *word == text)
-            .map(|(state, _)| state)
-            .ok_or(Unfit::NotOneOf { expected: &["ACTIVE", "DONE", "CANCELLED"] })
-    }
-}
+words!(
+    /// The names in rows and lists.
+    JobState { Active: "ACTIVE", Done: "DONE", Cancelled: "CANCELLED" }
+);
 
 impl Job {
     /// A new job without progress.
@@ -197,8 +179,8 @@ mod tests {
 
     #[test]
     fn every_name_parses_to_its_value() {
-        for (state, word) in JobState::ALL {
-            assert_eq!((state.as_str(), JobState::parse(word)), (word, Ok(state)));
+        for state in JobState::ALL {
+            assert_eq!(JobState::parse(state.as_str()), Ok(state));
         }
         assert!(JobState::parse("PAUSED").is_err());
     }
