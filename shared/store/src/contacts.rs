@@ -17,7 +17,7 @@ use domain::refused::IdentityField;
 use domain::{Cellphone, Contact, ContactId, ContactRef, Definitions, Email, User, UserRef, WorkspaceId};
 
 use crate::contacts::plan::{ContactPlan, Role};
-use crate::contacts::row::{ContactRow, contact, contact_place};
+use crate::contacts::row::{contact, contact_place};
 use crate::contacts::shards::Shards;
 use crate::dynamodb::item::{Item, check_schema, key, text};
 use crate::dynamodb::read::{Place, Rows};
@@ -94,8 +94,7 @@ impl Store {
         workspace: WorkspaceId,
         id: ContactId,
     ) -> Result<Option<Contact>, StoreError> {
-        let row: Option<ContactRow> = self.get_row(Table::Contacts, keys::contact(workspace, id)).await?;
-        row.map(Contact::try_from).transpose()
+        self.get_item(Table::Contacts, keys::contact(workspace, id)).await?.map(contact).transpose()
     }
 
     /// The contact with this e-mail address, compared without case (strongly consistent read). One round

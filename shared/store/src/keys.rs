@@ -31,6 +31,12 @@ pub(crate) fn contact(workspace: WorkspaceId, contact: ContactId) -> (String, &'
     (format!("{workspace}#C#{contact}"), "C")
 }
 
+/// The contact of a partition that [`contact`] named.
+pub(crate) fn read_contact(pk: &str) -> Option<(WorkspaceId, ContactId)> {
+    let (workspace, contact) = pk.split_once("#C#")?;
+    Some((WorkspaceId::parse(workspace).ok()?, ContactId::parse(contact).ok()?))
+}
+
 /// When a contact last wrote to a line, in the partition of the contact.
 pub(crate) fn window(workspace: WorkspaceId, of: ContactId, line: &ChannelId) -> (String, String) {
     (contact(workspace, of).0, format!("{WINDOWS}{}", line.as_str()))

@@ -10,7 +10,7 @@ use domain::{
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, PK, read, row, s, text};
+use crate::dynamodb::item::{Item, PK, read, row, s, text, unreadable};
 use crate::dynamodb::read::{Attributes, Place};
 use crate::dynamodb::write::LAST_REQUEST;
 use crate::{StoreError, Table, keys};
@@ -22,10 +22,13 @@ pub(crate) const LIST_SK: &str = "listSk";
 pub(crate) const OWNER_PK: &str = "ownerPk";
 
 const KIND: &str = "contact";
+/// The ids, which the key has too: a release before this one reads them from here.
+const ID: &str = "id";
+const WORKSPACE_ID: &str = "workspaceId";
 
 /// The attributes of a contact's row from which [`contact`] reads it: without those for indexes and repeated writes.
 static ATTRIBUTES: Attributes = Attributes {
-    expression: "pk, sk, sv, id, workspaceId, createdAt, updatedAt, firstName, lastName, email, cellphone, userId, waId, movedAt, \
+    expression: "pk, sk, sv, createdAt, updatedAt, firstName, lastName, email, cellphone, userId, waId, movedAt, \
                  #language, ownerId, ownerEmail, attrs, version",
     names: &[("#language", "language")],
 };
@@ -35,9 +38,10 @@ pub(crate) fn contact_place(workspace: WorkspaceId, id: ContactId) -> Place {
     Place::of(Table::Contacts, keys::contact(workspace, id)).only(&ATTRIBUTES)
 }
 
-/// Reads the contact from its row.
+/// Reads the contact from its row. Its ids are those of the key, so a page need not read them again.
 pub(crate) fn contact(item: Item) -> Result<Contact, StoreError> {
-    Contact::try_from(read::<ContactRow>(item)?)
+    let (workspace, id) = ids_of_key(&item)?;
+    read::<ContactRow>(item)?.contact(workspace, id)
 }
 
 /// A contact's row as `request_id` writes it. It is without the place in the list of all contacts, which only
@@ -45,6 +49,8 @@ pub(crate) fn contact(item: Item) -> Result<Contact, StoreError> {
 pub(crate) fn contact_item(contact: &Contact, request_id: &str) -> Result<Item, StoreError> {
     let (pk, sk) = keys::contact(contact.workspace_id, contact.id);
     let mut item = row(pk, sk, KIND, &ContactRow::from(contact))?;
+    item.insert(ID.to_owned(), s(contact.id.to_string()));
+    item.insert(WORKSPACE_ID.to_owned(), s(contact.workspace_id.to_string()));
     item.insert(LAST_REQUEST.to_owned(), s(request_id));
     if let Some(owner) = &contact.owner {
         item.insert(OWNER_PK.to_owned(), s(keys::contacts_of_owner(contact.workspace_id, &owner.email)));
@@ -56,10 +62,6 @@ pub(crate) fn contact_item(contact: &Contact, request_id: &str) -> Result<Item, 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ContactRow {
-    #[serde(with = "fields::text")]
-    id: ContactId,
-    #[serde(with = "fields::text")]
-    workspace_id: WorkspaceId,
     #[serde(with = "fields::text")]
     created_at: Timestamp,
     #[serde(with = "fields::text")]
@@ -106,8 +108,6 @@ impl From<&Contact> for ContactRow {
             }
         };
         Self {
-            id: contact.id,
-            workspace_id: contact.workspace_id,
             created_at: contact.created_at,
             updated_at: contact.updated_at,
             first_name: contact.first_name.clone(),
@@ -130,36 +130,33 @@ impl From<&Contact> for ContactRow {
     }
 }
 
-impl TryFrom<ContactRow> for Contact {
-    type Error = StoreError;
-
-    fn try_from(row: ContactRow) -> Result<Self, StoreError> {
-        let (workspace, id) = (row.workspace_id, row.id);
+impl ContactRow {
+    fn contact(self, workspace: WorkspaceId, id: ContactId) -> Result<Contact, StoreError> {
         let unreadable = |reason| StoreError::Unreadable { key: keys::contact(workspace, id).0, reason };
         let attributes =
-            row.attrs.iter().map(|(id, content)| attribute(id, content)).collect::<Result<_, _>>();
+            self.attrs.iter().map(|(id, content)| attribute(id, content)).collect::<Result<_, _>>();
         let attributes = attributes.map_err(|unfit| unreadable(format!("attrs: {unfit}")))?;
-        let owner = match (row.owner_id, row.owner_email) {
+        let owner = match (self.owner_id, self.owner_email) {
             (Some(id), Some(email)) => Some(Owner { id, email }),
             (None, None) => None,
             _ => return Err(unreadable("half an owner".to_owned())),
         };
-        Ok(Self {
-            id: row.id,
-            workspace_id: row.workspace_id,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-            first_name: row.first_name,
-            last_name: row.last_name,
-            email: row.email,
-            cellphone: row.cellphone,
-            user_id: row.user_id,
-            wa_id: row.wa_id,
-            moved_at: row.moved_at,
-            language: row.language,
+        Ok(Contact {
+            id,
+            workspace_id: workspace,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            first_name: self.first_name,
+            last_name: self.last_name,
+            email: self.email,
+            cellphone: self.cellphone,
+            user_id: self.user_id,
+            wa_id: self.wa_id,
+            moved_at: self.moved_at,
+            language: self.language,
             owner,
             attributes,
-            version: row.version,
+            version: self.version,
         })
     }
 }
@@ -177,8 +174,9 @@ fn attribute(id: &str, content: &ContentField) -> Result<(AttributeId, Attribute
 
 /// The id of the contact to which a row of an index points, from the row's keys.
 pub(crate) fn contact_id_of_key(item: &Item) -> Result<ContactId, StoreError> {
-    let pk = text(item, PK);
-    let id = pk.rsplit_once('#').map_or("", |(_, id)| id);
-    ContactId::parse(id)
-        .map_err(|unfit| StoreError::Unreadable { key: pk.to_owned(), reason: unfit.to_string() })
+    Ok(ids_of_key(item)?.1)
+}
+
+fn ids_of_key(item: &Item) -> Result<(WorkspaceId, ContactId), StoreError> {
+    keys::read_contact(text(item, PK)).ok_or_else(|| unreadable(item, "its key is not that of a contact"))
 }
