@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use domain::encoding::sha256_hex;
 use domain::lead::VisitorSeen;
 use domain::lead::captcha::{CaptchaVerdict, Rejection, Score, judge};
 use domain::{BrandId, Capture, Lead, LeadId, LeadRequest, LeadState, Lines, SentOrigin, WorkspaceState};
@@ -17,7 +16,8 @@ struct Candidate<'a> {
     request: &'a LeadRequest,
     capture: &'a Capture,
     brand: BrandId,
-    token: String,
+    /// The hash of the captcha token.
+    token: &'a str,
     /// The last lead of the same number and brand, if it ended without a message. The new lead replaces it.
     ended: Option<LeadId>,
 }
@@ -27,37 +27,34 @@ pub(crate) struct WorkspaceRead<'a> {
     pub(crate) capture: Option<&'a Capture>,
     pub(crate) lines: &'a Lines,
     pub(crate) state: WorkspaceState,
+    /// The traces of the lead, if it is of this brand.
+    pub(crate) traces: Option<(BrandId, LeadDuplicates)>,
 }
 
 /// Accepts a lead of a workspace whose set-up and brands were read, or returns the first objection: to the sender, to
 /// the brand, or to the captcha.
 ///
-/// The captcha check and the lookup of earlier leads run at the same time. For a repeat, the function reads the state
+/// If the lookup of earlier leads was not part of the first read, it runs at the same time as the captcha check. For a repeat, the function reads the state
 /// of the first lead. If the operator set caps, another round trip counts a new lead. The last round trip stores it.
 /// The write detects a token or lead that a concurrent request stored.
 pub(crate) async fn accept<V: Verifier>(
     leads: &Leads<V>,
-    request: LeadRequest,
+    (request, token): (LeadRequest, &str),
     of_workspace: WorkspaceRead<'_>,
     sent: &CaptureRequest,
     origin: &SentOrigin,
 ) -> Result<LeadId, LeadProblem> {
-    let WorkspaceRead { capture, lines, state } = of_workspace;
+    let WorkspaceRead { capture, lines, state, traces: known } = of_workspace;
     let admitted = Capture::admits(capture, state, request.capture_key.expose(), origin);
     let capture = admitted.map_err(|objection| LeadProblem::Rejected(objection.as_str()))?;
     let brand = capture.brand_of(request.brand.as_ref(), lines);
     let brand =
         brand.ok_or_else(|| LeadProblem::Invalid("body.brandId: missing, or no such brand".to_owned()))?;
-    let mut candidate = Candidate {
-        token: sha256_hex(request.captcha.expose().as_bytes()),
-        request: &request,
-        capture,
-        brand,
-        ended: None,
-    };
+    let mut candidate = Candidate { request: &request, capture, brand, token, ended: None };
 
     let (verdict, traces) =
-        futures::future::try_join(verdict(leads, &candidate), traces(leads, &candidate)).await?;
+        futures::future::try_join(verdict(leads, &candidate), known_or_read(known, leads, &candidate))
+            .await?;
     if let Some(used) = traces.token {
         return candidate.met(used);
     }
@@ -95,6 +92,18 @@ async fn verdict<V: Verifier>(
     let secret = secret.ok_or(LeadProblem::CaptchaMisconfigured("the workspace has no captcha secret"))?;
     let answer = leads.captcha.verify(&secret, &request.captcha).await;
     Ok(answer.map(|answer| judge(&answer, capture.threshold, &capture.hosts(), leads.store.now())))
+}
+
+/// The traces that were read beside the settings, if the lead is of that brand.
+async fn known_or_read<V>(
+    known: Option<(BrandId, LeadDuplicates)>,
+    leads: &Leads<V>,
+    candidate: &Candidate<'_>,
+) -> Result<LeadDuplicates, LeadProblem> {
+    match known {
+        Some((brand, traces)) if brand == candidate.brand => Ok(traces),
+        _ => traces(leads, candidate).await,
+    }
 }
 
 async fn traces<V>(leads: &Leads<V>, candidate: &Candidate<'_>) -> Result<LeadDuplicates, LeadProblem> {

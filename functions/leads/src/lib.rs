@@ -1,12 +1,12 @@
 //! Endpoint 12: leads captured on landing pages.
 //!
 //! ```text
-//! event -> { set-up, brands, state, quota } -> shape, number, consent -> quota -> workspace, enabled, key, origin -> brand
-//!       -> { captcha, earlier leads } -> caps -> { lead, captcha token, repeats } in one transaction -> 202
+//! event -> { set-up, brands, state, earlier leads, quota } -> shape, number, consent -> quota -> workspace, enabled, key, origin
+//!       -> brand -> captcha -> caps -> { lead, captcha token, repeats } in one transaction -> 202
 //! ```
 //!
-//! Every post makes the same first round trip, also an invalid one, so the response time does not show which of
-//! the first checks failed. A script for pages ([`scripts`]) is answered without any call.
+//! Every post makes the same first round trip, also an invalid one (without the earlier leads, which only a well-formed
+//! request has), so the response time does not show which of the first checks failed. A script for pages ([`scripts`]) is answered without any call.
 
 mod accept;
 pub mod captcha;
@@ -15,11 +15,12 @@ pub mod numbering;
 mod quotas;
 pub mod scripts;
 
+use domain::encoding::sha256_hex;
 use domain::{Capture, LeadId, SentOrigin, WorkspaceId, error_chain};
 use edge::capture::{Asked, CaptureAnswer, CaptureRequest, LeadProblem};
 use futures::future::join;
 use runtime::metrics::Captured;
-use store::{Admission, CaptureRead, StoreError};
+use store::{Admission, CaptureRead, LeadTraits, StoreError};
 use tokio::time::timeout;
 
 pub use leads::{LONGEST, Leads};
@@ -60,18 +61,25 @@ impl<V: Verifier> Leads<V> {
         let Asked { workspace, lead } = request.asked(numbering::is_valid);
         // This is known as soon as the set-up is read. The page can then also read the answers of later failures.
         let mut readable = SentOrigin::Absent;
+        let token =
+            lead.as_ref().map(|lead| sha256_hex(lead.captcha.expose().as_bytes())).unwrap_or_default();
         let work = async {
+            let traits = lead.as_ref().ok().map(|lead| LeadTraits {
+                cellphone: &lead.cellphone,
+                brand: lead.brand.as_ref(),
+                token_sha256_hex: &token,
+            });
             let (set_up, admission) =
-                join(self.store.capture_read(workspace), self.quotas.admit(workspace)).await;
-            let CaptureRead { capture, lines, state } = set_up?;
+                join(self.store.capture_read(workspace, traits), self.quotas.admit(workspace)).await;
+            let CaptureRead { capture, lines, state, traces } = set_up?;
             if let Some(capture) = &capture {
                 self.quotas.learn(capture);
             }
             readable = readable_by(capture.as_ref(), request.origin());
             let lead = lead?;
             admitted(admission, workspace)?;
-            let of_workspace = WorkspaceRead { capture: capture.as_ref(), lines: &*lines?, state };
-            accept::accept(self, lead, of_workspace, request, &request.origin()).await
+            let of_workspace = WorkspaceRead { capture: capture.as_ref(), lines: &*lines?, state, traces };
+            accept::accept(self, (lead, &token), of_workspace, request, &request.origin()).await
         };
         let late = || LeadProblem::unexpected("the request took too long");
         let outcome = timeout(self.longest, work).await.unwrap_or_else(|_| Err(late()));

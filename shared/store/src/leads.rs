@@ -5,49 +5,23 @@ pub(crate) mod opt_outs;
 pub(crate) mod page;
 pub(crate) mod row;
 pub(crate) mod sending;
+pub(crate) mod traces;
 
 use std::time::Duration;
 
-use domain::encoding::sha256_hex;
 use domain::lead::capture::LeadCaps;
 use domain::{BrandId, Cellphone, LaneId, Lead, LeadId, LeadState, Timestamp, WorkspaceId, error_chain};
-use serde::{Deserialize, Serialize};
 
-use crate::dynamodb::fields;
-use crate::dynamodb::item::{PK, expiring, is_live, key, n, number, read, row, s, text};
+use crate::dynamodb::item::{expiring, is_live, key, n, read, s};
 use crate::dynamodb::write::{Transacted, Write, Wrote, is_written_by};
 use crate::leads::row::{lead, lead_item, state};
+use crate::leads::traces::{
+    RepeatRow, TOKEN_KIND, TokenRow, UsedToken, put_unless_kept, put_unless_other_lead,
+};
 use crate::{Store, StoreError, Table, keys};
 
-/// How long a captcha token counts as used. Its provider accepts tokens for two minutes only.
-const TOKEN_KEPT: Duration = Duration::from_secs(24 * 3_600);
 /// How long a day's count is kept.
 const COUNT_KEPT: Duration = Duration::from_secs(2 * 24 * 3_600);
-
-/// The rows that already exist for a lead that is about to be accepted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeadDuplicates {
-    /// The lead of the same number and brand of the last 24 hours.
-    pub repeated: Option<LeadId>,
-    /// The earlier use of the captcha token.
-    pub token: Option<UsedToken>,
-}
-
-/// The lead for which a captcha token was accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UsedToken {
-    /// The lead that was accepted with the token.
-    pub lead: LeadId,
-    /// The hash of the lead's number and brand.
-    of: String,
-}
-
-impl UsedToken {
-    /// Whether the token was accepted for a lead of this number and brand.
-    pub fn is_of(&self, cellphone: &Cellphone, brand: &BrandId) -> bool {
-        self.of == hash_of(self.lead, cellphone, brand)
-    }
-}
 
 /// The rows in which a lead was counted, for taking the count back.
 #[derive(Clone, PartialEq, Eq)]
@@ -91,37 +65,6 @@ impl Store {
             .send()
             .await?;
         answer.item.filter(|item| is_live(item, self.now())).map(state).transpose()
-    }
-
-    /// The traces of a lead with this number, brand and captcha token (SHA-256 in hexadecimal digits;
-    /// strongly consistent read). One round trip.
-    pub async fn lead_duplicates(
-        &self,
-        workspace: WorkspaceId,
-        cellphone: &Cellphone,
-        brand: &BrandId,
-        token_sha256_hex: &str,
-    ) -> Result<LeadDuplicates, StoreError> {
-        let (repeat, token) = (
-            keys::lead_repeat(workspace, cellphone, brand),
-            keys::captcha_token(workspace, token_sha256_hex),
-        );
-        let wanted = [&repeat, &token].map(|(pk, sk)| key(pk, *sk)).to_vec();
-        let rows = self.batch_items(Table::Leads, wanted).await?;
-        // DynamoDB deletes expired rows late.
-        let now = self.now().as_seconds();
-        let mut traces = LeadDuplicates::default();
-        for item in rows {
-            if item.get("expiresAt").is_none_or(|at| number(at) < now) {
-                continue;
-            }
-            if text(&item, PK) == token.0 {
-                traces.token = Some(read::<TokenRow>(item)?.into());
-            } else {
-                traces.repeated = Some(read::<RepeatRow>(item)?.lead_id);
-            }
-        }
-        Ok(traces)
     }
 
     /// Accepts a lead: stores it with its consent, its captcha token and the row that makes later leads of
@@ -226,78 +169,10 @@ impl Store {
 const LEAD: usize = 0;
 const TOKEN: usize = 1;
 const REPEAT: usize = 2;
-/// The kind of the rows of captcha tokens.
-const TOKEN_KIND: &str = "captchaToken";
-
 fn count_write((pk, sk): &(String, &'static str), cap: u32, now: Timestamp) -> Write {
     Write::update(Table::Leads, key(pk, *sk), "SET expiresAt = :expires ADD leads :one")
         .when("attribute_not_exists(leads) OR leads < :cap")
         .bind(":one", n(1))
         .bind(":cap", n(cap))
         .bind(":expires", n(now.plus(COUNT_KEPT).as_seconds()))
-}
-
-/// The write of the row of a number and brand, unless there is one that has not expired and names another
-/// lead than `ended`.
-fn put_unless_other_lead(
-    ended: Option<LeadId>,
-    key: (String, &'static str),
-    repeats: &RepeatRow,
-    now: Timestamp,
-) -> Result<Write, StoreError> {
-    let write = put_unless_kept(key, "leadRepeat", repeats, now)?;
-    let Some(ended) = ended else { return Ok(write) };
-    Ok(write.when(format!("{IS_FREE} OR leadId = :ended")).bind(":ended", s(ended.to_string())))
-}
-
-/// There is no row, or an expired one: DynamoDB deletes those late.
-const IS_FREE: &str = "attribute_not_exists(pk) OR expiresAt < :seconds";
-
-/// The write of a row, unless there is one that has not expired.
-fn put_unless_kept<T: Serialize>(
-    (pk, sk): (String, &'static str),
-    kind: &'static str,
-    body: &T,
-    now: Timestamp,
-) -> Result<Write, StoreError> {
-    let write = Write::put(Table::Leads, row(pk, sk, kind, body)?);
-    Ok(write.when(IS_FREE).bind(":seconds", n(now.as_seconds())))
-}
-
-/// `W#D#<phone>#<brand>` / `D`.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RepeatRow {
-    #[serde(with = "fields::text")]
-    lead_id: LeadId,
-    expires_at: i64,
-}
-
-/// `W#K#<SHA-256 of the token>` / `K`. An erasure cannot find the row, so it has a hash in place of the number.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct TokenRow {
-    #[serde(with = "fields::text")]
-    lead_id: LeadId,
-    /// The hash of the lead's number and brand. Releases before it wrote the number.
-    #[serde(default)]
-    of: String,
-    expires_at: i64,
-}
-
-impl TokenRow {
-    fn of(lead: LeadId, cellphone: &Cellphone, brand: &BrandId, now: Timestamp) -> Self {
-        let expires_at = now.plus(TOKEN_KEPT).as_seconds();
-        Self { lead_id: lead, of: hash_of(lead, cellphone, brand), expires_at }
-    }
-}
-
-impl From<TokenRow> for UsedToken {
-    fn from(row: TokenRow) -> Self {
-        Self { lead: row.lead_id, of: row.of }
-    }
-}
-
-fn hash_of(lead: LeadId, cellphone: &Cellphone, brand: &BrandId) -> String {
-    sha256_hex(format!("{lead}|{}|{}", cellphone.as_str(), brand.as_str()).as_bytes())
 }

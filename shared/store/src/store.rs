@@ -26,6 +26,9 @@ pub struct Store {
 const CAPTCHA_SECRET_MEMORY: Duration = Duration::from_secs(300);
 /// How long a process remembers the keys of cursors.
 pub(crate) const CURSOR_KEY_MEMORY: Duration = Duration::from_secs(300);
+/// How long a process looks for the traces of leads by the brand that was the default. If it is another one by then, they are
+/// read again.
+const DEFAULT_BRAND_MEMORY: Duration = Duration::from_secs(60 * 60);
 /// How long a process remembers a workspace's keywords.
 const KEYWORD_MEMORY: Duration = Duration::from_secs(300);
 /// How long a process remembers since when a line delivers customers' messages.
@@ -46,6 +49,7 @@ const SHARD_MEMORY: Duration = Duration::from_secs(30);
 pub(crate) struct Memories {
     pub(crate) captcha_secrets: Memory<domain::WorkspaceId, domain::Secret>,
     pub(crate) cursor_keys: Memory<(), Arc<CursorKeys>>,
+    pub(crate) default_brands: Memory<domain::WorkspaceId, domain::BrandId>,
     pub(crate) definitions: Remembered<domain::Definitions>,
     pub(crate) keywords: Memory<domain::WorkspaceId, domain::Keywords>,
     pub(crate) inbound_lines: Memory<(domain::WorkspaceId, domain::ChannelId), ()>,
@@ -68,6 +72,7 @@ impl Store {
         let memories = Memories {
             captcha_secrets: Memory::new(CAPTCHA_SECRET_MEMORY),
             cursor_keys: Memory::new(CURSOR_KEY_MEMORY),
+            default_brands: Memory::new(DEFAULT_BRAND_MEMORY),
             definitions: Remembered::new(bytes_of_definitions),
             keywords: Memory::new(KEYWORD_MEMORY),
             inbound_lines: Memory::new(NOTED_LINE_MEMORY),

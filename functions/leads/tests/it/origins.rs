@@ -214,9 +214,11 @@ async fn a_page_can_read_its_own_failures() {
     site.captcha().says.replace(None);
     site.world.db.fail("TransactWriteItems", Fault::Throttled, 3);
     read(&site, 500, &body, "the transaction").await;
+    // A process that knows no default brand reads the earlier leads after the settings.
+    site.leads.store = site.world.db.store_of("leads");
     site.world.db.forget_calls();
     let after_the_set_up = async {
-        while !site.operations().iter().any(|call| call == "BatchGetItem workspaces") {
+        while !site.operations().iter().any(|call| call == "BatchGetItem leads+workspaces") {
             tokio::task::yield_now().await;
         }
         site.world.db.fail("BatchGetItem", Fault::Throttled, 3);

@@ -153,13 +153,17 @@ impl Store {
 }
 
 /// The contacts in these rows in the order of the ids, each once.
-fn in_order(rows: Vec<Item>, ids: &[ContactId]) -> Result<Vec<Contact>, StoreError> {
-    let contacts = rows.into_iter().map(|row| {
+fn in_order(rows: impl IntoIterator<Item = Item>, ids: &[ContactId]) -> Result<Vec<Contact>, StoreError> {
+    // The first place of an id that occurs twice is the last one that is inserted.
+    let places: HashMap<ContactId, usize> = ids.iter().enumerate().rev().map(|(at, id)| (*id, at)).collect();
+    let mut contacts: Vec<Option<Contact>> = ids.iter().map(|_| None).collect();
+    for row in rows {
         let contact = contact(row)?;
-        Ok((contact.id, contact))
-    });
-    let mut found = contacts.collect::<Result<HashMap<_, _>, StoreError>>()?;
-    Ok(ids.iter().filter_map(|id| found.remove(id)).collect())
+        if let Some(at) = places.get(&contact.id) {
+            contacts[*at] = Some(contact);
+        }
+    }
+    Ok(contacts.into_iter().flatten().collect())
 }
 
 /// One of the two indexes. Both contain only keys.
@@ -169,17 +173,16 @@ fn index(name: &'static str, pk: &'static str) -> List<ContactId> {
     List { table: Table::Contacts, index: Some(name), keys: (pk, LIST_SK), filter: None, attributes, read }
 }
 
-/// The contacts in the order of their hits, without those that do not match the query any more.
+/// The contacts, which are in the order of their hits, without those that do not match the query any more.
 fn page(found: Hits<ContactId>, contacts: Vec<Contact>, wanted: &ContactQuery) -> Page<Contact> {
-    let mut contacts: HashMap<ContactId, Contact> =
-        contacts.into_iter().map(|contact| (contact.id, contact)).collect();
+    let mut contacts = contacts.into_iter().peekable();
     let (mut items, mut bytes, mut behind) = (vec![], 0, None);
     for hit in found.hits {
         let is_wanted = |contact: &Contact| {
             wanted.owner.as_ref().is_none_or(|owner| is_owned_by(contact, owner))
                 && wanted.search.as_ref().is_none_or(|search| search.finds(contact))
         };
-        if let Some(contact) = contacts.remove(&hit.row).filter(is_wanted) {
+        if let Some(contact) = contacts.next_if(|contact| contact.id == hit.row).filter(is_wanted) {
             bytes += contact.bytes();
             if bytes > PAGE_BYTES && !items.is_empty() {
                 return Page { items, next: behind };

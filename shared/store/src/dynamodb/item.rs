@@ -6,7 +6,8 @@ use std::time::Duration;
 use aws_sdk_dynamodb::types::AttributeValue;
 use domain::Timestamp;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
+use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use crate::StoreError;
 
@@ -63,7 +64,22 @@ pub(crate) fn read<T: DeserializeOwned>(item: Item) -> Result<T, StoreError> {
         key: key_shown(&pk, &sk),
         reason: error.to_string(),
     };
-    serde_dynamo::from_item(item).map_err(unreadable)
+    struct_of(item).map_err(unreadable)
+}
+
+/// The struct of an item, without the second map that `serde_dynamo::from_item` makes of it.
+pub(crate) fn struct_of<T: DeserializeOwned>(item: Item) -> Result<T, serde_dynamo::Error> {
+    T::deserialize(MapDeserializer::new(item.into_iter().map(|(name, value)| (name, Attribute(value)))))
+}
+
+struct Attribute(AttributeValue);
+
+impl IntoDeserializer<'_, serde_dynamo::Error> for Attribute {
+    type Deserializer = serde_dynamo::Deserializer;
+
+    fn into_deserializer(self) -> serde_dynamo::Deserializer {
+        serde_dynamo::Deserializer::from_attribute_value(self.0.into())
+    }
 }
 
 /// A key as errors show it.

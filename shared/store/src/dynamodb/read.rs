@@ -2,7 +2,6 @@
 //! if their names do not say otherwise.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{Hash, Hasher};
 
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use futures::future::try_join_all;
@@ -15,7 +14,7 @@ use crate::{Store, StoreError, Table};
 /// The maximum number of keys in one batch read.
 pub(crate) const MAX_KEYS: usize = 100;
 
-/// Where a row is: its table and its key. Places are the same if table and key are.
+/// Where a row is: its table and its key.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     table: Table,
@@ -57,22 +56,8 @@ impl Place {
         (self.table, key(&self.pk, &self.sk))
     }
 
-    fn parts(&self) -> (Table, &str, &str) {
-        (self.table, &self.pk, &self.sk)
-    }
-}
-
-impl PartialEq for Place {
-    fn eq(&self, other: &Self) -> bool {
-        self.parts() == other.parts()
-    }
-}
-
-impl Eq for Place {}
-
-impl Hash for Place {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.parts().hash(state);
+    fn is_of(&self, (table, row): &(Table, Item)) -> bool {
+        self.table == *table && self.pk == text(row, PK) && self.sk == text(row, SK)
     }
 }
 
@@ -109,24 +94,34 @@ fn parts(places: &[&Place]) -> Vec<(Table, &'static Attributes)> {
     parts
 }
 
-/// The rows that [`Store::rows_at`] found.
+/// These keys, each once.
+fn distinct(mut keys: Vec<(Table, Item)>) -> Vec<(Table, Item)> {
+    let mut named = HashSet::with_capacity(keys.len());
+    let is_new = keys.iter().map(|(table, key)| named.insert((*table, text(key, PK), text(key, SK))));
+    let mut is_new = is_new.collect::<Vec<_>>().into_iter();
+    keys.retain(|_| is_new.next() == Some(true));
+    keys
+}
+
+/// The rows that [`Store::rows_at`] found. A row is looked for among all of them: a request names few places.
 #[derive(Debug)]
-pub(crate) struct Rows(HashMap<Place, Item>);
+pub(crate) struct Rows(Vec<(Table, Item)>);
 
 impl Rows {
     /// The row at this place, if it was found and not taken.
     pub(crate) fn get(&self, place: &Place) -> Option<&Item> {
-        self.0.get(place)
+        self.0.iter().find(|row| place.is_of(row)).map(|(_, item)| item)
     }
 
     /// Takes the row at this place, if it was found.
     pub(crate) fn take(&mut self, place: &Place) -> Option<Item> {
-        self.0.remove(place)
+        let at = self.0.iter().position(|row| place.is_of(row))?;
+        Some(self.0.swap_remove(at).1)
     }
 
     /// All rows that were not taken, in no particular order.
-    pub(crate) fn into_items(self) -> Vec<Item> {
-        self.0.into_values().collect()
+    pub(crate) fn into_items(self) -> impl Iterator<Item = Item> {
+        self.0.into_iter().map(|(_, item)| item)
     }
 
     /// Takes the row at this place, if it was found, as its struct.
@@ -197,16 +192,13 @@ impl Store {
     pub(crate) async fn rows_at(&self, places: &[&Place]) -> Result<Rows, StoreError> {
         if let [place] = places {
             let row = self.get(place.table, (place.pk.clone(), &place.sk), place.attributes).await?;
-            return Ok(Rows(row.map(|row| ((*place).clone(), row)).into_iter().collect()));
+            return Ok(Rows(row.map(|row| (place.table, row)).into_iter().collect()));
         }
         let (keys, now) = (places.iter().map(|place| place.key()).collect(), self.now());
         let wanted = Wanted { consistent: true, parts: &parts(places) };
-        let rows = self.rows(keys, wanted).await?.into_iter().filter(|(_, row)| is_live(row, now));
-        let placed = |(table, row): (Table, Item)| {
-            let place = Place::of(table, (text(&row, PK).to_owned(), text(&row, SK)));
-            (place, row)
-        };
-        Ok(Rows(rows.map(placed).collect()))
+        let mut rows = self.rows(keys, wanted).await?;
+        rows.retain(|(_, row)| is_live(row, now));
+        Ok(Rows(rows))
     }
 
     /// The rows with these keys (strongly consistent read), each once, in no particular order. One round trip; more
@@ -243,16 +235,13 @@ impl Store {
         keys: Vec<(Table, Item)>,
         how: Wanted<'_>,
     ) -> Result<Vec<(Table, Item)>, StoreError> {
-        let mut named = HashSet::with_capacity(keys.len());
-        let mut distinct = Vec::with_capacity(keys.len());
-        for place in &keys {
-            let (table, key) = place;
-            if named.insert((*table, text(key, PK), text(key, SK))) {
-                distinct.push(place);
-            }
+        let mut left = distinct(keys);
+        let mut batches = vec![];
+        while !left.is_empty() {
+            let more = left.split_off(left.len().min(MAX_KEYS));
+            batches.push(self.whole_batch(left, how));
+            left = more;
         }
-        let batches = distinct.chunks(MAX_KEYS);
-        let batches = batches.map(|keys| self.whole_batch(keys.iter().copied().cloned().collect(), how));
         Ok(try_join_all(batches).await?.into_iter().flatten().collect())
     }
 
@@ -285,23 +274,24 @@ impl Store {
         for (table, key) in keys {
             tables.entry(table).or_default().push(key);
         }
+        let named: Vec<Table> = tables.keys().copied().collect();
         let mut call = self.db.batch_get_item();
-        for (table, keys) in &tables {
-            let attributes = how.of(*table);
+        for (table, keys) in tables {
+            let attributes = how.of(table);
             let wanted = KeysAndAttributes::builder()
-                .set_keys(Some(keys.clone()))
+                .set_keys(Some(keys))
                 .set_projection_expression(attributes.map(|part| part.expression.to_owned()))
                 .set_expression_attribute_names(attributes.and_then(Attributes::names))
                 .consistent_read(how.consistent)
                 .build();
             let wanted = wanted.map_err(|error| StoreError::Failed(Box::new(error)))?;
-            call = call.request_items(self.tables.name(*table), wanted);
+            call = call.request_items(self.tables.name(table), wanted);
         }
         let answer = Box::pin(call.send()).await?;
         let (mut found, mut unread) =
             (answer.responses.unwrap_or_default(), answer.unprocessed_keys.unwrap_or_default());
         let (mut items, mut left) = (vec![], vec![]);
-        for table in tables.into_keys() {
+        for table in named {
             let name = self.tables.name(table);
             items.extend(found.remove(name).unwrap_or_default().into_iter().map(|item| (table, item)));
             let keys = unread.remove(name).map(|unread| unread.keys).unwrap_or_default();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use domain::lead::captcha::Threshold;
 use domain::lead::capture::LeadCaps;
 use domain::{
-    BrandId, Capture, CaptureKey, Lines, Secret, TemplateId, Timestamp, WebOrigin, Workspace, WorkspaceId,
-    WorkspaceState,
+    BrandId, Capture, CaptureKey, Cellphone, Lines, Secret, TemplateId, Timestamp, WebOrigin, Workspace,
+    WorkspaceId, WorkspaceState,
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +15,20 @@ use crate::dynamodb::item::{Item, row};
 use crate::dynamodb::read::Place;
 use crate::dynamodb::versions::replace_write;
 use crate::dynamodb::write::{Transacted, Write};
+use crate::leads::traces::{LeadDuplicates, TracePlaces};
 use crate::settings::workspaces::state_of;
 use crate::{Store, StoreError, Table, keys};
+
+/// What the traces of a lead are found by.
+#[derive(Clone, Copy, Debug)]
+pub struct LeadTraits<'a> {
+    /// The visitor's number.
+    pub cellphone: &'a Cellphone,
+    /// The brand that the request names.
+    pub brand: Option<&'a BrandId>,
+    /// The hash of the captcha token.
+    pub token_sha256_hex: &'a str,
+}
 
 /// What decides about the leads of a workspace, as it was read.
 #[derive(Debug)]
@@ -27,6 +39,9 @@ pub struct CaptureRead {
     pub lines: Result<Arc<Lines>, StoreError>,
     /// Whether the service works for the workspace.
     pub state: WorkspaceState,
+    /// The traces of the lead if it is of this brand: the one that it names, otherwise the one that was the settings'
+    /// default when the process last read them. `None` without a lead, or if the process knows no default yet.
+    pub traces: Option<(BrandId, LeadDuplicates)>,
 }
 
 impl Store {
@@ -36,18 +51,37 @@ impl Store {
         Ok(row.map(Capture::from))
     }
 
-    /// The workspace's lead capture settings, its lines and brands, and whether the service works for it (strongly
-    /// consistent reads). A workspace without a row counts as enabled. One round trip of one call; one more if the lines
-    /// changed since the process remembered them.
-    pub async fn capture_read(&self, workspace: WorkspaceId) -> Result<CaptureRead, StoreError> {
+    /// The workspace's lead capture settings, its lines and brands, whether the service works for it, and the traces of
+    /// the lead (strongly consistent reads). A workspace without a row counts as enabled. One round trip of one call; one
+    /// more if the lines changed since the process remembered them.
+    pub async fn capture_read(
+        &self,
+        workspace: WorkspaceId,
+        lead: Option<LeadTraits<'_>>,
+    ) -> Result<CaptureRead, StoreError> {
         let of_capture = Place::of(Table::Workspaces, keys::capture(workspace));
-        let read = self.rows_with_lines(workspace, &[&of_capture]).await?;
+        let brand = match lead.and_then(|lead| lead.brand) {
+            Some(named) => Some(named.clone()),
+            None => self.memories.default_brands.get(&workspace, self.now()),
+        };
+        // The call names the same tables for a workspace that the process does not know.
+        let traces = lead.map(|LeadTraits { cellphone, token_sha256_hex, .. }| {
+            TracePlaces::of(workspace, cellphone, brand.as_ref(), token_sha256_hex)
+        });
+        let traced = traces.iter().flat_map(TracePlaces::all);
+        let places: Vec<&Place> = [&of_capture].into_iter().chain(traced).collect();
+        let read = self.rows_with_lines(workspace, &places).await?;
         let (mut rows, lines) = (read.rows, read.setting);
         let capture = rows.read::<CaptureRow>(&of_capture)?.map(Capture::from);
+        if let Some(brand) = capture.as_ref().and_then(|capture| capture.brand.clone()) {
+            self.memories.default_brands.keep(workspace, brand, self.now());
+        }
+        let traces = traces.map(|traces| traces.take(&mut rows)).transpose()?;
         Ok(CaptureRead {
             capture,
             lines,
             state: read.workspace.map_or(Ok(WorkspaceState::Enabled), state_of)?,
+            traces: brand.zip(traces),
         })
     }
 

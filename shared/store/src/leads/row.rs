@@ -9,7 +9,7 @@ use domain::{BrandId, Cellphone, Consent, ContactId, ConversationId, Lead, LeadS
 use serde::{Deserialize, Serialize};
 
 use crate::dynamodb::fields;
-use crate::dynamodb::item::{Item, PK, check_schema, read, row, s, text, unreadable};
+use crate::dynamodb::item::{Item, PK, check_schema, read, row, s, struct_of, text, unreadable};
 use crate::dynamodb::write::LAST_REQUEST;
 use crate::messages::row::ProgressField;
 use crate::{StoreError, keys};
@@ -33,7 +33,7 @@ pub(crate) fn lead(item: Item) -> Result<Lead, StoreError> {
     let name = format!("the lead {id}");
     check_schema(&item, &name)?;
     let unreadable = |reason: String| StoreError::Unreadable { key: name.clone(), reason };
-    let row: LeadRow = serde_dynamo::from_item(item).map_err(|error| unreadable(error.to_string()))?;
+    let row: LeadRow = struct_of(item).map_err(|error| unreadable(error.to_string()))?;
     let state = row.state.state().map_err(|reason| unreadable(reason.to_owned()))?;
     let utm = Utm::of(row.utm).map_err(|unfit| unreadable(unfit.to_string()))?;
     let score = Score::from_hundredths(row.consent.score).ok_or_else(|| unreadable("no score".to_owned()))?;
