@@ -214,7 +214,8 @@ mod tests {
         for (text, fits) in
             [("1", true), (&"9".repeat(32), true), ("", false), (&"9".repeat(33), false), ("1a", false)]
         {
-            assert_eq!(ProviderAppId::parse(text).is_ok(), fits, "{text}");
+            let id = ProviderAppId::parse(text).ok();
+            assert_eq!(id.as_ref().map(ProviderAppId::as_str), fits.then_some(text), "{text}");
         }
         for (text, fits) in
             [("0123456789abcdef", true), ("0123456789abcde", false), ("0123456789abc ef", false)]

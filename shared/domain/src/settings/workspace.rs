@@ -347,6 +347,7 @@ mod tests {
         let disabled = renamed.disabled(at(5)).unwrap();
         let state = WorkspaceState::Disabled { since: at(5) };
         assert_eq!(disabled, Workspace { state, version: 3, ..renamed.clone() });
+        assert_eq!([renamed.state, state].map(WorkspaceState::as_str), ["ENABLED", "DISABLED"]);
         assert_eq!(disabled.disabled(at(9)), None, "the first time counts");
         assert_eq!(disabled.enabled(), Some(Workspace { version: 4, ..renamed }));
     }
