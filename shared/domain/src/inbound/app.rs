@@ -12,7 +12,7 @@ use crate::encoding::{hex, unhex};
 use crate::ids::WorkspaceId;
 use crate::secret::Secret;
 use crate::text::Unfit;
-use crate::time::Timestamp;
+use crate::time::{Timestamp, days};
 
 /// An app's id at the provider: 1 to 32 digits. It is a part of the URL of the app's webhook.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,7 +66,7 @@ impl ProviderApp {
     /// The greatest number of apps of a deployment.
     pub const MAX: usize = 100;
     /// How long signatures of a replaced secret are accepted: the provider repeats a webhook for 7 days.
-    pub const OVERLAP: Duration = Duration::from_secs(7 * 24 * 3_600);
+    pub const OVERLAP: Duration = days(7);
 
     const SECRET: &'static str = "^[!-~]{16,256}$";
     const VERIFY_TOKEN: &'static str = "^[0-9A-Za-z_-]{16,128}$";

@@ -16,10 +16,10 @@ pub struct ServiceWindow {
 
 impl ServiceWindow {
     /// How long the provider takes texts and files after a customer's message.
-    pub const OPEN: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const OPEN: Duration = Duration::from_hours(24);
 
     /// By how much the clocks of the provider and of the service may differ.
-    const CLOCKS: Duration = Duration::from_secs(60);
+    const CLOCKS: Duration = Duration::from_mins(1);
 
     /// Whether the window is surely closed: the line has delivered messages for the whole time, and the
     /// customer wrote none. The contact must be unchanged for as long, because its number may have been another

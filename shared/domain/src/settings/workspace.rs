@@ -44,7 +44,7 @@ pub struct Workspace {
 
 impl Workspace {
     /// How long work of a disabled workspace waits before a worker looks again whether it is enabled.
-    pub const LOOKS_AGAIN_AFTER: Duration = Duration::from_secs(15 * 60);
+    pub const LOOKS_AGAIN_AFTER: Duration = Duration::from_mins(15);
 
     /// A new workspace. Its lists have one shard.
     pub fn new(id: WorkspaceId, name: &str, now: Timestamp) -> Result<Self, Unfit> {

@@ -19,7 +19,7 @@ use crate::ids::{EndpointId, EventId, JobId};
 use crate::lane::Slot;
 use crate::retry::{Jitter, RetrySchedule};
 use crate::text::Unfit;
-use crate::time::Timestamp;
+use crate::time::{Timestamp, days};
 use crate::webhook::attempt::{Attempt, AttemptError, AttemptOutcome};
 use crate::webhook::endpoint::WebhookEndpoint;
 use crate::webhook::event::EventType;
@@ -265,12 +265,12 @@ impl Next {
 }
 
 /// How long a delivery is kept at least after a job requested another attempt: 7 days.
-pub const KEPT_AFRESH: Duration = Duration::from_secs(7 * 86_400);
+pub const KEPT_AFRESH: Duration = days(7);
 /// How long a delivery waits for its event. The recorder writes the deliveries first and the event last.
 pub const EVENT_MISSING: Duration = Duration::from_secs(60);
 /// How long the service waits before it gives up a delivery without an event: 2 days. The stream no longer
 /// has the record by then.
-pub const EVENT_LOST: Duration = Duration::from_secs(2 * 86_400);
+pub const EVENT_LOST: Duration = days(2);
 
 #[cfg(test)]
 mod tests {

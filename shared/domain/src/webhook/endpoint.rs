@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::ids::{EndpointId, EventId, WorkspaceId};
 use crate::lane::Slot;
 use crate::text::Unfit;
-use crate::time::Timestamp;
+use crate::time::{Timestamp, days};
 use crate::webhook::endpoint_url::EndpointUrl;
 use crate::webhook::event::EventType;
 use crate::webhook::pace::EndpointCaps;
@@ -92,7 +92,7 @@ impl WebhookEndpoint {
 }
 
 /// How long deliveries wait for a disabled endpoint: 14 days.
-pub const PARKED_FOR: Duration = Duration::from_secs(14 * 86_400);
+pub const PARKED_FOR: Duration = days(14);
 
 /// Whether an endpoint receives deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn an_endpoint_that_was_disabled_for_over_14_days_forgets_what_waited() {
         let disabled = endpoint().disabled(DisabledReason::Operator, NOW).unwrap();
-        let late = NOW.plus(Duration::from_secs(14 * 86_400));
+        let late = NOW.plus(days(14));
         let [moment, earlier] = [Duration::from_millis(1), Duration::from_secs(3_600)];
         let forgetful = WebhookEndpoint { forgets_before: Some(NOW.minus(earlier)), ..disabled.clone() };
         for (endpoint, at, forgets_before) in [

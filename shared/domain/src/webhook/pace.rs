@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use crate::lane::Track;
 use crate::retry::{Jitter, RetrySchedule};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, days};
 use crate::webhook::attempt::AttemptOutcome;
 
 /// The measurements of an endpoint's responses.
@@ -108,15 +108,15 @@ impl Pace {
     /// The number of consecutive attempts without a response that opens the circuit.
     pub const SILENCES: u32 = 5;
     /// How long an endpoint counts as slow after a late response or none.
-    pub const SLOW_FOR: Duration = Duration::from_secs(300);
+    pub const SLOW_FOR: Duration = Duration::from_mins(5);
     /// The endpoint is disabled after five days without a success, ...
-    const DAYS: Duration = Duration::from_secs(5 * 86_400);
+    const DAYS: Duration = days(5);
     /// ... with at least this number of failures in the last day, ...
     const IN_THE_LAST_DAY: u32 = 10;
     /// ... which extend over at least this time.
-    const SPREAD: Duration = Duration::from_secs(12 * 3_600);
-    const DAY: Duration = Duration::from_secs(86_400);
-    const HOUR: Duration = Duration::from_secs(3_600);
+    const SPREAD: Duration = Duration::from_hours(12);
+    const DAY: Duration = days(1);
+    const HOUR: Duration = Duration::from_hours(1);
 
     /// The number of posts that may be in progress now.
     pub fn allowance(&self, caps: EndpointCaps, now: Timestamp) -> Allowance {
