@@ -28,14 +28,11 @@ impl Timestamp {
     /// Makes a time from milliseconds since 1970. Values outside the years 1970 to 9999 become the nearest
     /// bound.
     pub const fn from_millis(millis: i64) -> Self {
-        let held = if millis < 0 {
-            0
-        } else if millis > Self::LAST {
-            Self::LAST
-        } else {
-            millis
-        };
-        Self(held)
+        Self(match millis {
+            ..0 => 0,
+            0..=Self::LAST => millis,
+            _ => Self::LAST,
+        })
     }
 
     /// Parses an RFC 3339 date-time with an offset or `Z`. Digits beyond the millisecond are cut off.
