@@ -39,7 +39,6 @@ mod tests {
     use crate::ids::{ContactId, WorkspaceId};
 
     const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
-
     const HOUR: i64 = 3_600_000;
     const MINUTE: i64 = 60_000;
 

@@ -227,7 +227,7 @@ fn a_call_that_was_not_made_leaves_the_part_due() {
 }
 
 #[test]
-fn a_message_whose_call_was_not_made_is_as_before_the_call_began() {
+fn a_message_whose_call_was_not_made_has_no_call_in_progress() {
     let failed = end(&four_parts().begun(LEASE, NOW), End::NotTaken, NOW);
     let begun = failed.begun(LEASE, NOW.plus(secs(30)));
     let progress = Progress { calling: None, ..begun.progress.clone() };
