@@ -549,4 +549,19 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn every_change_of_a_definition_increases_the_version_of_all() {
+        let first = make(&closed(&["a".to_owned()], AttributeType::Text)).unwrap();
+        let second = AttributeDefinition { id: AttributeId::from_uuid(Uuid::from_u128(2)), ..first.clone() };
+        let version = |all: &[&AttributeDefinition]| {
+            Definitions::new(all.iter().map(|one| (*one).clone()).collect()).version()
+        };
+        assert_eq!(version(&[]), 0);
+        assert_eq!(version(&[&first]), 1);
+        assert_eq!(version(&[&first, &second]), 2);
+        let renamed = second.renamed("tier").unwrap().unwrap();
+        assert_eq!(version(&[&first, &renamed]), 3);
+        assert_eq!(version(&[&first.archived(NOW).unwrap(), &renamed]), 4);
+    }
 }

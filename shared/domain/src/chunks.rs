@@ -43,5 +43,6 @@ mod tests {
     #[test]
     fn an_item_above_the_limit_is_alone() {
         assert_eq!(chunks_within(&[1, 200, 1], 4, 100, |item| *item), [[1].as_slice(), &[200], &[1]]);
+        assert_eq!(chunks_within(&[200, 1], 4, 100, |item| *item), [[200], [1]]);
     }
 }

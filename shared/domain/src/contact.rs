@@ -15,6 +15,7 @@ use crate::refused::Refused;
 use crate::settings::user::{User, UserRef, UserStatus};
 use crate::text::{Cellphone, Email, Language, PersonName, Unfit, within};
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// A contact. The service derives NORMAL or PARTIAL when it reads the contact ([`Contact::contact_type`]), so
 /// a change to a definition rewrites no contact.
@@ -113,15 +114,10 @@ pub enum ContactType {
     Partial,
 }
 
-impl ContactType {
-    /// The value of the API field.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Normal => "NORMAL",
-            Self::Partial => "PARTIAL",
-        }
-    }
-}
+words!(
+    /// The values of the API field.
+    ContactType { Normal: "NORMAL", Partial: "PARTIAL" }
+);
 
 /// A partial update. An absent field stays unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -20,7 +20,7 @@ pub fn unhex(digits: &str) -> Option<Vec<u8>> {
     let pairs = digits.as_bytes().chunks(2);
     pairs
         .map(|pair| match pair {
-            [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+            [high, low] => Some(digit(*high)? * 16 + digit(*low)?),
             _ => None,
         })
         .collect()

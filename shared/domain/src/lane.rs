@@ -215,4 +215,11 @@ mod tests {
             [format!("webhook {id}/3"), format!("conversation {id}"), format!("lead {id}")]
         );
     }
+
+    #[test]
+    fn only_new_work_of_an_open_lane_keeps_its_worker() {
+        let now = Timestamp::from_millis(1_767_323_045_678);
+        let visits = [Rest::Done, Rest::Waits(now), Rest::Closed(now), Rest::TimeUp];
+        assert_eq!(visits.map(Rest::ignores_new_work), [false, false, true, true]);
+    }
 }

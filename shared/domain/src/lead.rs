@@ -120,7 +120,7 @@ impl LeadState {
 impl Lead {
     /// The time within which a request with the same number and brand repeats a lead, unless that lead is
     /// FAILED or SUPPRESSED.
-    pub const REPEATS: Duration = Duration::from_secs(24 * 3_600);
+    pub const REPEATS: Duration = Duration::from_hours(24);
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::encoding::unhex;
 use crate::ids::{Ids, MediaId, WorkspaceId};
 use crate::refused::{MediaFault, Refused};
 use crate::text::Unfit;
-use crate::time::Timestamp;
+use crate::time::{Timestamp, days};
 use crate::words::words;
 
 /// The SHA-256 of a file's bytes.
@@ -148,15 +148,15 @@ impl Media {
     /// The greatest number of files in one request.
     pub const MAX_AT_ONCE: usize = 20;
     /// How long an upload URL is valid.
-    pub const UPLOAD_VALID: Duration = Duration::from_secs(10 * 60);
+    pub const UPLOAD_VALID: Duration = Duration::from_mins(10);
     /// How long a URL for a caller's download is valid.
-    pub const DOWNLOAD_VALID: Duration = Duration::from_secs(10 * 60);
+    pub const DOWNLOAD_VALID: Duration = Duration::from_mins(10);
     /// How long a URL for the provider's download is valid.
-    pub const LINK_VALID: Duration = Duration::from_secs(60 * 60);
+    pub const LINK_VALID: Duration = Duration::from_hours(1);
     /// How long a file waits for a message: one day plus the validity of an upload URL. During the day, a
     /// repeated request returns newly signed URLs. The additional time covers the last of them, so no upload
     /// happens after the cleanup.
-    pub const KEPT: Duration = Duration::from_secs(24 * 60 * 60 + Self::UPLOAD_VALID.as_secs());
+    pub const KEPT: Duration = days(1).saturating_add(Self::UPLOAD_VALID);
 
     /// A file of the request, prepared for upload.
     pub fn ready(file: &Declared, workspace: WorkspaceId, ids: &dyn Ids, now: Timestamp) -> Self {

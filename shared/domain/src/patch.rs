@@ -32,3 +32,21 @@ impl<T> Patch<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_keeps_removes_or_sets_a_value() {
+        let rows = [
+            // The patch, the value after it, and the value that it sets.
+            (Patch::Keep, Some(1), None),
+            (Patch::Clear, None, None),
+            (Patch::Set(2), Some(2), Some(&2)),
+        ];
+        for (patch, after, set) in &rows {
+            assert_eq!((patch.applied_to(&Some(1)), patch.as_set()), (*after, *set), "{patch:?}");
+        }
+    }
+}

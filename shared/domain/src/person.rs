@@ -154,7 +154,7 @@ pub struct Erasure {
 
 impl Erasure {
     /// The time between the passes. It outlasts every invocation: Lambda ends each within 15 minutes.
-    pub const SETTLES: Duration = Duration::from_secs(15 * 60);
+    pub const SETTLES: Duration = Duration::from_mins(15);
 
     /// A new erasure of this person. The same request at the same moment has the same id.
     pub fn of(person: Person, workspace_id: WorkspaceId, now: Timestamp) -> Self {

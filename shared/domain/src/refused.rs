@@ -4,6 +4,7 @@ use crate::attribute::AttributeType;
 use crate::ids::{
     AttributeId, BrandId, ChannelId, ClosedValueId, ContactId, MediaId, MessageId, TeamId, TemplateId,
 };
+use crate::words::words;
 
 /// Why the service cannot execute a request that is well-formed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -194,14 +195,7 @@ pub enum IdentityField {
     WaId,
 }
 
-impl IdentityField {
-    /// The name of the API field, or of the contact's field that clients do not see.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Email => "email",
-            Self::Cellphone => "cellphone",
-            Self::UserId => "userId",
-            Self::WaId => "waId",
-        }
-    }
-}
+words!(
+    /// The names of the API fields, and of the contact's fields that clients do not see.
+    IdentityField { Email: "email", Cellphone: "cellphone", UserId: "userId", WaId: "waId" }
+);

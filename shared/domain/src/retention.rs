@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::time::days;
+
 /// The retention of a deployment, for each kind of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
@@ -51,10 +53,6 @@ impl Default for Retention {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a number of days within the limits")]
 pub struct RetentionError;
-
-const fn days(number: u64) -> Duration {
-    Duration::from_secs(number * 86_400)
-}
 
 #[cfg(test)]
 mod tests {

@@ -19,7 +19,7 @@ impl RetrySchedule {
     const MAX_SECONDS: u64 = 7 * 86_400;
     /// The limit of a receiver's `Retry-After`: 12 hours. After a longer wait, nobody would look
     /// for the delivery any more.
-    const MAX_RETRY_AFTER: Duration = Duration::from_secs(12 * 3_600);
+    const MAX_RETRY_AFTER: Duration = Duration::from_hours(12);
 
     /// A schedule with these waits, for schedules that no deployment parameter sets.
     pub fn of(waits: &[Duration]) -> Self {

@@ -257,4 +257,19 @@ mod tests {
     fn personal_data_prints_redacted() {
         assert_eq!(format!("{:?}", Email::parse("ana@example.com").unwrap()), "[Email]");
     }
+
+    #[test]
+    fn an_unfit_value_says_what_it_should_be() {
+        let expected = &["A", "B"];
+        for (unfit, text) in [
+            (Unfit::TooShort { min: 3 }, "should have at least 3 characters"),
+            (Unfit::TooLong { max: 9 }, "should have at most 9 characters"),
+            (Unfit::Shape { pattern: "^[0-9]$", form: "one digit" }, "should be one digit"),
+            (Unfit::NotOneOf { expected }, "should be one of A, B"),
+            (Unfit::NotAUuid, "should be a UUID"),
+            (Unfit::Value { reason: "the expiry is in the past" }, "the expiry is in the past"),
+        ] {
+            assert_eq!(unfit.to_string(), text);
+        }
+    }
 }

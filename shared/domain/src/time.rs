@@ -28,14 +28,11 @@ impl Timestamp {
     /// Makes a time from milliseconds since 1970. Values outside the years 1970 to 9999 become the nearest
     /// bound.
     pub const fn from_millis(millis: i64) -> Self {
-        let held = if millis < 0 {
-            0
-        } else if millis > Self::LAST {
-            Self::LAST
-        } else {
-            millis
-        };
-        Self(held)
+        Self(match millis {
+            ..0 => 0,
+            0..=Self::LAST => millis,
+            _ => Self::LAST,
+        })
     }
 
     /// Parses an RFC 3339 date-time with an offset or `Z`. Digits beyond the millisecond are cut off.
@@ -88,6 +85,11 @@ impl Timestamp {
     }
 }
 
+/// This number of days.
+pub const fn days(number: u64) -> Duration {
+    Duration::from_secs(number * 86_400)
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         PRINTER.print_timestamp(&self.moment(), StdFmtWrite(f)).map_err(|_| fmt::Error)
@@ -118,6 +120,11 @@ mod tests {
         assert_eq!(Timestamp::parse(&moment.to_string()), Some(moment));
         assert_eq!(Timestamp::parse("2026-01-02T04:04:05.678+01:00"), Some(moment));
         assert_eq!(Timestamp::parse("2026-01-02"), None);
+    }
+
+    #[test]
+    fn a_day_has_24_hours() {
+        assert_eq!([0, 1, 30].map(days), [0, 24, 720].map(Duration::from_hours));
     }
 
     #[test]

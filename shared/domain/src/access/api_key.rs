@@ -253,8 +253,17 @@ mod tests {
         let key = token();
         assert_eq!(key.expose().len(), "msk_".len() + 32 + 6);
         assert!(key.expose().starts_with("msk_1000200030"), "{}", key.expose());
-        assert_eq!(ApiKeyToken::parse(key.expose()).unwrap().sha256_hex(), key.sha256_hex());
+        assert_eq!(ApiKeyToken::parse(key.expose()).unwrap().expose(), key.expose());
         assert_eq!(format!("{:?}", key.0), "[redacted]");
+    }
+
+    #[test]
+    fn the_stored_value_is_the_sha256_of_the_key() {
+        let key = token();
+        assert_eq!(key.expose(), "msk_100020003000FYHA5000600070008000SqPFh2");
+        // `sha256sum` computed this value, not this code.
+        let stored = "1ea3aad69010baa1332386d4b5217932fa83a45f7df127dafa69a8cf03c6c176";
+        assert_eq!(key.sha256_hex(), stored);
     }
 
     #[test]

@@ -399,4 +399,43 @@ mod tests {
         assert!(!shows_by_form(National, "11111111", "111"));
         assert!(!shows_by_form(Reversed, "11111111", "111"));
     }
+
+    #[test]
+    fn a_query_finds_a_contact_if_every_word_begins_a_term_or_the_digits_fit_a_form_of_the_number() {
+        let ana = Contact {
+            cellphone: Cellphone::parse("+4915112345678").ok(),
+            ..contact("Ana María", "Ruiz", "ana.ruiz@example.com")
+        };
+        for (query, finds) in [
+            ("ana", true),
+            ("RUI mar", true),
+            ("ana@", false),
+            ("example.com", true),
+            ("ana garcia", false),
+            ("garcia ana", false),
+            ("uiz", false),
+            ("+49 151", true),
+            ("151 123", true),
+            ("5678", true),
+            ("5123", false),
+            ("+34 600", false),
+        ] {
+            assert_eq!(SearchQuery::parse(query).unwrap().finds(&ana), finds, "{query}");
+        }
+        assert!(!SearchQuery::parse("151").unwrap().finds(&contact("Ana", "", "")), "no number");
+    }
+
+    #[test]
+    fn all_spellings_of_a_query_have_the_same_canonical_text() {
+        for (texts, canonical) in [
+            (&["Ana  RUIZ", " ana ruiz "][..], "words ruiz ana"),
+            (&["ruiz ana"], "words ruiz ana"),
+            (&["José"], "words jose "),
+            (&["+1 (415) 555", "1415555"], "phone 1415555"),
+        ] {
+            for text in texts {
+                assert_eq!(SearchQuery::parse(text).unwrap().canonical(), canonical, "{text}");
+            }
+        }
+    }
 }

@@ -110,6 +110,30 @@ fn an_update_changes_only_the_fields_it_contains() {
 }
 
 #[test]
+fn an_update_sets_every_field_it_contains() {
+    let update = ContactUpdate {
+        first_name: Patch::Set(PersonName::parse("Bea").unwrap()),
+        last_name: Patch::Set(PersonName::parse("Sanz").unwrap()),
+        email: Patch::Set(Email::parse("bea@example.com").unwrap()),
+        cellphone: Patch::Set(Cellphone::parse("+34600111222").unwrap()),
+        language: Patch::Set(Language::Es),
+        ..ContactUpdate::default()
+    };
+    let blank = Contact::blank(ContactId::from_uuid(id(2)), workspace(), NOW);
+    let expected = Contact {
+        first_name: PersonName::parse("Bea").ok(),
+        last_name: PersonName::parse("Sanz").ok(),
+        email: Email::parse("bea@example.com").ok(),
+        cellphone: Cellphone::parse("+34600111222").ok(),
+        language: Some(Language::Es),
+        updated_at: LATER,
+        version: 2,
+        ..blank.clone()
+    };
+    assert_eq!(blank.apply(&update, &definitions(), None, LATER), Ok(Some(expected)));
+}
+
+#[test]
 fn an_update_without_effect_returns_no_contact() {
     let same = ContactUpdate {
         first_name: Patch::Set(PersonName::parse("Ana").unwrap()),
@@ -243,4 +267,37 @@ fn a_contact_over_its_size_limit_is_refused() {
         contact().apply(&update, &many, None, NOW),
         Err(Refused::ContactTooLarge { max_bytes: Contact::MAX_BYTES })
     );
+}
+
+/// The bytes of [`contact`]'s name, e-mail address and number.
+const IDENTITY: usize = 3 + 4 + 15 + 12;
+
+#[test]
+fn the_data_that_a_contact_shows_has_at_most_128_kilobytes() {
+    assert_eq!(Contact::MAX_BYTES, 131_072);
+    let accepts = |bytes: usize| {
+        let mut choice = definition(12, AttributeCategory::Closed, AttributeType::Text);
+        choice.closed_values[0].value = "x".repeat(bytes - IDENTITY - choice.key_name.len());
+        let chosen = with_attributes(vec![closed(12, &[value(12, 1)])]);
+        contact().apply(&chosen, &Definitions::new(vec![choice]), None, NOW).is_ok()
+    };
+    assert_eq!([131_072, 131_073].map(accepts), [true, false]);
+}
+
+#[test]
+fn the_stored_contact_has_at_most_300_kilobytes() {
+    assert_eq!(Contact::MAX_STORED_BYTES, 307_200);
+    let open = |text: &str| AttributeContent::Open(OpenContent::parse(text).unwrap());
+    let archived = AttributeContent::Closed(vec![value(1, 1); 8_529]);
+    let holds = |content| Contact { attributes: BTreeMap::from([(attribute(13), content)]), ..contact() };
+    // The id of the attribute, and the text or the ids of its values.
+    assert_eq!(contact().bytes(), IDENTITY);
+    assert_eq!(holds(open("é")).bytes(), IDENTITY + 36 + 2);
+    assert_eq!(holds(archived.clone()).bytes(), IDENTITY + 36 + 8_529 * 36);
+    let hoarder = holds(archived);
+    let accepts = |bytes: usize| {
+        let more = with_attributes(vec![self::open(10, &"x".repeat(bytes - hoarder.bytes() - 36))]);
+        hoarder.apply(&more, &definitions(), None, NOW).is_ok()
+    };
+    assert_eq!([307_200, 307_201].map(accepts), [true, false]);
 }

@@ -286,6 +286,16 @@ fn a_conversation_is_active_unless_its_team_is_empty_or_the_caller_gives_a_statu
 }
 
 #[test]
+fn a_new_conversation_has_its_name_and_is_in_one_of_the_shards_that_are_written() {
+    let name = ConversationName::parse("Order 7").unwrap();
+    let request = ConversationCreate { name: Some(name.clone()), ..request(&[ContactRef::Id(contact(1))]) };
+    let workspace = Workspace { list_shards_read: 16, list_shards_write: 4, ..workspace() };
+    let id = ConversationId::from_uuid(Uuid::from_u128(7));
+    let new = request.open(id, &workspace, party(&request, None).unwrap(), None, vec![], NOW).conversation;
+    assert_eq!((new.name, new.list_shard), (Some(name), 3));
+}
+
+#[test]
 fn the_assigned_team_member_joins_and_is_shown_by_e_mail() {
     let (some, one) = (team(&[1]), user(1, "One@x.io", UserStatus::Active));
     let request = ConversationCreate { team: Some(some.id), ..request(&[ContactRef::Id(contact(1))]) };
@@ -382,11 +392,27 @@ fn identifiers_are_compared_and_shown_in_canonical_form() {
         assert_eq!(rows.iter().filter(|(other, ..)| other.same_as(named)).count(), 1);
     }
     assert!(by_email("ANN@x.io").same_as(&by_email("ann@X.IO")));
+    let ann = Contact {
+        email: Some(email("Ann@x.io")),
+        cellphone: Cellphone::parse("+34600000001").ok(),
+        ..Contact::blank(contact(1), workspace().id, NOW)
+    };
+    for (named, is_ann) in [
+        (ContactRef::Id(contact(1)), true),
+        (by_email("ann@x.io"), true),
+        (by_phone("+34600000001"), true),
+        (ContactRef::Id(contact(2)), false),
+        (by_email("ben@x.io"), false),
+        (by_phone("+34600000002"), false),
+    ] {
+        assert_eq!(named.is_identity_of(&ann), is_ann, "{named:?}");
+    }
 }
 
 #[test]
 fn a_name_is_1_to_256_characters_and_not_blank() {
     assert!(ConversationName::parse(&"é".repeat(256)).is_ok());
+    assert_eq!(ConversationName::parse(" Order 7").unwrap().as_str(), " Order 7");
     assert_eq!(ConversationName::parse(&"é".repeat(257)), Err(Unfit::TooLong { max: 256 }));
     assert_eq!(ConversationName::parse(""), Err(Unfit::TooShort { min: 1 }));
     assert!(matches!(ConversationName::parse(" \n"), Err(Unfit::Value { .. })));

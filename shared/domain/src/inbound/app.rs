@@ -12,7 +12,7 @@ use crate::encoding::{hex, unhex};
 use crate::ids::WorkspaceId;
 use crate::secret::Secret;
 use crate::text::Unfit;
-use crate::time::Timestamp;
+use crate::time::{Timestamp, days};
 
 /// An app's id at the provider: 1 to 32 digits. It is a part of the URL of the app's webhook.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,7 +66,7 @@ impl ProviderApp {
     /// The greatest number of apps of a deployment.
     pub const MAX: usize = 100;
     /// How long signatures of a replaced secret are accepted: the provider repeats a webhook for 7 days.
-    pub const OVERLAP: Duration = Duration::from_secs(7 * 24 * 3_600);
+    pub const OVERLAP: Duration = days(7);
 
     const SECRET: &'static str = "^[!-~]{16,256}$";
     const VERIFY_TOKEN: &'static str = "^[0-9A-Za-z_-]{16,128}$";
@@ -214,7 +214,8 @@ mod tests {
         for (text, fits) in
             [("1", true), (&"9".repeat(32), true), ("", false), (&"9".repeat(33), false), ("1a", false)]
         {
-            assert_eq!(ProviderAppId::parse(text).is_ok(), fits, "{text}");
+            let id = ProviderAppId::parse(text).ok();
+            assert_eq!(id.as_ref().map(ProviderAppId::as_str), fits.then_some(text), "{text}");
         }
         for (text, fits) in
             [("0123456789abcdef", true), ("0123456789abcde", false), ("0123456789abc ef", false)]

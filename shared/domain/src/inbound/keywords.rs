@@ -132,8 +132,9 @@ mod tests {
         for (message, expected) in rows {
             assert_eq!(defaults.choice(message), expected, "{message:?}");
         }
-        let far = format!("{}STOP", "!".repeat(200));
-        assert_eq!(defaults.choice(&far), None);
+        // 160 characters at most, whatever surrounds the word.
+        let far = |characters: usize| format!("{}STOP", "¡".repeat(characters - 4));
+        assert_eq!([160, 161].map(|characters| defaults.choice(&far(characters))), [Some(Out), None]);
     }
 
     #[test]
@@ -141,6 +142,8 @@ mod tests {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         let own = Keywords::new(&words(&[" No más ", "NO MAS", "Aus"]), &words(&[])).unwrap();
         assert_eq!(own.stop(), ["No más", "Aus"]);
+        assert_eq!(own.start(), [""; 0]);
+        assert_eq!(Keywords::new(&[], &words(&["Alta", "alta ", "An"])).unwrap().start(), ["Alta", "An"]);
         let said = ["no  mas!", "AUS", "STOP", "START"].map(|message| own.choice(message));
         assert_eq!(said, [Some(Choice::Out), Some(Choice::Out), None, None]);
     }

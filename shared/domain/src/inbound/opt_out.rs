@@ -156,7 +156,6 @@ impl OptOut {
                 ..before.clone()
             },
             before => Self {
-                workspace_id: workspace,
                 digest: chooser.digest(workspace),
                 chooser: Some(chooser.clone()),
                 contact: chosen.contact.or(holds.contact),
@@ -388,6 +387,91 @@ mod tests {
                 expected.extend((kept.choice() != before).then_some(kept.choice()));
             }
             prop_assert_eq!(kept.told, expected);
+        }
+    }
+
+    #[test]
+    fn each_id_of_a_person_keeps_the_choice_that_holds() {
+        let user = Chooser::User(ProviderUserId::parse("US.1").unwrap());
+        let (both, contact) = ([number(), user.clone()], Some(ContactId::from_uuid(Uuid::from_u128(7))));
+        let chosen = |choice, seconds, contact| Chosen {
+            choice,
+            source: ChoiceSource::Keyword,
+            at: at(seconds),
+            contact,
+        };
+        let kept = |before: &[Option<OptOut>], chosen, now| {
+            OptOut::of_person(before, workspace(), &both, chosen, now)
+        };
+        let first = |chooser: &Chooser, is_beside| OptOut {
+            workspace_id: workspace(),
+            digest: chooser.digest(workspace()),
+            chooser: Some(chooser.clone()),
+            contact,
+            choice: Choice::Out,
+            source: ChoiceSource::Keyword,
+            since: at(5),
+            latest: at(5),
+            updated_at: NOW,
+            is_beside,
+            version: 1,
+        };
+        let out = chosen(Choice::Out, 5, contact);
+        assert_eq!(kept(&[None, None], out, NOW), [first(&number(), false), first(&user, true)]);
+        // A release without events recorded what holds for the number; the user id is new beside it.
+        let earlier = OptOut { contact: None, version: 0, ..first(&number(), false) };
+        let later = NOW.plus(Duration::from_secs(60));
+        let outdated = chosen(Choice::In, 3, contact);
+        let beside = OptOut { updated_at: later, ..first(&user, true) };
+        assert_eq!(
+            kept(&[Some(earlier.clone()), None], outdated, later),
+            [OptOut { version: 1, ..earlier.clone() }, beside.clone()]
+        );
+        // Without a contact of the new choice, that of what holds stays.
+        let known = OptOut { contact, ..earlier };
+        assert_eq!(kept(&[Some(known), None], chosen(Choice::In, 3, None), later)[1], beside);
+        // A row whose choice holds takes the time of the latest choice.
+        let older = OptOut { since: at(1), latest: at(1), ..first(&number(), false) };
+        let rows = kept(&[Some(older.clone()), Some(first(&user, true))], outdated, later);
+        assert_eq!(rows, [OptOut { latest: at(5), ..older.clone() }, first(&user, true)]);
+        // A repeated choice is not told, so it is the first version of what an earlier release recorded.
+        let repeated = OptOut { version: 0, ..older };
+        assert_eq!(
+            OptOut::after(Some(&repeated), workspace(), &number(), false, out, NOW),
+            Some(OptOut { latest: at(5), version: 1, ..repeated })
+        );
+    }
+
+    #[test]
+    fn the_ids_of_a_person_are_the_number_and_the_user_id() {
+        let (number, user) =
+            (Cellphone::parse("+34600111222").unwrap(), ProviderUserId::parse("US.1").unwrap());
+        let [by_number, by_user] = [Chooser::Number(number.clone()), Chooser::User(user.clone())];
+        for (number, user, expected) in [
+            (None, None, vec![]),
+            (Some(&number), None, vec![by_number.clone()]),
+            (None, Some(&user), vec![by_user.clone()]),
+            (Some(&number), Some(&user), vec![by_number, by_user]),
+        ] {
+            assert_eq!(OptOut::choosers(number, user), expected);
+        }
+    }
+
+    #[test]
+    fn the_events_of_all_choices_of_an_id_are_about_its_contact_or_the_id() {
+        let of = |workspace: u128, chooser: &Chooser, choice, contact| {
+            let workspace = WorkspaceId::from_uuid(Uuid::from_u128(workspace));
+            let chosen = Chosen { choice, source: ChoiceSource::Keyword, at: NOW, contact };
+            OptOut::after(None, workspace, chooser, false, chosen, NOW).unwrap()
+        };
+        let contact = Some(ContactId::from_uuid(Uuid::from_u128(7)));
+        let user = Chooser::User(ProviderUserId::parse("US.1").unwrap());
+        let out = of(1, &number(), Choice::Out, None);
+        let back = of(1, &number(), Choice::In, contact);
+        assert_eq!(back.entity(), out.entity());
+        assert_eq!((out.subject(), back.subject()), (out.entity(), Uuid::from_u128(7)));
+        for other in [of(2, &number(), Choice::Out, None), of(1, &user, Choice::Out, None)] {
+            assert_ne!(other.entity(), out.entity());
         }
     }
 

@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 /// The action of the token. The service rejects a token for another action.
 pub const ACTION: &str = "campaign_lead";
 /// The greatest age of a solved challenge.
-pub const MAX_AGE: Duration = Duration::from_secs(2 * 60);
+pub const MAX_AGE: Duration = Duration::from_mins(2);
 /// The greatest tolerated difference between the provider's clock and the service's clock.
 pub const SKEW: Duration = Duration::from_secs(60);
 

@@ -17,6 +17,7 @@ use crate::settings::template::Template;
 use crate::settings::workspace::WorkspaceState;
 use crate::text::Unfit;
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// The lead capture settings of a workspace. The captcha secret is stored separately, with the other secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -336,18 +337,16 @@ pub enum Objection {
     Origin,
 }
 
-impl Objection {
-    /// The name for logs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::UnknownWorkspace => "unknown workspace",
-            Self::WorkspaceDisabled => "workspace disabled",
-            Self::Disabled => "capture disabled",
-            Self::Key => "capture key",
-            Self::Origin => "origin",
-        }
+words!(
+    /// The names for logs.
+    Objection {
+        UnknownWorkspace: "unknown workspace",
+        WorkspaceDisabled: "workspace disabled",
+        Disabled: "capture disabled",
+        Key: "capture key",
+        Origin: "origin",
     }
-}
+);
 
 /// A capture key: `lck_` and 24 base62 characters. Pages contain it in their code, so it is not secret. It
 /// distinguishes the workspace's pages from senders who know only the workspace's id.

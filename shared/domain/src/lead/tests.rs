@@ -117,6 +117,11 @@ fn error(word: &str) -> PartError {
 }
 
 #[test]
+fn the_body_of_a_request_has_at_most_16_kilobytes() {
+    assert_eq!(LeadRequest::MAX_BODY, 16_384);
+}
+
+#[test]
 fn an_accepted_lead_is_queued_with_its_ids_and_its_consent() {
     let ids = Counting::default();
     let lead = request("Ana").accepted(seen("203.0.113.7"), &ids, NOW);

@@ -272,3 +272,26 @@ fn only_the_mime_types_of_the_table_are_served_as_they_are() {
         assert_eq!(FileType::served_as(content_type), served);
     }
 }
+
+#[test]
+fn a_digest_is_that_of_all_bytes_that_were_added() {
+    let digest = |pieces: &[&[u8]]| {
+        let mut hash = MediaHash::default();
+        pieces.iter().for_each(|piece| hash.add(piece));
+        hash.digest()
+    };
+    assert_eq!(digest(&[]).as_str(), DIGEST);
+    // The SHA-256 of "abc" (FIPS 180-2).
+    let abc = MediaDigest::parse("ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=").unwrap();
+    assert_eq!(digest(&[b"abc"]), abc);
+    assert_eq!(digest(&[b"a", b"", b"bc"]), abc);
+}
+
+#[test]
+fn only_a_checked_file_is_referenced() {
+    for (state, expected) in
+        [(MediaState::Waiting, false), (MediaState::Referenced, true), (MediaState::TooLarge, false)]
+    {
+        assert_eq!(Media { state, ..media(FileType::Image) }.is_referenced(), expected, "{state:?}");
+    }
+}

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::ids::{ChannelId, ContactId, ConversationId, MessageId, WorkspaceId};
 use crate::media::FileMissing;
 use crate::media::{Attached, SentAs};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, days};
 
 /// The namespace of the ids of customers' messages.
 const MESSAGES: Uuid = Uuid::from_u128(0x3e1f_9b60_47ad_4c52_8d7b_60c9_a1e5_27f4);
@@ -65,16 +65,16 @@ impl fmt::Debug for ReceivedContent {
 
 impl Received {
     /// How long a message waits for its file at most, from when the service first asked for the file.
-    pub const FILE_WAIT: Duration = Duration::from_secs(2 * 60);
+    pub const FILE_WAIT: Duration = Duration::from_mins(2);
     /// How long after a customer's message the provider accepts texts and files to the customer.
-    pub const WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const WINDOW: Duration = Duration::from_hours(24);
     /// The status that a customer's message is shown with. It has no parts whose statuses could change.
     pub const STATUS: &'static str = "RECEIVED";
     /// How long the provider's id of a message is known, at least. The provider repeats a webhook for seven days, and then
     /// its piece may be a dead letter for fourteen.
-    pub const KNOWN_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+    pub const KNOWN_FOR: Duration = days(30);
     /// How old a message may be when it is received. The provider repeats a webhook for seven days.
-    const OLDEST: Duration = Duration::from_secs(8 * 24 * 60 * 60);
+    const OLDEST: Duration = days(8);
 
     /// The text of the message: its text, its caption, the text of the button or the title of the choice.
     pub fn text(&self) -> Option<&str> {

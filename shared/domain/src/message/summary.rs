@@ -110,7 +110,12 @@ impl Summary {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
+    use crate::ids::{ConversationId, MessageId, WorkspaceId};
+    use crate::message::Content;
+    use crate::sending::Progress;
 
     #[test]
     fn messages_count_by_direction_whatever_their_order() {
@@ -128,6 +133,37 @@ mod tests {
         let (first, last) = (Some(Timestamp::from_millis(10)), Some(Timestamp::from_millis(90)));
         assert_eq!(tally, Tally { inbound: 2, outbound: 3, internal: 1, first, last });
         assert_eq!(tally.messages(), 6);
+    }
+
+    #[test]
+    fn a_summary_lasts_from_the_creation_to_the_release() {
+        let (id, workspace) = (ConversationId::from_uuid(Uuid::nil()), WorkspaceId::from_uuid(Uuid::nil()));
+        let opened = Conversation::blank(id, workspace, Timestamp::from_millis(1_000));
+        let conversation = Conversation { updated_at: Timestamp::from_millis(61_500), ..opened };
+        let summary = Summary { conversation, tally: Tally::default() };
+        assert_eq!(summary.duration(), Duration::from_millis(60_500));
+    }
+
+    #[test]
+    fn the_tally_of_a_message_counts_it_at_its_creation() {
+        let (at, id) = (Timestamp::from_millis(7), Uuid::nil());
+        let note = Message {
+            id: MessageId::from_uuid(id),
+            workspace_id: WorkspaceId::from_uuid(id),
+            conversation: ConversationId::from_uuid(id),
+            seq: 1,
+            sent_by: SentBy::Api,
+            content: Content::Written { body: None, media: vec![], broadcast: false },
+            reply_to: None,
+            recipients: vec![],
+            parts: vec![],
+            progress: Progress::default(),
+            created_at: at,
+            updated_at: Timestamp::from_millis(9),
+            version: 1,
+        };
+        let expected = Tally { internal: 1, first: Some(at), last: Some(at), ..Tally::default() };
+        assert_eq!(Tally::of(&note), expected);
     }
 
     #[test]

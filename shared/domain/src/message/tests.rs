@@ -3,7 +3,8 @@ use uuid::Uuid;
 use super::*;
 use crate::conversation::{ContactRef, External};
 use crate::ids::{BrandId, ChannelId, TemplateId};
-use crate::media::{FileName, FileType};
+use crate::media::{FileName, FileType, SentAs};
+use crate::message::received::{ReceivedContent, Said};
 
 fn id<T>(make: fn(Uuid) -> T, n: u128) -> T {
     make(Uuid::from_u128(n))
@@ -210,4 +211,38 @@ fn a_message_goes_to_all_customers_and_an_internal_note_to_nobody() {
     assert_eq!((&note.recipients[..], &note.parts[..]), (&[][..], &[][..]));
     assert!(!note.is_broadcast());
     assert_eq!(note.status(), MessageStatus::Queued);
+}
+
+#[test]
+fn a_message_goes_to_customers_unless_it_is_a_note_or_from_one_and_may_have_files() {
+    let template = id(TemplateId::from_uuid, 5);
+    let template = Content::Template(Requested { template, parameters: Default::default() });
+    let received = |what| {
+        let (contact, channel) = (id(ContactId::from_uuid, 11), ChannelId::parse("line-a").unwrap());
+        Content::Received(Received { contact, channel, provider_message_id: "wamid.1".to_owned(), what })
+    };
+    let sent_file = ReceivedContent::File { sent_as: SentAs::Image, file: Ok(image()), caption: None };
+    let lost_file = ReceivedContent::File {
+        sent_as: SentAs::Image,
+        file: Err(crate::media::FileMissing::Gone),
+        caption: None,
+    };
+    let note = Content::Written { body: None, media: vec![audio()], broadcast: false };
+    let rows = [
+        (written(body("hi"), &[]), true, vec![]),
+        (written(None, &[image(), audio()]), true, vec![image(), audio()]),
+        (note, false, vec![audio()]),
+        (template, true, vec![]),
+        (received(ReceivedContent::Said(Said::text("hi"))), false, vec![]),
+        (received(sent_file), false, vec![image()]),
+        (received(lost_file), false, vec![]),
+    ];
+    let conversation = conversation(ConversationStatus::Active);
+    let made =
+        draft().message(id(MessageId::from_uuid, 9), &conversation, 4, vec![], Timestamp::from_millis(5));
+    for (content, goes_out, files) in rows {
+        let message = Message { content, ..made.clone() };
+        assert_eq!(message.is_broadcast(), goes_out, "{:?}", message.content);
+        assert_eq!(message.files(), files.iter().collect::<Vec<_>>(), "{:?}", message.content);
+    }
 }

@@ -16,10 +16,10 @@ pub struct ServiceWindow {
 
 impl ServiceWindow {
     /// How long the provider takes texts and files after a customer's message.
-    pub const OPEN: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const OPEN: Duration = Duration::from_hours(24);
 
     /// By how much the clocks of the provider and of the service may differ.
-    const CLOCKS: Duration = Duration::from_secs(60);
+    const CLOCKS: Duration = Duration::from_mins(1);
 
     /// Whether the window is surely closed: the line has delivered messages for the whole time, and the
     /// customer wrote none. The contact must be unchanged for as long, because its number may have been another
@@ -39,34 +39,37 @@ mod tests {
     use crate::ids::{ContactId, WorkspaceId};
 
     const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+    const HOUR: i64 = 3_600_000;
+    const MINUTE: i64 = 60_000;
 
-    fn hours(hours: f64) -> Timestamp {
-        Timestamp::from_millis(NOW.as_millis() - (hours * 3_600_000.0) as i64)
+    fn before(millis: i64) -> Timestamp {
+        Timestamp::from_millis(NOW.as_millis() - millis)
     }
 
     #[test]
     fn a_window_is_surely_closed_only_if_the_line_would_have_told_of_a_message() {
-        // Hours since the line delivers, since the customer wrote, and since the contact changed.
+        // Since the line delivers, since the customer wrote, and since the contact changed.
+        const OPEN: i64 = 24 * HOUR + MINUTE;
         let rows = [
-            (Some(48.0), Some(25.0), 1.0, false),
-            (Some(48.0), Some(25.0), 25.0, true),
-            (Some(48.0), Some(24.0), 48.0, false),
-            (Some(48.0), Some(24.016), 48.0, false), // less than a minute over
-            (Some(48.0), Some(24.017), 48.0, true),
-            (Some(48.0), Some(1.0), 48.0, false),
-            (Some(48.0), Some(-1.0), 48.0, false), // by another clock
-            (Some(48.0), None, 48.0, true),
-            (Some(48.0), None, 24.0, false),
-            (Some(24.016), Some(72.0), 72.0, false),
-            (Some(24.017), Some(72.0), 72.0, true),
-            (Some(1.0), None, 72.0, false),
-            (None, Some(72.0), 72.0, false),
-            (None, None, 72.0, false),
+            (Some(48 * HOUR), Some(25 * HOUR), HOUR, false),
+            (Some(48 * HOUR), Some(25 * HOUR), 25 * HOUR, true),
+            (Some(48 * HOUR), Some(24 * HOUR), 48 * HOUR, false),
+            (Some(48 * HOUR), Some(OPEN), 48 * HOUR, false),
+            (Some(48 * HOUR), Some(OPEN + 1), 48 * HOUR, true),
+            (Some(48 * HOUR), Some(HOUR), 48 * HOUR, false),
+            (Some(48 * HOUR), Some(-HOUR), 48 * HOUR, false), // by another clock
+            (Some(48 * HOUR), None, 48 * HOUR, true),
+            (Some(48 * HOUR), None, 24 * HOUR, false),
+            (Some(OPEN), Some(72 * HOUR), 72 * HOUR, false),
+            (Some(OPEN + 1), Some(72 * HOUR), 72 * HOUR, true),
+            (Some(HOUR), None, 72 * HOUR, false),
+            (None, Some(72 * HOUR), 72 * HOUR, false),
+            (None, None, 72 * HOUR, false),
         ];
         for (line, inbound, contact, expected) in rows {
-            let window = ServiceWindow { line_since: line.map(hours), last_inbound: inbound.map(hours) };
+            let window = ServiceWindow { line_since: line.map(before), last_inbound: inbound.map(before) };
             let id = (ContactId::from_uuid(Uuid::nil()), WorkspaceId::from_uuid(Uuid::nil()));
-            let contact = Contact::blank(id.0, id.1, hours(contact));
+            let contact = Contact::blank(id.0, id.1, before(contact));
             assert_eq!(window.is_surely_closed(&contact, NOW), expected, "{window:?}");
         }
     }

@@ -1,6 +1,8 @@
 use crate::ConversationName;
 use crate::conversation::{ContactRef, External, Recipient};
-use crate::ids::{BrandId, ChannelId, ConversationId, MessageId};
+use crate::ids::{BrandId, ChannelId, ConversationId, LeadId, MessageId};
+use crate::lead::captcha::Score;
+use crate::lead::{Consent, ConsentStatus, LandingUri, LeadState, Utm};
 use crate::message::SentBy;
 use crate::message::received::{Received, ReceivedContent, Said};
 use crate::sending::Progress;
@@ -101,7 +103,8 @@ fn a_message_to_others_stays_and_a_note_from_before_goes() {
 fn a_conversation_that_a_person_leaves_loses_its_name_once() {
     let ana = person(&[10], &[], &[]);
     let left = ana.left(&conversation(&[10, 11], Some("Ana and Bob")), NOW).unwrap();
-    assert_eq!((left.name.clone(), left.externals.len(), left.version), (None, 1, 2));
+    let others: Vec<ContactId> = left.externals.iter().map(|external| external.contact).collect();
+    assert_eq!((left.name.clone(), others, left.version), (None, vec![contact(11)], 2));
     assert_eq!(ana.left(&left, NOW), None);
     assert!(ana.left(&conversation(&[11], Some("Ana and Bob")), NOW).is_some(), "the name may name Ana");
 }
@@ -114,7 +117,9 @@ fn a_finished_erasure_holds_hashes_instead_of_numbers_and_addresses() {
     let settling = asked.passed(BTreeMap::new(), NOW);
     assert_eq!((settling.state, settling.pass()), (ErasureState::Settling, 2));
     assert_eq!(settling.second_pass_at(), Some(NOW.plus(Erasure::SETTLES)));
-    let done = settling.passed(BTreeMap::from([("contacts".to_owned(), 1)]), NOW);
+    let counts = BTreeMap::from([("contacts".to_owned(), 1)]);
+    let done = settling.passed(counts.clone(), NOW);
+    assert_eq!(done.counts, counts);
     assert_eq!((done.state, done.done_at, done.version), (ErasureState::Done, Some(NOW), 3));
     assert!(done.person.cellphones.is_empty() && done.person.emails.is_empty());
     let is_of = |person: Person| done.is_of(&person);
@@ -127,4 +132,69 @@ fn a_finished_erasure_holds_hashes_instead_of_numbers_and_addresses() {
 fn the_hash_of_a_number_differs_between_workspaces() {
     let other = WorkspaceId::from_uuid(Uuid::from_u128(2));
     assert_ne!(digest(WORKSPACE, "+34600111222"), digest(other, "+34600111222"));
+}
+
+#[test]
+fn a_lead_is_the_persons_by_its_number_or_its_contact() {
+    let lead = |cellphone: &str, contact: u128| Lead {
+        id: LeadId::from_uuid(Uuid::from_u128(5)),
+        workspace_id: WORKSPACE,
+        cellphone: Cellphone::parse(cellphone).unwrap(),
+        name: None,
+        brand: BrandId::parse("brand").unwrap(),
+        landing_uri: LandingUri::parse("https://www.example.com/").unwrap(),
+        utm: Utm::default(),
+        consent: Consent {
+            status: ConsentStatus::Granted,
+            captured_at: None,
+            received_at: NOW,
+            landing_uri: LandingUri::parse("https://www.example.com/").unwrap(),
+            address_hash: String::new(),
+            user_agent: None,
+            score: Score::from_hundredths(70).unwrap(),
+        },
+        contact: self::contact(contact),
+        conversation: ConversationId::from_uuid(Uuid::from_u128(3)),
+        message: MessageId::from_uuid(Uuid::from_u128(4)),
+        opened: true,
+        state: LeadState::Sent,
+        error: None,
+        progress: Progress::default(),
+        created_at: NOW,
+        updated_at: NOW,
+        version: 1,
+    };
+    let ana = person(&[10], &["+34600111222"], &[]);
+    for (cellphone, contact, expected) in [
+        ("+34600111222", 10, true),
+        ("+34600111222", 11, true),
+        ("+34600111223", 10, true),
+        ("+34600111223", 11, false),
+    ] {
+        assert_eq!(ana.has_lead(&lead(cellphone, contact)), expected, "{cellphone} {contact}");
+    }
+}
+
+#[test]
+fn what_is_learned_of_a_person_is_added_to_the_erasure() {
+    let ana = Person {
+        user_ids: BTreeSet::from([ProviderUserId::parse("US.1").unwrap()]),
+        ..person(&[10], &["+34600111222"], &["ana@example.com"])
+    };
+    let more = Person {
+        user_ids: BTreeSet::from([ProviderUserId::parse("US.2").unwrap()]),
+        ..person(&[11], &["+34600111223"], &["ruiz@example.com"])
+    };
+    let both = ana.clone().and(&more);
+    assert_eq!(
+        (both.contacts.len(), both.cellphones.len(), both.emails.len(), both.user_ids.len()),
+        (2, 2, 2, 2)
+    );
+    assert!(both.meets(&ana) && both.meets(&more));
+    // The hashes of what is no longer known of the person stay.
+    let asked = Erasure::of(ana.clone(), WORKSPACE, NOW);
+    let knowing = asked.knowing(more.clone());
+    let digests = ana.digests(WORKSPACE).into_iter().chain(more.digests(WORKSPACE)).collect();
+    assert_eq!(knowing, Erasure { person: more, digests, version: 2, ..asked });
+    assert_eq!(knowing.digests.len(), 6);
 }

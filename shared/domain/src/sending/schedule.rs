@@ -26,8 +26,8 @@ impl SendSchedule {
 }
 
 /// Seconds before each retry of a send that the provider certainly did not accept. The last wait repeats.
-const RETRIES: [u64; 5] = [30, 2 * 60, 10 * 60, 3_600, 4 * 3_600];
+const RETRIES: [u64; 5] = [30, 120, 600, 3_600, 14_400];
 /// Seconds to wait after each rate limit rejection. The last wait repeats.
-const THROTTLED: [u64; 5] = [5, 10, 30, 60, 5 * 60];
+const THROTTLED: [u64; 5] = [5, 10, 30, 60, 300];
 /// The retry period, from the first call.
-const GIVE_UP: Duration = Duration::from_secs(24 * 3_600);
+const GIVE_UP: Duration = Duration::from_hours(24);

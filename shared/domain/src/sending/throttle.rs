@@ -21,7 +21,7 @@ pub struct LineThrottle {
 impl LineThrottle {
     /// How long after its end a throttle state is stored. A rejection within this time counts as consecutive
     /// if nothing was sent in between.
-    pub const REMEMBERED: Duration = Duration::from_secs(15 * 60);
+    pub const REMEMBERED: Duration = Duration::from_mins(15);
     /// The least time over which waiting sends are spread.
     const SPREAD: Duration = Duration::from_secs(5);
 

@@ -176,6 +176,14 @@ mod tests {
         let expected =
             User { first_name: Some(name("Ada")), language: None, updated_at: later, version: 2, ..before };
         assert_eq!(after, expected);
+        let number = Cellphone::parse("+34600111222").unwrap();
+        let others = UserChange {
+            last_name: Patch::Clear,
+            cellphone: Patch::Set(number.clone()),
+            ..UserChange::default()
+        };
+        let expected = User { last_name: None, cellphone: Some(number), version: 3, ..expected };
+        assert_eq!(after.changed(&others, later), Some(expected));
         assert_eq!(after.changed(&change, later), None);
         assert_eq!(after.changed(&UserChange::default(), later), None);
     }

@@ -44,7 +44,7 @@ pub struct Workspace {
 
 impl Workspace {
     /// How long work of a disabled workspace waits before a worker looks again whether it is enabled.
-    pub const LOOKS_AGAIN_AFTER: Duration = Duration::from_secs(15 * 60);
+    pub const LOOKS_AGAIN_AFTER: Duration = Duration::from_mins(15);
 
     /// A new workspace. Its lists have one shard.
     pub fn new(id: WorkspaceId, name: &str, now: Timestamp) -> Result<Self, Unfit> {
@@ -347,6 +347,7 @@ mod tests {
         let disabled = renamed.disabled(at(5)).unwrap();
         let state = WorkspaceState::Disabled { since: at(5) };
         assert_eq!(disabled, Workspace { state, version: 3, ..renamed.clone() });
+        assert_eq!([renamed.state, state].map(WorkspaceState::as_str), ["ENABLED", "DISABLED"]);
         assert_eq!(disabled.disabled(at(9)), None, "the first time counts");
         assert_eq!(disabled.enabled(), Some(Workspace { version: 4, ..renamed }));
     }

@@ -95,3 +95,13 @@ impl AttemptOutcome {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_keeps_4_kilobytes_of_a_response() {
+        assert_eq!(Attempt::MAX_ANSWER, 4_096);
+    }
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::ids::{EndpointId, EventId, WorkspaceId};
 use crate::lane::Slot;
 use crate::text::Unfit;
-use crate::time::Timestamp;
+use crate::time::{Timestamp, days};
 use crate::webhook::endpoint_url::EndpointUrl;
 use crate::webhook::event::EventType;
 use crate::webhook::pace::EndpointCaps;
@@ -92,7 +92,7 @@ impl WebhookEndpoint {
 }
 
 /// How long deliveries wait for a disabled endpoint: 14 days.
-pub const PARKED_FOR: Duration = Duration::from_secs(14 * 86_400);
+pub const PARKED_FOR: Duration = days(14);
 
 /// Whether an endpoint receives deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,7 +174,78 @@ impl EventFilter {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_767_323_045_678);
+
+    fn endpoint() -> WebhookEndpoint {
+        WebhookEndpoint {
+            id: EndpointId::from_uuid(Uuid::from_u128(2)),
+            workspace_id: WorkspaceId::from_uuid(Uuid::from_u128(1)),
+            url: EndpointUrl::restore("https://example.com/").unwrap(),
+            state: EndpointState::Enabled,
+            filter: EventFilter::parse(["contact.updated"]).unwrap(),
+            caps: EndpointCaps::default(),
+            slots: 4,
+            forgets_before: None,
+            created_at: NOW,
+            version: 1,
+        }
+    }
+
+    #[test]
+    fn an_endpoint_is_disabled_once_and_enabled_once_and_receives_only_what_it_wants() {
+        let first = endpoint();
+        let disabled = first.disabled(DisabledReason::Gone, NOW).unwrap();
+        let state = EndpointState::Disabled { since: NOW, reason: DisabledReason::Gone };
+        assert_eq!(disabled, WebhookEndpoint { state, version: 2, ..first.clone() });
+        assert_eq!(disabled.disabled(DisabledReason::Operator, NOW), None, "the first reason stays");
+        let enabled = WebhookEndpoint { version: 3, ..first.clone() };
+        assert_eq!((disabled.enabled(NOW), first.enabled(NOW)), (Some(enabled), None));
+        assert_eq!((first.is_enabled(), disabled.is_enabled()), (true, false));
+        assert_eq!([first.state, state].map(EndpointState::as_str), ["ENABLED", "DISABLED"]);
+        let wants = |event_type| [&first, &disabled].map(|endpoint| endpoint.wants(event_type));
+        assert_eq!(wants(EventType::ContactUpdated), [true, false]);
+        assert_eq!(wants(EventType::ContactCreated), [false, false]);
+    }
+
+    #[test]
+    fn an_endpoint_that_was_disabled_for_over_14_days_forgets_what_waited() {
+        let disabled = endpoint().disabled(DisabledReason::Operator, NOW).unwrap();
+        let late = NOW.plus(days(14));
+        let [moment, earlier] = [Duration::from_millis(1), Duration::from_secs(3_600)];
+        let forgetful = WebhookEndpoint { forgets_before: Some(NOW.minus(earlier)), ..disabled.clone() };
+        for (endpoint, at, forgets_before) in [
+            (&disabled, late, None),
+            (&disabled, late.plus(moment), Some(late.plus(moment))),
+            (&forgetful, late, forgetful.forgets_before),
+            (&forgetful, late.plus(moment), Some(late.plus(moment))),
+        ] {
+            assert_eq!(endpoint.enabled(at).unwrap().forgets_before, forgets_before);
+        }
+        assert!(disabled.remembers(Timestamp::from_millis(0)));
+        let enabled = disabled.enabled(late.plus(moment)).unwrap();
+        assert_eq!([late, late.plus(moment)].map(|at| enabled.remembers(at)), [false, true]);
+    }
+
+    #[test]
+    fn the_deliveries_of_an_endpoint_spread_over_its_slots() {
+        let slot = |endpoint: &WebhookEndpoint, number| Slot {
+            workspace: endpoint.workspace_id,
+            endpoint: endpoint.id,
+            number,
+        };
+        // An endpoint without a number of slots has one.
+        for (slots, numbers) in [(4, [0, 1, 2, 3, 0, 1]), (3, [0, 1, 2, 0, 1, 2]), (1, [0; 6]), (0, [0; 6])] {
+            let endpoint = WebhookEndpoint { slots, ..endpoint() };
+            let of = |n| endpoint.slot_of(EventId::from_uuid(Uuid::from_u128(n)));
+            assert_eq!([0, 1, 2, 3, 4, 5].map(of), numbers.map(|number| slot(&endpoint, number)), "{slots}");
+            let all: Vec<Slot> = (0..slots.max(1)).map(|number| slot(&endpoint, number)).collect();
+            assert_eq!(endpoint.all_slots().collect::<Vec<_>>(), all, "{slots}");
+        }
+    }
 
     #[test]
     fn a_filter_passes_the_types_it_lists_and_an_empty_list_passes_all() {

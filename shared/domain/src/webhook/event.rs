@@ -156,6 +156,11 @@ mod tests {
     }
 
     #[test]
+    fn a_body_has_at_most_256_kilobytes() {
+        assert_eq!(Event::MAX_BODY, 262_144);
+    }
+
+    #[test]
     fn the_same_change_always_has_the_same_id() {
         // Fixed values: a change of the derivation would send every event a second time under another id.
         let updated = event(EventType::ContactUpdated, 2, 7);

@@ -76,5 +76,7 @@ mod tests {
         ] {
             assert!(ForwardUrl::parse(refused).is_err(), "{refused}");
         }
+        let url = ForwardUrl::parse("http://LOCALHOST:80/hook?a=b").unwrap();
+        assert_eq!(url.as_str(), "http://localhost/hook?a=b");
     }
 }

@@ -168,12 +168,18 @@ mod tests {
             (JobKind::Replay { since: NOW, until: later }, [false, true, true, true, true]),
             (JobKind::Recover { since: NOW }, [false, false, false, true, true]),
         ] {
-            let job = Job::new(JobId::from_uuid(Uuid::nil()), slot(), kind, NOW);
-            assert_eq!(rows.clone().map(|row| job.asks_for(&row)), wanted, "{kind:?}");
-            let attempted_for_it = rows.clone().map(|row| Delivery { job: Some(job.mark()), ..row });
-            let asked_again = Job { created_at: later, ..job.clone() };
-            assert_eq!(attempted_for_it.clone().map(|row| asked_again.asks_for(&row)), wanted, "{kind:?}");
-            assert!(attempted_for_it.iter().all(|row| !job.asks_for(row)), "{kind:?}");
+            for id in [Uuid::nil(), Uuid::max()] {
+                let job = Job::new(JobId::from_uuid(id), slot(), kind, NOW);
+                assert_eq!(rows.clone().map(|row| job.asks_for(&row)), wanted, "{kind:?}");
+                let attempted_for_it = rows.clone().map(|row| Delivery { job: Some(job.mark()), ..row });
+                let asked_again = Job { created_at: later, ..job.clone() };
+                assert_eq!(
+                    attempted_for_it.clone().map(|row| asked_again.asks_for(&row)),
+                    wanted,
+                    "{kind:?}"
+                );
+                assert!(attempted_for_it.iter().all(|row| !job.asks_for(row)), "{kind:?}");
+            }
         }
     }
 
@@ -183,5 +189,14 @@ mod tests {
             assert_eq!(JobState::parse(state.as_str()), Ok(state));
         }
         assert!(JobState::parse("PAUSED").is_err());
+        let event = EventId::from_uuid(Uuid::nil());
+        let kinds = [
+            JobKind::Enable,
+            JobKind::Retry { event, at: NOW },
+            JobKind::Replay { since: NOW, until: NOW },
+            JobKind::Recover { since: NOW },
+        ];
+        assert_eq!(kinds.map(JobKind::as_str), JobKind::NAMES);
+        assert_eq!(JobKind::NAMES, ["ENABLE", "RETRY", "REPLAY", "RECOVER"]);
     }
 }

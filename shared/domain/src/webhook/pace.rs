@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use crate::lane::Track;
 use crate::retry::{Jitter, RetrySchedule};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, days};
 use crate::webhook::attempt::AttemptOutcome;
 
 /// The measurements of an endpoint's responses.
@@ -108,15 +108,15 @@ impl Pace {
     /// The number of consecutive attempts without a response that opens the circuit.
     pub const SILENCES: u32 = 5;
     /// How long an endpoint counts as slow after a late response or none.
-    pub const SLOW_FOR: Duration = Duration::from_secs(300);
+    pub const SLOW_FOR: Duration = Duration::from_mins(5);
     /// The endpoint is disabled after five days without a success, ...
-    const DAYS: Duration = Duration::from_secs(5 * 86_400);
+    const DAYS: Duration = days(5);
     /// ... with at least this number of failures in the last day, ...
     const IN_THE_LAST_DAY: u32 = 10;
     /// ... which extend over at least this time.
-    const SPREAD: Duration = Duration::from_secs(12 * 3_600);
-    const DAY: Duration = Duration::from_secs(86_400);
-    const HOUR: Duration = Duration::from_secs(3_600);
+    const SPREAD: Duration = Duration::from_hours(12);
+    const DAY: Duration = days(1);
+    const HOUR: Duration = Duration::from_hours(1);
 
     /// The number of posts that may be in progress now.
     pub fn allowance(&self, caps: EndpointCaps, now: Timestamp) -> Allowance {
@@ -378,6 +378,10 @@ mod tests {
         assert!(!hopeless(&daily(5.0, 40, 11.9), None), "all within twelve hours");
         assert!(!hopeless(&daily(5.0, 10, 12.0), Some(60.0)), "a success between");
         assert!(!hopeless(&daily(5.0, 10, 40.0), None), "spread over more than the last day");
+        let day = 86_400;
+        let at_once = after(&[&[(REFUSED, 0)][..], &[(REFUSED, 5 * day); 10]].concat());
+        let rest = [5 * day + day / 2 - 1, 5 * day + day / 2, 6 * day - 1, 6 * day];
+        assert_eq!(rest.map(|at| at_once.is_hopeless(later(at))), [false, true, true, false], "a quiet day");
         let hourly: Vec<f64> = (0..=130).map(f64::from).collect();
         assert!(
             hopeless(&hourly, None) && hopeless(&hourly[..=120], None) && !hopeless(&hourly[..=119], None)
@@ -386,10 +390,15 @@ mod tests {
 
     #[test]
     fn the_record_of_a_day_of_failures_has_at_most_24_numbers() {
-        let minutely: Vec<_> = (0..10_000).map(|minute| (REFUSED, minute * 60)).collect();
-        let failing = after(&minutely).failing.unwrap();
-        assert!(failing.hours.len() <= 24, "{}", failing.hours.len());
-        assert_eq!(failing.since, NOW);
+        let mut pace = Pace::default();
+        for minute in 0..10_000 {
+            see(&mut pace, REFUSED, minute * 60);
+            let failing = pace.failing.as_ref().unwrap();
+            assert!(failing.hours.len() <= 24, "{} after {minute} minutes", failing.hours.len());
+            assert_eq!(failing.since, NOW);
+        }
+        let failing = after(&[(REFUSED, 0), (REFUSED, 3_599), (REFUSED, 3_600)]).failing.unwrap();
+        assert_eq!(failing.hours, [(NOW, 2), (later(3_600), 1)]);
     }
 
     proptest! {

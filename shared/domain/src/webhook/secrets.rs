@@ -38,7 +38,7 @@ impl SigningSecrets {
     }
 
     /// How long a replaced secret continues to sign: 24 hours.
-    pub const OVERLAP: Duration = Duration::from_secs(24 * 3_600);
+    pub const OVERLAP: Duration = Duration::from_hours(24);
 
     /// All secrets that sign at this time, the active one first.
     pub fn in_force(&self, now: Timestamp) -> impl Iterator<Item = &SigningSecret> {

@@ -19,6 +19,11 @@ fn admitted(gcra: Gcra, moments: impl IntoIterator<Item = i64>) -> usize {
 }
 
 #[test]
+fn times_are_microseconds_since_1970() {
+    assert_eq!(Gcra::micros(Timestamp::from_millis(1_500)), 1_500_000);
+}
+
+#[test]
 fn a_full_bucket_admits_its_burst_at_once_and_then_its_rate() {
     assert_eq!(admitted(gcra(50, 100), [0; 500]), 100);
     assert_eq!(admitted(gcra(10, 1), [0; 5]), 1);

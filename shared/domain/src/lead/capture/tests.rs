@@ -59,6 +59,11 @@ fn every_objection_is_found_and_the_first_of_several_is_returned() {
 }
 
 #[test]
+fn a_captcha_may_be_solved_on_the_hosts_of_the_origins() {
+    assert_eq!(capture().hosts(), ["www.example.com", "shop.example.com"]);
+}
+
+#[test]
 fn an_origin_is_allowed_only_in_its_exact_spelling() {
     let capture = capture();
     assert!(capture.allows(&one("https://www.example.com")));

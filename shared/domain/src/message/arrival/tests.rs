@@ -91,6 +91,10 @@ fn a_new_conversation_waits_for_an_agent_and_shows_the_number() {
     let shown = &arrival().opens(&hidden, BrandId::parse("brand").unwrap(), 1, NOW).externals[0].shown;
     assert_eq!(*shown, ContactRef::Id(contact().id));
     assert_eq!(opened().id, new.id, "a repeat opens the same conversation");
+    let shards: Vec<u8> = (1..=16)
+        .map(|shards| arrival().opens(&contact(), BrandId::parse("brand").unwrap(), shards, NOW).list_shard)
+        .collect();
+    assert_eq!(shards, (1..=16).map(|shards| list_shard(new.id.as_uuid(), shards)).collect::<Vec<_>>());
 }
 
 #[test]

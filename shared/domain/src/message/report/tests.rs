@@ -64,6 +64,17 @@ fn after(message: &Message, reports: &[Report]) -> Message {
 }
 
 #[test]
+fn of_several_codes_for_the_accepted_send_the_smallest_holds_and_a_code_of_the_sender_stays() {
+    let mut part = message([MessageStatus::Failed, MessageStatus::Unknown]);
+    assert_eq!(part.reported(0, &report(failed("100"), 0), NOW), Reported::Unchanged);
+    part.parts[0].provider_message_id = Some(IDS[0].to_owned());
+    for (codes, held) in [(["100", "131049"], "100"), (["131049", "100"], "100"), (["131049"; 2], "131026")] {
+        let after = after(&part, &codes.map(|code| report(failed(code), 0)));
+        assert_eq!(after.parts[0].error.as_ref().map(PartError::as_str), Some(held), "{codes:?}");
+    }
+}
+
+#[test]
 fn every_status_changes_as_the_table_says() {
     use MessageStatus::{Delivered, Failed, Queued, Read, Sending, Sent, Unknown};
     let rows = [

@@ -227,6 +227,15 @@ fn a_call_that_was_not_made_leaves_the_part_due() {
 }
 
 #[test]
+fn a_message_whose_call_was_not_made_has_no_call_in_progress() {
+    let failed = end(&four_parts().begun(LEASE, NOW), End::NotTaken, NOW);
+    let begun = failed.begun(LEASE, NOW.plus(secs(30)));
+    let progress = Progress { calling: None, ..begun.progress.clone() };
+    assert_eq!((progress.failures, progress.since), (1, Some(NOW)));
+    assert_eq!(begun.not_called(), Message { progress, ..begun });
+}
+
+#[test]
 fn a_part_without_a_begun_call_waits_like_one_that_was_not_accepted() {
     let ended = end(&four_parts(), End::NotTaken, NOW);
     assert_eq!(ended.turn(NOW), Turn::NotBefore(NOW.plus(secs(30))));

@@ -246,3 +246,11 @@ fn the_names_of_providers_parse() {
     assert_eq!(Provider::parse("WHATSAPP"), Ok(Provider::WhatsApp));
     assert_eq!(Provider::parse("SMS"), Err(Unfit::NotOneOf { expected: &["WHATSAPP"] }));
 }
+
+#[test]
+fn a_new_token_makes_a_new_version_of_the_line() {
+    let before = line("1", "alpha");
+    let expected = Line { version: 2, ..before.clone() };
+    assert_eq!(before.with_new_token(), expected);
+    assert_eq!(expected.with_new_token().version, 3);
+}

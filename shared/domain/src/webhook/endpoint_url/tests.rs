@@ -37,6 +37,13 @@ proptest! {
 }
 
 #[test]
+fn a_url_has_at_most_2048_bytes_in_its_normal_form() {
+    let of = |bytes: usize| format!("https://example.com/{}", "a".repeat(bytes - 20));
+    let too_long = Some(UrlRefused::TooLong { max: 2_048 });
+    assert_eq!([2_048, 2_049].map(|bytes| refused(&of(bytes))), [None, too_long]);
+}
+
+#[test]
 fn every_invalid_url_is_refused_for_its_reason() {
     use UrlRefused::*;
     let long = format!("https://example.com/{}", "a".repeat(EndpointUrl::MAX));
@@ -294,7 +301,7 @@ fn a_trusted_receiver_is_an_exact_origin_and_still_https_without_userinfo() {
     assert_eq!(reach("https://a.hooks.internal/"), Err(UrlRefused::Address));
     assert_eq!(reach("http://127.0.0.1:9443/"), Err(UrlRefused::NotHttps));
     assert_eq!(reach("https://u@127.0.0.1:9443/"), Err(UrlRefused::UserInfo));
-    assert!(TrustedReceivers::parse("").unwrap().is_empty());
+    assert!(TrustedReceivers::parse("").unwrap().is_empty() && !trusted.is_empty());
     assert_eq!(TrustedReceivers::parse("https://a.example/path"), Err(UrlRefused::NotAnOrigin));
     assert_eq!(TrustedReceivers::parse("http://a.example"), Err(UrlRefused::NotHttps));
 }

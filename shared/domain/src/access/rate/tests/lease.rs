@@ -163,3 +163,41 @@ fn a_process_uses_its_tokens_while_the_bucket_is_empty() {
     assert_eq!(steps[3], Step::Refuse { retry_after: Duration::from_millis(20) });
     assert_eq!(process.row.writes, 12, "the process knows that the bucket is empty");
 }
+
+#[test]
+fn a_refused_write_lets_others_draw_a_lease_only_if_it_was_one_and_becomes_none() {
+    // The process believes that the bucket is partly used, so a refused write is followed by one for a single token.
+    let mut process = BusyProcess::new();
+    process.row.tat = NOW + SECOND;
+    assert_eq!([0; 3].map(|_| process.ask(NOW)), [Step::Admit; 3]);
+    let lease = process.begin(NOW);
+    assert_eq!((lease.form, lease.tokens), (Form::Hot, 3));
+    let single = process.begin(NOW);
+    let tat = process.row.tat + 2 * process.gcra.interval;
+    let Step::Write(again) = process.bucket.refused(process.gcra, NOW, single, tat) else { panic!() };
+    assert_eq!((again.tokens, process.draws(NOW)), (1, 1), "the lease is still being drawn");
+    let Step::Write(again) = process.bucket.refused(process.gcra, NOW, lease, tat) else { panic!() };
+    assert_eq!((again.tokens, process.draws(NOW)), (1, 3), "no lease comes of it");
+    // A process that believes that the bucket is idle tries again for a lease.
+    let mut process = BusyProcess::new();
+    let lease = process.begin(NOW);
+    assert_eq!((lease.form, lease.tokens), (Form::Idle, 3));
+    let Step::Write(again) = process.bucket.refused(process.gcra, NOW, lease, NOW + SECOND) else { panic!() };
+    assert_eq!((again.tokens, process.draws(NOW)), (3, 1), "the lease is still being drawn");
+}
+
+#[test]
+fn a_process_whose_writes_find_an_empty_bucket_pauses_for_half_the_time_in_which_it_fills_at_most() {
+    // 50 a second: the pauses of buckets of 3, 6, and 100 in milliseconds.
+    for (burst, pause) in [(3, 20), (6, 50), (100, 100)] {
+        let (gcra, mut bucket, mut now) = (gcra(50, burst), Bucket::default(), NOW);
+        for (refusal, wait) in [(1, 1), (2, pause * MS), (3, pause * MS)] {
+            let Step::Write(draw) = bucket.ask(gcra, now) else { panic!("refusal {refusal}") };
+            // Others took the token that came back.
+            let step = bucket.refused(gcra, now, draw, now + gcra.tolerance + 1);
+            let retry_after = Duration::from_micros(wait.unsigned_abs());
+            assert_eq!(step, Step::Refuse { retry_after }, "a burst of {burst}, refusal {refusal}");
+            now += wait;
+        }
+    }
+}
