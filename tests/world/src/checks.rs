@@ -5,14 +5,16 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use domain::inbound::opt_out::Choice;
+use domain::message::Content;
 use domain::{Cellphone, Email, MessageStatus, PartId, UserRef};
 use harness::GatewayEvent;
 use provider::{Meaning, meaning};
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::Table;
 use tokio::time::sleep;
 
 use crate::edits::{Edit, Edits};
+use crate::persons::NUMBER;
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
 use crate::whatsapp::Called;
@@ -97,6 +99,11 @@ impl Simulation {
         self.check_calls(&messages);
         for tenant in &self.tenants {
             self.check_messages(tenant, &messages).await;
+            self.check_files(tenant).await;
+            self.check_settings(tenant).await;
+            self.check_closed(tenant);
+            self.check_extras(tenant);
+            self.check_person(tenant).await;
             self.check_inbound(tenant, &messages);
             self.check_seen(tenant, &messages);
             self.check_opened(tenant);
@@ -124,6 +131,11 @@ impl Simulation {
         let mut last: BTreeMap<String, (u64, usize)> = BTreeMap::new();
         for call in self.whatsapp.calls() {
             let PartId { conversation, message, part } = call.part;
+            let tenant = self.tenants.iter().find(|tenant| tenant.line == call.channel);
+            let is_erased = tenant.is_some_and(|tenant| tenant.ledger.borrow().person.is_erased);
+            if is_erased && call.to.trim_start_matches('+') == NUMBER.trim_start_matches('+') {
+                continue;
+            }
             let Some(seq) = numbers.get(message.to_string().as_str()) else {
                 self.breaks(format!("a call for a message that is not there: {call:?}"));
                 continue;
@@ -133,11 +145,12 @@ impl Simulation {
             if before.is_some_and(|before| before > place) {
                 self.breaks(format!("a call out of order, after {before:?}: {call:?}"));
             }
-            let tenant = self.tenants.iter().find(|tenant| tenant.line == call.channel);
             let is_own = tenant.is_some_and(|tenant| {
                 call.token == format!("token-of-{}", tenant.line)
                     && (!call.what.starts_with("text")
                         || call.what.ends_with(&format!("of {}", tenant.number)))
+                    && (!call.what.starts_with("http")
+                        || call.what.contains(&format!("/{}/", tenant.workspace)))
             });
             if !is_own || !call.to.trim_start_matches('+').starts_with("346") {
                 self.breaks(format!("a call with another tenant's content: {call:?}"));
@@ -146,10 +159,7 @@ impl Simulation {
         }
         for calls in of_part.values() {
             for pair in calls.windows(2) {
-                let allowed = pair[0].outcome.map(meaning).is_some_and(|meaning| {
-                    matches!(meaning, Meaning::Retry | Meaning::Throttled | Meaning::RecipientThrottled)
-                });
-                if !allowed {
+                if !pair[0].may_be_repeated() {
                     self.breaks(format!("a part is called for again: {pair:?}"));
                 }
             }
@@ -187,6 +197,17 @@ impl Simulation {
                 self.breaks(format!("a message cannot be read: {row}"));
                 continue;
             };
+            let pieces = message.content.pieces();
+            let files: Vec<String> = message.files().iter().map(|file| file.media.to_string()).collect();
+            let asked = match &message.content {
+                Content::Written { body: Some(body), .. } => ledger.attached.get(body.as_str()).cloned(),
+                _ => None,
+            };
+            if files != asked.unwrap_or_default()
+                || message.parts.len() != message.recipients.len() * pieces.len()
+            {
+                self.breaks(format!("a message does not have its files and parts: {message:?}"));
+            }
             for (number, part) in message.parts.iter().enumerate() {
                 let own = PartId { conversation, message: id, part: number };
                 let of_part: Vec<&Called> = calls.iter().filter(|call| call.part == own).collect();
@@ -197,12 +218,14 @@ impl Simulation {
                     MessageStatus::Sent | MessageStatus::Delivered | MessageStatus::Read => {
                         sent.is_some() && part.provider_message_id == sent
                     }
-                    // Only if the outcome was unknown to the sender, or it could not record it.
-                    MessageStatus::Unknown => match of_part.last() {
-                        Some(call) => ended == Some(Meaning::Unknown) || call.may_be_unrecorded(),
-                        // The sender died between the record and the call.
-                        None => self.faults.happened.load(Ordering::SeqCst) > 0,
-                    },
+                    // Only if the outcome was unknown to the sender, or it could not record it, or if the sender of the
+                    // next call died between the record of its beginning and the call.
+                    MessageStatus::Unknown => {
+                        let is_next = of_part.last().is_none_or(|call| call.may_be_repeated());
+                        ended == Some(Meaning::Unknown)
+                            || of_part.last().is_some_and(|call| call.may_be_unrecorded())
+                            || is_next && self.faults.happened.load(Ordering::SeqCst) > 0
+                    }
                     MessageStatus::Failed => match error.as_deref() {
                         Some("131026") => ended == Some(Meaning::Failed),
                         Some("OPTED_OUT") => {
@@ -213,8 +236,11 @@ impl Simulation {
                     },
                     MessageStatus::Queued | MessageStatus::Sending => false,
                 };
+                let is_content = pieces
+                    .get(part.index)
+                    .is_some_and(|piece| of_part.iter().all(|call| call.has(*piece, tenant.workspace)));
                 let told = sent.as_deref().and_then(|sent| self.whatsapp.told(sent));
-                if !is_right || told.is_some_and(|told| told > part.status) {
+                if !is_right || !is_content || told.is_some_and(|told| told > part.status) {
                     self.breaks(format!("part {own} is {part:?} after {of_part:?}"));
                 }
             }
@@ -429,16 +455,34 @@ impl Simulation {
                 }
             }
         }
+        for (text, files) in &tenant.ledger.borrow().attached {
+            let ledger = tenant.ledger.borrow();
+            let Some((id, _)) = ledger.messages.get(text) else { continue };
+            let is_told = events.iter().any(|event| {
+                event.body["payload"]["id"] == id.as_str()
+                    && event.body["payload"]["mediaIds"] == json!(files)
+            });
+            if !tenant.is_switched && !is_told {
+                self.breaks(format!("no event of message {id} with {files:?}"));
+            }
+        }
         // Every change that was accepted.
         for (kind, field, value) in &tenant.ledger.borrow().changes {
             let is_told = events.iter().any(|event| {
-                event.body["eventType"] == *kind && event.body["payload"][field] == value.as_str()
+                let payload = &event.body["payload"];
+                let mut attributes = payload["customAttributes"].as_array().into_iter().flatten();
+                event.body["eventType"] == *kind
+                    && (payload[field] == value.as_str()
+                        || attributes.any(|attribute| attribute["values"] == json!([value])))
             });
             if !tenant.is_switched && !is_told {
                 self.breaks(format!("no {kind} with {field} {value}"));
             }
         }
-        // Every recorded event arrived.
+        // Every recorded event arrived, if it was recorded for this endpoint.
+        if tenant.is_switched && !tenant.ledger.borrow().extras.is_empty() {
+            return;
+        }
         let arrived: BTreeSet<&str> = events.iter().map(|event| event.id.as_str()).collect();
         for row in self.world.db.rows_from(Table::Webhooks, "V") {
             let pk = text(&row["pk"]).unwrap_or_default();
