@@ -16,7 +16,8 @@ use crate::tenant::Tenant;
 impl Simulation {
     /// Deletes the tenant's second endpoint, if it has one, and creates another.
     pub(crate) async fn moves_endpoint(&self, tenant: &Tenant) {
-        let before = tenant.ledger.borrow().extras.last().filter(|extra| extra.deleted.is_none()).cloned();
+        let is_there = |extra: &&Extra| extra.created.is_some() && extra.deleted.is_none();
+        let before = tenant.ledger.borrow().extras.last().filter(is_there).cloned();
         if let Some(extra) = before {
             self.delete_endpoint(tenant, &extra.id, &extra.url).await;
         }

@@ -22,6 +22,8 @@ mod queues;
 mod random;
 mod receivers;
 mod register;
+mod rows;
+mod sent;
 mod settings;
 mod simulation;
 mod sqs;
