@@ -20,7 +20,7 @@ impl Simulation {
     pub(crate) fn start_clients(self: &Rc<Self>) {
         for tenant in 0..self.tenants.len() {
             for _ in 0..*self.random.one_of(&[1, 1, 2]) {
-                let (this, steps) = (self.clone(), self.random.within(2, 7));
+                let (this, steps) = (self.clone(), self.random.within(2, 5));
                 self.spawn("client", async move { this.program(tenant, steps).await });
             }
             let (this, steps) = (self.clone(), self.random.below(3));

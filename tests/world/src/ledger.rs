@@ -109,6 +109,8 @@ pub(crate) struct Definition {
     pub(crate) key_name: Register,
     /// The texts of its values, by their ids.
     pub(crate) values: BTreeMap<String, Register>,
+    /// Whether an operator asked to give it another name.
+    pub(crate) was_renamed: bool,
     /// Whether an operator asked to archive it.
     pub(crate) was_archived: bool,
 }

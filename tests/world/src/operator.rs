@@ -26,7 +26,7 @@ impl Simulation {
     pub(crate) fn start_operators(self: &Rc<Self>) {
         for tenant in 0..self.tenants.len() {
             let this = self.clone();
-            let (closes, moves) = (self.random.happens(200), self.random.below(3));
+            let (closes, moves) = (self.random.happens(150), self.random.below(2));
             self.spawn("client", async move {
                 for _ in 0..moves {
                     this.pause().await;
@@ -37,7 +37,7 @@ impl Simulation {
                     this.closes(&this.tenants[tenant]).await;
                 }
             });
-            let (this, steps) = (self.clone(), self.random.below(5));
+            let (this, steps) = (self.clone(), self.random.below(4));
             self.spawn("client", async move {
                 for _ in 0..steps {
                     this.pause().await;

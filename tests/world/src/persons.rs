@@ -21,7 +21,7 @@ impl Simulation {
     /// In some worlds, a tenant deals with a person whom it may have to erase.
     pub(crate) fn start_persons(self: &Rc<Self>) {
         for tenant in 0..self.tenants.len() {
-            let (appears, is_erased) = (self.random.happens(350), self.random.happens(800));
+            let (appears, is_erased) = (self.random.happens(200), self.random.happens(800));
             let this = self.clone();
             self.spawn("client", async move {
                 let tenant = &this.tenants[tenant];

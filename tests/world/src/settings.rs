@@ -41,7 +41,13 @@ impl Simulation {
                 join_all((0..self.several()).map(|_| self.hire(tenant, &email))).await
             }
         };
-        let made: Vec<String> = made.into_iter().flatten().collect();
+        // A name is free again when its attribute is renamed or archived.
+        let ledger = tenant.ledger.borrow();
+        let has_name = |id: &String| {
+            let definition = ledger.definitions.get(id);
+            definition.is_none_or(|definition| !definition.was_renamed && !definition.was_archived)
+        };
+        let made: Vec<String> = made.into_iter().flatten().filter(has_name).collect();
         if made.len() > 1 {
             self.breaks(format!("one name is given several times: {made:?}"));
         }
@@ -106,7 +112,10 @@ impl Simulation {
             *self.random.one_of(&["rename", "rename", "archive", "unarchive", "add-value", "rename-value"]);
         let mut words = vec!["attribute", kind, "--attribute", &id];
         match (kind, &value) {
-            ("rename", _) => words.extend(["--key-name", &key_name]),
+            ("rename", _) => {
+                words.extend(["--key-name", &key_name]);
+                tenant.ledger.borrow_mut().definitions.entry(id.clone()).or_default().was_renamed = true;
+            }
             ("archive", _) => {
                 tenant.ledger.borrow_mut().definitions.entry(id.clone()).or_default().was_archived = true;
             }
