@@ -4,48 +4,13 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Write;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
-use console::{Beside, Console, KnownStack, Terminal};
-use domain::TrustedReceivers;
-use domain::secret::Randomness;
+use console::Terminal;
 use serde_json::Value;
-use store::Store;
 
-use crate::random::Random;
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
-
-/// An operator's machine.
-#[derive(Clone)]
-pub(crate) struct Desk {
-    pub(crate) store: Store,
-    pub(crate) stack: KnownStack,
-    pub(crate) random: Arc<Random>,
-}
-
-impl Desk {
-    fn console(&self) -> Console {
-        Console {
-            store: self.store.clone(),
-            beside: Beside::Known(Box::new(self.stack.clone())),
-            random: Arc::new(Entropy(self.random.clone())),
-            trusted: TrustedReceivers::none(),
-        }
-    }
-}
-
-/// The randomness of keys and secrets.
-struct Entropy(Arc<Random>);
-
-impl Randomness for Entropy {
-    fn fill(&self, bytes: &mut [u8]) {
-        for byte in bytes {
-            *byte = self.0.next().to_le_bytes()[0];
-        }
-    }
-}
 
 /// The codes of failures of AWS, and of a command that gave up.
 const UNKNOWN: [&str; 5] = ["UNREACHABLE", "STACK", "MISSING_TABLE", "NO_QUEUE", "CONTENDED"];

@@ -10,6 +10,7 @@ mod clients;
 mod closures;
 mod commands;
 mod crowd;
+mod desk;
 mod edits;
 mod endpoints;
 mod faults;

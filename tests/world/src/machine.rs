@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use uploads::Uploads;
 
 use crate::captcha::Captcha;
-use crate::commands::Desk;
+use crate::desk::Desk;
 use crate::random::{Random, RandomIds};
 use crate::receivers::Receivers;
 use crate::times::{ATTEMPT, CALL, RESCUE, SkewedClock};
