@@ -16,7 +16,7 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::http::StatusCode;
 use aws_smithy_types::body::SdkBody;
 use domain::media::{MediaHash, Uploaded};
-use domain::{Media, MediaId, WorkspaceId};
+use domain::{Clock, Media, MediaId, WorkspaceId};
 use serde_json::json;
 use store::Bucket;
 
@@ -66,7 +66,7 @@ impl TestBucket {
             types: Arc::default(),
             rights: None,
         };
-        Self { bucket: behind.bucket(db), behind }
+        Self { bucket: behind.bucket(db, db.clock().clone()), behind }
     }
 
     /// The bucket, without a check of rights.
@@ -77,7 +77,12 @@ impl TestBucket {
     /// The bucket with the rights of the given function: a call that its role in `template.yaml` does not allow fails
     /// the test.
     pub fn bucket_of(&self, db: &TestDb, function: &str) -> Bucket {
-        Behind { rights: Some(Rights::of(function)), ..self.behind.clone() }.bucket(db)
+        self.bucket_with(db, function, db.clock().clone())
+    }
+
+    /// The bucket with the rights of the given function, and with a clock of its own.
+    pub fn bucket_with(&self, db: &TestDb, function: &str, clock: Arc<dyn Clock>) -> Bucket {
+        Behind { rights: Some(Rights::of(function)), ..self.behind.clone() }.bucket(db, clock)
     }
 
     /// Uploads a file of `size` bytes with the declared digest.
@@ -115,7 +120,7 @@ impl TestBucket {
 }
 
 impl Behind {
-    fn bucket(&self, db: &TestDb) -> Bucket {
+    fn bucket(&self, db: &TestDb, clock: Arc<dyn Clock>) -> Bucket {
         let connector = SharedHttpConnector::new(self.clone());
         let backoff = std::time::Duration::from_millis(1);
         let credentials =
@@ -133,7 +138,7 @@ impl Behind {
             }
             false => config,
         };
-        Bucket::new(Client::from_conf(config.build()), TestBucket::NAME, db.clock().clone())
+        Bucket::new(Client::from_conf(config.build()), TestBucket::NAME, clock)
     }
 
     fn objects(&self) -> MutexGuard<'_, BTreeMap<String, Uploaded>> {

@@ -96,6 +96,11 @@ impl TestDb {
         Store::new(self.client_of(function), Tables::of_stack(STACK), clock, ids)
     }
 
+    /// The store with all rights, as an operator has them, and with a clock and ids of its own.
+    pub fn operator_store(&self, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Store {
+        Store::new(self.client.clone(), Tables::of_stack(STACK), clock, ids)
+    }
+
     fn client_of(&self, function: &str) -> Client {
         let rights = Some(Rights::of(function));
         let config = match self.is_simulated {

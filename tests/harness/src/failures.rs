@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use aws_credential_types::Credentials;
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::retry::RetryConfig;
-use aws_sdk_s3::config::{BehaviorVersion, Region};
+use aws_sdk_s3::config::{BehaviorVersion, Region, StalledStreamProtectionConfig};
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
 };
@@ -44,6 +44,8 @@ impl TestFailures {
             .credentials_provider(credentials)
             .http_client(http_client_fn(move |_, _| connector.clone()))
             .retry_config(RetryConfig::disabled())
+            // It looks at the clock of the machine, which a simulation must not.
+            .stalled_stream_protection(StalledStreamProtectionConfig::disabled())
             .build();
         FailureBucket::new(Client::from_conf(config), "failure-bucket")
     }

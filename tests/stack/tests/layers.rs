@@ -68,11 +68,14 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
         (
             "world",
             &[
+                "attributes",
+                "console",
                 "contacts",
                 "conversations",
                 "domain",
                 "edge",
                 "event-relay",
+                "files",
                 "harness",
                 "inbox",
                 "lead-sender",
@@ -85,6 +88,8 @@ const LAYERS: &[&[(&str, &[&str])]] = &[
                 "runtime",
                 "store",
                 "sweeper",
+                "uploads",
+                "users",
                 "webhook-delivery",
             ],
         ),

@@ -1,21 +1,19 @@
 //! The end of a world: faults stop, everything comes to rest, and what is there must be what was accepted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use domain::inbound::opt_out::Choice;
-use domain::{Cellphone, Email, MessageStatus, PartId, UserRef};
+use domain::{Cellphone, Email, UserRef};
 use harness::GatewayEvent;
-use provider::{Meaning, meaning};
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::Table;
 use tokio::time::sleep;
 
 use crate::edits::{Edit, Edits};
+use crate::rows::{is_of, of_key, text};
 use crate::simulation::Simulation;
 use crate::tenant::Tenant;
-use crate::whatsapp::Called;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -97,6 +95,11 @@ impl Simulation {
         self.check_calls(&messages);
         for tenant in &self.tenants {
             self.check_messages(tenant, &messages).await;
+            self.check_files(tenant).await;
+            self.check_settings(tenant).await;
+            self.check_closed(tenant);
+            self.check_extras(tenant);
+            self.check_person(tenant).await;
             self.check_inbound(tenant, &messages);
             self.check_seen(tenant, &messages);
             self.check_opened(tenant);
@@ -111,123 +114,6 @@ impl Simulation {
         }
         if !self.world.db.rows_from(Table::Messages, "Q#").is_empty() {
             self.breaks("entries of messages to send are left".to_owned());
-        }
-    }
-
-    /// No part is sent twice or out of order, and no part is called for again unless the answer allowed it.
-    fn check_calls(&self, messages: &[Value]) {
-        let numbers: BTreeMap<&str, u64> = messages
-            .iter()
-            .filter_map(|row| Some((text(&row["id"])?, row["seq"]["N"].as_str()?.parse().ok()?)))
-            .collect();
-        let mut of_part: BTreeMap<String, Vec<Called>> = BTreeMap::new();
-        let mut last: BTreeMap<String, (u64, usize)> = BTreeMap::new();
-        for call in self.whatsapp.calls() {
-            let PartId { conversation, message, part } = call.part;
-            let Some(seq) = numbers.get(message.to_string().as_str()) else {
-                self.breaks(format!("a call for a message that is not there: {call:?}"));
-                continue;
-            };
-            let place = (*seq, part);
-            let before = last.insert(conversation.to_string(), place);
-            if before.is_some_and(|before| before > place) {
-                self.breaks(format!("a call out of order, after {before:?}: {call:?}"));
-            }
-            let tenant = self.tenants.iter().find(|tenant| tenant.line == call.channel);
-            let is_own = tenant.is_some_and(|tenant| {
-                call.token == format!("token-of-{}", tenant.line)
-                    && (!call.what.starts_with("text")
-                        || call.what.ends_with(&format!("of {}", tenant.number)))
-            });
-            if !is_own || !call.to.trim_start_matches('+').starts_with("346") {
-                self.breaks(format!("a call with another tenant's content: {call:?}"));
-            }
-            of_part.entry(call.part.to_string()).or_default().push(call);
-        }
-        for calls in of_part.values() {
-            for pair in calls.windows(2) {
-                let allowed = pair[0].outcome.map(meaning).is_some_and(|meaning| {
-                    matches!(meaning, Meaning::Retry | Meaning::Throttled | Meaning::RecipientThrottled)
-                });
-                if !allowed {
-                    self.breaks(format!("a part is called for again: {pair:?}"));
-                }
-            }
-            if calls.iter().filter(|call| call.wamid.is_some()).count() > 1 {
-                self.breaks(format!("a part is sent twice: {calls:?}"));
-            }
-        }
-    }
-
-    /// Every message that was accepted is there once, and each of its parts ended as its last call did.
-    async fn check_messages(&self, tenant: &Tenant, rows: &[Value]) {
-        let calls = self.whatsapp.calls();
-        let ledger = tenant.ledger.borrow().clone();
-        for posted in ledger.posted.keys() {
-            let stored: Vec<&Value> = rows.iter().filter(|row| contains(row, posted)).collect();
-            match (ledger.messages.get(posted), stored.as_slice()) {
-                (None, []) => {}
-                (Some((id, _)), [row]) if text(&row["id"]) == Some(id.as_str()) => {}
-                (None, [_]) => {}
-                (accepted, stored) => {
-                    self.breaks(format!("{posted}: accepted as {accepted:?}, stored {}", stored.len()));
-                }
-            }
-        }
-        for row in rows.iter().filter(|row| is_of(row, tenant)) {
-            let ids = text(&row["conversationId"]).or(of_key(row)).zip(text(&row["id"]));
-            let Some((conversation, id)) = ids else {
-                self.breaks(format!("a message without ids: {row}"));
-                continue;
-            };
-            let conversation = domain::ConversationId::parse(conversation).expect("an id");
-            let id = domain::MessageId::parse(id).expect("an id");
-            let message = self.world.db.store().message(tenant.workspace, conversation, id).await;
-            let Ok(Some(message)) = message else {
-                self.breaks(format!("a message cannot be read: {row}"));
-                continue;
-            };
-            for (number, part) in message.parts.iter().enumerate() {
-                let own = PartId { conversation, message: id, part: number };
-                let of_part: Vec<&Called> = calls.iter().filter(|call| call.part == own).collect();
-                let ended = of_part.last().and_then(|call| call.outcome).map(meaning);
-                let sent = of_part.iter().find_map(|call| call.wamid.clone());
-                let error = part.error.as_ref().map(|error| error.as_str().to_owned());
-                let is_right = match part.status {
-                    MessageStatus::Sent | MessageStatus::Delivered | MessageStatus::Read => {
-                        sent.is_some() && part.provider_message_id == sent
-                    }
-                    // Only if the outcome was unknown to the sender, or it could not record it.
-                    MessageStatus::Unknown => match of_part.last() {
-                        Some(call) => ended == Some(Meaning::Unknown) || call.may_be_unrecorded(),
-                        // The sender died between the record and the call.
-                        None => self.faults.happened.load(Ordering::SeqCst) > 0,
-                    },
-                    MessageStatus::Failed => match error.as_deref() {
-                        Some("131026") => ended == Some(Meaning::Failed),
-                        Some("OPTED_OUT") => {
-                            ledger.choices.iter().any(|(_, _, choice)| *choice == Choice::Out)
-                        }
-                        Some("OUTSIDE_WINDOW") => sent.is_none(),
-                        _ => false,
-                    },
-                    MessageStatus::Queued | MessageStatus::Sending => false,
-                };
-                let told = sent.as_deref().and_then(|sent| self.whatsapp.told(sent));
-                if !is_right || told.is_some_and(|told| told > part.status) {
-                    self.breaks(format!("part {own} is {part:?} after {of_part:?}"));
-                }
-            }
-        }
-    }
-
-    /// Every message of a customer is there once.
-    fn check_inbound(&self, tenant: &Tenant, rows: &[Value]) {
-        for said in &tenant.ledger.borrow().inbound {
-            let stored: Vec<&Value> = rows.iter().filter(|row| contains(row, said)).collect();
-            if stored.len() != 1 || !is_of(stored[0], tenant) {
-                self.breaks(format!("{said} is stored {} times", stored.len()));
-            }
         }
     }
 
@@ -429,16 +315,34 @@ impl Simulation {
                 }
             }
         }
+        for (text, files) in &tenant.ledger.borrow().attached {
+            let ledger = tenant.ledger.borrow();
+            let Some((id, _)) = ledger.messages.get(text) else { continue };
+            let is_told = events.iter().any(|event| {
+                event.body["payload"]["id"] == id.as_str()
+                    && event.body["payload"]["mediaIds"] == json!(files)
+            });
+            if !tenant.is_switched && !is_told {
+                self.breaks(format!("no event of message {id} with {files:?}"));
+            }
+        }
         // Every change that was accepted.
         for (kind, field, value) in &tenant.ledger.borrow().changes {
             let is_told = events.iter().any(|event| {
-                event.body["eventType"] == *kind && event.body["payload"][field] == value.as_str()
+                let payload = &event.body["payload"];
+                let mut attributes = payload["customAttributes"].as_array().into_iter().flatten();
+                event.body["eventType"] == *kind
+                    && (payload[field] == value.as_str()
+                        || attributes.any(|attribute| attribute["values"] == json!([value])))
             });
             if !tenant.is_switched && !is_told {
                 self.breaks(format!("no {kind} with {field} {value}"));
             }
         }
-        // Every recorded event arrived.
+        // Every recorded event arrived, if it was recorded for this endpoint.
+        if tenant.is_switched && !tenant.ledger.borrow().extras.is_empty() {
+            return;
+        }
         let arrived: BTreeSet<&str> = events.iter().map(|event| event.id.as_str()).collect();
         for row in self.world.db.rows_from(Table::Webhooks, "V") {
             let pk = text(&row["pk"]).unwrap_or_default();
@@ -563,23 +467,4 @@ impl Simulation {
         self.breaks(format!("the list of {function} does not end"));
         ids
     }
-}
-
-fn text(value: &Value) -> Option<&str> {
-    value["S"].as_str()
-}
-
-/// Whether a row belongs to a tenant.
-fn is_of(row: &Value, tenant: &Tenant) -> bool {
-    text(&row["pk"]).is_some_and(|pk| pk.starts_with(&tenant.workspace.to_string()))
-}
-
-/// The conversation in the key of a message.
-fn of_key(row: &Value) -> Option<&str> {
-    text(&row["pk"])?.rsplit('#').next()
-}
-
-/// Whether a row has this text anywhere.
-fn contains(row: &Value, said: &str) -> bool {
-    row.to_string().contains(&format!("\"{said}\""))
 }

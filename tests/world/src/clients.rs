@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use tokio::time::sleep;
 
+use crate::files::unsigned;
+use crate::persons::NUMBER;
 use crate::simulation::Simulation;
 use crate::tenant::{APP, APP_SECRET, Tenant};
 
@@ -26,6 +28,7 @@ impl Simulation {
             let (this, steps) = (self.clone(), self.random.below(4));
             self.spawn("client", async move { this.customers(tenant, steps).await });
         }
+        self.start_persons();
         self.start_crowds();
         let this = self.clone();
         self.spawn("webhooks", async move { this.tell().await });
@@ -43,12 +46,16 @@ impl Simulation {
         for _ in 0..steps {
             self.pause().await;
             let is_empty = tenant.ledger.borrow().conversations.is_empty();
-            match self.random.below(10) {
+            match self.random.below(16) {
                 0..2 => self.opens(tenant).await,
                 _ if is_empty => self.opens(tenant).await,
                 2..7 => self.says(tenant).await,
                 7 => self.names(tenant).await,
                 8 => self.renames(tenant).await,
+                9..11 => self.attaches(tenant).await,
+                11 => self.downloads(tenant).await,
+                12..14 => self.describes(tenant).await,
+                14 => self.consults(tenant).await,
                 _ => self.looks(tenant).await,
             }
         }
@@ -69,7 +76,7 @@ impl Simulation {
             match answer.filter(|answer| answer.status < 500 && answer.status != 429) {
                 Some(answer) => {
                     if let Some(first) = &first
-                        && (first.status, &first.text) != (answer.status, &answer.text)
+                        && (first.status, unsigned(first)) != (answer.status, unsigned(&answer))
                     {
                         self.breaks(format!("a repeat is answered differently: {first:?} {answer:?}"));
                     }
@@ -111,26 +118,43 @@ impl Simulation {
         tenant.ledger.borrow_mut().opened.insert(name.clone(), None);
         let event = self.keyed(tenant.event("conversations-create.json").body(&body));
         let Some(answer) = self.persists("conversations", event, true).await else { return };
-        self.is_opened(tenant, &name, &answer);
+        let opened = self.is_opened(tenant, &name, &answer);
+        tenant.ledger.borrow_mut().conversations.extend(opened);
     }
 
-    pub(crate) fn is_opened(&self, tenant: &Tenant, name: &str, answer: &Answer) {
+    /// Returns the id of a conversation that was accepted.
+    pub(crate) fn is_opened(&self, tenant: &Tenant, name: &str, answer: &Answer) -> Option<String> {
         if answer.status != 201 {
-            return self.breaks(format!("a conversation is refused: {}", answer.text));
+            self.breaks(format!("a conversation is refused: {}", answer.text));
+            return None;
         }
         let id = answer.json["id"].as_str().unwrap_or_default().to_owned();
         let mut ledger = tenant.ledger.borrow_mut();
         ledger.opened.insert(name.to_owned(), Some(id.clone()));
-        ledger.conversations.push(id);
+        Some(id)
+    }
+
+    /// One of the conversations that requests created.
+    pub(crate) fn some_conversation(&self, tenant: &Tenant) -> Option<String> {
+        let ledger = tenant.ledger.borrow();
+        (!ledger.conversations.is_empty()).then(|| self.random.one_of(&ledger.conversations).clone())
     }
 
     async fn says(&self, tenant: &Tenant) {
-        let conversation = self.random.one_of(&tenant.ledger.borrow().conversations).clone();
-        let (text, body) = self.saying(tenant, &conversation);
+        if let Some(conversation) = self.some_conversation(tenant) {
+            self.say(tenant, &conversation).await;
+        }
+    }
+
+    /// Sends a text. Returns it.
+    pub(crate) async fn say(&self, tenant: &Tenant, conversation: &str) -> String {
+        let (text, body) = self.saying(tenant, conversation);
         tenant.ledger.borrow_mut().posted.insert(text.clone(), 1);
         let event = self.keyed(tenant.event("messages-create.json").body(&body));
-        let Some(answer) = self.persists("messages", event, true).await else { return };
-        self.is_said(tenant, text, &conversation, &answer);
+        if let Some(answer) = self.persists("messages", event, true).await {
+            self.is_said(tenant, text.clone(), conversation, &answer);
+        }
+        text
     }
 
     /// A text, and the request that sends it.
@@ -152,24 +176,28 @@ impl Simulation {
         }
     }
 
+    /// One of the tenant's contacts, but never the person whom the operator may erase.
+    pub(crate) async fn some_contact(&self, tenant: &Tenant) -> Option<String> {
+        let contacts = self.contacts(tenant, &[]).await;
+        let contacts: Vec<&Value> =
+            contacts.iter().filter(|contact| contact["cellphone"] != NUMBER).collect();
+        if contacts.is_empty() {
+            return None;
+        }
+        self.random.one_of(&contacts)["id"].as_str().map(str::to_owned)
+    }
+
+    /// A page of the tenant's contacts.
+    pub(crate) async fn contacts(&self, tenant: &Tenant, query: &[(&str, &str)]) -> Vec<Value> {
+        let event = tenant.event("contacts-list.json").query(query);
+        let Some(page) = self.persists("contacts", event, false).await else { return vec![] };
+        self.is_own(tenant, &page);
+        page.json["contacts"].as_array().cloned().unwrap_or_default()
+    }
+
     /// Gives a contact a name and an e-mail address, of which there are few.
     async fn names(&self, tenant: &Tenant) {
-        let Some(page) =
-            self.persists("contacts", tenant.event("contacts-list.json").query(&[]), false).await
-        else {
-            return;
-        };
-        self.is_own(tenant, &page);
-        let contacts: Vec<String> = page.json["contacts"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|contact| contact["id"].as_str().map(str::to_owned))
-            .collect();
-        if contacts.is_empty() {
-            return;
-        }
-        let contact = self.random.one_of(&contacts).clone();
+        let Some(contact) = self.some_contact(tenant).await else { return };
         let email = format!("someone{}@example.com", self.random.below(3));
         let name = format!("Name{:x}", self.random.next());
         let body = json!({ "firstName": name, "email": email });
@@ -184,7 +212,7 @@ impl Simulation {
     }
 
     async fn renames(&self, tenant: &Tenant) {
-        let conversation = self.random.one_of(&tenant.ledger.borrow().conversations).clone();
+        let Some(conversation) = self.some_conversation(tenant) else { return };
         let name = format!("renamed {:x}", self.random.next());
         let body = json!({ "name": name });
         let event = tenant.event("conversations-update.json").path("conversationId", conversation);
@@ -201,8 +229,7 @@ impl Simulation {
         if let Some(page) = self.persists("conversations", event, false).await {
             self.is_own(tenant, &page);
         }
-        let other = &self.tenants[1 - tenant.number];
-        let known = other.ledger.borrow().conversations.first().cloned();
+        let known = self.other(tenant).ledger.borrow().conversations.first().cloned();
         if let Some(foreign) = known {
             let event = tenant.event("conversations-get.json").path("conversationId", foreign);
             if let Some(answer) = self.persists("conversations", event, false).await
@@ -213,9 +240,14 @@ impl Simulation {
         }
     }
 
+    /// The other tenant.
+    pub(crate) fn other(&self, tenant: &Tenant) -> &Tenant {
+        &self.tenants[1 - tenant.number]
+    }
+
     /// Checks that an answer mentions no other workspace.
     pub(crate) fn is_own(&self, tenant: &Tenant, answer: &Answer) {
-        let other = self.tenants[1 - tenant.number].workspace.to_string();
+        let other = self.other(tenant).workspace.to_string();
         if answer.status != 200 || answer.text.contains(&other) {
             self.breaks(format!("a list of tenant {}: {}", tenant.number, answer.text));
         }
@@ -291,8 +323,8 @@ impl Simulation {
     }
 
     /// A customer writes a text or a choice about templates, the later the greater `later` is. All were written some
-    /// seconds ago: what comes from the future of a process's clock counts as written when it arrives.
-    pub(crate) fn writes(&self, tenant: &Tenant, number: &str, choice: Option<Choice>, later: u64) {
+    /// seconds ago: what comes from the future of a process's clock counts as written when it arrives. Returns the text.
+    pub(crate) fn writes(&self, tenant: &Tenant, number: &str, choice: Option<Choice>, later: u64) -> String {
         let digits = number.trim_start_matches('+');
         let at = self.now().as_seconds() - 15 + i64::try_from(later).unwrap_or_default();
         let mut ledger = tenant.ledger.borrow_mut();
@@ -315,6 +347,7 @@ impl Simulation {
                 "timestamp": at.to_string(), "text": { "body": text },
             }],
         }));
+        text
     }
 
     /// A customer moves to another number.

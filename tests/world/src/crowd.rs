@@ -10,6 +10,7 @@ use harness::{Answer, GatewayEvent, World};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use crate::files::unsigned;
 use crate::simulation::Simulation;
 use crate::tenant::{FLOOD, Tenant};
 
@@ -29,7 +30,7 @@ impl Simulation {
         let tenant = &self.tenants[tenant];
         for _ in 0..steps {
             self.pause().await;
-            match self.random.below(14) {
+            match self.random.below(17) {
                 0 => self.all_open_one(tenant).await,
                 1 => self.all_open_with_one(tenant).await,
                 2 => self.all_say_one(tenant).await,
@@ -41,18 +42,21 @@ impl Simulation {
                 8..11 => self.all_write_as_one(tenant).await,
                 11 => self.all_operate(tenant, self.several()).await,
                 12 => self.all_claim().await,
+                13 => self.all_attach_one(tenant).await,
+                14 => self.all_prepare_one(tenant).await,
+                15 => self.all_set_up_one(tenant).await,
                 _ => self.floods(tenant).await,
             }
         }
     }
 
     /// How many clients do the same.
-    fn several(&self) -> usize {
+    pub(crate) fn several(&self) -> usize {
         usize::try_from(self.random.within(2, self.faults.levels.crowd.max(2))).unwrap_or(2)
     }
 
     /// Several clients send requests at the same moment, each until it is answered.
-    async fn all(&self, function: &str, events: Vec<GatewayEvent>, is_keyed: bool) -> Vec<Answer> {
+    pub(crate) async fn all(&self, function: &str, events: Vec<GatewayEvent>, is_keyed: bool) -> Vec<Answer> {
         let one = async |event| {
             sleep(Duration::from_millis(self.random.below(20))).await;
             self.persists(function, event, is_keyed).await
@@ -61,8 +65,8 @@ impl Simulation {
     }
 
     /// All with one idempotency key: they get one answer.
-    fn is_one(&self, answers: &[Answer]) {
-        let texts: BTreeSet<&str> = answers.iter().map(|answer| answer.text.as_str()).collect();
+    pub(crate) fn is_one(&self, answers: &[Answer]) {
+        let texts: BTreeSet<String> = answers.iter().map(unsigned).collect();
         if texts.len() > 1 {
             self.breaks(format!("one idempotency key has several answers: {texts:?}"));
         }
@@ -76,7 +80,8 @@ impl Simulation {
         let answers = self.all("conversations", vec![event; self.several()], true).await;
         self.is_one(&answers);
         for answer in answers {
-            self.is_opened(tenant, &name, &answer);
+            let opened = self.is_opened(tenant, &name, &answer);
+            tenant.ledger.borrow_mut().conversations.extend(opened);
         }
     }
 
@@ -92,12 +97,13 @@ impl Simulation {
             .unzip();
         for answer in self.all("conversations", events, true).await {
             let name = names.iter().find(|name| answer.json["name"] == name.as_str());
-            self.is_opened(tenant, name.map_or("", String::as_str), &answer);
+            let opened = self.is_opened(tenant, name.map_or("", String::as_str), &answer);
+            tenant.ledger.borrow_mut().conversations.extend(opened);
         }
     }
 
     /// The name of a conversation with this customer, and the request for it.
-    fn opening(&self, tenant: &Tenant, number: &str) -> (String, Value) {
+    pub(crate) fn opening(&self, tenant: &Tenant, number: &str) -> (String, Value) {
         let name = format!("conversation {:x} of {}", self.random.next(), tenant.number);
         let external = json!({
             "identifier": number, "identifierType": "PHONE", "messageProviderType": "WHATSAPP",
@@ -138,23 +144,6 @@ impl Simulation {
             }
         };
         join_all((0..self.several()).map(one)).await;
-    }
-
-    fn some_conversation(&self, tenant: &Tenant) -> Option<String> {
-        let ledger = tenant.ledger.borrow();
-        (!ledger.conversations.is_empty()).then(|| self.random.one_of(&ledger.conversations).clone())
-    }
-
-    async fn some_contact(&self, tenant: &Tenant) -> Option<String> {
-        let page = self.persists("contacts", tenant.event("contacts-list.json").query(&[]), false).await?;
-        self.is_own(tenant, &page);
-        let contacts: Vec<&str> = page.json["contacts"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|contact| contact["id"].as_str())
-            .collect();
-        (!contacts.is_empty()).then(|| (*self.random.one_of(&contacts)).to_owned())
     }
 
     /// Several changes of one contact. With `If-Match` only one of them may be made.

@@ -1,5 +1,6 @@
 //! What goes wrong: at every call of a function to AWS, and at the calls to others.
 
+use std::fmt::{self, Debug, Formatter};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +12,7 @@ use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
+use crate::queues::QUEUES;
 use crate::random::Random;
 use crate::trace::Trace;
 
@@ -20,8 +22,9 @@ tokio::task_local! {
 }
 
 /// An invocation of a function.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Who {
+    pub(crate) begun: tokio::time::Instant,
     /// The function, and the number of the invocation.
     pub(crate) name: Arc<str>,
     /// Told when the process dies.
@@ -34,7 +37,13 @@ pub(crate) struct Who {
 
 impl Who {
     pub(crate) fn new(name: &str) -> Self {
-        Self { name: name.into(), killed: Arc::default(), troubles: Arc::default(), failing: Arc::default() }
+        Self {
+            begun: tokio::time::Instant::now(),
+            name: name.into(),
+            killed: Arc::default(),
+            troubles: Arc::default(),
+            failing: Arc::default(),
+        }
     }
 
     /// How many of its calls failed or stalled so far. A process that died or ran out of time has one more.
@@ -51,6 +60,12 @@ impl Who {
         self.is_troubled();
         self.killed.notify_one();
         std::future::pending().await
+    }
+}
+
+impl Debug for Who {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
     }
 }
 
@@ -105,7 +120,7 @@ pub(crate) struct Faults {
     pub(crate) trace: Arc<Trace>,
     pub(crate) levels: Levels,
     /// Told when something was queued: one for each queue. (A `watch` channel wakes its receivers in a random order.)
-    pub(crate) queued: [Arc<Notify>; 5],
+    pub(crate) queued: [Arc<Notify>; QUEUES.len()],
     /// Told when a table changed: one for each stream.
     pub(crate) stored: [Arc<Notify>; 4],
     over: AtomicBool,

@@ -7,14 +7,27 @@
 mod captcha;
 mod checks;
 mod clients;
+mod closures;
+mod commands;
 mod crowd;
+mod desk;
 mod edits;
+mod endpoints;
 mod faults;
+mod files;
+mod ledger;
 mod machine;
 mod operator;
+mod persons;
+mod queues;
 mod random;
 mod receivers;
+mod register;
+mod rows;
+mod sent;
+mod settings;
 mod simulation;
+mod sqs;
 mod tenant;
 mod times;
 mod trace;
@@ -23,7 +36,7 @@ mod whatsapp;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use harness::{TestBucket, TestDb, TestQueue, World};
+use harness::{TestBucket, TestDb, TestFailures, TestQueue, World};
 use tokio::task::LocalSet;
 use tokio::time::Instant;
 
@@ -102,6 +115,7 @@ async fn live(options: &Options) -> Report {
     }
     let (receivers, whatsapp) = (Receivers::new(faults.clone()), WhatsApp::new(faults.clone()));
     let (sqs, bucket) = (TestQueue::default(), TestBucket::beside(&world.db));
+    let failures = TestFailures::default();
     tenant::set_up_app(&world).await;
     let mut tenants = vec![];
     for number in 0..2 {
@@ -116,6 +130,7 @@ async fn live(options: &Options) -> Report {
         ids,
         sqs: sqs.client(),
         bucket: &bucket,
+        failures: &failures,
         whatsapp: &whatsapp,
         receivers: &receivers,
     };
@@ -128,13 +143,16 @@ async fn live(options: &Options) -> Report {
         versions.push(Simulation::versions(&world, tenant).await);
     }
     let simulation = Simulation::new(
-        begun, random, trace, faults, world, sqs, whatsapp, receivers, machines, tenants, versions,
+        begun, random, trace, faults, world, sqs, bucket, whatsapp, receivers, machines, tenants, versions,
     );
     simulation.start();
     simulation.start_clients();
     simulation.start_operators();
     simulation.act().await;
     simulation.rest().await;
+    if simulation.finish_erasures().await {
+        simulation.rest().await;
+    }
     simulation.check().await;
 
     let broken = simulation.broken.borrow().clone();

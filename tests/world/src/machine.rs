@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use console::KnownStack;
 use domain::sending::SendSchedule;
 use domain::{LaneKind, RetrySchedule, TrustedReceivers};
 use edge::Api;
 use event_relay::Relay;
-use harness::{TestBucket, World};
+use harness::{TestBucket, TestFailures, World};
 use inbox::{Files, Inbox};
 use leads::{Leads, Quotas};
 use messages::Messages;
@@ -16,11 +17,13 @@ use provider_events::{Apps, ProviderEvents};
 use queue::{InboundQueue, Queues};
 use runtime::metrics::ApiFunction;
 use runtime::{Metrics, SendRules};
-use store::Store;
+use store::{Bucket, Store};
 use sweeper::Sweeper;
 use tokio::time::Instant;
+use uploads::Uploads;
 
 use crate::captcha::Captcha;
+use crate::desk::Desk;
 use crate::random::{Random, RandomIds};
 use crate::receivers::Receivers;
 use crate::times::{ATTEMPT, CALL, RESCUE, SkewedClock};
@@ -30,12 +33,13 @@ use crate::whatsapp::WhatsApp;
 pub(crate) struct Parts<'a> {
     pub(crate) world: &'a World,
     pub(crate) begun: Instant,
-    pub(crate) random: &'a Random,
+    pub(crate) random: &'a Arc<Random>,
     /// The greatest difference of a clock, in milliseconds.
     pub(crate) skew: u64,
     pub(crate) ids: Arc<RandomIds>,
     pub(crate) sqs: aws_sdk_sqs::Client,
     pub(crate) bucket: &'a TestBucket,
+    pub(crate) failures: &'a TestFailures,
     pub(crate) whatsapp: &'a WhatsApp,
     pub(crate) receivers: &'a Receivers,
 }
@@ -49,6 +53,10 @@ impl Parts<'_> {
 
     fn store(&self, function: &str) -> Store {
         self.world.db.store_with(function, self.clock(), self.ids.clone())
+    }
+
+    fn bucket(&self, function: &str) -> Bucket {
+        self.bucket.bucket_with(&self.world.db, function, self.clock())
     }
 
     fn queues(&self) -> Queues {
@@ -77,6 +85,12 @@ pub(crate) struct Machine {
     pub(crate) conversations: Api,
     pub(crate) contacts: Api,
     pub(crate) messages: Messages,
+    pub(crate) attributes: Api,
+    pub(crate) users: Api,
+    pub(crate) files: Api,
+    /// The bucket for `files`.
+    pub(crate) bucket: Bucket,
+    pub(crate) uploads: Uploads,
     pub(crate) leads: Leads<Captcha>,
     pub(crate) provider_events: ProviderEvents,
     pub(crate) inbox: Inbox,
@@ -85,6 +99,8 @@ pub(crate) struct Machine {
     pub(crate) lead_sender: lead_sender::Engine<WhatsApp>,
     pub(crate) delivery: webhook_delivery::Engine<Receivers>,
     pub(crate) sweeper: Sweeper,
+    /// Where an operator types commands.
+    pub(crate) desk: Desk,
 }
 
 impl Machine {
@@ -102,9 +118,14 @@ impl Machine {
             contacts: parts.api(ApiFunction::Contacts, "contacts"),
             messages: Messages {
                 api: parts.api(ApiFunction::Messages, "messages"),
-                bucket: parts.bucket.bucket_of(&parts.world.db, "messages"),
+                bucket: parts.bucket("messages"),
                 first_due: RESCUE,
             },
+            attributes: parts.api(ApiFunction::Attributes, "attributes"),
+            users: parts.api(ApiFunction::Users, "users"),
+            files: parts.api(ApiFunction::Files, "files"),
+            bucket: parts.bucket("files"),
+            uploads: Uploads { store: parts.store("uploads"), bucket: parts.bucket("uploads") },
             leads: Leads {
                 quotas: Quotas::new(leads.clone()),
                 store: leads,
@@ -122,7 +143,7 @@ impl Machine {
             },
             inbox: Inbox {
                 store: parts.store("inbox"),
-                bucket: parts.bucket.bucket_of(&parts.world.db, "inbox"),
+                bucket: parts.bucket("inbox"),
                 files: Files::new(files.expect("a client"), std::env::temp_dir()),
                 queue: parts.inbox_queue(),
                 metrics: parts.metrics(),
@@ -130,14 +151,14 @@ impl Machine {
             relay: Relay {
                 store: parts.store("event-relay"),
                 queues: parts.queues(),
-                bucket: parts.bucket.bucket_of(&parts.world.db, "event-relay"),
+                bucket: parts.bucket("event-relay"),
                 rescue: RESCUE,
                 partial: true,
                 metrics: parts.metrics(),
             },
             message_sender: message_sender::Engine {
                 store: parts.store("message-sender"),
-                bucket: parts.bucket.bucket_of(&parts.world.db, "message-sender"),
+                bucket: parts.bucket("message-sender"),
                 queues: parts.queues(),
                 provider: parts.whatsapp.clone(),
                 rules: rules(),
@@ -168,6 +189,16 @@ impl Machine {
                 queues: parts.queues(),
                 budget: Sweeper::BUDGET,
                 metrics: parts.metrics(),
+            },
+            desk: Desk {
+                store: parts.world.db.operator_store(parts.clock(), parts.ids.clone()),
+                stack: KnownStack {
+                    streams: parts.world.db.streams(),
+                    queues: parts.queues(),
+                    media: parts.bucket.bucket(),
+                    failures: parts.failures.bucket(),
+                },
+                random: parts.random.clone(),
             },
         }
     }

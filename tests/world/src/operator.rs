@@ -25,6 +25,25 @@ impl Simulation {
     /// Starts the operator of each tenant, if the world has one.
     pub(crate) fn start_operators(self: &Rc<Self>) {
         for tenant in 0..self.tenants.len() {
+            let this = self.clone();
+            let (closes, moves) = (self.random.happens(150), self.random.below(2));
+            self.spawn("client", async move {
+                for _ in 0..moves {
+                    this.pause().await;
+                    this.moves_endpoint(&this.tenants[tenant]).await;
+                }
+                if closes {
+                    this.pause().await;
+                    this.closes(&this.tenants[tenant]).await;
+                }
+            });
+            let (this, steps) = (self.clone(), self.random.below(4));
+            self.spawn("client", async move {
+                for _ in 0..steps {
+                    this.pause().await;
+                    this.sets_up(&this.tenants[tenant]).await;
+                }
+            });
             let steps = if self.tenants[tenant].is_switched { self.random.below(3) } else { 0 };
             let this = self.clone();
             self.spawn("client", async move {

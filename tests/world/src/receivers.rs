@@ -12,7 +12,7 @@ use domain::{AttemptError, EndpointSecrets, WorkspaceId};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::Sha256;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use webhook_delivery::{Answer, Post, Transport, Unanswered};
 
 use crate::faults::{Faults, WHO, Who};
@@ -31,11 +31,23 @@ pub(crate) struct Receivers {
     all: Rc<RefCell<BTreeMap<String, Receiver>>>,
     /// What was wrong with a post.
     broken: Rc<RefCell<Vec<String>>>,
+    posts: Rc<RefCell<Vec<Posted>>>,
+}
+
+/// A post, whatever became of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Posted {
+    pub(crate) url: String,
+    pub(crate) workspace: WorkspaceId,
+    /// When the invocation began that posted.
+    pub(crate) begun: Instant,
+    pub(crate) at: Instant,
 }
 
 struct Receiver {
     workspace: WorkspaceId,
-    secrets: EndpointSecrets,
+    /// `None` as long as the operator has not told them.
+    secrets: Option<EndpointSecrets>,
     /// Whether it says at times that it is gone.
     is_switched: bool,
     acknowledged: Vec<Event>,
@@ -43,12 +55,22 @@ struct Receiver {
 
 impl Receivers {
     pub(crate) fn new(faults: Arc<Faults>) -> Self {
-        Self { faults, all: Rc::default(), broken: Rc::default() }
+        Self { faults, all: Rc::default(), broken: Rc::default(), posts: Rc::default() }
     }
 
     pub(crate) fn add(&self, url: &str, workspace: WorkspaceId, secrets: EndpointSecrets, is_switched: bool) {
-        let receiver = Receiver { workspace, secrets, is_switched, acknowledged: vec![] };
+        let receiver = Receiver { workspace, secrets: Some(secrets), is_switched, acknowledged: vec![] };
         self.all.borrow_mut().insert(url.to_owned(), receiver);
+    }
+
+    /// A receiver that does not know its secrets yet, and accepts nothing.
+    pub(crate) fn announce(&self, url: &str, workspace: WorkspaceId) {
+        let receiver = Receiver { workspace, secrets: None, is_switched: false, acknowledged: vec![] };
+        self.all.borrow_mut().insert(url.to_owned(), receiver);
+    }
+
+    pub(crate) fn posts(&self) -> Vec<Posted> {
+        self.posts.borrow().clone()
     }
 
     /// The events that a receiver acknowledged, in their order, some more than once.
@@ -61,9 +83,14 @@ impl Receivers {
     }
 
     /// Verifies a post as a receiver does. Returns the event.
-    fn verified(receiver: &Receiver, headers: &BTreeMap<&str, String>, body: &[u8]) -> Result<Event, String> {
+    fn verified(
+        receiver: &Receiver,
+        secrets: &EndpointSecrets,
+        headers: &BTreeMap<&str, String>,
+        body: &[u8],
+    ) -> Result<Event, String> {
         let header = |name: &str| headers.get(name).cloned().unwrap_or_default();
-        let secret = &receiver.secrets.signing.active;
+        let secret = &secrets.signing.active;
         let mac = |key: &[u8], text: &[u8]| {
             let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes every key");
             mac.update(text);
@@ -73,7 +100,7 @@ impl Receivers {
         if header("x-service-signature") != format!("sha256={legacy}") {
             return Err("a wrong signature of the body".to_owned());
         }
-        if header("x-service-api-key") != receiver.secrets.api_key.expose() {
+        if header("x-service-api-key") != secrets.api_key.expose() {
             return Err("another tenant's key".to_owned());
         }
         let (id, at) = (header("webhook-id"), header("webhook-timestamp"));
@@ -103,7 +130,15 @@ impl Transport for Receivers {
         let headers: BTreeMap<&str, String> =
             post.headers.iter().map(|(name, value)| (*name, value.expose().to_owned())).collect();
         let event = match self.all.borrow().get(&url) {
-            Some(receiver) => Self::verified(receiver, &headers, post.body),
+            Some(receiver) => {
+                let (begun, at) = (WHO.with(|who| who.begun), Instant::now());
+                let posted = Posted { url: url.clone(), workspace: receiver.workspace, begun, at };
+                self.posts.borrow_mut().push(posted);
+                match &receiver.secrets {
+                    Some(secrets) => Self::verified(receiver, secrets, &headers, post.body),
+                    None => return Ok(Answer { status: 500, retry_after: None, body: vec![] }),
+                }
+            }
             None => Err("an unknown URL".to_owned()),
         };
         let id = headers.get("webhook-id").cloned().unwrap_or_default();

@@ -6,21 +6,20 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent};
 use domain::Timestamp;
 use edge::ApiRequest;
 use edge::provider::WebhookRequest;
-use harness::{Answer, GatewayEvent, TestClock, TestQueue, World, context, failed_messages, queue_event};
-use lambda_runtime::{Context, LambdaEvent};
+use harness::{Answer, GatewayEvent, TestBucket, TestClock, TestQueue, World};
 use serde_json::{Value, json};
 use store::Table;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
 use crate::edits::Edit;
 use crate::faults::{Faults, WHO, Who};
 use crate::machine::Machine;
+use crate::queues::{Message, QUEUES};
 use crate::random::Random;
 use crate::receivers::Receivers;
 use crate::tenant::Tenant;
@@ -35,6 +34,7 @@ pub(crate) struct Simulation {
     pub(crate) faults: Arc<Faults>,
     pub(crate) world: World,
     pub(crate) sqs: TestQueue,
+    pub(crate) bucket: TestBucket,
     pub(crate) whatsapp: WhatsApp,
     pub(crate) receivers: Receivers,
     pub(crate) machines: Vec<Machine>,
@@ -53,48 +53,8 @@ pub(crate) struct Simulation {
     tasks: RefCell<Vec<(String, JoinHandle<()>)>>,
 }
 
-/// A message of a queue.
-#[derive(Clone, Debug)]
-pub(crate) struct Message {
-    pub(crate) queue: &'static str,
-    pub(crate) body: String,
-    visible: Instant,
-    receives: u32,
-    /// Whether a function failed to process it although none of its calls failed.
-    pub(crate) is_refused: bool,
-}
-
-/// A queue and its function.
-struct Queue {
-    name: &'static str,
-    /// The event of the function, in `events/`.
-    event: &'static str,
-    /// The time limit of the function.
-    limit: Duration,
-}
-
-impl Queue {
-    /// The visibility time-out of all queues.
-    const INVISIBLE: Duration = Duration::from_secs(360);
-
-    const fn new(name: &'static str, event: &'static str, limit: u64) -> Self {
-        Self { name, event, limit: Duration::from_secs(limit) }
-    }
-}
-
-static QUEUES: [Queue; 5] = [
-    Queue::new("webhook-deliveries", "webhook-delivery.json", 45),
-    Queue::new("webhook-deliveries-slow", "webhook-delivery.json", 45),
-    Queue::new("message-sends", "message-sender.json", 60),
-    Queue::new("lead-sends", "lead-sender.json", 60),
-    Queue::new("inbox", "inbox.json", 60),
-];
-
 /// How long a process may be stopped.
 const STOPPED: Duration = Duration::from_secs(240);
-
-/// After so many receives a message is a dead letter.
-const MOST_RECEIVES: u32 = 5;
 
 impl Simulation {
     #[allow(clippy::too_many_arguments, reason = "the parts of a world")]
@@ -105,6 +65,7 @@ impl Simulation {
         faults: Arc<Faults>,
         world: World,
         sqs: TestQueue,
+        bucket: TestBucket,
         whatsapp: WhatsApp,
         receivers: Receivers,
         machines: Vec<Machine>,
@@ -118,6 +79,7 @@ impl Simulation {
             faults,
             world,
             sqs,
+            bucket,
             whatsapp,
             receivers,
             machines,
@@ -236,7 +198,7 @@ impl Simulation {
 
     /// A request to the Integrations API. `None` if no answer arrives.
     pub(crate) async fn request(&self, function: &str, event: GatewayEvent) -> Option<Answer> {
-        let request = ApiRequest::new(event.request());
+        let (request, begun) = (ApiRequest::new(event.request()), Instant::now());
         let machine = self.machine();
         let work = async {
             match function {
@@ -245,24 +207,30 @@ impl Simulation {
                 }
                 "contacts" => contacts::handle(&machine.contacts, &request).await,
                 "messages" => messages::handle(&machine.messages, &request).await,
+                "attributes" => attributes::handle(&machine.attributes, &request).await,
+                "users" => users::handle(&machine.users, &request).await,
+                "files" => files::handle(&machine.files, &machine.bucket, &request).await,
                 other => panic!("no function {other}"),
             }
         };
         let answer: Answer = self.invoke(function, Duration::from_secs(29), work).await?.into();
         self.trace.note(format_args!("{function} answers {} {}", answer.status, answer.text));
         // The caller's own connection may break, too.
-        (!self.faults.strikes(self.faults.levels.fault)).then_some(answer)
+        let is_answer = self.is_answer(&event, answer.status, begun);
+        (is_answer && !self.faults.strikes(self.faults.levels.fault)).then_some(answer)
     }
 
     /// A lead of a landing page.
     pub(crate) async fn lead(&self, event: GatewayEvent) -> Option<Value> {
         let request = serde_json::from_value(event.json().clone()).expect("a request");
-        let machine = self.machine();
+        let (machine, begun) = (self.machine(), Instant::now());
         let work = machine.leads.handle(&request);
         let answer = self.invoke("leads", Duration::from_secs(29), work).await?;
         let answer = serde_json::to_value(answer).expect("an answer");
         self.trace.note(format_args!("leads answers {answer}"));
-        (!self.faults.strikes(self.faults.levels.fault)).then_some(answer)
+        let status = answer["statusCode"].as_u64().and_then(|status| u16::try_from(status).ok());
+        let is_answer = self.is_answer(&event, status.unwrap_or_default(), begun);
+        (is_answer && !self.faults.strikes(self.faults.levels.fault)).then_some(answer)
     }
 
     /// A webhook of WhatsApp. Returns whether it was answered with 200.
@@ -286,154 +254,6 @@ impl Simulation {
         for (table, news) in tables.into_iter().zip(&self.faults.stored) {
             let (this, news) = (self.clone(), news.clone());
             self.spawn("stream", async move { this.follow(table, &news).await });
-        }
-    }
-
-    /// Moves what the functions queued into the queues.
-    fn collect(&self) {
-        for queued in self.sqs.take() {
-            let Some(Queue { name: queue, .. }) = QUEUES.iter().find(|queue| queue.name == queued.queue)
-            else {
-                panic!("no queue {}", queued.queue);
-            };
-            let level = self.faults.levels.queue;
-            let mut delay = Duration::from_millis(queued.delay * 1_000 + self.random.within(0, 50));
-            // A message that names a lane may be lost: the sweeper finds the lane. A piece of a webhook may not.
-            if *queue != "inbox" && self.faults.strikes(level / 3) {
-                self.trace.note(format_args!("{queue} loses {}", queued.body));
-                continue;
-            }
-            if self.faults.strikes(level) {
-                delay += Duration::from_millis(self.random.within(0, 200_000));
-            }
-            let copies = 1 + usize::from(self.faults.strikes(level));
-            let message = Message {
-                queue,
-                body: queued.body,
-                visible: Instant::now() + delay,
-                receives: 0,
-                is_refused: false,
-            };
-            let mut queues = self.queues.borrow_mut();
-            queues.entry(queue).or_default().extend(vec![message; copies]);
-        }
-    }
-
-    /// Invokes the function of a queue with batches of its messages, as long as the world exists.
-    async fn poll(self: Rc<Self>, queue: &'static Queue, news: &Notify) {
-        loop {
-            self.collect();
-            let next = {
-                let queues = self.queues.borrow();
-                queues
-                    .get(queue.name)
-                    .and_then(|messages| messages.iter().map(|message| message.visible).min())
-            };
-            match next {
-                Some(next) if next <= Instant::now() => {}
-                next => {
-                    tokio::select! {
-                        biased;
-                        () = news.notified() => {}
-                        () = until(next) => {}
-                    }
-                    continue;
-                }
-            }
-            sleep(Duration::from_millis(self.random.within(0, 80))).await;
-            let batch = self.receive(queue.name);
-            if batch.is_empty() {
-                continue;
-            }
-            let this = self.clone();
-            self.spawn("invocation", async move { this.process(queue, batch).await });
-        }
-    }
-
-    /// Takes some of the visible messages, in any order. They are invisible for a time, and stay in the queue.
-    fn receive(&self, queue: &'static str) -> Vec<Message> {
-        let now = Instant::now();
-        let mut queues = self.queues.borrow_mut();
-        let Some(messages) = queues.get_mut(queue) else { return vec![] };
-        let mut batch: Vec<Message> = vec![];
-        // In a crowd, copies of a message come to several processes at once.
-        let most =
-            if self.faults.levels.crowd > 0 { self.random.within(1, 2) } else { self.random.within(1, 10) };
-        for _ in 0..most {
-            let seen: Vec<usize> = (0..messages.len()).filter(|at| messages[*at].visible <= now).collect();
-            if seen.is_empty() {
-                break;
-            }
-            let at = *self.random.one_of(&seen);
-            messages[at].receives += 1;
-            messages[at].visible = now + Queue::INVISIBLE;
-            if messages[at].receives > MOST_RECEIVES {
-                let dead = messages.remove(at);
-                self.trace.note(format_args!("{queue} gives up {}", dead.body));
-                self.dead_letters.borrow_mut().push(dead);
-            } else {
-                batch.push(messages[at].clone());
-            }
-        }
-        batch
-    }
-
-    async fn process(&self, queue: &Queue, batch: Vec<Message>) {
-        let Queue { name: queue, event, limit } = *queue;
-        self.busy.set(self.busy.get() + 1);
-        let bodies: Vec<String> = batch.iter().map(|message| message.body.clone()).collect();
-        let machine = self.machine();
-        let of = |store: &store::Store| -> Context { context(store.now(), limit) };
-        let who = self.who(match queue {
-            "message-sends" => "message-sender",
-            "lead-sends" => "lead-sender",
-            "inbox" => "inbox",
-            _ => "webhook-delivery",
-        });
-        let failed: Option<Vec<String>> = match queue {
-            "message-sends" => {
-                let event = queue_event(event, &bodies, of(&machine.message_sender.store));
-                let work = machine.message_sender.handle(event);
-                answered(self.invoke_as(&who, limit, work).await)
-            }
-            "lead-sends" => {
-                let event = queue_event(event, &bodies, of(&machine.lead_sender.store));
-                answered(self.invoke_as(&who, limit, machine.lead_sender.handle(event)).await)
-            }
-            "inbox" => {
-                let event = queue_event(event, &bodies, Context::default()).payload;
-                let done = self.invoke_as(&who, limit, machine.inbox.handle(event)).await;
-                done.map(failed_messages)
-            }
-            _ => {
-                let mut event: LambdaEvent<SqsEvent> =
-                    queue_event(event, &bodies, of(&machine.delivery.store));
-                if queue.ends_with("-slow") {
-                    for message in &mut event.payload.records {
-                        message.event_source_arn = message.event_source_arn.take().map(|arn| arn + "-slow");
-                    }
-                }
-                answered(self.invoke_as(&who, limit, machine.delivery.handle(event)).await)
-            }
-        };
-        self.busy.set(self.busy.get() - 1);
-        let Some(failed) = failed else { return };
-        let repeats = self.faults.strikes(self.faults.levels.queue / 2);
-        let mut queues = self.queues.borrow_mut();
-        let messages = queues.entry(queue).or_default();
-        for (number, done) in batch.iter().enumerate() {
-            let is_it = |message: &Message| {
-                message.body == done.body
-                    && message.visible == done.visible
-                    && message.receives == done.receives
-            };
-            let Some(at) = messages.iter().position(is_it) else { continue };
-            let is_failed = failed.contains(&number.to_string());
-            messages[at].is_refused |= is_failed && who.troubles() == 0;
-            // The queue may forget that a message was deleted.
-            if !is_failed && !repeats {
-                messages.remove(at);
-            }
         }
     }
 
@@ -521,23 +341,6 @@ impl Simulation {
     pub(crate) async fn sweep(&self) {
         let sweeper = &self.machine().sweeper;
         let _ = self.invoke("sweeper", Duration::from_secs(50), sweeper.run()).await;
-    }
-
-    /// Whether the queues hold messages.
-    pub(crate) fn has_messages(&self) -> bool {
-        self.collect();
-        self.queues.borrow().values().any(|messages| !messages.is_empty())
-    }
-}
-
-fn answered<E>(ended: Option<Result<SqsBatchResponse, E>>) -> Option<Vec<String>> {
-    ended.and_then(Result::ok).map(failed_messages)
-}
-
-async fn until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -1,10 +1,8 @@
 //! A tenant: its settings, and what it knows about its own requests.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use domain::access::api_key::RateLimit;
-use domain::inbound::opt_out::Choice;
 use domain::webhook::{ReceiverKey, SigningSecret, SigningSecrets};
 use domain::{
     EndpointCaps, EndpointId, EndpointSecrets, EndpointState, EndpointUrl, EventFilter, ProviderApp,
@@ -12,7 +10,7 @@ use domain::{
 };
 use harness::{GatewayEvent, World};
 
-use crate::edits::{Edit, Edits};
+use crate::ledger::Ledger;
 use crate::random::Random;
 use crate::receivers::Receivers;
 
@@ -42,31 +40,6 @@ pub(crate) struct Tenant {
     /// The customers' numbers. Both tenants have the same customers.
     pub(crate) customers: Vec<String>,
     pub(crate) ledger: RefCell<Ledger>,
-}
-
-/// What a tenant and its customers did, and what they were told.
-#[derive(Clone, Default)]
-pub(crate) struct Ledger {
-    /// The conversations that requests created.
-    pub(crate) conversations: Vec<String>,
-    /// The messages that were accepted: the text of each, its id and its conversation.
-    pub(crate) messages: BTreeMap<String, (String, String)>,
-    /// The texts of all messages that were posted, with the number of their requests.
-    pub(crate) posted: BTreeMap<String, u64>,
-    /// The names of conversations that were posted, and the id of each that was accepted.
-    pub(crate) opened: BTreeMap<String, Option<String>>,
-    /// The leads that were accepted: the id of each, and its number.
-    pub(crate) leads: BTreeMap<String, String>,
-    /// The texts that customers sent.
-    pub(crate) inbound: Vec<String>,
-    /// The choices of customers about templates: the number, the second and the choice.
-    pub(crate) choices: Vec<(String, i64, Choice)>,
-    /// The changes of settings that operators made.
-    pub(crate) edits: BTreeMap<Edit, Edits>,
-    /// Customers who moved to another number.
-    pub(crate) moved: Vec<String>,
-    /// The changes that were accepted: the type of their event, and a field with its new value, which is unique.
-    pub(crate) changes: Vec<(&'static str, &'static str, String)>,
 }
 
 impl Tenant {

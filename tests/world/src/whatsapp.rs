@@ -6,12 +6,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::{MessageStatus, PartId, Reached};
+use domain::message::Piece;
+use domain::{MessageBody, MessageStatus, PartId, Reached, WorkspaceId};
 use harness::{ACCEPTED, NO_ANSWER, answered};
-use provider::{Call, CallOutcome, Outgoing, Provider, Sent};
+use provider::{Call, CallOutcome, Meaning, Outgoing, Provider, Sent, meaning};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::faults::{Faults, WHO, Who};
 
@@ -22,14 +23,17 @@ pub(crate) struct Called {
     pub(crate) channel: String,
     pub(crate) token: String,
     pub(crate) to: String,
-    /// The text, or the name of the template.
+    /// The text, the name of the template, or the link to the file without its signature.
     pub(crate) what: String,
+    /// The text below the file.
+    caption: Option<String>,
     /// How the call ended for the sender; `None` if the sender died before.
     pub(crate) outcome: Option<CallOutcome>,
     /// The id that WhatsApp gave the message, if it accepted it, whether the sender learned of it or not.
     pub(crate) wamid: Option<String>,
+    pub(crate) at: Instant,
     /// The sender, and how many of its calls had failed before this one.
-    who: Who,
+    pub(crate) who: Who,
     troubles: u64,
 }
 
@@ -37,6 +41,24 @@ impl Called {
     /// Whether the sender died or a call of it failed after this one, so it may have been unable to record the outcome.
     pub(crate) fn may_be_unrecorded(&self) -> bool {
         self.outcome.is_none() || self.who.troubles() > self.troubles
+    }
+
+    /// Whether the answer allows another call.
+    pub(crate) fn may_be_repeated(&self) -> bool {
+        let meaning = self.outcome.map(meaning);
+        matches!(meaning, Some(Meaning::Retry | Meaning::Throttled | Meaning::RecipientThrottled))
+    }
+
+    /// Whether the call had this content.
+    pub(crate) fn has(&self, piece: Piece<'_>, workspace: WorkspaceId) -> bool {
+        match piece {
+            Piece::Text(text) => self.what == text.as_str(),
+            Piece::Media(file, caption) => {
+                self.what.ends_with(&format!(".amazonaws.com/{workspace}/{}", file.media))
+                    && self.caption.as_deref() == caption.map(MessageBody::as_str)
+            }
+            Piece::Template(_) => self.caption.is_none(),
+        }
     }
 }
 
@@ -113,9 +135,14 @@ impl Provider for WhatsApp {
                 what: match call.what {
                     Outgoing::Text(text) => text.clone(),
                     Outgoing::Template { name, .. } => name.clone(),
-                    Outgoing::Media { link, .. } => link.clone(),
+                    Outgoing::Media { link, .. } => link.split('?').next().unwrap_or_default().to_owned(),
+                },
+                caption: match call.what {
+                    Outgoing::Media { caption, .. } => caption.clone(),
+                    Outgoing::Text(_) | Outgoing::Template { .. } => None,
                 },
                 outcome: None,
+                at: Instant::now(),
                 wamid: is_accepted.then(|| format!("wamid.{number}")),
                 troubles: who.troubles(),
                 who: who.clone(),

@@ -1,0 +1,144 @@
+//! What a tenant knows about its own requests, and what its customers did.
+
+use std::collections::BTreeMap;
+
+use domain::Timestamp;
+use domain::inbound::opt_out::Choice;
+use tokio::time::Instant;
+
+use crate::edits::{Edit, Edits};
+use crate::register::Register;
+
+/// What a tenant and its customers did, and what they were told.
+#[derive(Clone, Default)]
+pub(crate) struct Ledger {
+    /// The conversations that requests created.
+    pub(crate) conversations: Vec<String>,
+    /// The messages that were accepted: the text of each, its id and its conversation.
+    pub(crate) messages: BTreeMap<String, (String, String)>,
+    /// The texts of all messages that were posted, with the number of their requests.
+    pub(crate) posted: BTreeMap<String, u64>,
+    /// The files that were prepared, by their ids.
+    pub(crate) files: BTreeMap<String, File>,
+    /// The files of the messages that were posted with files, by their texts.
+    pub(crate) attached: BTreeMap<String, Vec<String>>,
+    /// The names of conversations that were posted, and the id of each that was accepted.
+    pub(crate) opened: BTreeMap<String, Option<String>>,
+    /// The leads that were accepted: the id of each, and its number.
+    pub(crate) leads: BTreeMap<String, String>,
+    /// The texts that customers sent.
+    pub(crate) inbound: Vec<String>,
+    /// The choices of customers about templates: the number, the second and the choice.
+    pub(crate) choices: Vec<(String, i64, Choice)>,
+    /// The changes of settings that operators made.
+    pub(crate) edits: BTreeMap<Edit, Edits>,
+    /// Customers who moved to another number.
+    pub(crate) moved: Vec<String>,
+    /// The changes that were accepted: the type of their event, and a field with its new value, which is unique.
+    pub(crate) changes: Vec<(&'static str, &'static str, String)>,
+    /// The attributes that operators created, by their ids.
+    pub(crate) definitions: BTreeMap<String, Definition>,
+    /// The users that operators created, by their ids.
+    pub(crate) agents: BTreeMap<String, Agent>,
+    /// What contacts have as attributes, by contact and attribute: the content, or the id of a CLOSED value.
+    pub(crate) contents: BTreeMap<(String, String), Register>,
+    /// The times when the workspace was disabled.
+    pub(crate) closures: Vec<Closure>,
+    /// The endpoints that operators created, the newest last.
+    pub(crate) extras: Vec<Extra>,
+    /// The person whom the operator may erase.
+    pub(crate) person: Person,
+}
+
+impl Ledger {
+    /// Nothing is expected any more of the person with this number.
+    pub(crate) fn forget(&mut self, number: &str) {
+        self.person.is_erased = true;
+        for file in &self.person.files {
+            self.files.remove(file);
+        }
+        let of_person = |word: &String| self.person.words.contains(word);
+        self.posted.retain(|text, _| !of_person(text));
+        self.messages.retain(|text, _| !of_person(text));
+        self.attached.retain(|text, _| !of_person(text));
+        self.opened.retain(|name, _| !of_person(name));
+        self.inbound.retain(|text| !of_person(text));
+        self.changes.retain(|(_, _, value)| !of_person(value));
+        self.leads.retain(|_, of| of != number);
+    }
+}
+
+/// A time when a workspace may be disabled, from the operator's command on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Closure {
+    /// When it was certainly disabled.
+    pub(crate) closed: Option<Instant>,
+    /// When the operator asked to enable it.
+    pub(crate) opens: Option<Instant>,
+    /// When it was certainly enabled.
+    pub(crate) opened: Option<Instant>,
+}
+
+/// An endpoint beside the one that every tenant has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extra {
+    pub(crate) id: String,
+    pub(crate) url: String,
+    /// When it was certainly there. `None` if nobody learned of that.
+    pub(crate) created: Option<Timestamp>,
+    /// When it was certainly gone.
+    pub(crate) deleted: Option<Instant>,
+}
+
+/// A person whom the operator may erase.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Person {
+    /// Texts that only data of the person have.
+    pub(crate) words: Vec<String>,
+    pub(crate) files: Vec<String>,
+    pub(crate) conversation: Option<String>,
+    pub(crate) contact: Option<String>,
+    /// Whether the operator began to erase the person.
+    pub(crate) is_erased: bool,
+}
+
+/// A custom attribute.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Definition {
+    pub(crate) is_closed: bool,
+    pub(crate) key_name: Register,
+    /// The texts of its values, by their ids.
+    pub(crate) values: BTreeMap<String, Register>,
+    /// Whether an operator asked to give it another name.
+    pub(crate) was_renamed: bool,
+    /// Whether an operator asked to archive it.
+    pub(crate) was_archived: bool,
+}
+
+/// An internal user.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Agent {
+    pub(crate) email: String,
+    pub(crate) first_name: Register,
+    /// Whether an operator asked to disable them.
+    pub(crate) was_disabled: bool,
+}
+
+/// A file that a program prepared.
+#[derive(Clone, Debug)]
+pub(crate) struct File {
+    pub(crate) size: u64,
+    /// The limit of its type.
+    pub(crate) most: u64,
+    pub(crate) digest: String,
+    pub(crate) is_uploaded: bool,
+    /// Whether it is for one message only.
+    pub(crate) is_private: bool,
+}
+
+impl File {
+    /// Whether messages may refer to it.
+    pub(crate) fn is_there(&self) -> bool {
+        self.is_uploaded && self.size <= self.most
+    }
+}

@@ -1,0 +1,190 @@
+//! A person whom the operator erases in the end: nothing of them is left.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use domain::MediaId;
+use serde_json::{Value, json};
+use store::Table;
+use tokio::time::sleep;
+
+use crate::commands::Ran;
+use crate::simulation::Simulation;
+use crate::tenant::Tenant;
+
+/// The number of the person, who is a customer of both tenants.
+pub(crate) const NUMBER: &str = "+34600777880";
+
+impl Simulation {
+    /// In some worlds, a tenant deals with a person whom it may have to erase.
+    pub(crate) fn start_persons(self: &Rc<Self>) {
+        for tenant in 0..self.tenants.len() {
+            let (appears, is_erased) = (self.random.happens(200), self.random.happens(800));
+            let this = self.clone();
+            self.spawn("client", async move {
+                let tenant = &this.tenants[tenant];
+                if appears {
+                    this.deals_with_person(tenant).await;
+                }
+                if appears && is_erased {
+                    this.pause().await;
+                    this.erases(tenant).await;
+                }
+            });
+        }
+    }
+
+    /// What is known about the person comes from everywhere: conversation, messages, files, customer, contact and lead.
+    async fn deals_with_person(&self, tenant: &Tenant) {
+        let (name, body) = self.opening(tenant, NUMBER);
+        tenant.ledger.borrow_mut().opened.insert(name.clone(), None);
+        let event = self.keyed(tenant.event("conversations-create.json").body(&body));
+        let answer = self.persists("conversations", event, true).await;
+        let conversation = answer.and_then(|answer| self.is_opened(tenant, &name, &answer));
+        tenant.ledger.borrow_mut().person.words.push(name);
+        if let Some(conversation) = conversation {
+            let files = self.uploads(tenant, true).await;
+            let mut words = vec![self.say(tenant, &conversation).await];
+            if !files.is_empty() {
+                words.push(self.attach(tenant, &conversation, &files).await);
+            }
+            let mut ledger = tenant.ledger.borrow_mut();
+            ledger.person.conversation = Some(conversation);
+            // A file that no message refers to is nobody's.
+            if words.last().is_some_and(|text| ledger.messages.contains_key(text)) {
+                ledger.person.files.extend(files);
+            }
+            ledger.person.words.extend(words);
+        }
+        if self.random.happens(500) {
+            self.pause().await;
+            let text = self.writes(tenant, NUMBER, None, 0);
+            tenant.ledger.borrow_mut().person.words.push(text);
+        }
+        if self.random.happens(300) {
+            let token = format!("token {:x}", self.random.next());
+            self.asks(tenant, NUMBER, &token, false).await;
+        }
+        let found = self.contacts(tenant, &[("search", NUMBER)]).await;
+        if let Some(contact) = found.first().and_then(|contact| contact["id"].as_str()) {
+            let name = format!("Person{:x}", self.random.next());
+            let email = format!("{}@example.com", name.to_lowercase());
+            let body = json!({ "firstName": name, "email": email });
+            let event = tenant.event("contacts-update.json").path("contactId", contact).body(&body);
+            self.persists("contacts", event, false).await;
+            let mut ledger = tenant.ledger.borrow_mut();
+            ledger.person.words.extend([name, email]);
+            ledger.person.contact = Some(contact.to_owned());
+        }
+    }
+
+    /// The first pass of the erasure. From now on the tenant expects nothing of the person.
+    async fn erases(&self, tenant: &Tenant) {
+        tenant.ledger.borrow_mut().forget(NUMBER);
+        self.erase(tenant).await;
+    }
+
+    /// Repeats the command until it has made a pass. Returns the state of the erasure.
+    async fn erase(&self, tenant: &Tenant) -> String {
+        loop {
+            match self.command(tenant, &["person", "erase", "--cellphone", NUMBER, "--yes"]).await {
+                Ran::Done(receipt) => return receipt["state"].as_str().unwrap_or_default().to_owned(),
+                // Nothing about the person was ever accepted, or the customer's message was not received yet.
+                Ran::Refused(code) if code == "NOBODY_FOUND" => return code,
+                Ran::Refused(code) => {
+                    self.breaks(format!("an erasure is refused: {code}"));
+                    return code;
+                }
+                Ran::Unknown => self.pause().await,
+            }
+        }
+    }
+
+    /// The second passes of the erasures, when no invocation of the first ones is left. Returns whether there are any.
+    pub(crate) async fn finish_erasures(&self) -> bool {
+        let erased: Vec<&Tenant> =
+            self.tenants.iter().filter(|tenant| tenant.ledger.borrow().person.is_erased).collect();
+        if erased.is_empty() {
+            return false;
+        }
+        sleep(Duration::from_secs(16 * 60)).await;
+        for tenant in erased {
+            // What was received after a first pass that found nobody has two passes of its own.
+            let mut state = self.erase(tenant).await;
+            if state == "SETTLING" {
+                sleep(Duration::from_secs(16 * 60)).await;
+                state = self.erase(tenant).await;
+            }
+            if !matches!(state.as_str(), "DONE" | "NOBODY_FOUND") {
+                self.breaks(format!("an erasure of tenant {} ends as {state}", tenant.number));
+            }
+        }
+        true
+    }
+
+    /// Nothing is left of a person who was erased: neither in a row nor in the bucket, and the API does not know them.
+    pub(crate) async fn check_person(&self, tenant: &Tenant) {
+        let person = tenant.ledger.borrow().person.clone();
+        if !person.is_erased {
+            return;
+        }
+        let digits = NUMBER.trim_start_matches('+').to_owned();
+        let words: Vec<String> = person.words.iter().cloned().chain([digits]).collect();
+        let workspace = tenant.workspace.to_string();
+        for table in Table::ALL {
+            for row in self.world.db.rows(table) {
+                let text = readable(&row);
+                let found = words.iter().find(|word| text.contains(word.as_str()));
+                if let Some(word) = found.filter(|_| text.contains(&workspace)) {
+                    self.breaks(format!("{word} of an erased person is left in {table:?}: {text}"));
+                }
+            }
+        }
+        for file in &person.files {
+            let media = MediaId::parse(file).expect("an id");
+            if self.bucket.holds(tenant.workspace, media) {
+                self.breaks(format!("file {file} of an erased person is left"));
+            }
+        }
+        let left = self.contacts(tenant, &[("search", NUMBER)]).await;
+        if !left.is_empty() {
+            self.breaks(format!("an erased person is found: {left:?}"));
+        }
+        for (function, event, name, id) in [
+            ("contacts", "contacts-get.json", "contactId", &person.contact),
+            ("conversations", "conversations-get.json", "conversationId", &person.conversation),
+        ] {
+            let Some(id) = id else { continue };
+            let answer = self.persists(function, tenant.event(event).path(name, id), false).await;
+            if answer.as_ref().is_none_or(|answer| answer.status != 404) {
+                self.breaks(format!("{id} of an erased person is there: {answer:?}"));
+            }
+        }
+        let events = self.receivers.acknowledged(&tenant.url);
+        let is_told = |contact: &String| {
+            events.iter().any(|event| {
+                event.body["eventType"] == "contact.erased" && event.body["payload"]["id"] == contact.as_str()
+            })
+        };
+        if !tenant.is_switched && person.contact.is_some_and(|contact| !is_told(&contact)) {
+            self.breaks(format!("tenant {} was not told of the erasure", tenant.number));
+        }
+    }
+}
+
+/// A row as text, with what is in its bytes.
+fn readable(row: &Value) -> String {
+    fn add_bytes(value: &Value, text: &mut String) {
+        if let Some(bytes) = value["B"].as_str().and_then(|bytes| STANDARD.decode(bytes).ok()) {
+            text.push_str(&String::from_utf8_lossy(&bytes));
+        }
+        for inner in value.as_object().into_iter().flatten().map(|(_, inner)| inner) {
+            add_bytes(inner, text);
+        }
+    }
+    let mut text = row.to_string();
+    add_bytes(row, &mut text);
+    text
+}
