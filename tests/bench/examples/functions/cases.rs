@@ -101,7 +101,8 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Creates the data of a case and this number of events. The requests come with a key that has this limit.
+    /// Creates the data of a case and this number of events. The requests come with a key, and the leads to a
+    /// workspace, that has this limit.
     pub(crate) async fn start(case: &Case, count: usize, rate: RateLimit, authority: &Authority) -> Self {
         let mut world = World::start().await;
         // The clock of the function is the machine's.
@@ -109,7 +110,7 @@ impl Scene {
         world.key = world.key_with(world.workspace, &["*"], |key| key.rate = rate).await;
         let answer = async |_| Answer::of(StatusCode::OK, "ok");
         let receiver = Server::start(Some(authority.server.clone()), answer).await;
-        let events = events(&world, &case.what, count, &receiver).await;
+        let events = events(&world, &case.what, (count, rate), &receiver).await;
         age_settings(&world).await;
         Self { world, events, receiver, certificate: authority.pem.clone() }
     }
@@ -124,7 +125,12 @@ impl Scene {
     }
 }
 
-async fn events(world: &World, what: &What, count: usize, receiver: &Server) -> Vec<String> {
+async fn events(
+    world: &World,
+    what: &What,
+    (count, rate): (usize, RateLimit),
+    receiver: &Server,
+) -> Vec<String> {
     let same = |event: GatewayEvent| vec![event.json().to_string(); count];
     match what {
         What::Floor => vec![fixture_text("contacts-get.json"); count],
@@ -224,7 +230,7 @@ async fn events(world: &World, what: &What, count: usize, receiver: &Server) -> 
         }
         What::Lead => {
             world.line(LINE, |_| ()).await;
-            let capture = world.capture(|_| ()).await;
+            let capture = world.capture(|capture| capture.rate = rate.per_second).await;
             let seed: Value = fixture("leads-accept.json");
             let seed: Value = serde_json::from_str(seed["body"].as_str().unwrap()).unwrap();
             let event = |n: usize| {
